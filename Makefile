@@ -1,0 +1,59 @@
+# Everything a person or a CI job does with passfuzz. `make help` lists it. All set-up goes into .venv.
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.10; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && { echo $$p; break; }; done)
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+TIME ?= 60s
+OUT ?= passfuzz-out
+ARGS ?=
+
+# A forked child that runs a parallel kernel hangs.
+export TVM_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup fuzz test test-deep lint format bench lock clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Install everything into .venv, once
+
+$(READY): requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "passfuzz needs Python 3.10 or newer as python3; or: make PYTHON=/path/to/python" >&2; exit 3; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+fuzz: $(READY) ## Fuzz for TIME=60s; the report is in OUT=passfuzz-out (ARGS= more options of passfuzz run)
+	@status=0; $(BIN)/passfuzz run --time $(TIME) --out $(OUT) $(ARGS) || status=$$?; \
+	if [ $$status -gt 1 ]; then exit $$status; fi; \
+	echo "Open $(OUT)/report.html or $(OUT)/report.md; each finding has a script under $(OUT)/findings/."
+
+test: $(READY) ## Run the tests
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m "not deep"
+
+test-deep: $(READY) ## Run the slow tests
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m deep
+
+lint: $(READY) ## Check format, lint and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(READY) ## Format and mend what ruff can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY) ## Measure (docs/benchmarks.md says what)
+	$(BIN)/python -m benchmarks
+
+lock: ## Renew requirements.lock from pyproject.toml (needs uv)
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.10 --generate-hashes --no-header \
+		--output-file requirements.lock
+
+clean: ## Remove .venv and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis

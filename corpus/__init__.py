@@ -1,0 +1,1 @@
+"""What we keep: findings and their signatures, reduction, case folders, repro scripts."""

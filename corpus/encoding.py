@@ -1,0 +1,95 @@
+"""Arguments as JSON and back: arrays inline while small, else named arrays of one `inputs.npz`.
+
+bfloat16 keeps its bits (stored as uint16 in the npz); NaN and infinities are strings, since JSON has none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from generators.case import Argument, Shape
+from generators.dtypes import numpy_dtype
+
+Json: TypeAlias = Any
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+INLINE_ELEMENTS = 64
+"""Arrays up to this size stand in the JSON, where a reader sees them."""
+
+
+class UnreadableArgument(ValueError):
+    """The JSON of an argument is not one that this file writes; the message says where."""
+
+
+def dtype_of(array: Array) -> str:
+    """TVM's name of an array's dtype ("bool", "bfloat16", "float32")."""
+    return str(array.dtype)
+
+
+def encode(argument: Argument, arrays: dict[str, Array]) -> Json:
+    """The JSON form. Arrays too large to stand inline are added to `arrays` under a fresh name."""
+    if isinstance(argument, np.ndarray):
+        return _encode_array(argument, arrays)
+    if isinstance(argument, Shape):
+        return {"shape": list(argument.extents)}
+    if isinstance(argument, tuple):
+        return {"tuple": [encode(field, arrays) for field in argument]}
+    return {"scalar": _encode_number(argument)}
+
+
+def decode(value: Json, arrays: Mapping[str, Array]) -> Argument:
+    """The argument that `encode` wrote. UnreadableArgument when the JSON is of another form."""
+    if not isinstance(value, dict):
+        raise UnreadableArgument(f"expected an object, got {type(value).__name__}")
+    try:
+        if "dtype" in value:
+            return _decode_array(value, arrays)
+        if "shape" in value:
+            return Shape(tuple(int(extent) for extent in value["shape"]))
+        if "tuple" in value:
+            return tuple(decode(field, arrays) for field in value["tuple"])
+        return _decode_number(value["scalar"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise UnreadableArgument(f"{type(error).__name__}: {error}") from error
+
+
+def _encode_array(array: Array, arrays: dict[str, Array]) -> Json:
+    entry: dict[str, Json] = {"dtype": dtype_of(array), "extents": list(array.shape)}
+    if array.size <= INLINE_ELEMENTS:
+        entry["values"] = [_encode_number(element) for element in array.reshape(-1).tolist()]
+    else:
+        entry["npz"] = f"a{len(arrays)}"
+        arrays[entry["npz"]] = array.view(np.uint16) if entry["dtype"] == "bfloat16" else array
+    return entry
+
+
+def _decode_array(entry: Mapping[str, Json], arrays: Mapping[str, Array]) -> Array:
+    dtype = numpy_dtype(str(entry["dtype"]))
+    extents = tuple(int(extent) for extent in entry["extents"])
+    if "npz" in entry:
+        stored = arrays[entry["npz"]]
+        array = stored.view(dtype) if entry["dtype"] == "bfloat16" else stored
+        if array.shape != extents or array.dtype != dtype:
+            raise ValueError(f"array {entry['npz']} is {array.dtype}{array.shape}, not {dtype}{extents}")
+        return array
+    values = [_decode_number(element) for element in entry["values"]]
+    # uint64 and int64 do not survive a detour through float64, so the dtype is given at once.
+    return np.array(values, dtype=dtype).reshape(extents)
+
+
+def _encode_number(number: float) -> Json:
+    if isinstance(number, float) and not math.isfinite(number):
+        return repr(number)
+    return number
+
+
+def _decode_number(value: Json) -> int | float:
+    if isinstance(value, str):
+        return float(value)
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"not a number: {value!r}")
+    return value

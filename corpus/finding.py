@@ -1,0 +1,123 @@
+"""The Finding: a reduced Case with its failed verdict and signature, and its line in `findings.jsonl`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from corpus.signature import Signature
+from generators.case import Argument, Case, Shape
+from oracles.verdict import Failed
+
+Status: TypeAlias = Literal["new", "known", "fixed"]
+"""Not seen before, in the baseline of known findings, or a replayed case that no longer fails."""
+
+Tolerance: TypeAlias = "np.ndarray[Any, Any] | float"
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a call must give: the reference's outputs and how far each element may be off.
+
+    call: index into the case's calls. outputs: the result flattened depth first (arrays in their declared
+    dtype, shape values as int64 vectors, scalars as rank-0 arrays); for a PrimFunc all its array arguments
+    after the call, in order. tolerances: one per output, absolute, a float or an array of the output's shape.
+    """
+
+    call: int
+    outputs: tuple[np.ndarray[Any, Any], ...]
+    tolerances: tuple[Tolerance, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.outputs) != len(self.tolerances):
+            raise ValueError(f"{len(self.outputs)} outputs but {len(self.tolerances)} tolerances")
+
+
+@dataclass(frozen=True, slots=True)
+class ReductionStats:
+    """How far a finding was reduced and what that cost; statements count TIR statements."""
+
+    bindings_before: int
+    bindings: int
+    statements_before: int
+    statements: int
+    passes_before: int
+    passes: int
+    oracle_calls: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One unique failure. `at_s` is seconds from the campaign's start to the first sighting, `count` sightings.
+
+    `tvm` is the version that it was seen on; `reduced` is None until a reduction has been run.
+    """
+
+    case: Case
+    verdict: Failed
+    oracle: str
+    signature: Signature
+    tier: str
+    at_s: float
+    tvm: str
+    count: int = 1
+    status: Status = "new"
+    reduced: ReductionStats | None = None
+    expectation: Expectation | None = None
+
+    @property
+    def folder(self) -> str:
+        """Where it is kept, relative to the campaign's OUT, with forward slashes."""
+        return f"findings/{self.signature.slug}"
+
+    def seen_again(self, times: int = 1) -> Finding:
+        """The same finding, sighted `times` more."""
+        return replace(self, count=self.count + times)
+
+
+def flatten_outputs(output: Argument) -> tuple[np.ndarray[Any, Any], ...]:
+    """The result of a call as `Expectation.outputs` wants it."""
+    if isinstance(output, tuple):
+        return tuple(leaf for field in output for leaf in flatten_outputs(field))
+    if isinstance(output, Shape):
+        return (np.array(output.extents, dtype=np.int64),)
+    return (np.asarray(output),)
+
+
+def to_line(finding: Finding) -> dict[str, Any]:
+    """The object that stands for the finding in `OUT/findings.jsonl` (DESIGN, "Contracts")."""
+    return {
+        "signature": finding.signature.slug,
+        "oracle": finding.oracle,
+        "culprit": finding.signature.culprit,
+        "symptom": finding.verdict.symptom,
+        "tier": finding.tier,
+        "message": finding.verdict.message,
+        "passes": [call.source for call in finding.case.passes],
+        "target": finding.case.target,
+        "at_s": round(finding.at_s, 3),
+        "count": finding.count,
+        "known": finding.status != "new",
+        "case": finding.folder,
+        "repro": f"{finding.folder}/repro.py",
+        "reduced": _reduced(finding.reduced, finding.case.passes),
+    }
+
+
+def _reduced(stats: ReductionStats | None, passes: Sequence[object]) -> dict[str, Any] | None:
+    if stats is None:
+        return None
+    return {
+        "bindings_before": stats.bindings_before,
+        "bindings": stats.bindings,
+        "statements_before": stats.statements_before,
+        "statements": stats.statements,
+        "passes_before": stats.passes_before,
+        "passes": len(passes),
+        "oracle_calls": stats.oracle_calls,
+        "seconds": round(stats.seconds, 3),
+    }

@@ -1,0 +1,40 @@
+"""Findings as case folders under a campaign's OUT: `OUT/findings/<signature>/`. No TVM is imported here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from corpus.finding import Finding
+from corpus.readme import readme_text
+from corpus.repro import repro_text
+from corpus.store import StoredCase, write_case
+
+
+def stored_from(finding: Finding) -> StoredCase:
+    """The case to store for a finding: it fails on the version that it was seen on."""
+    culprit = finding.signature.culprit
+    return StoredCase(
+        case=finding.case,
+        title=f"{culprit}: {finding.verdict.symptom}: {_one_line(finding.verdict.message)}",
+        oracle=finding.oracle,
+        symptom=finding.verdict.symptom,
+        culprit=culprit,
+        message=_one_line(finding.verdict.message, 1000),
+        expected=((finding.tvm, "fails"),),
+        signature=finding.signature.slug,
+        expectations=() if finding.expectation is None else (finding.expectation,),
+    )
+
+
+def save_finding(out: Path, finding: Finding) -> Path:
+    """Writes `OUT/findings/<signature>/`, replacing what was there, and returns the folder."""
+    folder = out / finding.folder
+    stored = stored_from(finding)
+    repro = repro_text(stored)
+    write_case(folder, stored, repro, readme_text(stored, repro, finding.tvm, finding.count))
+    return folder
+
+
+def _one_line(text: str, limit: int = 120) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 3]}..."

@@ -1,0 +1,243 @@
+"""IRModules as text that outlives a process: files that people read, and back to live modules in workers.
+
+A module file is TVMScript with its imports on top, so that it is also a Python file. Constants stand inline
+as `R.const(np.array(...))` unless they are huge, since TVM's metadata blobs are unreadable and tied to one version.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import json
+import re
+import struct
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corpus.encoding import INLINE_ELEMENTS
+from generators.case import ModuleText
+from generators.dtypes import numpy_dtype
+
+IMPORTS = """\
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+"""
+"""What stands above a script in a module file. Annotations must not be evaluated: Python cannot evaluate
+`T.Buffer((n,), "float32")` where n is a TypeVar."""
+
+_ALLOWED_IMPORTS = ("tvm", "numpy", "typing", "ml_dtypes", "__future__")
+_METADATA = re.compile(r'^metadata = tvm\.ir\.load_json\("""(.*?)"""\)\n', re.DOTALL | re.MULTILINE)
+_CONSTANT = re.compile(r'metadata\["ir\.GenericConst"\]\[(\d+)\]')
+
+
+CONSTANT_ELEMENTS = 2048
+"""Constants up to this size are written out; larger ones stay in TVM's metadata."""
+
+
+class UnreadableModule(ValueError):
+    """A module file that is neither TVMScript nor TVM JSON, or uses imports other than tvm and numpy."""
+
+
+# --- text only ------------------------------------------------------------------------------------------
+
+
+def with_imports(script: str) -> str:
+    """The script as the text of a module file."""
+    return f"{IMPORTS}\n{without_imports(script).strip()}\n"
+
+
+def without_imports(text: str) -> str:
+    """The text of a module file without its docstring and import lines, as TVM's parser wants it.
+
+    UnreadableModule when the text is not Python, or imports something other than tvm and numpy.
+    """
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as error:
+        raise UnreadableModule(f"line {error.lineno}: {error.msg}") from error
+    lines = text.splitlines()
+    for node in tree.body:
+        if not isinstance(node, (ast.Import, ast.ImportFrom)) and not _is_docstring(node):
+            continue
+        _check_import(node)
+        for number in range(node.lineno - 1, node.end_lineno or node.lineno):
+            lines[number] = ""
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+def read_module_file(path: Path) -> ModuleText:
+    """A TVMScript `.py` file or a TVM JSON file. UnreadableModule when it is neither, OSError as usual."""
+    text = path.read_text(encoding="utf-8")
+    if not text.lstrip().startswith("{"):
+        return ModuleText(without_imports(text))
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UnreadableModule(f"{path.name}: {error}") from error
+    return ModuleText("", text)
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _imported_names(node: ast.stmt) -> list[str]:
+    match node:
+        case ast.Import():
+            return [alias.name for alias in node.names]
+        case ast.ImportFrom():
+            return [node.module or ""]
+        case _:
+            return []
+
+
+def _check_import(node: ast.stmt) -> None:
+    for name in _imported_names(node):
+        if name.split(".")[0] not in _ALLOWED_IMPORTS:
+            raise UnreadableModule(f"line {node.lineno}: a module file may import tvm and numpy only, not {name}")
+
+
+# --- in workers -----------------------------------------------------------------------------------------
+
+
+def live_module(text: ModuleText) -> Any:
+    """The IRModule. Worker processes only.
+
+    Raises TVM's own parser or loader error when this TVM cannot read it.
+    """
+    from generators import tvm_api
+
+    if text.json is not None:
+        return tvm_api.module_from_json(text.json)
+    import tvm
+
+    return tvm.script.from_source(without_imports(text.script), script_names())
+
+
+def script_names() -> dict[str, Any]:
+    """What a script may refer to besides its own names. Worker processes only."""
+    from typing import TypeVar
+
+    import numpy as np
+    import tvm
+    from tvm.script import ir, relax, tirx
+    from tvm.tirx.layout import Axis
+
+    return {"tvm": tvm, "np": np, "TypeVar": TypeVar, "Axis": Axis, "I": ir, "R": relax, "T": tirx}
+
+
+def text_of(module: Any) -> ModuleText:
+    """The module as text; JSON is kept besides only where the script does not parse back. Worker processes only."""
+    from generators import tvm_api
+
+    raw = tvm_api.script_of(module)
+    for script in (inline_constants(raw), raw):
+        if _parses_back(script, module):
+            return ModuleText(script)
+    return ModuleText(raw, tvm_api.json_of(module))
+
+
+def _parses_back(script: str, module: Any) -> bool:
+    import tvm
+
+    from generators import tvm_api
+
+    try:
+        again = live_module(ModuleText(script))
+    except (tvm.error.DiagnosticError, tvm.error.InternalError, ValueError, TypeError, RuntimeError, SyntaxError):
+        return False
+    return bool(tvm_api.structural_equal(module, again))
+
+
+# --- constants ------------------------------------------------------------------------------------------
+
+
+def inline_constants(script: str) -> str:
+    """The script with small metadata constants written as `R.const(np.array(...), dtype)`.
+
+    Gives the script back as it is when something other than small constants stands in the metadata. The blob is
+    decoded here because TVM 0.27 does not load all that it has written: tensors of shape (6, 0), for example.
+    """
+    blob = _METADATA.search(script)
+    if blob is None:
+        return script
+    texts = _constant_texts(json.loads(ast.literal_eval(f'"""{blob[1]}"""')))
+    if texts is None:
+        return script
+    return _CONSTANT.sub(lambda match: texts[int(match[1])], script[: blob.start()] + script[blob.end() :])
+
+
+def _constant_texts(metadata: dict[str, Any]) -> list[str] | None:
+    """A source text for each constant of TVM's JSON graph of metadata; None when it holds anything else."""
+    nodes = metadata["nodes"]
+    pairs = nodes[metadata["root_index"]]["data"]
+    if len(pairs) != 2 or nodes[pairs[0]].get("data") != "ir.GenericConst":
+        return None
+    texts = []
+    for index in nodes[pairs[1]]["data"]:
+        array = _decoded_tensor(nodes[nodes[index]["data"]["value"]]["data"])
+        source = None if array is None else array_source(array, CONSTANT_ELEMENTS)
+        if array is None or source is None:
+            return None
+        texts.append(f'R.const({source}, "{array.dtype}")')
+    return texts
+
+
+_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
+"""DLPack's type codes."""
+_HEADER = struct.Struct("<QQiiiBBH")
+_MAGIC = 0xDD5E40F096B4A13F
+
+
+def _decoded_tensor(text: str) -> Any:
+    """The array of a tensor in TVM's format (include/tvm/runtime/tensor.h, SaveDLTensor); None for other dtypes."""
+    raw = base64.b64decode(text)
+    magic, _, _, _, ndim, code, bits, lanes = _HEADER.unpack_from(raw)
+    if magic != _MAGIC or lanes != 1 or code not in _KINDS:
+        return None
+    shape = struct.unpack_from(f"<{ndim}q", raw, _HEADER.size)
+    kind = _KINDS[code]
+    dtype = numpy_dtype("bool" if kind == "bool" else f"{kind}{bits}")
+    return np.frombuffer(raw, dtype, offset=_HEADER.size + 8 * ndim + 8).reshape(shape)
+
+
+def array_source(array: Any, most: int = INLINE_ELEMENTS) -> str | None:
+    """A NumPy expression for the array, None when it has more than `most` elements and no short form."""
+    dtype = str(array.dtype)
+    extents = f"{array.shape[0]}" if array.ndim == 1 else str(tuple(array.shape))
+    maker, cast = ("float32", f'.astype("{dtype}")') if dtype == "bfloat16" else (dtype, "")
+    flat = array.reshape(-1)
+    if flat.size > 1 and (flat == flat[0]).all():
+        return f'np.full({extents}, {number_source(flat[0].item())}, "{maker}"){cast}'
+    if flat.size > most:
+        return None
+    if flat.size == 0:
+        return f'np.zeros({extents}, "{maker}"){cast}'
+    return f'np.array({_nested_source(array.tolist())}, "{maker}"){cast}'
+
+
+def _nested_source(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(_nested_source(item) for item in value) + "]"
+    return number_source(value)
+
+
+def number_source(number: Any) -> str:
+    """A Python expression for an int, float or bool."""
+    text = repr(number)
+    return f'float("{text}")' if text.lstrip("-") in ("nan", "inf") else text
+
+
+def indented(text: str) -> str:
+    """The text one level in, blank lines left empty."""
+    return textwrap.indent(text, "    ", lambda line: bool(line.strip()))

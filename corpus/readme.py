@@ -1,0 +1,68 @@
+"""Writes the `README.md` of a case folder: a bug report that is ready to file. No TVM is imported here."""
+
+from __future__ import annotations
+
+from corpus.store import StoredCase
+
+_EXPECTED = {
+    "survives": "The pass ends, or explains in a diagnostic why it does not take this module.",
+    "hang": "The pass ends.",
+    "input_unchanged": "The pass leaves the module that it is given as it was.",
+    "purity": "No impure call in a dataflow block or in a pure function.",
+    "normal_form": "The result is in administrative normal form.",
+    "definedness": "Everything is defined before it is used in the result.",
+    "well_formed": "Well-formed in, well-formed out.",
+    "type_soundness": "The annotated types of the result agree with its expressions.",
+    "attributes": "Attributes, public functions and their signatures stay.",
+    "legalised": "No operator is left that LegalizeOps can lower.",
+    "executable": "Nothing is left that the VM cannot run.",
+    "determinism": "Two applications to one input give the same module.",
+    "idempotence": "A second application changes nothing.",
+    "sequential": "Sequential gives what the passes give one after the other.",
+    "dead_code": "A function that nobody calls changes nothing for the others.",
+    "round_trip": "The printed script and the JSON of a result parse back to it.",
+    "build": "The module builds.",
+    "pipelines": "The official pipelines give the same numbers.",
+}
+_NUMBERS = "The pass keeps what the module computes."
+
+
+def readme_text(stored: StoredCase, repro: str, tvm: str, count: int | None = None) -> str:
+    """The report: what, where, since when, and the smallest script. `tvm` is the version that it was seen on."""
+    return "".join(
+        (
+            f"# {stored.title}\n\n",
+            f"{stored.message}\n\n" if stored.message else "",
+            _facts(stored, tvm, count),
+            f"\n## Expected\n\n{_EXPECTED.get(stored.oracle, _NUMBERS)}\n",
+            f"\n## Actual\n\n{stored.symptom}: {stored.message or stored.title}\n",
+            _versions(stored),
+            "\n## To reproduce\n\nExit status 1: the bug is there. 0: it is gone. 2: this TVM cannot run it.\n\n",
+            f"```python\n{repro.rstrip()}\n```\n",
+        )
+    )
+
+
+def _facts(stored: StoredCase, tvm: str, count: int | None) -> str:
+    passes = " ; ".join(f"`{call.source}`" for call in stored.case.passes)
+    setup = " ; ".join(f"`{call.source}`" for call in stored.case.setup)
+    rows = [
+        ("pass", f"`{stored.culprit}`"),
+        ("sequence", f"{setup} ; {passes}" if setup else passes),
+        ("target", stored.case.target),
+        ("TVM", tvm),
+        ("found by", f"oracle `{stored.oracle}`" + (f", seen {count} times" if count else "")),
+    ]
+    if stored.issue:
+        rows.append(("issue", stored.issue))
+    origin = stored.case.origin
+    if origin.seed is not None:
+        rows.append(("drawn from", f"seed {origin.seed}, case {origin.index}"))
+    return "".join(f"- {name}: {value}\n" for name, value in rows if value)
+
+
+def _versions(stored: StoredCase) -> str:
+    if not stored.expected:
+        return ""
+    rows = "".join(f"| {prefix} | {outcome} |\n" for prefix, outcome in stored.expected)
+    return f"\n## Versions\n\n| TVM | |\n|---|---|\n{rows}"

@@ -1,0 +1,103 @@
+"""What reduction takes and gives: a Candidate (live module, passes, calls), and the Reduction with its sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import tvm_ffi
+from tvm import relax, tirx
+
+from corpus.finding import ReductionStats
+from corpus.module_text import live_module, text_of
+from generators.case import Case, EntryCall, PassCall
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A live IRModule with what is done to it. `setup` runs before `passes`; only `passes` are under test."""
+
+    module: Any
+    setup: tuple[PassCall, ...]
+    passes: tuple[PassCall, ...]
+    calls: tuple[EntryCall, ...]
+
+
+def candidate_of(case: Case) -> Candidate:
+    """The live candidate of a case. Raises TVM's own error when this TVM cannot read the module."""
+    return Candidate(live_module(case.module), case.setup, case.passes, case.calls)
+
+
+def as_case(candidate: Candidate, like: Case) -> Case:
+    """The candidate as a case with the target, origin and loaded file of another."""
+    return replace(
+        like, module=text_of(candidate.module), setup=candidate.setup, passes=candidate.passes, calls=candidate.calls
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """The smallest candidate found, and what finding it cost.
+
+    oracle_calls counts calls of `interesting`; bindings are those of all Relax functions, statements those
+    of all PrimFuncs. finished: no step had anything left to try (False: out of time or calls).
+    """
+
+    candidate: Candidate
+    oracle_calls: int
+    seconds: float
+    bindings_before: int
+    bindings_after: int
+    statements_before: int
+    statements_after: int
+    passes_before: int
+    passes_after: int
+    finished: bool
+    accepted: tuple[tuple[str, int], ...] = ()
+    """How many edits of each step were accepted, in the order of the table."""
+
+    def stats(self) -> ReductionStats:
+        """The same as a finding keeps it."""
+        return ReductionStats(
+            bindings_before=self.bindings_before,
+            bindings=self.bindings_after,
+            statements_before=self.statements_before,
+            statements=self.statements_after,
+            passes_before=self.passes_before,
+            passes=self.passes_after,
+            oracle_calls=self.oracle_calls,
+            seconds=self.seconds,
+        )
+
+
+def count_bindings(module: Any) -> int:
+    """Bindings of all Relax functions, those inside branches and local functions too."""
+    functions = [f for f in module.functions.values() if isinstance(f, relax.Function)]
+    return sum(_bindings_of(function.body) for function in functions)
+
+
+def _bindings_of(body: Any) -> int:
+    if not isinstance(body, relax.SeqExpr):
+        return 0
+    return sum(1 + _inner_bindings(binding.value) for block in body.blocks for binding in block.bindings)
+
+
+def _inner_bindings(value: Any) -> int:
+    if isinstance(value, relax.If):
+        return _bindings_of(value.true_branch) + _bindings_of(value.false_branch)
+    return _bindings_of(value.body) if isinstance(value, relax.Function) else 0
+
+
+def count_statements(module: Any) -> int:
+    """Statements of all PrimFuncs, sequences not counted themselves."""
+    count = 0
+
+    def visit(node: Any) -> None:
+        nonlocal count
+        if not isinstance(node, tirx.SeqStmt):
+            count += 1
+
+    for function in module.functions.values():
+        if isinstance(function, tirx.PrimFunc):
+            tvm_ffi.structural_walk(function.body, [(tirx.Stmt, visit)])
+    return count

@@ -1,0 +1,341 @@
+"""Drafts: Relax functions taken apart into plain Python trees, so that edits are cheap, pure and compose.
+
+Edits name bindings by their original variables, which stay the same however often a draft is edited. Turning a
+draft back into TVM's IR is `corpus.reduce.realise`'s work. Worker processes only (imports tvm).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import tvm
+from tvm import relax, tirx
+
+from generators import tvm_api as T
+
+
+class NotApplicable(Exception):
+    """An edit that makes no sense (any more) for this draft; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """`var = value`; with `cast` a match_cast. `value` is a leaf, a Call, a tuple, a Branch or a nested Draft."""
+
+    var: Any
+    value: Any
+    cast: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """An If with its two branches."""
+
+    condition: Any
+    then: Body
+    otherwise: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A run of bindings, in a dataflow block or not."""
+
+    dataflow: bool
+    binds: tuple[Bind, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Blocks and the expression that they end in (a leaf or a tuple of leaves)."""
+
+    blocks: tuple[Block, ...]
+    result: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A Relax function. `params` are original variables, `types` those parameters' types where they were changed."""
+
+    params: tuple[Any, ...]
+    body: Body
+    pure: bool
+    attrs: Mapping[str, Any]
+    types: Mapping[Any, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleDraft:
+    """An IRModule: functions by name (Drafts, or PrimFuncs as they are), and what the edits substitute.
+
+    swaps: variable -> expression that takes its place wherever it is used (in terms of original variables).
+    symbols: symbolic variable -> number. names: variable -> new name.
+    demoted: outputs of dataflow blocks that nobody uses become local to them.
+    nodes: statement or variable of a PrimFunc -> what takes its place.
+    """
+
+    functions: Mapping[str, Any]
+    attrs: Mapping[str, Any]
+    infos: Mapping[str, Any]
+    swaps: Mapping[Any, Any] = field(default_factory=dict)
+    symbols: Mapping[Any, int] = field(default_factory=dict)
+    demoted: bool = False
+    names: Mapping[Any, str] = field(default_factory=dict)
+    nodes: Mapping[Any, Any] = field(default_factory=dict)
+
+    def drafts(self) -> Iterator[tuple[str, Draft]]:
+        """The Relax functions with their names, in order."""
+        for name, function in self.functions.items():
+            if isinstance(function, Draft):
+                yield name, function
+
+    def with_function(self, name: str, function: Any) -> ModuleDraft:
+        """The same with one function replaced."""
+        return replace(self, functions={**self.functions, name: function})
+
+    def without_function(self, name: str) -> ModuleDraft:
+        """The same without a function."""
+        return replace(self, functions={key: value for key, value in self.functions.items() if key != name})
+
+    def swap(self, var: Any, expr: Any) -> ModuleDraft:
+        """Uses of `var` become `expr`. NotApplicable when `expr` is made of `var`."""
+        if var in set(self.uses(expr)):
+            raise NotApplicable("a variable cannot stand for itself")
+        return replace(self, swaps={**self.swaps, var: expr})
+
+    def resolve(self, expr: Any) -> Any:
+        """A leaf with the swaps applied, as often as needed; other expressions as they are."""
+        while isinstance(expr, VAR) and expr in self.swaps:
+            expr = self.swaps[expr]
+        return expr
+
+    def uses(self, expr: Any) -> Iterator[Any]:
+        """The variables that an un-nested expression uses once the swaps are applied; with repetitions."""
+        for leaf in leaves(expr):
+            if leaf in self.swaps:
+                yield from self.uses(self.swaps[leaf])
+            else:
+                yield leaf
+
+
+VAR = tvm.ir.Var
+TUPLE, TUPLE_GET_ITEM, CALL = tvm.ir.Tuple, tvm.ir.TupleGetItem, tvm.ir.Call
+GLOBAL_VAR = tvm.ir.GlobalVar
+CONSTANT = T.Constant
+ARITHMETIC = (tirx.Add, tirx.Sub, tirx.Mul, tirx.FloorDiv, tirx.FloorMod, tirx.Div, tirx.Mod, tirx.Min, tirx.Max)
+
+
+def lift(module: Any) -> ModuleDraft:
+    """Takes a module apart. Functions that are neither Relax nor TIR are kept as they are."""
+    functions = {}
+    for name, function in sorted(module.functions.items(), key=lambda pair: pair[0].name_hint):
+        functions[name.name_hint] = lift_function(function) if isinstance(function, relax.Function) else function
+    attrs = {str(key): value for key, value in module.attrs.items()} if module.attrs else {}
+    infos = {str(key): list(value) for key, value in module.global_infos.items()} if module.global_infos else {}
+    return ModuleDraft(functions, attrs, infos)
+
+
+def lift_function(function: Any) -> Draft:
+    """Takes one Relax function apart."""
+    attrs = {str(key): value for key, value in function.attrs.items()} if function.attrs else {}
+    return Draft(tuple(function.params), _lift_sequence(function.body), bool(function.is_pure), attrs)
+
+
+def _lift_sequence(expr: Any) -> Body:
+    if not isinstance(expr, relax.SeqExpr):
+        return Body((), expr)
+    blocks = tuple(
+        Block(isinstance(block, relax.DataflowBlock), tuple(_lift_binding(binding) for binding in block.bindings))
+        for block in expr.blocks
+    )
+    return Body(blocks, expr.body)
+
+
+def _lift_binding(binding: Any) -> Bind:
+    value = binding.value
+    if isinstance(binding, relax.MatchCast):
+        return Bind(binding.var, value, binding.ty)
+    if isinstance(value, relax.If):
+        return Bind(
+            binding.var, Branch(value.cond, _lift_sequence(value.true_branch), _lift_sequence(value.false_branch))
+        )
+    if isinstance(value, relax.Function):
+        return Bind(binding.var, lift_function(value))
+    return Bind(binding.var, value)
+
+
+# --- walking --------------------------------------------------------------------------------------------
+
+
+def sequences(body: Body) -> Iterator[Body]:
+    """The sequence itself and every sequence nested in its bindings, outer first."""
+    yield body
+    for bind in own_binds(body):
+        for inner in inner_sequences(bind.value):
+            yield from sequences(inner)
+
+
+def inner_sequences(value: Any) -> tuple[Body, ...]:
+    """The sequences that stand directly in a bound value."""
+    match value:
+        case Branch():
+            return (value.then, value.otherwise)
+        case Draft():
+            return (value.body,)
+        case _:
+            return ()
+
+
+def own_binds(body: Body) -> Iterator[Bind]:
+    """The bindings of the sequence itself."""
+    for block in body.blocks:
+        yield from block.binds
+
+
+def all_binds(body: Body) -> Iterator[Bind]:
+    """The bindings of the sequence and of all nested ones, in order of execution."""
+    for bind in own_binds(body):
+        yield bind
+        for inner in inner_sequences(bind.value):
+            yield from all_binds(inner)
+
+
+def module_binds(module: ModuleDraft) -> Iterator[tuple[str, Bind]]:
+    """Every binding of every Relax function with the function's name."""
+    for name, draft in module.drafts():
+        for bind in all_binds(draft.body):
+            yield name, bind
+
+
+def leaves(expr: Any) -> Iterator[Any]:
+    """Variables (of Relax and of shapes) that an un-nested expression, or a type, uses; with repetitions."""
+    match expr:
+        case Branch():
+            yield from leaves(expr.condition)
+        case relax.ShapeExpr():
+            for extent in expr.values:
+                yield from _prim_leaves(extent)
+        case _ if isinstance(expr, VAR):
+            yield expr
+        case _ if isinstance(expr, CALL):
+            if isinstance(expr.op, (VAR, CALL)):
+                yield from leaves(expr.op)
+            for argument in expr.args:
+                yield from leaves(argument)
+        case _ if isinstance(expr, TUPLE):
+            for value in expr.fields:
+                yield from leaves(value)
+        case _ if isinstance(expr, TUPLE_GET_ITEM):
+            yield from leaves(expr.tuple_value)
+        case _ if isinstance(expr, ARITHMETIC):
+            yield from _prim_leaves(expr)
+
+
+def _prim_leaves(extent: Any) -> Iterator[Any]:
+    if isinstance(extent, VAR):
+        yield extent
+    elif not isinstance(extent, (int, tirx.IntImm)):
+        yield from tirx.analysis.undefined_vars(extent)
+
+
+def called_names(value: Any) -> Iterator[str]:
+    """Names of the GlobalVars that an un-nested bound value refers to."""
+    if isinstance(value, GLOBAL_VAR):
+        yield value.name_hint
+    elif isinstance(value, CALL):
+        yield from called_names(value.op)
+        for argument in value.args:
+            yield from called_names(argument)
+    elif isinstance(value, TUPLE):
+        for field_ in value.fields:
+            yield from called_names(field_)
+
+
+# --- rewriting ------------------------------------------------------------------------------------------
+
+Rewrite: TypeAlias = Callable[[Bind], "tuple[Bind | Block, ...] | None"]
+"""What takes the place of a binding: bindings, whole blocks, nothing; None keeps it and looks inside."""
+
+
+def rewrite_module(module: ModuleDraft, rewrite: Rewrite) -> ModuleDraft:
+    """Applies `rewrite` to every binding of every Relax function."""
+    functions = {
+        name: replace(function, body=rewrite_sequence(function.body, rewrite))
+        if isinstance(function, Draft)
+        else function
+        for name, function in module.functions.items()
+    }
+    return replace(module, functions=functions)
+
+
+def rewrite_sequence(body: Body, rewrite: Rewrite) -> Body:
+    """Applies `rewrite` to every binding; a dataflow block that gets whole blocks is split around them."""
+    blocks: list[Block] = []
+    for block in body.blocks:
+        pending: list[Bind] = []
+        for bind in block.binds:
+            for piece in _rewritten(bind, rewrite):
+                if isinstance(piece, Bind):
+                    pending.append(piece)
+                    continue
+                blocks.extend(_block(block.dataflow, pending))
+                pending = []
+                blocks.append(piece)
+        blocks.extend(_block(block.dataflow, pending))
+    return Body(tuple(blocks), body.result)
+
+
+def _block(dataflow: bool, binds: list[Bind]) -> tuple[Block, ...]:
+    return (Block(dataflow, tuple(binds)),) if binds else ()
+
+
+def _rewritten(bind: Bind, rewrite: Rewrite) -> tuple[Bind | Block, ...]:
+    pieces = rewrite(bind)
+    if pieces is not None:
+        return pieces
+    match bind.value:
+        case Branch():
+            value: Any = replace(
+                bind.value,
+                then=rewrite_sequence(bind.value.then, rewrite),
+                otherwise=rewrite_sequence(bind.value.otherwise, rewrite),
+            )
+        case Draft():
+            value = replace(bind.value, body=rewrite_sequence(bind.value.body, rewrite))
+        case _:
+            return (bind,)
+    return (replace(bind, value=value),)
+
+
+def without_binding(module: ModuleDraft, var: Any) -> ModuleDraft:
+    """Drops the binding of a variable. NotApplicable when there is none."""
+    return at_binding(module, var, lambda bind: ())
+
+
+def at_binding(module: ModuleDraft, var: Any, pieces: Callable[[Bind], tuple[Bind | Block, ...]]) -> ModuleDraft:
+    """Replaces the binding of a variable by what `pieces` gives. NotApplicable when there is none."""
+    found = False
+
+    def rewrite(bind: Bind) -> tuple[Bind | Block, ...] | None:
+        nonlocal found
+        if not bind.var.same_as(var):
+            return None
+        found = True
+        return pieces(bind)
+
+    rewritten = rewrite_module(module, rewrite)
+    if not found:
+        raise NotApplicable("the binding is gone")
+    return rewritten
+
+
+def map_leaves(expr: Any, change: Callable[[Any], Any]) -> Any:
+    """An un-nested expression with `change` applied to everything in it that is not a Call, a tuple or a field."""
+    if isinstance(expr, CALL):
+        return CALL(change(expr.op), [map_leaves(a, change) for a in expr.args], expr.attrs, expr.ty_args)
+    if isinstance(expr, TUPLE):
+        return TUPLE([map_leaves(value, change) for value in expr.fields])
+    if isinstance(expr, TUPLE_GET_ITEM):
+        return TUPLE_GET_ITEM(map_leaves(expr.tuple_value, change), expr.index)
+    return change(expr)

@@ -1,0 +1,322 @@
+"""A Plan: a draft with its passes and calls, and the bookkeeping that follows every edit.
+
+Arguments of entry calls and call sites follow when parameters come and go; what has become dead is pruned where
+pruning is known to do no harm. What to try is decided in `corpus.reduce.steps`. Worker processes only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from tvm import relax
+
+from corpus.reduce.candidate import Candidate
+from corpus.reduce.draft import (
+    CALL,
+    GLOBAL_VAR,
+    Bind,
+    Block,
+    Body,
+    Branch,
+    Draft,
+    ModuleDraft,
+    NotApplicable,
+    all_binds,
+    called_names,
+    inner_sequences,
+    leaves,
+    lift,
+    module_binds,
+    rewrite_module,
+    sequences,
+)
+from generators import tvm_api as T
+from generators.case import Argument, EntryCall, PassCall, Shape
+from generators.dtypes import is_float, numpy_dtype
+from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
+from oracles.purity import impure_callee
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What will be tried next. passes and setup carry their original index, which stays theirs.
+
+    prune: the kinds of dead things ("bindings", "parameters", "functions") that are dropped after every edit.
+    """
+
+    draft: ModuleDraft
+    setup: tuple[tuple[int, PassCall], ...]
+    passes: tuple[tuple[int, PassCall], ...]
+    calls: tuple[EntryCall, ...]
+    prune: frozenset[str] = frozenset()
+
+    def candidate(self, module: Any) -> Candidate:
+        """The candidate with a module realised from this plan's draft."""
+        return Candidate(module, _plain(self.setup), _plain(self.passes), self.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A plan as steps see it: with the types that its variables have, by original variable."""
+
+    plan: Plan
+    types: Mapping[Any, Any]
+
+    @property
+    def draft(self) -> ModuleDraft:
+        """The plan's draft."""
+        return self.plan.draft
+
+
+Edit: TypeAlias = Callable[[Plan], Plan]
+"""A pure change of a plan. Raises NotApplicable where it makes no sense (any more)."""
+
+
+def view_of(plan: Plan, module: Any) -> View:
+    """A view of the same plan with its draft taken from the live module anew: no swaps or symbols are left in it."""
+    draft = lift(module)
+    types = {param: T.type_of(param) for _, function in draft.drafts() for param in function.params}
+    types.update((bind.var, T.type_of(bind.var)) for _, bind in module_binds(draft))
+    return View(replace(plan, draft=draft), types)
+
+
+def plan_of(candidate: Candidate) -> Plan:
+    """The plan that realises to the candidate itself."""
+    return Plan(
+        lift(candidate.module),
+        tuple(enumerate(candidate.setup)),
+        tuple(enumerate(candidate.passes)),
+        candidate.calls,
+    )
+
+
+def _plain(calls: tuple[tuple[int, PassCall], ...]) -> tuple[PassCall, ...]:
+    return tuple(call for _, call in calls)
+
+
+# --- parameters -----------------------------------------------------------------------------------------
+
+
+def callers(draft: ModuleDraft, name: str) -> int:
+    """How many bindings refer to a function."""
+    return sum(name in called_names(bind.value) for _, bind in module_binds(draft))
+
+
+def add_parameter(plan: Plan, name: str, param: Any) -> Plan:
+    """Appends a parameter to a function that nobody calls, and inputs for it to the entry calls."""
+    function = plan.draft.functions[name]
+    if not isinstance(function, Draft) or callers(plan.draft, name):
+        raise NotApplicable("only functions without callers can get parameters")
+    calls = tuple(
+        replace(call, arguments=(*call.arguments, draw_argument(T.type_of(param), symbol_values(function, call))))
+        if call.function == name
+        else call
+        for call in plan.calls
+    )
+    grown = replace(function, params=(*function.params, param))
+    return replace(plan, draft=plan.draft.with_function(name, grown), calls=calls)
+
+
+def drop_parameter(plan: Plan, name: str, param: Any) -> Plan:
+    """Removes a parameter that is not used; arguments of calls follow."""
+    function = plan.draft.functions[name]
+    if not isinstance(function, Draft) or param not in function.params:
+        raise NotApplicable("no such parameter")
+    index = function.params.index(param)
+    attrs = dict(function.attrs)
+    if "num_input" in attrs and index < int(attrs["num_input"]):
+        attrs["num_input"] = int(attrs["num_input"]) - 1
+    params = function.params[:index] + function.params[index + 1 :]
+    draft = plan.draft.with_function(name, replace(function, params=params, attrs=attrs))
+    calls = tuple(_without_argument(call, index) if call.function == name else call for call in plan.calls)
+    return replace(plan, draft=_at_call_sites(draft, name, index), calls=calls)
+
+
+def _without_argument(call: EntryCall, index: int) -> EntryCall:
+    return replace(call, arguments=call.arguments[:index] + call.arguments[index + 1 :])
+
+
+def _at_call_sites(draft: ModuleDraft, name: str, index: int) -> ModuleDraft:
+    def rewrite(bind: Bind) -> tuple[Bind | Block, ...] | None:
+        if name not in called_names(bind.value):
+            return None
+        call = bind.value
+        if not (isinstance(call, CALL) and isinstance(call.op, GLOBAL_VAR) and call.op.name_hint == name):
+            raise NotApplicable(f"{name} is passed around as a value")
+        arguments = list(call.args)
+        del arguments[index]
+        return (replace(bind, value=CALL(call.op, arguments, call.attrs, call.ty_args)),)
+
+    return rewrite_module(draft, rewrite)
+
+
+def symbol_values(function: Draft, call: EntryCall) -> dict[Any, int]:
+    """What the symbolic dims of a function are in a call, as far as its parameters tell."""
+    values: dict[Any, int] = {}
+    for param, argument in zip(function.params, call.arguments, strict=False):
+        _match(function.types.get(param, T.type_of(param)), param, argument, values)
+    return values
+
+
+def _match(ty: Any, param: Any, argument: Argument, values: dict[Any, int]) -> None:
+    if isinstance(argument, tuple) and isinstance(ty, T.TupleType):
+        for field, value in zip(ty.fields, argument, strict=False):
+            _match(field, param, value, values)
+        return
+    if isinstance(argument, (int, float)):
+        if isinstance(ty, T.PrimType):
+            values[param] = int(argument)
+        return
+    extents = argument.extents if isinstance(argument, Shape) else getattr(argument, "shape", ())
+    for dim, extent in zip(dims_of(ty), extents, strict=False):
+        if isinstance(dim, type(param)):
+            values.setdefault(dim, int(extent))
+
+
+def dims_of(ty: Any) -> tuple[Any, ...]:
+    """The dims written in a tensor or shape type, none when they are unknown."""
+    if isinstance(ty, T.TensorType):
+        return tuple(ty.shape.values) if isinstance(ty.shape, relax.ShapeExpr) else ()
+    return tuple(ty.values) if isinstance(ty, T.ShapeType) and ty.values is not None else ()
+
+
+def draw_argument(ty: Any, symbols: Mapping[Any, int]) -> Argument:
+    """Small whole numbers in a type: floats 1..3, integers and bools 0..1, which are valid almost everywhere.
+
+    NotApplicable when the type does not tell the extents.
+    """
+    if isinstance(ty, T.TupleType):
+        return tuple(draw_argument(field, symbols) for field in ty.fields)
+    try:
+        extents = tuple(int(evaluate(dim, symbols)) for dim in dims_of(ty))
+    except (UnboundSymbol, UnknownPrimExpr, ZeroDivisionError) as error:
+        raise NotApplicable(f"extent unknown: {error}") from error
+    if isinstance(ty, T.ShapeType) and ty.ndim == len(extents):
+        return Shape(extents)
+    dtype = T.dtype_name(ty) if isinstance(ty, T.TensorType) else None
+    if dtype is None or len(extents) != ty.ndim:
+        raise NotApplicable("no values of this type")
+    return small_numbers(extents, dtype)
+
+
+def small_numbers(extents: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+    """An array of small whole numbers that differ between neighbours."""
+    flat = np.arange(int(np.prod(extents, dtype=np.int64)))
+    numbers = flat % 3 + 1 if is_float(dtype) else flat % 2
+    return numbers.reshape(extents).astype(numpy_dtype(dtype))
+
+
+# --- pruning --------------------------------------------------------------------------------------------
+
+
+def pruned(plan: Plan) -> Plan:
+    """The plan without the dead things that it may drop."""
+    if "bindings" in plan.prune:
+        plan = replace(plan, draft=without_dead_bindings(plan.draft))
+    if "functions" in plan.prune:
+        plan = replace(plan, draft=without_unreachable(plan.draft))
+    if "parameters" in plan.prune:
+        plan = without_unused_parameters(plan)
+    return plan
+
+
+def without_dead_bindings(draft: ModuleDraft) -> ModuleDraft:
+    """Drops bindings whose value nobody uses, except impure calls and casts that define symbols."""
+    for name, function in tuple(draft.drafts()):
+        used: set[Any] = set()
+        draft = draft.with_function(name, replace(function, body=_live(draft, function.body, used)))
+    return draft
+
+
+def _live(draft: ModuleDraft, body: Body, used: set[Any]) -> Body:
+    used.update(draft.uses(body.result))
+    blocks: list[Block] = []
+    for block in reversed(body.blocks):
+        binds: list[Bind] = []
+        for bind in reversed(block.binds):
+            if bind.var not in used and not _has_effect(bind):
+                continue
+            used.update(draft.uses(bind.value))
+            binds.append(_live_inside(draft, bind, used))
+        if binds:
+            blocks.append(replace(block, binds=tuple(reversed(binds))))
+    return replace(body, blocks=tuple(reversed(blocks)))
+
+
+def _live_inside(draft: ModuleDraft, bind: Bind, used: set[Any]) -> Bind:
+    match bind.value:
+        case Branch(condition=condition, then=then, otherwise=otherwise):
+            return replace(bind, value=Branch(condition, _live(draft, then, used), _live(draft, otherwise, used)))
+        case Draft(body=body):
+            return replace(bind, value=replace(bind.value, body=_live(draft, body, used)))
+        case _:
+            return bind
+
+
+def _has_effect(bind: Bind) -> bool:
+    if bind.cast is not None and has_symbols(bind.cast):
+        return True
+    if inner := inner_sequences(bind.value):
+        return isinstance(bind.value, Branch) and any(_has_effect(b) for body in inner for b in all_binds(body))
+    return impure_callee(bind.value) is not None
+
+
+def leaves_of_type(ty: Any) -> Iterator[Any]:
+    """The symbolic variables in a type; with repetitions."""
+    if isinstance(ty, T.TupleType):
+        for field in ty.fields:
+            yield from leaves_of_type(field)
+    for dim in dims_of(ty):
+        yield from leaves(dim)
+
+
+def has_symbols(ty: Any) -> bool:
+    """Whether a type mentions symbolic dims."""
+    return next(leaves_of_type(ty), None) is not None
+
+
+def without_unreachable(draft: ModuleDraft) -> ModuleDraft:
+    """Drops private functions that no public function reaches."""
+    reached: set[str] = set()
+    pending = [name for name, function in draft.functions.items() if _is_public(function)]
+    while pending:
+        name = pending.pop()
+        if name in reached or name not in draft.functions:
+            continue
+        reached.add(name)
+        function = draft.functions[name]
+        if isinstance(function, Draft):
+            pending.extend(callee for bind in all_binds(function.body) for callee in called_names(bind.value))
+            pending.extend(callee for body in sequences(function.body) for callee in called_names(body.result))
+    return replace(draft, functions={name: f for name, f in draft.functions.items() if name in reached})
+
+
+def _is_public(function: Any) -> bool:
+    return bool(function.attrs) and "global_symbol" in function.attrs
+
+
+def without_unused_parameters(plan: Plan) -> Plan:
+    """Drops parameters that nobody uses and whose type mentions no symbolic dim."""
+    for name, function in tuple(plan.draft.drafts()):
+        for param in unused_parameters(plan.draft, function):
+            ty = function.types.get(param, T.type_of(param))
+            if has_symbols(ty) or isinstance(ty, T.PrimType):
+                continue
+            try:
+                plan = drop_parameter(plan, name, param)
+            except NotApplicable:
+                break
+    return plan
+
+
+def unused_parameters(draft: ModuleDraft, function: Draft) -> list[Any]:
+    """The parameters that no expression of the function uses, last first."""
+    used: set[Any] = set()
+    for body in sequences(function.body):
+        used.update(draft.uses(body.result))
+    for bind in all_binds(function.body):
+        used.update(draft.uses(bind.value))
+    return [param for param in reversed(function.params) if param not in used]

@@ -1,0 +1,252 @@
+"""Turns drafts back into TVM's IR: fresh variables, swaps applied, every binding normalised and typed anew.
+
+Gives up with an exception where TVM's type inference or its verifier does; nothing that comes out is ill-formed
+unless the input was. Worker processes only (imports tvm).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import relax, tirx
+
+from corpus.reduce.draft import (
+    ARITHMETIC,
+    CALL,
+    TUPLE,
+    TUPLE_GET_ITEM,
+    VAR,
+    Bind,
+    Block,
+    Body,
+    Branch,
+    Draft,
+    ModuleDraft,
+    all_binds,
+    called_names,
+    inner_sequences,
+)
+from generators import tvm_api as T
+
+TVM_ERRORS = (ValueError, TypeError, RuntimeError, LookupError, AttributeError, NotImplementedError)
+"""What type inference, constructors and verifiers of TVM raise."""
+
+
+class GaveUp(Exception):
+    """TVM does not accept the draft; the message is TVM's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Realised:
+    """A live module with the types that the draft's original variables (and parameters) got in it."""
+
+    module: Any
+    types: Mapping[Any, Any]
+
+
+def realise(draft: ModuleDraft, *, verify: bool = True) -> Realised:
+    """Builds the module. GaveUp when it cannot be typed or (with `verify`) is not well-formed."""
+    try:
+        rebuilder = Rebuilder(draft)
+        module = rebuilder.module()
+        if verify:
+            relax.analysis.well_formed(module)
+    except TVM_ERRORS as error:
+        raise GaveUp(f"{type(error).__name__}: {error}") from error
+    return Realised(module, rebuilder.types)
+
+
+class Rebuilder:
+    """Copies a draft into TVM's IR, mapping old variables to fresh ones."""
+
+    def __init__(self, draft: ModuleDraft) -> None:
+        self.draft = draft
+        self.types: dict[Any, Any] = {}
+        self._fresh: dict[Any, Any] = {}
+        self._globals: dict[str, Any] = {}
+        self._builder = relax.BlockBuilder()
+        self._analyzer = tvm.sym.Analyzer()
+
+    def module(self) -> Any:
+        """The whole module, callees before callers."""
+        functions = {}
+        for name in _callees_first(self.draft):
+            function = self.draft.functions[name]
+            built = self._function(function) if isinstance(function, Draft) else self._prim_func(function)
+            variable = self._global(name)
+            T.set_type(variable, T.type_of(built))
+            functions[variable] = built
+        in_order = sorted(functions.items(), key=lambda pair: pair[0].name_hint)
+        attrs = tvm.ir.make_node("ir.DictAttrs", **self.draft.attrs) if self.draft.attrs else None
+        return tvm.IRModule(dict(in_order), attrs=attrs, global_infos=dict(self.draft.infos) or None)
+
+    def _prim_func(self, function: Any) -> Any:
+        if not self.draft.nodes or not isinstance(function, tirx.PrimFunc):
+            return function
+        nodes = self.draft.nodes
+        mapped = tvm_ffi.structural_map(
+            function.body, [((tirx.Stmt, VAR), lambda node: nodes.get(node, node))], order="pre"
+        )
+        body = tvm_ffi.structural_map(mapped, [(tirx.SeqStmt, _without_empty)])
+        if body.same_as(function.body):
+            return function
+        built = function.with_body(body)
+        has_sblocks = bool(function.attrs and function.attrs.get("s_tir", False))
+        (tvm.s_tir if has_sblocks else tirx).analysis.verify_well_formed(built)
+        return built
+
+    def _global(self, name: str) -> Any:
+        return self._globals.setdefault(name, tvm.ir.GlobalVar(name))
+
+    def _function(self, draft: Draft) -> Any:
+        params = []
+        for param in draft.params:
+            ty = self._type(draft.types.get(param, T.type_of(param)))
+            # A scalar parameter occurs inside shapes, which are copied as they are, so it stays itself.
+            fresh = param if isinstance(ty, T.PrimType) else tvm.ir.Var(self._name(param), ty)
+            self._fresh[param], self.types[param] = fresh, ty
+            params.append(fresh)
+        body = self._builder.normalize(self._body(draft.body))
+        attrs = tvm.ir.make_node("ir.DictAttrs", **draft.attrs) if draft.attrs else None
+        return relax.Function(params, body, None, draft.pure, attrs)
+
+    def _body(self, body: Body) -> Any:
+        after = self._used_after(body)
+        blocks = [self._block(block, used) for block, used in zip(body.blocks, after, strict=True)]
+        return self._builder.normalize(relax.SeqExpr(blocks, self._expr(body.result)))
+
+    def _used_after(self, body: Body) -> list[set[Any]]:
+        """For each block the variables that are used behind it."""
+        used = set(self.draft.uses(body.result))
+        after: list[set[Any]] = []
+        for block in reversed(body.blocks):
+            after.append(set(used))
+            used |= set(self._uses_of(block.binds))
+        return after[::-1]
+
+    def _uses_of(self, binds: tuple[Bind, ...]) -> Iterator[Any]:
+        for bind in binds:
+            yield from self.draft.uses(bind.value)
+            for inner in inner_sequences(bind.value):
+                yield from self.draft.uses(inner.result)
+                yield from self._uses_of(tuple(all_binds(inner)))
+
+    def _block(self, block: Block, used: set[Any]) -> Any:
+        make = relax.DataflowBlock if block.dataflow else relax.BindingBlock
+        return make([self._bind(bind, self._is_local(bind, block, used)) for bind in block.binds])
+
+    def _is_local(self, bind: Bind, block: Block, used: set[Any]) -> bool:
+        """Whether the variable is seen inside its dataflow block only."""
+        if not block.dataflow or bind.var in used:
+            return False
+        return self.draft.demoted or isinstance(bind.var, relax.DataflowVar)
+
+    def _bind(self, bind: Bind, local: bool) -> Any:
+        make = relax.DataflowVar if local else tvm.ir.Var
+        if bind.cast is not None:
+            ty = self._type(bind.cast)
+            var = self._define(bind, make, ty)
+            return relax.MatchCast(var, self._expr(bind.value), ty)
+        value = self._value(bind.value)
+        return relax.VarBinding(self._define(bind, make, T.type_of(value)), value)
+
+    def _define(self, bind: Bind, make: Any, ty: Any) -> Any:
+        var = make(self._name(bind.var), ty)
+        self._fresh[bind.var], self.types[bind.var] = var, ty
+        return var
+
+    def _name(self, var: Any) -> str:
+        return self.draft.names.get(var, str(var.name))
+
+    def _value(self, value: Any) -> Any:
+        match value:
+            case Branch():
+                branch = relax.If(self._expr(value.condition), self._body(value.then), self._body(value.otherwise))
+                return self._builder.normalize(branch)
+            case Draft():
+                return self._function(value)
+            case _:
+                return self._builder.normalize(self._expr(value))
+
+    # --- expressions ------------------------------------------------------------------------------------
+
+    def _expr(self, expr: Any) -> Any:
+        if isinstance(expr, VAR):
+            return self._leaf(expr)
+        if isinstance(expr, CALL):
+            if isinstance(T.type_of(expr), T.PrimType) and not isinstance(expr.op, (VAR, tvm.ir.GlobalVar)):
+                return self._prim(expr)
+            return self._call(expr)
+        if isinstance(expr, TUPLE):
+            return TUPLE([self._expr(field) for field in expr.fields])
+        if isinstance(expr, TUPLE_GET_ITEM):
+            whole = self._expr(expr.tuple_value)
+            return whole.fields[expr.index] if isinstance(whole, TUPLE) else TUPLE_GET_ITEM(whole, expr.index)
+        if isinstance(expr, relax.ShapeExpr):
+            return relax.ShapeExpr([self._prim(extent) for extent in expr.values]) if self.draft.symbols else expr
+        if isinstance(expr, tvm.ir.GlobalVar):
+            return self._global(expr.name_hint)
+        return self._prim(expr) if isinstance(expr, ARITHMETIC) else expr
+
+    def _leaf(self, var: Any) -> Any:
+        if var in self.draft.swaps:
+            return self._expr(self.draft.swaps[var])
+        if var in self.draft.symbols:
+            return tirx.IntImm("int64", self.draft.symbols[var])
+        return self._fresh.get(var, var)
+
+    def _call(self, call: Any) -> Any:
+        arguments = [self._expr(argument) for argument in call.args]
+        op = self._expr(call.op)
+        return CALL(op, arguments, call.attrs, [self._type(ty) for ty in call.ty_args])
+
+    def _prim(self, expr: Any) -> Any:
+        if not self.draft.symbols:
+            return expr
+        return self._analyzer.simplify(tvm_ffi.structural_map(expr, [(VAR, self._number)]))
+
+    def _number(self, var: Any) -> Any:
+        return tirx.IntImm("int64", self.draft.symbols[var]) if var in self.draft.symbols else var
+
+    def _type(self, ty: Any) -> Any:
+        if not self.draft.symbols or ty is None:
+            return ty
+        mapped = tvm_ffi.structural_map(ty, [(VAR, self._number)])
+        return tvm_ffi.structural_map(mapped, [(ARITHMETIC, self._analyzer.simplify)])
+
+
+def is_empty(statement: Any) -> bool:
+    """Whether a statement does nothing."""
+    return isinstance(statement, tirx.Evaluate) and isinstance(statement.value, tirx.IntImm)
+
+
+def _without_empty(sequence: Any) -> Any:
+    kept = [statement for statement in sequence.seq if not is_empty(statement)]
+    if len(kept) == len(sequence.seq):
+        return sequence
+    return tirx.SeqStmt(kept) if len(kept) > 1 else kept[0] if kept else tirx.Evaluate(tirx.IntImm("int32", 0))
+
+
+def _callees_first(draft: ModuleDraft) -> list[str]:
+    """Function names such that callees come before callers, as far as there is no recursion."""
+    order: list[str] = []
+    visiting: set[str] = set()
+
+    def visit(name: str) -> None:
+        if name in visiting or name not in draft.functions:
+            return
+        visiting.add(name)
+        function = draft.functions[name]
+        if isinstance(function, Draft):
+            for bind in all_binds(function.body):
+                for callee in called_names(bind.value):
+                    visit(callee)
+        order.append(name)
+
+    for name in draft.functions:
+        visit(name)
+    return order

@@ -1,0 +1,206 @@
+"""The search: applies the steps of the table, biggest first, until none of them helps or the budget is spent.
+
+Greedy and deterministic. A candidate is tried once; only `interesting` decides, so the search never slips to
+another bug. Worker processes only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from corpus.reduce.candidate import Candidate, Reduction, count_bindings, count_statements
+from corpus.reduce.draft import NotApplicable
+from corpus.reduce.plan import Edit, Plan, View, plan_of, pruned, view_of
+from corpus.reduce.realise import GaveUp, Realised, realise
+from generators import tvm_api as T
+from generators.case import Argument, EntryCall, Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One way of making candidates smaller: the edits that it has to offer for a plan.
+
+    together: edits are independent of each other, so chunks of them are tried at once (delta debugging);
+    otherwise they are alternatives, and the first that is interesting is taken. repeat: after a success the
+    step is asked again at once.
+    """
+
+    name: str
+    edits: Callable[[View], Sequence[Edit]]
+    together: bool = True
+    repeat: bool = False
+
+
+class OutOfBudget(Exception):
+    """Time or calls of `interesting` are spent; raised and caught in this file."""
+
+
+class Search:
+    """The current best plan, and what has been tried."""
+
+    def __init__(
+        self,
+        candidate: Candidate,
+        interesting: Callable[[Candidate], bool],
+        *,
+        max_calls: int,
+        deadline: float,
+        clock: Callable[[], float],
+    ) -> None:
+        self.calls = 0
+        self.best = candidate
+        self.accepted: Counter[str] = Counter()
+        self._interesting = interesting
+        self._max_calls = max_calls
+        self._deadline = deadline
+        self._clock = clock
+        self._plan = plan_of(candidate)
+        self._seen: set[tuple[object, ...]] = set()
+        self._view = self._start(candidate)
+
+    def run(self, steps: Sequence[Step]) -> bool:
+        """Whether every step was tried on the final candidate without success (False: out of budget)."""
+        if self._view is None:
+            return True
+        idle = 0
+        try:
+            while idle < len(steps):
+                for step in steps:
+                    idle = 0 if self._run_step(step) else idle + 1
+                    if idle >= len(steps):
+                        break
+        except OutOfBudget:
+            return False
+        return True
+
+    def _start(self, candidate: Candidate) -> View | None:
+        """None when the module does not survive being taken apart and rebuilt."""
+        try:
+            realised = realise(self._plan.draft)
+        except GaveUp:
+            return None
+        if T.structural_hash(realised.module) != T.structural_hash(candidate.module):
+            self.calls += 1
+            if not self._interesting(self._plan.candidate(realised.module)):
+                return None
+        self._seen.add(_key(self._plan, realised.module))
+        return View(self._plan, realised.types)
+
+    def _run_step(self, step: Step) -> bool:
+        succeeded = False
+        while self._view is not None:
+            edits = list(step.edits(self._view))
+            found = self._chunks(edits, step.name) if step.together else self._first(edits, step.name)
+            succeeded |= found
+            if found:
+                self._view = view_of(self._plan, self.best.module)
+                self._plan = self._view.plan
+            if not (found and step.repeat):
+                break
+        return succeeded
+
+    def _chunks(self, edits: list[Edit], name: str) -> bool:
+        """Delta debugging: all at once, then ever smaller chunks; what was accepted leaves the list."""
+        succeeded = False
+        size = len(edits)
+        while size >= 1:
+            index = 0
+            while index < len(edits):
+                if self._consider(edits[index : index + size], name):
+                    succeeded = True
+                    del edits[index : index + size]
+                else:
+                    index += size
+            size = min(size // 2, len(edits))
+        return succeeded
+
+    def _first(self, edits: Sequence[Edit], name: str) -> bool:
+        return any(self._consider([edit], name) for edit in edits)
+
+    def _consider(self, edits: Sequence[Edit], name: str) -> bool:
+        """Tries the current plan with these edits; takes it when it is interesting."""
+        if self._clock() >= self._deadline:
+            raise OutOfBudget
+        attempt = self._attempt(edits)
+        if attempt is None:
+            return False
+        plan, realised = attempt
+        key = _key(plan, realised.module)
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        if self.calls >= self._max_calls:
+            raise OutOfBudget
+        self.calls += 1
+        if not self._interesting(plan.candidate(realised.module)):
+            return False
+        # Built anew: passes under test may change the module that they are given.
+        realised = realise(plan.draft)
+        self.best, self._plan = plan.candidate(realised.module), plan
+        self._view = View(plan, realised.types)
+        self.accepted[name] += len(edits)
+        return True
+
+    def _attempt(self, edits: Sequence[Edit]) -> tuple[Plan, Realised] | None:
+        plan = self._plan
+        for edit in edits:
+            try:
+                plan = edit(plan)
+            except NotApplicable:
+                continue
+        if plan is self._plan:
+            return None
+        try:
+            plan = pruned(plan)
+            return plan, realise(plan.draft)
+        except (GaveUp, NotApplicable):
+            return None
+
+
+def _key(plan: Plan, module: Any) -> tuple[object, ...]:
+    # The hash does not see names, which the last step changes.
+    names = tuple(plan.draft.names.values())
+    return T.structural_hash(module), names, plan.setup, plan.passes, tuple(_call_key(call) for call in plan.calls)
+
+
+def _call_key(call: EntryCall) -> tuple[object, ...]:
+    return call.function, tuple(_argument_key(argument) for argument in call.arguments)
+
+
+def _argument_key(argument: Argument) -> object:
+    if isinstance(argument, tuple):
+        return tuple(_argument_key(field) for field in argument)
+    if isinstance(argument, (Shape, int, float)):
+        return argument
+    return str(argument.dtype), argument.shape, argument.tobytes()
+
+
+def search(
+    candidate: Candidate,
+    interesting: Callable[[Candidate], bool],
+    steps: Sequence[Step],
+    *,
+    budget_s: float,
+    max_calls: int,
+    clock: Callable[[], float],
+) -> Reduction:
+    """See `corpus.reduce.reduce`; with the steps as an argument."""
+    start = clock()
+    run = Search(candidate, interesting, max_calls=max_calls, deadline=start + budget_s, clock=clock)
+    finished = run.run(steps)
+    return Reduction(
+        candidate=run.best,
+        oracle_calls=run.calls,
+        seconds=clock() - start,
+        bindings_before=count_bindings(candidate.module),
+        bindings_after=count_bindings(run.best.module),
+        statements_before=count_statements(candidate.module),
+        statements_after=count_statements(run.best.module),
+        passes_before=len(candidate.passes),
+        passes_after=len(run.best.passes),
+        finished=finished,
+        accepted=tuple((step.name, run.accepted[step.name]) for step in steps if run.accepted[step.name]),
+    )

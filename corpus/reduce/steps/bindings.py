@@ -1,0 +1,142 @@
+"""Bindings replaced by something simpler of the same type: a fresh parameter, an operand, a parameter, a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import tvm
+
+from corpus.reduce.draft import (
+    CALL,
+    TUPLE,
+    VAR,
+    Bind,
+    Draft,
+    NotApplicable,
+    all_binds,
+    at_binding,
+    leaves,
+    without_binding,
+)
+from corpus.reduce.plan import Edit, Plan, View, add_parameter, callers, draw_argument
+from generators import tvm_api as T
+
+
+def to_parameters(view: View) -> Sequence[Edit]:
+    """Each binding of a function without callers becomes a fresh parameter of its type, with small inputs."""
+    edits: list[Edit] = []
+    for name, function in view.draft.drafts():
+        if callers(view.draft, name) == 0:
+            edits.extend(_to_parameter(name, bind.var, view.types[bind.var]) for bind in all_binds(function.body))
+    return edits
+
+
+def _to_parameter(name: str, var: Any, ty: Any) -> Edit:
+    param = tvm.ir.Var(var.name, ty)
+
+    def edit(plan: Plan) -> Plan:
+        draft = without_binding(plan.draft, var).swap(var, param)
+        return add_parameter(replace(plan, draft=draft), name, param)
+
+    return edit
+
+
+def to_operands(view: View) -> Sequence[Edit]:
+    """Each binding becomes an operand or a parameter of the same type; last first."""
+    edits: list[Edit] = []
+    for _, function in view.draft.drafts():
+        for bind in reversed(list(all_binds(function.body))):
+            edits.extend(_to_expr(bind.var, other) for other in _same_type(view, function, bind))
+    return edits
+
+
+def _same_type(view: View, function: Draft, bind: Bind) -> Iterator[Any]:
+    seen: set[Any] = set()
+    for other in (*leaves(bind.value), *function.params):
+        if other in seen or other not in view.types or other.same_as(bind.var):
+            continue
+        seen.add(other)
+        if T.structural_equal(view.types[other], view.types[bind.var]):
+            yield other
+
+
+def to_constants(view: View) -> Sequence[Edit]:
+    """Each binding of a function with callers becomes a constant: its parameters cannot grow."""
+    edits: list[Edit] = []
+    for name, function in view.draft.drafts():
+        if callers(view.draft, name):
+            edits.extend(_to_constant(bind.var, view.types[bind.var]) for bind in all_binds(function.body))
+    return edits
+
+
+def _to_constant(var: Any, ty: Any) -> Edit:
+    def edit(plan: Plan) -> Plan:
+        if not isinstance(ty, T.TensorType):
+            raise NotApplicable("only tensors can be constants")
+        array: Any = draw_argument(ty, {})
+        constant = T.constant(array, str(array.dtype))
+        return replace(plan, draft=without_binding(plan.draft, var).swap(var, constant))
+
+    return edit
+
+
+def _to_expr(var: Any, expr: Any) -> Edit:
+    def edit(plan: Plan) -> Plan:
+        return replace(plan, draft=without_binding(plan.draft, var).swap(var, expr))
+
+    return edit
+
+
+def aliases(view: View) -> Sequence[Edit]:
+    """Bindings of plain variables, and casts, go: their uses take the variable itself."""
+    edits: list[Edit] = []
+    for _, function in view.draft.drafts():
+        for bind in all_binds(function.body):
+            if isinstance(bind.value, VAR):
+                edits.append(_to_expr(bind.var, bind.value))
+    return edits
+
+
+def tuples(view: View) -> Sequence[Edit]:
+    """Bound tuples are written out where they are used, so that their fields are used directly."""
+    edits: list[Edit] = []
+    for _, function in view.draft.drafts():
+        edits.extend(
+            _to_expr(bind.var, bind.value) for bind in all_binds(function.body) if isinstance(bind.value, TUPLE)
+        )
+    return edits
+
+
+def operands_shared(view: View) -> Sequence[Edit]:
+    """A call's later tensor operands become its first one where the types agree: f(x, y) -> f(x, x)."""
+    edits: list[Edit] = []
+    for _, function in view.draft.drafts():
+        for bind in all_binds(function.body):
+            if isinstance(bind.value, CALL):
+                edits.extend(_shared(view, bind))
+    return edits
+
+
+def _shared(view: View, bind: Bind) -> Iterator[Edit]:
+    arguments = list(bind.value.args)
+    variables = [a for a in arguments if isinstance(a, VAR) and a in view.types]
+    for number, argument in enumerate(arguments):
+        first = variables[0] if variables else None
+        if first is None or not isinstance(argument, VAR) or argument.same_as(first) or argument not in view.types:
+            continue
+        if T.structural_equal(view.types[argument], view.types[first]):
+            yield _with_argument(bind.var, number, first)
+
+
+def _with_argument(var: Any, number: int, expr: Any) -> Edit:
+    def edit(plan: Plan) -> Plan:
+        def pieces(bind: Bind) -> tuple[Bind, ...]:
+            arguments = list(bind.value.args)
+            arguments[number] = expr
+            return (replace(bind, value=CALL(bind.value.op, arguments, bind.value.attrs, bind.value.ty_args)),)
+
+        return replace(plan, draft=at_binding(plan.draft, var, pieces))
+
+    return edit

@@ -1,0 +1,164 @@
+"""Constants and inputs with simple contents: parameters instead of constants, ones, small whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import tvm
+
+from corpus.reduce.draft import (
+    CALL,
+    CONSTANT,
+    TUPLE,
+    Bind,
+    Branch,
+    Draft,
+    NotApplicable,
+    all_binds,
+    map_leaves,
+    module_binds,
+    rewrite_module,
+)
+from corpus.reduce.plan import Edit, Plan, View, add_parameter, callers, small_numbers
+from generators import tvm_api as T
+from generators.case import Argument
+from generators.dtypes import numpy_dtype
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+Fill: TypeAlias = Callable[[tuple[int, ...], str], Array]
+
+
+def _ones(shape: tuple[int, ...], dtype: str) -> Array:
+    return np.ones(shape, numpy_dtype(dtype))
+
+
+FILLS: tuple[Fill, ...] = (_ones, small_numbers)
+"""Contents by simplicity."""
+
+
+def to_parameters(view: View) -> Sequence[Edit]:
+    """Each tensor constant of a function without callers becomes a parameter with the same contents as input."""
+    edits: list[Edit] = []
+    for name, function in view.draft.drafts():
+        if callers(view.draft, name) == 0:
+            for bind in all_binds(function.body):
+                edits.extend(_to_parameter(name, constant) for constant in _constants(bind.value) if _rank(constant))
+    return edits
+
+
+def simpler_constants(view: View) -> Sequence[Edit]:
+    """Each constant gets simpler contents."""
+    edits: list[Edit] = []
+    for fill in FILLS:
+        for _, bind in module_binds(view.draft):
+            edits.extend(_refilled(constant, fill) for constant in _constants(bind.value))
+    return edits
+
+
+def _constants(value: Any) -> list[Any]:
+    found: list[Any] = []
+
+    def leaf(expr: Any) -> Any:
+        if isinstance(expr, CONSTANT):
+            found.append(expr)
+        return expr
+
+    if isinstance(value, (CALL, TUPLE, CONSTANT)):
+        map_leaves(value, leaf)
+    return found
+
+
+def _rank(constant: Any) -> int:
+    return T.constant_array(constant).ndim
+
+
+def _to_parameter(name: str, constant: Any) -> Edit:
+    param = tvm.ir.Var("c", T.type_of(constant))
+
+    def edit(plan: Plan) -> Plan:
+        grown = add_parameter(plan, name, param)
+        calls = tuple(
+            replace(call, arguments=(*call.arguments[:-1], T.constant_array(constant)))
+            if call.function == name
+            else call
+            for call in grown.calls
+        )
+        return replace(_substituted(grown, constant, param), calls=calls)
+
+    return edit
+
+
+def _refilled(constant: Any, fill: Fill) -> Edit:
+    old = T.constant_array(constant)
+
+    def edit(plan: Plan) -> Plan:
+        new = fill(old.shape, str(old.dtype))
+        if any(_same(old, known(old.shape, str(old.dtype))) for known in FILLS[: FILLS.index(fill) + 1]):
+            raise NotApplicable("simple already")
+        return _substituted(plan, constant, T.constant(new, str(old.dtype)))
+
+    return edit
+
+
+def _substituted(plan: Plan, constant: Any, expr: Any) -> Plan:
+    found = False
+
+    def leaf(old: Any) -> Any:
+        nonlocal found
+        if isinstance(old, CONSTANT) and old.same_as(constant):
+            found = True
+            return expr
+        return old
+
+    def rewrite(bind: Bind) -> tuple[Bind, ...] | None:
+        return None if isinstance(bind.value, (Branch, Draft)) else (replace(bind, value=map_leaves(bind.value, leaf)),)
+
+    draft = rewrite_module(plan.draft, rewrite)
+    if not found:
+        raise NotApplicable("the constant is gone")
+    return replace(plan, draft=draft)
+
+
+def _same(one: Array, other: Array) -> bool:
+    return one.tobytes() == other.tobytes()
+
+
+# --- inputs ---------------------------------------------------------------------------------------------
+
+
+def simpler_inputs(view: View) -> Sequence[Edit]:
+    """Each array among the inputs gets simpler contents."""
+    return [
+        _with_input(number, index, fill)
+        for fill in FILLS
+        for number, call in enumerate(view.plan.calls)
+        for index in range(len(call.arguments))
+    ]
+
+
+def _with_input(number: int, index: int, fill: Fill) -> Edit:
+    def filled(argument: Argument) -> Argument:
+        if isinstance(argument, tuple):
+            return tuple(filled(field) for field in argument)
+        if not isinstance(argument, np.ndarray):
+            return argument
+        simple = any(
+            _same(argument, known(argument.shape, str(argument.dtype))) for known in FILLS[: FILLS.index(fill) + 1]
+        )
+        return argument if simple else fill(argument.shape, str(argument.dtype))
+
+    def edit(plan: Plan) -> Plan:
+        if number >= len(plan.calls) or index >= len(plan.calls[number].arguments):
+            raise NotApplicable("gone")
+        call = plan.calls[number]
+        new = filled(call.arguments[index])
+        if new is call.arguments[index]:
+            raise NotApplicable("simple already")
+        arguments = (*call.arguments[:index], new, *call.arguments[index + 1 :])
+        calls = (*plan.calls[:number], replace(call, arguments=arguments), *plan.calls[number + 1 :])
+        return replace(plan, calls=calls)
+
+    return edit

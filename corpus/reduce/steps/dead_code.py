@@ -1,0 +1,81 @@
+"""Our own dead code elimination: never by the passes under suspicion.
+
+The first step turns pruning on for the rest of the reduction; where dead code is what the bug needs, it goes piece
+by piece instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from corpus.reduce.draft import Draft, NotApplicable, module_binds, without_binding
+from corpus.reduce.plan import Edit, Plan, View, drop_parameter, unused_parameters
+
+KINDS = ("bindings", "functions", "parameters")
+
+
+def prune(view: View) -> Sequence[Edit]:
+    """Drop all that is dead, now and after every later edit."""
+    return [_pruning(kind) for kind in KINDS if kind not in view.plan.prune]
+
+
+def _pruning(kind: str) -> Edit:
+    def edit(plan: Plan) -> Plan:
+        return replace(plan, prune=plan.prune | {kind})
+
+    return edit
+
+
+def demote(view: View) -> Sequence[Edit]:
+    """Outputs of dataflow blocks that nobody uses become local variables."""
+
+    def edit(plan: Plan) -> Plan:
+        return replace(plan, draft=replace(plan.draft, demoted=True))
+
+    return [edit]
+
+
+def functions(view: View) -> Sequence[Edit]:
+    """Each function may go, if nobody calls it (else TVM's verifier refuses)."""
+    return [_without_function(name) for name in view.draft.functions]
+
+
+def _without_function(name: str) -> Edit:
+    def edit(plan: Plan) -> Plan:
+        if name not in plan.draft.functions or len(plan.draft.functions) == 1:
+            raise NotApplicable("the last function stays")
+        calls = tuple(call for call in plan.calls if call.function != name)
+        return replace(plan, draft=plan.draft.without_function(name), calls=calls)
+
+    return edit
+
+
+def bindings(view: View) -> Sequence[Edit]:
+    """Each binding may go, dead or with an effect (else TVM's verifier refuses); last first."""
+    return [_without_binding(bind.var) for _, bind in reversed(list(module_binds(view.draft)))]
+
+
+def _without_binding(var: object) -> Edit:
+    def edit(plan: Plan) -> Plan:
+        return replace(plan, draft=without_binding(plan.draft, var))
+
+    return edit
+
+
+def parameters(view: View) -> Sequence[Edit]:
+    """Each unused parameter may go, also where it defines a symbolic dim that is used nowhere else."""
+    edits: list[Edit] = []
+    for name, function in view.draft.drafts():
+        edits.extend(_without_parameter(name, param) for param in unused_parameters(view.draft, function))
+    return edits
+
+
+def _without_parameter(name: str, param: object) -> Edit:
+    def edit(plan: Plan) -> Plan:
+        function = plan.draft.functions.get(name)
+        if not isinstance(function, Draft) or param not in unused_parameters(plan.draft, function):
+            raise NotApplicable("in use")
+        return drop_parameter(plan, name, param)
+
+    return edit

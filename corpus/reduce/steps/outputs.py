@@ -1,0 +1,94 @@
+"""Fewer and earlier results: fields of a returned tuple go; another value is returned, and what follows it dies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from corpus.reduce.draft import TUPLE, VAR, Bind, Body, Draft, ModuleDraft, NotApplicable, own_binds
+from corpus.reduce.plan import Edit, Plan, View, callers
+
+MOST_RESULTS = 8
+"""How many other results are tried at a time: early, late and evenly between."""
+
+
+def fields(view: View) -> Sequence[Edit]:
+    """Each field of a returned tuple may go; a tuple of one becomes its field."""
+    edits: list[Edit] = []
+    for name, function in view.draft.drafts():
+        if callers(view.draft, name) == 0:
+            edits.extend(_without_field(name, number) for number in range(len(returned(view.draft, function.body))))
+    return edits
+
+
+def returned(draft: ModuleDraft, body: Body) -> tuple[Any, ...]:
+    """The fields of the tuple that a body returns, directly or by a bound variable; empty for other results."""
+    result = draft.resolve(body.result)
+    if isinstance(result, VAR):
+        bound = [bind.value for bind in own_binds(body) if bind.var.same_as(result)]
+        result = draft.resolve(bound[0]) if bound and not isinstance(bound[0], (Draft, Bind)) else None
+    return tuple(result.fields) if isinstance(result, TUPLE) else ()
+
+
+def _without_field(name: str, number: int) -> Edit:
+    # Numbers shift as fields go, so the field is found again by its value.
+    wanted: list[Any] = []
+
+    def edit(plan: Plan) -> Plan:
+        function = _function(plan, name)
+        values = returned(plan.draft, function.body)
+        if not wanted:
+            if number >= len(values):
+                raise NotApplicable("no such field")
+            wanted.append(values[number])
+        kept = [value for value in values if not value.same_as(wanted[0])]
+        if not kept or len(kept) == len(values):
+            raise NotApplicable("the last field stays")
+        return _returning(plan, name, kept[0] if len(kept) == 1 else TUPLE(kept))
+
+    return edit
+
+
+def earlier(view: View) -> Sequence[Edit]:
+    """Return the value of another binding; those that leave little code alive first."""
+    edits: list[Edit] = []
+    for name, function in view.draft.drafts():
+        if callers(view.draft, name):
+            continue
+        ranked = sorted(_live_sizes(view.draft, function.body), key=lambda pair: pair[0])
+        stride = max(1, -(-len(ranked) // MOST_RESULTS))
+        edits.extend(_returning_edit(name, var) for _, var in ranked[::stride])
+    return edits
+
+
+def _live_sizes(draft: ModuleDraft, body: Body) -> list[tuple[int, Any]]:
+    """For each variable of the body (but the result) how many bindings its value needs."""
+    needs: dict[Any, frozenset[int]] = {}
+    sizes = []
+    for number, bind in enumerate(own_binds(body)):
+        below = [needs[leaf] for leaf in draft.uses(bind.value) if leaf in needs]
+        needs[bind.var] = frozenset({number}).union(*below)
+        if not bind.var.same_as(body.result):
+            sizes.append((len(needs[bind.var]), bind.var))
+    return sizes
+
+
+def _returning_edit(name: str, var: Any) -> Edit:
+    def edit(plan: Plan) -> Plan:
+        return _returning(plan, name, var)
+
+    return edit
+
+
+def _function(plan: Plan, name: str) -> Draft:
+    function = plan.draft.functions.get(name)
+    if not isinstance(function, Draft):
+        raise NotApplicable("the function is gone")
+    return function
+
+
+def _returning(plan: Plan, name: str, result: Any) -> Plan:
+    function = _function(plan, name)
+    body = replace(function.body, result=result)
+    return replace(plan, draft=plan.draft.with_function(name, replace(function, body=body)))

@@ -1,0 +1,53 @@
+"""Fewer passes, fewer set-up passes, fewer entry calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from corpus.reduce.draft import NotApplicable
+from corpus.reduce.plan import Edit, Plan, View
+
+
+def passes(view: View) -> Sequence[Edit]:
+    """Each pass under test may go; at least one stays."""
+    return [_without_pass(index) for index, _ in reversed(view.plan.passes)]
+
+
+def _without_pass(index: int) -> Edit:
+    def edit(plan: Plan) -> Plan:
+        kept = tuple(entry for entry in plan.passes if entry[0] != index)
+        if not kept or len(kept) == len(plan.passes):
+            raise NotApplicable("the last pass stays")
+        return replace(plan, passes=kept)
+
+    return edit
+
+
+def setup(view: View) -> Sequence[Edit]:
+    """Each set-up pass may go."""
+    return [_without_setup(index) for index, _ in reversed(view.plan.setup)]
+
+
+def _without_setup(index: int) -> Edit:
+    def edit(plan: Plan) -> Plan:
+        kept = tuple(entry for entry in plan.setup if entry[0] != index)
+        if len(kept) == len(plan.setup):
+            raise NotApplicable("gone")
+        return replace(plan, setup=kept)
+
+    return edit
+
+
+def calls(view: View) -> Sequence[Edit]:
+    """Each entry call may go: crashes of passes need none."""
+    return [_without_call(number) for number in reversed(range(len(view.plan.calls)))]
+
+
+def _without_call(number: int) -> Edit:
+    def edit(plan: Plan) -> Plan:
+        if number >= len(plan.calls):
+            raise NotApplicable("gone")
+        return replace(plan, calls=plan.calls[:number] + plan.calls[number + 1 :])
+
+    return edit

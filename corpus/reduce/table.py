@@ -1,0 +1,55 @@
+"""The reduction steps in the order in which they are tried: those that remove most come first."""
+
+from __future__ import annotations
+
+from corpus.reduce.search import Step
+from corpus.reduce.steps import (
+    attributes,
+    bindings,
+    constants,
+    control,
+    dead_code,
+    names,
+    outputs,
+    passes,
+    symbols,
+    tensors,
+    tir,
+)
+
+STEPS: tuple[Step, ...] = (
+    Step("passes", passes.passes),
+    Step("prune dead code", dead_code.prune),
+    Step("functions", dead_code.functions),
+    Step("calls", passes.calls),
+    Step("setup", passes.setup),
+    Step("TIR statements", tir.statements),
+    Step("output fields", outputs.fields),
+    Step("bindings to parameters", bindings.to_parameters),
+    Step("earlier result", outputs.earlier, together=False, repeat=True),
+    Step("branches", control.branches),
+    Step("bindings to operands", bindings.to_operands),
+    Step("dead bindings", dead_code.bindings),
+    Step("inline calls", control.calls),
+    Step("bindings to constants", bindings.to_constants),
+    Step("aliases", bindings.aliases),
+    Step("casts", symbols.casts),
+    Step("tuples", bindings.tuples),
+    Step("symbols to numbers", symbols.numbers),
+    Step("unused parameters", dead_code.parameters),
+    Step("demote outputs", dead_code.demote),
+    Step("blocks", control.blocks, together=False),
+    Step("shared operands", bindings.operands_shared),
+    Step("constants to parameters", constants.to_parameters),
+    Step("smaller extents", tensors.extents),
+    Step("simpler dtypes", tensors.dtypes),
+    Step("TIR loops and branches", tir.unwrapped),
+    Step("TIR values", tir.values),
+    Step("TIR extents", tir.extents),
+    Step("TIR parameters", tir.parameters),
+    Step("attributes of functions", attributes.functions),
+    Step("attributes of operators", attributes.operators),
+    Step("simpler constants", constants.simpler_constants),
+    Step("simpler inputs", constants.simpler_inputs),
+    Step("names", names.canonical),
+)

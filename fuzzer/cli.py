@@ -1,0 +1,217 @@
+"""The command line: reads options, calls one function per command, and gives its exit status.
+
+What a command does lives in its own module and is imported when it is called, so that `--help` is fast.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fuzzer.errors import EnvironmentFault, ExitStatus, OneLineErrors
+
+app = typer.Typer(
+    name="passfuzz",
+    help="Finds wrong compiler passes in Apache TVM, names the pass, and hands back a minimal script.",
+    epilog="Exit status: 0 no new finding, 1 new finding, 2 wrong usage, 3 environment or own fault, 4 regression.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
+Passes = Annotated[str | None, typer.Option("--passes", help="Passes by name, comma-separated.", metavar="A,B")]
+Load = Annotated[
+    Path | None, typer.Option("--load", help="Python file that defines PASSES under test.", metavar="FILE.py")
+]
+Target = Annotated[str, typer.Option("--target", help="llvm, cuda or cuda-cpu.")]
+Subject = Annotated[Path, typer.Argument(help="A module (TVMScript .py or TVM JSON) or a case (folder or case.json).")]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from fuzzer.versions import passfuzz_version, tvm_version
+
+        print(f"passfuzz {passfuzz_version()}, tvm {tvm_version()}")
+        raise typer.Exit()
+
+
+@app.callback()
+def passfuzz(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Versions.")
+    ] = False,
+) -> None:
+    """Finds wrong compiler passes in Apache TVM, names the pass, and hands back a minimal script."""
+
+
+@app.command()
+def run(
+    time: Annotated[str | None, typer.Option(help="How long: 60s, 10m, 6h. [default: 60s without --cases]")] = None,
+    cases: Annotated[int | None, typer.Option(help="How many cases.", show_default=False)] = None,
+    seed: Annotated[int | None, typer.Option(help="Campaign seed. [default: random, printed]")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes. [default: CPUs]")] = None,
+    target: Annotated[list[str] | None, typer.Option(help="llvm, cuda or cuda-cpu; repeatable.")] = None,
+    passes: Annotated[str | None, typer.Option(help="Names, or @relax, @tir, @pipelines.", metavar="A,B")] = None,
+    oracles: Annotated[str | None, typer.Option(help="Oracles by name. [default: all]", metavar="A,B")] = None,
+    load: Load = None,
+    corpus: Annotated[Path | None, typer.Option(help="Corpus whose cases are tried first.", metavar="DIR")] = None,
+    known: Annotated[Path | None, typer.Option(help="Known findings, which do not fail.", metavar="FILE")] = None,
+    fail_on: Annotated[str | None, typer.Option(help="Tiers that fail. [default: A,B]", metavar="A,B")] = None,
+    shard: Annotated[str | None, typer.Option(help="Part i of n, from 1.", metavar="i/n")] = None,
+    on: Annotated[str, typer.Option(help="local, dask://ADDRESS or ray://ADDRESS.")] = "local",
+    out: Annotated[Path | None, typer.Option(help="Results. [default: passfuzz-out]", metavar="DIR")] = None,
+    as_json: Json = False,
+) -> None:
+    """Fuzz passes until the time or the cases are spent; results are under --out."""
+    from fuzzer.selection import check_pass_names
+    from fuzzer.settings import read_settings
+
+    settings = read_settings(
+        time=time,
+        cases=cases,
+        seed=seed,
+        jobs=jobs,
+        targets=target or (),
+        passes=passes,
+        oracles=oracles,
+        load=load,
+        corpus=corpus,
+        known=known,
+        fail_on=fail_on,
+        shard=shard,
+        on=on,
+        out=out,
+    )
+    check_pass_names(settings.passes, settings.load is not None)
+    from fuzzer.run_command import run_and_report  # after the options were checked: it takes longer than they do
+
+    raise typer.Exit(run_and_report(settings, as_json))
+
+
+@app.command()
+def check(
+    subject: Subject, passes: Passes = None, target: Target = "llvm", load: Load = None, as_json: Json = False
+) -> None:
+    """Judge one module, or one case, by every oracle."""
+    from fuzzer.check import check_module
+    from fuzzer.render import show_check
+    from fuzzer.selection import check_pass_names
+    from fuzzer.settings import existing, read_load, read_names, read_targets
+
+    names, loaded = read_names(passes, "--passes"), None if load is None else read_load(load)
+    check_pass_names(names, loaded is not None)
+    result = check_module(existing(subject), names, read_targets([target])[0], loaded)
+    show_check(result, as_json)
+    raise typer.Exit(result.status())
+
+
+@app.command()
+def reduce(
+    subject: Subject,
+    passes: Passes = None,
+    oracle: Annotated[str | None, typer.Option(help="Keep a failure of this oracle.")] = None,
+    interesting: Annotated[
+        str | None, typer.Option(help="Called as CMD FILE.py; exit status 0 is interesting.", metavar="CMD")
+    ] = None,
+    time: Annotated[str, typer.Option(help="Stop after this long with the smallest so far.")] = "60s",
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the script goes.")] = Path("repro.py"),
+    load: Load = None,
+    as_json: Json = False,
+) -> None:
+    """Make a failing case or module small and write a script that shows the failure."""
+    from fuzzer.reduce_command import reduce_case
+    from fuzzer.render import show_reduction
+    from fuzzer.selection import check_pass_names
+    from fuzzer.settings import existing, read_load, read_names, read_time
+    from reports.summary import write_text
+
+    names, loaded = read_names(passes, "--passes"), None if load is None else read_load(load)
+    check_pass_names(names, loaded is not None)
+    result = reduce_case(
+        existing(subject),
+        passes=names,
+        oracle=oracle,
+        interesting=interesting,
+        time_s=read_time(time),
+        load=loaded,
+    )
+    write_text(output, result.repro)
+    show_reduction(result, output, as_json)
+
+
+@app.command()
+def replay(
+    corpus: Annotated[Path | None, typer.Argument(help="Corpus folder. [default: the one in passfuzz]")] = None,
+    tvm: Annotated[list[str] | None, typer.Option(help="TVM version to replay on; repeatable.")] = None,
+    junit: Annotated[Path | None, typer.Option(help="Also write JUnit XML.", metavar="FILE")] = None,
+    as_json: Json = False,
+) -> None:
+    """Replay a corpus of known bugs, on this TVM or on released ones."""
+    from fuzzer.render import replay_cases, show_replay
+    from fuzzer.replay import replay as replay_corpus
+    from fuzzer.settings import existing
+    from reports.junit import document
+    from reports.summary import write_text
+
+    result = replay_corpus(None if corpus is None else existing(corpus), tuple(tvm or ()))
+    if junit is not None:
+        write_text(junit, document((("replay", replay_cases(result)),)))
+    show_replay(result, as_json)
+    raise typer.Exit(result.status())
+
+
+@app.command()
+def report(
+    out: Annotated[list[Path], typer.Argument(help="The --out folder of a run; several (shards) are merged.")],
+    html: Annotated[bool, typer.Option("--html", help="One self-contained page.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="A CI job summary.")] = False,
+    junit: Annotated[bool, typer.Option("--junit", help="JUnit XML.")] = False,
+    sarif: Annotated[bool, typer.Option("--sarif", help="SARIF 2.1.0.")] = False,
+    merge: Annotated[Path | None, typer.Option(help="Write the merged results there.", metavar="DIR")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show results again, from the files alone. Formats are written into OUT; a single one is printed too."""
+    from fuzzer.report_command import report_on
+
+    asked = {"html": html, "markdown": markdown, "junit": junit, "sarif": sarif}
+    report_on(tuple(out), tuple(name for name, wanted in asked.items() if wanted), merge, as_json)
+
+
+@app.command("list")
+def list_rows(
+    table: Annotated[str, typer.Argument(help="passes, ops, oracles or targets.")], as_json: Json = False
+) -> None:
+    """List a table: passes, ops, oracles or targets."""
+    from fuzzer.listing import read_listing
+    from fuzzer.render import show_listing
+
+    show_listing(read_listing(table), as_json)
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Say what is installed, what works here, and how to mend what does not."""
+    from fuzzer.doctor import examine
+    from fuzzer.render import show_diagnosis
+
+    diagnosis = examine()
+    show_diagnosis(diagnosis, as_json)
+    if diagnosis.fault is not None:
+        raise EnvironmentFault(diagnosis.fault)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The entry point. Ends the process with an ExitStatus; errors are one line on stderr."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    with OneLineErrors():
+        status = app(given or ["--help"], prog_name="passfuzz", standalone_mode=False)
+        sys.stdout.flush()  # here, where a reader that went away is an exit status and not a traceback
+        raise SystemExit(int(status or ExitStatus.CLEAN))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""The probes of `passfuzz doctor` that touch TVM. Run as `python -m fuzzer.doctor_probes NAME` in a process of its own.
+
+Prints one JSON object with `detail` and exits 0 when the thing works; dies in any other way when it does not.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+
+def probe_import() -> str:
+    """TVM can be imported, and its JSON writer (what a mismatched ffi breaks) works."""
+    from generators import tvm_api
+
+    tvm_api.json_of(_module())
+    return f"tvm {tvm_api.VERSION}"
+
+
+def probe_llvm() -> str:
+    """A small module compiles for LLVM and gives the right numbers."""
+    import numpy as np
+    import tvm
+    from tvm import relax
+
+    from generators import tvm_api
+
+    executable = tvm.compile(_module(), target=tvm.target.Target("llvm"))
+    machine = relax.VirtualMachine(executable, tvm.cpu())
+    given = np.arange(6, dtype="float32").reshape(2, 3)
+    got = tvm_api.to_array(machine["main"](tvm_api.to_tensor(given, "float32")))
+    if not np.array_equal(got, given + given):
+        raise SystemExit(f"x + x gave {got.tolist()}")
+    return "compiles and runs"
+
+
+def probe_cuda_codegen() -> str:
+    """CUDA source can be generated; needs neither a device nor nvcc."""
+    import tvm
+
+    executable = tvm.compile(_module(), target=_cuda(), relax_pipeline=_cuda_pipeline())
+    source = executable.mod.imports[0].imports[0].inspect_source("cuda")
+    return f"generates {len(source.splitlines())} lines without a device"
+
+
+def probe_cuda_device() -> str:
+    """A CUDA device is here and this TVM can use it."""
+    import tvm
+
+    device = tvm.cuda(0)
+    if not device.exist:
+        raise SystemExit("no CUDA device")
+    return str(device.device_name)
+
+
+def _module() -> Any:
+    """main(x: float32[2, 3]) = x + x."""
+    from tvm import relax
+
+    from generators import tvm_api
+
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", tvm_api.tensor_type((2, 3), "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = builder.emit_output(relax.op.add(x, x))
+        builder.emit_func_output(y)
+    return builder.finalize()
+
+
+def _cuda() -> Any:
+    import tvm
+
+    return tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host="llvm")
+
+
+def _cuda_pipeline() -> Any:
+    from tvm import relax
+
+    return relax.get_default_pipeline(_cuda())
+
+
+PROBES = {
+    "import": probe_import,
+    "llvm": probe_llvm,
+    "cuda-codegen": probe_cuda_codegen,
+    "cuda-device": probe_cuda_device,
+}
+
+if __name__ == "__main__":
+    print(json.dumps({"detail": PROBES[sys.argv[1]]()}))

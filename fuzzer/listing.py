@@ -1,0 +1,84 @@
+"""`passfuzz list`: the tables as rows of plain values. What the rows mean is said where each table lives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from fuzzer.errors import EnvironmentFault, UsageError
+
+TARGETS = (
+    ("llvm", "built by LLVM and run on the CPU"),
+    ("cuda", "built for CUDA; run where a device is present, else code generation only"),
+    ("cuda-cpu", "CUDA source built with a C++ compiler and run on the CPU"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A table: its name, its columns, and one tuple of plain values per row."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {self.name: [dict(zip(self.columns, row, strict=True)) for row in self.rows]}
+
+
+def read_listing(name: str) -> Listing:
+    """The table of that name. Raises UsageError for other names, EnvironmentFault when TVM cannot be imported."""
+    if name not in _TABLES:
+        raise UsageError(f"list {name}: no such table; choose from {', '.join(_TABLES)}")
+    try:
+        return _TABLES[name]()
+    except ImportError as error:
+        raise EnvironmentFault(f"cannot read the table: {error}; `passfuzz doctor` says more") from error
+
+
+def _passes() -> Listing:
+    from generators.passes.table import PASSES
+
+    rows = (
+        (
+            row.name,
+            ",".join(phase.name.lower() for phase in sorted(row.phases)),
+            row.meaning.value,
+            row.idempotent,
+            row.why,
+        )
+        for row in PASSES.values()
+    )
+    return Listing("passes", ("name", "phases", "meaning", "idempotent", "why"), tuple(rows))
+
+
+def _phases(phases: Iterable[IntEnum]) -> str:
+    return ",".join(phase.name.lower() for phase in sorted(phases))
+
+
+def _ops() -> Listing:
+    from generators.operators.table import OPERATORS
+
+    rows = ((row.name, row.rounding.value, row.unjudged or "") for row in OPERATORS.values())
+    return Listing("ops", ("name", "rounding", "not judged because"), tuple(rows))
+
+
+def _oracles() -> Listing:
+    from oracles.table import ORACLES
+
+    rows = ((row.name, row.share, row.promise) for row in ORACLES.values())
+    return Listing("oracles", ("name", "share", "promise"), tuple(rows))
+
+
+def _targets() -> Listing:
+    return Listing("targets", ("name", "meaning"), TARGETS)
+
+
+_TABLES: dict[str, Callable[[], Listing]] = {
+    "passes": _passes,
+    "ops": _ops,
+    "oracles": _oracles,
+    "targets": _targets,
+}

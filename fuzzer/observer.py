@@ -1,0 +1,53 @@
+"""Who watches a campaign: the live display and the files under OUT. The campaign tells, observers never answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from corpus.finding import Finding
+from fuzzer.settings import Settings
+from reports.tally import Tally
+
+
+class Observer(Protocol):
+    """Told of a campaign's events, from its one process and thread. `now` is seconds since `on_start`."""
+
+    def on_start(self, settings: Settings) -> None:
+        """Once, before the first case."""
+        ...
+
+    def on_tally(self, tally: Tally, now: float) -> None:
+        """Whenever counters moved; often, so observers do costly things now and then only."""
+        ...
+
+    def on_finding(self, finding: Finding) -> None:
+        """A finding with a new signature, or the same signature again when it changed (reduced, counted)."""
+        ...
+
+    def on_end(self) -> None:
+        """Once, also after an interrupt or an error."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Observers:
+    """Several observers as one, told in order; none is an observer that ignores everything."""
+
+    members: tuple[Observer, ...] = ()
+
+    def on_start(self, settings: Settings) -> None:
+        for member in self.members:
+            member.on_start(settings)
+
+    def on_tally(self, tally: Tally, now: float) -> None:
+        for member in self.members:
+            member.on_tally(tally, now)
+
+    def on_finding(self, finding: Finding) -> None:
+        for member in self.members:
+            member.on_finding(finding)
+
+    def on_end(self) -> None:
+        for member in self.members:
+            member.on_end()

@@ -1,0 +1,134 @@
+"""How the command line shows what its commands hand back: one JSON object, or a table for people."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from fuzzer.doctor import Diagnosis
+from fuzzer.listing import Listing
+from fuzzer.results import CheckResult, ReduceResult, ReplayResult
+from reports.junit import TestCase
+
+_STYLES = {
+    "failed": "bold red",
+    "regression": "bold red",
+    "error": "bold red",
+    "broken": "bold red",
+    "inconclusive": "yellow",
+    "absent": "yellow",
+    "unportable": "yellow",
+    "fixed": "green",
+    "passed": "green",
+    "ok": "green",
+    "skipped": "dim",
+}
+
+
+FAILING = ("regression", "error")
+"""Outcomes of a replayed case that fail a job."""
+
+PIPE_WIDTH = 200
+"""Columns of a table that goes into a file or a pipe, where nothing tells the width."""
+
+
+SHOWN_MESSAGE = 100
+"""Characters of a message in a table of many."""
+
+
+def console(stderr: bool = False) -> Console:
+    """Stdout or stderr, wide when it is not a terminal."""
+    terminal = Console(stderr=stderr)
+    return terminal if terminal.is_terminal else Console(stderr=stderr, width=PIPE_WIDTH)
+
+
+def print_json(data: dict[str, Any]) -> None:
+    """One JSON object on stdout."""
+    print(json.dumps(data, indent=1))
+
+
+def show_check(result: CheckResult, as_json: bool) -> None:
+    """Every verdict, and the culprit last."""
+    if as_json:
+        print_json(result.to_json())
+        return
+    table = Table("oracle", "pass", "verdict", "what", box=None, header_style="bold")
+    for row in result.rows:
+        what = f"{row.symptom}: {row.message}" if row.symptom else row.message
+        table.add_row(escape(row.oracle), escape(row.pass_name or "-"), _styled(row.verdict), escape(what))
+    terminal = console()
+    terminal.print(table)
+    if result.failed:
+        terminal.print(f"culprit: {result.culprit or '(no single pass)'}", style="bold", markup=False, highlight=False)
+
+
+def show_reduction(result: ReduceResult, output: Path, as_json: bool) -> None:
+    """Where the script went and how small it got."""
+    if as_json:
+        print_json({**result.to_json(), "output": str(output)})
+        return
+    terminal = console()
+    counts = ", ".join(f"{name} {number:g}" for name, number in result.reduced.items())
+    terminal.print(f"wrote {output} ({counts})", markup=False, highlight=False, soft_wrap=True)
+
+
+def show_replay(result: ReplayResult, as_json: bool) -> None:
+    """One line per case and TVM."""
+    if as_json:
+        print_json(result.to_json())
+        return
+    table = Table("case", "TVM", "outcome", "what", box=None, header_style="bold")
+    for row in result.rows:
+        table.add_row(escape(row.case), row.tvm, _styled(row.outcome), escape(row.message[:SHOWN_MESSAGE]))
+    console().print(table)
+
+
+def replay_cases(result: ReplayResult) -> list[TestCase]:
+    """The rows of a replay as JUnit test cases; unportable ones are skipped."""
+    return [
+        TestCase(
+            classname=f"passfuzz.replay.tvm-{row.tvm}",
+            name=row.case,
+            failures=((f"{row.outcome}: {row.message}", row.message),)
+            if row.outcome in ("regression", "error")
+            else (),
+            skipped=row.message or row.outcome if row.outcome == "unportable" else None,
+            output=row.outcome,
+            seconds=row.seconds,
+        )
+        for row in result.rows
+    ]
+
+
+def show_listing(listing: Listing, as_json: bool) -> None:
+    """The rows of a table."""
+    if as_json:
+        print_json(listing.to_json())
+        return
+    table = Table(*listing.columns, box=None, header_style="bold")
+    for row in listing.rows:
+        table.add_row(*(escape(str(cell)) for cell in row))
+    terminal = console()
+    terminal.print(table)
+    terminal.print(f"{len(listing.rows)} {listing.name}", highlight=False)
+
+
+def show_diagnosis(diagnosis: Diagnosis, as_json: bool) -> None:
+    """Every probe, and last what to do."""
+    if as_json:
+        print_json(diagnosis.to_json())
+        return
+    table = Table("what", "state", "detail", box=None, header_style="bold")
+    for probe in diagnosis.probes:
+        table.add_row(escape(probe.name), _styled(probe.state), escape(probe.detail))
+    console().print(table)
+
+
+def _styled(word: str) -> str:
+    style = _STYLES.get(word)
+    return f"[{style}]{escape(word)}[/]" if style else escape(word)

@@ -1,0 +1,116 @@
+"""What each command's function hands back to the command line. Plain data: what it means, not how it is shown."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from corpus.finding import Finding
+from fuzzer.errors import ExitStatus
+from reports.finding_row import row_of
+from reports.tally import Tally
+
+MAX_INVALID_SHARE = 0.01
+"""Above this share of cases that are not well-formed before any pass, the generator is at fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignResult:
+    """A finished campaign. own_fault: one line when passfuzz itself failed, else None."""
+
+    tally: Tally
+    findings: tuple[Finding, ...]
+    wall_s: float
+    interrupted: bool = False
+    own_fault: str | None = None
+
+    def fault(self) -> str | None:
+        """One line when these results cannot be trusted: own_fault, too many invalid cases, or no case at all."""
+        if self.own_fault is not None:
+            return self.own_fault
+        if self.tally.invalid_share > MAX_INVALID_SHARE:
+            return f"{self.tally.invalid} of {self.tally.generated} generated cases are invalid: the generator is wrong"
+        if self.tally.cases == 0 and not self.interrupted:
+            return "not one case was judged"
+        return None
+
+    def status(self, fail_on: tuple[str, ...]) -> ExitStatus:
+        """An own fault first, because its findings cannot be trusted; then new findings of the tiers that fail."""
+        if self.fault() is not None:
+            return ExitStatus.OWN_FAULT
+        if any(row_of(finding).is_failure(fail_on) for finding in self.findings):
+            return ExitStatus.NEW_FINDING
+        return ExitStatus.CLEAN
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRow:
+    """What one oracle said. verdict: passed, skipped, inconclusive or failed; pass_name: of the step it looked at."""
+
+    oracle: str
+    pass_name: str | None
+    verdict: str
+    symptom: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """`passfuzz check`: every verdict, and the culprit when one failed."""
+
+    rows: tuple[CheckRow, ...]
+    culprit: str | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether any oracle found something wrong."""
+        return any(row.verdict == "failed" for row in self.rows)
+
+    def status(self) -> ExitStatus:
+        return ExitStatus.NEW_FINDING if self.failed else ExitStatus.CLEAN
+
+    def to_json(self) -> dict[str, Any]:
+        return {"failed": self.failed, **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceResult:
+    """`passfuzz reduce`: the repro's text and what the reduction did.
+
+    reduced: as in a FindingRow. finding: the signature that was kept, None with `--interesting`.
+    """
+
+    repro: str
+    reduced: dict[str, float]
+    finding: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRow:
+    """One corpus case under one TVM. outcome: ok, fixed, still-failing, regression, unportable or error."""
+
+    case: str
+    tvm: str
+    outcome: str
+    message: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayResult:
+    """`passfuzz replay`: one row per case and TVM."""
+
+    rows: tuple[ReplayRow, ...]
+
+    def status(self) -> ExitStatus:
+        """A case that behaves worse than its record says is a regression; a case that could not run is our fault."""
+        outcomes = {row.outcome for row in self.rows}
+        if "regression" in outcomes:
+            return ExitStatus.REPLAY_REGRESSION
+        return ExitStatus.OWN_FAULT if "error" in outcomes else ExitStatus.CLEAN
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)

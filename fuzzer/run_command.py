@@ -1,0 +1,70 @@
+"""`passfuzz run`: a campaign, watched, with its results left under OUT and said at the end."""
+
+from __future__ import annotations
+
+import sys
+
+from fuzzer.campaign import run_campaign
+from fuzzer.doctor import require_tvm
+from fuzzer.errors import EnvironmentFault, ExitStatus
+from fuzzer.observer import Observers
+from fuzzer.render import console, print_json
+from fuzzer.results import CampaignResult
+from fuzzer.settings import Settings
+from fuzzer.versions import passfuzz_version, tvm_version
+from reports.finding_row import row_of
+from reports.formats import FORMATS
+from reports.live import LiveDisplay
+from reports.out_writer import OutWriter
+from reports.summary import Report, RunFacts, write_out
+from reports.view import show
+
+
+def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
+    """Runs the campaign and leaves every report format under OUT. Raises EnvironmentFault when nothing can run."""
+    require_tvm()
+    _make_out(settings)
+    terminal = console(stderr=as_json)
+    observers = Observers((OutWriter(settings.out, _facts(settings)), LiveDisplay(terminal)))
+    result = run_campaign(settings, observers)
+    report = report_of(settings, result)
+    write_out(settings.out, report)
+    for row in FORMATS:
+        row.write(settings.out, report)
+    if as_json:
+        print_json(report.to_json())
+    else:
+        show(report, terminal)
+        terminal.print(f"reports are in {settings.out}", markup=False, highlight=False, soft_wrap=True)
+    fault = result.fault()
+    if fault is not None:
+        print(f"passfuzz: error: {fault}", file=sys.stderr)
+    return result.status(settings.fail_on)
+
+
+def report_of(settings: Settings, result: CampaignResult) -> Report:
+    """A campaign's result as the report formats take it."""
+    facts = _facts(settings, result.wall_s, result.interrupted, result.fault())
+    return Report(facts, result.tally, tuple(row_of(finding) for finding in result.findings))
+
+
+def _facts(
+    settings: Settings, wall_s: float = 0.0, interrupted: bool = False, own_fault: str | None = None
+) -> RunFacts:
+    return RunFacts(
+        tvm=tvm_version(),
+        passfuzz=passfuzz_version(),
+        seed=settings.seed,
+        targets=settings.targets,
+        wall_s=wall_s,
+        shard=str(settings.shard),
+        interrupted=interrupted,
+        own_fault=own_fault,
+    )
+
+
+def _make_out(settings: Settings) -> None:
+    try:
+        settings.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EnvironmentFault(f"--out {settings.out}: cannot be made: {error.strerror}") from error

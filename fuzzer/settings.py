@@ -1,0 +1,227 @@
+"""What a campaign was asked to do: the options of `passfuzz run`, read, checked and frozen.
+
+Only what needs no table is checked here; names of passes are checked by `fuzzer.selection`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzzer.errors import UsageError
+
+TARGETS = ("llvm", "cuda", "cuda-cpu")
+PASS_GROUPS = ("@relax", "@tir", "@pipelines")
+TIERS = ("A", "B", "C")
+DEFAULT_TIME_S = 60.0
+DEFAULT_OUT = Path("passfuzz-out")
+
+_UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_TIME_PART = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
+_ENGINES = ("dask://", "ray://")
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Part `index` (counted from 0) of `count`: this process runs the cases whose index % count == index."""
+
+    index: int = 0
+    count: int = 1
+
+    def __str__(self) -> str:
+        """As the option is written, counted from 1."""
+        return f"{self.index + 1}/{self.count}"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options of `passfuzz run`.
+
+    time_s, cases: whichever ends first ends the campaign; None is no limit, and at least one is set.
+    passes: names and groups (PASS_GROUPS); empty means every pass. oracles: names; empty means all.
+    fail_on: tiers whose new findings give exit status 1. on: "local", "dask://ADDRESS" or "ray://ADDRESS".
+    """
+
+    seed: int
+    time_s: float | None = DEFAULT_TIME_S
+    cases: int | None = None
+    jobs: int = 1
+    targets: tuple[str, ...] = ("llvm",)
+    passes: tuple[str, ...] = ()
+    oracles: tuple[str, ...] = ()
+    load: Path | None = None
+    corpus: Path | None = None
+    known: Path | None = None
+    fail_on: tuple[str, ...] = ("A", "B")
+    shard: Shard = Shard()
+    on: str = "local"
+    out: Path = DEFAULT_OUT
+
+
+def read_settings(
+    *,
+    time: str | None = None,
+    cases: int | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    targets: Iterable[str] = (),
+    passes: str | None = None,
+    oracles: str | None = None,
+    load: Path | None = None,
+    corpus: Path | None = None,
+    known: Path | None = None,
+    fail_on: str | None = None,
+    shard: str | None = None,
+    on: str = "local",
+    out: Path | None = None,
+) -> Settings:
+    """Settings from the options as typed. Raises UsageError with one line naming the option."""
+    return Settings(
+        seed=secrets.randbits(32) if seed is None else seed,
+        time_s=_time_limit(time, cases),
+        cases=None if cases is None else _at_least_one(cases, "--cases"),
+        jobs=available_cpus() if jobs is None else _at_least_one(jobs, "--jobs"),
+        targets=read_targets(targets),
+        passes=_pass_names(passes),
+        oracles=read_names(oracles, "--oracles"),
+        load=None if load is None else read_load(load),
+        corpus=_folder(corpus, "--corpus"),
+        known=_file(known, "--known"),
+        fail_on=_tiers(fail_on),
+        shard=read_shard(shard),
+        on=_engine(on),
+        out=_out_folder(DEFAULT_OUT if out is None else out),
+    )
+
+
+def available_cpus() -> int:
+    """How many CPUs this process may use (its affinity, where the system tells), at least 1."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
+
+
+def read_time(text: str, option: str = "--time") -> float:
+    """Seconds from "60s", "10m", "6h", "1h30m" or a plain number of seconds. Raises UsageError."""
+    cleaned = text.strip().lower()
+    parts = _TIME_PART.findall(cleaned)
+    if "".join(number + unit for number, unit in parts) == cleaned and parts:
+        seconds = sum(float(number) * _UNIT_SECONDS[unit] for number, unit in parts)
+    else:
+        seconds = _plain_number(cleaned)
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise UsageError(f'{option} {text}: not a time; write it as "60s", "10m" or "6h"')
+    return seconds
+
+
+def read_shard(text: str | None) -> Shard:
+    """A shard from "i/n", i counted from 1. Raises UsageError."""
+    if text is None:
+        return Shard()
+    found = re.fullmatch(r"(\d+)/(\d+)", text.strip())
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise UsageError(f'--shard {text}: write it as "i/n" with 1 <= i <= n, for example "2/8"')
+    return Shard(index=int(found[1]) - 1, count=int(found[2]))
+
+
+def read_targets(texts: Iterable[str]) -> tuple[str, ...]:
+    """Targets in the order given, each once; none given means llvm. Raises UsageError."""
+    names = tuple(dict.fromkeys(name for text in texts for name in read_names(text, "--target"))) or ("llvm",)
+    for name in names:
+        if name not in TARGETS:
+            raise UsageError(f"--target {name}: unknown target; choose from {', '.join(TARGETS)}")
+    return names
+
+
+def read_load(path: Path) -> Path:
+    """The file of `--load`. Raises UsageError when it is not a readable Python file."""
+    if path.suffix != ".py":
+        raise UsageError(f"--load {path}: a Python file that defines PASSES is wanted")
+    if not path.is_file():
+        raise UsageError(f"--load {path}: no such file")
+    return path
+
+
+def existing(path: Path) -> Path:
+    """A file or folder given as an argument. Raises UsageError when there is none."""
+    if not path.exists():
+        raise UsageError(f"{path}: no such file or folder")
+    return path
+
+
+def read_names(text: str | None, option: str) -> tuple[str, ...]:
+    """Names from a comma-separated option, each once; None gives none. Raises UsageError."""
+    if text is None:
+        return ()
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise UsageError(f"{option}: the list of names is empty")
+    return names
+
+
+def _plain_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _time_limit(time: str | None, cases: int | None) -> float | None:
+    if time is not None:
+        return read_time(time)
+    return DEFAULT_TIME_S if cases is None else None
+
+
+def _at_least_one(number: int, option: str) -> int:
+    if number < 1:
+        raise UsageError(f"{option} {number}: must be at least 1")
+    return number
+
+
+def _pass_names(text: str | None) -> tuple[str, ...]:
+    names = read_names(text, "--passes")
+    for name in names:
+        if name.startswith("@") and name not in PASS_GROUPS:
+            raise UsageError(f"--passes {name}: unknown group; choose from {', '.join(PASS_GROUPS)}")
+    return names
+
+
+def _tiers(text: str | None) -> tuple[str, ...]:
+    if text is None:
+        return ("A", "B")
+    if text.strip().lower() == "none":
+        return ()
+    tiers = tuple(name.upper() for name in read_names(text, "--fail-on"))
+    for tier in tiers:
+        if tier not in TIERS:
+            raise UsageError(f"--fail-on {tier}: unknown tier; choose from {', '.join(TIERS)} or none")
+    return tiers
+
+
+def _engine(text: str) -> str:
+    if text != "local" and not any(text.startswith(scheme) and len(text) > len(scheme) for scheme in _ENGINES):
+        raise UsageError(f"--on {text}: write local, dask://ADDRESS or ray://ADDRESS")
+    return text
+
+
+def _folder(path: Path | None, option: str) -> Path | None:
+    if path is not None and not path.is_dir():
+        raise UsageError(f"{option} {path}: no such folder")
+    return path
+
+
+def _file(path: Path | None, option: str) -> Path | None:
+    if path is not None and not path.is_file():
+        raise UsageError(f"{option} {path}: no such file")
+    return path
+
+
+def _out_folder(path: Path) -> Path:
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"--out {path}: is a file; a folder is wanted")
+    return path

@@ -1,0 +1,57 @@
+"""Facts about element types: NumPy carrier, precision, range. The names are TVM's and NumPy's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+INTEGERS = SIGNED + UNSIGNED
+FLOATS = ("float32", "float16", "float64", "bfloat16")
+
+
+@dataclass(frozen=True, slots=True)
+class FloatFacts:
+    """`unit` is the unit roundoff 2**-p, `largest` the largest finite value, `tiny` the smallest normal."""
+
+    unit: float
+    largest: float
+    tiny: float
+
+
+_FLOAT_FACTS = {
+    "float16": FloatFacts(2.0**-11, 65504.0, 2.0**-14),
+    "bfloat16": FloatFacts(2.0**-8, float.fromhex("0x1.fep127"), 2.0**-126),
+    "float32": FloatFacts(2.0**-24, float.fromhex("0x1.fffffep127"), 2.0**-126),
+    "float64": FloatFacts(2.0**-53, float.fromhex("0x1.fffffffffffffp1023"), 2.0**-1022),
+}
+
+
+def is_float(dtype: str) -> bool:
+    """Whether `dtype` is one of FLOATS."""
+    return dtype in _FLOAT_FACTS
+
+
+def float_facts(dtype: str) -> FloatFacts:
+    """Precision and range of a float dtype. KeyError for any other."""
+    return _FLOAT_FACTS[dtype]
+
+
+@cache
+def numpy_dtype(dtype: str) -> np.dtype[Any]:
+    """The NumPy dtype with the same bits: bfloat16 is ml_dtypes', bool is np.bool_."""
+    return np.dtype(ml_dtypes.bfloat16) if dtype == "bfloat16" else np.dtype(dtype)
+
+
+@cache
+def integer_limits(dtype: str) -> tuple[int, int]:
+    """(smallest, largest) of an integer dtype; (0, 1) for bool."""
+    if dtype == "bool":
+        return 0, 1
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)

@@ -1,0 +1,1 @@
+"""One row per Relax operator (`table`), one file per family, the row's contract in `row`."""

@@ -1,0 +1,158 @@
+"""Activations: rectifiers, smooth units, softmax and log_softmax, and dropout as inference means it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from tvm.relax.op import nn
+
+from generators.operators.row import Operator, Rounding
+from generators.ranges import TRUTH, Range
+from generators.relax.scope import FLOAT, NUMERIC, Drawn, Scope
+
+# Constants of Klambauer et al., Self-Normalizing Neural Networks (2017), which SELU is defined by.
+_SELU_ALPHA = 1.6732632423543772848170429916717
+_SELU_SCALE = 1.0507009873554804934193349852946
+_PRELU_DTYPES = ("float32", "float16", "float64")
+
+
+def _smooth(
+    name: str,
+    meaning: Callable[..., Any],
+    result: Callable[[Range], Range],
+    domain: tuple[float, float],
+    ulps: float = 16.0,
+) -> Operator:
+    """A row for relax.nn.<name> without attributes, on floats inside `domain`."""
+    build = getattr(nn, name)
+
+    def draw(s: Scope) -> Drawn:
+        x = s.tensor(FLOAT, low=domain[0], high=domain[1])
+        return Drawn(build(x.expr), result(x.range), x.shape)
+
+    return Operator(f"relax.nn.{name}", draw, meaning, Rounding.SMOOTH, elementwise=True, ulps=ulps)
+
+
+def _erf(x: Any) -> Any:
+    return np.vectorize(math.erf, otypes=[np.float64])(x) if x.size else x
+
+
+def _above(low: float) -> Callable[[Range], Range]:
+    """The range of a unit that is at least `low` and never above max(x, 0)."""
+    return lambda r: Range(low, max(r.high, 0.0))
+
+
+def _selu_range(r: Range) -> Range:
+    return Range(-_SELU_SCALE * _SELU_ALPHA, _SELU_SCALE * max(r.high, 0.0))
+
+
+def _selu(x: Any) -> Any:
+    return _SELU_SCALE * np.where(x > 0, x, _SELU_ALPHA * np.expm1(np.minimum(x, 0)))
+
+
+def _silu(x: Any) -> Any:
+    return x / (1 + np.exp(-x))
+
+
+def _gelu(x: Any) -> Any:
+    return 0.5 * x * (1 + _erf(x * math.sqrt(0.5)))
+
+
+def _gelu_tanh(x: Any) -> Any:
+    return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def _draw_relu(s: Scope) -> Drawn:
+    x = s.any_tensor(NUMERIC)
+    return Drawn(nn.relu(x.expr), x.range.maximum(Range(0, 0, True)), x.shape)
+
+
+def _relu(x: Any) -> Any:
+    return np.maximum(x, x.dtype.type(0))
+
+
+def _draw_leakyrelu(s: Scope) -> Drawn:
+    x = s.tensor(FLOAT)
+    alpha = s.source.pick((0.01, 0.25, 0.0, -0.5, 1.0, 1.5))
+    return Drawn(nn.leakyrelu(x.expr, alpha), x.range.hull(x.range.scaled(alpha)), x.shape)
+
+
+def _leakyrelu(x: Any, alpha: float) -> Any:
+    return np.where(x > 0, x, x * alpha)
+
+
+def _draw_prelu(s: Scope) -> Drawn:
+    x = s.tensor(_PRELU_DTYPES, (1, 5), static=True)
+    assert x.dims is not None
+    axis = 1 if x.ndim > 1 and s.source.flip() else s.axis(x)
+    alpha = s.tensor((x.dtype,), dims=(1 if s.source.flip(0.15) else x.dims[axis],))
+    return Drawn(nn.prelu(x.expr, alpha.expr, axis), x.range.hull(x.range * alpha.range), x.shape)
+
+
+def _prelu(x: Any, alpha: Any, axis: int) -> Any:
+    shape = [1] * x.ndim
+    shape[axis] = alpha.size
+    return np.where(x > 0, x, x * alpha.reshape(shape))
+
+
+def _draw_softplus(s: Scope) -> Drawn:
+    # Below -2 the result is tiny while its error stays near one unit roundoff of 1.
+    x = s.tensor(FLOAT, low=-2, high=64)
+    beta = s.source.pick((1.0, 0.5, 2.0))
+    threshold = s.source.pick((20.0, 5.0, 1.0))
+    return Drawn(nn.softplus(x.expr, beta, threshold), Range(0, max(x.range.high, 0) + 2), x.shape)
+
+
+def _softplus(x: Any, beta: float, threshold: float) -> Any:
+    return np.where(beta * x > threshold, x, np.logaddexp(0, beta * x) / beta)
+
+
+def _draw_softmax(s: Scope) -> Drawn:
+    x = s.tensor(FLOAT, (1, 5), low=-64, high=64, nonempty=True)
+    axis = -1 if s.source.flip(0.4) else s.axis(x)
+    return Drawn(nn.softmax(x.expr, axis), Range(0, 1), x.shape)
+
+
+def _softmax(x: Any, axis: int) -> Any:
+    e = np.exp(x - x.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def _draw_log_softmax(s: Scope) -> Drawn:
+    x = s.tensor(FLOAT, (1, 5), low=-64, high=64, nonempty=True)
+    axis = -1 if s.source.flip(0.4) else s.axis(x)
+    return Drawn(nn.log_softmax(x.expr, axis), Range(x.range.low - x.range.high - 7, 0), x.shape)
+
+
+def _log_softmax(x: Any, axis: int) -> Any:
+    shifted = x - x.max(axis=axis, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+
+
+def _draw_dropout(s: Scope) -> Drawn:
+    x = s.tensor(FLOAT)
+    return Drawn(nn.dropout(x.expr, s.source.pick((0.5, 0.0, 0.25))), (x.range, TRUTH), x.shape)
+
+
+def _dropout(x: Any) -> Any:
+    """Nothing is dropped: TVM compiles for inference (relax/transform/legalize_ops/nn.py)."""
+    return x, np.ones_like(x)
+
+
+OPERATORS = (
+    _smooth("silu", _silu, _above(-0.3), (-32, 32)),
+    _smooth("gelu", _gelu, _above(-0.2), (-32, 32)),
+    _smooth("gelu_tanh", _gelu_tanh, _above(-0.2), (-16, 16), ulps=32),
+    _smooth("selu", _selu, _selu_range, (-32, 10), ulps=32),
+    Operator("relax.nn.relu", _draw_relu, _relu, Rounding.SMOOTH, elementwise=True, ulps=0, weight=8),
+    Operator("relax.nn.leakyrelu", _draw_leakyrelu, _leakyrelu, Rounding.SMOOTH, ("alpha",), elementwise=True),
+    Operator("relax.nn.prelu", _draw_prelu, _prelu, Rounding.SMOOTH, ("axis",)),
+    Operator("relax.nn.softplus", _draw_softplus, _softplus, Rounding.SMOOTH, ("beta", "threshold"),
+             elementwise=True, ulps=128),
+    Operator("relax.nn.softmax", _draw_softmax, _softmax, Rounding.SMOOTH, ("axis",), ulps=16, weight=6),
+    Operator("relax.nn.log_softmax", _draw_log_softmax, _log_softmax, Rounding.SMOOTH, ("axis",), ulps=16),
+    Operator("relax.nn.dropout", _draw_dropout, _dropout, Rounding.MOVE, weight=2),
+)  # fmt: skip

@@ -1,0 +1,149 @@
+"""Binary broadcasting operators: arithmetic, comparison, logic, bits, shifts; and the ternary where."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from tvm.relax import op
+
+from generators.operators.row import Operator, Rounding, Unavailable
+from generators.ranges import TRUTH, Range
+from generators.relax.scope import FLOAT, INTEGER, NUMERIC, Drawn, Scope
+from generators.relax.values import Value
+
+Pair = Callable[[Scope], tuple[Value, Value]]
+
+
+def _operands(
+    dtypes: tuple[str, ...], low: float = -math.inf, high: float = math.inf, left: tuple[float, float] | None = None
+) -> Pair:
+    """Two tensors that broadcast; [low, high] bounds the right one and `left` the left one, in either wide shape."""
+
+    def draw(s: Scope) -> tuple[Value, Value]:
+        a = s.tensor(dtypes, low=(left or (-math.inf,))[0], high=(left or (0, math.inf))[1])
+        b = s.broadcastable(a, low, high)
+        swap = left is None and (low, high) == (-math.inf, math.inf) and s.source.flip()
+        return (b, a) if swap else (a, b)
+
+    return draw
+
+
+def _binary(
+    name: str,
+    meaning: Callable[..., Any],
+    result: Callable[[Range, Range], Range],
+    rounding: Rounding = Rounding.SMOOTH,
+    operands: Pair | None = None,
+    ulps: float = 4.0,
+    weight: int = 4,
+) -> Operator:
+    """A row for relax.<name> on two operands that broadcast."""
+    build = getattr(op, name)
+    pair = operands or _operands(NUMERIC)
+
+    def draw(s: Scope) -> Drawn:
+        a, b = pair(s)
+        return Drawn(build(a.expr, b.expr), result(a.range, b.range))
+
+    return Operator(f"relax.{name}", draw, meaning, rounding, elementwise=True, ulps=ulps, weight=weight)
+
+
+def _compare(name: str, meaning: Callable[..., Any]) -> Operator:
+    return _binary(name, meaning, lambda a, b: TRUTH, Rounding.STEP, ulps=0, weight=3)
+
+
+def _quotient(a: Range, b: Range) -> Range:
+    ends = [x / y for x in (a.low, a.high) for y in (b.low, b.high)]
+    return Range(min(ends), max(ends))
+
+
+def _floor_quotient(a: Range, b: Range) -> Range:
+    q = _quotient(a, b)
+    return Range(math.floor(q.low), math.floor(q.high), True)
+
+
+def _remainder(a: Range, b: Range) -> Range:
+    return Range(-b.magnitude, b.magnitude, a.integral and b.integral)
+
+
+def _divide(a: Any, b: Any) -> Any:
+    if a.dtype.kind in "iu":  # truncating, as in C
+        quotient = np.floor_divide(np.abs(a), np.abs(b))
+        return np.where((a < 0) == (b < 0), quotient, -quotient).astype(a.dtype)
+    return a / b
+
+
+def _power(s: Scope) -> tuple[Value, Value]:
+    a = s.tensor(FLOAT, low=2**-3, high=8)
+    return a, s.broadcastable(a, -3, 3)
+
+
+def _bits(a: Range, b: Range) -> Range:
+    top = 2.0 ** math.ceil(math.log2(max(a.magnitude, b.magnitude) + 1))
+    return Range(-top if min(a.low, b.low) < 0 else 0, top, True)
+
+
+def _shifted_left(a: Range, b: Range) -> Range:
+    return Range(0, a.high * 2**b.high, True)
+
+
+def _draw_where(s: Scope) -> Drawn:
+    a = s.tensor((*NUMERIC, "bool"))
+    b = s.broadcastable(a)
+    condition = s.broadcastable(a, dtypes=("bool",))
+    return Drawn(op.where(condition.expr, a.expr, b.expr), a.range.hull(b.range))
+
+
+def _draw_fma(s: Scope) -> Drawn:
+    a = s.tensor(FLOAT)
+    b, c = s.like(a), s.like(a)
+    if a.expr.same_as(c.expr) and s.source.flip(0.8):
+        raise Unavailable("three equal operands say little")
+    return Drawn(op.ewise_fma(a.expr, b.expr, c.expr), a.range * b.range + c.range)
+
+
+_NONZERO = (_operands(NUMERIC, low=1), _operands(tuple(d for d in NUMERIC if d != "uint8"), high=-1))
+
+
+def _divisors(s: Scope) -> tuple[Value, Value]:
+    return _NONZERO[0 if s.source.flip(0.6) else 1](s)
+
+
+_BOOL_PAIR = _operands(("bool",))
+_INT_PAIR = _operands(INTEGER)
+_SHIFT = _operands(("int32", "int64", "uint8", "int16"), low=0, high=4, left=(0, 64))
+
+OPERATORS = (
+    _binary("add", np.add, Range.__add__, Rounding.RING, weight=10),
+    _binary("subtract", np.subtract, Range.__sub__, Rounding.RING, weight=6),
+    _binary("multiply", np.multiply, Range.__mul__, Rounding.RING, weight=8),
+    _binary("divide", _divide, _quotient, operands=_divisors),
+    _binary("floor_divide", np.floor_divide, _floor_quotient, Rounding.STEP, _divisors),
+    _binary("floor_mod", np.mod, _remainder, Rounding.STEP, _divisors),
+    _binary("mod", np.fmod, _remainder, Rounding.STEP, _divisors),
+    _binary("power", np.power, lambda a, b: Range(0, 8.0**3), operands=_power, ulps=16),
+    _binary("atan2", np.arctan2, lambda a, b: Range(-4, 4), operands=_operands(FLOAT, low=1)),
+    _binary("log_add_exp", np.logaddexp, lambda a, b: Range(min(a.low, b.low), max(a.high, b.high) + 1),
+            operands=_operands(FLOAT, -8, 8, (-8, 8)), ulps=16),
+    _binary("maximum", np.maximum, Range.maximum, ulps=0),
+    _binary("minimum", np.minimum, Range.minimum, ulps=0),
+    _compare("equal", np.equal),
+    _compare("not_equal", np.not_equal),
+    _compare("less", np.less),
+    _compare("less_equal", np.less_equal),
+    _compare("greater", np.greater),
+    _compare("greater_equal", np.greater_equal),
+    _binary("logical_and", np.logical_and, lambda a, b: TRUTH, Rounding.EXACT, _BOOL_PAIR),
+    _binary("logical_or", np.logical_or, lambda a, b: TRUTH, Rounding.EXACT, _BOOL_PAIR),
+    _binary("logical_xor", np.logical_xor, lambda a, b: TRUTH, Rounding.EXACT, _BOOL_PAIR),
+    _binary("bitwise_and", np.bitwise_and, _bits, Rounding.EXACT, _INT_PAIR),
+    _binary("bitwise_or", np.bitwise_or, _bits, Rounding.EXACT, _INT_PAIR),
+    _binary("bitwise_xor", np.bitwise_xor, _bits, Rounding.EXACT, _INT_PAIR),
+    _binary("left_shift", np.left_shift, _shifted_left, Rounding.EXACT, _SHIFT),
+    _binary("right_shift", np.right_shift, lambda a, b: a, Rounding.EXACT, _SHIFT),
+    Operator("relax.where", _draw_where, np.where, Rounding.MOVE, elementwise=True),
+    Operator("relax.ewise_fma", _draw_fma, lambda a, b, c: a * b + c, Rounding.RING, elementwise=True),
+)  # fmt: skip

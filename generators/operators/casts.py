@@ -1,0 +1,133 @@
+"""Changes of element type: astype, wrap_param, quantize, dequantize.
+
+Meaning: a cast to an integer truncates towards zero, to bool asks whether the value differs from zero; a value that
+the target cannot hold has no meaning, so ranges keep it inside. Quantisation: `relax.op.qdq`,
+clamp(round(data / scale) + zero_point) and scale * (data - zero_point), with ties rounded to even.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from tvm.relax import op
+
+from generators.dtypes import integer_limits, is_float
+from generators.operators.row import Operator, Rounding
+from generators.ranges import TRUTH, Range, comfortable
+from generators.relax.scope import EVERY, Drawn, Scope
+from generators.relax.values import Value
+from generators.source import weighted
+
+_TARGETS = (
+    ("float32", 8),
+    ("float16", 4),
+    ("int32", 4),
+    ("int64", 3),
+    ("bool", 2),
+    ("int8", 2),
+    ("uint8", 2),
+    ("float64", 2),
+    ("bfloat16", 2),
+    ("int16", 1),
+)
+
+
+def _cast_range(values: Range, dtype: str) -> Range:
+    if dtype == "bool":
+        return TRUTH
+    if is_float(dtype):
+        return values
+    return Range(math.trunc(values.low), math.trunc(values.high), True)
+
+
+def _draw_astype(s: Scope) -> Drawn:
+    dtype = weighted(s.source, _TARGETS)
+    if dtype == "bool":
+        x = s.any_tensor(EVERY)
+    else:
+        limits = comfortable(dtype)
+        x = s.tensor(EVERY, low=limits.low, high=limits.high)
+    return Drawn(op.astype(x.expr, dtype), _cast_range(x.range, dtype), x.shape)
+
+
+def _draw_wrap_param(s: Scope) -> Drawn:
+    source = s.source.pick(("float32", "float16", "int8", "int32", "float64"))
+    dtype = s.source.pick(("float32", "float16", "int32"))
+    limits = comfortable(dtype)
+    x = s.constant(s.draw_dims(static=True), source, s.draw_range(source, limits.low, limits.high))
+    return Drawn(op.wrap_param(x.expr, dtype), _cast_range(x.range, dtype))
+
+
+def _cast(x: Any, dtype: str) -> Any:
+    if dtype == "bool":
+        return x != 0
+    if is_float(dtype):
+        return x.astype(np.float64)
+    return np.trunc(x).astype(dtype) if x.dtype.kind == "f" else x.astype(dtype)
+
+
+# --- quantisation ----------------------------------------------------------------------------------------
+
+
+def _per_channel(s: Scope, x: Value, dtype: str, axis: int, low: float, high: float) -> Value:
+    """A scale or zero point for `x`: a scalar, one element, or one element per channel along `axis`."""
+    assert x.dims is not None
+    shapes = [(), (1,)] if x.ndim == 0 else [(), (1,), (x.dims[axis],), (x.dims[axis],)]
+    return s.tensor((dtype,), dims=s.source.pick(shapes), low=low, high=high)
+
+
+def _parameters(s: Scope, x: Value) -> tuple[int, Value, Value]:
+    axis = s.axis(x) if x.ndim else -1
+    scale = _per_channel(s, x, "float32" if s.source.flip(0.8) else "float16", axis, 0.25, 4)
+    # Integer data minus a float16 zero point is rounded to float16, which no operand's or result's dtype tells.
+    half = (("float16", 1),) if is_float(x.dtype) else ()
+    zero = weighted(s.source, (("int8", 3), ("int32", 3), ("uint8", 2), ("int16", 1), *half))
+    return axis, scale, _per_channel(s, x, zero, axis, 0 if zero == "uint8" else -4, 4)
+
+
+def _draw_quantize(s: Scope) -> Drawn:
+    x = s.tensor(("float32", "float16"))
+    axis, scale, zero = _parameters(s, x)
+    dtype = s.source.pick(("int8", "uint8", "int16"))
+    ends = [v / f for v in (x.range.low, x.range.high) for f in (scale.range.low, scale.range.high)]
+    low, high = integer_limits(dtype)
+    values = Range(round(min(ends)) + zero.range.low, round(max(ends)) + zero.range.high, True).clipped(low, high)
+    return Drawn(op.quantize(x.expr, scale.expr, zero.expr, axis, dtype), values)
+
+
+def _draw_dequantize(s: Scope) -> Drawn:
+    x = s.tensor(("int8", "uint8", "int16", "int32", "float32", "float16"))
+    axis, scale, zero = _parameters(s, x)
+    dtype = "float32" if s.source.flip(0.7) else "float16"
+    return Drawn(op.dequantize(x.expr, scale.expr, zero.expr, axis, dtype), (x.range - zero.range) * scale.range)
+
+
+def _along(parameter: Any, x: Any, axis: int) -> Any:
+    """A scale or zero point in float64, shaped to broadcast with `x` along `axis`."""
+    numbers = parameter.astype(np.float64)
+    if numbers.size == 1 and (x.ndim == 0 or numbers.shape != (x.shape[axis],)):
+        return numbers.reshape(())
+    shape = [1] * x.ndim
+    shape[axis] = -1
+    return numbers.reshape(shape)
+
+
+def _quantize(x: Any, scale: Any, zero: Any, axis: int, out_dtype: str) -> Any:
+    low, high = integer_limits(out_dtype)
+    level = np.round(x / _along(scale, x, axis)) + _along(zero, x, axis)
+    return np.clip(level, low, high).astype(out_dtype)
+
+
+def _dequantize(x: Any, scale: Any, zero: Any, axis: int, out_dtype: str) -> Any:
+    values = (x.astype(np.float64) - _along(zero, x, axis)) * _along(scale, x, axis)
+    return np.clip(values, -65504.0, 65504.0) if out_dtype == "float16" else values
+
+
+OPERATORS = (
+    Operator("relax.astype", _draw_astype, _cast, Rounding.CAST, ("dtype",), elementwise=True, weight=8),
+    Operator("relax.wrap_param", _draw_wrap_param, _cast, Rounding.CAST, ("dtype",), elementwise=True, weight=1),
+    Operator("relax.quantize", _draw_quantize, _quantize, Rounding.STEP, ("axis", "out_dtype"), weight=3),
+    Operator("relax.dequantize", _draw_dequantize, _dequantize, Rounding.RING, ("axis", "out_dtype"), weight=3),
+)

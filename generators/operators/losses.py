@@ -1,0 +1,83 @@
+"""Losses: cross entropy with logits and negative log likelihood."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from tvm.relax.op import nn
+
+from generators import tvm_api
+from generators.operators.row import Operator, Rounding
+from generators.ranges import Range
+from generators.relax.scope import FLOAT, Drawn, Scope
+from generators.relax.values import Dim, Value
+
+_TARGETS = ("int64", "int32")
+
+
+def _draw_cross_entropy(s: Scope) -> Drawn:
+    x = s.tensor(FLOAT, (1, 5), nonempty=True)
+    y = s.like(x)
+    return Drawn(nn.cross_entropy_with_logits(x.expr, y.expr), -(x.range * y.range).summed(x.size).hull(Range(0, 0)))
+
+
+def _cross_entropy(x: Any, y: Any) -> Any:
+    """The negated sum of products, over the batch size from rank two on."""
+    return -np.sum(x * y) / (x.shape[0] if x.ndim > 1 else 1)
+
+
+def _draw_targets(s: Scope, dims: tuple[Dim, ...], classes: int, mean: bool) -> tuple[Value, int]:
+    """Targets and the class to ignore: usually none of them; -1 stands for "no class" as in other frameworks.
+
+    A mean over nothing but ignored targets is 0/0, so there the targets are constants of which some count.
+    """
+    if not mean:
+        ignored = s.source.pick((-100, -100, 0, -1))
+        return s.indices(dims, classes, -1 if ignored == -1 else 0, _TARGETS), ignored
+    if s.source.flip(0.5) and all(isinstance(d, int) for d in dims):
+        targets = s.constant(dims, s.source.pick(_TARGETS), Range(0, classes - 1, True))
+        contents = tvm_api.constant_array(targets.expr)
+        first = int(contents.reshape(-1)[0])
+        if (contents != first).any():
+            return targets, first
+    return s.indices(dims, classes, 0, _TARGETS), s.source.pick((-100, classes))
+
+
+def _draw_nll_loss(s: Scope) -> Drawn:
+    predictions = s.tensor(FLOAT, (1, 4), nonempty=True, static=not s.source.flip(0.2))
+    assert predictions.dims is not None
+    batched = predictions.ndim > 1
+    classes = predictions.dims[1 if batched else 0]
+    if not isinstance(classes, int):
+        classes = classes.extent
+    reduction = s.source.pick(("mean", "sum", "none"))
+    dims = (predictions.dims[0], *predictions.dims[2:]) if batched else ()
+    targets, ignored = _draw_targets(s, dims, classes, reduction == "mean")
+    weights = None
+    if s.source.flip(0.6):
+        class_dim = predictions.dims[1 if batched else 0]
+        weights = s.tensor((predictions.dtype,), dims=(class_dim,), low=1, high=4)
+    call = nn.nll_loss(predictions.expr, targets.expr, weights.expr if weights else None, reduction, ignored)
+    one = -predictions.range * (weights.range if weights else Range(1, 1, True))
+    count = math.prod(targets.shape or ()) if reduction == "sum" else 1
+    return Drawn(call, one.including(0).summed(count).real())
+
+
+def _nll_loss(predictions: Any, targets: Any, weights: Any = None, *, reduction: str, ignore_index: int) -> Any:
+    batched = predictions.ndim > 1
+    scores = np.moveaxis(predictions, 1, -1) if batched else predictions
+    counts = targets != ignore_index
+    classes = np.where(counts, targets, 0)
+    weight = np.where(counts, 1.0 if weights is None else weights[classes], 0.0)
+    losses = -np.take_along_axis(scores, classes[..., None], axis=-1)[..., 0] * weight
+    if reduction == "none":
+        return losses
+    return losses.sum() / weight.sum() if reduction == "mean" else losses.sum()
+
+
+OPERATORS = (
+    Operator("relax.nn.cross_entropy_with_logits", _draw_cross_entropy, _cross_entropy, Rounding.SMOOTH, weight=3),
+    Operator("relax.nn.nll_loss", _draw_nll_loss, _nll_loss, Rounding.SMOOTH, ("reduction", "ignore_index"), weight=3),
+)

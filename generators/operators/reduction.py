@@ -1,0 +1,104 @@
+"""Reductions along axes: sum, product, extrema, mean, variance, standard deviation, median.
+
+Meaning: `relax.op.statistical` (axes absent, one or many, negative; ddof = 0 for variance and std). The median is
+the lower of the two middle elements and comes with its index when one axis is given (`_te_median`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from tvm.relax import op
+
+from generators.operators.row import Operator, Rounding
+from generators.ranges import Range
+from generators.relax.scope import FLOAT, NUMERIC, Drawn, Scope
+from generators.relax.values import Value
+
+Axes = int | Sequence[int] | None
+SORTABLE = ("float32", "float64", "float16", "bfloat16", "int32", "int64")
+"""What TVM's CPU sort library takes; other dtypes are refused at run time ("Unsupported input dtype")."""
+_ATTRIBUTES = ("axis", "keepdims")
+
+
+def reduced_count(x: Value, axes: Axes) -> int:
+    """How many elements of `x` one element of the result is made of."""
+    assert x.shape is not None
+    if axes is None:
+        return x.size
+    return math.prod(x.shape[a] for a in ([axes] if isinstance(axes, int) else axes))
+
+
+def _reduction(
+    name: str,
+    meaning: Callable[..., Any],
+    result: Callable[[Range, int], Range],
+    rounding: Rounding = Rounding.SMOOTH,
+    dtypes: tuple[str, ...] = NUMERIC,
+    ulps: float = 4.0,
+    weight: int = 4,
+    empty: bool = False,
+) -> Operator:
+    """A row for relax.<name>; `empty` says that it has a value over no elements."""
+    build = getattr(op, name)
+
+    def draw(s: Scope) -> Drawn:
+        x = s.tensor(dtypes, nonempty=not empty)
+        axes = [] if s.source.flip(0.03) else s.axes(x)
+        return Drawn(build(x.expr, axes, s.source.flip(0.4)), result(x.range, reduced_count(x, axes)))
+
+    return Operator(f"relax.{name}", draw, meaning, rounding, _ATTRIBUTES, ulps=ulps, weight=weight)
+
+
+def _sum(x: Any, axis: Any, keepdims: bool) -> Any:
+    return np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+
+
+def _prod(x: Any, axis: Any, keepdims: bool) -> Any:
+    return np.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+
+
+def _variance(r: Range, n: int) -> Range:
+    return Range(0.0, ((r.high - r.low) / 2) ** 2)
+
+
+def _std(r: Range, n: int) -> Range:
+    return Range(0.0, (r.high - r.low) / 2)
+
+
+def _draw_median(s: Scope) -> Drawn:
+    x = s.tensor(SORTABLE, nonempty=True)
+    if x.ndim == 0 or s.source.flip(0.3):
+        # The legalised result of keepdims has rank 1 whatever the annotated rank: mostly drawn where both agree.
+        keep = s.source.flip(0.4 if x.ndim == 1 else 0.05)
+        return Drawn(op.median(x.expr, None, keep), x.range)
+    axis = s.axis(x)
+    index = Range(0, reduced_count(x, axis) - 1, True)
+    return Drawn(op.median(x.expr, axis, s.source.flip(0.4)), (x.range, index))
+
+
+def _median(x: Any, axis: Any, keepdims: bool) -> Any:
+    if axis is None:
+        middle = np.sort(x, axis=None)[(x.size - 1) // 2]
+        return np.full((1,) * x.ndim if keepdims else (), middle, x.dtype)
+    order = np.argsort(x, axis=axis[0], kind="stable")
+    index = np.take(order, [(x.shape[axis[0]] - 1) // 2], axis=axis[0])
+    value = np.take_along_axis(x, index, axis=axis[0])
+    if not keepdims:
+        value, index = np.squeeze(value, axis[0]), np.squeeze(index, axis[0])
+    return value, index.astype(np.int64)
+
+
+OPERATORS = (
+    _reduction("sum", _sum, Range.summed, Rounding.RING, weight=8, empty=True),
+    _reduction("prod", _prod, Range.powered, Rounding.RING, empty=True),
+    _reduction("max", np.max, lambda r, n: r, ulps=0, weight=6),
+    _reduction("min", np.min, lambda r, n: r, ulps=0),
+    _reduction("mean", np.mean, lambda r, n: r.real(), dtypes=FLOAT, weight=6),
+    _reduction("variance", np.var, _variance, dtypes=FLOAT, ulps=8),
+    _reduction("std", np.std, _std, dtypes=FLOAT, ulps=8),
+    Operator("relax.median", _draw_median, _median, Rounding.ORDER, _ATTRIBUTES, weight=2),
+)

@@ -1,0 +1,83 @@
+"""What a row of the operator table says, and the shorthands that make most rows one line.
+
+A row has everything passfuzz knows of an operator: how to draw a valid call (`draw`), what it means
+in NumPy (`meaning`), and how its rounding behaves (`rounding`). The generator, the reference interpreter
+and the error bounds all read this one row.
+
+Carriers: `meaning` gets every float tensor as float64 (whatever its declared dtype), integer and bool
+tensors in their own dtype, shape values as tuples of int, prim values as Python scalars, tuples as tuples,
+absent optional arguments as None; and the attributes named in `attributes` as keyword arguments holding
+plain Python values (None, bool, int, float, str, tuples). It returns float64 arrays for floats, arrays of
+the exact result dtype for integers and bools; the interpreter rounds floats to `dtype_of` the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from generators.relax.scope import Drawn, Scope
+
+
+class Rounding(Enum):
+    """How the error of an operator's float results follows from its operands (see oracles.reference.bounds)."""
+
+    MOVE = "move"
+    """Moves, repeats, selects or negates elements and computes nothing: errors travel with the elements."""
+    EXACT = "exact"
+    """No float result depends on a float operand's value (shapes, creation, integer arithmetic)."""
+    RING = "ring"
+    """Sums and products only: exact while all numbers are integers and no partial sum leaves 2**p."""
+    SMOOTH = "smooth"
+    """Any other continuous function: bounded by perturbing the operands."""
+    STEP = "step"
+    """Elementwise and discontinuous (comparison, floor): near a step nothing can be said. Rows whose inner
+    arithmetic rounds as well (floor_mod) say so by `ulps` above 0."""
+    CAST = "cast"
+    """Conversion of element types: exact operands round in the one right way, to integers it is a step."""
+    ORDER = "order"
+    """Depends on the order of elements along an axis (argmax, sort, topk): near-ties cannot be judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator of Relax.
+
+    name: TVM's name ("relax.add"). draw: draws operands and attributes from a Scope and returns the
+    un-normalised call with the range of its result; raises `Unavailable` where the scope cannot serve it.
+    meaning: see the module's docstring. attributes: names of the attributes handed to `meaning`.
+    elementwise: output element i depends only on the broadcast operands' elements i.
+    ulps: how many units in the last place one evaluation may be off, beyond reassociation.
+    terms: how many terms one output element sums (None: estimated from the sizes).
+    dtype_of: the float dtype of the result from the operands' dtypes (None for non-float operands) and the
+    attributes; by default attribute `dtype` or `out_dtype` where set, else the first float operand's.
+    judged: False for results that are not compared by value (uninitialised or random), with the reason.
+    weight: how often it is drawn against the others.
+    """
+
+    name: str
+    draw: Callable[[Scope], Drawn]
+    meaning: Callable[..., Any]
+    rounding: Rounding
+    attributes: tuple[str, ...] = ()
+    elementwise: bool = False
+    ulps: float = 4.0
+    terms: Callable[..., int] | None = None
+    dtype_of: Callable[[Sequence[str | None], dict[str, Any]], str] | None = None
+    unjudged: str | None = None
+    weight: int = 4
+
+
+class Unavailable(Exception):
+    """The scope holds nothing this operator can be applied to; another statement is drawn instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExcludedOperator:
+    """An operator of this TVM that is in no row, and why a TVM developer would agree."""
+
+    name: str
+    reason: str

@@ -1,0 +1,73 @@
+"""Axis orders and window attributes that convolution, pooling and image operators share.
+
+A layout is a string with one capital letter per axis ("NHWC"); the canonical data layouts are N, C and then the
+spatial axes in the order D, H, W. Packed layouts ("NCHW4c") are not drawn: no operator here can be lowered in one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from generators.relax.values import Value, extent
+from generators.source import Source, weighted
+
+SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
+"""The spatial axes of an operator with this many of them, in canonical order."""
+
+RARE = 0.04
+"""How often a form is drawn that the operator's documentation allows and LegalizeOps cannot take or takes wrongly.
+
+Often enough to be found, seldom enough not to hide what else a program may show.
+"""
+
+_DATA: dict[int, tuple[tuple[str, int], ...]] = {
+    1: (("NCW", 8), ("NWC", 3)),
+    2: (("NCHW", 16), ("NHWC", 6), ("HWCN", 1), ("CHWN", 1)),
+    3: (("NCDHW", 8), ("NDHWC", 3)),
+}
+
+
+def draw_data_layout(source: Source, spatial: int) -> str:
+    """The axis order of an operator's data; the canonical one most often."""
+    return weighted(source, _DATA[spatial])
+
+
+def draw_out_layout(source: Source, spatial: int, layout: str) -> str | None:
+    """The axis order of the result: absent, the data's, or rarely another one."""
+    if source.flip(RARE):
+        return source.pick(_DATA[spatial])[0]
+    return layout if source.flip(0.2) else None
+
+
+def moved(array: np.ndarray[Any, Any], source: str, target: str) -> np.ndarray[Any, Any]:
+    """`array`, whose axes are in the order `source`, with its axes in the order `target`."""
+    return array if source == target else array.transpose([source.index(axis) for axis in target])
+
+
+def extents(value: Value, layout: str, axes: str) -> list[int]:
+    """The run-time extents of the named axes of a value whose shape the IR knows."""
+    assert value.dims is not None
+    return [extent(value.dims[layout.index(axis)]) for axis in axes]
+
+
+def spelled(source: Source, numbers: Sequence[int]) -> int | tuple[int, ...]:
+    """An attribute with one number per spatial axis, also in its short forms where those mean the same."""
+    if all(n == numbers[0] for n in numbers) and source.flip(0.6):
+        return numbers[0] if source.flip() else (numbers[0],)
+    return tuple(numbers)
+
+
+def spelled_padding(source: Source, before: Sequence[int], after: Sequence[int]) -> int | tuple[int, ...]:
+    """Padding in one of its forms: one number, one per spatial axis, or all before and then all after."""
+    if list(before) == list(after) and source.flip(0.7):
+        # One axis has only two forms: a tuple of length one means both sides there too.
+        return spelled(source, before)
+    return (*before, *after)
+
+
+def window_extent(kernel: int, dilation: int) -> int:
+    """How many elements a dilated window spans."""
+    return (kernel - 1) * dilation + 1

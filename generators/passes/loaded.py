@@ -1,0 +1,75 @@
+"""Rows for passes that a user's file brings (`--load FILE.py`), from the file's CONTRACTS as plain data.
+
+The file itself is evaluated in workers only; what a contract may say is part of the public interface
+(docs, "Contracts"): `phase`, `form`, `idempotent`, `preserves_signature`, `needs_target`. Other keys are ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from generators.passes.row import ExcludedPass, PassRow, Phase
+
+_PHASES: dict[str, Phase] = {
+    "relax": Phase.HIGH,
+    "legalized": Phase.LEGAL,
+    "lowered": Phase.LOWERED,
+    "tir": Phase.LEGAL,
+}
+_FORMS = (None, "any", "sblock", "loops")
+_WHY = "the contract in the loaded file"
+
+
+def _checked(name: str, contract: Mapping[str, Any]) -> tuple[str, str | None]:
+    """The contract's phase and form. ValueError, naming pass and key, for values outside the interface."""
+    phase, form = contract.get("phase", "relax"), contract.get("form")
+    if phase not in _PHASES:
+        raise ValueError(f"CONTRACTS[{name!r}]['phase'] is {phase!r}, not one of {', '.join(_PHASES)}")
+    if form not in _FORMS:
+        raise ValueError(f"CONTRACTS[{name!r}]['form'] is {form!r}, not one of sblock, loops, any")
+    return phase, form
+
+
+def source_of(name: str) -> str:
+    """The expression that constructs a loaded pass, over the names of its file."""
+    return f"PASSES[{name!r}]()"
+
+
+def _needs_loops(name: str, contract: Mapping[str, Any]) -> bool:
+    phase, form = _checked(name, contract)
+    return phase == "tir" and form == "loops"
+
+
+def _row(name: str, contract: Mapping[str, Any]) -> PassRow:
+    phase, _ = _checked(name, contract)
+    return PassRow(
+        name,
+        (source_of(name),),
+        frozenset({_PHASES[phase]}),
+        _WHY,
+        calling="same" if contract.get("preserves_signature", True) else "unknown",
+        idempotent=bool(contract.get("idempotent", False)),
+        needs_target=bool(contract.get("needs_target", False)),
+        keeps_functions=False,
+        keeps_attributes=False,
+    )
+
+
+def rows_from_contracts(names: Iterable[str], contracts: Mapping[str, Mapping[str, Any]]) -> dict[str, PassRow]:
+    """One row per loaded pass that Relax sequences can hold; without a contract, a high-level pass that keeps
+    meaning and signature. A promise that is not made (idempotence) is not held against the pass.
+
+    ValueError when a contract's `phase` or `form` is none of the documented values.
+    """
+    return {
+        name: _row(name, contracts.get(name, {})) for name in names if not _needs_loops(name, contracts.get(name, {}))
+    }
+
+
+def excluded_from_contracts(
+    names: Iterable[str], contracts: Mapping[str, Mapping[str, Any]]
+) -> dict[str, ExcludedPass]:
+    """The loaded passes that are in no row, and why."""
+    reason = "works on lowered loops, which no module of a Relax sequence holds"
+    return {name: ExcludedPass(name, reason) for name in names if _needs_loops(name, contracts.get(name, {}))}

@@ -1,0 +1,135 @@
+"""What a row of the pass table says: how to construct a pass, where it may stand, what it promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+from typing import Any
+
+import numpy as np
+
+from generators.source import Source
+
+
+class Phase(IntEnum):
+    """How far a Relax module has been lowered, in the order of `relax.get_default_pipeline`."""
+
+    HIGH = 0
+    """High-level operators."""
+    LEGAL = 1
+    """After LegalizeOps: call_tir of schedulable PrimFuncs."""
+    ANNOTATED = 2
+    """After AnnotateTIROpPattern."""
+    GROUPED = 3
+    """After FuseOps: private functions with attribute Primitive."""
+    FUSED = 4
+    """After FuseTIR."""
+    NONDATAFLOW = 5
+    """After ToNonDataflow."""
+    IMPURE = 6
+    """After RemovePurityChecking: every function is force_pure."""
+    LOWERED = 7
+    """After CallTIRRewrite: destination passing, builtin.alloc_tensor."""
+    PLANNED = 8
+    """After StaticPlanBlockMemory: storages and tensors."""
+    ALLOCATED = 9
+    """After LowerAllocTensor."""
+    KILLED = 10
+    """After KillAfterLastUse."""
+    BUILTIN = 11
+    """After LowerRuntimeBuiltin."""
+    SHAPELESS = 12
+    """After VMShapeLower."""
+    SYMBOLED = 13
+    """After AttachGlobalSymbol: ready for the VM code generator."""
+
+
+class Meaning(Enum):
+    """What a pass promises about the numbers."""
+
+    SAME = "same"
+    """Bit for bit the same operations: no value may change."""
+    ROUNDED = "rounded"
+    """The same function of the inputs up to reassociation and rounding."""
+    APPROXIMATE = "approximate"
+    """Lower precision or fast mathematics on purpose: judged with the dtype that it lowers to."""
+    CHANGED = "changed"
+    """Another function on purpose (training statistics, gradients): numbers are not compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a pass constructor may need to know of one parameter of the entry function."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    is_tensor: bool = True
+    value: np.ndarray[Any, Any] | None = None
+    """The argument of the first entry call, None where it is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFacts:
+    """What pass constructors may depend on: the entry function's parameters and symbolic dims."""
+
+    parameters: tuple[Parameter, ...] = ()
+    symbols: tuple[tuple[str, int], ...] = ()
+    """Names of the symbolic dims with their values in the first entry call."""
+    num_input: int | None = None
+    functions: tuple[str, ...] = ("main",)
+    """The public functions; the first is the entry function."""
+    features: frozenset[str] = frozenset()
+    """Which of the features that rows name in `wants` this program has."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassRow:
+    """One pass of TVM (or of a user's file).
+
+    `sources` are the constructor expressions to choose from; where they depend on the program,
+    `draw_source` makes one instead and returns None when this program has no use for the pass.
+    `calling` names the row of `oracles.calling` that says how to call the result.
+    `recipes` are the shapes of program that the pass fires on (rows of `generators.recipes`), `wants`
+    the language features that it needs ("num_input", "vdevice", ...).
+    `phases` is where the pass is documented to stand; `gives` the phase it leads to, None for the same.
+    `prepared_by` names the rows to apply just before, without which the pass has nothing to work on.
+    `first_only` is True where the pass asks for a module straight from the front end, with no pass before it.
+    `buildable` is False where the result is meant for an external code generator: local functions stay in it,
+    so that `LambdaLift` must follow before an official pipeline can.
+    `keeps_functions` and `keeps_attributes`: whether every function that was there is there afterwards, and
+    every attribute of the functions that stayed.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    phases: frozenset[Phase]
+    why: str
+    gives: Phase | None = None
+    meaning: Meaning = Meaning.SAME
+    calling: str = "same"
+    idempotent: bool = True
+    needs_target: bool = False
+    recipes: tuple[str, ...] = ()
+    wants: tuple[str, ...] = ()
+    draw_source: Callable[[Source, ProgramFacts], str | None] | None = None
+    keeps_attributes: bool = True
+    keeps_functions: bool = True
+    in_repertoire: bool = True
+    prepared_by: tuple[str, ...] = ()
+    first_only: bool = False
+    buildable: bool = True
+    notes: str = field(default="")
+
+    def draw(self, source: Source, facts: ProgramFacts) -> str | None:
+        """A constructor expression, or None when the program has nothing for this pass."""
+        return self.draw_source(source, facts) if self.draw_source else source.pick(self.sources)
+
+
+@dataclass(frozen=True, slots=True)
+class ExcludedPass:
+    """A pass of this TVM that is in no row, and why a TVM developer would agree."""
+
+    name: str
+    reason: str

@@ -1,0 +1,247 @@
+"""Draws which passes a case applies: one pass, a walk over the phases, an official pipeline, or an odd order.
+
+Two halves, because the program is drawn between them: `draw_names` says which passes will run, so that the
+program can hold what they fire on (`wishes`), and `instantiate` makes their constructors when the program is known.
+
+Tiers: A = a step of an official pipeline, B = a pass in its documented phase, C = at any phase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from generators.case import PassCall
+from generators.passes.row import PassRow, Phase, ProgramFacts
+from generators.passes.table import PIPELINES, SETUP
+from generators.source import Source, weighted
+
+Tier: TypeAlias = Literal["A", "B", "C"]
+Kind: TypeAlias = Literal["single", "walk", "pipeline", "walk_then_pipeline", "unusual"]
+Table: TypeAlias = Mapping[str, PassRow]
+
+KINDS: tuple[tuple[Kind, int], ...] = (
+    ("single", 35),
+    ("walk", 20),
+    ("walk_then_pipeline", 20),
+    ("pipeline", 15),
+    ("unusual", 10),
+)
+"""The kinds of sequence with their weights."""
+
+CPU_PIPELINES = ("default_build", "llvm")
+_LIFT = "LambdaLift"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One pass to come: its row's name, its tier, and whether it only prepares the ground."""
+
+    name: str
+    tier: Tier
+    setup: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnSequence:
+    """Passes ready to apply: `tiers` goes with `passes`; `dropped` had nothing to do in this program."""
+
+    setup: tuple[PassCall, ...]
+    passes: tuple[PassCall, ...]
+    tiers: tuple[Tier, ...]
+    dropped: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Walk:
+    """The state of a random walk: the steps so far, the phase, and what may still come."""
+
+    table: Table
+    pool: tuple[PassRow, ...]
+    phase: Phase
+    steps: list[Step]
+    open: bool = True
+    tier: Tier = "B"
+
+    def options(self, *, staying: bool) -> list[PassRow]:
+        """The rows that may come next; with `staying`, those that keep the phase."""
+        return [
+            row
+            for row in self.pool
+            if self.phase in row.phases and self._combines(row) and (not staying or row.gives in (None, self.phase))
+        ]
+
+    def _combines(self, row: PassRow) -> bool:
+        names = {step.name for step in self.steps if not step.setup}
+        conventions = any(self.table[name].calling != "same" for name in names if name in self.table)
+        return not (
+            (row.first_only and names)
+            or (row.calling != "same" and conventions)
+            or (not row.idempotent and row.name in names)
+        )
+
+    def take(self, row: PassRow) -> None:
+        """Appends the pass behind what prepares it, and what must follow it."""
+        alone = not any(not step.setup for step in self.steps)
+        for name in row.prepared_by:
+            if not any(step.name == name for step in self.steps):
+                self.steps.append(Step(name, self.tier, setup=alone))
+        self.steps.append(Step(row.name, self.tier))
+        if not row.buildable:
+            self.steps.append(Step(_LIFT, self.tier))
+            self.open = False
+        self.phase = self.phase if row.gives is None else row.gives
+
+
+def _setup(phase: Phase) -> list[Step]:
+    return [Step(call.name, "B", setup=True) for call in SETUP[phase]]
+
+
+def _pool(table: Table, under_test: Sequence[str] | None) -> tuple[PassRow, ...]:
+    names = [name for name, row in table.items() if row.in_repertoire] if under_test is None else list(under_test)
+    unknown = [name for name in names if name not in table]
+    if unknown or not names:
+        raise ValueError(f"no such pass: {', '.join(unknown)}" if unknown else "no pass to draw from")
+    return tuple(table[name] for name in names)
+
+
+def _start(source: Source, table: Table, pool: tuple[PassRow, ...], row: PassRow | None = None) -> _Walk:
+    """A walk that stands in a phase of `row`, or of a row that the pool has."""
+    chosen = row or source.pick(pool)
+    phase = source.pick(sorted(chosen.phases))
+    return _Walk(table, pool, phase, _setup(phase))
+
+
+def _draw_single(source: Source, table: Table, pool: tuple[PassRow, ...], length: int) -> _Walk:
+    row = source.pick(pool)
+    walk = _start(source, table, pool, row)
+    walk.take(row)
+    return walk
+
+
+def _draw_walk(source: Source, table: Table, pool: tuple[PassRow, ...], length: int) -> _Walk:
+    row = source.pick(pool)
+    walk = _start(source, table, pool, row)
+    walk.take(row)
+    for _ in range(source.integer(1, max(1, length - 1))):
+        options = walk.options(staying=False) if walk.open else []
+        if not options:
+            break
+        walk.take(source.pick(options))
+    return walk
+
+
+def _draw_high_walk(source: Source, table: Table, pool: tuple[PassRow, ...], length: int) -> _Walk:
+    """High-level passes only, so that a whole pipeline can follow; empty when the pool has none."""
+    walk = _Walk(table, pool, Phase.HIGH, [])
+    for _ in range(source.integer(1, max(1, length - 1))):
+        options = walk.options(staying=True) if walk.open else []
+        if not options:
+            break
+        walk.take(source.pick(options))
+    return walk
+
+
+def _draw_unusual(source: Source, table: Table, pool: tuple[PassRow, ...], length: int) -> _Walk:
+    """Rows of the pool wherever they may land, behind the setup of any phase."""
+    phase = source.pick(tuple(Phase))
+    walk = _Walk(table, pool, phase, _setup(phase), tier="C")
+    for _ in range(source.integer(1, max(1, min(3, length)))):
+        if walk.open:
+            walk.take(source.pick(pool))
+    return walk
+
+
+_WALKS: dict[Kind, Callable[[Source, Table, tuple[PassRow, ...], int], _Walk]] = {
+    "single": _draw_single,
+    "walk": _draw_walk,
+    "walk_then_pipeline": _draw_high_walk,
+    "unusual": _draw_unusual,
+}
+
+
+def _pipeline_steps(source: Source, pipeline: str, *, whole: bool) -> tuple[Step, ...]:
+    names = PIPELINES[pipeline]
+    stop = len(names) if whole or source.flip(0.6) else source.integer(1, len(names))
+    return tuple(Step(name, "A") for name in names[:stop])
+
+
+def draw_names(
+    source: Source,
+    table: Table,
+    *,
+    under_test: Sequence[str] | None = None,
+    kinds: Sequence[Kind] | None = None,
+    length: int = 6,
+    pipelines: Sequence[str] = CPU_PIPELINES,
+) -> tuple[Step, ...]:
+    """The passes of one case, setup first. Never empty.
+
+    `under_test` limits the passes drawn to these rows, `kinds` the kinds of sequence, `length` the passes of a
+    walk; `pipelines` names the official pipelines of the target. Pipelines as such are drawn where nothing is
+    under test in particular, or a pass under test stands in them. ValueError for unknown or no names.
+    """
+    pool = _pool(table, under_test)
+    usable = [name for name in pipelines if under_test is None or set(under_test) & set(PIPELINES[name])]
+    allowed = [(kind, w) for kind, w in KINDS if (kinds is None or kind in kinds) and (kind != "pipeline" or usable)]
+    kind: Kind = weighted(source, allowed or [("single", 1)])
+    if kind == "pipeline":
+        return _pipeline_steps(source, source.pick(usable), whole=False)
+    walk = _WALKS[kind](source, table, pool, length)
+    if kind != "walk_then_pipeline":
+        return tuple(walk.steps)
+    if not walk.steps:
+        return tuple(_draw_walk(source, table, pool, length).steps)
+    if walk.phase is not Phase.HIGH:
+        return tuple(walk.steps)
+    pipeline = source.pick(pipelines) if walk.open else pipelines[0]
+    return (*walk.steps, *_pipeline_steps(source, pipeline, whole=True))
+
+
+def wishes(steps: Sequence[Step], table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The recipes and the features that make the passes under test fire, each once, in order."""
+    rows = [table[step.name] for step in steps if not step.setup and step.tier != "A"]
+    rows = rows or [table[step.name] for step in steps if not step.setup]
+    recipes = dict.fromkeys(recipe for row in rows for recipe in row.recipes)
+    wants = dict.fromkeys(want for row in rows for want in row.wants)
+    return tuple(recipes), tuple(wants)
+
+
+def instantiate(source: Source, steps: Sequence[Step], facts: ProgramFacts, table: Table) -> DrawnSequence:
+    """Constructors for `steps` in a program of these facts.
+
+    Steps of an official pipeline and of the setup get the official constructor where they have one.
+    A pass without use here is dropped, and with it the passes that it would have prepared.
+    """
+    setup: list[PassCall] = []
+    passes: list[tuple[PassCall, Tier]] = []
+    dropped: list[str] = []
+    for step in steps:
+        row = table[step.name]
+        official = row.sources and (step.tier == "A" or step.setup)
+        text = row.sources[0] if official else row.draw(source, facts)
+        if text is None or any(name in dropped for name in row.prepared_by):
+            dropped.append(step.name)
+        elif step.setup:
+            setup.append(PassCall(step.name, text))
+        else:
+            passes.append((PassCall(step.name, text), step.tier))
+    return DrawnSequence(
+        tuple(setup), tuple(call for call, _ in passes), tuple(tier for _, tier in passes), tuple(dropped)
+    )
+
+
+def draw_sequence(
+    source: Source,
+    table: Table,
+    facts_of: Callable[[tuple[Step, ...]], ProgramFacts],
+    *,
+    under_test: Sequence[str] | None = None,
+    kinds: Sequence[Kind] | None = None,
+    length: int = 6,
+    pipelines: Sequence[str] = CPU_PIPELINES,
+) -> DrawnSequence:
+    """Both halves at once; `facts_of` makes the program for the names and says what is in it."""
+    steps = draw_names(source, table, under_test=under_test, kinds=kinds, length=length, pipelines=pipelines)
+    return instantiate(source, steps, facts_of(steps), table)

@@ -1,0 +1,91 @@
+"""The pass table: every row in one dict, the official pipelines, and how to bring a module to each phase."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from generators.case import PassCall
+from generators.passes import relax_bindings, relax_functions, relax_lowering, relax_rewrites
+from generators.passes.excluded import EXCLUDED as EXCLUDED
+from generators.passes.row import PassRow, Phase
+
+
+def join(rows: Iterable[PassRow]) -> dict[str, PassRow]:
+    """The rows by name. ValueError when two have the same name or one is also excluded."""
+    table: dict[str, PassRow] = {}
+    for row in rows:
+        if row.name in table or row.name in EXCLUDED:
+            raise ValueError(f"pass {row.name} has two entries")
+        table[row.name] = row
+    return table
+
+
+PASSES: dict[str, PassRow] = join(
+    relax_rewrites.ROWS + relax_bindings.ROWS + relax_functions.ROWS + relax_lowering.ROWS
+)
+
+_FINALIZE = (
+    "LowerAllocTensor",
+    "KillAfterLastUse",
+    "LowerRuntimeBuiltin",
+    "ComputePrimValue",
+    "VMShapeLower",
+    "AttachGlobalSymbol",
+)
+_DATAFLOW_LOWER = ("RewriteDataflowReshape", "ToNonDataflow", "RemovePurityChecking", "CallTIRRewrite")
+_DISPATCH = ("DispatchSampling", "DispatchSortScan")
+_FUSE = ("LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR")
+
+PIPELINES: dict[str, tuple[str, ...]] = {
+    "default_build": (
+        *_DISPATCH,
+        "LegalizeOps",
+        *_DATAFLOW_LOWER,
+        "StaticPlanBlockMemory",
+        "RewriteCUDAGraph",
+        *_FINALIZE,
+    ),
+    "llvm": (*_DISPATCH, *_FUSE, *_DATAFLOW_LOWER, "StaticPlanBlockMemory", *_FINALIZE),
+    "cuda": (
+        *_DISPATCH,
+        *_FUSE,
+        "ApplyDefaultSchedule",
+        *_DATAFLOW_LOWER,
+        "StaticPlanBlockMemory",
+        "RewriteCUDAGraph",
+        *_FINALIZE,
+    ),
+}
+"""`relax.get_pipeline("default_build")`, and `relax.get_default_pipeline(target)` by the target's kind."""
+
+
+def default_call(name: str) -> PassCall:
+    """The pass as the official pipelines construct it. KeyError for names in no row."""
+    return PassCall(name, PASSES[name].sources[0])
+
+
+def _calls(*names: str) -> tuple[PassCall, ...]:
+    return tuple(default_call(name) for name in names)
+
+
+_TO_LEGAL = (*_DISPATCH, "LegalizeOps")
+_TO_LOWERED = (*_TO_LEGAL, *_DATAFLOW_LOWER)
+_TO_PLANNED = (*_TO_LOWERED, "StaticPlanBlockMemory")
+
+SETUP: dict[Phase, tuple[PassCall, ...]] = {
+    Phase.HIGH: (),
+    Phase.LEGAL: _calls(*_TO_LEGAL),
+    Phase.ANNOTATED: _calls(*_TO_LEGAL, "AnnotateTIROpPattern"),
+    Phase.GROUPED: _calls(*_TO_LEGAL, "AnnotateTIROpPattern", "FuseOps"),
+    Phase.FUSED: _calls(*_TO_LEGAL, "AnnotateTIROpPattern", "FuseOps", "FuseTIR"),
+    Phase.NONDATAFLOW: _calls(*_TO_LOWERED[:-2]),
+    Phase.IMPURE: _calls(*_TO_LOWERED[:-1]),
+    Phase.LOWERED: _calls(*_TO_LOWERED),
+    Phase.PLANNED: _calls(*_TO_PLANNED),
+    Phase.ALLOCATED: _calls(*_TO_PLANNED, *_FINALIZE[:1]),
+    Phase.KILLED: _calls(*_TO_PLANNED, *_FINALIZE[:2]),
+    Phase.BUILTIN: _calls(*_TO_PLANNED, *_FINALIZE[:3]),
+    Phase.SHAPELESS: _calls(*_TO_PLANNED, *_FINALIZE[:5]),
+    Phase.SYMBOLED: _calls(*_TO_PLANNED, *_FINALIZE),
+}
+"""The shortest prefix of an official pipeline that brings a HIGH module to each phase (with a target in scope)."""

@@ -1,0 +1,26 @@
+"""A live generated program: an IRModule with exact inputs and what the pass table wants to know of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from generators.case import EntryCall
+from generators.passes.row import ProgramFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """`module` has a public function `main`; `calls` are its entry calls with exact inputs.
+
+    operators counts the operator rows drawn; features names the language features planted; rejected counts
+    rows whose drawn call TVM's type inference refused (ours to mend, so it is counted).
+    """
+
+    module: Any
+    calls: tuple[EntryCall, ...]
+    facts: ProgramFacts
+    operators: Counter[str] = field(default_factory=Counter)
+    features: frozenset[str] = frozenset()
+    rejected: Counter[str] = field(default_factory=Counter)

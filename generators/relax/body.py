@@ -1,0 +1,148 @@
+"""Function bodies: blocks, the statements in them, and what the function returns.
+
+Control sits here; what a single statement looks like is in `statements` and `control`, how an operator is
+drawn in its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tvm import relax
+
+from generators import tvm_api
+from generators.operators.row import Unavailable
+from generators.relax.scope import Scope
+from generators.relax.values import AnyValue, ShapeValue, TupleValue, Value
+from generators.source import weighted
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A kind of statement. `plain` ones may not stand in a dataflow block; `draw` adds to the scope or raises
+    Unavailable. `wants` names the feature a program must have for it, if any."""
+
+    name: str
+    weight: int
+    draw: Callable[[Scope], None]
+    plain: bool = False
+    wants: str | None = None
+
+
+def draw_statements(scope: Scope, table: Sequence[Statement], count: int) -> None:
+    """Adds up to `count` statements to the scope's current block."""
+    features = scope.frame.module.features
+    usable = [(s, s.weight) for s in table if not (s.plain and scope.dataflow) and s.wants in (None, *features)]
+    for _ in range(count):
+        statement = weighted(scope.source, usable)
+        attempt(scope, statement.name, statement.draw)
+
+
+def attempt(scope: Scope, name: str, draw: Callable[[Scope], None]) -> bool:
+    """Runs `draw`; what the scope cannot serve is let go, what type inference refuses is counted."""
+    module = scope.frame.module
+    module.drawing = name
+    try:
+        draw(scope)
+    except Unavailable:
+        return False
+    except (tvm_api.InternalError, ValueError, TypeError, RuntimeError) as error:
+        module.rejected[f"{module.drawing}: {type(error).__name__} {error}"] += 1
+        return False
+    module.drawn[name] += 1
+    return True
+
+
+def draw_blocks(
+    scope: Scope, table: Sequence[Statement], count: int, pattern: Callable[[Scope], None] | None = None
+) -> list[Any]:
+    """`count` statements cut into dataflow and plain blocks; `pattern` is planted into one of them."""
+    blocks: list[Any] = []
+    where = scope.source.integer(0, count)
+    done = 0
+    while done < count or pattern is not None:
+        size = scope.source.integer(1, max(1, count - done))
+        scope.dataflow = scope.source.flip(0.75)
+        first = max(0, min(size, where - done))
+        draw_statements(scope, table, first)
+        if pattern is not None and done + size >= where:
+            attempt(scope, "recipe", pattern)
+            pattern = None
+        draw_statements(scope, table, size - first)
+        done += size
+        blocks += close_block(scope)
+    return blocks
+
+
+def close_block(scope: Scope) -> list[Any]:
+    """Ends the current block: its bindings as a block, its dataflow values out of sight."""
+    bindings, scope.bindings = scope.bindings, []
+    if not bindings:
+        return []
+    if not scope.dataflow:
+        return [relax.BindingBlock(bindings)]
+    scope.dataflow = False
+    survivors: list[AnyValue] = []
+    bindings = list(bindings)
+    kept = {b.var for b in bindings if not isinstance(b.var, relax.DataflowVar)}
+    if not kept:
+        _export_last(scope, bindings)
+    for value in scope.values:
+        if not value.dataflow:
+            survivors.append(value)
+    scope.values = survivors
+    return [relax.DataflowBlock(bindings)]
+
+
+def _export_last(scope: Scope, bindings: list[Any]) -> None:
+    """Gives a block without outputs one: a binding of its last tensor to an ordinary variable."""
+    inner = [v for v in scope.values if isinstance(v, (Value, TupleValue)) and v.dataflow]
+    if not inner:
+        return
+    last = inner[-1]
+    ty = tvm_api.type_of(last.expr)
+    var = scope.frame.new_var(ty, stem="o")
+    bindings.append(relax.VarBinding(var, last.expr))
+    if isinstance(last, Value):
+        scope.values.append(Value(var, last.dims, last.shape, last.dtype, last.range))
+    else:
+        scope.values.append(TupleValue(var, last.fields))
+
+
+def draw_result(scope: Scope) -> Any:
+    """The expression that a function returns: one value, a tuple of some, or a nested one.
+
+    Unused values are preferred, so that what was computed is seen, and some used ones come out as well.
+    """
+    tensors = [v for v in scope.values if isinstance(v, (Value, TupleValue)) and _is_var(v.expr)]
+    computed = [v for v in tensors if v.expr not in scope.frame.parameter_vars] or tensors
+    if not computed:
+        raise Unavailable("nothing to return")
+    source = scope.source
+    if source.flip(0.35):
+        return computed[-1].expr
+    chosen = [v for v in computed if source.flip(0.5)][-4:] or [computed[-1]]
+    exprs = [v.expr for v in chosen]
+    if source.flip(0.1) and len(exprs) > 1:
+        inner = relax.Tuple(exprs[1:])
+        exprs = [exprs[0], _bound_tuple(scope, inner)]
+    whole = relax.Tuple(exprs)
+    return whole if source.flip(0.6) else _bound_tuple(scope, whole)
+
+
+def _bound_tuple(scope: Scope, value: Any) -> Any:
+    normal = scope.frame.module.builder.normalize(value)
+    var = scope.frame.new_var(tvm_api.type_of(normal), stem="t")
+    scope.bindings.append(relax.VarBinding(var, normal))
+    return var
+
+
+def _is_var(expr: Any) -> bool:
+    return isinstance(expr, relax.Var)
+
+
+def is_computed(value: AnyValue) -> bool:
+    """Whether a value is bound to a variable (constants stand in calls as they are)."""
+    return not isinstance(value, ShapeValue) and _is_var(value.expr)

@@ -1,0 +1,165 @@
+"""Statements with structure: If, private and local functions, impure and external calls, device hints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from generators import tvm_api
+from generators.operators.row import Unavailable
+from generators.ranges import Range
+from generators.relax.body import Statement, close_block, draw_blocks
+from generators.relax.frames import FunctionFrame, ParameterSpec, PrivateFunction
+from generators.relax.functions import draw_function
+from generators.relax.scope import EVERY, NUMERIC, Drawn, Scope
+from generators.relax.statements import SIMPLE
+from generators.relax.values import Value
+
+_MAX_DEPTH = 2
+
+
+def draw_if(s: Scope) -> None:
+    """An If on a scalar bool whose branches give tensors of one type."""
+    if s.depth >= _MAX_DEPTH:
+        raise Unavailable("deep enough")
+    condition = s.tensor(("bool",), dims=())
+    target = s.tensor(EVERY)
+    (then, one), (other, two) = (_draw_branch(s, target) for _ in range(2))
+    expr = s.frame.module.builder.normalize(relax.If(condition.expr, then, other))
+    s.bind(expr, one.hull(two))
+
+
+def _draw_branch(s: Scope, target: Value) -> tuple[Any, Range]:
+    """A branch: a few statements and a result with the dims and dtype of `target`."""
+    inner = Scope(s.source, s.frame, outer=s)
+    blocks = draw_blocks(inner, _BRANCH, s.source.integer(0, 3))
+    inner.dataflow = False
+    result = inner.like(target)
+    for _ in range(s.source.integer(0, 2)):
+        if result.dtype == "bool":
+            result = inner.emit_tensor(Drawn(relax.op.logical_not(result.expr), result.range))
+        elif result.range.magnitude < 64 and result.dtype != "uint8":
+            other = inner.like(target, low=-8, high=8)
+            result = inner.emit_tensor(Drawn(relax.op.subtract(result.expr, other.expr), result.range - other.range))
+    if not isinstance(result.expr, relax.Var):
+        bound = inner.bind(result.expr, result.range)
+        assert isinstance(bound, Value)
+        result = bound
+    return relax.SeqExpr(blocks + close_block(inner), result.expr), result.range
+
+
+def draw_private_call(s: Scope) -> None:
+    """A call of a private function: of one that exists (shared callers), or of a new one."""
+    module = s.frame.module
+    if s.depth >= _MAX_DEPTH or s.frame.level >= _MAX_DEPTH:
+        raise Unavailable("deep enough")
+    if not module.private or s.source.flip(0.4):
+        module.private.append(_draw_private(s))
+    callee = s.source.pick([f for f in module.private if f.pure or not s.dataflow] or module.private[:0] or [_none()])
+    if not callee.pure:
+        s.frame.impure = True
+    _emit_call(s, callee.gvar, callee)
+
+
+def _none() -> Any:
+    raise Unavailable("no function to call here")
+
+
+def _draw_private(s: Scope) -> PrivateFunction:
+    module = s.frame.module
+    frame = FunctionFrame(module, symbolic=s.source.flip(0.5), level=s.frame.level + 1, prefix="w")
+    function, result = draw_function(s.source, frame, _PRIVATE, s.source.integer(1, 4))
+    gvar = module.add(module.new_name("sub"), function)
+    return PrivateFunction(gvar, tuple(frame.parameters), result, not frame.impure)
+
+
+def draw_local_call(s: Scope) -> None:
+    """A function bound inside this one, that captures nothing, and a call or two of it."""
+    frame = FunctionFrame(s.frame.module, symbolic=False, level=_MAX_DEPTH, prefix="u")
+    function, result = draw_function(s.source, frame, SIMPLE, s.source.integer(1, 3))
+    if frame.impure:
+        raise Unavailable("kept pure")
+    var = s.frame.new_var(tvm_api.type_of(function), dataflow=s.dataflow, stem="f")
+    s.bindings.append(relax.VarBinding(var, function))
+    callee = PrivateFunction(var, tuple(frame.parameters), result)
+    for _ in range(s.source.integer(1, 2)):
+        _emit_call(s, var, callee)
+
+
+def _emit_call(s: Scope, target: Any, callee: PrivateFunction) -> None:
+    arguments = [_argument(s, spec) for _, spec in callee.parameters]
+    s.emit(Drawn(relax.Call(target, arguments), callee.result))
+
+
+def _argument(s: Scope, spec: ParameterSpec) -> Any:
+    if spec.fields is not None:
+        return relax.Tuple([_argument(s, f) for f in spec.fields])
+    if spec.is_shape:
+        return relax.ShapeExpr(list(spec.shape))
+    near = [v for v in s.values if isinstance(v, Value) and _serves(v, spec)]
+    if near and not s.source.flip(0.2):
+        return s.source.pick(near).expr
+    return s.tensor((spec.dtype,), dims=spec.shape, low=spec.range.low, high=spec.range.high).expr
+
+
+def _serves(value: Value, spec: ParameterSpec) -> bool:
+    same = value.known and value.shape == spec.shape and value.dtype == spec.dtype
+    return same and value.range.within(spec.range.low, spec.range.high)
+
+
+def draw_impure(s: Scope) -> None:
+    """A print or an assertion that holds."""
+    s.frame.impure = True
+    if s.source.flip():
+        call = relax.op.print(s.tensor(NUMERIC).expr, format="{}")
+    else:
+        call = relax.op.assert_op(tvm_api.constant(_true(), "bool"), format="never seen")
+    normal = s.frame.module.builder.normalize(call)
+    s.bindings.append(relax.VarBinding(s.frame.new_var(tvm_api.type_of(normal), stem="_"), normal))
+
+
+def _true() -> Any:
+    return np.array(True)
+
+
+def draw_extern(s: Scope) -> None:
+    """A call of an external function, destination-passing or not."""
+    x = s.tensor(("float32", "int32"), high=1000, low=-1000)
+    assert x.dims is not None
+    ty = tvm_api.type_of(x.expr)
+    kind = s.source.integer(0, 2)
+    if kind == 0:
+        call = relax.op.call_dps_packed("passfuzz.copy_doubled", relax.Tuple([x.expr]), ty)
+        s.emit(Drawn(call, x.range + x.range))
+    elif kind == 1:
+        y = s.like(x, low=-1000, high=1000)
+        call = relax.op.call_dps_packed("passfuzz.difference", relax.Tuple([x.expr, y.expr]), ty)
+        s.emit(Drawn(call, x.range - y.range))
+    else:
+        call = relax.op.call_pure_packed("passfuzz.negated", x.expr, ty_args=ty)
+        s.emit(Drawn(call, -x.range))
+
+
+def draw_device_hint(s: Scope) -> None:
+    """A hint that a value should stand on one of the module's devices."""
+    x = s.tensor(EVERY)
+    index = s.source.integer(0, len(s.frame.module.vdevices) - 1)
+    if s.source.flip(0.8):
+        s.emit(Drawn(relax.op.hint_on_device(x.expr, tvm.cpu(index)), x.range))
+    else:
+        s.emit(Drawn(relax.op.to_vdevice(x.expr, s.frame.module.vdevices[index]), x.range))
+
+
+_BRANCH = (*SIMPLE, Statement("if", 1, draw_if, plain=True))
+_PRIVATE = (*SIMPLE, Statement("private call", 2, draw_private_call), Statement("if", 1, draw_if, plain=True))
+CONTROL = (
+    Statement("if", 3, draw_if, plain=True),
+    Statement("private call", 5, draw_private_call),
+    Statement("local call", 2, draw_local_call),
+    Statement("impure call", 1, draw_impure, plain=True),
+    Statement("extern call", 1, draw_extern),
+    Statement("device hint", 8, draw_device_hint, wants="vdevice"),
+)

@@ -1,0 +1,168 @@
+"""The module and the functions under construction: parameters, symbols, names. No choices of statements here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from generators import tvm_api
+from generators.ranges import Range
+from generators.relax.knobs import DEFAULT, Knobs
+from generators.relax.values import Dim, SymbolicDim, Value, dim_expr, extent
+from generators.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterSpec:
+    """How to fill one parameter: a tensor with this run-time shape and contents, a shape, or a tuple of them."""
+
+    shape: tuple[int, ...] = ()
+    dtype: str = "float32"
+    range: Range = Range(0, 1)
+    is_shape: bool = False
+    fields: tuple[ParameterSpec, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateFunction:
+    """A finished function that later ones may call: what its parameters take and what it gives."""
+
+    gvar: Any
+    parameters: tuple[tuple[Any, ParameterSpec], ...]
+    result: Range | tuple[Any, ...]
+    pure: bool = True
+
+
+@dataclass(slots=True)
+class ModuleFrame:
+    """The module under construction; `builder` is used for normalisation and type inference only."""
+
+    knobs: Knobs = DEFAULT
+    builder: Any = field(default_factory=tvm_api.relax.BlockBuilder)
+    functions: dict[Any, Any] = field(default_factory=dict)
+    """GlobalVar -> Function or PrimFunc, in the order of making."""
+    vdevices: tuple[Any, ...] = ()
+    features: frozenset[str] = frozenset()
+    """Language features that were asked for ("vdevice", "num_input", ...)."""
+    private: list[PrivateFunction] = field(default_factory=list)
+    serial: int = 0
+    operators: Counter[str] = field(default_factory=Counter)
+    drawn: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
+    drawing: str = ""
+    """The operator row being drawn, to blame when type inference refuses the call."""
+
+    def new_name(self, stem: str) -> str:
+        """A name that no other function of the module has."""
+        self.serial += 1
+        return f"{stem}{self.serial}"
+
+    def add(self, name: str, function: Any) -> Any:
+        """Adds a function under `name`; its GlobalVar, annotated with the function's type."""
+        gvar = tvm_api.relax.GlobalVar(name)
+        tvm_api.set_type(gvar, tvm_api.type_of(function))
+        self.functions[gvar] = function
+        return gvar
+
+
+@dataclass(slots=True)
+class FunctionFrame:
+    """A function under construction.
+
+    open: operands may still become parameters. symbolic: dims may be symbolic. symbols: every symbol's
+    value in the first entry call. late: symbols that a match_cast defined, which parameters cannot name.
+    """
+
+    module: ModuleFrame
+    open: bool = True
+    symbolic: bool = True
+    parameters: list[tuple[Any, ParameterSpec]] = field(default_factory=list)
+    symbols: dict[Any, int] = field(default_factory=dict)
+    late: set[str] = field(default_factory=set)
+    prefix: str = "v"
+    serial: int = 0
+    impure: bool = False
+    level: int = 0
+    """How many functions call each other above this one."""
+
+    @property
+    def parameter_vars(self) -> set[Any]:
+        """The parameters' variables."""
+        return {var for var, _ in self.parameters}
+
+    def new_var(self, ty: Any, *, dataflow: bool = False, stem: str | None = None) -> Any:
+        """A fresh variable of this type."""
+        self.serial += 1
+        name = f"{stem or self.prefix}{self.serial}"
+        return (tvm_api.relax.DataflowVar if dataflow else tvm_api.relax.Var)(name, ty)
+
+    def draw_symbol(self, source: Source) -> SymbolicDim:
+        """A symbolic dim: one that the function has, or a new one that the next parameter will define."""
+        own = [v for v in self.symbols if v.name not in self.late]
+        if own and source.flip(0.7):
+            chosen = source.pick(own)
+            return SymbolicDim(chosen, self.symbols[chosen], chosen.name)
+        name = f"{'nmkpqrstuw'[len(self.symbols) % 10]}{'' if len(self.symbols) < 10 else len(self.symbols)}"
+        symbol = tvm_api.symbol(name)
+        self.symbols[symbol] = source.pick((2, 3, 4, 1, 5))
+        return SymbolicDim(symbol, self.symbols[symbol], name)
+
+    def new_late_symbol(self, value: int) -> SymbolicDim:
+        """A symbol for a match_cast to define inside the body."""
+        name = f"s{len(self.symbols)}"
+        symbol = tvm_api.symbol(name)
+        self.symbols[symbol] = value
+        self.late.add(name)
+        return SymbolicDim(symbol, value, name)
+
+    def may_annotate(self, dim: Dim) -> bool:
+        """Whether a parameter's type may name this dim: no symbol in it is defined late."""
+        if isinstance(dim, int):
+            return True
+        return all(v.name not in self.late for v in _symbols_in(dim.expr, self.symbols))
+
+    def add_parameter(self, dims: tuple[Dim, ...], dtype: str, values: Range) -> Value:
+        """A new tensor parameter whose type names exactly these dims."""
+        ty = tvm_api.tensor_type([dim_expr(d) for d in dims], dtype)
+        shape = tuple(extent(d) for d in dims)
+        return self.add_typed_parameter(ty, dims, shape, dtype, values)
+
+    def add_typed_parameter(
+        self, ty: Any, dims: tuple[Dim, ...] | None, shape: tuple[int, ...], dtype: str, values: Range
+    ) -> Value:
+        """A new tensor parameter of type `ty`, which may hide what `dims` (then None) would tell."""
+        var = self.new_var(ty, stem="p")
+        self.parameters.append((var, ParameterSpec(shape, dtype, values)))
+        return Value(var, dims, shape, dtype, values)
+
+    def undefined_symbols(self) -> list[SymbolicDim]:
+        """Symbols that no parameter defines by standing alone as one of its dims, and no match_cast either."""
+        defined = set(self.late)
+        for var, _ in self.parameters:
+            defined |= {d.name for d in _plain_symbols(tvm_api.type_of(var))}
+        return [SymbolicDim(v, n, v.name) for v, n in self.symbols.items() if v.name not in defined]
+
+
+def _plain_symbols(ty: Any) -> list[Any]:
+    """Symbols that a parameter of this type defines: dims that are a variable alone."""
+    if isinstance(ty, tvm_api.TensorType):
+        shape = ty.shape
+        dims = list(shape.values) if isinstance(shape, tvm_api.relax.ShapeExpr) else []
+        return [d for d in dims if isinstance(d, tvm_api.tirx.Var)]
+    if isinstance(ty, tvm_api.ShapeType):
+        return [d for d in (ty.values or ()) if isinstance(d, tvm_api.tirx.Var)]
+    if isinstance(ty, tvm_api.TupleType):
+        return [s for t in ty.fields for s in _plain_symbols(t)]
+    return []
+
+
+def _symbols_in(expr: Any, symbols: dict[Any, int]) -> list[Any]:
+    if isinstance(expr, tvm_api.tirx.Var):
+        return [expr]
+    found: list[Any] = []
+    for side in ("a", "b", "value"):
+        child = getattr(expr, side, None)
+        if child is not None and not isinstance(child, int):
+            found += _symbols_in(child, symbols)
+    return found

@@ -1,0 +1,114 @@
+"""Whole Relax functions: body, result, parameters for symbols, attributes. Used for main, private and local ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tvm import relax
+
+from generators import tvm_api
+from generators.ranges import Range
+from generators.relax.body import Statement, close_block, draw_blocks, draw_result
+from generators.relax.frames import FunctionFrame, ParameterSpec
+from generators.relax.scope import Scope
+from generators.relax.values import ShapeValue, SymbolicDim, TupleValue, Value
+from generators.source import Source
+
+
+def draw_function(
+    source: Source,
+    frame: FunctionFrame,
+    table: Sequence[Statement],
+    count: int,
+    pattern: Callable[[Scope], None] | None = None,
+) -> tuple[Any, Range | tuple[Any, ...]]:
+    """A function of about `count` statements, and the range of its result.
+
+    Raises Unavailable when the body computed nothing that could be returned.
+    """
+    scope = Scope(source, frame)
+    _draw_leading_parameters(scope)
+    blocks = draw_blocks(scope, table, count, pattern)
+    scope.dataflow = False
+    result = draw_result(scope)
+    blocks += close_block(scope)
+    _define_symbols(source, frame)
+    parameters = [var for var, _ in frame.parameters]
+    body = frame.module.builder.normalize(relax.SeqExpr(blocks, result))
+    function = relax.Function(parameters, body, is_pure=not frame.impure)
+    return function, _range_of(scope, result)
+
+
+def _draw_leading_parameters(scope: Scope) -> None:
+    """Now and then a tuple parameter or a shape parameter, which operands alone would never ask for."""
+    source, frame = scope.source, scope.frame
+    if source.flip(0.08):
+        _add_tuple_parameter(scope)
+    if frame.symbolic and source.flip(0.08):
+        symbol = frame.draw_symbol(source)
+        _add_shape_parameter(scope, symbol)
+
+
+def _add_tuple_parameter(scope: Scope) -> None:
+    specs: list[ParameterSpec] = []
+    fields: list[Value] = []
+    for _ in range(scope.source.integer(1, 3)):
+        dims = scope.draw_dims(static=True)
+        shape = tuple(d for d in dims if isinstance(d, int))
+        values = scope.draw_range("float32")
+        specs.append(ParameterSpec(shape, "float32", values))
+        fields.append(Value(None, dims, shape, "float32", values))
+    ty = tvm_api.TupleType([tvm_api.tensor_type(s.shape, s.dtype) for s in specs])
+    var = scope.frame.new_var(ty, stem="p")
+    scope.frame.parameters.append((var, ParameterSpec(fields=tuple(specs))))
+    scope.values.append(TupleValue(var, tuple(fields)))
+
+
+def _add_shape_parameter(scope: Scope, symbol: SymbolicDim) -> None:
+    var = scope.frame.new_var(tvm_api.ShapeType([symbol.expr]), stem="p")
+    scope.frame.parameters.append((var, ParameterSpec((symbol.extent,), "int64", is_shape=True)))
+    scope.values.append(ShapeValue(var, (symbol,), (symbol.extent,)))
+
+
+def _define_symbols(source: Source, frame: FunctionFrame) -> None:
+    """A parameter for every symbol that none defines yet: used for nothing but its shape.
+
+    Sometimes one more parameter that nothing uses.
+    """
+    for symbol in frame.undefined_symbols():
+        if source.flip(0.7):
+            frame.add_parameter((symbol,), "float32", Range(-3, 3, True))
+        else:
+            var = frame.new_var(tvm_api.ShapeType([symbol.expr]), stem="p")
+            frame.parameters.append((var, ParameterSpec((symbol.extent,), "int64", is_shape=True)))
+    if source.flip(0.05):
+        frame.add_parameter((2, 3), "float32", Range(-3, 3, True))
+
+
+def _range_of(scope: Scope, result: Any) -> Range | tuple[Any, ...]:
+    """The range of the returned expression; whatever is not known by name is taken as wide."""
+    wide = Range(-(2.0**30), 2.0**30)
+    if isinstance(result, relax.Tuple):
+        return tuple(_range_of(scope, field) for field in result.fields)
+    for value in scope.values:
+        if not isinstance(value, ShapeValue) and value.expr is not None and value.expr.same_as(result):
+            return value.range if isinstance(value, Value) else _field_ranges(value)
+    ty = tvm_api.type_of(result)
+    return _wide_like(ty, wide)
+
+
+def _field_ranges(value: TupleValue) -> tuple[Any, ...]:
+    ranges: list[Any] = []
+    for field in value.fields:
+        if isinstance(field, Value):
+            ranges.append(field.range)
+        else:
+            ranges.append(_field_ranges(field) if isinstance(field, TupleValue) else Range(0, 0))
+    return tuple(ranges)
+
+
+def _wide_like(ty: Any, wide: Range) -> Range | tuple[Any, ...]:
+    if isinstance(ty, tvm_api.TupleType):
+        return tuple(_wide_like(t, wide) for t in ty.fields)
+    return wide

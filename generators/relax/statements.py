@@ -1,0 +1,162 @@
+"""Simple statements: an operator call, an alias, tuples, match_cast, shape values, creation from symbols."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from tvm import relax
+
+from generators import tvm_api
+from generators.operators.row import Unavailable
+from generators.operators.table import OPERATORS
+from generators.ranges import Range
+from generators.relax.body import Statement
+from generators.relax.scope import EVERY, Drawn, Scope
+from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, dim_expr
+from generators.source import weighted
+
+_ROWS = tuple((row, row.weight) for row in OPERATORS.values())
+
+
+def draw_operator(s: Scope) -> None:
+    """A call of a random operator of the table."""
+    row = weighted(s.source, _ROWS)
+    s.frame.module.drawing = row.name
+    s.emit(row.draw(s))
+    s.frame.module.operators[row.name] += 1
+
+
+def draw_alias(s: Scope) -> None:
+    """A second name for a variable or a name for a constant."""
+    value = s.source.pick([v for v in s.values if not isinstance(v, ShapeValue)] or [_none()])
+    ranges: Any = value.range if isinstance(value, Value) else tuple(_ranges(f) for f in value.fields)
+    s.bind(value.expr, ranges, value.shape if isinstance(value, Value) else None)
+
+
+def _none() -> Any:
+    raise Unavailable("nothing in scope")
+
+
+def _ranges(value: AnyValue) -> Any:
+    if isinstance(value, Value):
+        return value.range
+    return tuple(_ranges(f) for f in value.fields) if isinstance(value, TupleValue) else Range(0, 0)
+
+
+def draw_tuple(s: Scope) -> None:
+    """A tuple of one to three values, nested now and then."""
+    count = s.source.integer(1, 3)
+    usable: list[AnyValue] = [v for v in s.values if isinstance(v, (Value, TupleValue))]
+    if not usable:
+        raise Unavailable("nothing in scope")
+    parts = [s.source.pick(usable) for _ in range(count)]
+    expr = s.frame.module.builder.normalize(relax.Tuple([p.expr for p in parts]))
+    s.bind(expr, tuple(_ranges(p) for p in parts))
+
+
+def draw_tuple_item(s: Scope) -> None:
+    """One field of a tuple in scope."""
+    tuples = [v for v in s.values if isinstance(v, TupleValue) and v.fields]
+    if not tuples:
+        raise Unavailable("no tuple in scope")
+    whole = s.source.pick(tuples)
+    index = s.source.integer(0, len(whole.fields) - 1)
+    field = whole.fields[index]
+    expr = s.frame.module.builder.normalize(relax.TupleGetItem(whole.expr, index))
+    s.bind(expr, _ranges(field), field.shape if isinstance(field, Value) else None)
+
+
+def draw_match_cast(s: Scope) -> None:
+    """A match_cast of a tensor: to its own shape, to a new symbol per dim, or to what its type hides."""
+    value = s.source.pick([v for v in s.values if isinstance(v, Value) and v.shape is not None] or [_none()])
+    assert value.shape is not None
+    dims: list[Dim] = []
+    for axis, n in enumerate(value.shape):
+        known: Dim = value.dims[axis] if value.dims is not None else n
+        fresh = s.frame.symbolic and n > 0 and s.source.flip(0.4 if value.known else 0.6)
+        dims.append(s.frame.new_late_symbol(n) if fresh else known)
+    ty = tvm_api.tensor_type([dim_expr(d) for d in dims], value.dtype)
+    local = s.dataflow and not s.source.flip(s.knobs.output_share)
+    var = s.frame.new_var(ty, dataflow=local, stem="m")
+    s.bindings.append(relax.MatchCast(var, value.expr, ty))
+    s.values.append(Value(var, tuple(dims), value.shape, value.dtype, value.range, local))
+
+
+def draw_hidden(s: Scope) -> None:
+    """A parameter whose type hides its shape: the rank only, or nothing but the dtype."""
+    if not s.frame.open:
+        raise Unavailable("no new parameter here")
+    dims = s.draw_dims(static=True)
+    dtype = weighted(s.source, s.knobs.dtypes)
+    ndim = len(dims) if s.source.flip(0.7) else -1
+    ty = tvm_api.tensor_type(None, dtype, ndim)
+    shape = tuple(int(d) for d in dims if isinstance(d, int))
+    value = s.frame.add_typed_parameter(ty, None, shape, dtype, s.draw_range(dtype))
+    s.values.append(value)
+
+
+def draw_shape_value(s: Scope) -> None:
+    """A bound shape: of a tensor (shape_of), or written out."""
+    value = s.tensor(EVERY)
+    assert value.dims is not None
+    if s.source.flip():
+        s.emit(Drawn(relax.op.shape_of(value.expr), Range(0, 0)))
+    else:
+        s.bind(s.frame.module.builder.normalize(s.shape_expr(value.dims)), Range(0, 0))
+
+
+def draw_from_shape(s: Scope) -> None:
+    """A tensor made from a shape value, from symbols alone, or from an expression of symbols."""
+    fill = s.source.integer(0, 3)
+    shapes = [v for v in s.values if isinstance(v, ShapeValue)]
+    if shapes and s.source.flip():
+        chosen = s.source.pick(shapes)
+        shape, extents = chosen.expr, chosen.shape
+    else:
+        dims = _symbol_dims(s)
+        shape, extents = relax.ShapeExpr(dims), None
+    dtype = s.source.pick(("float32", "int64", "int32"))
+    call = relax.op.full(shape, tvm_api.constant(_scalar(fill, dtype), dtype), dtype)
+    s.emit(Drawn(call, Range(fill, fill, True), extents))
+
+
+def _scalar(value: int, dtype: str) -> Any:
+    return np.array(value, dtype)
+
+
+def _symbol_dims(s: Scope) -> list[Any]:
+    """One or two dims over the function's symbols: n, n + 1, n * 2 + 1, n // 2."""
+    symbols = list(s.frame.symbols)
+    if not symbols:
+        raise Unavailable("no symbol in this function")
+    dims: list[Any] = []
+    for _ in range(s.source.integer(1, 2)):
+        n = s.source.pick(symbols)
+        dims.append(s.source.pick((n, n, n + 1, n * 2 + 1, n * 2, n // 2 + 1)))
+    return dims
+
+
+def draw_constant(s: Scope) -> None:
+    """A constant with the shape and dtype of one in scope and other content, used at once."""
+    twins = [v for v in s.values if isinstance(v, Value) and not isinstance(v.expr, relax.Var) and v.static]
+    dims: tuple[Dim, ...] = s.source.pick(twins).dims or () if twins else s.draw_dims(static=True)
+    dtype = s.source.pick([t.dtype for t in twins]) if twins else "float32"
+    fresh = s.constant(dims, dtype, s.draw_range(dtype))
+    other = s.like(fresh)
+    if dtype == "bool":
+        raise Unavailable("no arithmetic on bool")
+    s.emit(Drawn(relax.op.add(other.expr, fresh.expr), other.range + fresh.range))
+
+
+SIMPLE = (
+    Statement("operator", 60, draw_operator),
+    Statement("alias", 4, draw_alias),
+    Statement("tuple", 4, draw_tuple),
+    Statement("tuple item", 4, draw_tuple_item),
+    Statement("match_cast", 4, draw_match_cast),
+    Statement("shape value", 2, draw_shape_value),
+    Statement("from shape", 3, draw_from_shape),
+    Statement("twin constant", 2, draw_constant),
+    Statement("hidden shape", 1, draw_hidden),
+)

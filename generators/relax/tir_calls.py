@@ -1,0 +1,168 @@
+"""PrimFuncs for call_tir and call_tir_inplace, simple on purpose: the TIR generator proper comes with its own room.
+
+Each template gives a PrimFunc for exact dims, the range of its result, and the result's type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from tvm import relax, te, tirx
+
+from generators import tvm_api
+from generators.operators.row import Unavailable
+from generators.ranges import Range
+from generators.relax.body import Statement
+from generators.relax.scope import Drawn, Scope
+from generators.relax.values import Dim, Value, dim_expr
+
+_DTYPES = ("float32", "int32", "float16", "int64")
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A PrimFunc's tensors: inputs, outputs, and the range of each output."""
+
+    tensors: list[Any]
+    outputs: list[tuple[tuple[Dim, ...], str]]
+    ranges: tuple[Range, ...]
+
+
+def _placeholder(value: Value, name: str, symbols: dict[str, Any]) -> Any:
+    """A TE placeholder with the dims of `value`; a symbolic dim is one fresh symbol per text."""
+    assert value.dims is not None
+    shape = [
+        d if isinstance(d, int) else symbols.setdefault(d.text, tirx.Var(f"d{len(symbols)}", "int64"))
+        for d in value.dims
+    ]
+    return te.placeholder(shape, value.dtype, name=name)
+
+
+def _symbol(symbols: dict[str, Any], text: str) -> Any:
+    return symbols.setdefault(text, tirx.Var(f"d{len(symbols)}", "int64"))
+
+
+def _affine(s: Scope) -> tuple[list[Value], Body]:
+    x = s.tensor(_DTYPES, (1, 4))
+    factor, offset = s.source.pick((1, 2, -1, 3)), s.source.integer(-2, 2)
+    a = _placeholder(x, "A", {})
+    scale, shift = (tirx.const(k, x.dtype) for k in (factor, offset))
+    b = te.compute(a.shape, lambda *i: a(*i) * scale + shift, name="affine")
+    return [x], Body([a, b], [(x.dims or (), x.dtype)], (x.range.scaled(factor) + Range(offset, offset, True),))
+
+
+def _pairwise(s: Scope) -> tuple[list[Value], Body]:
+    x = s.tensor(_DTYPES, (1, 4))
+    y = s.like(x)
+    symbols: dict[str, Any] = {}
+    a, b = _placeholder(x, "A", symbols), _placeholder(y, "B", symbols)
+    c = te.compute(a.shape, lambda *i: a(*i) + b(*i), name="pairwise")
+    return [x, y], Body([a, b, c], [(x.dims or (), x.dtype)], (x.range + y.range,))
+
+
+def _row_sum(s: Scope) -> tuple[list[Value], Body]:
+    x = s.tensor(_DTYPES, (1, 3), static=True, nonempty=True)
+    a = _placeholder(x, "A", {})
+    k = te.reduce_axis((0, a.shape[-1]), "k")
+    b = te.compute(a.shape[:-1], lambda *i: te.sum(a(*i, k), axis=k), name="row_sum")
+    assert x.dims is not None
+    count = int(str(x.dims[-1]))
+    return [x], Body([a, b], [(x.dims[:-1], x.dtype)], (x.range.summed(count),))
+
+
+def _swapped(s: Scope) -> tuple[list[Value], Body]:
+    x = s.tensor(_DTYPES, (2, 2))
+    a = _placeholder(x, "A", {})
+    b = te.compute((a.shape[1], a.shape[0]), lambda i, j: a[j, i], name="swapped")
+    assert x.dims is not None
+    return [x], Body([a, b], [((x.dims[1], x.dims[0]), x.dtype)], (x.range,))
+
+
+def _two_outputs(s: Scope) -> tuple[list[Value], Body]:
+    x = s.tensor(_DTYPES, (1, 3))
+    a = _placeholder(x, "A", {})
+    one = tirx.const(1, x.dtype)
+    b = te.compute(a.shape, lambda *i: a(*i) + one, name="more")
+    c = te.compute(a.shape, lambda *i: b(*i) + b(*i), name="twice")
+    up = x.range + Range(1, 1, True)
+    return [x], Body([a, b, c], [(x.dims or (), x.dtype)] * 2, (up, up + up))
+
+
+_TEMPLATES: tuple[Callable[[Scope], tuple[list[Value], Body]], ...] = (
+    _affine,
+    _pairwise,
+    _row_sum,
+    _swapped,
+    _two_outputs,
+)
+
+
+def draw_call_tir(s: Scope) -> None:
+    """A call_tir of a new PrimFunc; symbolic dims come in through the buffers' shapes."""
+    operands, body = s.source.pick(_TEMPLATES)(s)
+    function = te.create_prim_func(body.tensors).without_attr("global_symbol")
+    module = s.frame.module
+    gvar = module.add(module.new_name("prim"), function)
+    types = [tvm_api.tensor_type([dim_expr(d) for d in dims], dtype) for dims, dtype in body.outputs]
+    out = types[0] if len(types) == 1 else types
+    call = relax.op.call_tir(gvar, relax.Tuple([v.expr for v in operands]), out)
+    s.emit(Drawn(call, body.ranges[0] if len(types) == 1 else body.ranges))
+
+
+_INPLACE = """
+@T.prim_func(private=True, s_tir=True)
+def add_in_place(a: T.handle, b: T.handle):
+    T.func_attr({"tirx.noalias": True})
+    n = T.int64()
+    m = T.int64()
+    A = T.match_buffer(a, (n, m), "DTYPE")
+    B = T.match_buffer(b, (n, m), "DTYPE")
+    for i, j in T.grid(n, m):
+        with T.sblock("add"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            A[vi, vj] = A[vi, vj] + B[vi, vj]
+"""
+
+
+@cache
+def _inplace_function(dtype: str) -> Any:
+    from tvm.script import from_source
+    from tvm.script import tirx as script_tir
+
+    return from_source(_INPLACE.replace("DTYPE", dtype), {"T": script_tir})
+
+
+def draw_call_tir_inplace(s: Scope) -> None:
+    """A call_tir_inplace whose destination is a fresh copy that nothing else reads."""
+    x = s.tensor(("float32", "int32"), (2, 2))
+    y = s.like(x)
+    one = tvm_api.constant(_one(x.dtype), x.dtype)
+    copy = s.emit_tensor(Drawn(relax.op.add(x.expr, one), x.range + Range(1, 1, True)))
+    s.values.remove(copy)
+    module = s.frame.module
+    gvar = module.add(module.new_name("prim"), _inplace_function(x.dtype))
+    ty = tvm_api.type_of(copy.expr)
+    call = relax.op.call_tir_inplace(gvar, relax.Tuple([copy.expr, y.expr]), 0, ty)
+    s.emit(Drawn(call, copy.range + y.range))
+
+
+def _one(dtype: str) -> Any:
+    import numpy as np
+
+    return np.array(1, dtype)
+
+
+def dead_prim_func(dtype: str) -> Any:
+    """A PrimFunc for modules that never call it."""
+    if dtype not in ("float32", "int32"):
+        raise Unavailable(dtype)
+    return _inplace_function(dtype)
+
+
+TIR_CALLS = (
+    Statement("call_tir", 4, draw_call_tir),
+    Statement("call_tir_inplace", 1, draw_call_tir_inplace),
+)

@@ -1,0 +1,152 @@
+"""What the Relax generator knows of the values in scope: shapes, dtypes, ranges. No choices are made here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from generators import tvm_api
+from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
+from generators.ranges import Range
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolicDim:
+    """A dimension that is an expression over symbols: its IR, its value in the first entry call, its text.
+
+    Two dims are the same when their texts are; symbols of one function have distinct names.
+    """
+
+    expr: Any
+    extent: int
+    text: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SymbolicDim) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+Dim: TypeAlias = int | SymbolicDim
+
+
+def extent(dim: Dim) -> int:
+    """The value of a dimension in the first entry call."""
+    return dim if isinstance(dim, int) else dim.extent
+
+
+def dim_expr(dim: Dim) -> Any:
+    """The dimension as it is written into IR."""
+    return dim if isinstance(dim, int) else dim.expr
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A tensor in scope: `expr` is a Var or a constant.
+
+    dims is None when the IR does not know the shape; shape is the run-time shape in the first entry call
+    (None when even the generator does not know it). dataflow: not visible outside its block.
+    """
+
+    expr: Any
+    dims: tuple[Dim, ...] | None
+    shape: tuple[int, ...] | None
+    dtype: str
+    range: Range
+    dataflow: bool = False
+    depth: int = 0
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions; only for values whose shape is known."""
+        assert self.shape is not None
+        return len(self.shape)
+
+    @property
+    def known(self) -> bool:
+        """Whether the IR knows the shape."""
+        return self.dims is not None
+
+    @property
+    def static(self) -> bool:
+        """Whether every dimension is a number."""
+        return self.dims is not None and all(isinstance(d, int) for d in self.dims)
+
+    @property
+    def size(self) -> int:
+        """Number of elements in the first entry call; only for values whose shape is known."""
+        assert self.shape is not None
+        total = 1
+        for n in self.shape:
+            total *= n
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class TupleValue:
+    """A tuple in scope, with what is known of its fields; `expr` is a Var."""
+
+    expr: Any
+    fields: tuple[AnyValue, ...]
+    dataflow: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeValue:
+    """A shape value in scope (R.Shape)."""
+
+    expr: Any
+    dims: tuple[Dim, ...] | None
+    shape: tuple[int, ...]
+    dataflow: bool = False
+
+
+AnyValue: TypeAlias = Value | TupleValue | ShapeValue
+
+
+def dims_of(exprs: Any, symbols: Mapping[Any, int]) -> tuple[Dim, ...] | None:
+    """Dims from the PrimExprs of a shape; None when one of them cannot be evaluated."""
+    dims: list[Dim] = []
+    for expr in exprs:
+        try:
+            number = int(evaluate(expr, symbols))
+        except (UnboundSymbol, UnknownPrimExpr, ZeroDivisionError):
+            return None
+        static = isinstance(expr, int) or type(expr).__name__ == "IntImm"
+        dims.append(number if static else SymbolicDim(expr, number, str(expr)))
+    return tuple(dims)
+
+
+def value_of(
+    expr: Any,
+    ty: Any,
+    ranges: Range | tuple[Any, ...],
+    symbols: Mapping[Any, int],
+    dataflow: bool = False,
+    shape: tuple[int, ...] | None = None,
+    depth: int = 0,
+) -> AnyValue | None:
+    """What a freshly bound expression of type `ty` is to the generator; None for types it has no use for.
+
+    `ranges` is one Range for all tensors, or one per field of a tuple. `shape` is the run-time shape where
+    the type does not tell it.
+    """
+    if isinstance(ty, tvm_api.TensorType):
+        dtype = tvm_api.dtype_name(ty)
+        one = ranges if isinstance(ranges, Range) else ranges[0]
+        if dtype is None:
+            return None
+        dims = dims_of(ty.shape.values, symbols) if isinstance(ty.shape, tvm_api.relax.ShapeExpr) else None
+        extents = tuple(extent(d) for d in dims) if dims is not None else shape
+        return Value(expr, dims, extents, dtype, one, dataflow, depth)
+    if isinstance(ty, tvm_api.TupleType):
+        per_field = ranges if isinstance(ranges, tuple) else (ranges,) * len(ty.fields)
+        fields = [value_of(None, t, r, symbols, dataflow) for t, r in zip(ty.fields, per_field, strict=True)]
+        known = tuple(f for f in fields if f is not None)
+        return TupleValue(expr, known, dataflow) if len(known) == len(fields) else None
+    if isinstance(ty, tvm_api.ShapeType) and ty.values is not None:
+        dims = dims_of(ty.values, symbols)
+        return None if dims is None else ShapeValue(expr, dims, tuple(extent(d) for d in dims), dataflow)
+    return None

@@ -1,0 +1,125 @@
+"""Every name that changes between TVM versions, under one name each. No other file knows two versions.
+
+Written for 0.27; older names are given where they are known (see docs/architecture.md, "Versions").
+Only worker processes import this module.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+# A forked child that runs a parallel kernel hangs, so one thread must be set before the import.
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+import tvm
+import tvm_ffi
+from tvm import relax as relax
+from tvm import tirx as tirx
+from tvm.relax import dpl
+from tvm.script import ir as script_ir
+
+from generators.dtypes import numpy_dtype
+
+Constant = tvm.ir.GenericConst  # relax.Constant before 0.27
+Call = tvm.ir.Call  # one class for Relax and TIR since 0.27
+Op = tvm.ir.Op
+TensorType = relax.TensorType  # TensorStructInfo before 0.27
+ShapeType = relax.ShapeType
+TupleType = tvm.ir.TupleType
+FuncType = relax.FuncType
+PrimType = tvm.ir.PrimType
+AnyType = relax.AnyType  # ObjectStructInfo before 0.27
+InternalError = tvm.error.InternalError
+
+structural_hash = tvm_ffi.structural_hash
+structural_equal = tvm_ffi.structural_equal
+
+PASS_NAMES: dict[str, Any] = {"tvm": tvm, "relax": relax, "dpl": dpl, "np": np}
+"""What the expressions that construct passes may refer to."""
+
+VERSION: str = tvm.__version__
+
+
+def symbol(name: str) -> Any:
+    """A fresh symbolic dimension (int64)."""
+    return tirx.Var(name, "int64")
+
+
+def constant(array: np.ndarray[Any, Any], dtype: str) -> Any:
+    """A Relax constant with the array's contents; bfloat16 goes through ml_dtypes."""
+    return relax.const(np.ascontiguousarray(array).reshape(array.shape), dtype)
+
+
+def constant_array(expr: Any) -> np.ndarray[Any, Any]:
+    """The contents of a Relax constant as NumPy, in its declared dtype."""
+    array: np.ndarray[Any, Any] = expr.value.numpy()
+    return array
+
+
+def type_of(expr: Any) -> Any:
+    """The type annotation of an expression (`struct_info` before 0.27)."""
+    return expr.ty
+
+
+def dtype_name(ty: Any) -> str | None:
+    """The element type of a tensor type as a string, None when it is unknown."""
+    dtype = ty.dtype
+    return None if dtype is None or str(dtype) in ("", "void") else str(dtype).removeprefix("T.")
+
+
+def tensor_type(shape: Any, dtype: str | None, ndim: int = -1, vdevice: Any = None) -> Any:
+    """A tensor type; `shape` None with `ndim` gives a tensor of unknown shape."""
+    if shape is None:
+        return relax.TensorType(None, dtype, vdevice, ndim)
+    return relax.TensorType(shape, dtype, vdevice)
+
+
+def return_type(function: Any) -> Any:
+    """The annotated result type of a Relax function (`ret_struct_info` before 0.27)."""
+    return function.ret_ty
+
+
+def set_type(expr: Any, ty: Any) -> None:
+    """Annotates an expression in place; only for expressions that we have just made."""
+    relax.expr._update_type(expr, ty)
+
+
+def op_name(expr: Any) -> str | None:
+    """The operator's name when `expr` is a call of an operator, else None."""
+    return expr.op.name if isinstance(expr, Call) and isinstance(expr.op, Op) else None
+
+
+def to_array(argument: Any) -> np.ndarray[Any, Any]:
+    """A run-time tensor as NumPy in its declared dtype."""
+    array: np.ndarray[Any, Any] = argument.numpy()
+    return array
+
+
+def to_tensor(array: np.ndarray[Any, Any], dtype: str) -> Any:
+    """A NumPy array as a run-time tensor on the CPU."""
+    return tvm.runtime.tensor(np.asarray(array, dtype=numpy_dtype(dtype)))
+
+
+def script_of(mod: Any) -> str:
+    """The module as TVMScript with metadata, so that constants survive."""
+    text: str = mod.script(show_meta=True)
+    return text
+
+
+def json_of(mod: Any) -> str:
+    """The module as TVM's JSON; exact, but read by this TVM version only."""
+    text: str = tvm.ir.save_json(mod)
+    return text
+
+
+def module_from_script(text: str) -> Any:
+    """Parses TVMScript. Raises tvm.error.DiagnosticError with the parser's message."""
+    return tvm.script.from_source(text, {"I": script_ir})
+
+
+def module_from_json(text: str) -> Any:
+    """Loads TVM's JSON as written by `json_of` of the same version."""
+    return tvm.ir.load_json(text)

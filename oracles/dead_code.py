@@ -1,0 +1,71 @@
+"""A function that nobody calls changes nothing for the functions that somebody does.
+
+The pass is applied again to the input with a dead copy of one of its own functions added, which is therefore in the
+form that the phase asks for. What the public functions reach must come out the same, up to names of private functions,
+and without an error.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import relax
+
+from generators import tvm_api as T
+from oracles.definedness import has_free_names
+from oracles.ir.compare import equal, first_difference, global_vars, is_public, part_from, public_names, with_functions
+from oracles.ir.fingerprint import fingerprint
+from oracles.ir.walk import FUNCTION, PRIM_FUNC
+from oracles.oracle import StepOracle
+from oracles.survives import headline
+from oracles.trace import Bench, Raised, Step
+from oracles.verdict import PASSED, Failed, Skipped, Verdict
+
+DEAD = "nobody_calls_this"
+
+
+def dead_copies(module: Any) -> list[tuple[str, Any]]:
+    """(kind, private copy with variables of its own) of each function that refers to no other."""
+    found: list[tuple[str, Any]] = []
+    for _, function in sorted(module.functions.items(), key=lambda pair: str(pair[0].name_hint)):
+        if isinstance(function, FUNCTION) and not global_vars(function):
+            found.append(("Relax function", _private(relax.utils.copy_with_new_vars(function))))
+        elif isinstance(function, PRIM_FUNC):
+            found.append(("PrimFunc", _private(_renewed(function))))
+    return found
+
+
+def _private(function: Any) -> Any:
+    return function.without_attr("global_symbol") if is_public(function) else function
+
+
+def _renewed(function: Any) -> Any:
+    """A PrimFunc with variables of its own: no two functions may share any."""
+    return T.module_from_json(T.json_of(function))
+
+
+def judge(step: Step, bench: Bench) -> Verdict:
+    """Failed("dead code") with the error, or the first difference in the live part."""
+    if step.after is None:
+        return Skipped("no result")
+    if has_free_names(step.after):
+        return Skipped("result breaks scoping")
+    if fingerprint(step.before) != step.hash_before:
+        return Skipped("input was changed in place")
+    copies = dead_copies(step.before)
+    if not copies:
+        return Skipped("no function to make a dead copy of")
+    kind, copy = bench.source.pick(copies)
+    result = bench.apply(step.call, with_functions(step.before, {DEAD: copy}))
+    if isinstance(result, Raised):
+        message = f"a dead {kind} makes the pass raise {result.kind}: {headline(result.message)}"
+        return Failed("dead code", message, result.traceback)
+    roots = public_names(step.after)
+    with_dead, without = part_from(result, roots), part_from(step.after, roots)
+    if equal(with_dead, without):
+        return PASSED
+    place, detail = first_difference(without, with_dead)
+    return Failed("dead code", f"a dead {kind} changes {place} in the live part", detail)
+
+
+ORACLE = StepOracle("dead_code", "a function that nobody calls changes nothing for the others", judge, share=0.1)

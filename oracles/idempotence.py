@@ -1,0 +1,36 @@
+"""A pass that is meant to be idempotent changes nothing when it is applied to what it has just made.
+
+Names of private functions count: a second application that only renames still gives another module (apache/tvm#17200
+was accepted as a bug for less). Names of variables do not.
+"""
+
+from __future__ import annotations
+
+from oracles.definedness import has_free_names
+from oracles.ir.compare import equal, first_difference
+from oracles.oracle import StepOracle
+from oracles.survives import headline
+from oracles.trace import Bench, Raised, Step
+from oracles.verdict import PASSED, Failed, Skipped, Verdict
+
+
+def judge(step: Step, bench: Bench) -> Verdict:
+    """Failed("not idempotent") with the first difference, or when the second application raises."""
+    if step.after is None:
+        return Skipped("no result")
+    if has_free_names(step.after):
+        return Skipped("result breaks scoping")
+    if not step.row.idempotent:
+        return Skipped("not meant to be idempotent")
+    again = bench.apply(step.call, step.after)
+    if isinstance(again, Raised):
+        if again.explicit:
+            return Skipped(f"second application rejected: {step.call.name}")
+        return Failed("not idempotent", f"second application raises {again.kind}: {headline(again.message)}", again.traceback)
+    if equal(step.after, again):
+        return PASSED
+    place, detail = first_difference(step.after, again)
+    return Failed("not idempotent", f"second application changes {place}", detail)
+
+
+ORACLE = StepOracle("idempotence", "applied to its own result, a pass changes nothing", judge, share=0.5)

@@ -1,0 +1,1 @@
+"""Looking at TVM modules without TVM's own visitors: walking, scopes, short texts, digests."""

@@ -1,0 +1,103 @@
+"""Comparing modules: where they differ, and what is left of one when names and dead functions do not count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+import tvm_ffi
+
+from generators import tvm_api as T
+from oracles.ir.walk import FUNCTION, GLOBAL_VAR
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Structurally equal, names of functions, attributes and global infos included; names of variables are not."""
+    return bool(T.structural_equal(one, other))
+
+
+def first_difference(one: Any, other: Any) -> tuple[str, str]:
+    """Where two modules first differ: a short kind of place, and the full path in both."""
+    found = tvm_ffi.get_first_structural_mismatch(one, other)
+    if found is None:
+        return "nowhere", ""
+    left, right = str(found[0]), str(found[1])
+    return _place(left), f"{left}\n{right}"
+
+
+def _place(path: str) -> str:
+    """The part of an access path that is the same for two sightings of one bug: its outermost field."""
+    for field in ("attrs", "global_infos"):
+        if path.startswith(f"<root>.{field}"):
+            return f"the module's {field}"
+    if "<missing" in path.split("]")[0]:
+        return "the set of functions"
+    return "the type of a function" if ").ty" in path else "a function"
+
+
+def is_public(function: Any) -> bool:
+    """Whether a function can be called from outside: it has a global_symbol."""
+    return bool(function.attrs and "global_symbol" in function.attrs)
+
+
+def public_names(module: Any) -> list[str]:
+    """The names of the public functions, sorted."""
+    return sorted(name.name_hint for name, function in module.functions.items() if is_public(function))
+
+
+def part_from(module: Any, roots: list[str]) -> Any:
+    """The functions that those named `roots` reach, the others renamed in order of first reach.
+
+    Names of private functions come from a pass's name supply, which may depend on functions that nobody calls.
+    Roots that the module does not have are left out. The result is for comparison only.
+    """
+    named = {name.name_hint: name for name in module.functions}
+    order = [named[root] for root in roots if root in named]
+    count = len(order)
+    seen = set(order)
+    for name in order:
+        for callee in global_vars(module[name]):
+            if callee not in seen and callee in module.functions:
+                seen.add(callee)
+                order.append(callee)
+    renamed: dict[Any, Any] = {}
+    for index, name in enumerate(order):
+        renamed[name] = GLOBAL_VAR(name.name_hint if index < count else f"private_{index}")
+        T.set_type(renamed[name], T.type_of(name))
+
+    def put(name: Any) -> Any:
+        return renamed.get(name, name)
+
+    functions = {renamed[name]: tvm_ffi.structural_map(module[name], (GLOBAL_VAR, put)) for name in order}
+    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+
+
+def global_vars(function: Any) -> list[Any]:
+    """The GlobalVars that a function mentions, in order of first occurrence."""
+    found: dict[Any, None] = {}
+
+    def see(name: Any) -> Any:
+        found[name] = None
+        return name
+
+    tvm_ffi.structural_map(function, (GLOBAL_VAR, see))
+    return list(found)
+
+
+def digest(module: Any) -> str:
+    """A text that equal modules share in every process of one TVM version (checked: no address enters the hash).
+
+    Variable names do not count; constants' contents, function names and attributes do.
+    """
+    return f"{T.structural_hash(module) & 0xFFFFFFFFFFFFFFFF:016x}"
+
+
+def with_functions(module: Any, extra: dict[str, Any]) -> Any:
+    """The module with functions added under names that it does not use; the given module stays as it is."""
+    functions = dict(module.functions.items())
+    for name, function in extra.items():
+        fresh = GLOBAL_VAR(name)
+        if isinstance(function, FUNCTION):
+            T.set_type(fresh, T.type_of(function))
+        functions[fresh] = function
+    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)

@@ -1,0 +1,36 @@
+"""Remembering what was computed of a module, because `before` of a step was `after` of the step before.
+
+Keyed on the object: a module that a pass changes in place keeps the entry that was true before the pass, which is
+what "was the input all right?" asks for. `after` is therefore always computed anew (`fresh`).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+R = TypeVar("R")
+
+
+class Memo(Generic[R]):
+    """The last few results of one function of a module. Entries hold their module, so an identity is never reused."""
+
+    def __init__(self, compute: Callable[[Any], R], size: int = 8) -> None:
+        self._compute = compute
+        self._size = size
+        self._entries: OrderedDict[Any, R] = OrderedDict()
+
+    def fresh(self, module: Any) -> R:
+        """Computes and remembers."""
+        result = self._compute(module)
+        self._entries.pop(module, None)
+        self._entries[module] = result
+        while len(self._entries) > self._size:
+            self._entries.popitem(last=False)
+        return result
+
+    def known(self, module: Any) -> R:
+        """The remembered result, computed when there is none."""
+        found = self._entries.get(module)
+        return self.fresh(module) if found is None else found

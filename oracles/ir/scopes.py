@@ -1,0 +1,197 @@
+"""Scopes of a Relax module: which variable is visible where, and every use that is not covered.
+
+The rules are those that TVM's `relax/analysis/well_formed.cc` states (2, 4-8 there), implemented anew. Symbolic
+dimensions are ordinary variables of one namespace with the bindings: they are defined by standing bare in a
+parameter's type or in the type of a match_cast, before they are used anywhere, types included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tvm import relax
+
+from generators import tvm_api as T
+from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, VAR, dims_of, operands, prim_vars, relax_functions
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Misuse:
+    """One broken scoping rule: `rule` without names of variables, `where` with them."""
+
+    rule: str
+    where: str
+
+
+@dataclass(slots=True)
+class _Frame:
+    """What is visible: `defined` ordinary and symbolic variables, `dataflow` those of the block, None outside one."""
+
+    defined: set[Any]
+    dataflow: set[Any] | None = None
+    outer_dataflow: frozenset[Any] = frozenset()
+    recursive: set[Any] = field(default_factory=set)
+
+    def copied(self) -> _Frame:
+        """The same things visible, for a branch that must not add to them."""
+        dataflow = None if self.dataflow is None else set(self.dataflow)
+        return _Frame(set(self.defined), dataflow, self.outer_dataflow, set(self.recursive))
+
+
+class ScopeChecker:
+    """Walks one module once. `found` are the misuses in order of occurrence."""
+
+    def __init__(self, module: Any) -> None:
+        self.found: list[Misuse] = []
+        self._module = module
+        self._globals = set(module.functions.keys())
+        self._owner: dict[Any, str] = {}
+        self._name = ""
+
+    def check(self) -> list[Misuse]:
+        """All misuses of all Relax functions."""
+        for name, function in relax_functions(self._module):
+            self._name = name.name_hint
+            self._function(function, _Frame(set()))
+        return self.found
+
+    def _report(self, rule: str, what: Any) -> None:
+        self.found.append(Misuse(rule, f"{getattr(what, 'name', what)} in {self._name}"))
+
+    def _function(self, function: Any, around: _Frame) -> None:
+        hidden = around.outer_dataflow | frozenset(around.dataflow or ())
+        frame = _Frame(set(around.defined), None, hidden, set(around.recursive))
+        for param in function.params:
+            self._define_dims(T.type_of(param), frame)
+        frame.defined -= set(function.params) - around.defined
+        for param in function.params:
+            if isinstance(param, relax.DataflowVar):
+                self._report("DataflowVar as a parameter", param)
+            if param in frame.defined:
+                self._report("variable defined twice", param)
+            frame.defined.add(param)
+            self._own(param)
+            self._type(T.type_of(param), frame, "a parameter's type")
+        self._type(T.return_type(function), frame, "the return type")
+        self._sequence(function.body, frame)
+
+    def _own(self, var: Any) -> None:
+        """A variable may belong to one function of the module only."""
+        if self._owner.setdefault(var, self._name) != self._name:
+            self._report("variable belongs to two functions", var)
+
+    def _define_dims(self, ty: Any, frame: _Frame) -> None:
+        for dim in dims_of(ty):
+            if isinstance(dim, VAR):
+                frame.defined.add(dim)
+                self._own(dim)
+
+    def _type(self, ty: Any, frame: _Frame, where: str) -> None:
+        if isinstance(ty, T.FuncType):
+            if ty.params is not None:
+                bound = {dim for param in ty.params for dim in dims_of(param) if isinstance(dim, VAR)}
+                inner = _Frame(frame.defined | bound, frame.dataflow, frame.outer_dataflow, frame.recursive)
+                for param in ty.params:
+                    self._type(param, inner, where)
+                self._type(ty.ret, inner, where)
+        elif isinstance(ty, T.TupleType):
+            for part in ty.fields:
+                self._type(part, frame, where)
+        else:
+            for dim in dims_of(ty):
+                self._dimension(dim, frame, where)
+
+    def _dimension(self, dim: Any, frame: _Frame, where: str) -> None:
+        for var in prim_vars(dim):
+            if isinstance(var, relax.DataflowVar):
+                self._report(f"DataflowVar in {where}", var)
+            elif var not in frame.defined and var not in frame.recursive:
+                self._report(f"undefined variable in {where}", var)
+
+    def _sequence(self, sequence: Any, frame: _Frame) -> None:
+        if not isinstance(sequence, relax.SeqExpr):
+            self._expr(sequence, frame)
+            return
+        for block in sequence.blocks:
+            if isinstance(block, relax.DataflowBlock):
+                frame.dataflow = set()
+            for binding in block.bindings:
+                self._binding(binding, frame)
+            frame.dataflow = None
+        self._expr(sequence.body, frame)
+
+    def _binding(self, binding: Any, frame: _Frame) -> None:
+        var, value = binding.var, binding.value
+        if isinstance(value, FUNCTION):
+            frame.recursive.add(var)
+        self._expr(value, frame)
+        if isinstance(binding, relax.MatchCast):
+            self._define_dims(binding.ty, frame)
+            self._type(binding.ty, frame, "the type of a match_cast")
+        self._define(var, frame)
+        self._type(T.type_of(var), frame, "the type of a variable")
+        frame.recursive.discard(var)
+
+    def _define(self, var: Any, frame: _Frame) -> None:
+        if isinstance(var, relax.DataflowVar):
+            if frame.dataflow is None:
+                self._report("DataflowVar defined outside of a dataflow block", var)
+            elif var in frame.dataflow or var in frame.outer_dataflow:
+                self._report("variable defined twice", var)
+            else:
+                frame.dataflow.add(var)
+        elif var in frame.defined:
+            self._report("variable defined twice", var)
+        else:
+            frame.defined.add(var)
+
+    def _use(self, var: Any, frame: _Frame) -> None:
+        if isinstance(var, relax.DataflowVar):
+            if frame.dataflow is None:
+                self._report("DataflowVar used outside of its block", var)
+            elif var not in frame.dataflow and var not in frame.outer_dataflow:
+                self._report("undefined DataflowVar", var)
+        elif var not in frame.defined and var not in frame.recursive:
+            self._report("undefined variable", var)
+        self._type(T.type_of(var), frame, "the type of a variable")
+
+    def _expr(self, expr: Any, frame: _Frame) -> None:
+        if isinstance(expr, VAR):
+            self._use(expr, frame)
+        elif isinstance(expr, GLOBAL_VAR):
+            if expr not in self._globals:
+                self._report("undefined GlobalVar", expr.name_hint)
+        elif isinstance(expr, FUNCTION):
+            self._function(expr, frame)
+        elif isinstance(expr, relax.SeqExpr):
+            self._sequence(expr, frame)
+        else:
+            self._compound(expr, frame)
+
+    def _compound(self, expr: Any, frame: _Frame) -> None:
+        parts = operands(expr)
+        for part in parts:
+            self._expr(part, frame)
+        if isinstance(expr, relax.If):
+            for branch in (expr.true_branch, expr.false_branch):
+                self._sequence(branch, frame.copied())
+        elif isinstance(expr, relax.ShapeExpr):
+            self._shape(expr.values, frame)
+        elif isinstance(expr, CALL):
+            for ty in expr.ty_args:
+                self._type(ty, frame, "a type argument of a call")
+        elif not parts and isinstance(T.type_of(expr), T.PrimType):
+            self._shape([expr], frame)
+        self._type(T.type_of(expr), frame, "the type of an expression")
+
+    def _shape(self, values: Iterable[Any], frame: _Frame) -> None:
+        for value in values:
+            for var in prim_vars(value):
+                self._use(var, frame)
+
+
+def misuses(module: Any) -> list[Misuse]:
+    """Every scoping rule that a module breaks."""
+    return ScopeChecker(module).check()

@@ -1,0 +1,138 @@
+"""Relax types as facts about values: when two of them cannot both be true, and what an expression's parts say.
+
+Only contradictions count: unknown ranks, dtypes and shapes agree with everything, and so do symbolic dimensions.
+TVM's own subtype check is not used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import relax, tirx
+
+from generators import tvm_api as T
+from oracles.ir.walk import FUNCTION, TUPLE, TUPLE_GET_ITEM
+
+_KINDS: tuple[tuple[str, Any], ...] = (
+    ("a tensor", T.TensorType),
+    ("a shape", T.ShapeType),
+    ("a tuple", T.TupleType),
+    ("a function", T.FuncType),
+    ("a scalar", T.PrimType),
+)
+
+
+def kind_of(ty: Any) -> str | None:
+    """What sort of value a type speaks of, None when it says nothing (Any, a missing type)."""
+    return next((name for name, cls in _KINDS if isinstance(ty, cls)), None)
+
+
+def contradiction(one: Any, other: Any) -> str | None:
+    """Why no value has both types, in words without numbers and names; None when one may."""
+    left, right = kind_of(one), kind_of(other)
+    if left is None or right is None:
+        return None
+    if left != right:
+        return f"{left} against {right}"
+    return _SAME_KIND[left](one, other)
+
+
+def _tensors(one: Any, other: Any) -> str | None:
+    left, right = T.dtype_name(one), T.dtype_name(other)
+    if left is not None and right is not None and left != right:
+        return "two dtypes"
+    if -1 not in (int(one.ndim), int(other.ndim)) and one.ndim != other.ndim:
+        return "two ranks"
+    return _dims(_shape_of(one), _shape_of(other))
+
+
+def _shape_of(ty: Any) -> list[Any] | None:
+    """The dimensions written in a tensor's type, through a shape variable's own type."""
+    shape = ty.shape
+    if shape is None:
+        return None
+    if isinstance(shape, relax.ShapeExpr):
+        return list(shape.values)
+    values = T.type_of(shape).values if isinstance(T.type_of(shape), T.ShapeType) else None
+    return None if values is None else list(values)
+
+
+def _shapes(one: Any, other: Any) -> str | None:
+    if -1 not in (int(one.ndim), int(other.ndim)) and one.ndim != other.ndim:
+        return "two ranks"
+    left = None if one.values is None else list(one.values)
+    return _dims(left, None if other.values is None else list(other.values))
+
+
+def _dims(left: list[Any] | None, right: list[Any] | None) -> str | None:
+    if left is None or right is None:
+        return None
+    if len(left) != len(right):
+        return "two ranks"
+    for one, other in zip(left, right, strict=True):
+        if isinstance(one, tirx.IntImm) and isinstance(other, tirx.IntImm) and int(one) != int(other):
+            return "two extents"
+    return None
+
+
+def _tuples(one: Any, other: Any) -> str | None:
+    left, right = list(one.fields), list(other.fields)
+    if len(left) != len(right):
+        return "two lengths"
+    return next((why for pair in zip(left, right, strict=True) if (why := contradiction(*pair))), None)
+
+
+def _functions(one: Any, other: Any) -> str | None:
+    if one.params is None or other.params is None:
+        return None
+    if len(one.params) != len(other.params):
+        return "two numbers of parameters"
+    pairs = [*zip(one.params, other.params, strict=True), (one.ret, other.ret)]
+    return next((why for pair in pairs if (why := contradiction(*pair))), None)
+
+
+def _scalars(one: Any, other: Any) -> str | None:
+    return None if str(one.dtype) == str(other.dtype) else "two dtypes"
+
+
+_SAME_KIND = {
+    "a tensor": _tensors,
+    "a shape": _shapes,
+    "a tuple": _tuples,
+    "a function": _functions,
+    "a scalar": _scalars,
+}
+
+
+def said_by_parts(expr: Any) -> Any | None:
+    """The type that an expression's parts give it, from their annotations alone; None where the expression is a leaf
+    whose own annotation is all there is, or a call (`inferred_call` asks the operator)."""
+    if isinstance(expr, TUPLE):
+        return T.TupleType([said_by_parts(field) or T.type_of(field) for field in expr.fields])
+    if isinstance(expr, TUPLE_GET_ITEM):
+        ty = T.type_of(expr.tuple_value)
+        return ty.fields[expr.index] if isinstance(ty, T.TupleType) and expr.index < len(ty.fields) else None
+    if isinstance(expr, T.Constant):
+        array = expr.value
+        return T.tensor_type([int(extent) for extent in array.shape], str(array.dtype))
+    if isinstance(expr, relax.ShapeExpr):
+        return T.ShapeType(list(expr.values))
+    if isinstance(expr, FUNCTION):
+        return T.FuncType([T.type_of(param) for param in expr.params], T.return_type(expr), expr.is_pure)
+    return None
+
+
+def inferred_call(call: Any, builder: Any) -> Any:
+    """The type that TVM infers for a call without looking at its annotation. Raises what inference raises.
+
+    `builder` is any relax.BlockBuilder; it is not changed.
+    """
+    return T.type_of(builder.normalize(T.Call(call.op, call.args, call.attrs, call.ty_args)))
+
+
+def buffer_type(param: Any) -> Any | None:
+    """The tensor type of what a PrimFunc's buffer parameter takes, None for scalars and handles."""
+    ty = T.type_of(param)
+    if not isinstance(ty, tirx.BufferType):
+        return None
+    return T.tensor_type(list(ty.shape), str(ty.dtype))

@@ -1,0 +1,125 @@
+"""Walking Relax functions: bindings with their surroundings, sub-expressions, variables of primitive expressions.
+
+Plain recursion over TVM's objects. TVM's PyExprVisitor is avoided: it is slow and an error in it can end the process.
+What is right or wrong about what is found is said by the oracles, not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import tvm
+from tvm import relax, tirx
+
+from generators import tvm_api as T
+
+CALL, VAR, OP = tvm.ir.Call, tvm.ir.Var, tvm.ir.Op
+TUPLE, TUPLE_GET_ITEM = tvm.ir.Tuple, tvm.ir.TupleGetItem
+GLOBAL_VAR = tvm.ir.GlobalVar
+FUNCTION, PRIM_FUNC = relax.Function, tirx.PrimFunc
+
+_PAIRS = (
+    *(tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod, tirx.Min, tirx.Max),
+    *(tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE, tirx.And, tirx.Or),
+)
+_OPERANDS: dict[type, tuple[str, ...]] = {
+    **dict.fromkeys(_PAIRS, ("a", "b")),
+    tirx.Not: ("a",),
+    tirx.Cast: ("value",),
+    tirx.Select: ("condition", "true_value", "false_value"),
+}
+_ATOMS = frozenset({tirx.IntImm, tirx.FloatImm, tvm.ir.StringImm, OP, GLOBAL_VAR, relax.ExternFunc, T.Constant})
+
+
+def relax_functions(module: Any) -> list[tuple[Any, Any]]:
+    """The (GlobalVar, relax.Function) pairs of a module, by name."""
+    pairs = [(name, f) for name, f in module.functions.items() if isinstance(f, FUNCTION)]
+    return sorted(pairs, key=lambda pair: pair[0].name_hint)
+
+
+def prim_funcs(module: Any) -> list[tuple[Any, Any]]:
+    """The (GlobalVar, PrimFunc) pairs of a module, by name."""
+    pairs = [(name, f) for name, f in module.functions.items() if isinstance(f, PRIM_FUNC)]
+    return sorted(pairs, key=lambda pair: pair[0].name_hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """One binding: in a dataflow block or not, and the innermost Relax function around it."""
+
+    binding: Any
+    value: Any
+    dataflow: bool
+    function: Any
+
+
+def bindings(function: Any) -> Iterator[Bound]:
+    """Every binding of a Relax function in order of execution, inside If branches and local functions too."""
+    yield from _of_sequence(function.body, function)
+
+
+def _of_sequence(sequence: Any, function: Any) -> Iterator[Bound]:
+    if not isinstance(sequence, relax.SeqExpr):
+        return
+    for block in sequence.blocks:
+        dataflow = isinstance(block, relax.DataflowBlock)
+        for binding in block.bindings:
+            value = binding.value
+            yield Bound(binding, value, dataflow, function)
+            if isinstance(value, FUNCTION):
+                yield from _of_sequence(value.body, value)
+            elif isinstance(value, relax.If):
+                yield from _of_sequence(value.true_branch, function)
+                yield from _of_sequence(value.false_branch, function)
+
+
+def operands(expr: Any) -> list[Any]:
+    """The direct Relax sub-expressions of an expression, not those inside If branches, functions and sequences."""
+    if isinstance(expr, CALL):
+        return [expr.op, *expr.args]
+    if isinstance(expr, TUPLE):
+        return list(expr.fields)
+    if isinstance(expr, TUPLE_GET_ITEM):
+        return [expr.tuple_value]
+    if isinstance(expr, relax.If):
+        return [expr.cond]
+    return []
+
+
+def prim_vars(expr: Any) -> Iterator[Any]:
+    """The variables that occur in a primitive expression (a dimension, an index), in order, with repetitions.
+
+    Variables bound by a Let inside of the expression are not reported.
+    """
+    kind = type(expr)
+    if kind in _ATOMS:
+        return
+    if isinstance(expr, VAR):
+        yield expr
+    elif kind in _OPERANDS:
+        for field in _OPERANDS[kind]:
+            yield from prim_vars(getattr(expr, field))
+    elif kind is CALL:
+        for argument in expr.args:
+            yield from prim_vars(argument)
+    else:
+        yield from tirx.analysis.undefined_vars(expr)
+
+
+def dims_of(ty: Any) -> list[Any]:
+    """The primitive expressions written in a type, tuples flattened; function types are not entered.
+
+    A shape that is a variable is reported as that variable.
+    """
+    if isinstance(ty, T.TensorType):
+        shape = ty.shape
+        if shape is None:
+            return []
+        return list(shape.values) if isinstance(shape, relax.ShapeExpr) else [shape]
+    if isinstance(ty, T.ShapeType):
+        return [] if ty.values is None else list(ty.values)
+    if isinstance(ty, T.TupleType):
+        return [dim for field in ty.fields for dim in dims_of(field)]
+    return []

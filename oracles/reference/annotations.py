@@ -1,0 +1,92 @@
+"""Annotations against actual values: binds symbols that a type defines, and traps where value and type disagree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import relax, tirx
+
+from generators import tvm_api
+from generators.case import Shape
+from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
+from oracles.reference.errors import Trap
+from oracles.reference.values import Runtime, Tensor
+
+
+def bind_and_check(
+    ty: Any, value: Runtime, symbols: dict[Any, int], where: str, check: bool, kind: str = "type"
+) -> None:
+    """With check False, gives every symbol that stands alone in `ty` and has no value yet its actual value.
+
+    With check True, raises Trap(kind) where the type says something else than the value is, and
+    Trap("undefined-variable") where it names a symbol without a value.
+    """
+    if isinstance(ty, tvm_api.TensorType):
+        if isinstance(value, Tensor):
+            _tensor(ty, value, symbols, where, check, kind)
+        elif check:
+            raise Trap(kind, f"{where}: annotated {ty}, is {type(value).__name__}")
+    elif isinstance(ty, tvm_api.TupleType):
+        _tuple(ty, value, symbols, where, check, kind)
+    elif isinstance(ty, tvm_api.ShapeType):
+        _shape(ty, value, symbols, where, check, kind)
+
+
+def _tensor(ty: Any, value: Tensor, symbols: dict[Any, int], where: str, check: bool, kind: str) -> None:
+    shape = ty.shape
+    if check:
+        dtype = tvm_api.dtype_name(ty)
+        if dtype is not None and dtype != value.dtype:
+            raise Trap(kind, f"{where}: annotated {dtype}, is {value.dtype}")
+        if ty.ndim not in (-1, len(value.shape)):
+            raise Trap(kind, f"{where}: annotated rank {ty.ndim}, is rank {len(value.shape)}")
+    if isinstance(shape, relax.ShapeExpr):
+        _extents(shape.values, value.shape, symbols, where, check, kind)
+
+
+def _shape(ty: Any, value: Runtime, symbols: dict[Any, int], where: str, check: bool, kind: str) -> None:
+    if not isinstance(value, Shape):
+        if check:
+            raise Trap(kind, f"{where}: annotated a shape, is {type(value).__name__}")
+        return
+    if check and ty.ndim not in (-1, len(value.extents)):
+        raise Trap(kind, f"{where}: annotated a shape of {ty.ndim}, is {len(value.extents)}")
+    if ty.values is not None:
+        _extents(ty.values, value.extents, symbols, where, check, kind)
+
+
+def _tuple(ty: Any, value: Runtime, symbols: dict[Any, int], where: str, check: bool, kind: str) -> None:
+    fields = ty.fields
+    if not isinstance(value, tuple) or len(value) != len(fields):
+        # A call made for its effect is annotated with the empty tuple.
+        if check and len(fields):
+            raise Trap(kind, f"{where}: annotated a tuple of {len(fields)}, is {_describe(value)}")
+        return
+    for index, (field, part) in enumerate(zip(fields, value, strict=True)):
+        bind_and_check(field, part, symbols, f"field {index} of {where}", check, kind)
+
+
+def _describe(value: Runtime) -> str:
+    return f"a tuple of {len(value)}" if isinstance(value, tuple) else type(value).__name__
+
+
+def _extents(
+    exprs: Any, actual: tuple[int, ...], symbols: dict[Any, int], where: str, check: bool, kind: str
+) -> None:
+    if len(exprs) != len(actual):
+        if check:
+            raise Trap(kind, f"{where}: annotated rank {len(exprs)}, is rank {len(actual)}")
+        return
+    for expr, extent in zip(exprs, actual, strict=True):
+        if not check:
+            if isinstance(expr, tirx.Var) and expr not in symbols:
+                symbols[expr] = extent
+            continue
+        try:
+            annotated = evaluate(expr, symbols)
+        except UnboundSymbol as error:
+            raise Trap("undefined-variable", f"symbol {error} in the type of {where}") from error
+        except (UnknownPrimExpr, ZeroDivisionError):
+            continue
+        if annotated != extent:
+            raise Trap(kind, f"{where}: annotated shape {list(exprs)}, is {list(actual)}")

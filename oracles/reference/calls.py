@@ -1,0 +1,230 @@
+"""Calls that are no operator rows: functions, closures, PrimFuncs, externs, effects, memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from tvm import relax, tirx
+from tvm.ir import GlobalVar
+
+from generators import tvm_api
+from generators.case import Shape
+from generators.dtypes import is_float, numpy_dtype
+from generators.externs import EXTERNS
+from generators.operators.table import OPERATORS
+from oracles.reference.engine import Frame, Interpreter
+from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.operators import operator_result
+from oracles.reference.prims import prim_result, written_by
+from oracles.reference.values import UNIT, Array, Closure, Runtime, Tensor, carried, declared
+
+Rule = Callable[[Interpreter, Any, Frame], Runtime]
+
+
+def call_value(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+    """The value of a call expression, whatever is called."""
+    callee = call.op
+    if isinstance(callee, tvm_api.Op):
+        return _operator(machine, call, callee.name, frame)
+    if isinstance(callee, GlobalVar):
+        target = machine.lookup(callee)
+        arguments = _arguments(machine, call, frame)
+        if isinstance(target, tirx.PrimFunc):
+            return _destination_passing(target, arguments, callee.name_hint)
+        return machine.apply(target, arguments, callee.name_hint)
+    if isinstance(callee, relax.ExternFunc):
+        return _extern(str(callee.global_symbol), _arguments(machine, call, frame))
+    return _invoke(machine, machine.value(callee, frame), _arguments(machine, call, frame))
+
+
+def _arguments(machine: Interpreter, call: Any, frame: Frame) -> list[Runtime]:
+    return [machine.value(a, frame) for a in call.args]
+
+
+def _operator(machine: Interpreter, call: Any, name: str, frame: Frame) -> Runtime:
+    row = OPERATORS.get(name)
+    if row is not None:
+        return operator_result(row, call, _arguments(machine, call, frame), machine.bounded)
+    rule = _SPECIAL.get(name)
+    if rule is None:
+        raise Unsupported(name)
+    return rule(machine, call, frame)
+
+
+def _invoke(machine: Interpreter, callee: Runtime, arguments: list[Runtime]) -> Runtime:
+    if not isinstance(callee, Closure):
+        raise Trap("type", f"call of {type(callee).__name__}")
+    return machine.apply(callee.function, [*callee.captured, *arguments], "closure", callee.environment)
+
+
+# --- PrimFuncs -----------------------------------------------------------------------------------------------
+
+
+def _call_tir(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+    function = machine.lookup(call.args[0])
+    inputs = _tensors(machine, call.args[1], frame)
+    extra = list(machine.value(call.args[2], frame).extents) if len(call.args) > 2 else []
+    outputs = _output_specs(machine, call.ty_args[0], frame)
+    results = prim_result(function, call.args[0].name_hint, inputs, outputs, extra, machine.bounded)
+    return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)
+
+
+def _call_tir_inplace(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+    function = machine.lookup(call.args[0])
+    inputs = _tensors(machine, call.args[1], frame)
+    extra = list(machine.value(call.args[2], frame).extents) if len(call.args) > 2 else []
+    outputs = _output_specs(machine, call.ty_args[0], frame)
+    places = [int(i) for i in call.attrs.inplace_indices]
+    results = written_by(function, call.args[0].name_hint, inputs, outputs, places, extra)
+    return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)
+
+
+def _tensors(machine: Interpreter, expr: Any, frame: Frame) -> list[Any]:
+    value = machine.value(expr, frame)
+    return list(value) if isinstance(value, tuple) else [value]
+
+
+def _output_specs(machine: Interpreter, ty: Any, frame: Frame) -> list[tuple[tuple[int, ...], str]]:
+    """Shape and dtype of each output that a call's type argument asks for."""
+    specs = []
+    for field in ty.fields if isinstance(ty, tvm_api.TupleType) else [ty]:
+        dtype = tvm_api.dtype_name(field)
+        if dtype is None or field.shape is None:
+            raise Unsupported("call with an output of unknown shape")
+        shape = machine.value(field.shape, frame)
+        assert isinstance(shape, Shape)
+        specs.append((shape.extents, dtype))
+    return specs
+
+
+def _destination_passing(function: Any, arguments: list[Runtime], name: str) -> Runtime:
+    """A PrimFunc called directly, after CallTIRRewrite: it writes into its last arguments."""
+    tensors = [a for a in arguments if isinstance(a, Tensor)]
+    buffers = {id(t): declared(t) for t in tensors}
+    from oracles.reference.tir import run_prim_func
+
+    run_prim_func(function, [buffers[id(a)] if isinstance(a, Tensor) else _plain(a) for a in arguments])
+    for tensor in tensors:
+        tensor.value[...] = buffers[id(tensor)].astype(tensor.value.dtype)
+    return UNIT
+
+
+def _plain(value: Runtime) -> Any:
+    if isinstance(value, Shape):
+        raise Unsupported("PrimFunc called with a shape")
+    return value
+
+
+# --- externs, closures, effects ------------------------------------------------------------------------------
+
+
+def _extern(name: str, arguments: list[Runtime]) -> Runtime:
+    extern = EXTERNS.get(name)
+    if extern is None:
+        raise Unsupported(f"packed function {name}")
+    tensors = [a for a in arguments if isinstance(a, Tensor)]
+    source = tensors[:-1] if extern.writes else tensors
+    result = extern.meaning(*[declared(t) for t in source])
+    if extern.writes:
+        tensors[-1].value[...] = result.astype(tensors[-1].value.dtype)
+        return UNIT
+    return carried(result, source[0].dtype)
+
+
+def _call_packed(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+    """call_pure_packed: the function comes first, its arguments after it."""
+    callee, arguments = call.args[0], [machine.value(a, frame) for a in call.args[1:]]
+    if not isinstance(callee, relax.ExternFunc):
+        raise Unsupported("call_pure_packed of no extern")
+    return _spread(_extern(str(callee.global_symbol), arguments), arguments)
+
+
+def _spread(result: Runtime, arguments: list[Runtime]) -> Runtime:
+    """External functions have a meaning in the declared precision; inexact inputs make their result unknown."""
+    inexact = any(isinstance(a, Tensor) and a.error is not None for a in arguments)
+    if inexact and isinstance(result, Tensor):
+        return Tensor(result.value, result.dtype, np.full(result.shape, np.inf))
+    return result
+
+
+def _call_dps_packed(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+    callee = call.args[0]
+    if not isinstance(callee, relax.ExternFunc):
+        raise Unsupported("call_dps_packed of no extern")
+    inputs = _tensors(machine, call.args[1], frame)
+    outputs = [_blank(shape, dtype) for shape, dtype in _output_specs(machine, call.ty_args[0], frame)]
+    _extern(str(callee.global_symbol), [*inputs, *outputs])
+    results = [_spread(o, inputs) for o in outputs]
+    return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)
+
+
+def _blank(shape: tuple[int, ...], dtype: str) -> Tensor:
+    """A tensor that nobody has written to: NaN, or a recognisable pattern for integers."""
+    carrier: Array
+    if is_float(dtype):
+        carrier = np.full(shape, np.nan)
+    else:
+        carrier = np.full(shape, 1, numpy_dtype(dtype)) if dtype == "bool" else np.full(shape, 77, numpy_dtype(dtype))
+    return Tensor(carrier, dtype)
+
+
+def _make_closure(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+    captured = machine.value(call.args[1], frame)
+    function = machine.value(call.args[0], frame)
+    if not isinstance(function, Closure) or not isinstance(captured, tuple):
+        raise Trap("type", "make_closure of no function")
+    return Closure(function.function, captured, None)
+
+
+def _invoke_closure(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+    arguments = machine.value(call.args[1], frame)
+    if not isinstance(arguments, tuple):
+        raise Trap("type", "invoke_closure without a tuple of arguments")
+    return _invoke(machine, machine.value(call.args[0], frame), list(arguments))
+
+
+def _effect(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+    _arguments(machine, call, frame)
+    return UNIT
+
+
+def _assert(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+    condition = machine.value(call.args[0], frame)
+    truth = bool(np.all(condition.value)) if isinstance(condition, Tensor) else bool(condition)
+    if not truth:
+        raise Trap("assertion", f"assert_op in {frame.function}")
+    return UNIT
+
+
+def _identity(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+    return machine.value(call.args[0], frame)
+
+
+def _alloc_tensor(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+    shape, dtype = machine.value(call.args[0], frame), tvm_api.dtype_name(tvm_api.type_of(call))
+    if not isinstance(shape, Shape) or dtype is None:
+        raise Unsupported("alloc_tensor of unknown shape or dtype")
+    return _blank(shape.extents, dtype)
+
+
+_SPECIAL: dict[str, Rule] = {
+    "relax.call_tir": _call_tir,
+    "relax.call_tir_with_grad": _call_tir,
+    "relax.call_tir_inplace": _call_tir_inplace,
+    "relax.call_pure_packed": _call_packed,
+    "relax.call_dps_packed": _call_dps_packed,
+    "relax.make_closure": _make_closure,
+    "relax.invoke_closure": _invoke_closure,
+    "relax.invoke_pure_closure": _invoke_closure,
+    "relax.print": _effect,
+    "relax.assert_op": _assert,
+    "relax.hint_on_device": _identity,
+    "relax.to_vdevice": _identity,
+    "relax.builtin.stop_lift_params": _identity,
+    "relax.memory.ensure_zero_offset": _identity,
+    "relax.memory.kill_tensor": _effect,
+    "relax.memory.kill_storage": _effect,
+    "relax.builtin.alloc_tensor": _alloc_tensor,
+}

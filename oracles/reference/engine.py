@@ -1,0 +1,218 @@
+"""The reference interpreter for Relax: walks functions, binds values, checks annotations. NumPy only.
+
+Operators are rows of the operator table; calls that are not (call_tir, closures, memory, effects) live in
+`oracles.reference.calls`; how errors grow in `oracles.reference.bounds`; PrimFuncs in `oracles.reference.tir`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from tvm import relax, tirx
+from tvm.ir import GlobalVar, StringImm, TupleGetItem
+from tvm.ir import Tuple as IRTuple
+
+from generators import tvm_api
+from generators.case import EntryCall, Shape
+from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
+from oracles.reference.annotations import bind_and_check
+from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.values import Closure, Runtime, Tensor, carried, from_argument
+
+FUEL = 20_000
+"""Bindings that one entry call may evaluate; more is taken for endless recursion."""
+
+
+@dataclass(slots=True)
+class Frame:
+    """Variables and symbols of one function activation."""
+
+    variables: dict[Any, Runtime] = field(default_factory=dict)
+    symbols: dict[Any, int] = field(default_factory=dict)
+    function: str = ""
+
+
+class Interpreter:
+    """Runs public functions of one module.
+
+    bounded: values are not rounded and carry error bounds (for the module that a case starts from);
+    otherwise every float result is rounded to its dtype, as a straightforward implementation would.
+    Raises Trap where the program has no defined result, Unsupported where the interpreter does not know a
+    construct.
+    """
+
+    def __init__(self, module: Any, *, bounded: bool = False, fuel: int = FUEL) -> None:
+        self.module = module
+        self.bounded = bounded
+        self.fuel = fuel
+        self._functions = {g.name_hint: f for g, f in module.functions.items()}
+        self._globals: dict[Any, Any] = {}
+
+    def run(self, call: EntryCall) -> Runtime:
+        """The result of an entry call."""
+        function = self._functions.get(call.function)
+        if function is None:
+            raise Trap("undefined-variable", f"no function {call.function}")
+        with np.errstate(all="ignore"):
+            return self.apply(function, [from_argument(a) for a in call.arguments], call.function)
+
+    def lookup(self, gvar: Any) -> Any:
+        """The function behind a GlobalVar. Trap when the module has none."""
+        function = self._functions.get(gvar.name_hint)
+        if function is None:
+            raise Trap("undefined-variable", f"GlobalVar {gvar.name_hint} is not in the module")
+        return function
+
+    def apply(self, function: Any, arguments: list[Runtime], name: str, environment: Frame | None = None) -> Runtime:
+        """The result of a Relax function on these arguments; `environment` holds what a local one captures."""
+        if not isinstance(function, relax.Function):
+            raise Unsupported(f"call of a {type(function).__name__}")
+        if len(function.params) != len(arguments):
+            raise Trap("type", f"{name} takes {len(function.params)} arguments, got {len(arguments)}")
+        frame = Frame(function=name)
+        if environment is not None:
+            frame.variables.update(environment.variables)
+            frame.symbols.update(environment.symbols)
+            for symbol in _own_symbols(function):
+                frame.symbols.pop(symbol, None)
+        for var, argument in zip(function.params, arguments, strict=True):
+            frame.variables[var] = argument
+        # Two rounds: a parameter may name a symbol that a later one defines.
+        for check in (False, True):
+            for var, argument in zip(function.params, arguments, strict=True):
+                bind_and_check(tvm_api.type_of(var), argument, frame.symbols, f"parameter {var.name} of {name}", check)
+        result = self.sequence(function.body, frame)
+        bind_and_check(tvm_api.return_type(function), result, dict(frame.symbols), f"result of {name}", True)
+        return result
+
+    def sequence(self, body: Any, frame: Frame) -> Runtime:
+        """Evaluates the bindings of a SeqExpr in order, then its result."""
+        if not isinstance(body, relax.SeqExpr):
+            return self.value(body, frame)
+        for block in body.blocks:
+            for binding in block.bindings:
+                self._bind(binding, frame)
+        return self.value(body.body, frame)
+
+    def _bind(self, binding: Any, frame: Frame) -> None:
+        self.fuel -= 1
+        if self.fuel < 0:
+            raise Trap("fuel", f"more bindings than {FUEL} in one call")
+        var = binding.var
+        if isinstance(binding.value, relax.Function):
+            frame.variables[var] = Closure(binding.value, (), frame)
+            return
+        result = self.value(binding.value, frame)
+        where = f"{var.name} in {frame.function}"
+        if isinstance(binding, relax.MatchCast):
+            bind_and_check(tvm_api.type_of(binding), result, frame.symbols, f"match_cast {where}", False)
+            bind_and_check(tvm_api.type_of(binding), result, frame.symbols, f"match_cast {where}", True, "match-cast")
+        bind_and_check(tvm_api.type_of(var), result, frame.symbols, f"variable {where}", True)
+        frame.variables[var] = result
+
+    def value(self, expr: Any, frame: Frame) -> Runtime:
+        """The value of any expression."""
+        rule = _EXPRESSIONS.get(type(expr))
+        if rule is not None:
+            return rule(self, expr, frame)
+        if isinstance(expr, tirx.PrimExpr):
+            return self.prim(expr, frame)
+        raise Unsupported(type(expr).__name__)
+
+    def prim(self, expr: Any, frame: Frame) -> Any:
+        """The value of a scalar expression over symbols and scalar variables."""
+        try:
+            return evaluate(expr, frame.symbols)
+        except UnboundSymbol as error:
+            raise Trap("undefined-variable", f"symbol {error} in {frame.function}") from error
+        except UnknownPrimExpr as error:
+            raise Unsupported(str(error)) from error
+        except ZeroDivisionError as error:
+            raise Trap("division-by-zero", f"shape expression {expr} in {frame.function}") from error
+
+
+def _own_symbols(function: Any) -> list[Any]:
+    """Symbols that a local function defines anew by its parameters."""
+    return list(relax.analysis.defined_symbolic_vars(function))
+
+
+def _variable(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
+    if expr in frame.variables:
+        return frame.variables[expr]
+    if expr in frame.symbols:
+        return frame.symbols[expr]
+    raise Trap("undefined-variable", f"variable {expr.name} in {frame.function}")
+
+
+def _constant(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
+    ty = tvm_api.type_of(expr)
+    dtype = tvm_api.dtype_name(ty) if isinstance(ty, tvm_api.TensorType) else None
+    if dtype is None:
+        raise Unsupported(f"constant of type {ty}")
+    return carried(tvm_api.constant_array(expr), dtype)
+
+
+def _shape(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
+    return Shape(tuple(int(machine.prim(d, frame)) for d in expr.values))
+
+
+def _tuple(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
+    return tuple(machine.value(f, frame) for f in expr.fields)
+
+
+def _item(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
+    whole = machine.value(expr.tuple_value, frame)
+    if not isinstance(whole, tuple):
+        raise Trap("type", f"field {expr.index} of no tuple in {frame.function}")
+    if not 0 <= expr.index < len(whole):
+        raise Trap("out-of-bounds", f"field {expr.index} of a tuple of {len(whole)} in {frame.function}")
+    return whole[expr.index]
+
+
+def _if(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
+    condition = machine.value(expr.cond, frame)
+    truth = condition
+    if isinstance(condition, Tensor):
+        if condition.value.size != 1:
+            raise Trap("type", f"condition of shape {condition.shape} in {frame.function}")
+        if condition.error is not None:
+            raise Unsupported("If on an undecided condition")
+        truth = bool(condition.value.reshape(-1)[0])
+    return machine.sequence(expr.true_branch if truth else expr.false_branch, frame)
+
+
+def _global(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
+    return Closure(machine.lookup(expr), (), None)
+
+
+def _function(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
+    return Closure(expr, (), frame)
+
+
+def _string(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
+    return str(expr.value)
+
+
+def _call(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
+    from oracles.reference.calls import call_value
+
+    return call_value(machine, expr, frame)
+
+
+_EXPRESSIONS: dict[type, Callable[[Interpreter, Any, Frame], Runtime]] = {
+    relax.Var: _variable,
+    relax.DataflowVar: _variable,
+    tvm_api.Constant: _constant,
+    relax.ShapeExpr: _shape,
+    IRTuple: _tuple,
+    TupleGetItem: _item,
+    relax.If: _if,
+    relax.SeqExpr: Interpreter.sequence,
+    GlobalVar: _global,
+    relax.Function: _function,
+    StringImm: _string,
+    tvm_api.Call: _call,
+}

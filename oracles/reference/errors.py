@@ -1,0 +1,30 @@
+"""The two ways in which the reference interpreter stops: it does not know a construct, or the program does
+something undefined.
+"""
+
+from __future__ import annotations
+
+
+class Unsupported(Exception):
+    """The interpreter does not know a construct; the case is skipped. `node` names it, e.g.
+    "tirx.call_llvm_intrin".
+    """
+
+    def __init__(self, node: str) -> None:
+        super().__init__(node)
+        self.node = node
+
+
+class Trap(Exception):
+    """The program does something that has no defined result.
+
+    `kind` is one of "uninitialised", "out-of-bounds", "integer-overflow", "division-by-zero", "type",
+    "undefined-variable", "aliasing", "assertion" and "fuel"; `detail` names the function, the block and the
+    buffer. For a caller that judges a pass, "integer-overflow" means that the inputs are to be discarded, not
+    that the pass is wrong.
+    """
+
+    def __init__(self, kind: str, detail: str) -> None:
+        super().__init__(f"{kind}: {detail}")
+        self.kind = kind
+        self.detail = detail

@@ -1,0 +1,115 @@
+"""Applies a row of the operator table to runtime values: carriers in, Tensors out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from generators.case import Shape
+from generators.dtypes import is_float
+from generators.operators.row import Operator, Rounding
+from oracles.reference.bounds import bounded_result
+from oracles.reference.errors import Trap
+from oracles.reference.values import Array, Runtime, Tensor, flattened, round_to
+
+_NEVER_ROUNDS = (Rounding.MOVE, Rounding.EXACT)
+
+
+def operator_result(row: Operator, call: Any, arguments: list[Runtime], bounded: bool) -> Runtime:
+    """The result of one operator call.
+
+    Raises Trap("operand") where NumPy finds the operands impossible (shapes, domains): the annotations of
+    a well-formed program rule that out.
+    """
+    attributes = {name: plain(getattr(call.attrs, name)) for name in row.attributes}
+    leaves = flattened(tuple(arguments))
+    dtype_of = _dtype_rule(row, leaves, attributes)
+
+    def evaluate(carriers: Sequence[Any]) -> Any:
+        feed = iter(carriers)
+        return row.meaning(*[_refilled(a, feed) for a in arguments], **attributes)
+
+    try:
+        if bounded:
+            return _bounded(row, leaves, evaluate, dtype_of)
+        result = evaluate([leaf.value if isinstance(leaf, Tensor) else leaf for leaf in leaves])
+    except (ValueError, IndexError, ZeroDivisionError, OverflowError) as error:
+        raise Trap("operand", f"{row.name}: {error}") from error
+    return _wrapped(row, result, dtype_of)
+
+
+def plain(value: Any) -> Any:
+    """An attribute of TVM as a plain Python value."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if type(value).__name__ in ("Array", "List") or isinstance(value, (list, tuple)):
+        return tuple(plain(v) for v in value)
+    if type(value).__name__ in ("IntImm", "FloatImm", "StringImm"):
+        return value.value
+    if hasattr(value, "dtype") and type(value).__name__ == "PrimType":
+        return str(value.dtype)
+    return value if hasattr(value, "__tvm_ffi_type_info__") else str(value)
+
+
+def _refilled(argument: Runtime, feed: Any) -> Any:
+    """The argument with its leaves replaced by the next carriers; shapes as tuples of int."""
+    if isinstance(argument, tuple):
+        return tuple(_refilled(a, feed) for a in argument)
+    carrier = next(feed)
+    return carrier.extents if isinstance(carrier, Shape) else carrier
+
+
+def _dtype_rule(row: Operator, leaves: list[Runtime], attributes: dict[str, Any]) -> Callable[[Array], str]:
+    operands = [leaf.dtype if isinstance(leaf, Tensor) and is_float(leaf.dtype) else None for leaf in leaves]
+
+    def dtype_of(result: Array) -> str:
+        if result.dtype.kind != "f":
+            return str(result.dtype.name)
+        if row.dtype_of is not None:
+            return row.dtype_of(operands, attributes)
+        for name in ("dtype", "out_dtype"):
+            asked = attributes.get(name)
+            if asked and is_float(str(asked)):
+                return str(asked)
+        return next((d for d in operands if d is not None), "float32")
+
+    return dtype_of
+
+
+def _wrapped(row: Operator, result: Any, dtype_of: Callable[[Array], str]) -> Runtime:
+    """Arrays as Tensors rounded to their dtype; a tuple of ints is a shape; scalars stay."""
+    if isinstance(result, (tuple, list)):
+        if all(isinstance(r, (int, np.integer)) for r in result):
+            return Shape(tuple(int(r) for r in result))
+        return tuple(_wrapped(row, r, dtype_of) for r in result)
+    if isinstance(result, (bool, int, float, str)):
+        return result
+    array = np.asarray(result)
+    dtype = dtype_of(array)
+    if is_float(dtype) and row.rounding not in _NEVER_ROUNDS:
+        array = round_to(array, dtype)
+    return Tensor(array, dtype)
+
+
+def _bounded(
+    row: Operator, leaves: list[Runtime], evaluate: Callable[[Sequence[Any]], Any], dtype_of: Callable[[Array], str]
+) -> Runtime:
+    shape = {"result": None}
+
+    def remembered(carriers: Sequence[Any]) -> Any:
+        shape["result"] = evaluate(carriers)
+        return shape["result"]
+
+    first = evaluate([leaf.value if isinstance(leaf, Tensor) else leaf for leaf in leaves])
+    if not _holds_arrays(first):
+        return _wrapped(row, first, dtype_of)
+    tensors = bounded_result(row, leaves, evaluate, dtype_of)
+    return tuple(tensors) if isinstance(first, (tuple, list)) else tensors[0]
+
+
+def _holds_arrays(result: Any) -> bool:
+    if isinstance(result, (tuple, list)):
+        return bool(result) and all(isinstance(r, np.ndarray) for r in result)
+    return not isinstance(result, (bool, int, float, str))

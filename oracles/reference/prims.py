@@ -1,0 +1,137 @@
+"""PrimFuncs called from Relax: destination passing on fresh buffers, and what their rounding may do."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from tvm import tirx
+
+from generators.case import Shape
+from generators.dtypes import float_facts, is_float, numpy_dtype
+from oracles.reference.errors import Unsupported
+from oracles.reference.tir import run_prim_func
+from oracles.reference.values import Array, Runtime, Tensor, carried, declared
+
+_SIGNS = 3
+_SAFETY = 16.0
+
+
+def prim_result(
+    function: Any,
+    name: str,
+    inputs: list[Runtime],
+    outputs: list[tuple[tuple[int, ...], str]],
+    extra: list[int],
+    bounded: bool,
+) -> list[Tensor]:
+    """The outputs of a call_tir. With `bounded`, with error bounds from perturbed runs."""
+    if not isinstance(function, tirx.PrimFunc):
+        raise Unsupported(f"call_tir of a {type(function).__name__}")
+    results = [carried(a, d) for a, (_, d) in zip(_run(function, inputs, outputs, extra), outputs, strict=True)]
+    if not bounded:
+        return results
+    return [_with_bound(k, r, function, inputs, outputs, extra, results) for k, r in enumerate(results)]
+
+
+def written_by(
+    function: Any,
+    name: str,
+    inputs: list[Runtime],
+    outputs: list[tuple[tuple[int, ...], str]],
+    places: list[int],
+    extra: list[int],
+) -> list[Tensor]:
+    """The outputs of a call_tir_inplace: output k is input places[k] after the call, or a fresh one for -1."""
+    buffers = [declared(i) if isinstance(i, Tensor) else _scalar(i) for i in inputs]
+    fresh = [_empty(shape, dtype) for (shape, dtype), place in zip(outputs, places, strict=True) if place < 0]
+    marks = [True] * len(buffers) + [False] * len(fresh)
+    run_prim_func(function, [*buffers, *fresh, *extra], initialised=marks + [True] * len(extra))
+    unplaced = iter(fresh)
+    results = []
+    for (_, dtype), place in zip(outputs, places, strict=True):
+        array = next(unplaced) if place < 0 else buffers[place]
+        inexact = any(isinstance(i, Tensor) and i.error is not None for i in inputs)
+        tensor = carried(array, dtype)
+        results.append(Tensor(tensor.value, dtype, np.full(tensor.shape, np.inf)) if inexact else tensor)
+    return results
+
+
+def _run(
+    function: Any, inputs: list[Runtime], outputs: list[tuple[tuple[int, ...], str]], extra: list[int]
+) -> list[Array]:
+    arguments = [declared(i) if isinstance(i, Tensor) else _scalar(i) for i in inputs]
+    blanks = [_empty(shape, dtype) for shape, dtype in outputs]
+    marks = [True] * len(arguments) + [False] * len(blanks) + [True] * len(extra)
+    run_prim_func(function, [*arguments, *blanks, *extra], initialised=marks)
+    return blanks
+
+
+def _empty(shape: tuple[int, ...], dtype: str) -> Array:
+    return np.zeros(shape, numpy_dtype(dtype))
+
+
+def _scalar(value: Runtime) -> Any:
+    if isinstance(value, (Shape, tuple, str)):
+        raise Unsupported(f"call_tir with a {type(value).__name__} argument")
+    return value
+
+
+def _with_bound(
+    index: int,
+    result: Tensor,
+    function: Any,
+    inputs: list[Runtime],
+    outputs: list[tuple[tuple[int, ...], str]],
+    extra: list[int],
+    results: list[Tensor],
+) -> Tensor:
+    """A result with its bound: none for whole numbers computed by sums and products alone."""
+    tensors = [i for i in inputs if isinstance(i, Tensor)]
+    exact = all(t.error is None for t in tensors)
+    if exact and (not is_float(result.dtype) or (_ring_only(function) and _small_whole([*tensors, result]))):
+        return result
+    if any(t.error is not None and not np.all(np.isfinite(t.error)) for t in tensors):
+        return Tensor(result.value, result.dtype, np.full(result.shape, np.inf))
+    error = np.zeros(result.shape)
+    unit = max((float_facts(t.dtype).unit for t in [*tensors, result] if is_float(t.dtype)), default=0.0)
+    random = np.random.default_rng(0)
+    terms = max((t.value.size for t in tensors), default=1)
+    for _ in range(_SIGNS):
+        moved = [_perturbed(i, random, unit * terms**0.5) for i in inputs]
+        seen = carried(_run(function, moved, outputs, extra)[index], result.dtype)
+        gap = np.abs(seen.value.astype(np.float64) - result.value.astype(np.float64))
+        error = np.maximum(error, np.nan_to_num(gap, nan=np.inf))
+    if not is_float(result.dtype):
+        return Tensor(result.value, result.dtype, np.where(error > 0, np.inf, 0.0) if error.any() else None)
+    own = unit * (terms + 8) * np.abs(result.value)
+    return Tensor(result.value, result.dtype, _SAFETY * error + own)
+
+
+def _perturbed(value: Runtime, random: np.random.Generator, relative: float) -> Runtime:
+    if not isinstance(value, Tensor) or not is_float(value.dtype):
+        return value
+    width = relative * np.abs(value.value) + (0.0 if value.error is None else value.error)
+    return Tensor(value.value + random.choice((-1.0, 1.0), value.shape) * width, value.dtype)
+
+
+def _small_whole(tensors: list[Tensor]) -> bool:
+    for t in tensors:
+        if is_float(t.dtype):
+            limit = 0.25 / float_facts(t.dtype).unit
+            if not np.all((t.value == np.trunc(t.value)) & (np.abs(t.value) < limit)):
+                return False
+    return True
+
+
+_RING = ("Add", "Sub", "Mul", "Min", "Max", "TensorLoad", "BufferLoad", "IntImm", "FloatImm", "Var", "Cast", "Select")
+
+
+@lru_cache(maxsize=512)
+def _ring_only(function: Any) -> bool:
+    """Whether a PrimFunc computes floats by sums, products, minima and maxima alone."""
+    found: list[str] = []
+    tirx.stmt_functor.post_order_visit(function.body, lambda node: found.append(type(node).__name__))
+    suspicious = {"Div", "Call", "Let"}
+    return not suspicious.intersection(found)

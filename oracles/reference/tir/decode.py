@@ -1,0 +1,263 @@
+"""From TVM's PrimFunc objects to the nodes of `nodes.py`: the only file of the TIR interpreter that reads TVM
+attributes.
+
+Dispatch is by class name, so nothing of TVM is imported here. Shape variables and integer parameters are
+replaced by their values, block variables by their bindings, loops of extent one by their only iteration.
+Constructs that the interpreter does not know raise `Unsupported` with their name. Expressions are in
+`decode_exprs.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.tir.decode_exprs import ExprDecoder, fold, is_index
+from oracles.reference.tir.nodes import (
+    Alloc,
+    Assert,
+    Bind,
+    Block,
+    Buffer,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Jump,
+    PackedCall,
+    Seq,
+    Stmt,
+    Store,
+    Var,
+    While,
+)
+
+LOOP_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread")
+REDUCTION = 2  # IterVar.CommReduce
+
+EMPTY = Seq(())
+
+
+class Decoder(ExprDecoder):
+    """Decodes one PrimFunc for one binding of its symbols (`symbols`: object address of the variable ->
+    value).
+    """
+
+    def function(self, func: Any, params: tuple[Buffer | Var | None, ...], handles: list[int]) -> Function:
+        """`params` and `handles` are the decoded parameters and the addresses of TVM's parameter objects, in
+        order.
+        """
+        for param, handle in zip(params, handles, strict=True):
+            if isinstance(param, Buffer):
+                self.buffers[handle] = (param, None)
+            elif param is not None:
+                self.env[handle] = param
+        self.slots = len(params)
+        body = self.stmt(func.body)
+        return Function(self.name, params, body, "tirx.noalias" in func.attrs)
+
+    def stmt(self, node: Any) -> Stmt:
+        """Any statement."""
+        name = type(node).__name__
+        method = _STMTS.get(name)
+        if method is None:
+            raise Unsupported(f"tirx.{name}")
+        return method(self, node)
+
+    def _seq(self, node: Any) -> Stmt:
+        return Seq(tuple(self.stmt(child) for child in node.seq))
+
+    def _store(self, node: Any) -> Stmt:
+        target, indices = self.access(node.buffer, node.indices)
+        return Store(target, self.expr(node.value), indices)
+
+    def _bind(self, node: Any) -> Stmt:
+        before, value = self.named(node.var, self.expr(node.value))
+        self.env[node.var.__chandle__()] = value
+        return before[0] if before else EMPTY
+
+    def _for(self, node: Any) -> Stmt:
+        kind = LOOP_KINDS[int(node.kind)]
+        thread = node.thread_binding.thread_tag if node.thread_binding is not None else ""
+        before, low = self.named(node.loop_var, self.expr(node.min))
+        extent = self.expr(node.extent)
+        handle = node.loop_var.__chandle__()
+        step = 1 if node.step is None else self._constant(node.step, "For.step")
+        if step != 1:
+            extent = Const(-(-self._constant(node.extent, "For.extent[step]") // step), low.dtype)
+        if isinstance(extent, Const):
+            if extent.value <= 0:
+                return EMPTY
+            if extent.value == 1 and not thread:
+                self.env[handle] = low
+                return Seq((*before, self._once(node, kind)))
+        var = self.fresh(node.loop_var, low.dtype)
+        self.env[handle] = fold("add", low, fold("mul", var, Const(step, low.dtype), low.dtype), low.dtype)
+        loop = For(var, extent, kind, thread, self.stmt(node.body))
+        return Seq((*before, loop)) if before else loop
+
+    def _once(self, node: Any, kind: str) -> Stmt:
+        """The body of a loop with one iteration; still a loop if something in it jumps."""
+        jumps = self.jumps
+        body = self.stmt(node.body)
+        if self.jumps == jumps:
+            return body
+        low = self.expr(node.min)
+        return For(self.fresh(node.loop_var, low.dtype), Const(1, low.dtype), kind, "", body)
+
+    def _jump(self, kind: str) -> Stmt:
+        self.jumps += 1
+        return Jump(kind)
+
+    def named(self, tvm_var: Any, value: Expr) -> tuple[tuple[Stmt, ...], Expr]:
+        """`value` itself if it may be evaluated at any later point with the same result, else a variable
+        bound to it here.
+        """
+        if is_index(value):
+            return (), value
+        var = self.fresh(tvm_var, value.dtype)
+        return (Bind(var, value),), var
+
+    def _while(self, node: Any) -> Stmt:
+        return While(self.expr(node.condition), self.stmt(node.body))
+
+    def _if(self, node: Any) -> Stmt:
+        cond = self.expr(node.condition)
+        if isinstance(cond, Const):
+            taken = node.then_case if cond.value else node.else_case
+            return EMPTY if taken is None else self.stmt(taken)
+        other = None if node.else_case is None else self.stmt(node.else_case)
+        return If(cond, self.stmt(node.then_case), other)
+
+    def _block(self, node: Any) -> Stmt:
+        block = node.block
+        before: list[Stmt] = []
+        reduce: list[tuple[Expr, Expr]] = []
+        for iter_var, value in zip(block.iter_vars, node.iter_values, strict=True):
+            bound, binding = self.named(iter_var.var, self.expr(value))
+            before.extend(bound)
+            self.env[iter_var.var.__chandle__()] = binding
+            if iter_var.iter_type == REDUCTION:
+                reduce.append((binding, self.expr(iter_var.dom.min)))
+        predicate = self.expr(node.predicate)
+        if isinstance(predicate, Const) and not predicate.value:
+            return EMPTY
+        allocs = tuple(self.new_buffer(buffer) for buffer in block.alloc_buffers)
+        for match in block.match_buffers:
+            self._match(match)
+        init = None if block.init is None else self.stmt(block.init)
+        where = None if isinstance(predicate, Const) else predicate
+        realized = Block(str(block.name_hint), where, tuple(reduce), init, allocs, self.stmt(block.body))
+        return Seq((*before, realized)) if before else realized
+
+    def _match(self, match: Any) -> None:
+        """A matched buffer is its source at an offset: accesses are rewritten, and no new storage appears."""
+        source, outer = self.buffer(match.source.source)
+        ranges = list(match.source.region)
+        rank = len(match.buffer.ty.shape)
+        offsets = tuple(self.expr(r.min) for r in ranges)
+        if outer is not None:
+            raise Unsupported("s_tir.MatchBufferRegion[nested]")
+        if rank > len(offsets):
+            raise Unsupported("s_tir.MatchBufferRegion[rank]")
+        self.buffers[match.buffer.__chandle__()] = (source, offsets)
+
+    def _alloc(self, node: Any) -> Stmt:
+        return Alloc(self.new_buffer(node.buffer))
+
+    def _declare(self, node: Any) -> Stmt:
+        data = node.data
+        if type(data).__name__ == "Call" and self.op_name(data) == "buffer_data":
+            source, offsets = self.buffer(data.args[0])
+            declared = self.describe(node.buffer)
+            if offsets is None and declared == (source.dtype, source.shape):
+                self.buffers[node.buffer.__chandle__()] = (source, None)
+                return EMPTY
+        raise Unsupported("tirx.DeclBuffer")
+
+    def _attr(self, node: Any) -> Stmt:
+        key = str(node.attr_key)
+        if not key.startswith("pragma_"):
+            raise Unsupported(f"tirx.AttrStmt[{key}]")
+        return self.stmt(node.body)
+
+    def _evaluate(self, node: Any) -> Stmt:
+        value = node.value
+        if type(value).__name__ == "Call":
+            name = self.op_name(value)
+            if name == "tvm_call_packed":
+                return self._packed(value)
+            if name in ("break_loop", "continue_loop"):
+                return self._jump(name.removesuffix("_loop"))
+            if name == "assume":
+                return Assert(self.expr(value.args[0]), "assume")
+            raise Unsupported(f"tirx.{name}")
+        self.expr(value)
+        return EMPTY
+
+    def _packed(self, call: Any) -> Stmt:
+        """`call_packed(name, ...)`: arrays made of a whole buffer become that buffer."""
+        args: list[Buffer | Expr | str] = []
+        for arg in list(call.args)[1:]:
+            if type(arg).__name__ == "StringImm":
+                args.append(str(arg.value))
+            elif type(arg).__name__ == "Call" and self.op_name(arg) == "tvm_stack_make_array":
+                args.append(self._whole_buffer(arg))
+            else:
+                args.append(self.expr(arg))
+        return PackedCall(str(call.args[0].value), tuple(args))
+
+    def _whole_buffer(self, array: Any) -> Buffer:
+        data, shape = array.args[0], array.args[1]
+        if type(data).__name__ == "Call" and self.op_name(data) == "buffer_data":
+            data = data.args[0]
+        buffer, offsets = self.buffer(data)
+        extents = tuple(self._constant(extent, "tvm_stack_make_shape") for extent in shape.args)
+        if offsets is not None or extents != buffer.shape:
+            raise Unsupported("tirx.tvm_stack_make_array[view]")
+        return buffer
+
+    def _assert(self, node: Any) -> Stmt:
+        return Assert(self.expr(node.condition), "".join(str(part.value) for part in node.message_parts))
+
+    def _constant(self, node: Any, what: str) -> int:
+        value = self.expr(node)
+        if not isinstance(value, Const):
+            raise Unsupported(what)
+        return int(value.value)
+
+    def describe(self, buffer: Any) -> tuple[Any, tuple[int, ...]]:
+        """The element type and the constant shape of a buffer that is no parameter."""
+        ty = buffer.ty
+        shape = tuple(self._constant(extent, f"{buffer.name}.shape") for extent in ty.shape)
+        return self.dtype(ty), shape
+
+    def new_buffer(self, buffer: Any) -> Buffer:
+        """A buffer of the function's own."""
+        dtype, shape = self.describe(buffer)
+        if any(extent < 0 for extent in shape):
+            raise Trap("type", f"{self.name}: {buffer.name} has a negative extent")
+        decoded = Buffer(self.slots, str(buffer.name), dtype, shape)
+        self.slots += 1
+        self.buffers[buffer.__chandle__()] = (decoded, None)
+        return decoded
+
+
+_STMTS: dict[str, Callable[[Decoder, Any], Stmt]] = {
+    "SeqStmt": Decoder._seq,
+    "BufferStore": Decoder._store,
+    "Bind": Decoder._bind,
+    "For": Decoder._for,
+    "While": Decoder._while,
+    "IfThenElse": Decoder._if,
+    "SBlockRealize": Decoder._block,
+    "AllocBuffer": Decoder._alloc,
+    "DeclBuffer": Decoder._declare,
+    "AttrStmt": Decoder._attr,
+    "Evaluate": Decoder._evaluate,
+    "AssertStmt": Decoder._assert,
+    "Break": lambda self, _node: self._jump("break"),
+    "Continue": lambda self, _node: self._jump("continue"),
+}

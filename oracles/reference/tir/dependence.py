@@ -1,0 +1,298 @@
+"""Which loops may run in any order: the proof obligations of vectorised execution.
+
+A loop is independent if no two of its iterations touch the same element of a buffer that its body writes. The
+proof looks at the indices alone, never at axis annotations (a wrong pass may have made them): every access to
+a written buffer must have, in one dimension or in the flattened index, the same nonzero multiple of the loop
+variable, and all that the inner loops add must stay below that multiple. Bounds are checked at run time, so
+that the flattened index identifies the element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from oracles.reference.tir.bounds import Bounds, Linear
+from oracles.reference.tir.nodes import (
+    Alloc,
+    Assert,
+    Bin,
+    Bind,
+    Block,
+    Buffer,
+    Call,
+    Cast,
+    Cmp,
+    Const,
+    Expr,
+    For,
+    If,
+    Jump,
+    Let,
+    Load,
+    Logic,
+    Not,
+    PackedCall,
+    Select,
+    Seq,
+    Stmt,
+    Store,
+    Var,
+    While,
+)
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a statement does: accesses by buffer slot, the variables it defines, the buffers it allocates.
+
+    `rigid`: something inside cannot be done for many iterations at once. `whole`: buffers passed on to a
+    packed function.
+    """
+
+    accesses: dict[int, list[tuple[Expr, ...]]] = field(default_factory=dict)
+    buffers: dict[int, Buffer] = field(default_factory=dict)
+    written: set[int] = field(default_factory=set)
+    defined: set[int] = field(default_factory=set)
+    allocated: set[int] = field(default_factory=set)
+    whole: set[int] = field(default_factory=set)
+    rigid: bool = False
+    jumps: bool = False
+
+    def add(self, other: Summary) -> None:
+        """Merges a part into this whole."""
+        for slot, indices in other.accesses.items():
+            self.accesses.setdefault(slot, []).extend(indices)
+        self.buffers.update(other.buffers)
+        self.written |= other.written
+        self.defined |= other.defined
+        self.allocated |= other.allocated
+        self.whole |= other.whole
+        self.rigid |= other.rigid
+        self.jumps |= other.jumps
+
+    def access(self, buffer: Buffer, indices: tuple[Expr, ...]) -> None:
+        """Records one access."""
+        self.accesses.setdefault(buffer.slot, []).append(indices)
+        self.buffers[buffer.slot] = buffer
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The direct subexpressions."""
+    match expr:
+        case Const() | Var():
+            return ()
+        case Bin(_, a, b, _) | Cmp(_, a, b, _) | Logic(_, a, b, _):
+            return (a, b)
+        case Not(a, _) | Cast(a, _):
+            return (a,)
+        case Select(cond, then, other, _):
+            return (cond, then, other)
+        case Load(_, indices, _):
+            return indices
+        case Call(_, args, _):
+            return args
+        case Let(_, value, body, _):
+            return (value, body)
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and everything in it."""
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(children(node))
+
+
+class Dependence:
+    """Answers for the loops of one function; loop ranges are recorded in `bounds` as loops are met.
+
+    With `vectorise` False no loop counts as independent, so that every loop runs one iteration at a time.
+    """
+
+    def __init__(self, bounds: Bounds, vectorise: bool = True) -> None:
+        self.bounds = bounds
+        self.vectorise = vectorise
+        self._summaries: dict[int, tuple[Stmt, Summary]] = {}
+        self._independent: dict[int, bool] = {}
+        self._depths: dict[int, int] = {}
+
+    def summary(self, stmt: Stmt) -> Summary:
+        """What `stmt` does; memoised by identity."""
+        found = self._summaries.get(id(stmt))
+        if found is None:
+            found = (stmt, self._summarize(stmt))
+            self._summaries[id(stmt)] = found
+        return found[1]
+
+    def _summarize(self, stmt: Stmt) -> Summary:
+        total = Summary()
+        match stmt:
+            case Store(buffer, value, indices):
+                self._reads(total, value, *indices)
+                total.access(buffer, indices)
+                total.written.add(buffer.slot)
+            case Bind(var, value):
+                self._reads(total, value)
+                total.defined.add(var.key)
+            case Seq(body):
+                for child in body:
+                    total.add(self.summary(child))
+            case For(var, extent, _, _, body):
+                self._loop(total, var, extent, body)
+            case If(cond, then, other):
+                self._reads(total, cond)
+                total.add(self.summary(then))
+                if other is not None:
+                    total.add(self.summary(other))
+            case Block():
+                self._block(total, stmt)
+            case While() | Alloc() | Assert() | Jump() | PackedCall():
+                self._sequential(total, stmt)
+        return total
+
+    def _loop(self, total: Summary, var: Var, extent: Expr, body: Stmt) -> None:
+        high = int(extent.value) - 1 if isinstance(extent, Const) else self.bounds.interval(extent).high - 1
+        self.bounds.ranges[var.key] = (0, max(high, 0))
+        total.add(self.summary(body))
+        total.defined.add(var.key)
+        if not isinstance(extent, Const):
+            self._reads(total, extent)
+            total.rigid = True
+
+    def _block(self, total: Summary, block: Block) -> None:
+        for binding, start in block.reduce:
+            self._reads(total, binding, start)
+        if block.predicate is not None:
+            self._reads(total, block.predicate)
+        if block.init is not None:
+            total.add(self.summary(block.init))
+        total.add(self.summary(block.body))
+        total.rigid |= bool(block.allocs)
+        total.allocated |= {buffer.slot for buffer in block.allocs}
+
+    def _sequential(self, total: Summary, stmt: Stmt) -> None:
+        total.rigid = True
+        match stmt:
+            case While(cond, body):
+                self._reads(total, cond)
+                total.add(self.summary(body))
+            case Assert(cond, _):
+                self._reads(total, cond)
+            case Jump():
+                total.jumps = True
+            case PackedCall(_, args):
+                total.whole |= {arg.slot for arg in args if isinstance(arg, Buffer)}
+                total.written |= total.whole
+            case Alloc(buffer):
+                total.allocated.add(buffer.slot)
+            case _:
+                return
+
+    def _reads(self, total: Summary, *exprs: Expr) -> None:
+        for expr in exprs:
+            for node in walk(expr):
+                if isinstance(node, Load):
+                    total.access(node.buffer, node.indices)
+                elif isinstance(node, Let):
+                    total.defined.add(node.var.key)
+
+    def parallel(self, loop: For) -> bool:
+        """Whether to run the iterations of `loop` all at once: they are independent and nothing inside
+        forbids it.
+        """
+        return self.vectorise and not self.summary(loop).rigid and self.independent(loop)
+
+    def independent(self, loop: For) -> bool:
+        """Whether no two iterations touch the same element of a written buffer, whatever the enclosing loops'
+        variables are.
+        """
+        found = self._independent.get(id(loop))
+        if found is None:
+            total = self.summary(loop)
+            found = not total.jumps and all(self._owned(loop, total, slot) for slot in total.written - total.allocated)
+            self._independent[id(loop)] = found
+        return found
+
+    def depth(self, stmt: Stmt) -> int:
+        """The greatest number of independent loops around one statement inside `stmt`."""
+        found = self._depths.get(id(stmt))
+        if found is None:
+            match stmt:
+                case For():
+                    found = self.depth(stmt.body) + self.parallel(stmt)
+                case Seq(body):
+                    found = max((self.depth(child) for child in body), default=0)
+                case If(_, then, other):
+                    found = max(self.depth(then), 0 if other is None else self.depth(other))
+                case Block():
+                    found = max(self.depth(stmt.body), 0 if stmt.init is None else self.depth(stmt.init))
+                case _:
+                    found = 0
+            self._depths[id(stmt)] = found
+        return found
+
+    def _owned(self, loop: For, total: Summary, slot: int) -> bool:
+        """Whether an element of the buffer is touched by one iteration of `loop` only."""
+        if slot in total.whole:
+            return False
+        accesses = list(dict.fromkeys(total.accesses[slot]))
+        shape = total.buffers[slot].shape
+        for dim in range(len(shape)):
+            if self._distinct(loop, total, [self.bounds.linear(indices[dim]) for indices in accesses]):
+                return True
+        return len(shape) > 1 and self._distinct(loop, total, [self._flat(shape, indices) for indices in accesses])
+
+    def _flat(self, shape: tuple[int, ...], indices: tuple[Expr, ...]) -> Linear:
+        terms: dict[Expr, int] = {}
+        const, stride = 0, 1
+        for extent, index in zip(reversed(shape), reversed(indices), strict=True):
+            form = self.bounds.linear(index)
+            const += form.const * stride
+            for term, scale in form.terms.items():
+                terms[term] = terms.get(term, 0) + scale * stride
+            stride *= extent
+        return self.bounds.recombine(Linear(terms, const))
+
+    def _distinct(self, loop: For, total: Summary, forms: list[Linear]) -> bool:
+        """Whether equal values of two of the forms imply the same iteration of `loop`."""
+        scale = forms[0].terms.get(loop.var, 0)
+        if scale == 0:
+            return False
+        fixed: dict[Expr, int] | None = None
+        lows, highs = [], []
+        for form in forms:
+            if form.terms.get(loop.var, 0) != scale:
+                return False
+            inner, outer = self._split(loop, total, form)
+            if fixed is None:
+                fixed = outer
+            if inner is None or outer != fixed:
+                return False
+            low, high = self.bounds.span(inner)
+            lows.append(low + form.const)
+            highs.append(high + form.const)
+        return max(highs) - min(lows) < abs(scale)
+
+    def _split(self, loop: For, total: Summary, form: Linear) -> tuple[dict[Expr, int] | None, dict[Expr, int]]:
+        """The terms that vary inside one iteration of the loop, and those that are fixed during the whole
+        loop.
+
+        None for the first if a term other than the variable itself depends on the variable.
+        """
+        inner: dict[Expr, int] = {}
+        outer: dict[Expr, int] = {}
+        for term, scale in form.terms.items():
+            if term == loop.var:
+                continue
+            varies = False
+            for node in walk(term):
+                if isinstance(node, Var):
+                    if node.key == loop.var.key:
+                        return None, outer
+                    varies |= node.key in total.defined
+                elif isinstance(node, Load):
+                    varies |= node.buffer.slot in total.written
+            (inner if varies else outer)[term] = scale
+        return inner, outer

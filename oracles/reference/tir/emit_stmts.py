@@ -1,0 +1,235 @@
+"""Code of statements: which loops become axes, which stay loops, and what is known after each.
+
+Reductions that are evaluated over their whole domain at once are in `emit_folds.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from oracles.reference.errors import Unsupported
+from oracles.reference.tir.emit_folds import FoldEmitter
+from oracles.reference.tir.emit_state import Axis, Code
+from oracles.reference.tir.nodes import (
+    Alloc,
+    Assert,
+    Bind,
+    Block,
+    Buffer,
+    Cmp,
+    Const,
+    Expr,
+    For,
+    If,
+    Jump,
+    Logic,
+    PackedCall,
+    Seq,
+    Stmt,
+    Store,
+    While,
+)
+from oracles.reference.tir.packed import PACKED, BufferArgument
+
+
+class Emitter(FoldEmitter):
+    """Adds statements."""
+
+    def stmt(self, node: Stmt) -> None:
+        """The lines of a statement at the current indentation."""
+        match node:
+            case Store(buffer, value, indices):
+                self.store(buffer, indices, self.expr(value))
+            case Seq(body):
+                for child in body:
+                    self.stmt(child)
+            case Block():
+                self._block(node)
+            case For():
+                self._for(node)
+            case Bind():
+                self._bind(node)
+            case Alloc(buffer):
+                self.alloc(buffer)
+            case _:
+                self._control(node)
+
+    def _control(self, node: If | While | Assert | Jump | PackedCall) -> None:
+        match node:
+            case If(cond, then, other):
+                self._if(cond, then, other)
+            case While(cond, body):
+                self._while(cond, body)
+            case Assert(cond, message):
+                self._assert(cond, message)
+            case Jump(kind):
+                self.line(kind)
+            case PackedCall(name, args):
+                self._packed(name, args)
+
+    @contextmanager
+    def _nested(self) -> Iterator[None]:
+        """A deeper indentation; what is hoisted there is forgotten afterwards. Always leaves at least one
+        line.
+        """
+        self.indent += 1
+        self.hoisted.append({})
+        before = len(self.lines)
+        yield
+        if len(self.lines) == before:
+            self.line("pass")
+        self.hoisted.pop()
+        self.indent -= 1
+
+    def alloc(self, buffer: Buffer) -> None:
+        """A fresh buffer with nothing initialised."""
+        shape, dtype = buffer.shape, buffer.dtype
+        name = dtype.numpy.name.replace("bool", "bool_")
+        self.line(f"b{buffer.slot} = empty({shape}, {name}); m{buffer.slot} = zeros({shape}, bool_)")
+        self.full.discard(buffer.slot)
+        if self.indent == 1:
+            self.outside.add(buffer.slot)
+
+    def _bind(self, node: Bind) -> None:
+        code = self.expr(node.value)
+        name = f"v{node.var.key}"
+        # A view would change with a later store to its buffer.
+        self.line(f"{name} = {code.text}.copy()" if code.grid and code.view else f"{name} = {code.text}")
+        self.names[node.var.key] = Code(name, code.grid)
+        if node.var.dtype.kind == "i":
+            low, high, _ = self.bounds.interval(node.value)
+            self.bounds.ranges[node.var.key] = (low, high)
+
+    def _block(self, node: Block) -> None:
+        outer, self.block = self.block, node.name
+        for buffer in node.allocs:
+            self.alloc(buffer)
+        if node.predicate is None:
+            self._block_body(node)
+        else:
+            self._if(node.predicate, Block(node.name, None, node.reduce, node.init, (), node.body), None)
+        self.block = outer
+
+    def _block_body(self, node: Block) -> None:
+        if node.init is not None:
+            self.init(node, ())
+        self.stmt(node.body)
+
+    def init(self, node: Block, hoisted: tuple[int, ...]) -> None:
+        """The init statement, where all reduction axes but those numbered in `hoisted` are at their start."""
+        cond: Expr | None = None
+        for number, (binding, start) in enumerate(node.reduce):
+            if number in hoisted or (isinstance(binding, Const) and binding == start):
+                continue
+            test = Cmp("==", binding, start)
+            cond = test if cond is None else Logic("and", cond, test)
+        assert node.init is not None
+        if cond is None:
+            self.stmt(node.init)
+        else:
+            self._if(cond, node.init, None)
+
+    def _if(self, cond: Expr, then: Stmt, other: Stmt | None) -> None:
+        code = self.expr(cond)
+        if code.grid:
+            self._masked(code, then, other)
+            return
+        before = set(self.full)
+        self.line(f"if {code.text}:")
+        with self._nested():
+            self.stmt(then)
+        after, self.full = self.full, set(before)
+        if other is not None:
+            self.line("else:")
+            with self._nested():
+                self.stmt(other)
+        self.full &= after
+
+    def _masked(self, code: Code, then: Stmt, other: Stmt | None) -> None:
+        outer, before = self.mask, set(self.full)
+        name = self.temporary()
+        self.line(f"{name} = {code.text}.copy()" if code.view else f"{name} = {code.text}")
+        parts = [(name, then)] + ([(f"~{name}", other)] if other is not None else [])
+        for condition, part in parts:
+            self.mask = outer
+            text = self.under(condition)
+            if text != name:
+                self.mask = self.temporary()
+                self.line(f"{self.mask} = {text}")
+            else:
+                self.mask = name
+            self.stmt(part)
+        self.mask, self.full = outer, before
+
+    def _for(self, node: For) -> None:
+        outermost = not self.axes
+        if outermost:
+            self.rank = max(self.dependence.depth(node), 0)
+        if self.fold(node):
+            return
+        if self.dependence.parallel(node):
+            self.axis_loop(node)
+            return
+        if node.thread and not self.dependence.independent(node):
+            raise Unsupported(f"tirx.For[{node.thread}]")
+        self._sequential(node)
+
+    def axis_loop(self, node: For) -> None:
+        """An independent loop: an axis of the grids inside."""
+        assert isinstance(node.extent, Const)
+        self.axes[node.var.key] = Axis(int(node.extent.value), self.depth - self.rank)
+        self.depth += 1
+        self.hoisted.append({})
+        self.stmt(node.body)
+        self.hoisted.pop()
+        self.depth -= 1
+        del self.axes[node.var.key]
+
+    def _sequential(self, node: For) -> None:
+        extent = self.expr(node.extent).text
+        name = f"v{node.var.key}"
+        before = set(self.full)
+        self.names[node.var.key] = Code(name, False)
+        outermost = self.loops == 0
+        self.loops += 1
+        self.line(f"fuel({extent})")
+        self.line(f"for {name} in range({extent}):")
+        with self._nested():
+            self.stmt(node.body)
+        self.loops -= 1
+        summary = self.dependence.summary(node)
+        if not isinstance(node.extent, Const) or summary.jumps:
+            self.full = before
+        if outermost:
+            self._settle(summary.written)
+
+    def _settle(self, slots: set[int]) -> None:
+        for slot in sorted(slots - self.full):
+            if slot in self.outside:
+                self.line(f"m{slot} = settled(m{slot})")
+
+    def _while(self, cond: Expr, body: Stmt) -> None:
+        before = set(self.full)
+        code = self.expr(cond)
+        self.line(f"while {code.text}:")
+        with self._nested():
+            self.line("fuel(1)")
+            self.stmt(body)
+        self.full = before
+
+    def _assert(self, cond: Expr, message: str) -> None:
+        self.line(f"if not {self.expr(cond).text}: raise Trap('assertion', {self.site(message)})")
+
+    def _packed(self, name: str, args: tuple[Buffer | Expr | str, ...]) -> None:
+        if name not in PACKED:
+            raise Unsupported(f"call_packed {name}")
+        self.constants |= {"packed": PACKED, "BufferArgument": BufferArgument}
+        texts = []
+        for arg in args:
+            if isinstance(arg, Buffer):
+                texts.append(f"BufferArgument(b{arg.slot}, m{arg.slot}, {self.site(arg.name)})")
+            else:
+                texts.append(repr(arg) if isinstance(arg, str) else self.expr(arg).text)
+        self.line(f"packed[{name!r}]({', '.join(texts)})")
+        self._settle({arg.slot for arg in args if isinstance(arg, Buffer)})

@@ -1,0 +1,252 @@
+"""Compiling PrimFuncs to Python, the cache of compiled ones, and the call.
+
+A PrimFunc is compiled once for each binding of its shape variables and integer parameters. Decoding is in
+`decode.py`, the generated code is described in `emit.py`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from generators import tvm_api
+from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.tir import arithmetic, folds, memory
+from oracles.reference.tir.bounds import Bounds
+from oracles.reference.tir.decode import Decoder
+from oracles.reference.tir.dependence import Dependence
+from oracles.reference.tir.emit_state import Code
+from oracles.reference.tir.emit_stmts import Emitter
+from oracles.reference.tir.nodes import DTYPES, Buffer, Function, Var
+from oracles.reference.tir.signature import ArrayParam, ScalarParam, Signature
+
+Array = np.ndarray[Any, Any]
+Known = Array | None
+CACHED_FUNCTIONS = 1024
+CACHED_SHAPES = 32
+FUEL = 20_000_000
+_fuel = [FUEL]
+
+
+def fuel(steps: int) -> None:
+    """Takes `steps` from what the current call may still use."""
+    _fuel[0] -= max(steps, 0)
+    if _fuel[0] < 0:
+        raise Trap("fuel", "too many loop iterations")
+
+
+_NUMPY: dict[str, Any] = {
+    name: getattr(np, name) for name in ("where", "minimum", "maximum", "copyto", "empty", "zeros", "fmod")
+}
+NAMESPACE: dict[str, Any] = {
+    **arithmetic.NAMES,
+    **memory.NAMES,
+    **folds.NAMES,
+    **{("bool_" if name == "bool" else name): dtype.numpy.type for name, dtype in DTYPES.items()},
+    **_NUMPY,
+    "fuel": fuel,
+    "Trap": Trap,
+    "true": np.True_,
+    "false": np.False_,
+}
+
+
+class Compiled:
+    """One PrimFunc: its signature and a program for each binding of its symbols that has occurred."""
+
+    def __init__(self, func: Any) -> None:
+        self.func = func
+        self.signature = Signature(func)
+        self.programs: OrderedDict[tuple[int, ...], Program] = OrderedDict()
+
+    def program(self, args: Sequence[object]) -> Program:
+        """The program for these arguments, compiled if it is new. Raises Trap("type") if they do not fit the
+        signature.
+        """
+        values = self.signature.bind(args)
+        found = self.programs.get(values)
+        if found is None:
+            found = compile_function(self.signature, self.func, values)
+            self.programs[values] = found
+            if len(self.programs) > CACHED_SHAPES:
+                self.programs.popitem(last=False)
+        return found
+
+
+class Program:
+    """Generated code for one binding. `written` numbers the parameters that are stored to."""
+
+    __slots__ = ("run", "source", "written", "noalias", "name")
+
+    def __init__(self, run: Callable[..., Any], source: str, written: frozenset[int], noalias: bool, name: str) -> None:
+        self.run = run
+        self.source = source
+        self.written = written
+        self.noalias = noalias
+        self.name = name
+
+    def check_memory(self, args: Sequence[Any]) -> None:
+        """Refuses to store to a read-only array, and arguments that share memory with one that is stored to."""
+        for target in self.written:
+            if not args[target].flags.writeable:
+                raise Trap("type", f"{self.name}: argument {target} is stored to, and read-only")
+            for number, other in enumerate(args):
+                if number == target or not isinstance(other, np.ndarray):
+                    continue
+                if np.may_share_memory(args[target], other) and np.shares_memory(args[target], other):
+                    if self.noalias:
+                        raise Trap("aliasing", f"{self.name}: arguments {number} and {target} share memory")
+                    raise Unsupported("aliased arguments")
+
+
+def decode_function(signature: Signature, func: Any, values: tuple[int, ...]) -> Function:
+    """The function's nodes for one binding of its symbols."""
+    decoder = Decoder(signature.name, dict(zip(signature.symbols, values, strict=True)))
+    params: list[Buffer | Var | None] = []
+    for slot, param in enumerate(signature.params):
+        match param:
+            case ArrayParam():
+                shape = signature.shape(param, decoder)
+                params.append(Buffer(slot, param.name, param.dtype, shape))
+            case ScalarParam(name, dtype, _) if dtype.kind not in "iu":
+                params.append(Var(-1 - slot, name, dtype))
+            case _:
+                params.append(None)
+    return decoder.function(func, tuple(params), [param.handle for param in signature.params])
+
+
+def compile_function(signature: Signature, func: Any, values: tuple[int, ...], vectorise: bool = True) -> Program:
+    """Decodes and compiles. Raises Unsupported for what the interpreter does not know.
+
+    `vectorise` False gives the plain loops: slow, and the same result bit for bit.
+    """
+    try:
+        return program_of(decode_function(signature, func, values), vectorise)
+    except RecursionError as error:
+        raise Unsupported("expression too deep") from error
+    except SyntaxError as error:
+        if "too many nested parentheses" not in str(error):
+            raise
+        raise Unsupported("expression too deep") from error
+
+
+def program_of(function: Function, vectorise: bool = True) -> Program:
+    """Compiles a decoded function."""
+    emitter, dependence = emitter_for(function, vectorise)
+    arguments = _begin(emitter, function)
+    emitter.stmt(function.body)
+    emitter.line(f"return ({''.join(f'm{s}, ' for s in _slots(function))})")
+    source = "\n".join([f"def run({', '.join(arguments)}):", *emitter.lines])
+    namespace = dict(NAMESPACE)
+    namespace.update(emitter.constants)
+    exec(compile(source, f"<tir {function.name}>", "exec"), namespace)
+    written = frozenset(dependence.summary(function.body).written & set(_slots(function)))
+    return Program(namespace["run"], source, written, function.noalias, function.name)
+
+
+def emitter_for(function: Function, vectorise: bool) -> tuple[Emitter, Dependence]:
+    """A fresh code generator."""
+    bounds = Bounds()
+    dependence = Dependence(bounds, vectorise)
+    dependence.summary(function.body)
+    return Emitter(function.name, bounds, dependence), dependence
+
+
+def _slots(function: Function) -> list[int]:
+    return [param.slot for param in function.params if isinstance(param, Buffer)]
+
+
+def _begin(emitter: Emitter, function: Function) -> list[str]:
+    """Registers the parameters; the parameter list of the generated function."""
+    arguments: list[str] = []
+    for slot, param in enumerate(function.params):
+        if isinstance(param, Buffer):
+            arguments += [f"b{slot}", f"m{slot}"]
+            emitter.outside.add(slot)
+        elif param is not None:
+            arguments.append(f"p{slot}")
+            emitter.names[param.key] = Code(f"p{slot}", False)
+        else:
+            arguments.append(f"p{slot}")
+    return arguments
+
+
+_by_identity: OrderedDict[int, Compiled] = OrderedDict()
+_by_structure: OrderedDict[int, list[Compiled]] = OrderedDict()
+
+
+def compiled(func: Any) -> Compiled:
+    """The compiled form of a PrimFunc, from the cache if an equal one was seen."""
+    handle = func.__chandle__()
+    found = _by_identity.get(handle)
+    if found is not None:
+        return found
+    key = tvm_api.structural_hash(func)
+    candidates = _by_structure.setdefault(key, [])
+    for candidate in candidates:
+        if tvm_api.structural_equal(candidate.func, func):
+            found = candidate
+            break
+    else:
+        found = Compiled(func)
+        candidates.append(found)
+        if len(_by_structure) > CACHED_FUNCTIONS:
+            _by_structure.popitem(last=False)
+    # An address is only a key while its object lives: the entry must hold this very object.
+    if found.func.__chandle__() == handle:
+        _by_identity[handle] = found
+        if len(_by_identity) > CACHED_FUNCTIONS:
+            _by_identity.popitem(last=False)
+    return found
+
+
+def run_tracked(func: Any, args: Sequence[object], known: Sequence[Known], steps: int = FUEL) -> tuple[Known, ...]:
+    """Runs a PrimFunc on its arguments in place.
+
+    `known` has for each argument None (all initialised; also for scalars) or a bool array of its shape, which
+    is updated in place. Returns, for each buffer argument in order, None (now all initialised) or that array.
+    """
+    program = compiled(func).program(args)
+    if len(args) != len(known):
+        raise Trap("type", f"{program.name}: {len(args)} arguments, {len(known)} initialisation masks")
+    program.check_memory(args)
+    return run_program(program, args, known, steps)
+
+
+def run_program(
+    program: Program, args: Sequence[object], known: Sequence[Known], steps: int = FUEL
+) -> tuple[Known, ...]:
+    """Runs generated code; see `run_tracked`."""
+    passed: list[object] = []
+    for value, mask in zip(args, known, strict=True):
+        passed.append(value)
+        if isinstance(value, np.ndarray):
+            passed.append(mask)
+    _fuel[0] = steps
+    with np.errstate(all="ignore"):
+        result: tuple[Known, ...] = program.run(*passed)
+    return result
+
+
+def run_prim_func(
+    func: Any, args: Sequence[object], initialised: Sequence[bool] | None = None, steps: int = FUEL
+) -> None:
+    """Runs a PrimFunc: `args` in parameter order, arrays for buffers (changed in place), Python numbers for
+    scalars.
+
+    `initialised[i]` False says that the array `args[i]` holds nothing yet: reading an element before it is
+    written is a Trap("uninitialised"). `steps` bounds the iterations of loops that run one by one. Raises
+    Unsupported for a construct that the interpreter does not know and Trap for what has no defined result,
+    with kind "type" where an argument does not fit the declared type or shape.
+    """
+    if initialised is None:
+        known: list[Known] = [None] * len(args)
+    else:
+        known = [
+            None if ready or not isinstance(value, np.ndarray) else np.zeros(value.shape, np.bool_)
+            for value, ready in zip(args, initialised, strict=True)
+        ]
+    run_tracked(func, args, known, steps)

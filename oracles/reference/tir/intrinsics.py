@@ -1,0 +1,171 @@
+"""The intrinsics of TIR on NumPy: one row each.
+
+Elementary functions are computed in float64 and rounded once to the declared type, so that the reference is
+closer to the true value than any float32 library and does not depend on NumPy's SIMD variants. `round` and
+`nearbyint` round half to even (intrin_rule_llvm.cc maps both to llvm.nearbyint). Not here: operators of their
+own node class (`arithmetic.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from oracles.reference.tir.nodes import Const, DType, Expr
+
+Maker = Callable[[DType, DType, bool], Callable[..., Any]]
+
+
+class Intrinsic(NamedTuple):
+    """`kinds` of the first argument's type that are known; `make(first argument's type, result type, grid)`
+    gives the function.
+    """
+
+    kinds: str
+    make: Maker
+
+
+def _by_double(function: Callable[..., Any]) -> Intrinsic:
+    """Computed in float64, rounded once."""
+
+    def make(first: DType, result: DType, _grid: bool) -> Callable[..., Any]:
+        if first.bits == 64:
+            return function
+        target = result.numpy
+
+        def rounded(*args: Any) -> Any:
+            return function(*(np.asarray(a).astype(np.float64)[()] for a in args)).astype(target)
+
+        return rounded
+
+    return Intrinsic("f", make)
+
+
+def _exact(function: Callable[..., Any]) -> Intrinsic:
+    """Exact in every float type; bfloat16 goes through float32, which holds it."""
+
+    def make(first: DType, result: DType, _grid: bool) -> Callable[..., Any]:
+        if first.name != "bfloat16":
+            return function
+        target = result.numpy
+        return lambda *args: function(*(a.astype(np.float32) for a in args)).astype(target)
+
+    return Intrinsic("f", make)
+
+
+def _predicate(function: Callable[..., Any]) -> Intrinsic:
+    """A float to a bool."""
+
+    def make(_first: DType, _result: DType, grid: bool) -> Callable[..., Any]:
+        if grid:
+            return lambda x: function(x.astype(np.float64))
+        return lambda x: bool(function(np.float64(x)))
+
+    return Intrinsic("f", make)
+
+
+def _erf(x: Any) -> Any:
+    values = np.asarray(x)
+    flat = [math.erf(v) for v in values.ravel().tolist()]
+    return np.array(flat, dtype=np.float64).reshape(values.shape)[()]
+
+
+def _sigmoid(x: Any) -> Any:
+    return 1.0 / (1.0 + np.exp(-x))
+
+
+def _make_popcount(first: DType, _result: DType, grid: bool) -> Callable[..., Any]:
+    mask = (1 << first.bits) - 1
+    if not grid:
+        return lambda x: (x & mask).bit_count()
+    unsigned = np.dtype(f"uint{first.bits}")
+    carrier = np.dtype(np.int64) if first.kind == "i" else first.numpy
+    return lambda x: np.bitwise_count(x.astype(unsigned)).astype(carrier)
+
+
+def _make_not(first: DType, _result: DType, grid: bool) -> Callable[..., Any]:
+    if grid:
+        return np.invert
+    if first.kind == "b":
+        return lambda x: not x
+    return (lambda x: ~x) if first.kind == "i" else (lambda x: x ^ first.high)
+
+
+def _make_abs(first: DType, _result: DType, _grid: bool) -> Callable[..., Any]:
+    if first.kind == "f":
+        return np.abs
+    return lambda x: abs(x)
+
+
+def _make_reinterpret(first: DType, result: DType, grid: bool) -> Callable[..., Any]:
+    def bits(x: Any) -> Any:
+        raw = np.asarray(x).astype(first.numpy).view(result.numpy)
+        if grid:
+            return raw.astype(np.int64) if result.kind == "i" else raw
+        return int(raw) if result.kind in "iu" else raw[()]
+
+    return bits
+
+
+def constant_of(name: str, dtype: DType, args: tuple[Expr, ...]) -> Any:
+    """The value of an intrinsic that is a constant, else None."""
+    if name == "infinity" and dtype.kind == "f":
+        return math.inf
+    if name == "large_uint_imm" and all(isinstance(arg, Const) for arg in args):
+        low, high = (int(arg.value) for arg in args if isinstance(arg, Const))
+        return high << 32 | low
+    return None
+
+
+_DOUBLE: dict[str, Callable[..., Any]] = {
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "exp10": lambda x: np.power(10.0, x),
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1.0 / np.sqrt(x),
+    "sigmoid": _sigmoid,
+    "erf": _erf,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "atan2": np.arctan2,
+    "pow": np.power,
+    "hypot": np.hypot,
+    "fma": lambda a, b, c: a * b + c,
+}
+_EXACT: dict[str, Callable[..., Any]] = {
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "round": np.rint,
+    "nearbyint": np.rint,
+    "fmod": np.fmod,
+    "copysign": np.copysign,
+}
+INTRINSICS: dict[str, Intrinsic] = {
+    **{name: _by_double(function) for name, function in _DOUBLE.items()},
+    **{name: _exact(function) for name, function in _EXACT.items()},
+    "fabs": Intrinsic("f", _make_abs),
+    "isnan": _predicate(np.isnan),
+    "isinf": _predicate(np.isinf),
+    "isfinite": _predicate(np.isfinite),
+    "popcount": Intrinsic("iu", _make_popcount),
+    "bitwise_not": Intrinsic("iub", _make_not),
+    "reinterpret": Intrinsic("iuf", _make_reinterpret),
+}

@@ -1,0 +1,284 @@
+"""The interpreter's own form of a PrimFunc: what the decoder makes of TVM's objects and the code generator
+reads.
+
+Expressions compare by structure (they serve as keys), statements by identity. Sizes that depend on the
+arguments' shapes are already numbers here: a PrimFunc is decoded once per binding of its shape variables and
+integer parameters. No TVM object occurs in these nodes, and no code generation lives here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DType:
+    """A scalar type. `kind` is "i", "u", "f" or "b"; `low` and `high` bound the integers it holds (0, 0 for
+    floats).
+    """
+
+    name: str
+    kind: str
+    bits: int
+    numpy: Any
+    low: int = 0
+    high: int = 0
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _dtype_table() -> dict[str, DType]:
+    table = {"bool": DType("bool", "b", 1, np.dtype(np.bool_), 0, 1)}
+    for bits in (8, 16, 32, 64):
+        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+        table[f"int{bits}"] = DType(f"int{bits}", "i", bits, np.dtype(f"int{bits}"), low, high)
+        table[f"uint{bits}"] = DType(f"uint{bits}", "u", bits, np.dtype(f"uint{bits}"), 0, (1 << bits) - 1)
+    for bits in (16, 32, 64):
+        table[f"float{bits}"] = DType(f"float{bits}", "f", bits, np.dtype(f"float{bits}"))
+    table["bfloat16"] = DType("bfloat16", "f", 16, np.dtype(ml_dtypes.bfloat16))
+    return table
+
+
+DTYPES = _dtype_table()
+BOOL = DTYPES["bool"]
+INT64 = DTYPES["int64"]
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A literal: a Python int, float or bool."""
+
+    value: Any
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """A loop, let or bound variable; `key` is unique per binding site, so that shadowing needs no care."""
+
+    key: int
+    name: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """`op` is one of add sub mul div mod floordiv floormod min max band bor bxor shl shr; both operands have
+    `dtype`.
+    """
+
+    op: str
+    a: Expr
+    b: Expr
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Cmp:
+    """`op` is a Python comparison sign."""
+
+    op: str
+    a: Expr
+    b: Expr
+    dtype: DType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """`op` is "and" or "or"; the right operand is evaluated only where the left one does not decide."""
+
+    op: str
+    a: Expr
+    b: Expr
+    dtype: DType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Logical negation."""
+
+    a: Expr
+    dtype: DType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A conversion of `a` to `dtype`."""
+
+    a: Expr
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """`if_then_else` and `Select`: only the chosen branch is evaluated.
+
+    TVM's RewriteUnsafeSelect turns a Select with unsafe branches into if_then_else, so that both are lazy in
+    meaning.
+    """
+
+    cond: Expr
+    then: Expr
+    other: Expr
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One element of a buffer."""
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An intrinsic by its bare name ("exp", "shift_left")."""
+
+    name: str
+    args: tuple[Expr, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """`body` with `var` bound to `value`."""
+
+    var: Var
+    value: Expr
+    body: Expr
+    dtype: DType
+
+
+Expr = Const | Var | Bin | Cmp | Logic | Not | Cast | Select | Load | Call | Let
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Buffer:
+    """A parameter or an allocated buffer; `slot` numbers the buffers of one function."""
+
+    slot: int
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Store:
+    """`buffer[indices] = value`."""
+
+    buffer: Buffer
+    value: Expr
+    indices: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bind:
+    """A variable defined for the statements that follow in the same sequence."""
+
+    var: Var
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seq:
+    """Statements in order."""
+
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class For:
+    """A loop over 0 .. extent - 1 (another start or step is in the uses of the variable); `thread` is a
+    thread tag or "".
+    """
+
+    var: Var
+    extent: Expr
+    kind: str
+    thread: str
+    body: Stmt
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class While:
+    """Repeat while the condition holds."""
+
+    cond: Expr
+    body: Stmt
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class If:
+    """A conditional statement; `other` may be empty."""
+
+    cond: Expr
+    then: Stmt
+    other: Stmt | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """A realised sblock whose block variables are already replaced by their bindings.
+
+    `reduce` holds, for each reduction axis, its binding and the first value of its domain: `init` runs where
+    all are equal (the rule of TVM's LowerInitBlock).
+    """
+
+    name: str
+    predicate: Expr | None
+    reduce: tuple[tuple[Expr, Expr], ...]
+    init: Stmt | None
+    allocs: tuple[Buffer, ...]
+    body: Stmt
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alloc:
+    """A fresh, uninitialised buffer."""
+
+    buffer: Buffer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assert:
+    """A run-time check."""
+
+    cond: Expr
+    message: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Jump:
+    """`kind` is "break" or "continue"."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedCall:
+    """A call of a packed function by name on whole buffers, scalars and strings, for its effect."""
+
+    name: str
+    args: tuple[Buffer | Expr | str, ...]
+
+
+Stmt = Store | Bind | Seq | For | While | If | Block | Alloc | Assert | Jump | PackedCall
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A decoded PrimFunc. `params` holds a buffer, or the variable of a float or bool parameter, or None for
+    a bound integer.
+    """
+
+    name: str
+    params: tuple[Buffer | Var | None, ...]
+    body: Stmt
+    noalias: bool

@@ -1,0 +1,84 @@
+"""Values of the reference interpreter, and the way between them and arguments of entry calls.
+
+A float tensor is carried in float64 whatever its dtype; `error`, where present, bounds how far a faithful
+implementation in the declared precision may be from `value`, element by element (inf: nothing can be said).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias, Union
+
+import numpy as np
+
+from generators.case import Argument, Shape
+from generators.dtypes import is_float, numpy_dtype
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor: float64 for float dtypes, else the declared dtype. error None means exact."""
+
+    value: Array
+    dtype: str
+    error: Array | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Run-time shape."""
+        shape: tuple[int, ...] = self.value.shape
+        return shape
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """A function as a value: a Relax function or a GlobalVar, with captured arguments."""
+
+    function: Any
+    captured: tuple[Any, ...] = ()
+    environment: Any = None
+
+
+class Unit:
+    """The result of a call made for its effect."""
+
+
+UNIT = Unit()
+Runtime: TypeAlias = Union[Tensor, Shape, Closure, Unit, int, float, bool, str, tuple["Runtime", ...]]
+
+
+def round_to(value: Array, dtype: str) -> Array:
+    """float64 carriers rounded to the nearest value of a float dtype, still as float64."""
+    if dtype == "float64":
+        return value
+    with np.errstate(over="ignore"):
+        return np.asarray(value).astype(numpy_dtype(dtype)).astype(np.float64)
+
+
+def carried(array: Array, dtype: str) -> Tensor:
+    """An array in its declared dtype as a Tensor."""
+    return Tensor(np.asarray(array).astype(np.float64) if is_float(dtype) else np.asarray(array), dtype)
+
+
+def declared(tensor: Tensor) -> Array:
+    """The tensor's value in its declared dtype, as a fresh contiguous array."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.array(tensor.value, dtype=numpy_dtype(tensor.dtype), order="C")
+
+
+def from_argument(argument: Argument) -> Runtime:
+    """An entry call's argument as a runtime value."""
+    if isinstance(argument, np.ndarray):
+        return carried(argument, argument.dtype.name)
+    if isinstance(argument, tuple):
+        return tuple(from_argument(a) for a in argument)
+    return argument
+
+
+def flattened(value: Runtime) -> list[Runtime]:
+    """The leaves of nested tuples, in order."""
+    if isinstance(value, tuple):
+        return [leaf for field in value for leaf in flattened(field)]
+    return [value]

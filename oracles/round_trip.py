@@ -1,0 +1,79 @@
+"""Text and JSON of what a pass gives back parse to the same module.
+
+JSON that does not come back equal is the pass's fault when its input did come back: it has put something into the
+module that is no plain IR. A script that does not is the printer's or the parser's, whose name is the culprit; it is
+told once a case: for the input of the first step, or for the first step whose result does not come back while its
+input does. Names of variables and source locations may change; so may the names of symbolic dimensions, which the
+script writes as TypeVars. Parsing costs about 1 ms a line, hence the small share.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+
+from generators import tvm_api as T
+from oracles.definedness import has_free_names
+from oracles.ir.compare import equal, first_difference
+from oracles.ir.memo import Memo
+from oracles.oracle import StepOracle
+from oracles.survives import headline
+from oracles.trace import Bench, Step
+from oracles.verdict import PASSED, Failed, Skipped, Verdict
+
+PRINTER = "TVMScript"
+_ERRORS = (tvm.error.DiagnosticError, ValueError, TypeError, RuntimeError, SyntaxError)
+
+
+def script_loss(module: Any) -> tuple[str, str]:
+    """("", "") when the script parses back to an equal module, else what went wrong and the details."""
+    try:
+        text = T.script_of(module)
+        again = T.module_from_script(text)
+    except _ERRORS as error:
+        return f"script does not parse: {headline(_without_source(str(error)))}", str(error)
+    return _compared("script", module, again)
+
+
+def json_loss(module: Any) -> tuple[str, str]:
+    """The same for TVM's JSON."""
+    try:
+        again = T.module_from_json(T.json_of(module))
+    except _ERRORS as error:
+        return f"JSON does not load: {headline(str(error))}", str(error)
+    return _compared("JSON", module, again)
+
+
+def _compared(form: str, module: Any, again: Any) -> tuple[str, str]:
+    if equal(module, again):
+        return "", ""
+    place, detail = first_difference(module, again)
+    return f"{form} parses to another module: {place}", detail
+
+
+def _without_source(text: str) -> str:
+    """The parser's message without the lines of source that it quotes."""
+    return text.split("\n -->")[0].removeprefix("error: ")
+
+
+_SCRIPTS = Memo(script_loss)
+
+
+def judge(step: Step, bench: Bench) -> Verdict:
+    """Failed("round-trip"), the pass or the printer being the culprit."""
+    if step.after is None:
+        return Skipped("no result")
+    if has_free_names(step.after):
+        return Skipped("result breaks scoping")
+    message, detail = json_loss(step.after)
+    if message:
+        return Failed("round-trip", message, detail, None if not json_loss(step.before)[0] else "tvm.ir.save_json")
+    before = _SCRIPTS.known(step.before)
+    if before[0]:
+        return Failed("round-trip", *before, PRINTER) if step.index == 0 else Skipped("input does not round-trip")
+    message, detail = _SCRIPTS.fresh(step.after)
+    return Failed("round-trip", message, detail, PRINTER) if message else PASSED
+
+
+ORACLE = StepOracle("round_trip", "script and JSON of a result parse back to it", judge, share=0.02)

@@ -1,0 +1,41 @@
+"""What an oracle says of one thing it looked at. Four words, told apart on purpose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """Looked at, and right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Not looked at: outside what the oracle can say anything about. `reason` is a counter's key: no numbers."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inconclusive:
+    """Looked at, but the honest answer is that nothing can be said (near-ties, infinite bounds)."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Wrong. `symptom` is one word or two ("crash", "ill-formed", "wrong result"), `message` one line whose
+    numbers and names the signature strips, `detail` everything a reader needs, `culprit` the pass
+    (None: the pass of the step that was judged)."""
+
+    symptom: str
+    message: str
+    detail: str = ""
+    culprit: str | None = None
+
+
+Verdict: TypeAlias = Passed | Skipped | Inconclusive | Failed
+PASSED = Passed()

@@ -1,0 +1,91 @@
+"""TVM's own verifiers accept what a pass gives back, and agree with ours.
+
+`relax.analysis.well_formed` on the module; on each PrimFunc the verifier of its dialect. "Well-formed in, ill-formed
+out" is a bug whatever the order of passes (apache/tvm#17340). Where TVM accepts what our purity, definedness or
+normal-form check rejects, or the other way round in the classes that both decide, the verifier or our check is wrong:
+that is a finding of its own, with TVM's verifier as the culprit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from oracles import definedness, normal_form, purity
+from oracles.ir.memo import Memo
+from oracles.ir.walk import prim_funcs
+from oracles.oracle import StepOracle
+from oracles.survives import headline
+from oracles.trace import Bench, Step
+from oracles.verdict import PASSED, Failed, Skipped, Verdict
+
+VERIFIER = "relax.analysis.well_formed"
+
+
+def complaint(module: Any) -> str:
+    """What TVM's verifiers say of a module: the empty string when they accept it."""
+    try:
+        relax.analysis.well_formed(module)
+    except (ValueError, TypeError, RuntimeError) as error:
+        return f"{type(error).__name__}: {error}"
+    for name, function in prim_funcs(module):
+        if text := _PRIM_FUNCS.known(function):
+            return f"PrimFunc {name.name_hint}: {text}"
+    return ""
+
+
+def _verify_prim_func(function: Any) -> str:
+    has_sblocks = function.attrs is not None and bool(function.attrs.get("s_tir", False))
+    verify = tvm.s_tir.analysis.verify_well_formed if has_sblocks else tvm.tirx.analysis.verify_well_formed
+    try:
+        verify(function)
+    except (ValueError, TypeError, RuntimeError) as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+_PRIM_FUNCS = Memo(_verify_prim_func, size=256)
+COMPLAINTS = Memo(complaint)
+
+_CLASSES: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
+    ("impure", r"impure|If nodes are not allowed", lambda m: bool(purity.violations(m))),
+    ("undefined", r"is not defined|used outside Dataflow|more than once", lambda m: bool(definedness.MISUSES.known(m))),
+    ("not normal", r"ANF|leaf expression|SeqExpr only", lambda m: bool(normal_form.violations(m))),
+)
+"""Classes of complaints that both sides decide: name, TVM's words, our check."""
+
+
+def _disagreement(module: Any, said: str) -> Verdict | None:
+    for name, words, ours in _CLASSES:
+        if said and re.search(words, said.split("\n\n")[0]):
+            return None if ours(module) else _differ(f"TVM calls it {name}, our check does not", said)
+    if said:
+        return None
+    for name, _, ours in _CLASSES:
+        if ours(module):
+            return _differ(f"our check calls it {name}, TVM accepts it", "")
+    return None
+
+
+def _differ(message: str, said: str) -> Failed:
+    return Failed("checker disagreement", message, said, VERIFIER)
+
+
+def judge(step: Step, bench: Bench) -> Verdict:
+    """Failed("ill-formed") with TVM's complaint, or Failed("checker disagreement")."""
+    if step.after is None:
+        return Skipped("no result")
+    if COMPLAINTS.known(step.before):
+        return Skipped("input already ill-formed")
+    said = COMPLAINTS.fresh(step.after)
+    differ = _disagreement(step.after, said)
+    if differ is not None:
+        return differ
+    return Failed("ill-formed", headline(said), said) if said else PASSED
+
+
+ORACLE = StepOracle("well_formed", "TVM's verifiers accept what a pass gives back", judge)

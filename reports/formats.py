@@ -1,0 +1,35 @@
+"""The table of report formats: one row each. To add one, write a file with `render` and add its row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from reports import html, junit, markdown, sarif
+from reports.summary import Report, write_text
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A report format: the option's name, the file under OUT, and the text of a report."""
+
+    name: str
+    file: str
+    render: Callable[[Report], str]
+
+    def write(self, out: Path, report: Report) -> Path:
+        """Writes the report into `out` and returns its path."""
+        path = out / self.file
+        write_text(path, self.render(report))
+        return path
+
+
+FORMATS: tuple[Format, ...] = tuple(
+    Format(module.NAME, module.FILE, module.render) for module in (html, markdown, junit, sarif)
+)
+
+
+def format_named(name: str) -> Format:
+    """The row of a format. Raises KeyError."""
+    return {row.name: row for row in FORMATS}[name]

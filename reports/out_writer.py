@@ -1,0 +1,54 @@
+"""Keeps the files under OUT current while a campaign runs, so that a kill at any moment loses seconds of counting."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from corpus.finding import Finding
+from reports.finding_row import FindingRow, row_of
+from reports.summary import Report, RunFacts, append_finding, write_findings, write_out
+from reports.tally import Tally
+
+INTERVAL_S = 5.0
+
+
+class OutWriter:
+    """An observer of a campaign (see fuzzer.observer) that writes OUT/summary.json and OUT/findings.jsonl.
+
+    A new finding is on disk at once; counters every `interval_s`. Files of an earlier run are replaced.
+    """
+
+    def __init__(self, out: Path, facts: RunFacts, interval_s: float = INTERVAL_S) -> None:
+        self._out = out
+        self._facts = facts
+        self._interval_s = interval_s
+        self._tally = Tally()
+        self._now = 0.0
+        self._written_at = 0.0
+        self._rows: dict[str, FindingRow] = {}
+
+    def on_start(self, settings: object) -> None:
+        self._write()
+
+    def on_tally(self, tally: Tally, now: float) -> None:
+        self._tally, self._now = tally, now
+        if now - self._written_at >= self._interval_s:
+            self._write()
+
+    def on_finding(self, finding: Finding) -> None:
+        row = row_of(finding)
+        seen = row.signature in self._rows
+        self._rows[row.signature] = row
+        if seen:
+            write_findings(self._out, self._rows.values())
+        else:
+            append_finding(self._out, row)
+
+    def on_end(self) -> None:
+        self._write()
+
+    def _write(self) -> None:
+        self._written_at = self._now
+        facts = replace(self._facts, wall_s=self._now)
+        write_out(self._out, Report(facts, self._tally, tuple(self._rows.values())))

@@ -1,0 +1,35 @@
+"""Numbers and findings in words and in order, said the same way in every format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reports.finding_row import FindingRow
+from reports.tally import Tally
+
+
+def share(part: float, whole: float) -> str:
+    """A percentage, "-" of nothing."""
+    return f"{part / whole:.1%}" if whole else "-"
+
+
+def largest_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """The largest counts first, equal ones by name."""
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def neediest_first(tally: Tally) -> list[tuple[str, dict[str, int]]]:
+    """The passes that changed the fewest modules first: what the generator serves worst."""
+    return sorted(tally.passes.items(), key=lambda item: (item[1]["changed"], item[1]["applied"], item[0]))
+
+
+def finding_line(row: FindingRow) -> str:
+    """A finding in one line, culprit first."""
+    known = " (known)" if row.known else ""
+    return f"{row.where}: {row.symptom}{known}, by {row.oracle}, tier {row.tier}: {row.message}"
+
+
+def progress_line(tally: Tally, seconds: float) -> str:
+    """Cases, cases per second, and the share of generated cases that was valid."""
+    rate = tally.cases / seconds if seconds > 0 else 0.0
+    return f"{tally.cases} cases, {rate:.1f}/s, {1 - tally.invalid_share:.1%} valid"

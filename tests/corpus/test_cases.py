@@ -1,0 +1,59 @@
+"""The corpus that comes with passfuzz: readable, and each repro says what is expected on the installed TVM."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+
+import pytest
+
+from corpus.replayable import CORPUS, replayable
+from corpus.repro import repro_text
+from corpus.store import CorruptCase, StoredCase, read_case
+
+QUICK = ("17340-kill-after-last-use-in-dataflow", "17205-realize-vdevice-input", "narrow-data-type-sblock")
+SLUGS = [entry.slug for entry in replayable()]
+STARTING_BUGS = ("17340", "17231", "17205", "17175", "17245")
+
+
+@pytest.mark.parametrize("number", STARTING_BUGS)
+def test_the_starting_bugs_are_there(number: str) -> None:
+    assert any(slug.startswith(number) for slug in SLUGS)
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_case_is_whole(slug: str) -> None:
+    case = read_case(CORPUS / slug)
+    assert isinstance(case, StoredCase)
+    assert case.outcome_on("0.27.0.post1") in ("fails", "passes")
+    assert (CORPUS / slug / "repro.py").read_text() == repro_text(case)
+    assert case.title in (CORPUS / slug / "README.md").read_text()
+
+
+@pytest.mark.parametrize("slug", [s if s in QUICK else pytest.param(s, marks=pytest.mark.deep) for s in SLUGS])
+def test_a_repro_says_what_is_expected(slug: str) -> None:
+    case = read_case(CORPUS / slug)
+    expected = case.outcome_on(importlib.metadata.version("apache-tvm"))
+    ended = subprocess.run(
+        [sys.executable, str(CORPUS / slug / "repro.py")], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ended.returncode == {"fails": 1, "passes": 0}[expected or ""], ended.stdout
+
+
+def test_a_corrupt_case_stops_nobody(tmp_path: pytest.TempPathFactory) -> None:
+    import shutil
+    from pathlib import Path
+
+    corpus = Path(str(tmp_path)) / "corpus"
+    for name in QUICK:
+        shutil.copytree(CORPUS / name, corpus / name)
+    (corpus / QUICK[0] / "case.json").write_text("{")
+    (corpus / "empty").mkdir()
+    entries = {entry.slug: entry.case for entry in replayable(corpus)}
+    assert {slug for slug, case in entries.items() if isinstance(case, CorruptCase)} == {QUICK[0], "empty"}
+    assert len(entries) == len(QUICK) + 1
+
+
+def test_a_case_folder_is_a_corpus_of_one() -> None:
+    assert [entry.slug for entry in replayable(CORPUS / QUICK[0])] == [QUICK[0]]

@@ -1,0 +1,84 @@
+"""The line of a finding in findings.jsonl, and its folder under OUT."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corpus.finding import Expectation, Finding, ReductionStats, flatten_outputs, to_line
+from corpus.findings import save_finding
+from corpus.signature import signature_of
+from corpus.store import read_case
+from generators.case import Case, ModuleText, Origin, PassCall, Shape
+from oracles.verdict import Failed
+
+CONTRACT = [
+    "signature",
+    "oracle",
+    "culprit",
+    "symptom",
+    "tier",
+    "message",
+    "passes",
+    "target",
+    "at_s",
+    "count",
+    "known",
+    "case",
+    "repro",
+    "reduced",
+]
+REDUCED = [
+    "bindings_before",
+    "bindings",
+    "statements_before",
+    "statements",
+    "passes_before",
+    "passes",
+    "oracle_calls",
+    "seconds",
+]
+SCRIPT = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,))):\n        return x\n"
+
+
+def finding() -> Finding:
+    case = Case(ModuleText(SCRIPT), (PassCall("FoldConstant", "relax.transform.FoldConstant()"),), origin=Origin(1, 2))
+    failed = Failed("crash", "Check failed: (x) is false: 0xdead", "detail")
+    signature = signature_of("survives", failed, "FoldConstant")
+    stats = ReductionStats(12, 2, 0, 0, 5, 1, 40, 0.25)
+    return Finding(case, failed, "survives", signature, "B", 12.34567, "0.27.0.post1", reduced=stats)
+
+
+def test_the_line_has_exactly_the_fields_of_the_contract() -> None:
+    line = json.loads(json.dumps(to_line(finding())))
+    assert list(line) == CONTRACT
+    assert list(line["reduced"]) == REDUCED
+    assert line["passes"] == ["relax.transform.FoldConstant()"]
+    assert line["known"] is False
+    assert line["repro"] == f"findings/{line['signature']}/repro.py"
+
+
+def test_the_folder_holds_what_the_contract_says(tmp_path: Path) -> None:
+    folder = save_finding(tmp_path, finding())
+    assert folder == tmp_path / "findings" / finding().signature.slug
+    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "case.json", "module.py", "repro.py"]
+    stored = read_case(folder)
+    assert stored.case == finding().case
+    assert stored.outcome_on("0.27.0.post1") == "fails"
+
+
+def test_sightings_add_up() -> None:
+    assert finding().seen_again().seen_again(3).count == 5
+
+
+def test_an_expectation_has_a_tolerance_per_output() -> None:
+    with pytest.raises(ValueError, match="2 outputs but 1"):
+        Expectation(0, (np.zeros(1), np.zeros(1)), (0.0,))
+
+
+def test_outputs_are_flattened_depth_first() -> None:
+    flat = flatten_outputs((np.ones(2), (Shape((3, 4)), (5.0,)), ()))
+    assert [leaf.tolist() for leaf in flat] == [[1.0, 1.0], [3, 4], 5.0]

@@ -1,0 +1,288 @@
+"""Repro scripts: right exit status on the installed TVM, for planted bugs and for clean modules, per oracle."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corpus.checks import CHECKS
+from corpus.finding import Expectation
+from corpus.repro import repro_text
+from corpus.store import StoredCase, write_case
+from generators.case import Case, EntryCall, ModuleText, PassCall, Shape
+
+ADD = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), dtype="float32")) -> R.Tensor((2,), dtype="float32"):
+        with R.dataflow():
+            a = R.add(x, R.const(np.array([1.0, 2.0], "float32"), "float32"))
+            b = R.multiply(a, a)
+            R.output(b)
+        return b
+"""
+
+FAULTS = '''
+import os, time
+import tvm
+from tvm import relax, tirx
+
+def as_pass(name, change):
+    return lambda: tvm.transform.module_pass(lambda mod, ctx: change(mod), opt_level=0, name=name)
+
+def renamed(mod):
+    """A new module whose main has one more attribute than before, every time."""
+    (g, f), = mod.functions.items()
+    out = mod.clone()
+    out.update_func(g, f.with_attr("n", (f.attrs["n"] + 1) if "n" in f.attrs else 0))
+    return out
+
+def in_place(mod):
+    (g, f), = mod.functions.items()
+    mod.update_func(g, f.with_attr("touched", 1))
+    return mod.clone()
+
+def subtracting(mod):
+    """add becomes subtract."""
+    @relax.expr_functor.mutator
+    class Swap(relax.PyExprMutator):
+        def visit_call_(self, call):
+            call = self.visit_expr_post_order(call)
+            return relax.op.subtract(*call.args) if call.op.name == "relax.add" else call
+    (g, f), = mod.functions.items()
+    out = mod.clone()
+    out.update_func(g, Swap(mod).visit_expr(f))
+    return out
+
+def undefined(mod):
+    (g, f), = mod.functions.items()
+    body = relax.SeqExpr([], relax.Var("ghost", f.ret_ty))
+    out = mod.clone()
+    out.update_func(g, relax.Function(f.params, tvm.relax.BlockBuilder().normalize(body), f.ret_ty, True, f.attrs))
+    return out
+
+def impure(mod):
+    return relax.transform.KillAfterLastUse()(mod)
+
+def without_attributes(mod):
+    (g, f), = mod.functions.items()
+    out = mod.clone()
+    out.update_func(g, f.without_attr("global_symbol").with_attr("global_symbol", "other"))
+    return out
+
+def mistyped(mod):
+    (g, f), = mod.functions.items()
+    out = mod.clone()
+    ret = relax.TensorType((3,), "float32")
+    out.update_func(g, relax.Function(f.params, f.body, ret, True, f.attrs))
+    return out
+
+count = [0]
+def counting(mod):
+    count[0] += 1
+    (g, f), = mod.functions.items()
+    out = mod.clone()
+    out.update_func(g, f.with_attr("n", count[0]))
+    return out
+
+def raising(mod):
+    raise tvm.error.InternalError("Check failed: planted")
+
+def alone(mod):
+    if len(mod.functions) > 1:
+        raise ValueError("only one function, please")
+    return mod
+
+def unbuildable(mod):
+    (g, f), = mod.functions.items()
+    x = f.params[0]
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        bb.emit_func_output(bb.emit(relax.op.ewise_fma(x, x, x)))
+    return bb.get()
+
+PASSES = {
+    "Die": as_pass("Die", lambda mod: os.kill(os.getpid(), 9)),
+    "Raise": as_pass("Raise", raising),
+    "Renamed": as_pass("Renamed", renamed),
+    "InPlace": as_pass("InPlace", in_place),
+    "Subtracting": as_pass("Subtracting", subtracting),
+    "Undefined": as_pass("Undefined", undefined),
+    "Impure": as_pass("Impure", impure),
+    "WithoutAttributes": as_pass("WithoutAttributes", without_attributes),
+    "Mistyped": as_pass("Mistyped", mistyped),
+    "Counting": as_pass("Counting", counting),
+    "Alone": as_pass("Alone", alone),
+    "Unbuildable": as_pass("Unbuildable", unbuildable),
+    "Nothing": as_pass("Nothing", lambda mod: mod.clone()),
+}
+'''
+
+X = np.array([1.0, 2.0], np.float32)
+RESULT = np.array([4.0, 16.0], np.float32)
+
+PLANTED = {
+    "survives": "Die",
+    "hang": "Raise",
+    "input_unchanged": "InPlace",
+    "purity": "Impure",
+    "definedness": "Undefined",
+    "well_formed": "Undefined",
+    "type_soundness": "Mistyped",
+    "attributes": "WithoutAttributes",
+    "executable": "Unbuildable",
+    "determinism": "Counting",
+    "idempotence": "Renamed",
+    "sequential": "Counting",
+    "dead_code": "Alone",
+    "build": "Unbuildable",
+    "numeric": "Subtracting",
+    "pipelines": "Subtracting",
+    "reference": "Subtracting",
+    "legalised": "Nothing",
+}
+"""A planted fault for every check; `legalised` needs none, since nothing legalises the operators."""
+NO_PLANT = {"normal_form": "no pass can make one without TVM's FFI refusing it", "round_trip": "a printer's bug"}
+CLEAN_ON = {"legalised": "LegalizeOps"}
+
+
+def stored(oracle: str, name: str, load: str | None) -> StoredCase:
+    source = f"relax.transform.{name}()" if load is None else f"loaded.PASSES[{name!r}]()"
+    case = Case(ModuleText(ADD), (PassCall(name, source),), (EntryCall("main", (X,)),), load=load)
+    return StoredCase(case, 'a "title"', oracle, "s", name, expectations=(Expectation(0, (RESULT,), (1e-6,)),))
+
+
+def run(folder: Path) -> tuple[int, str]:
+    ended = subprocess.run(
+        [sys.executable, str(folder / "repro.py")], capture_output=True, text=True, timeout=120, check=False
+    )
+    return ended.returncode, ended.stdout
+
+
+def written(tmp_path: Path, case: StoredCase) -> Path:
+    folder = tmp_path / "case"
+    write_case(folder, case, repro_text(case), "")
+    return folder
+
+
+def test_every_check_has_a_plant() -> None:
+    assert set(CHECKS) == set(PLANTED) | set(NO_PLANT)
+
+
+def _marked(oracle: str) -> object:
+    return oracle if oracle in ("survives", "numeric") else pytest.param(oracle, marks=pytest.mark.deep)
+
+
+@pytest.mark.parametrize("oracle", [_marked(oracle) for oracle in PLANTED])
+def test_a_planted_bug_is_shown(tmp_path: Path, oracle: str) -> None:
+    faults = tmp_path / "faults.py"
+    faults.write_text(FAULTS)
+    status, line = run(written(tmp_path, stored(oracle, PLANTED[oracle], str(faults))))
+    assert status == 1, line
+    assert len(line.strip().splitlines()) == 1
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("oracle", list(CHECKS))
+def test_a_clean_pass_is_cleared(tmp_path: Path, oracle: str) -> None:
+    status, line = run(written(tmp_path, stored(oracle, CLEAN_ON.get(oracle, "ToNonDataflow"), None)))
+    assert (status, line.strip()) == (0, "the bug is gone")
+
+
+CANNOT_RUN = {
+    "unknown pass": lambda case: replace(case, passes=(PassCall("Gone", "relax.transform.GoneInThisVersion()"),)),
+    "script of another version": lambda case: replace(case, module=ModuleText(ADD.replace("R.add", "R.no_such_op"))),
+    "set-up pass that fails": lambda case: replace(
+        case, setup=(PassCall("Gone", "relax.transform.FuseOpsByPattern(3)"),)
+    ),
+    "loaded file that is gone": lambda case: replace(case, load="/nonexistent.py"),
+}
+
+
+@pytest.mark.parametrize(
+    "why", [pytest.param(why, marks=[pytest.mark.deep] * (why != "unknown pass")) for why in CANNOT_RUN]
+)
+def test_what_this_tvm_cannot_run_is_said(tmp_path: Path, why: str) -> None:
+    base = stored("survives", "ToNonDataflow", None)
+    status, line = run(written(tmp_path, replace(base, case=CANNOT_RUN[why](base.case))))
+    assert status == 2
+    assert line.startswith("this TVM cannot run it: ")
+
+
+@pytest.mark.deep
+def test_large_and_odd_inputs(tmp_path: Path) -> None:
+    script = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(
+        x: R.Tensor((2, 50), dtype="bfloat16"),
+        s: R.Shape([7]),
+        t: R.Tuple(R.Tensor((2,), dtype="int8"), R.Tensor((), dtype="bool")),
+    ) -> R.Tuple(R.Tensor((50, 2), dtype="bfloat16"), R.Shape([7]), R.Tensor((2,), dtype="int8")):
+        a = R.permute_dims(x)
+        b: R.Tensor((2,), dtype="int8") = t[0]
+        return (a, s, b)
+"""
+    import ml_dtypes
+
+    x = np.arange(100).reshape(2, 50).astype(ml_dtypes.bfloat16)
+    b = np.array([-3, 5], np.int8)
+    case = Case(
+        ModuleText(script),
+        (PassCall("ToNonDataflow", "relax.transform.ToNonDataflow()"),),
+        (EntryCall("main", (x, Shape((7,)), (b, np.array(True)))),),
+    )
+    outputs = (np.ascontiguousarray(x.T), np.array([7]), b)
+    good = StoredCase(case, "t", "numeric", "s", "P", expectations=(Expectation(0, outputs, (0.0, 0, 0.0)),))
+    assert run(written(tmp_path, good)) == (0, "the bug is gone\n")
+    wrong = replace(good, expectations=(Expectation(0, (outputs[0], outputs[1], -b), (0.0, 0, 0.0)),))
+    status, line = run(written(tmp_path, wrong))
+    assert (status, line.strip()) == (1, "main: output 2 is -3.0 instead of 3.0")
+
+
+@pytest.mark.deep
+def test_prim_funcs_are_run_too(tmp_path: Path) -> None:
+    script = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        T.func_attr({"tirx.noalias": True})
+        for i in range(4):
+            with T.sblock("b"):
+                v = T.axis.spatial(4, i)
+                B[v] = A[v] + T.float32(1)
+"""
+    a, b = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
+    case = Case(
+        ModuleText(script),
+        (PassCall("Simplify", "tvm.s_tir.transform.CanonicalizeLoop()"),),
+        (EntryCall("main", (a, b)),),
+    )
+    good = StoredCase(case, "t", "numeric", "s", "P", expectations=(Expectation(0, (a, a + 1), (0.0, 0.0)),))
+    assert run(written(tmp_path, good)) == (0, "the bug is gone\n")
+    wrong = replace(good, expectations=(Expectation(0, (a, a), (0.0, 0.5)),))
+    assert run(written(tmp_path, wrong))[0] == 1
+
+
+def test_only_tvm_and_numpy_are_imported() -> None:
+    text = repro_text(stored("numeric", "ToNonDataflow", None))
+    imports = [
+        line.split()[1].split(".")[0].rstrip(",")
+        for line in text.splitlines()
+        if line.strip().startswith(("import ", "from "))
+    ]
+    assert set(imports) <= {"os", "signal", "sys", "typing", "numpy", "tvm", "__future__"}
+
+
+def test_the_frame_is_short() -> None:
+    text = repro_text(stored("survives", "ToNonDataflow", None))
+    code = [line for line in text.splitlines() if line.strip()]
+    assert len(code) - len(ADD.strip().splitlines()) <= 35

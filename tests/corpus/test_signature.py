@@ -1,0 +1,147 @@
+"""Signatures: what differs between two sightings of one bug is stripped, what tells two bugs apart is kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from corpus.signature import Signature, normalise, operators_in, signature_of
+from oracles.verdict import Failed
+
+UNDEFINED = "Var {} is not defined."
+UNEMITTABLE = (
+    "CodeGenVM cannot emit this Relax operator directly. Run the appropriate lowering pass, or route the operator to "
+    "an external codegen before VM codegen.\nOffending call:\n{}"
+)
+IMPURE = (
+    "Function {} is annotated as pure but contains an impure call: R.memory.kill_tensor({}).  Please set "
+    "relax.force_pure to true or use a pure operator variant (e.g., call_pure_packed) if it is necessary"
+)
+SLICE = (
+    "Check failed: (strides[i] < 0 ? (end_i <= begin_i) : (begin_i <= end_i)) is false: : "
+    "Input [Begin={}, End={}] is invalid for axis={}"
+)
+KILLED = (
+    "Check failed: (killed_object) is false: Internal error: non-normalized expression "
+    "R.memory.kill_tensor({})\n# Metadata omitted. Use show_meta=True in script() method to show it."
+)
+RANGE = (
+    'In ir.Op(span=None, ty=ir.Type(span=None), name="relax.split", description="", '
+    'arguments=(ir.ArgumentInfo(name="{}", type_info="Tensor", description="The input tensor."),), num_inputs=1), '
+    "the input axis {} is out of range. The input tensor has {} dimensions, so axis should be in range [{}, {})."
+)
+BROADCAST = "In {}, the first input shape at dim {} is T.int64({}) and the second input shape at dim {} is T.int64({})"
+FRAMES = (
+    "InternalError: Check failed: (it != map.end()) is false: {} was not found\n"
+    'Traceback (most recent call last):\n  File "{}", line {}, in run\n  0: tvm::relax::Fuse(tvm::IRModule)'
+)
+WHOLE = (
+    "This IR is not well formed: # from tvm.script import relax as R\n\n@R.function\n"
+    'def {}(x: R.Tensor(({}, 3), dtype="float32")) -> R.Tensor(({}, 3), dtype="float32"):\n'
+    "    {}: R.Tensor((2, 3)) = R.add(x, x)\n    return x\n"
+)
+
+SAME_BUG = [
+    (UNDEFINED, ("w_t",), ("lv12",)),
+    (UNEMITTABLE, ("R.add(x, x)",), ('R.nn.relu(metadata["ir.GenericConst"][0])',)),
+    (IMPURE, ("0x560c1abfeff0", "a"), ("0x7f001234abcd", "lv_3")),
+    (SLICE, (5, 2, 0), (-1, 17, 3)),
+    (KILLED, ('metadata["ir.GenericConst"][0]',), ('metadata["ir.GenericConst"][11]',)),
+    (RANGE, ("x", 1, 1, -1, 1), ("data", 2, 2, -2, 2)),
+    (BROADCAST, ("R.add(x, y)", 0, 2, 0, 3), ("R.multiply(lv, R.const(1.0))", 1, 41, 1, 7)),
+    (FRAMES, ("lv1", "/usr/lib/a.py", 10), ("lv2", "/home/someone/b.py", 999)),
+    (WHOLE, ("main", 2, 2, "gv"), ("fused_add", 7, 7, "lv")),
+    (
+        "[{}] /project/src/relax/ir/block_builder.cc:{}: Check failed: (f) is false: bad",
+        ("01:27:33", 67),
+        ("23:00:01", 7),
+    ),
+    ("killed: no answer after {} s", (20,), (31.5,)),
+    ("expected dtype {} but got {}", ("float32", "int64"), ("float16", "bool")),
+]
+
+
+@pytest.mark.parametrize(("template", "first", "second"), SAME_BUG)
+def test_same_bug_same_message(template: str, first: tuple[object, ...], second: tuple[object, ...]) -> None:
+    one, other = normalise(template.format(*first)), normalise(template.format(*second))
+    assert one == other
+    assert len(one) > 8
+
+
+DIFFERENT_BUGS = [
+    UNDEFINED.format("x"),
+    UNEMITTABLE.format("R.add(x, x)"),
+    IMPURE.format("0x5", "x"),
+    SLICE.format(1, 2, 3),
+    KILLED.format("x"),
+    RANGE.format("x", 1, 1, -1, 1),
+    "Check failed: (sref->parent != nullptr) is false: Cannot add loops on top of the root block",
+    "Check failed: (sref->parent == nullptr) is false: Cannot add loops on top of the root block",
+    "'GlobalVar' object has no attribute 'name'",
+    "'GlobalVar' object has no attribute 'name_hint'",
+    "killed by signal 11",
+    "killed by signal 8",
+]
+
+
+def test_different_bugs_different_messages() -> None:
+    assert len({normalise(message) for message in DIFFERENT_BUGS}) == len(DIFFERENT_BUGS)
+
+
+def test_check_text_survives_whole() -> None:
+    assert "(sref->parent != nullptr)" in normalise(DIFFERENT_BUGS[6])
+
+
+def test_a_message_of_ir_only_is_not_lost() -> None:
+    assert normalise("# from tvm.script import relax as R") != ""
+
+
+def test_normalising_twice_changes_nothing() -> None:
+    for message in DIFFERENT_BUGS:
+        assert normalise(normalise(message)) == normalise(message)
+
+
+def test_slug_is_a_stable_folder_name() -> None:
+    signature = Signature("well_formed", "ill-formed", "tirx.transform.X<Y>", "m")
+    oracle, culprit, digest = signature.slug.split("-")
+    assert (oracle, culprit, len(digest)) == ("well_formed", "tirx.transform.X_Y", 8)
+    assert signature.slug == Signature("well_formed", "ill-formed", "tirx.transform.X<Y>", "m").slug
+
+
+@pytest.mark.parametrize("field", ["oracle", "symptom", "culprit", "message"])
+def test_every_field_counts(field: str) -> None:
+    base = {"oracle": "o", "symptom": "s", "culprit": "c", "message": "m"}
+    assert Signature(**base).slug != Signature(**{**base, field: "other"}).slug
+
+
+def test_wrong_results_are_told_apart_by_operators_not_numbers() -> None:
+    first = signature_of("numeric", Failed("wrong result", "off by 3.5 at (0, 1)"), "P", ("matmul", "add", "add"))
+    again = signature_of("numeric", Failed("wrong result", "off by 1e9 at (7,)"), "P", ("add", "matmul"))
+    other = signature_of("numeric", Failed("wrong result", "off by 3.5 at (0, 1)"), "P", ("take",))
+    assert first == again
+    assert first != other
+
+
+def test_the_verdicts_own_culprit_wins() -> None:
+    assert signature_of("o", Failed("crash", "m", culprit="Inner"), "Outer").culprit == "Inner"
+    assert signature_of("o", Failed("crash", "m"), "Outer").culprit == "Outer"
+
+
+def test_operators_of_a_script() -> None:
+    script = """
+# R.comment(x)
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), dtype="float32")) -> R.Tuple(R.Tensor((2,), dtype="float32")):
+        with R.dataflow():
+            lv: R.Tensor((2,), dtype="float32") = R.nn.softmax(R.const(1.0, "float32"), axis=-1)
+            lv1 = R.add(lv, R.add(x, x))
+            R.output(lv1)
+        return R.tuple(lv1)
+
+    @T.prim_func
+    def f(a: T.Buffer((4,), "float32")):
+        for i in T.serial(4):
+            a[i] = T.exp(T.float32(1.0))
+"""
+    assert operators_in(script) == ("add", "nn.softmax", "tir.exp")

@@ -1,0 +1,186 @@
+"""Case folders: what is written comes back, and what is broken says so by name."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from corpus import store
+from corpus.encoding import INLINE_ELEMENTS, UnreadableArgument, decode, encode
+from corpus.finding import Expectation
+from corpus.store import CorruptCase, StoredCase, read_case, write_atomically, write_case
+from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall, Shape
+
+SCRIPT = "@I.ir_module\nclass Module:\n    x = 1\n"
+
+ARGUMENTS: list[Argument] = [
+    np.arange(6, dtype=np.float32).reshape(2, 3),
+    np.array([np.nan, np.inf, -np.inf, -0.0, 1e-45], dtype=np.float32),
+    np.array([2**63 - 1, -(2**63)], dtype=np.int64),
+    np.array([2**64 - 1], dtype=np.uint64),
+    np.array([[True, False]]),
+    np.array(1.5, dtype=np.float16),
+    np.array([1.5, -3.0], dtype=ml_dtypes.bfloat16),
+    np.zeros((0, 4), dtype=np.int8),
+    np.linspace(0, 1, INLINE_ELEMENTS + 1),
+    np.linspace(0, 1, INLINE_ELEMENTS + 1).astype(ml_dtypes.bfloat16),
+    Shape((1, 0, 7)),
+    3,
+    -2.5,
+    float("inf"),
+    (np.ones(2, np.float32), (Shape(()), 4), ()),
+]
+
+
+def same(left: Argument, right: Argument) -> bool:
+    if isinstance(left, np.ndarray):
+        assert isinstance(right, np.ndarray)
+        return left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes()
+    if isinstance(left, tuple):
+        return isinstance(right, tuple) and len(left) == len(right) and all(map(same, left, right))
+    return type(left) is type(right) and left == right
+
+
+@pytest.mark.parametrize("argument", ARGUMENTS, ids=range(len(ARGUMENTS)))
+def test_arguments_come_back_bit_for_bit(argument: Argument) -> None:
+    arrays: dict[str, Any] = {}
+    text = json.dumps(encode(argument, arrays), allow_nan=False)
+    assert same(decode(json.loads(text), arrays), argument)
+
+
+def test_small_arrays_stand_inline_and_large_ones_do_not() -> None:
+    arrays: dict[str, Any] = {}
+    encode(np.zeros(INLINE_ELEMENTS), arrays)
+    assert arrays == {}
+    encode(np.zeros(INLINE_ELEMENTS + 1), arrays)
+    assert list(arrays) == ["a0"]
+
+
+@pytest.mark.parametrize(
+    "value", [3, {}, {"dtype": "float32", "extents": [2], "values": [1]}, {"dtype": "float99"}, {"scalar": []}]
+)
+def test_unreadable_arguments_are_named(value: Any) -> None:
+    with pytest.raises(UnreadableArgument):
+        decode(value, {})
+
+
+def stored_case(json_text: str | None = None) -> StoredCase:
+    case = Case(
+        module=ModuleText(SCRIPT, json_text),
+        passes=(PassCall("FoldConstant", "relax.transform.FoldConstant()"),),
+        calls=(EntryCall("main", tuple(ARGUMENTS)),),
+        target="cuda",
+        setup=(PassCall("LegalizeOps", "relax.transform.LegalizeOps()"),),
+        origin=Origin(seed=3, index=14),
+        load="mine.py",
+    )
+    expectation = Expectation(0, (np.ones((2, 2), np.float32), np.zeros(100)), (1e-6, np.full(100, 0.5)))
+    return StoredCase(
+        case, "a title", "numeric", "wrong result", "FoldConstant", "off by one", "apache/tvm#1",
+        (("0.26", "fails"), ("0.27", "passes")), "numeric-FoldConstant-00000000", (expectation,),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("json_text", [None, '{"root": 0}'])
+def test_a_folder_comes_back(tmp_path: Path, json_text: str | None) -> None:
+    stored = stored_case(json_text)
+    write_case(tmp_path / "slug", stored, "repro", "readme")
+    again = read_case(tmp_path / "slug")
+    assert replace(again, case=replace(again.case, calls=()), expectations=()) == replace(
+        stored, case=replace(stored.case, calls=()), expectations=()
+    )
+    assert same(again.case.calls[0].arguments, stored.case.calls[0].arguments)
+    assert same(again.expectations[0].outputs, stored.expectations[0].outputs)
+    assert again.expectations[0].tolerances[0] == 1e-6
+    assert (tmp_path / "slug" / "repro.py").read_text() == "repro"
+    assert [path.name for path in tmp_path.iterdir()] == ["slug"]
+
+
+def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
+    write_case(tmp_path / "slug", stored_case('{"root": 0}'), "old", "old")
+    small = replace(stored_case(), expectations=(), case=replace(stored_case().case, calls=()))
+    write_case(tmp_path / "slug", small, "new", "new")
+    assert sorted(path.name for path in (tmp_path / "slug").iterdir()) == [
+        "README.md",
+        "case.json",
+        "module.py",
+        "repro.py",
+    ]
+    assert [path.name for path in tmp_path.iterdir()] == ["slug"]
+
+
+def test_nothing_is_left_when_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="no space"):
+        write_case(tmp_path / "slug", stored_case(), "repro", "readme")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_atomic_write_keeps_the_old_file_when_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "summary.json"
+    write_atomically(path, b"old")
+
+    def full(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(store.os, "replace", full)
+    with pytest.raises(OSError, match="no space"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["summary.json"]
+
+
+def _truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:40])
+
+
+def _edit(path: Path, **changes: Any) -> None:
+    data = json.loads(path.read_text())
+    data.update(changes)
+    path.write_text(json.dumps({key: value for key, value in data.items() if value != "absent"}))
+
+
+CORRUPTIONS = [
+    ("absent folder", lambda folder: folder.rename(folder.with_name("elsewhere")), "FileNotFound"),
+    ("truncated json", lambda folder: _truncate(folder / "case.json"), "JSONDecodeError"),
+    ("binary json", lambda folder: (folder / "case.json").write_bytes(b"\xff\xfe\x00"), "UnicodeDecodeError"),
+    ("a list", lambda folder: (folder / "case.json").write_text("[]"), "not an object"),
+    ("later schema", lambda folder: _edit(folder / "case.json", schema=99), "unknown schema 99"),
+    ("no schema", lambda folder: _edit(folder / "case.json", schema="absent"), "unknown schema None"),
+    ("no passes", lambda folder: _edit(folder / "case.json", passes="absent"), "no entry 'passes'"),
+    ("passes of another form", lambda folder: _edit(folder / "case.json", passes=[1]), "TypeError"),
+    ("odd outcome", lambda folder: _edit(folder / "case.json", expected={"0.27": "maybe"}), "maybe"),
+    ("no module", lambda folder: (folder / "module.py").unlink(), "FileNotFound"),
+    ("truncated module", lambda folder: _truncate(folder / "module.py"), "line"),
+    ("empty module", lambda folder: (folder / "module.py").write_text("import tvm\n"), "no module"),
+    ("module with imports", lambda folder: (folder / "module.py").write_text("import os\n"), "not os"),
+    ("truncated arrays", lambda folder: _truncate(folder / "inputs.npz"), ""),
+    ("no arrays", lambda folder: (folder / "inputs.npz").unlink(), "a0"),
+]
+
+
+@pytest.mark.parametrize(("corrupt", "reason"), [row[1:] for row in CORRUPTIONS], ids=[row[0] for row in CORRUPTIONS])
+def test_a_corrupt_folder_says_so(tmp_path: Path, corrupt: Any, reason: str) -> None:
+    folder = tmp_path / "slug"
+    write_case(folder, stored_case(), "repro", "readme")
+    corrupt(folder)
+    with pytest.raises(CorruptCase) as raised:
+        read_case(folder)
+    assert reason in raised.value.reason
+    assert str(raised.value.path).startswith(str(folder))
+
+
+def test_the_longest_version_prefix_wins() -> None:
+    stored = replace(stored_case(), expected=(("0.2", "passes"), ("0.27", "fails"), ("0.27.1", "passes")))
+    assert [stored.outcome_on(version) for version in ("0.27.0.post1", "0.27.1", "0.28.0", "0.2")] == [
+        "fails", "passes", None, "passes",
+    ]  # fmt: skip

@@ -1,0 +1,354 @@
+"""The command line: options reach their function, results become output and exit statuses, errors are one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from fuzzer import cli, errors
+from fuzzer.observer import Observer
+from fuzzer.results import CampaignResult, CheckResult, CheckRow, ReduceResult, ReplayResult, ReplayRow
+from fuzzer.settings import Settings
+from reports.summary import read_out, write_out
+from tests.reports.reports_data import finding, report, tally
+
+ROOT = Path(__file__).resolve().parents[2]
+CALL: Any = "the call that a fake saw"
+
+
+@pytest.fixture
+def passfuzz(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Runs the command line in this process: (exit status, stdout, stderr)."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            cli.main([str(argument) for argument in arguments])
+        shown = capsys.readouterr()
+        return int(ended.value.code or 0), shown.out, shown.err
+
+    return run
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, Callable[..., Any]], None]:
+    """Puts a module with one function in the place of one that a command imports."""
+
+    def put(module: str, name: str, function: Callable[..., Any]) -> None:
+        stand_in = ModuleType(module)
+        setattr(stand_in, name, function)
+        monkeypatch.setitem(sys.modules, module, stand_in)
+        monkeypatch.delitem(sys.modules, "fuzzer.run_command", raising=False)
+
+    return put
+
+
+def campaign(*findings: Any, **facts: Any) -> Callable[[Settings, Observer], CampaignResult]:
+    """A campaign that finds this at once."""
+
+    def run_campaign(settings: Settings, observer: Observer) -> CampaignResult:
+        observer.on_start(settings)
+        observer.on_tally(tally(), 1.0)
+        for found in findings:
+            observer.on_finding(found)
+        observer.on_end()
+        return CampaignResult(**{"tally": tally(), "findings": findings, "wall_s": 2.0, **facts})
+
+    return run_campaign
+
+
+# --- run ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("found", "facts", "status"),
+    [
+        ((), {}, 0),
+        ((finding(),), {}, 1),
+        ((finding(status="known"),), {}, 0),
+        ((finding(),), {"own_fault": "the generator is wrong"}, 3),
+    ],
+)
+def test_run_exit_status(
+    passfuzz: Any, fake: Any, tmp_path: Path, found: Any, facts: dict[str, Any], status: int
+) -> None:
+    fake("fuzzer.campaign", "run_campaign", campaign(*found, **facts))
+    ended, _, err = passfuzz("run", "--time", "1s", "--out", tmp_path / "out")
+    assert ended == status
+    assert ("the generator is wrong" in err) is (status == 3)
+
+
+def test_run_leaves_every_report_and_says_where(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
+    fake("fuzzer.campaign", "run_campaign", campaign(finding()))
+    out = tmp_path / "deep" / "out"
+    _, stdout, _ = passfuzz("run", "--seed", 12, "--out", out)
+    wanted = {"summary.json", "findings.jsonl", "report.md", "report.html", "report.sarif", "junit.xml"}
+    assert {path.name for path in out.iterdir()} == wanted
+    assert "seed 12" in stdout
+    assert stdout.rstrip().endswith(f"reports are in {out}")
+    assert read_out(out).facts.seed == 12
+
+
+def test_run_json_is_the_summary_and_nothing_else(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
+    fake("fuzzer.campaign", "run_campaign", campaign(finding()))
+    status, stdout, _ = passfuzz("run", "--json", "--out", tmp_path)
+    assert status == 1
+    assert json.loads(stdout) == json.loads((tmp_path / "summary.json").read_text())
+
+
+def test_run_hands_on_every_option(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
+    seen: list[Settings] = []
+
+    def run_campaign(settings: Settings, observer: Observer) -> CampaignResult:
+        seen.append(settings)
+        return campaign()(settings, observer)
+
+    fake("fuzzer.campaign", "run_campaign", run_campaign)
+    (tmp_path / "mine.py").write_text("PASSES = {}")
+    (tmp_path / "known.jsonl").write_text("")
+    options = ("--time", "10m", "--cases", 9, "--seed", 3, "--jobs", 2, "--target", "cuda", "--target", "llvm")
+    more = ("--passes", "Mine,@tir", "--oracles", "x", "--load", tmp_path / "mine.py", "--corpus", tmp_path)
+    rest = (
+        "--known",
+        tmp_path / "known.jsonl",
+        "--fail-on",
+        "A",
+        "--shard",
+        "2/4",
+        "--on",
+        "ray://h",
+        "--out",
+        tmp_path,
+    )
+    status, _, err = passfuzz("run", *options, *more, *rest)
+    assert (status, err) == (0, "")
+    (settings,) = seen
+    assert (settings.time_s, settings.cases, settings.seed, settings.jobs) == (600.0, 9, 3, 2)
+    assert (settings.targets, settings.passes, settings.oracles) == (("cuda", "llvm"), ("Mine", "@tir"), ("x",))
+    assert (settings.load, settings.corpus) == (tmp_path / "mine.py", tmp_path)
+    assert (settings.known, settings.fail_on) == (tmp_path / "known.jsonl", ("A",))
+    assert (settings.shard.index, settings.shard.count, settings.on, settings.out) == (1, 4, "ray://h", tmp_path)
+
+
+def test_run_without_tvm_says_how_to_get_it(
+    passfuzz: Any, fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake("fuzzer.campaign", "run_campaign", campaign())
+    monkeypatch.setattr("fuzzer.doctor.tvm_version", lambda: "missing")
+    monkeypatch.setattr("fuzzer.doctor._has_tvm", lambda: False)
+    status, _, err = passfuzz("run", "--out", tmp_path)
+    assert status == 3
+    assert err.startswith("passfuzz: error: apache-tvm: not installed; pip install")
+
+
+# --- check, reduce, replay ------------------------------------------------------------------------------
+
+
+def test_check_shows_verdicts_and_the_culprit(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
+    calls: list[tuple[Any, ...]] = []
+
+    def check_module(*arguments: Any) -> CheckResult:
+        calls.append(arguments)
+        row = CheckRow("well_formed", "FuseOps", "failed", "ill-formed", "Var [x] is not defined")
+        return CheckResult((row,), culprit="FuseOps")
+
+    fake("fuzzer.check", "check_module", check_module)
+    module = tmp_path / "module.py"
+    module.write_text("")
+    status, stdout, _ = passfuzz("check", module, "--passes", "FuseOps,DeadCodeElimination", "--target", "cuda")
+    assert status == 1
+    assert calls == [(module, ("FuseOps", "DeadCodeElimination"), "cuda", None)]
+    assert "ill-formed: Var [x] is not defined" in stdout
+    assert stdout.splitlines()[-1] == "culprit: FuseOps"
+    status, stdout, _ = passfuzz("check", module, "--json")
+    data = json.loads(stdout)
+    assert (status, data["culprit"], data["failed"], data["rows"][0]["verdict"]) == (1, "FuseOps", True, "failed")
+
+
+def test_reduce_writes_the_script(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
+    calls: list[Any] = []
+
+    def reduce_case(path: Path, **options: Any) -> ReduceResult:
+        calls.append((path, options))
+        return ReduceResult("print(1)\n", {"bindings_before": 9.0, "bindings": 2.0}, "well_formed-FuseOps-1")
+
+    fake("fuzzer.reduce_command", "reduce_case", reduce_case)
+    output = tmp_path / "small.py"
+    status, stdout, _ = passfuzz("reduce", tmp_path, "--interesting", "./check.sh", "--time", "2m", "-o", output)
+    assert status == 0
+    assert output.read_text() == "print(1)\n"
+    assert "bindings 2" in stdout
+    options = {"passes": (), "oracle": None, "interesting": "./check.sh", "time_s": 120.0, "load": None}
+    assert calls == [(tmp_path, options)]
+
+
+def test_replay_tells_a_regression(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
+    rows = (
+        ReplayRow("tvm-17340", "0.27.0", "still-failing"),
+        ReplayRow("tvm-20277", "0.27.0", "regression", "fails again"),
+        ReplayRow("tvm-20201", "0.26.0", "unportable", "script does not parse"),
+    )
+    fake("fuzzer.replay", "replay", lambda corpus, versions: ReplayResult(rows))
+    junit = tmp_path / "junit.xml"
+    status, stdout, _ = passfuzz("replay", tmp_path, "--tvm", "0.27.0", "--tvm", "0.26.0", "--junit", junit)
+    assert status == 4
+    assert "regression" in stdout
+    cases = {case.attrib["name"]: case for case in ElementTree.parse(junit).iter("testcase")}
+    assert [name for name, case in cases.items() if case.find("failure") is not None] == ["tvm-20277"]
+    assert cases["tvm-20201"].find("skipped") is not None
+
+
+# --- report, list ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "file", "start"),
+    [
+        ("--markdown", "report.md", "# passfuzz"),
+        ("--html", "report.html", "<!doctype html>"),
+        ("--junit", "junit.xml", "<?xml"),
+        ("--sarif", "report.sarif", "{"),
+    ],
+)
+def test_report_prints_one_format_and_keeps_it(
+    passfuzz: Any, tmp_path: Path, option: str, file: str, start: str
+) -> None:
+    write_out(tmp_path, report(finding()))
+    status, stdout, _ = passfuzz("report", tmp_path, option)
+    assert status == 0
+    assert stdout.startswith(start)
+    assert (tmp_path / file).read_text() == stdout
+
+
+def test_report_of_several_formats_prints_where_they_are(passfuzz: Any, tmp_path: Path) -> None:
+    write_out(tmp_path, report())
+    _, stdout, _ = passfuzz("report", tmp_path, "--junit", "--sarif")
+    assert stdout.splitlines() == [str(tmp_path / "junit.xml"), str(tmp_path / "report.sarif")]
+
+
+def test_report_merges_shards(passfuzz: Any, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write_out(tmp_path / name, report(finding()))
+    _, stdout, _ = passfuzz("report", tmp_path / "one", tmp_path / "two", "--merge", tmp_path / "all", "--json")
+    assert json.loads(stdout)["cases"] == 196
+    assert read_out(tmp_path / "all").tally.cases == 196
+
+
+def test_report_of_another_folder_is_wrong_usage(passfuzz: Any, tmp_path: Path) -> None:
+    status, _, err = passfuzz("report", tmp_path)
+    assert status == 2
+    assert "summary.json" in err
+
+
+@pytest.mark.parametrize("table", ["passes", "oracles", "targets"])
+def test_list(passfuzz: Any, table: str) -> None:
+    status, stdout, _ = passfuzz("list", table, "--json")
+    assert status == 0
+    names = [row["name"] for row in json.loads(stdout)[table]]
+    assert len(names) == len(set(names)) > 1
+
+
+# --- errors ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "--time", "soon"),
+        ("run", "--cases", "many"),
+        ("run", "--bogus"),
+        ("run", "--passes", "FuseOp"),
+        ("check", "README.md", "--passes", "FuseOp"),
+        ("reduce", "README.md", "--passes", "FuseOp"),
+        ("bogus",),
+        ("check",),
+        ("check", "no-such-module.py"),
+        ("reduce", "no-such-case"),
+        ("replay", "no-such-corpus"),
+        ("report", "no-such-out"),
+        ("list", "everything"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_status_2(passfuzz: Any, fake: Any, arguments: tuple[str, ...]) -> None:
+    for module, name in (("check", "check_module"), ("reduce_command", "reduce_case"), ("replay", "replay")):
+        fake(f"fuzzer.{module}", name, lambda *_, **__: pytest.fail("called in spite of wrong usage"))
+    status, stdout, err = passfuzz(*arguments)
+    assert (status, stdout) == (2, "")
+    assert err.startswith("passfuzz: error: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "line"),
+    [
+        (errors.UsageError("two\nlines"), 2, "passfuzz: error: two lines\n"),
+        (errors.EnvironmentFault("no TVM"), 3, "passfuzz: error: no TVM\n"),
+        (
+            OSError(28, "No space left on device", "out/x"),
+            3,
+            "passfuzz: error: [Errno 28] No space left on device: 'out/x'\n",
+        ),
+        (KeyError("x"), 3, "passfuzz: internal error: KeyError: 'x' (set PASSFUZZ_DEBUG=1 for the traceback)\n"),
+        (KeyboardInterrupt(), 130, "passfuzz: interrupted\n"),
+    ],
+)
+def test_every_error_is_one_line(
+    error: BaseException, status: int, line: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(errors.DEBUG_VARIABLE, raising=False)
+    with pytest.raises(SystemExit) as ended, errors.OneLineErrors():
+        raise error
+    assert ended.value.code == status
+    assert capsys.readouterr().err == line
+
+
+def test_debugging_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(errors.DEBUG_VARIABLE, "1")
+    with pytest.raises(KeyError), errors.OneLineErrors():
+        raise KeyError("x")
+
+
+def test_help_names_every_command(passfuzz: Any) -> None:
+    status, stdout, _ = passfuzz()
+    assert status == 0
+    for command in ("run", "check", "reduce", "replay", "report", "list", "doctor"):
+        assert f" {command} " in stdout
+        assert "--json" in passfuzz(command, "--help")[1]
+
+
+def test_a_misspelt_pass_gets_a_hint(passfuzz: Any) -> None:
+    assert passfuzz("run", "--passes", "FuseOp")[2].endswith("--passes FuseOp: unknown pass; did you mean FuseOps?\n")
+
+
+def test_version(passfuzz: Any) -> None:
+    status, stdout, _ = passfuzz("--version")
+    assert status == 0
+    assert stdout.startswith("passfuzz ")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom fuzzer.cli import main\n"
+        "try:\n    main(['run', '--help'])\nexcept SystemExit:\n"
+        "    print(sorted({'tvm', 'numpy', 'hypothesis', 'pytest'} & set(sys.modules)), file=sys.stderr)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    assert ended.stderr == "[]\n"
+
+
+def test_a_reader_that_goes_away_is_no_finding() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "fuzzer.cli", "list", "targets"]
+    ended = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (141, "")

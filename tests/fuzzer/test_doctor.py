@@ -1,0 +1,102 @@
+"""What is wrong with an installation is told apart: no TVM, a broken one, a mismatched ffi."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fuzzer.doctor import KNOWN_PAIRS, Diagnosis, Probe, judge_pair
+
+ROOT = Path(__file__).resolve().parents[2]
+FAKES = {
+    "raises": ("raise ImportError('libtvm.so: cannot open shared object file')", "cannot open shared object file"),
+    "segfaults": ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)", "killed by SIGSEGV"),
+    "is empty": ("", "cannot import name"),
+}
+
+
+def doctor(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """`passfuzz doctor` with a folder before everything else on the path."""
+    environment = {**os.environ, "PYTHONPATH": f"{path}{os.pathsep}{ROOT}"}
+    command = [sys.executable, "-m", "fuzzer.cli", "doctor", *options]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=path, check=False, timeout=120)
+
+
+def test_a_working_installation() -> None:
+    ended = doctor(ROOT, "--json")
+    probes = {probe["name"]: probe for probe in json.loads(ended.stdout)["probes"]}
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert probes["tvm import"]["state"] == "ok"
+    assert probes["tvm llvm"]["state"] == "ok"
+    assert {"python", "numpy", "tvm cuda-codegen", "tvm cuda-device", "g++", "nvcc"} <= probes.keys()
+
+
+@pytest.mark.parametrize("what", FAKES)
+def test_a_broken_tvm(tmp_path: Path, what: str) -> None:
+    source, says = FAKES[what]
+    (tmp_path / "tvm").mkdir()
+    (tmp_path / "tvm" / "__init__.py").write_text(source)
+    ended = doctor(tmp_path)
+    assert ended.returncode == 3
+    assert ended.stderr.startswith("passfuzz: error: tvm import: ")
+    assert says in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert "pip install" in ended.stderr
+
+
+def test_a_mismatched_ffi(tmp_path: Path) -> None:
+    for name, version in (("apache-tvm", "0.27.0.post1"), ("apache-tvm-ffi", "0.1.15")):
+        folder = tmp_path / f"{name.replace('-', '_')}-{version}.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    ended = doctor(tmp_path)
+    assert ended.returncode == 3
+    assert ended.stderr == (
+        "passfuzz: error: tvm + ffi: apache-tvm 0.27.0.post1 segfaults with apache-tvm-ffi 0.1.15; "
+        "pip install 'apache-tvm-ffi==0.1.14.post1'\n"
+    )
+
+
+def test_no_tvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fuzzer import doctor as room
+
+    monkeypatch.setattr(room, "tvm_version", lambda: "missing")
+    monkeypatch.setattr(room, "_has_tvm", lambda: False)
+    diagnosis = room.examine()
+    assert diagnosis.fault is not None
+    assert diagnosis.fault.startswith("apache-tvm: not installed; pip install 'apache-tvm==")
+    assert not [probe for probe in diagnosis.probes if probe.name.startswith("tvm import")]
+
+
+@pytest.mark.parametrize(("tvm", "ffi"), KNOWN_PAIRS.items())
+def test_known_pairs_are_ok(tvm: str, ffi: str) -> None:
+    assert judge_pair(tvm, ffi).state == "ok"
+
+
+@pytest.mark.parametrize(
+    ("tvm", "ffi", "state"),
+    [
+        ("0.27.0.post1", "0.1.15", "broken"),
+        ("0.27.0.post1", "0.1.15.post2", "broken"),
+        ("0.27.0.post1", "0.1.14.post0", "absent"),
+        ("0.28.0", "0.1.15", "absent"),
+        ("missing", "0.1.15", "absent"),
+    ],
+)
+def test_other_pairs(tvm: str, ffi: str, state: str) -> None:
+    assert judge_pair(tvm, ffi).state == state
+
+
+@pytest.mark.parametrize(
+    ("states", "fault"), [(("ok", "absent"), None), (("ok", "broken"), "second: why; do this"), ((), None)]
+)
+def test_only_what_is_broken_is_a_fault(states: tuple[Any, ...], fault: str | None) -> None:
+    names = ("first", "second")
+    probes = tuple(Probe(names[index], state, "why", "do this") for index, state in enumerate(states))
+    assert Diagnosis(probes).fault == fault

@@ -1,0 +1,109 @@
+"""Replaying a corpus: what a script answers against what is recorded, on this TVM and on others."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from corpus.store import Outcome, StoredCase, write_case
+from fuzzer import environments, replay
+from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.replay import expected_on
+from generators.case import Case, ModuleText, PassCall
+
+VERSION = "0.27.0.post1"
+
+
+def stored(*expected: tuple[str, Outcome]) -> StoredCase:
+    case = Case(ModuleText("@I.ir_module\nclass Module:\n    x = 1\n"), (PassCall("CSE", "relax.transform.CSE()"),))
+    return StoredCase(case, "a title", "well_formed", "ill-formed", "CSE", expected=expected)
+
+
+def put(corpus: Path, slug: str, script: str, *expected: tuple[str, Outcome]) -> None:
+    """A case whose repro is this script."""
+    write_case(corpus / slug, stored(*expected), script, "readme")
+
+
+@pytest.fixture(autouse=True)
+def this_tvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "tvm_version", lambda: VERSION)
+    monkeypatch.setattr(environments, "tvm_version", lambda: VERSION)
+
+
+@pytest.mark.parametrize(
+    ("script", "recorded", "outcome", "status"),
+    [
+        ("print('Var x is not defined'); exit(1)", "fails", "still-failing", 0),
+        ("print('Var x is not defined'); exit(1)", "passes", "regression", 4),
+        ("exit(0)", "fails", "fixed", 0),
+        ("exit(0)", "passes", "ok", 0),
+        ("exit(2)", "passes", "unportable", 0),
+        ("import os; os.abort()", "fails", "error", 3),
+        ("raise SystemExit(7)", "passes", "error", 3),
+    ],
+)
+def test_outcomes(tmp_path: Path, script: str, recorded: Outcome, outcome: str, status: int) -> None:
+    put(tmp_path, "case", script, ("0.27", recorded))
+    result = replay.replay(tmp_path, ())
+    (row,) = result.rows
+    assert (row.case, row.tvm, row.outcome) == ("case", VERSION, outcome)
+    assert result.status() == status
+    assert row.message == ("Var x is not defined" if "Var x" in script else "")
+
+
+def test_a_hang_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "CASE_TIMEOUT_S", 0.5)
+    put(tmp_path, "case", "import os, time; os.fork(); time.sleep(60)", ("0.27", "fails"))
+    assert [row.outcome for row in replay.replay(tmp_path, ()).rows] == ["error"]
+
+
+def test_a_corrupt_case_does_not_stop_the_others(tmp_path: Path) -> None:
+    put(tmp_path, "good", "exit(0)", ("0.27", "passes"))
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "case.json").write_text("{")
+    assert [(row.case, row.outcome) for row in replay.replay(tmp_path, ()).rows] == [("bad", "error"), ("good", "ok")]
+
+
+def test_every_version_gets_every_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "python_with", lambda version: Path(sys.executable))
+    put(tmp_path, "case", "exit(1)", ("0.26", "fails"), ("0.27", "passes"))
+    rows = replay.replay(tmp_path, ("0.26.0", "0.27.0")).rows
+    assert [(row.tvm, row.outcome) for row in rows] == [("0.26.0", "still-failing"), ("0.27.0", "regression")]
+
+
+def test_a_corpus_without_cases_is_wrong_usage(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no case"):
+        replay.replay(tmp_path, ())
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="not a folder"):
+        replay.replay(tmp_path / "file", ())
+
+
+@pytest.mark.parametrize(
+    ("version", "outcome"),
+    [("0.27.0.post1", "passes"), ("0.28.0", "passes"), ("0.26.1", "fails"), ("0.100.0", "passes"), ("0.25.0", None)],
+)
+def test_a_new_version_is_expected_to_do_what_the_last_one_did(version: str, outcome: Outcome | None) -> None:
+    assert expected_on(stored(("0.26", "fails"), ("0.27", "passes")), version) == outcome
+
+
+def test_the_installed_tvm_needs_no_environment() -> None:
+    assert environments.python_with(VERSION) == Path(sys.executable)
+
+
+def test_known_pairs_are_installed_as_pairs() -> None:
+    assert environments.requirements("0.26.0")[:2] == ["apache-tvm==0.26.0", "apache-tvm-ffi==0.1.13.post3"]
+    assert environments.requirements("0.99.0")[0] == "apache-tvm==0.99.0"
+
+
+def test_what_pip_cannot_install_is_a_fault_and_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(
+        environments, "requirements", lambda version: ["--no-index", "--find-links", "", "passfuzz-none"]
+    )
+    for _ in range(2):
+        with pytest.raises(EnvironmentFault, match=r"TVM 9\.9 cannot be installed: ERROR"):
+            environments.python_with("9.9")
+    assert not list(tmp_path.rglob(".ready"))

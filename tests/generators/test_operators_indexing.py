@@ -1,0 +1,186 @@
+"""Rows that read or write at positions (index, scatter, slice): drawn calls against LLVM code and other formulas."""
+
+from __future__ import annotations
+
+import itertools
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import tvm
+
+from generators.operators import indexing, scatter, slicing
+from generators.operators.row import Operator
+from generators.operators.table import OPERATORS
+from tests import operator_harness as harness
+
+FAMILIES = (indexing, scatter, slicing)
+ROWS = [row for family in FAMILIES for row in family.OPERATORS]
+SEEDS = range(6)
+
+
+def _compiled_otherwise(sample: harness.Sample) -> bool:
+    """Calls that this TVM refuses or compiles to something else than documented; the corpus holds them as cases."""
+    attributes = harness.attributes_of(sample.row, sample.call)
+    arguments = sample.call.args
+    match sample.row.name:
+        case "relax.take":
+            number = tvm.ir.is_prim_expr(arguments[1])
+            return attributes["axis"] is None and (attributes["mode"] == "nan" or number)
+        case "relax.scatter_elements":
+            data, indices = (list(a.ty.shape) for a in arguments[:2])
+            del data[attributes["axis"]], indices[attributes["axis"]]
+            return _empty(sample) or [str(n) for n in data] != [str(n) for n in indices]
+        case "relax.scatter_nd" | "relax.index_put":
+            return _empty(sample)
+        case "relax.strided_slice":
+            static = all(isinstance(n, tvm.tirx.IntImm) for n in arguments[0].ty.shape)
+            return not static and any(int(a) < 0 for a in arguments[1].fields)
+    return False
+
+
+def _empty(sample: harness.Sample) -> bool:
+    types = [t for a in sample.call.args for t in getattr(a.ty, "fields", [a.ty])]
+    return any(int(n) == 0 for t in types for n in t.shape if isinstance(n, tvm.tirx.IntImm))
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__.rpartition(".")[2])
+def test_llvm_code_computes_the_meaning(family: ModuleType) -> None:
+    drawn = [harness.draw_row(row, seed) for row, seed in itertools.product(family.OPERATORS, SEEDS)]
+    samples = [sample for sample in drawn if not _compiled_otherwise(sample)]
+    assert {sample.row.name for sample in samples} == {row.name for row in family.OPERATORS}
+    machine = harness.compiled(samples, {"kind": "llvm", "opt-level": 0})
+    wrong = {
+        (sample.row.name, sample.seed): found
+        for index, sample in enumerate(samples)
+        if (found := harness.difference(sample, harness.run(machine, index, sample))) is not None
+    }
+    assert not wrong
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_results_lie_in_the_declared_range(row: Operator) -> None:
+    for seed in range(20):
+        assert harness.outside(harness.draw_row(row, seed)) is None, seed
+
+
+# --- the same result by another formula ----------------------------------------------------------------------
+
+X = np.random.default_rng(7).integers(-9, 10, (3, 4, 5)).astype(np.float64)
+
+
+def meaning(name: str, *operands: Any, **attributes: Any) -> Any:
+    return OPERATORS[f"relax.{name}"].meaning(*operands, **attributes)
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"), [("wrap", [2, 3, 0, 1, 2, 3, 0]), ("clip", [0, 0, 0, 1, 2, 3, 3]), ("nan", None)]
+)
+def test_take_treats_positions_out_of_range_as_its_mode_says(mode: str, expected: list[int] | None) -> None:
+    result = meaning("take", X, np.arange(-2, 5), axis=-2, mode=mode)
+    assert result.shape == (3, 7, 5)
+    if expected is None:
+        assert np.isnan(result[:, [0, 1, 6]]).all()
+        np.testing.assert_array_equal(result[:, 2:6], X)
+    else:
+        np.testing.assert_array_equal(result, np.stack([X[:, i] for i in expected], 1))
+
+
+def test_take_with_a_scalar_index_drops_the_axis() -> None:
+    for index in (2, np.array(2, np.uint8)):
+        np.testing.assert_array_equal(meaning("take", X, index, axis=0, mode="fast"), X[2])
+    assert meaning("take", np.arange(4), np.array([[3, 0]]), axis=None, mode="fast").tolist() == [[3, 0]]
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_gather_elements_element_by_element(axis: int) -> None:
+    indices = np.random.default_rng(1).integers(0, 3, (2, 4, 3))
+    result = meaning("gather_elements", X, indices, axis=axis)
+    for position in np.ndindex(indices.shape):
+        source = list(position)
+        source[axis] = indices[position]
+        assert result[position] == X[tuple(source)]
+
+
+def test_gathers_of_the_documentation() -> None:
+    grid = np.array([[0, 1], [2, 3]])
+    cube = np.array([[[0, 1], [2, 3]], [[4, 5], [6, 7]]])
+    assert meaning("gather_nd", grid, np.array([[0, 0], [1, 1]]), batch_dims=0).tolist() == [0, 3]
+    assert meaning("gather_nd", cube, np.array([[1], [0]]), batch_dims=1).tolist() == [[2, 3], [4, 5]]
+    assert meaning("gather_nd", grid, np.array([1, 0]), batch_dims=0).shape == ()
+    nine = np.arange(9).reshape(3, 3)
+    assert meaning("index_tensor", nine, (np.array([0, 2]), np.array([1, 0]))).tolist() == [1, 6]
+    assert meaning("index_tensor", nine, (np.array([[0], [1]]), np.array([[0, 1, 2]]))).shape == (2, 3)
+    assert meaning("index_tensor", nine, (np.array(2),)).tolist() == [6, 7, 8]
+
+
+SIGNS = np.array([[0, 3, -1], [2, 2, 0]])
+FOLDS = {
+    "add": lambda old, new: old + new,
+    "mul": lambda old, new: old * new,
+    "min": min,
+    "max": max,
+    "update": lambda old, new: new,
+    "mean": lambda old, new: (old + new) / 2,
+}
+
+
+@pytest.mark.parametrize("reduction", FOLDS)
+def test_scatter_elements_folds_updates_one_after_another(reduction: str) -> None:
+    data = np.arange(12, dtype=np.float64).reshape(3, 4)
+    indices = np.array([[0, 3, -2], [2, 0, 1], [1, -1, 0]]) if reduction in ("update", "mean") else SIGNS
+    updates = np.arange(indices.size, dtype=np.float64).reshape(indices.shape) - 2.5
+    expected = data.copy()
+    for row, column in np.ndindex(indices.shape):
+        at = row, indices[row, column]
+        expected[at] = FOLDS[reduction](expected[at], updates[row, column])
+    result = meaning("scatter_elements", data, indices, updates, axis=1, reduction=reduction)
+    np.testing.assert_array_equal(result, expected)
+    assert data[0, 0] == 0.0
+
+
+def test_scatter_nd_of_the_documentation_and_of_rows() -> None:
+    result = meaning(
+        "scatter_nd", np.arange(1, 9), np.array([[4], [3], [1], [7]]), np.arange(9, 13), reduction="update"
+    )
+    assert result.tolist() == [1, 11, 3, 10, 9, 6, 7, 12]
+    rows = meaning("scatter_nd", np.zeros((2, 2)), np.array([[1], [1]]), np.array([[1, 2], [3, 4.0]]), reduction="add")
+    assert rows.tolist() == [[0, 0], [4, 6]]
+
+
+def test_index_put_of_the_documentation() -> None:
+    where = (np.array([0, 2]), np.array([1, 1]))
+    result = meaning("index_put", np.zeros((3, 3)), where, np.array([1.0, 2.0]), accumulate=False)
+    assert result.tolist() == [[0, 1, 0], [0, 0, 0], [0, 2, 0]]
+    twice = (np.array([2, -1]), np.array([1]))
+    assert meaning("index_put", result, twice, np.array([1.0, 4.0]), accumulate=True)[2].tolist() == [0, 7, 0]
+    assert meaning("index_put", np.zeros(3), np.array([-1]), np.array([5.0]), accumulate=False).tolist() == [0, 0, 5]
+
+
+def test_strided_slice_undoes_slice_scatter() -> None:
+    source = -np.ones((3, 2, 5))
+    result = meaning("slice_scatter", X, source, 1, 4, 2, axis=-2)
+    np.testing.assert_array_equal(meaning("strided_slice", result, (1,), (1,), (4,), (2,)), source)
+    np.testing.assert_array_equal(result[:, 0::2], X[:, 0::2])
+
+
+BOUNDS = [-9, -4, -3, -1, 0, 1, 3, 4, 9]
+
+
+@pytest.mark.parametrize("stride", [1, 2, -1, -2])
+def test_slices_follow_the_rule_of_canonical_bounds(stride: int) -> None:
+    """The rule of topi's CanonicalizeIndex: add the extent to a negative number, then clip."""
+    x = np.arange(4)
+    first, last = (0, 4) if stride > 0 else (-1, 3)
+    for begin, end in itertools.product(BOUNDS, BOUNDS):
+        start, stop = (min(max(b + 4 if b < 0 else b, first), last) for b in (begin, end))
+        expected = list(range(start, stop, stride))
+        assert meaning("strided_slice", x, (0,), (begin,), (end,), (stride,)).tolist() == expected, (begin, end)
+        bounds = (np.array([n]) for n in (begin, end, stride))
+        assert meaning("dynamic_strided_slice", x, *bounds).tolist() == expected
+
+
+def test_strided_slice_without_strides_takes_every_element_of_named_axes() -> None:
+    result = meaning("strided_slice", X, (-1, 0), (1, 0), (3, 2), assume_inbound=True)
+    np.testing.assert_array_equal(result, X[:2, :, 1:3])

@@ -1,0 +1,192 @@
+"""Drawn pass sequences: phases fit, tiers are right, limits hold, and loaded passes take part."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from generators.passes.loaded import excluded_from_contracts, rows_from_contracts
+from generators.passes.row import Phase, ProgramFacts
+from generators.passes.sequences import KINDS, Kind, Step, draw_names, draw_sequence, instantiate, wishes
+from generators.passes.table import PASSES, PIPELINES, SETUP
+from generators.source import SeededSource
+
+MANY = range(300)
+
+
+def phase_errors(steps: tuple[Step, ...]) -> list[str]:
+    """The passes that do not stand in a documented phase, following `gives` from high-level Relax."""
+    phase, errors = Phase.HIGH, []
+    for step in steps:
+        row = PASSES[step.name]
+        if not step.setup and step.tier == "B" and phase not in row.phases:
+            errors.append(f"{step.name} at {phase.name}")
+        phase = phase if row.gives is None else row.gives
+    return errors
+
+
+@pytest.mark.parametrize("kind", ["single", "walk", "walk_then_pipeline"])
+def test_passes_of_tier_b_stand_in_their_phase(kind: Kind) -> None:
+    unfit: Counter[str] = Counter()
+    for index in MANY:
+        steps = draw_names(SeededSource(1, index), PASSES, kinds=(kind,))
+        unfit.update(phase_errors(steps))
+    # The row of LazyTransformParams names the phase before its preparation, which is on a module not legalised.
+    assert set(unfit) <= {"ToNonDataflow at HIGH", "LazyTransformParams at IMPURE"}
+
+
+def test_setup_is_a_prefix_and_something_is_under_test() -> None:
+    for index in MANY:
+        steps = draw_names(SeededSource(2, index), PASSES)
+        flags = [step.setup for step in steps]
+        assert flags == sorted(flags, reverse=True)
+        assert not all(flags)
+
+
+def test_same_seed_same_sequence() -> None:
+    assert all(draw_names(SeededSource(3, i), PASSES) == draw_names(SeededSource(3, i), PASSES) for i in range(50))
+
+
+def test_every_row_of_the_repertoire_comes_up() -> None:
+    seen = {step.name for index in range(3000) for step in draw_names(SeededSource(4, index), PASSES)}
+    assert {name for name, row in PASSES.items() if row.in_repertoire} - seen == set()
+
+
+def test_pipeline_is_official_and_tier_a() -> None:
+    lengths = set()
+    for index in MANY:
+        steps = draw_names(SeededSource(5, index), PASSES, kinds=("pipeline",), pipelines=("llvm",))
+        assert {step.tier for step in steps} == {"A"}
+        assert tuple(step.name for step in steps) == PIPELINES["llvm"][: len(steps)]
+        lengths.add(len(steps))
+    assert len(PIPELINES["llvm"]) in lengths and len(lengths) > 3
+
+
+def test_high_walk_is_followed_by_a_whole_pipeline() -> None:
+    for index in MANY:
+        steps = draw_names(SeededSource(6, index), PASSES, kinds=("walk_then_pipeline",))
+        tail = tuple(step.name for step in steps if step.tier == "A")
+        assert tail in (PIPELINES["llvm"], PIPELINES["default_build"])
+        assert steps[0].tier == "B"
+
+
+def test_external_code_generation_ends_in_lambda_lift() -> None:
+    for index in MANY:
+        steps = draw_names(SeededSource(7, index), PASSES, under_test=("FuseOpsByPattern",), kinds=("single",))
+        assert [step.name for step in steps] == ["FuseOpsByPattern", "LambdaLift"]
+
+
+def test_odd_orders_are_tier_c_and_rare() -> None:
+    tiers = Counter(
+        next(step.tier for step in draw_names(SeededSource(8, index), PASSES) if not step.setup)
+        for index in range(1000)
+    )
+    assert 0.05 < tiers["C"] / 1000 < 0.15
+    odd = [draw_names(SeededSource(9, index), PASSES, kinds=("unusual",)) for index in range(50)]
+    assert all(step.tier == "C" for steps in odd for step in steps if not step.setup)
+
+
+def test_at_most_one_pass_changes_how_the_result_is_called() -> None:
+    for index in MANY:
+        steps = draw_names(SeededSource(10, index), PASSES, kinds=("walk", "walk_then_pipeline"))
+        changing = [s.name for s in steps if PASSES[s.name].calling != "same"]
+        assert len(changing) <= 1 or changing[-1] == "LazyTransformParams"
+
+
+def test_passes_that_must_come_first_do() -> None:
+    for index in range(600):
+        steps = draw_names(SeededSource(11, index), PASSES, kinds=("walk", "walk_then_pipeline"))
+        tested = [step.name for step in steps if not step.setup]
+        assert not any(PASSES[name].first_only for name in tested[1:])
+
+
+@pytest.mark.parametrize("name", [name for name, row in PASSES.items() if row.in_repertoire])
+def test_a_pass_under_test_is_in_every_sequence(name: str) -> None:
+    for index in range(12):
+        assert name in [s.name for s in draw_names(SeededSource(12, index), PASSES, under_test=(name,))]
+
+
+def test_names_that_no_row_has_are_refused() -> None:
+    with pytest.raises(ValueError, match="no such pass: Nonesuch"):
+        draw_names(SeededSource(0), PASSES, under_test=("Nonesuch",))
+
+
+def test_kinds_have_weights() -> None:
+    assert sum(weight for _, weight in KINDS) == 100
+
+
+def test_rows_without_use_are_dropped_with_what_they_prepare() -> None:
+    steps = draw_names(SeededSource(0), PASSES, under_test=("LazyTransformParams",), kinds=("single",))
+    drawn = instantiate(SeededSource(0), steps, ProgramFacts(), PASSES)
+    assert drawn.dropped == ("LiftTransformParams", "LazyTransformParams")
+    assert drawn.passes == ()
+    assert [call.name for call in drawn.setup] == ["ToNonDataflow", "RemovePurityChecking"]
+
+
+def test_official_steps_are_constructed_as_the_pipelines_do() -> None:
+    steps = tuple(Step(name, "A") for name in PIPELINES["llvm"])
+    for index in range(20):
+        drawn = instantiate(SeededSource(13, index), steps, ProgramFacts(), PASSES)
+        assert [call.source for call in drawn.passes] == [PASSES[name].sources[0] for name in PIPELINES["llvm"]]
+
+
+def test_wishes_name_the_recipes_of_what_is_under_test() -> None:
+    setup = tuple(Step(call.name, "B", setup=True) for call in SETUP[Phase.LEGAL])
+    recipes, wants = wishes((*setup, Step("FoldConstant", "B")), PASSES)
+    assert recipes == ("constant_subexpressions", "duplicate_constants")
+    assert wants == ("constants",)
+
+
+def test_draw_sequence_hands_the_names_to_the_program() -> None:
+    asked: list[tuple[Step, ...]] = []
+
+    def facts_of(steps: tuple[Step, ...]) -> ProgramFacts:
+        asked.append(steps)
+        return ProgramFacts()
+
+    drawn = draw_sequence(SeededSource(14), PASSES, facts_of, under_test=("TopologicalSort",))
+    assert len(asked) == 1
+    assert "TopologicalSort" in [call.name for call in drawn.passes]
+    assert len(drawn.tiers) == len(drawn.passes)
+
+
+@pytest.mark.parametrize(
+    ("phase", "expected"),
+    [("relax", Phase.HIGH), ("legalized", Phase.LEGAL), ("lowered", Phase.LOWERED), ("tir", Phase.LEGAL)],
+)
+def test_contracts_set_the_phase(phase: str, expected: Phase) -> None:
+    row = rows_from_contracts(["Mine"], {"Mine": {"phase": phase, "colour": "blue"}})["Mine"]
+    assert row.phases == {expected}
+    assert row.sources == ("PASSES['Mine']()",)
+
+
+def test_contracts_default_to_a_high_level_pass_that_keeps_meaning() -> None:
+    row = rows_from_contracts(["Mine"], {})["Mine"]
+    assert (row.phases, row.calling, row.idempotent, row.meaning.value) == ({Phase.HIGH}, "same", False, "same")
+
+
+def test_contracts_promises_are_taken() -> None:
+    promises = {"Mine": {"idempotent": True, "preserves_signature": False, "needs_target": True}}
+    row = rows_from_contracts(["Mine"], promises)["Mine"]
+    assert (row.idempotent, row.calling, row.needs_target) == (True, "unknown", True)
+
+
+def test_passes_over_lowered_loops_are_excluded_with_a_reason() -> None:
+    contracts = {"Loops": {"phase": "tir", "form": "loops"}, "Blocks": {"phase": "tir", "form": "sblock"}}
+    assert set(rows_from_contracts(contracts, contracts)) == {"Blocks"}
+    assert "loops" in excluded_from_contracts(contracts, contracts)["Loops"].reason
+
+
+@pytest.mark.parametrize("contract", [{"phase": "hir"}, {"phase": "tir", "form": "blocks"}])
+def test_contracts_with_unknown_values_are_refused(contract: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="CONTRACTS"):
+        rows_from_contracts(["Mine"], {"Mine": contract})
+
+
+def test_a_loaded_pass_is_drawn_in_its_phase() -> None:
+    table = {**PASSES, **rows_from_contracts(["Mine"], {"Mine": {"phase": "lowered"}})}
+    steps = draw_names(SeededSource(15), table, under_test=("Mine",), kinds=("single",))
+    assert [step.name for step in steps] == [*(call.name for call in SETUP[Phase.LOWERED]), "Mine"]
+    drawn = instantiate(SeededSource(15), steps, ProgramFacts(), table)
+    assert [call.source for call in drawn.passes] == ["PASSES['Mine']()"]

@@ -1,0 +1,200 @@
+"""The pass table against the installed TVM: completeness, constructors, pipelines and setup prefixes."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+
+import dataclasses
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tvm
+from tvm import relax
+from tvm.relax.analysis import well_formed
+
+from generators import tvm_api
+from generators.passes.excluded import EXCLUDED, NOT_PASSES
+from generators.passes.phases import CONVENTIONS
+from generators.passes.row import Parameter, PassRow, Phase, ProgramFacts
+from generators.passes.table import PASSES, PIPELINES, SETUP, join
+from generators.source import SeededSource
+
+FACTS = ProgramFacts(
+    parameters=(
+        Parameter("x", (2, 3), "float32", value=np.arange(6, dtype="float32").reshape(2, 3)),
+        Parameter("w", (3,), "float32", value=np.array([np.nan, np.inf, 0.1], dtype="float32")),
+    ),
+    symbols=(("n", 3),),
+    num_input=1,
+    features=frozenset({"vdevice", "scalar_loss"}),
+)
+
+
+def small_module(rows: int | None = None) -> tvm.ir.IRModule:
+    """A matrix product, an addition and a reshape in one dataflow block; `rows` None for a symbolic dimension."""
+    n = tvm_api.symbol("n") if rows is None else rows
+    x = relax.Var("x", relax.TensorType([n, 4], "float32"))
+    w = relax.Var("w", relax.TensorType([4, 4], "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, w]):
+        with builder.dataflow():
+            product = builder.emit(relax.op.matmul(x, w))
+            total = builder.emit(relax.op.add(product, x))
+            out = builder.emit_output(relax.op.reshape(total, [n * 4]))
+        builder.emit_func_output(out)
+    return builder.finalize()
+
+
+def construct(source: str) -> tvm.transform.Pass:
+    with tvm.target.Target("llvm"):
+        return eval(source, dict(tvm_api.PASS_NAMES))
+
+
+def test_every_public_pass_has_a_row_or_a_reason() -> None:
+    shown = {name for name in dir(relax.transform) if name[0].isupper()}
+    assert shown - set(PASSES) - set(EXCLUDED) - set(NOT_PASSES) == set()
+
+
+def test_no_row_is_about_a_pass_that_is_gone() -> None:
+    elsewhere = {"DispatchSampling", "DispatchSortScan", "ApplyDefaultSchedule"}
+    assert {name for name in PASSES if not hasattr(relax.transform, name)} == elsewhere
+    assert {name for name in (*EXCLUDED, *NOT_PASSES) if not hasattr(relax.transform, name)} == set()
+
+
+def test_importing_the_table_does_not_import_tvm() -> None:
+    code = (
+        "import sys; import generators.passes.sequences, generators.passes.loaded; "
+        "sys.exit(bool({'tvm', 'tvm_ffi'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("row", PASSES.values(), ids=lambda row: row.name)
+def test_row_is_complete(row: PassRow) -> None:
+    assert row.phases and row.why
+    assert row.calling in CONVENTIONS
+    assert row.sources or row.draw_source
+    assert len(set(row.sources)) == len(row.sources)
+    assert set(row.prepared_by) <= set(PASSES)
+    assert row.gives is None or row.gives not in row.phases
+
+
+@pytest.mark.parametrize("row", PASSES.values(), ids=lambda row: row.name)
+def test_every_constructor_makes_a_pass(row: PassRow) -> None:
+    drawn = {row.draw(SeededSource(0, index), FACTS) for index in range(12)}
+    sources = {*row.sources, *(text for text in drawn if text is not None)}
+    assert sources
+    for source in sources:
+        assert isinstance(construct(source), tvm.transform.Pass), source
+
+
+def test_rows_that_depend_on_the_program_have_no_use_for_an_empty_one() -> None:
+    bare = ProgramFacts()
+    useless = {name for name, row in PASSES.items() if row.draw(SeededSource(0), bare) is None}
+    assert useless == {"BindParams", "BindSymbolicVars", "Gradient", "LiftTransformParams", "UpdateVDevice"}
+
+
+def test_bound_parameters_have_exactly_the_values_of_the_entry_call() -> None:
+    texts = (PASSES["BindParams"].draw(SeededSource(0, index), FACTS) for index in range(20))
+    for text in texts:
+        assert text is not None and "'x'" not in text  # x is an activation, not a weight
+        mapping = text.removeprefix("relax.transform.BindParams('main', ").removesuffix(")")
+        np.testing.assert_array_equal(eval(mapping, {"np": np})["w"], FACTS.parameters[1].value)
+
+
+def test_two_rows_of_one_name_are_refused() -> None:
+    row = PASSES["FoldConstant"]
+    with pytest.raises(ValueError, match="FoldConstant has two entries"):
+        join((row, row))
+    with pytest.raises(ValueError, match="VMBuiltinLower has two entries"):
+        join((dataclasses.replace(row, name="VMBuiltinLower"),))
+
+
+@tvm.ir.instrument.pass_instrument
+class Recorder:
+    """Notes the passes that run directly inside the pipeline, by what they are called inside."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.depth = 0
+
+    def run_before_pass(self, mod: tvm.ir.IRModule, info: tvm.ir.transform.PassInfo) -> None:
+        if self.depth == 2:  # inside the pipeline and its Sequential
+            self.names.append(info.name)
+        self.depth += 1
+
+    def run_after_pass(self, mod: tvm.ir.IRModule, info: tvm.ir.transform.PassInfo) -> None:
+        self.depth -= 1
+
+
+def recorded(passes: tvm.transform.Pass, mod: tvm.ir.IRModule, target: tvm.target.Target) -> list[str]:
+    recorder = Recorder()
+    with target, tvm.transform.PassContext(instruments=[recorder]):
+        passes(mod)
+    return recorder.names
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_pipelines_hold_what_the_wheel_runs(pipeline: str) -> None:
+    cuda = tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host="llvm")
+    target = cuda if pipeline == "cuda" else tvm.target.Target("llvm")
+    official = relax.get_pipeline(pipeline) if pipeline == "default_build" else relax.get_default_pipeline(target)
+    ours = [construct(PASSES[name].sources[0]) for name in PIPELINES[pipeline]]
+
+    @tvm.transform.module_pass(opt_level=0)
+    def one_by_one(mod: tvm.ir.IRModule, ctx: tvm.transform.PassContext) -> tvm.ir.IRModule:
+        return tvm.transform.Sequential(ours)(mod)
+
+    names = recorded(one_by_one, small_module(), target)
+    assert len(names) >= len(PIPELINES[pipeline])
+    assert recorded(official, small_module(), target) == names
+    with target:  # static shapes: VMShapeLower orders what it computes for symbolic ones by address
+        assert tvm_api.structural_equal(official(small_module(3)), one_by_one(small_module(3)), map_free_vars=True)
+
+
+def test_setup_has_every_phase() -> None:
+    assert set(SETUP) == set(Phase)
+
+
+@pytest.mark.parametrize("phase", Phase, ids=lambda phase: phase.name)
+def test_setup_brings_a_module_to_its_phase(phase: Phase) -> None:
+    mod = small_module()
+    reached = Phase.HIGH
+    for call in SETUP[phase]:
+        with tvm.target.Target("llvm"):
+            mod = construct(call.source)(mod)
+        gives = PASSES[call.name].gives
+        assert reached in PASSES[call.name].phases or gives is None
+        reached = reached if gives is None else gives
+    assert reached is phase
+    well_formed(mod)
+
+
+@pytest.mark.parametrize(
+    ("phase", "operator"),
+    [
+        (Phase.LEGAL, "relax.call_tir"),
+        (Phase.LOWERED, "relax.builtin.alloc_tensor"),
+        (Phase.PLANNED, "relax.memory.alloc_storage"),
+        (Phase.KILLED, "relax.memory.kill_tensor"),
+        (Phase.BUILTIN, "relax.vm.alloc_storage"),
+    ],
+)
+def test_setup_leaves_the_operators_of_its_phase(phase: Phase, operator: str) -> None:
+    mod = small_module()
+    seen: set[str] = set()
+    for call in SETUP[phase]:
+        with tvm.target.Target("llvm"):
+            mod = construct(call.source)(mod)
+
+    def note(expr: object) -> None:
+        name = tvm_api.op_name(expr)
+        if name is not None:
+            seen.add(name)
+
+    relax.analysis.post_order_visit(mod["main"], note)
+    assert operator in seen

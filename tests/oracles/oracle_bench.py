@@ -1,0 +1,86 @@
+"""What oracle tests share: a Bench that applies passes for real, and steps made of a pass and a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import tvm
+from tvm.script import ir as script_ir
+from tvm.script import relax as script_relax
+from tvm.script import tirx as script_tirx
+
+from generators import tvm_api as T
+from generators.case import PassCall
+from generators.passes.row import PassRow, Phase
+from generators.source import SeededSource, Source
+from oracles.ir.fingerprint import fingerprint
+from oracles.survives import raised_from
+from oracles.trace import Raised, Step
+
+PASSES_UNDER_TEST: dict[str, Callable[[], Any]] = {}
+"""Passes that a test has made, by the name that PassCall.source refers to."""
+
+
+class RealBench:
+    """Applies passes in this process, under the LLVM target when asked for one."""
+
+    def __init__(self, seed: int = 0, target: str | None = None) -> None:
+        self.source: Source = SeededSource(seed)
+        self._target = target
+
+    def _apply(self, make: Callable[[], Any], module: Any) -> Any | Raised:
+        scope = tvm.target.Target(self._target) if self._target else nullcontext()
+        try:
+            with scope, tvm.transform.PassContext(opt_level=4):
+                return make()(module)
+        except Exception as error:  # noqa: BLE001 what a pass raises is a value here
+            return raised_from(error)
+
+    def apply(self, call: PassCall, module: Any) -> Any | Raised:
+        return self._apply(lambda: constructed(call), module)
+
+    def apply_all(self, calls: Sequence[PassCall], module: Any) -> Any | Raised:
+        return self._apply(lambda: tvm.transform.Sequential([constructed(call) for call in calls]), module)
+
+
+def constructed(call: PassCall) -> Any:
+    """The pass that a call names: one of a test, or an expression over TVM's names."""
+    if call.source in PASSES_UNDER_TEST:
+        return PASSES_UNDER_TEST[call.source]()
+    return eval(call.source, dict(T.PASS_NAMES))
+
+
+def module_pass(function: Callable[[Any], Any], name: str = "Planted") -> PassCall:
+    """A pass made of a function of a module, registered under its name."""
+
+    def make() -> Any:
+        @tvm.transform.module_pass(opt_level=0, name=name)
+        def run(module: Any, _context: Any) -> Any:
+            return function(module)
+
+        return run
+
+    PASSES_UNDER_TEST[name] = make
+    return PassCall(name, name)
+
+
+def row_of(name: str, **says: Any) -> PassRow:
+    """A row for a pass of a test."""
+    return PassRow(name, (name,), frozenset(Phase), "made for a test", **says)
+
+
+def step_of(
+    call: PassCall, module: Any, bench: RealBench, row: PassRow | None = None, phase: Phase = Phase.HIGH, index: int = 0
+) -> Step:
+    """The pass applied to the module."""
+    before = fingerprint(module)
+    result = bench.apply(call, module)
+    after, error = (None, result) if isinstance(result, Raised) else (result, None)
+    return Step(index, call, row or row_of(call.name), phase, module, after, error, before)
+
+
+def module_of(script: str) -> Any:
+    """The module that a script without imports describes."""
+    return tvm.script.from_source(script, {"I": script_ir, "R": script_relax, "T": script_tirx, "tvm": tvm})

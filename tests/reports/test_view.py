@@ -1,0 +1,62 @@
+"""`passfuzz report`: shards merge into one report, from files alone."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+
+from reports.summary import Report, read_out, write_out
+from reports.view import read_outs, show, write_merged
+from tests.reports.reports_data import facts, finding, report, tally
+
+
+def _shards(tmp_path: Path) -> list[Path]:
+    outs = [tmp_path / "one", tmp_path / "two"]
+    write_out(outs[0], Report(facts(wall_s=50.0, shard="1/2"), tally(), report(finding("FuseOps")).findings))
+    other = replace(facts(wall_s=61.0, shard="2/2"), targets=("llvm", "cuda-cpu"))
+    write_out(outs[1], Report(other, tally(), report(finding("FuseOps"), finding("CSE")).findings))
+    for out, slug in zip(outs, ("a", "b"), strict=True):
+        (out / "findings" / slug).mkdir(parents=True)
+        (out / "findings" / slug / "repro.py").write_text("")
+    return outs
+
+
+def test_shards_add_up(tmp_path: Path) -> None:
+    merged = read_outs(_shards(tmp_path))
+    assert merged.tally.cases == 196
+    assert merged.tally.passes["FuseOps"]["changed"] == 30
+    assert (merged.facts.wall_s, merged.facts.shard) == (61.0, "1/2, 2/2")
+    assert merged.facts.targets == ("llvm", "cuda", "cuda-cpu")
+    assert sorted((row.culprit, row.count) for row in merged.findings) == [("CSE", 1), ("FuseOps", 2)]
+
+
+def test_one_run_is_shown_as_it_is(tmp_path: Path) -> None:
+    out = _shards(tmp_path)[1]
+    assert read_outs([out]).to_json() == read_out(out).to_json()
+
+
+def test_a_fault_of_one_shard_is_a_fault_of_all(tmp_path: Path) -> None:
+    outs = _shards(tmp_path)
+    write_out(outs[0], report(own_fault="the generator is wrong"))
+    assert read_outs(outs).facts.own_fault == "the generator is wrong"
+
+
+def test_a_merge_has_the_files_and_folders_of_all(tmp_path: Path) -> None:
+    outs = _shards(tmp_path)
+    into = tmp_path / "all"
+    merged = write_merged(outs, into)
+    assert read_out(into).to_json() == merged.to_json()
+    assert sorted(path.name for path in (into / "findings").iterdir()) == ["a", "b"]
+
+
+def test_people_see_findings_before_statistics() -> None:
+    stream = io.StringIO()
+    show(report(finding("FuseOps"), own_fault="x [y]"), Console(file=stream, width=160))
+    text = stream.getvalue()
+    assert text.startswith("1 new, 0 known findings")
+    assert text.index("FuseOps") < text.index("98 cases")
+    assert "no reference 5, too large 2" in text
+    assert "not to be trusted: x [y]" in text
