@@ -7,7 +7,7 @@ Only worker processes import this module.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, TypeVar
 
 # A forked child that runs a parallel kernel hangs, so one thread must be set before the import.
 os.environ.setdefault("TVM_NUM_THREADS", "1")
@@ -20,6 +20,8 @@ from tvm import relax as relax
 from tvm import tirx as tirx
 from tvm.relax import dpl
 from tvm.script import ir as script_ir
+from tvm.script import relax as script_relax
+from tvm.script import tirx as script_tirx
 
 from generators.dtypes import numpy_dtype
 
@@ -117,7 +119,9 @@ def json_of(mod: Any) -> str:
 
 def module_from_script(text: str) -> Any:
     """Parses TVMScript. Raises tvm.error.DiagnosticError with the parser's message."""
-    return tvm.script.from_source(text, {"I": script_ir})
+    # Without R and T, a script that opens with its metadata does not parse; symbolic dims are printed as TypeVars.
+    names = {"I": script_ir, "R": script_relax, "T": script_tirx, "tvm": tvm, "np": np, "TypeVar": TypeVar}
+    return tvm.script.from_source(text, names)
 
 
 def module_from_json(text: str) -> Any:

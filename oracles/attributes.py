@@ -1,8 +1,10 @@
-"""What is not a pass's business stays: module attributes, global infos, public functions, their signatures and attributes.
+"""What is not a pass's business stays: module attributes, global infos, public functions with all that is theirs.
 
-A row that `keeps_attributes = False` or `keeps_functions = False`, or that has its own calling convention, says which of
-it does not hold. Adding is always allowed. Signatures may get vaguer or more precise but not contradictory, and keep
-their number of parameters; private functions may go, and may change in every way.
+A row that `keeps_attributes = False` or `keeps_functions = False`, or that has its own calling convention, says
+which of it does not hold. Adding is always allowed. Signatures may get vaguer or more precise but not contradictory,
+and keep their number of parameters; private functions may go, and may change in every way. No row lets a pass drop a
+public Relax function that people call: `keeps_functions = False` is about PrimFuncs and about functions that were
+made for fusion or for an external code generator.
 """
 
 from __future__ import annotations
@@ -19,21 +21,26 @@ from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 
+MADE_FOR_TOOLS = ("Codegen", "Composite", "Primitive")
+"""Attributes of functions that passes make for other passes: public only because code generators look them up."""
+CONVENTION = frozenset({"num_input"})
+"""Function attributes that describe how to call it, and change with that."""
+
+
 def losses(step: Step) -> Iterator[tuple[str, str]]:
     """(what was lost, where) between before and after of a step."""
     before, after, row = step.before, step.after, step.row
     if row.keeps_attributes:
         yield from _lost(_entries(before.attrs), _entries(getattr(after, "attrs", None)), "module attribute", "")
         yield from _lost(dict(before.global_infos), dict(getattr(after, "global_infos", {})), "global info", "")
-    if row.keeps_functions:
-        yield from _lost_functions(step)
+    yield from _lost_functions(step)
 
 
 def _lost_functions(step: Step) -> Iterator[tuple[str, str]]:
     before = {name.name_hint: f for name, f in step.before.functions.items()}
     after = {name.name_hint: f for name, f in getattr(step.after, "functions", {}).items()}
     for name, function in before.items():
-        if not is_public(function):
+        if not is_public(function) or not (step.row.keeps_functions or _is_called_by_people(function)):
             continue
         if name not in after:
             yield "public function is gone", name
@@ -41,7 +48,16 @@ def _lost_functions(step: Step) -> Iterator[tuple[str, str]]:
         if isinstance(function, FUNCTION) and isinstance(after[name], FUNCTION):
             yield from _signature(step, function, after[name], name)
         if step.row.keeps_attributes:
-            yield from _lost(_entries(function.attrs), _entries(after[name].attrs), "function attribute", name)
+            mine = {
+                key: value
+                for key, value in _entries(function.attrs).items()
+                if step.row.calling == "same" or key not in CONVENTION
+            }
+            yield from _lost(mine, _entries(after[name].attrs), "function attribute", name)
+
+
+def _is_called_by_people(function: Any) -> bool:
+    return isinstance(function, FUNCTION) and not any(key in MADE_FOR_TOOLS for key in _entries(function.attrs))
 
 
 def _signature(step: Step, before: Any, after: Any, name: str) -> Iterator[tuple[str, str]]:

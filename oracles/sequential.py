@@ -6,6 +6,7 @@ left its input alone are compared, so that this is about Sequential and about st
 
 from __future__ import annotations
 
+from oracles.definedness import has_free_names
 from oracles.ir.compare import equal, first_difference
 from oracles.ir.fingerprint import fingerprint
 from oracles.oracle import TraceOracle
@@ -24,6 +25,8 @@ def judge(trace: Trace, bench: Bench) -> Verdict:
         return Skipped("a step raised")
     if any(fingerprint(step.before) != step.hash_before for step in trace.steps):
         return Skipped("a step changed its input")
+    if any(has_free_names(step.after) for step in trace.steps):
+        return Skipped("a step broke scoping")
     at_once = bench.apply_all([step.call for step in trace.steps], trace.start)
     if isinstance(at_once, Raised):
         message = f"raises {at_once.kind} though no single pass does: {headline(at_once.message)}"

@@ -1,9 +1,12 @@
 """A pass ends without an error, or with a diagnostic that explains what it does not take.
 
 Errors that Python can see only: signals, hangs and memory are seen by the process that watches the worker.
-An internal check, or an error that happened to the code of the pass, is a crash on any input. So is a failing type
-inference: the input is well-formed, hence all of its calls can be typed, hence the pass itself has built the call
-that cannot. Every other explicit ValueError, TypeError or RuntimeError is a rejection.
+An internal check, or an error that happened to the code of the pass, is a crash on any well-formed input. So is a
+failing type inference: the input is well-formed, hence all of its calls can be typed, hence the pass itself has built
+the call that cannot. So is, in the pass's phase, a failing check of a library that the pass has called (schedule
+primitives, constructors, arithmetic): its text explains the pass's mistake and not the user's, whatever its kind
+(apache/tvm#17245 is a ValueError of s_tir::AddUnitLoop). Every other explicit ValueError, TypeError or RuntimeError
+is a rejection.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import re
 import traceback
 from pathlib import PurePath
 
+from oracles.ir.verifier import COMPLAINTS
 from oracles.oracle import StepOracle
 from oracles.trace import Bench, Raised, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
@@ -32,12 +36,17 @@ _CONVERSION = re.compile(
 """TypeErrors and RuntimeErrors of the FFI's casts and containers: something had another type than the code believed."""
 
 _STATED_LIMIT = re.compile(
-    r"make sure\s+to run it (before|after)|\bnow (only supports?|does not support)|not supported \S*\s*yet|[Cc]urrently (does not|only)"
+    r"make sure\s+to run it (before|after)|\bnow (only supports?|does not support)|not supported \S*\s*yet"
+    r"|[Cc]urrently (does not|only)"
 )
 """Internal errors that state an order of passes or a limit which is there for now: known, and not this pass's bug."""
 
 _INFERENCE = re.compile(r"\bInferType\w*\(|::InferType")
 _RAISE = re.compile(r"\s*raise\b")
+
+_FRAME = re.compile(r'^ +File "([^"]+\.(?:py|cc|cpp|h))"', re.MULTILINE)
+_OWN_CODE = re.compile(r"\.py$|/(transform|backend|analysis|pass|op)/")
+"""Where passes and verifiers explain themselves. Operators' code is judged by `_INFERENCE`."""
 
 
 def raised_from(exception: BaseException) -> Raised:
@@ -72,7 +81,9 @@ def _is_look_up(frame: traceback.FrameSummary) -> bool:
     return inside or "tvm_ffi" in PurePath(frame.filename).parts
 
 
-_IR_LINE = re.compile(r"^\s*(#|@[IRT]\.|def \w+\(|class \w+:|with [RT]\.|\w+: [RT]\.|cls = |[TR]\.\w+\(|for \w+.* in |return )|^\s{4,}\S")
+_IR_LINE = re.compile(
+    r"^\s*(#|@[IRT]\.|def \w+\(|class \w+:|with [RT]\.|\w+: [RT]\.|cls = |[TR]\.\w+\(|for \w+.* in |return )|^\s{4,}\S"
+)
 
 
 def headline(message: str) -> str:
@@ -85,18 +96,40 @@ def headline(message: str) -> str:
     return " ".join(" ".join(lines).split())[:400]
 
 
+def is_library_check(error: Raised) -> bool:
+    """Whether an explicit error is a failing check of a library that the pass has called."""
+    if error.kind == "ScheduleError":
+        return True
+    frames = _FRAME.findall(error.traceback)
+    return error.message.startswith("Check failed: ") and bool(frames) and not _OWN_CODE.search(frames[-1])
+
+
+def happened_to(error: Raised, step: Step) -> str | None:
+    """How an error in applying the step's pass to well-formed IR counts as a crash; None for a rejection."""
+    if error.kind == "InternalError" and _STATED_LIMIT.search(error.message):
+        return None
+    if not error.explicit:
+        return "an error"
+    if step.row.draw_source is not None:
+        return None
+    if _INFERENCE.search(error.traceback):
+        return "a call that cannot be typed"
+    return "a failing check" if step.tier != "C" and is_library_check(error) else None
+
+
 def judge(step: Step, bench: Bench) -> Verdict:
-    """Failed("crash") for an internal error, Skipped("rejected: ...") for an explained one."""
+    """Failed("crash") for an error that happened to the pass, Skipped("rejected: ...") for an explained one."""
     error = step.error
     if error is None:
         return PASSED
-    if error.kind == "InternalError" and _STATED_LIMIT.search(error.message):
-        return Skipped(f"rejected: {step.call.name}: stated limit")
-    ill_typed = error.explicit and _INFERENCE.search(error.traceback) and step.row.draw_source is None
-    if error.explicit and not ill_typed:
-        return Skipped(f"rejected: {step.call.name}: {error.kind}")
-    what = "built a call that cannot be typed: " if ill_typed else ""
-    return Failed("crash", f"{what}{error.kind}: {headline(error.message)}", error.traceback or error.message)
+    what = happened_to(error, step)
+    if what is None:
+        limit = "stated limit" if not error.explicit else error.kind
+        return Skipped(f"rejected: {step.call.name}: {limit}")
+    if COMPLAINTS.known(step.before):
+        return Skipped(f"raised on ill-formed input: {step.call.name}")
+    built = "built a call that cannot be typed: " if what == "a call that cannot be typed" else ""
+    return Failed("crash", f"{built}{error.kind}: {headline(error.message)}", error.traceback or error.message)
 
 
 ORACLE = StepOracle("survives", "a pass ends, or explains what it does not take", judge, on_error=True)

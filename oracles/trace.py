@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from generators.case import EntryCall, PassCall
 from generators.passes.row import PassRow, Phase
 from generators.source import Source
+from oracles.calling import Calling, direct
+from oracles.reference.numbers import Numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +70,26 @@ class Ran:
     outputs: tuple[Any, ...]
 
 
+@dataclass(slots=True)
+class MeaningState:
+    """What is known of the numbers along one case. lost: why later steps are not compared, None while they are.
+
+    calling: how to make the entry calls in the current module; adapted: whether a pass has changed that.
+    """
+
+    numbers: Numbers
+    calling: Calling = direct
+    adapted: bool = False
+    lost: str | None = None
+
+
 class Bench(Protocol):
     """What an oracle may do besides looking: the worker provides it."""
 
     source: Source
     """For sampling decisions; depends on the case alone."""
+    meaning: MeaningState
+    """The numbers of the case being judged."""
 
     def apply(self, call: PassCall, module: Any) -> Any | Raised:
         """Constructs the pass anew and applies it; exceptions of TVM come back as values."""
@@ -80,4 +97,8 @@ class Bench(Protocol):
 
     def apply_all(self, calls: Sequence[PassCall], module: Any) -> Any | Raised:
         """The passes as one tvm.transform.Sequential."""
+        ...
+
+    def guarded(self, action: Callable[[], Any]) -> Any | Raised:
+        """What `action` gives, or what TVM raised, as a value."""
         ...

@@ -3,8 +3,9 @@ interpreter's business).
 
 For every binding: the variable's annotation against the value's, against the types of the value's parts, and, for
 calls of operators, against the type inferred anew. For every If: the variable against both branches. For every
-function: the return type against the body. For every function that is called by name: the type of its GlobalVar
-against its signature. For every call_tir: its tensors against the PrimFunc's buffers. Contradictions only: another dtype, rank, extent, length or kind.
+function: the return type against the body, and, where it is called by name, the type of its GlobalVar against its
+signature. For every call_tir: its tensors against the PrimFunc's buffers. Contradictions only: another dtype, rank,
+extent, length or kind.
 """
 
 from __future__ import annotations
@@ -71,9 +72,9 @@ def _of_branches(annotated: Any, value: Any) -> Iterator[str]:
 
 def _of_call(annotated: Any, call: Any, module: Any, builder: Any) -> Iterator[str]:
     name = T.op_name(call)
-    if isinstance(call.op, GLOBAL_VAR) and (callee := module.functions.get(call.op)) is not None:
-        if why := contradiction(T.type_of(call.op), T.type_of(callee)):
-            yield f"the type of a called GlobalVar and its function: {why}"
+    callee = module.functions.get(call.op) if isinstance(call.op, GLOBAL_VAR) else None
+    if callee is not None and (why := contradiction(T.type_of(call.op), T.type_of(callee))):
+        yield f"the type of a called GlobalVar and its function: {why}"
     if name is not None and not name.startswith("relax."):
         return
     try:

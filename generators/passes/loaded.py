@@ -52,7 +52,6 @@ def _row(name: str, contract: Mapping[str, Any]) -> PassRow:
         idempotent=bool(contract.get("idempotent", False)),
         needs_target=bool(contract.get("needs_target", False)),
         keeps_functions=False,
-        keeps_attributes=False,
     )
 
 

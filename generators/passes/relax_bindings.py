@@ -66,6 +66,8 @@ ROWS = (
         GRAPH,
         "src/relax/transform/topological_sort.cc: reorders bindings inside each dataflow block",
         recipes=("diamond", "match_cast_defines_symbol", "several_outputs"),
+        idempotent=False,
+        notes="where independent bindings go depends on the order they come in, so a second application moves them again",
     ),
     PassRow(
         "ConvertToDataflow",

@@ -98,8 +98,8 @@ class PassRow:
     `first_only` is True where the pass asks for a module straight from the front end, with no pass before it.
     `buildable` is False where the result is meant for an external code generator: local functions stay in it,
     so that `LambdaLift` must follow before an official pipeline can.
-    `keeps_functions` and `keeps_attributes`: whether every function that was there is there afterwards, and
-    every attribute of the functions that stayed.
+    `keeps_functions` and `keeps_attributes`: whether every function that was there is there afterwards (public Relax
+    functions that people call must be in any case), and every attribute of the functions that stayed.
     """
 
     name: str

@@ -19,6 +19,9 @@ from generators.relax.values import AnyValue, ShapeValue, TupleValue, Value
 from generators.source import weighted
 
 
+_PLANTINGS = 5
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A kind of statement. `plain` ones may not stand in a dataflow block; `draw` adds to the scope or raises
@@ -55,20 +58,30 @@ def attempt(scope: Scope, name: str, draw: Callable[[Scope], None]) -> bool:
     return True
 
 
+def plant(scope: Scope, pattern: Callable[[Scope], None]) -> bool:
+    """Draws `pattern`, again where its random operands did not serve; whether it stands now."""
+    name = getattr(pattern, "name", "recipe")
+    return any(attempt(scope, name, pattern) for _ in range(_PLANTINGS))
+
+
 def draw_blocks(
     scope: Scope, table: Sequence[Statement], count: int, pattern: Callable[[Scope], None] | None = None
 ) -> list[Any]:
-    """`count` statements cut into dataflow and plain blocks; `pattern` is planted into one of them."""
+    """`count` statements cut into dataflow and plain blocks; `pattern` is planted into one of them.
+
+    A pattern whose attribute `plain` is true gets a plain block.
+    """
     blocks: list[Any] = []
     where = scope.source.integer(0, count)
     done = 0
     while done < count or pattern is not None:
         size = scope.source.integer(1, max(1, count - done))
-        scope.dataflow = scope.source.flip(0.75)
+        here = pattern is not None and done + size >= where
+        scope.dataflow = scope.source.flip(0.75) and not (here and getattr(pattern, "plain", False))
         first = max(0, min(size, where - done))
         draw_statements(scope, table, first)
-        if pattern is not None and done + size >= where:
-            attempt(scope, "recipe", pattern)
+        if here and pattern is not None:
+            plant(scope, pattern)
             pattern = None
         draw_statements(scope, table, size - first)
         done += size
@@ -114,17 +127,18 @@ def _export_last(scope: Scope, bindings: list[Any]) -> None:
 def draw_result(scope: Scope) -> Any:
     """The expression that a function returns: one value, a tuple of some, or a nested one.
 
-    Unused values are preferred, so that what was computed is seen, and some used ones come out as well.
+    What the frame keeps comes first; else late values are preferred, and some used ones come out as well.
     """
     tensors = [v for v in scope.values if isinstance(v, (Value, TupleValue)) and _is_var(v.expr)]
     computed = [v for v in tensors if v.expr not in scope.frame.parameter_vars] or tensors
     if not computed:
         raise Unavailable("nothing to return")
     source = scope.source
+    kept = scope.frame.kept[-4:]
     if source.flip(0.35):
-        return computed[-1].expr
-    chosen = [v for v in computed if source.flip(0.5)][-4:] or [computed[-1]]
-    exprs = [v.expr for v in chosen]
+        return (kept or [computed[-1].expr])[-1]
+    chosen = [v for v in computed if source.flip(0.25 if kept else 0.5)][-4:] or ([] if kept else [computed[-1]])
+    exprs = [v.expr for v in chosen if not any(v.expr.same_as(k) for k in kept)] + kept
     if source.flip(0.1) and len(exprs) > 1:
         inner = relax.Tuple(exprs[1:])
         exprs = [exprs[0], _bound_tuple(scope, inner)]

@@ -16,7 +16,7 @@ from generators.relax.frames import FunctionFrame, ParameterSpec, PrivateFunctio
 from generators.relax.functions import draw_function
 from generators.relax.scope import EVERY, NUMERIC, Drawn, Scope
 from generators.relax.statements import SIMPLE
-from generators.relax.values import Value
+from generators.relax.values import AnyValue, Value
 
 _MAX_DEPTH = 2
 
@@ -59,9 +59,7 @@ def draw_private_call(s: Scope) -> None:
     if not module.private or s.source.flip(0.4):
         module.private.append(_draw_private(s))
     callee = s.source.pick([f for f in module.private if f.pure or not s.dataflow] or module.private[:0] or [_none()])
-    if not callee.pure:
-        s.frame.impure = True
-    _emit_call(s, callee.gvar, callee)
+    emit_call(s, callee.gvar, callee)
 
 
 def _none() -> Any:
@@ -86,12 +84,15 @@ def draw_local_call(s: Scope) -> None:
     s.bindings.append(relax.VarBinding(var, function))
     callee = PrivateFunction(var, tuple(frame.parameters), result)
     for _ in range(s.source.integer(1, 2)):
-        _emit_call(s, var, callee)
+        emit_call(s, var, callee)
 
 
-def _emit_call(s: Scope, target: Any, callee: PrivateFunction) -> None:
+def emit_call(s: Scope, target: Any, callee: PrivateFunction) -> AnyValue | None:
+    """Binds a call of `target`, whose parameters and result are those of `callee`, on operands of the scope."""
     arguments = [_argument(s, spec) for _, spec in callee.parameters]
-    s.emit(Drawn(relax.Call(target, arguments), callee.result))
+    if not callee.pure:
+        s.frame.impure = True
+    return s.emit(Drawn(relax.Call(target, arguments), callee.result))
 
 
 def _argument(s: Scope, spec: ParameterSpec) -> Any:

@@ -46,6 +46,8 @@ class ModuleFrame:
     features: frozenset[str] = frozenset()
     """Language features that were asked for ("vdevice", "num_input", ...)."""
     private: list[PrivateFunction] = field(default_factory=list)
+    public: list[str] = field(default_factory=list)
+    """Names of the public functions beside main."""
     serial: int = 0
     operators: Counter[str] = field(default_factory=Counter)
     drawn: Counter[str] = field(default_factory=Counter)
@@ -85,6 +87,23 @@ class FunctionFrame:
     impure: bool = False
     level: int = 0
     """How many functions call each other above this one."""
+    weights: set[Any] = field(default_factory=set)
+    """Parameters (their variables) that stand last and are no inputs in the sense of `num_input`."""
+    kept: list[Any] = field(default_factory=list)
+    """Variables that the function should return."""
+    attributes: dict[str, Any] = field(default_factory=dict)
+    """Attributes of the finished function."""
+    loss: Any = None
+    """The scalar variable that a function which shall be differentiated returns (first)."""
+
+    @property
+    def num_input(self) -> int:
+        """How many parameters are inputs; the weights stand behind them."""
+        return sum(var not in self.weights for var, _ in self.parameters)
+
+    def order_parameters(self) -> None:
+        """Moves the weights behind the inputs."""
+        self.parameters.sort(key=lambda parameter: parameter[0] in self.weights)
 
     @property
     def parameter_vars(self) -> set[Any]:
@@ -103,6 +122,10 @@ class FunctionFrame:
         if own and source.flip(0.7):
             chosen = source.pick(own)
             return SymbolicDim(chosen, self.symbols[chosen], chosen.name)
+        return self.new_symbol(source)
+
+    def new_symbol(self, source: Source) -> SymbolicDim:
+        """A new symbolic dim that the next parameter will define."""
         name = f"{'nmkpqrstuw'[len(self.symbols) % 10]}{'' if len(self.symbols) < 10 else len(self.symbols)}"
         symbol = tvm_api.symbol(name)
         self.symbols[symbol] = source.pick((2, 3, 4, 1, 5))

@@ -9,8 +9,9 @@ from tvm import relax
 
 from generators import tvm_api
 from generators.ranges import Range
-from generators.relax.body import Statement, close_block, draw_blocks, draw_result
+from generators.relax.body import Statement, close_block, draw_blocks, draw_result, draw_statements, plant
 from generators.relax.frames import FunctionFrame, ParameterSpec
+from generators.relax.losses import DIFFERENTIABLE, draw_loss
 from generators.relax.scope import Scope
 from generators.relax.values import ShapeValue, SymbolicDim, TupleValue, Value
 from generators.source import Source
@@ -34,10 +35,37 @@ def draw_function(
     result = draw_result(scope)
     blocks += close_block(scope)
     _define_symbols(source, frame)
-    parameters = [var for var, _ in frame.parameters]
+    return _finished(frame, blocks, result), _range_of(scope, result)
+
+
+def draw_loss_function(
+    source: Source, frame: FunctionFrame, count: int, pattern: Callable[[Scope], None] | None = None
+) -> Any:
+    """A function that can be differentiated: one dataflow block of operators with a gradient, a scalar loss."""
+    scope = Scope(source, frame)
+    scope.dataflow = True
+    draw_statements(scope, DIFFERENTIABLE, count)
+    if pattern is not None:
+        plant(scope, pattern)
+    if frame.loss is None:
+        draw_loss(scope)
+    blocks = close_block(scope)
+    others = [v.expr for v in scope.values if isinstance(v, Value) and _is_output(frame, v.expr)]
+    result = relax.Tuple([frame.loss, *others[-2:]]) if others and source.flip(0.3) else frame.loss
+    return _finished(frame, blocks, result)
+
+
+def _is_output(frame: FunctionFrame, expr: Any) -> bool:
+    is_var = isinstance(expr, relax.Var) and not isinstance(expr, relax.DataflowVar)
+    return is_var and expr not in frame.parameter_vars and not expr.same_as(frame.loss)
+
+
+def _finished(frame: FunctionFrame, blocks: list[Any], result: Any) -> Any:
+    """The normalised function with its attributes, its weights last."""
+    frame.order_parameters()
     body = frame.module.builder.normalize(relax.SeqExpr(blocks, result))
-    function = relax.Function(parameters, body, is_pure=not frame.impure)
-    return function, _range_of(scope, result)
+    function = relax.Function([var for var, _ in frame.parameters], body, is_pure=not frame.impure)
+    return function.with_attrs(frame.attributes) if frame.attributes else function
 
 
 def _draw_leading_parameters(scope: Scope) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import tvm
 from tvm.relax.global_info import VDevice
 
@@ -13,9 +15,10 @@ from generators.case import Argument, EntryCall, Shape
 from generators.operators.row import Unavailable
 from generators.passes.row import Parameter, ProgramFacts
 from generators.program import Program
+from generators.relax import losses
 from generators.relax.control import CONTROL
 from generators.relax.frames import FunctionFrame, ModuleFrame, ParameterSpec
-from generators.relax.functions import draw_function
+from generators.relax.functions import draw_function, draw_loss_function
 from generators.relax.knobs import DEFAULT, Knobs
 from generators.relax.scope import Scope
 from generators.relax.statements import SIMPLE
@@ -24,6 +27,7 @@ from generators.source import Source
 
 STATEMENTS = (*SIMPLE, *CONTROL, *TIR_CALLS)
 _TRIES = 8
+_LOCAL_FUNCTIONS = ("local call", "local_functions", "local_functions_capturing")
 
 
 def draw_program(
@@ -34,11 +38,13 @@ def draw_program(
 ) -> Program:
     """A random well-formed module with a public `main` and inputs for it.
 
-    One of `patterns` is planted where given. `wants` asks for features: "num_input" (the attribute that
-    splits inputs from weights), "vdevice" (devices and hints), "symbolic", "private_functions".
+    One of `patterns` is planted where given; its attributes `wants` (a feature) and `plain` are read where it has
+    them. `wants` asks for features: "num_input" (the attribute that splits inputs from weights), "vdevice"
+    (devices and hints), "symbolic", "constants" (most operands), "float32_only", "scalar_loss" (main can be
+    differentiated). Other names are left to the patterns.
     """
     for _ in range(_TRIES):
-        module = ModuleFrame(knobs, features=wants)
+        module = ModuleFrame(_fitting(knobs, wants), features=wants)
         if "vdevice" in wants:
             module.vdevices = (VDevice("llvm", 0), VDevice("llvm", 1))
         try:
@@ -48,18 +54,36 @@ def draw_program(
     raise Unavailable("no program could be drawn")
 
 
+def _fitting(knobs: Knobs, wants: frozenset[str]) -> Knobs:
+    """The knobs for programs with these features."""
+    if "scalar_loss" in wants:
+        knobs = replace(knobs, dtypes=losses.DTYPES)
+    if "float32_only" in wants:
+        knobs = replace(knobs, dtypes=(("float32", 1),))
+    if "constants" in wants:
+        knobs = replace(knobs, parameter_share=min(knobs.parameter_share, 0.35))
+    return knobs
+
+
 def _draw_module(source: Source, module: ModuleFrame, patterns: Sequence[Callable[[Scope], None]]) -> Program:
-    frame = FunctionFrame(module, symbolic="symbolic" in module.features or source.flip(0.35))
+    differentiable = "scalar_loss" in module.features
+    symbolic = not differentiable and ("symbolic" in module.features or source.flip(0.35))
+    frame = FunctionFrame(module, symbolic=symbolic)
+    if differentiable:
+        patterns = [p for p in patterns if getattr(p, "wants", None) == "scalar_loss"]
     pattern = source.pick(patterns) if patterns else None
     count = source.integer(*module.knobs.operators)
-    main, _ = draw_function(source, frame, STATEMENTS, count, pattern)
+    if differentiable:
+        main = draw_loss_function(source, frame, count, pattern)
+    else:
+        main, _ = draw_function(source, frame, STATEMENTS, count, pattern)
     main, num_input = _with_attributes(source, module, frame, main)
-    dead = _draw_dead_functions(source, module)
+    _draw_dead_function(source, module)
     whole = _assemble(source, module, main)
-    names = ("main", *dead)
-    facts = _facts(frame, num_input, names)
-    calls = (EntryCall("main", tuple(_draw_argument(source, spec) for _, spec in frame.parameters)),)
-    features = set(module.features) | {k for k in module.drawn if k != "operator"}
+    arguments = tuple(_draw_argument(source, spec) for _, spec in frame.parameters)
+    facts = _facts(frame, num_input, arguments)
+    features = facts.features | set(module.features) | {k for k in module.drawn if k != "operator"}
+    calls = (EntryCall("main", arguments),)
     return Program(whole, calls, facts, module.operators, frozenset(features), module.rejected)
 
 
@@ -67,27 +91,29 @@ def _with_attributes(source: Source, module: ModuleFrame, frame: FunctionFrame, 
     """main with its symbol, sometimes `num_input`, sometimes an attribute that no pass knows."""
     main = main.with_attr("global_symbol", "main")
     num_input: int | None = None
-    if "num_input" in module.features or source.flip(0.1):
-        num_input = source.integer(0, len(frame.parameters))
+    if "num_input" in module.features or frame.weights or source.flip(0.1):
+        drawn = not frame.weights or source.flip(0.05)
+        num_input = source.integer(0, len(frame.parameters)) if drawn else frame.num_input
         main = main.with_attr("num_input", num_input)
     if source.flip(0.1):
         main = main.with_attr("passfuzz_note", source.integer(0, 9))
     return main, num_input
 
 
-def _draw_dead_functions(source: Source, module: ModuleFrame) -> list[str]:
-    """Sometimes a function that nobody calls, public half of the time; the names of the public ones."""
+def _draw_dead_function(source: Source, module: ModuleFrame) -> None:
+    """Sometimes a function that nobody calls, public half of the time."""
     if not source.flip(0.12):
-        return []
+        return
     frame = FunctionFrame(module, symbolic=False, level=2, prefix="d")
     try:
         function, _ = draw_function(source, frame, SIMPLE, source.integer(1, 3))
     except Unavailable:
-        return []
+        return
     name = module.new_name("dead")
-    public = source.flip()
-    module.add(name, function.with_attr("global_symbol", name) if public else function)
-    return [name] if public else []
+    if source.flip():
+        function = function.with_attr("global_symbol", name)
+        module.public.append(name)
+    module.add(name, function)
 
 
 def _assemble(source: Source, module: ModuleFrame, main: Any) -> Any:
@@ -111,13 +137,25 @@ def _draw_argument(source: Source, spec: ParameterSpec) -> Argument:
     return draw_array(source.array_seed(), spec.shape, spec.dtype, spec.range)
 
 
-def _facts(frame: FunctionFrame, num_input: int | None, functions: tuple[str, ...]) -> ProgramFacts:
-    parameters = tuple(
-        Parameter(var.name, spec.shape, spec.dtype, spec.fields is None and not spec.is_shape)
-        for var, spec in frame.parameters
-    )
+def _facts(frame: FunctionFrame, num_input: int | None, arguments: tuple[Argument, ...]) -> ProgramFacts:
+    parameters: list[Parameter] = []
+    for (var, spec), argument in zip(frame.parameters, arguments, strict=True):
+        value = argument if isinstance(argument, np.ndarray) else None
+        parameters.append(Parameter(var.name, spec.shape, spec.dtype, value is not None, value))
     symbols = tuple((v.name, n) for v, n in frame.symbols.items() if v.name not in frame.late)
-    return ProgramFacts(parameters, symbols, num_input, functions)
+    module = frame.module
+    present = {
+        "num_input": num_input is not None,
+        "vdevice": bool(module.vdevices),
+        "symbolic": bool(symbols),
+        "scalar_loss": frame.loss is not None,
+        "private_functions": bool(module.private),
+        "local_functions": any(module.drawn[name] for name in _LOCAL_FUNCTIONS),
+        "constants": "constants" in module.features,
+        "float32_only": "float32_only" in module.features,
+    }
+    features = frozenset(name for name, there in present.items() if there)
+    return ProgramFacts(tuple(parameters), symbols, num_input, ("main", *module.public), features)
 
 
 def public_names(module: Any) -> tuple[str, ...]:

@@ -223,14 +223,15 @@ class Scope:
         dims: list[Dim] = []
         room = self.knobs.max_elements
         for n in least:
-            dim = self._draw_dim(n, static)
+            dim = self.draw_dim(n, static)
             if extent(dim) > room:
                 dim = max(n, 1)
             room //= max(extent(dim), 1)
             dims.append(dim)
         return tuple(dims)
 
-    def _draw_dim(self, minimum: int, static: bool) -> Dim:
+    def draw_dim(self, minimum: int = 0, static: bool = False) -> Dim:
+        """One dim of at least `minimum` in the first entry call; symbolic now and then where that is allowed."""
         if not static and self.frame.symbolic and self.source.flip(self.knobs.symbolic_share):
             symbol = self.frame.draw_symbol(self.source)
             if symbol.extent >= minimum:
@@ -270,9 +271,10 @@ class Scope:
 
     # --- emission ---------------------------------------------------------------------------------------
 
-    def emit(self, drawn: Drawn) -> AnyValue | None:
+    def emit(self, drawn: Drawn, *, exported: bool = False) -> AnyValue | None:
         """Normalises and binds a drawn call; the bound value, or None where its type is of no use.
 
+        With `exported` the value is visible after its block.
         Raises Unavailable, binding nothing, when the result would be too large in size or in magnitude.
         """
         call = self.frame.module.builder.normalize(drawn.call)
@@ -280,23 +282,30 @@ class Scope:
         probe = value_of(None, ty, drawn.range, self.frame.symbols, shape=drawn.shape)
         if probe is not None:
             self._check(probe)
-        return self.bind(call, drawn.range, drawn.shape)
+        return self.bind(call, drawn.range, drawn.shape, exported=exported)
 
-    def emit_tensor(self, drawn: Drawn) -> Value:
+    def emit_tensor(self, drawn: Drawn, *, exported: bool = False) -> Value:
         """`emit` for calls that give one tensor."""
-        value = self.emit(drawn)
+        value = self.emit(drawn, exported=exported)
         if not isinstance(value, Value):
             raise Unavailable("the result is no tensor")
         return value
 
-    def bind(self, expr: Any, ranges: Range | tuple[Any, ...], shape: tuple[int, ...] | None = None) -> AnyValue | None:
+    def bind(
+        self,
+        expr: Any,
+        ranges: Range | tuple[Any, ...],
+        shape: tuple[int, ...] | None = None,
+        *,
+        exported: bool = False,
+    ) -> AnyValue | None:
         """Binds a normalised expression to a new variable of its own type.
 
         Shape values are always visible outside their block: types may depend on them, and a type may not
         depend on a dataflow variable.
         """
         ty = tvm_api.type_of(expr)
-        exported = isinstance(ty, tvm_api.ShapeType) or self.source.flip(self.knobs.output_share)
+        exported = exported or isinstance(ty, tvm_api.ShapeType) or self.source.flip(self.knobs.output_share)
         local = self.dataflow and not exported
         var = self.frame.new_var(ty, dataflow=local)
         self.bindings.append(tvm_api.relax.VarBinding(var, expr))

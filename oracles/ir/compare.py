@@ -6,19 +6,54 @@ from typing import Any
 
 import tvm
 import tvm_ffi
+from tvm import relax
 
 from generators import tvm_api as T
 from oracles.ir.walk import FUNCTION, GLOBAL_VAR
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Structurally equal, names of functions, attributes and global infos included; names of variables are not."""
-    return bool(T.structural_equal(one, other))
+    """Structurally equal, names of functions, attributes and global infos included; names of variables are not.
+
+    Free variables are matched with each other: annotations of PrimFuncs hold buffers that nothing defines.
+    """
+    return bool(T.structural_equal(one, other, map_free_vars=True))
+
+
+def same_bindings(one: Any, other: Any) -> bool:
+    """Equal, or equal but for how bindings are gathered in blocks and which of them a dataflow block gives out.
+
+    Merging neighbouring blocks and R.output lists are what every mutator of TVM tidies as a by-product, a little
+    more at each application.
+    """
+    return equal(one, other) or equal(without_blocks(one), without_blocks(other))
+
+
+def without_blocks(module: Any) -> Any:
+    """The module with one plain block in each sequence of bindings, for comparison only."""
+    plain: dict[Any, Any] = {}
+
+    def ordinary(var: Any) -> Any:
+        return plain.setdefault(var, relax.Var(var.name, T.type_of(var)))
+
+    def merged(sequence: Any) -> Any:
+        bindings = [binding for block in sequence.blocks for binding in block.bindings]
+        whole = relax.SeqExpr([relax.BindingBlock(bindings)] if bindings else [], sequence.body)
+        T.set_type(whole, T.type_of(sequence))
+        return whole
+
+    def put(function: Any) -> Any:
+        if not isinstance(function, FUNCTION):
+            return function
+        return tvm_ffi.structural_map(function, [(relax.DataflowVar, ordinary), (relax.SeqExpr, merged)])
+
+    functions = {name: put(function) for name, function in module.functions.items()}
+    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
 
 
 def first_difference(one: Any, other: Any) -> tuple[str, str]:
     """Where two modules first differ: a short kind of place, and the full path in both."""
-    found = tvm_ffi.get_first_structural_mismatch(one, other)
+    found = tvm_ffi.get_first_structural_mismatch(one, other, map_free_vars=True)
     if found is None:
         return "nowhere", ""
     left, right = str(found[0]), str(found[1])

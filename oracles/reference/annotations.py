@@ -70,9 +70,7 @@ def _describe(value: Runtime) -> str:
     return f"a tuple of {len(value)}" if isinstance(value, tuple) else type(value).__name__
 
 
-def _extents(
-    exprs: Any, actual: tuple[int, ...], symbols: dict[Any, int], where: str, check: bool, kind: str
-) -> None:
+def _extents(exprs: Any, actual: tuple[int, ...], symbols: dict[Any, int], where: str, check: bool, kind: str) -> None:
     if len(exprs) != len(actual):
         if check:
             raise Trap(kind, f"{where}: annotated rank {len(exprs)}, is rank {len(actual)}")

@@ -18,6 +18,7 @@ from oracles.reference.engine import Frame, Interpreter
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.operators import operator_result
 from oracles.reference.prims import prim_result, written_by
+from oracles.reference.tir import run_prim_func
 from oracles.reference.values import UNIT, Array, Closure, Runtime, Tensor, carried, declared
 
 Rule = Callable[[Interpreter, Any, Frame], Runtime]
@@ -65,7 +66,7 @@ def _invoke(machine: Interpreter, callee: Runtime, arguments: list[Runtime]) -> 
 def _call_tir(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     function = machine.lookup(call.args[0])
     inputs = _tensors(machine, call.args[1], frame)
-    extra = list(machine.value(call.args[2], frame).extents) if len(call.args) > 2 else []
+    extra = _scalars(machine, call, frame)
     outputs = _output_specs(machine, call.ty_args[0], frame)
     results = prim_result(function, call.args[0].name_hint, inputs, outputs, extra, machine.bounded)
     return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)
@@ -74,11 +75,21 @@ def _call_tir(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
 def _call_tir_inplace(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     function = machine.lookup(call.args[0])
     inputs = _tensors(machine, call.args[1], frame)
-    extra = list(machine.value(call.args[2], frame).extents) if len(call.args) > 2 else []
+    extra = _scalars(machine, call, frame)
     outputs = _output_specs(machine, call.ty_args[0], frame)
     places = [int(i) for i in call.attrs.inplace_indices]
     results = written_by(function, call.args[0].name_hint, inputs, outputs, places, extra)
     return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)
+
+
+def _scalars(machine: Interpreter, call: Any, frame: Frame) -> list[int]:
+    """The scalar arguments that a call_tir hands over as a third operand, a shape."""
+    if len(call.args) < 3:
+        return []
+    shape = machine.value(call.args[2], frame)
+    if not isinstance(shape, Shape):
+        raise Trap("type", "the scalars of a call_tir are no shape")
+    return list(shape.extents)
 
 
 def _tensors(machine: Interpreter, expr: Any, frame: Frame) -> list[Any]:
@@ -102,12 +113,10 @@ def _output_specs(machine: Interpreter, ty: Any, frame: Frame) -> list[tuple[tup
 def _destination_passing(function: Any, arguments: list[Runtime], name: str) -> Runtime:
     """A PrimFunc called directly, after CallTIRRewrite: it writes into its last arguments."""
     tensors = [a for a in arguments if isinstance(a, Tensor)]
-    buffers = {id(t): declared(t) for t in tensors}
-    from oracles.reference.tir import run_prim_func
-
-    run_prim_func(function, [buffers[id(a)] if isinstance(a, Tensor) else _plain(a) for a in arguments])
+    buffers = {id(t.value): declared(t) for t in tensors}
+    run_prim_func(function, [buffers[id(a.value)] if isinstance(a, Tensor) else _plain(a) for a in arguments])
     for tensor in tensors:
-        tensor.value[...] = buffers[id(tensor)].astype(tensor.value.dtype)
+        tensor.value[...] = buffers[id(tensor.value)].astype(tensor.value.dtype)
     return UNIT
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tvm import relax, tirx
+from tvm import relax
 from tvm.ir import GlobalVar, StringImm, TupleGetItem
 from tvm.ir import Tuple as IRTuple
 
@@ -49,22 +49,22 @@ class Interpreter:
         self.bounded = bounded
         self.fuel = fuel
         self._functions = {g.name_hint: f for g, f in module.functions.items()}
-        self._globals: dict[Any, Any] = {}
 
     def run(self, call: EntryCall) -> Runtime:
         """The result of an entry call."""
-        function = self._functions.get(call.function)
-        if function is None:
-            raise Trap("undefined-variable", f"no function {call.function}")
         with np.errstate(all="ignore"):
-            return self.apply(function, [from_argument(a) for a in call.arguments], call.function)
+            arguments = [from_argument(a) for a in call.arguments]
+            return self.apply(self.function(call.function), arguments, call.function)
+
+    def function(self, name: str) -> Any:
+        """The function of this name. Trap when the module has none."""
+        if name not in self._functions:
+            raise Trap("undefined-variable", f"no function {name}")
+        return self._functions[name]
 
     def lookup(self, gvar: Any) -> Any:
         """The function behind a GlobalVar. Trap when the module has none."""
-        function = self._functions.get(gvar.name_hint)
-        if function is None:
-            raise Trap("undefined-variable", f"GlobalVar {gvar.name_hint} is not in the module")
-        return function
+        return self.function(gvar.name_hint)
 
     def apply(self, function: Any, arguments: list[Runtime], name: str, environment: Frame | None = None) -> Runtime:
         """The result of a Relax function on these arguments; `environment` holds what a local one captures."""
@@ -118,9 +118,8 @@ class Interpreter:
         rule = _EXPRESSIONS.get(type(expr))
         if rule is not None:
             return rule(self, expr, frame)
-        if isinstance(expr, tirx.PrimExpr):
-            return self.prim(expr, frame)
-        raise Unsupported(type(expr).__name__)
+        value: Runtime = self.prim(expr, frame)
+        return value
 
     def prim(self, expr: Any, frame: Frame) -> Any:
         """The value of a scalar expression over symbols and scalar variables."""

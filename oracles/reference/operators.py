@@ -31,9 +31,11 @@ def operator_result(row: Operator, call: Any, arguments: list[Runtime], bounded:
         feed = iter(carriers)
         return row.meaning(*[_refilled(a, feed) for a in arguments], **attributes)
 
+    feed = (leaf.value if isinstance(leaf, Tensor) else leaf for leaf in leaves)
     try:
         if bounded:
-            return _bounded(row, leaves, evaluate, dtype_of)
+            terms = row.terms(*[_refilled(a, feed) for a in arguments], **attributes) if row.terms else None
+            return _bounded(row, leaves, evaluate, dtype_of, terms)
         result = evaluate([leaf.value if isinstance(leaf, Tensor) else leaf for leaf in leaves])
     except (ValueError, IndexError, ZeroDivisionError, OverflowError) as error:
         raise Trap("operand", f"{row.name}: {error}") from error
@@ -84,7 +86,7 @@ def _wrapped(row: Operator, result: Any, dtype_of: Callable[[Array], str]) -> Ru
         if all(isinstance(r, (int, np.integer)) for r in result):
             return Shape(tuple(int(r) for r in result))
         return tuple(_wrapped(row, r, dtype_of) for r in result)
-    if isinstance(result, (bool, int, float, str)):
+    if isinstance(result, (bool, int, float, str)) and not isinstance(result, np.generic):
         return result
     array = np.asarray(result)
     dtype = dtype_of(array)
@@ -94,22 +96,20 @@ def _wrapped(row: Operator, result: Any, dtype_of: Callable[[Array], str]) -> Ru
 
 
 def _bounded(
-    row: Operator, leaves: list[Runtime], evaluate: Callable[[Sequence[Any]], Any], dtype_of: Callable[[Array], str]
+    row: Operator,
+    leaves: list[Runtime],
+    evaluate: Callable[[Sequence[Any]], Any],
+    dtype_of: Callable[[Array], str],
+    terms: float | None,
 ) -> Runtime:
-    shape = {"result": None}
-
-    def remembered(carriers: Sequence[Any]) -> Any:
-        shape["result"] = evaluate(carriers)
-        return shape["result"]
-
     first = evaluate([leaf.value if isinstance(leaf, Tensor) else leaf for leaf in leaves])
     if not _holds_arrays(first):
         return _wrapped(row, first, dtype_of)
-    tensors = bounded_result(row, leaves, evaluate, dtype_of)
+    tensors = bounded_result(row, leaves, first, evaluate, dtype_of, terms)
     return tuple(tensors) if isinstance(first, (tuple, list)) else tensors[0]
 
 
 def _holds_arrays(result: Any) -> bool:
     if isinstance(result, (tuple, list)):
-        return bool(result) and all(isinstance(r, np.ndarray) for r in result)
-    return not isinstance(result, (bool, int, float, str))
+        return bool(result) and all(isinstance(r, (np.ndarray, np.generic)) for r in result)
+    return isinstance(result, (np.ndarray, np.generic))

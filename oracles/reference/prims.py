@@ -6,8 +6,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import tvm_ffi
 from tvm import tirx
 
+from generators import tvm_api
 from generators.case import Shape
 from generators.dtypes import float_facts, is_float, numpy_dtype
 from oracles.reference.errors import Unsupported
@@ -125,13 +127,13 @@ def _small_whole(tensors: list[Tensor]) -> bool:
     return True
 
 
-_RING = ("Add", "Sub", "Mul", "Min", "Max", "TensorLoad", "BufferLoad", "IntImm", "FloatImm", "Var", "Cast", "Select")
+_INEXACT = (tirx.Div, tvm_api.Call)
+"""Divisions and intrinsics: everything else that PrimFuncs compute floats with is exact on small whole numbers."""
 
 
 @lru_cache(maxsize=512)
 def _ring_only(function: Any) -> bool:
     """Whether a PrimFunc computes floats by sums, products, minima and maxima alone."""
-    found: list[str] = []
-    tirx.stmt_functor.post_order_visit(function.body, lambda node: found.append(type(node).__name__))
-    suspicious = {"Div", "Call", "Let"}
-    return not suspicious.intersection(found)
+    found: list[Any] = []
+    tvm_ffi.structural_map(function.body, (_INEXACT, lambda node: (found.append(node), node)[1]))
+    return not found

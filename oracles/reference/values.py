@@ -7,7 +7,7 @@ implementation in the declared precision may be from `value`, element by element
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Unit:
 
 
 UNIT = Unit()
-Runtime: TypeAlias = Union[Tensor, Shape, Closure, Unit, int, float, bool, str, tuple["Runtime", ...]]
+Runtime: TypeAlias = Tensor | Shape | Closure | Unit | int | float | bool | str | tuple["Runtime", ...]
 
 
 def round_to(value: Array, dtype: str) -> Array:

@@ -1,0 +1,317 @@
+"""A campaign: hands cases to workers, keeps one finding per signature, has each reduced and confirmed.
+
+The campaign process never imports TVM. Its loop is the only place that decides what happens next; workers
+judge and reduce, `fuzzer.confirm` runs repros in fresh processes, observers show and store.
+"""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import tempfile
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from corpus.finding import Finding
+from corpus.known import read_known
+from corpus.signature import signature_of
+from corpus.store import CorruptCase
+from fuzzer.confirm import Confirmations
+from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.job import Failure, Plan
+from fuzzer.observer import Observer
+from fuzzer.pool import Answer, Pool, Slot
+from fuzzer.results import CampaignResult
+from fuzzer.settings import Settings
+from oracles.verdict import Failed
+from reports.tally import Tally
+
+BATCH = 24
+"""Cases that a worker is handed at once: a second or less of work."""
+REDUCE_S = 15.0
+"""Seconds that one reduction may take."""
+REDUCING_SHARE = 0.5
+"""Reductions take at most this share of a worker's time while there is time left to look for more."""
+GRACE_S = 25.0
+"""Seconds after the campaign's time in which waiting failures are still reduced and confirmed."""
+SAME_PLACE = 4
+"""Failures of one oracle and pass that may differ by operator only: so many reductions in a row may find
+nothing new before only every tenth of them is tried."""
+
+
+@dataclass(slots=True)
+class _Place:
+    """Failures that look alike before reduction."""
+
+    sightings: int = 0
+    fruitless: int = 0
+    slug: str | None = None
+
+
+@dataclass(slots=True)
+class _State:
+    tally: Tally = field(default_factory=Tally)
+    findings: dict[str, Finding] = field(default_factory=dict)
+    places: dict[tuple[str, ...], _Place] = field(default_factory=dict)
+    waiting: deque[tuple[tuple[str, ...], Failure, float]] = field(default_factory=deque)
+    reducing: dict[int, tuple[tuple[str, ...], Failure, float]] = field(default_factory=dict)
+    next_case: int = 0
+    tokens: int = 0
+    tvm: str = ""
+    fault: str | None = None
+    interrupted: bool = False
+    lost_workers: int = 0
+
+
+class _Campaign:
+    def __init__(self, settings: Settings, observer: Observer, scratch: Path) -> None:
+        self.settings = settings
+        self.observer = observer
+        self.state = _State()
+        self.known = _known_signatures(settings)
+        self.plan = plan_of(settings, scratch)
+        self.scratch = scratch
+        self.confirmations = Confirmations(settings.out, settings.jobs)
+        self.start = time.monotonic()
+
+    @property
+    def now(self) -> float:
+        return time.monotonic() - self.start
+
+    def run(self) -> CampaignResult:
+        self.observer.on_start(self.settings)
+        pool = Pool(self.plan, self.settings.jobs)
+        try:
+            with self._interruptible():
+                self._loop(pool)
+        finally:
+            pool.close()
+            self.confirmations.close()
+            self.observer.on_tally(self.state.tally, self.now)
+            self.observer.on_end()
+        state = self.state
+        return CampaignResult(state.tally, tuple(state.findings.values()), self.now, state.interrupted, state.fault)
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Ctrl-C (and SIGTERM) ends the campaign in order; a second one ends it at once."""
+
+        def stop(_number: int, _frame: FrameType | None) -> None:
+            if self.state.interrupted:
+                raise KeyboardInterrupt
+            self.state.interrupted = True
+
+        old = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in old.items():
+                signal.signal(number, handler)
+
+    # --- the loop ---------------------------------------------------------------------------------------
+
+    def _loop(self, pool: Pool) -> None:
+        while self.state.fault is None and not self._finished(pool):
+            for slot in pool.slots:
+                if slot.ready and slot.busy is None:
+                    self._employ(pool, slot)
+            for answer in pool.answers(0.1):
+                self._take(pool, answer)
+            for slug, finding, shown in self.confirmations.finished():
+                self._confirmed(slug, finding, shown)
+            self.observer.on_tally(self.state.tally, self.now)
+
+    def _drawing(self) -> bool:
+        """Whether new cases are still handed out."""
+        if self.state.interrupted:
+            return False
+        if self.settings.cases is not None and self.state.next_case >= self.settings.cases:
+            return False
+        return self.settings.time_s is None or self.now < self.settings.time_s
+
+    def _finished(self, pool: Pool) -> bool:
+        if self._drawing():
+            return False
+        limit = self.settings.time_s if self.settings.time_s is not None else self.now
+        if self.state.interrupted or (self.settings.time_s is not None and self.now > limit + GRACE_S):
+            self._give_up_waiting()
+            return True
+        busy = any(slot.busy for slot in pool.slots) or not all(slot.ready for slot in pool.slots)
+        return not busy and not self.state.waiting and not self.confirmations.pending
+
+    def _give_up_waiting(self) -> None:
+        """Failures that nobody had time to reduce are counted, not lost."""
+        left = [*self.state.waiting, *self.state.reducing.values()]
+        for _, failure, _ in left:
+            self._count_skip(f"not reduced in time: {failure.oracle} {failure.culprit}")
+
+    def _employ(self, pool: Pool, slot: Slot) -> None:
+        drawing = self._drawing()
+        allowed = not drawing or slot.reducing_s <= REDUCING_SHARE * self.now + 2.0
+        if self.state.waiting and allowed:
+            self._order_reduction(pool, slot)
+        elif drawing:
+            pool.command(slot, {"do": "cases", "indices": self._next_indices(), "until": self._until()}, self.now)
+
+    def _until(self) -> float:
+        limit = self.settings.time_s
+        return time.time() + (limit - self.now if limit is not None else 1e9)
+
+    def _next_indices(self) -> list[int]:
+        first = self.state.next_case
+        last = first + BATCH if self.settings.cases is None else min(first + BATCH, self.settings.cases)
+        self.state.next_case = last
+        shard = self.settings.shard
+        return [shard.index + shard.count * k for k in range(first, last)]
+
+    def _order_reduction(self, pool: Pool, slot: Slot) -> None:
+        state = self.state
+        item = state.waiting.popleft()
+        state.tokens += 1
+        state.reducing[state.tokens] = item
+        left = GRACE_S if self.settings.time_s is None else self.settings.time_s + GRACE_S - self.now
+        budget = max(2.0, min(REDUCE_S, left / 2))
+        message = {"do": "reduce", "failure": item[1].to_json(), "token": state.tokens, "budget_s": budget}
+        pool.command(slot, message, self.now)
+
+    # --- answers ----------------------------------------------------------------------------------------
+
+    def _take(self, pool: Pool, answer: Answer) -> None:
+        match answer.kind:
+            case "tally":
+                self.state.tally.add(answer.payload["delta"])
+            case "failure":
+                self._sighted(Failure.from_json(answer.payload["failure"]))
+            case "reduced":
+                self._reduced(answer.payload["token"], answer.payload["file"])
+                answer.slot.reducing_s += self.now - answer.slot.since
+            case "ready":
+                self.state.tvm = answer.payload["tvm"]
+            case "fault":
+                self.state.fault = answer.payload["message"]
+            case "lost":
+                self._lost_worker(pool, answer)
+
+    def _lost_worker(self, pool: Pool, answer: Answer) -> None:
+        if self.state.fault is not None:
+            return
+        self.state.lost_workers += 1
+        if not answer.payload["was_ready"] or self.state.lost_workers > 10 * self.settings.jobs:
+            self.state.fault = f"a worker process ended with status {answer.payload['status']} before it was ready"
+            return
+        self._count_skip("worker process lost")
+        pool.replace()
+
+    def _sighted(self, failure: Failure) -> None:
+        """A failure: one like it is counted, a new one waits for its reduction."""
+        key = place_of(failure)
+        place = self.state.places.setdefault(key, _Place())
+        place.sightings += 1
+        if place.slug is not None and not _differs_by_operator(failure):
+            self._seen_again(place.slug)
+            return
+        waits = any(item[0] == key for item in (*self.state.waiting, *self.state.reducing.values()))
+        enough = place.fruitless >= SAME_PLACE and place.sightings % 10
+        if waits or enough or (place.fruitless and not _differs_by_operator(failure) and place.sightings % 10):
+            if place.slug is not None:
+                self._seen_again(place.slug)
+            return
+        self.state.waiting.append((key, failure, self.now))
+
+    def _seen_again(self, slug: str) -> None:
+        if slug in self.state.findings:
+            self.state.findings[slug] = self.state.findings[slug].seen_again()
+
+    def _reduced(self, token: int, file: str | None) -> None:
+        key, failure, at_s = self.state.reducing.pop(token)
+        place = self.state.places[key]
+        if file is None:
+            place.fruitless += 1
+            self._inconclusive(f"does not show again: {failure.oracle} {failure.culprit}")
+            return
+        finding: Finding = pickle.loads(Path(file).read_bytes())
+        Path(file).unlink()
+        slug = finding.signature.slug
+        place.slug = slug
+        if slug in self.state.findings or slug in self.confirmations.pending:
+            place.fruitless += 1
+            self._seen_again(slug)
+            return
+        place.fruitless = 0
+        status: Any = "known" if slug in self.known else "new"
+        self.confirmations.start(replace(finding, at_s=at_s, status=status))
+
+    def _confirmed(self, slug: str, finding: Finding, shown: bool) -> None:
+        if not shown:
+            self._inconclusive(f"repro does not show it: {finding.oracle} {finding.signature.culprit}")
+            return
+        self.state.findings[slug] = finding
+        self.observer.on_finding(finding)
+
+    def _inconclusive(self, reason: str) -> None:
+        self.state.tally.add({"inconclusive": {reason: 1}})
+
+    def _count_skip(self, reason: str) -> None:
+        self.state.tally.add({"skipped": {reason: 1}})
+
+
+def run_campaign(settings: Settings, observer: Observer) -> CampaignResult:
+    """Runs a campaign to its end.
+
+    Raises UsageError for settings that this machine cannot carry out, EnvironmentFault where the folders
+    cannot be written.
+    """
+    if settings.on != "local":
+        raise UsageError(f"--on {settings.on}: this version runs campaigns on one machine only")
+    unsupported = [t for t in settings.targets if t != "llvm"]
+    if unsupported:
+        raise UsageError(f"--target {unsupported[0]}: this version judges the llvm target only")
+    try:
+        settings.out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".scratch-", dir=settings.out, ignore_cleanup_errors=True) as scratch:
+            return _Campaign(settings, observer, Path(scratch).absolute()).run()
+    except PermissionError as error:
+        raise EnvironmentFault(f"--out {settings.out}: {error.strerror}") from error
+
+
+def plan_of(settings: Settings, scratch: Path) -> Plan:
+    """What the workers are told once."""
+    under_test = tuple(name for name in settings.passes if not name.startswith("@"))
+    kinds = ("pipeline", "walk_then_pipeline") if "@pipelines" in settings.passes else ()
+    return Plan(
+        seed=settings.seed,
+        target=settings.targets[0],
+        under_test=under_test,
+        kinds=kinds,
+        oracles=settings.oracles,
+        load=str(settings.load.absolute()) if settings.load else None,
+        scratch=str(scratch),
+        reduce_s=REDUCE_S,
+    )
+
+
+def place_of(failure: Failure) -> tuple[str, ...]:
+    """What failures have in common before reduction: their signature without operators."""
+    verdict = Failed(failure.symptom, failure.message)
+    signature = signature_of(failure.oracle, verdict, failure.culprit)
+    return (signature.oracle, signature.symptom, signature.culprit, signature.message)
+
+
+def _differs_by_operator(failure: Failure) -> bool:
+    """Wrong results are told apart by the operators of the reduced module, which are not known yet."""
+    return failure.symptom == "wrong result"
+
+
+def _known_signatures(settings: Settings) -> frozenset[str]:
+    if settings.known is None:
+        return frozenset()
+    try:
+        return read_known(settings.known)
+    except CorruptCase as error:
+        raise UsageError(f"--known {error}") from error

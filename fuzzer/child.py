@@ -1,0 +1,70 @@
+"""What a forked child does for one case: draw, judge, and say what was counted and what failed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from fuzzer.draw import Repertoire, draw_experiment
+from fuzzer.flight import Recorder
+from fuzzer.job import Counts, Failure, Plan
+from fuzzer.judge import Court, judge
+from generators.operators.row import Unavailable
+from oracles.table import ORACLES
+
+BUILD = "build"
+
+
+def oracle_names(plan: Plan) -> frozenset[str]:
+    """The oracles that the plan asks for; the build is one of them."""
+    return frozenset(plan.oracles) or frozenset((*ORACLES, BUILD))
+
+
+def court_of(plan: Plan, repertoire: Repertoire) -> Court:
+    """How this campaign judges."""
+    only = None if repertoire.under_test is None else frozenset(repertoire.under_test)
+    return Court(
+        rows=repertoire.rows,
+        names=repertoire.names,
+        oracles=oracle_names(plan),
+        only=only,
+        build_share=plan.build_share,
+        target=plan.target,
+    )
+
+
+def judge_case(
+    plan: Plan, repertoire: Repertoire, index: int, recorder: Recorder
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Draws and judges case `index`: a "tally", and a "failure" for each failed verdict."""
+    start = time.process_time()
+    counts = Counts()
+    try:
+        experiment, program, source = draw_experiment(plan, repertoire, index)
+    except Unavailable as reason:
+        counts.name("skipped", f"not drawn: {reason}")
+        yield "tally", {"delta": counts.delta()}
+        return
+    drawn = time.process_time()
+    court = court_of(plan, repertoire)
+    court.enter = lambda stage: recorder.write(index, stage)
+    judged = judge(experiment, court, source)
+    counts = judged.counts
+    counts.name("phases", "generate", drawn - start)
+    counts.count("cpu_s", time.process_time() - start)
+    for name, number in program.operators.items():
+        counts.name("ops", name, number)
+    for name, number in program.rejected.items():
+        counts.name("skipped", f"draw refused by type inference: {name.split(':')[0]}", number)
+    yield "tally", {"delta": counts.delta()}
+    for failure in judged.failures:
+        yield "failure", {"failure": failure.to_json()}
+
+
+def lost_failure(plan: Plan, repertoire: Repertoire, index: int, stage: str, ended: str, stderr: str) -> Failure:
+    """The failure that a child's end stands for: the stage it was in is the culprit."""
+    symptom = "hang" if ended == "hang" else "crash"
+    culprit = stage.removeprefix("setup ").rsplit(" of ", 1)[-1]
+    message = f"no answer within {plan.deadline_s:g} s" if symptom == "hang" else f"{ended} in {culprit}"
+    return Failure(index, "survives", symptom, message, stderr, culprit, "B", None)

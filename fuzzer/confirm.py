@@ -1,0 +1,100 @@
+"""Confirms findings: a finding counts when its own repro.py shows it in a fresh process. No TVM here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from corpus.finding import Finding
+from corpus.findings import save_finding
+
+SHOWN = 1
+"""Exit status of a repro that shows its bug (DESIGN, contracts)."""
+DEADLINE_S = 90.0
+
+
+@dataclass(slots=True)
+class _Running:
+    finding: Finding
+    folder: Path
+    process: subprocess.Popen[bytes]
+    since: float
+
+
+@dataclass(slots=True)
+class Confirmations:
+    """Repros on trial, at most `jobs` at a time. Findings appear under OUT/findings only when confirmed."""
+
+    out: Path
+    jobs: int
+    pending: dict[str, Finding] = field(default_factory=dict)
+    _running: list[_Running] = field(default_factory=list)
+    _room: Path | None = None
+
+    def start(self, finding: Finding) -> None:
+        """Queues a finding."""
+        self.pending[finding.signature.slug] = finding
+
+    def finished(self) -> Iterator[tuple[str, Finding, bool]]:
+        """(signature, finding, whether its repro showed it) of each that has been tried; starts those that wait."""
+        self._launch()
+        for trial in list(self._running):
+            status = trial.process.poll()
+            if status is None and time.monotonic() - trial.since > DEADLINE_S:
+                trial.process.kill()
+                status = trial.process.wait()
+            if status is None:
+                continue
+            self._running.remove(trial)
+            slug = trial.finding.signature.slug
+            del self.pending[slug]
+            shown = status == SHOWN
+            if shown:
+                self._keep(trial)
+            yield slug, trial.finding, shown
+
+    def _launch(self) -> None:
+        started = {t.finding.signature.slug for t in self._running}
+        for slug, finding in self.pending.items():
+            if len(self._running) >= self.jobs:
+                return
+            if slug in started:
+                continue
+            folder = save_finding(self._trial_room(), finding)
+            process = subprocess.Popen(
+                [sys.executable, str(folder / "repro.py")],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+                start_new_session=True,
+            )
+            self._running.append(_Running(finding, folder, process, time.monotonic()))
+
+    def _trial_room(self) -> Path:
+        if self._room is None:
+            self._room = Path(tempfile.mkdtemp(prefix=".trial-", dir=self.out))
+        return self._room
+
+    def _keep(self, trial: _Running) -> None:
+        """Moves a confirmed finding's folder to where readers look."""
+        target = self.out / trial.finding.folder
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists():
+            shutil.rmtree(target)
+        trial.folder.replace(target)
+
+    def close(self) -> None:
+        """Ends what is still running."""
+        for trial in self._running:
+            trial.process.kill()
+            trial.process.wait()
+        if self._room is not None:
+            shutil.rmtree(self._room, ignore_errors=True)

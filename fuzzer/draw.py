@@ -1,0 +1,88 @@
+"""Draws the cases of a campaign: a case depends on (seed, index) and the plan alone. Worker processes only."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fuzzer.job import Plan
+from fuzzer.judge import Experiment
+from generators.operators.row import Unavailable
+from generators.passes.loaded import rows_from_contracts
+from generators.passes.row import PassRow
+from generators.passes.sequences import Kind, draw_names, instantiate, wishes
+from generators.passes.table import PASSES
+from generators.program import Program
+from generators.recipes.table import patterns_for
+from generators.relax.program import draw_program
+from generators.source import SeededSource, Source
+
+PLAIN_SHARE = 0.25
+"""A program is drawn without a recipe of its passes this often: what fires on a shape must not fire on others."""
+
+
+class LoadFault(Exception):
+    """The file of --load cannot be used; the message is one line that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repertoire:
+    """The passes of a campaign: rows by name, what their constructors may name, and which are under test."""
+
+    rows: Mapping[str, PassRow]
+    names: Mapping[str, Any] = field(default_factory=dict)
+    under_test: tuple[str, ...] | None = None
+
+
+def repertoire_of(plan: Plan) -> Repertoire:
+    """The pass table with the loaded file's passes. Raises LoadFault where the file is of no use."""
+    loaded = load_passes(Path(plan.load)) if plan.load else ({}, {})
+    rows = {**PASSES, **loaded[0]}
+    under_test = tuple(plan.under_test) or (tuple(loaded[0]) if plan.load else None)
+    unknown = [n for n in under_test or () if n not in rows]
+    if unknown:
+        raise LoadFault(f"no pass is called {', '.join(unknown)}")
+    if plan.load and not under_test:
+        raise LoadFault(f"{plan.load}: no pass in PASSES can stand in a Relax sequence")
+    return Repertoire(rows, loaded[1], under_test)
+
+
+def load_passes(path: Path) -> tuple[dict[str, PassRow], dict[str, Any]]:
+    """Rows and constructor names of a `--load` file. Raises LoadFault."""
+    try:
+        namespace = runpy.run_path(str(path), run_name="passfuzz_loaded")
+    except BaseException as error:  # noqa: BLE001 - a user's file may raise anything, SystemExit included
+        text = str(error).strip().splitlines()
+        raise LoadFault(f"{path}: {type(error).__name__}: {text[0] if text else 'no message'}") from error
+    passes, contracts = namespace.get("PASSES"), namespace.get("CONTRACTS", {})
+    if not isinstance(passes, dict) or not passes or not all(callable(make) for make in passes.values()):
+        raise LoadFault(f"{path}: defines no PASSES: dict[str, Callable[[], tvm.transform.Pass]]")
+    if not isinstance(contracts, dict):
+        raise LoadFault(f"{path}: CONTRACTS is no dict")
+    taken = sorted(set(passes) & set(PASSES))
+    if taken:
+        raise LoadFault(f"{path}: {taken[0]} is the name of a pass of TVM")
+    try:
+        rows = rows_from_contracts(passes, contracts)
+    except ValueError as error:
+        raise LoadFault(f"{path}: {error}") from error
+    return rows, {"PASSES": passes}
+
+
+def draw_experiment(plan: Plan, repertoire: Repertoire, index: int) -> tuple[Experiment, Program, Source]:
+    """Case `index` of the campaign, with the source that the judge goes on drawing from. Raises Unavailable."""
+    source = SeededSource(plan.seed, index)
+    kinds: tuple[Kind, ...] | None = plan.kinds or None  # type: ignore[assignment]
+    steps = draw_names(source, repertoire.rows, under_test=repertoire.under_test, kinds=kinds)
+    recipes, wants = wishes(steps, repertoire.rows)
+    plain = source.flip(PLAIN_SHARE) or not recipes
+    patterns = [] if plain else patterns_for(recipes)
+    program = draw_program(source, patterns=patterns, wants=frozenset(wants))
+    drawn = instantiate(source, steps, program.facts, repertoire.rows)
+    if not drawn.passes:
+        raise Unavailable("no pass has anything to do in this program")
+    experiment = Experiment(index, program.module, program.calls, drawn.setup, drawn.passes, drawn.tiers)
+    return experiment, program, source

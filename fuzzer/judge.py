@@ -1,0 +1,340 @@
+"""Judges one case: applies the passes one by one under every oracle, then, for a share of cases, builds and runs it.
+
+Runs in worker processes. What is drawn is decided in `fuzzer.draw`; how a failure is made small in
+`fuzzer.shrink`; here is only the order in which things are looked at, and what is counted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from fuzzer.job import Counts, Failure
+from generators.case import EntryCall, PassCall
+from generators.passes.row import PassRow, Phase
+from generators.source import Source
+from oracles import build as llvm
+from oracles.calling import direct
+from oracles.ir.fingerprint import fingerprint
+from oracles.oracle import StepOracle, TraceOracle
+from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
+from oracles.survives import headline
+from oracles.table import ORACLES
+from oracles.trace import MeaningState, Raised, Step, Trace
+from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
+from oracles.well_formed import complaint
+from oracles.workbench import Workbench
+
+ENDS_CASE = frozenset(
+    {"survives", "purity", "normal_form", "definedness", "well_formed", "type_soundness", "numeric", "input_unchanged"}
+)
+"""Oracles after whose failure a case goes no further: what follows would be a consequence."""
+STRUCTURE = ("purity", "normal_form", "definedness", "well_formed", "type_soundness")
+"""Oracles that see one broken module from several sides: the first that fails speaks for the others."""
+OVERFLOW = "reference trap: integer-overflow"
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A live case: a module with what is done to it. `rows` has a row for every pass named."""
+
+    index: int
+    module: Any
+    calls: tuple[EntryCall, ...]
+    setup: tuple[PassCall, ...]
+    passes: tuple[PassCall, ...]
+    tiers: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Court:
+    """How cases are judged: which rows and oracles, what is under test, and who is told of the stage.
+
+    only: names of passes whose failures count; None for all. force: shares of oracles are ignored and all
+    of `oracles` are asked (for reduction and `check`). build_share: how often the build is judged.
+    """
+
+    rows: Mapping[str, PassRow]
+    names: Mapping[str, Any]
+    oracles: frozenset[str]
+    only: frozenset[str] | None = None
+    build_share: float = 0.0
+    force: bool = False
+    target: str = "llvm"
+    enter: Callable[[str], None] = lambda stage: None
+    listen: Callable[[str, str | None, Verdict], None] = lambda oracle, pass_name, verdict: None
+
+
+@dataclass(slots=True)
+class Judged:
+    """What became of a case."""
+
+    counts: Counts = field(default_factory=Counts)
+    failures: list[Failure] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+
+
+class _Case:
+    """One case on its way through the court."""
+
+    def __init__(self, experiment: Experiment, court: Court, source: Source) -> None:
+        self.experiment = experiment
+        self.court = court
+        self.source = source
+        self.result = Judged()
+        self.phase = Phase.HIGH
+
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        start = time.process_time()
+        yield
+        self.result.counts.name("phases", stage, time.process_time() - start)
+
+    def run(self) -> Judged:
+        counts = self.result.counts
+        counts.count("generated")
+        self.court.enter("well-formedness")
+        if complaint(self.experiment.module):
+            counts.count("invalid")
+            counts.name("skipped", "invalid: ill-formed before any pass")
+            return self.result
+        self.court.enter("reference")
+        with self._timed("reference"):
+            numbers = Numbers(self.experiment.module, self.experiment.calls)
+        if isinstance(numbers.expected, NoMeaning) and numbers.expected.trap and not _is_discard(numbers.expected):
+            counts.count("invalid")
+            counts.name("skipped", f"invalid: {numbers.expected.reason}")
+            return self.result
+        self.bench = Workbench(self.source, MeaningState(numbers), self.court.names, self.court.target)
+        counts.count("cases")
+        module = self._set_up(self.experiment.module)
+        if module is not None:
+            self._judge_from(module, numbers)
+        if numbers.compared:
+            counts.count("numeric_verdicts")
+        return self.result
+
+    def _judge_from(self, module: Any, numbers: Numbers) -> None:
+        if self.experiment.setup:
+            with self._timed("reference"):
+                outcome = numbers.judge_module(module)
+            if isinstance(outcome, Wrong):
+                self.bench.meaning.lost = "numbers: wrong before the passes under test"
+        start_phase = self.phase
+        last = self._apply_passes(module)
+        if last is None:
+            return
+        self._judge_trace(module)
+        if self.court.force or self.source.flip(self.court.build_share):
+            self._judge_build(module, start_phase, last)
+
+    # --- passes -----------------------------------------------------------------------------------------
+
+    def _set_up(self, module: Any) -> Any | None:
+        """The module after the setup passes; None (counted) where they do not get that far."""
+        for call in self.experiment.setup:
+            self.court.enter(f"setup {call.name}")
+            with self._timed("passes"):
+                after = self.bench.apply(call, module)
+            if isinstance(after, Raised) or complaint(after):
+                self.result.counts.name("skipped", f"setup: {call.name} gives nothing to go on with")
+                return None
+            module = after
+            self._advance(self.court.rows[call.name])
+        return module
+
+    def _advance(self, row: PassRow) -> None:
+        self.phase = self.phase if row.gives is None else row.gives
+
+    def _apply_passes(self, module: Any) -> Any | None:
+        """The last module; None where the case ended before."""
+        for index, (call, tier) in enumerate(zip(self.experiment.passes, self.experiment.tiers, strict=True)):
+            step = self._step(index, call, tier, module)
+            self.result.steps.append(step)
+            if not self._judge_step(step) or step.after is None:
+                return None
+            module = step.after
+            self._advance(step.row)
+        return module
+
+    def _step(self, index: int, call: PassCall, tier: str, module: Any) -> Step:
+        row = self.court.rows[call.name]
+        before = fingerprint(module)
+        self.court.enter(call.name)
+        with self._timed("passes"):
+            outcome = self.bench.apply(call, module)
+        after, error = (None, outcome) if isinstance(outcome, Raised) else (outcome, None)
+        step = Step(index, call, row, self.phase, module, after, error, before, tier, self._counts_for(call.name))
+        self._count_step(step)
+        return step
+
+    def _counts_for(self, name: str) -> bool:
+        return self.court.only is None or name in self.court.only
+
+    def _count_step(self, step: Step) -> None:
+        counts, name = self.result.counts, step.call.name
+        counts.cell("passes", name, "applied")
+        if step.error is not None and step.error.explicit:
+            counts.cell("passes", name, "rejected")
+        if step.after is not None and fingerprint(step.after) != step.hash_before:
+            counts.cell("passes", name, "changed")
+
+    def _judge_step(self, step: Step) -> bool:
+        """Asks every step oracle; whether the case may go on."""
+        good, broken = True, False
+        for row in ORACLES.values():
+            if not isinstance(row, StepOracle) or row.name not in self.court.oracles:
+                continue
+            if (step.error is not None and not row.on_error) or (broken and row.name in STRUCTURE):
+                continue
+            if not self.court.force and row.share < 1.0 and not self.source.flip(row.share):
+                continue
+            self.court.enter(f"{row.name} of {step.call.name}")
+            with self._timed("reference" if row.name == "numeric" else "oracles"):
+                verdict = row.judge(step, self.bench)
+            self._record(row.name, verdict, step)
+            if isinstance(verdict, Failed):
+                broken = broken or row.name in STRUCTURE
+                good = good and row.name not in ENDS_CASE
+        return good
+
+    def _judge_trace(self, start: Any) -> None:
+        trace = Trace(start, self.experiment.calls, tuple(self.result.steps), self.court.target)
+        for row in ORACLES.values():
+            if not isinstance(row, TraceOracle) or row.name not in self.court.oracles:
+                continue
+            if not self.court.force and row.share < 1.0 and not self.source.flip(row.share):
+                continue
+            self.court.enter(row.name)
+            with self._timed("oracles"):
+                verdict = row.judge(trace, self.bench)
+            self._record(row.name, verdict, None)
+
+    # --- the build --------------------------------------------------------------------------------------
+
+    def _judge_build(self, start: Any, start_phase: Phase, last: Any) -> None:
+        if "build" not in self.court.oracles:
+            return
+        meaning = self.bench.meaning
+        if any(not s.row.buildable or s.row.calling not in ("same", "bind_params") for s in self.result.steps):
+            self._record("build", Skipped("build: the result is not meant to be built as it stands"), None)
+            return
+        opt_level = 0 if self.experiment.index % 10 < 7 else 2
+        with self._timed("build"):
+            verdict = self._built_verdict(last, self.phase, opt_level)
+        if isinstance(verdict, Failed) and self.experiment.passes:
+            with self._timed("build"):
+                verdict = self._blamed(verdict, start, start_phase, opt_level)
+        if isinstance(verdict, Passed) and not meaning.lost:
+            self.result.counts.name("phases", "built and run", 0.0)
+        self._record("build", verdict, None)
+
+    def _built_verdict(self, module: Any, phase: Phase, opt_level: int, plain: bool = False) -> Verdict:
+        """Whether a module builds, runs and gives the reference's numbers. plain: called as at the start."""
+        built = llvm.build(module, phase, self.bench, opt_level, self.court.enter)
+        if isinstance(built, llvm.NotBuilt):
+            error = built.error
+            if error.explicit and built.culprit != llvm.CODEGEN:
+                return Skipped(f"rejected: {built.culprit}: {error.kind}")
+            message = f"{error.kind}: {headline(error.message)}"
+            return Failed("does not build", message, error.traceback or error.message, built.culprit)
+        meaning = self.bench.meaning
+        self.court.enter("run")
+        calling = direct if plain else meaning.calling
+        outcome = self.bench.guarded(lambda: meaning.numbers.judge_run(built.run, calling))
+        if isinstance(outcome, Raised):
+            return Failed("does not run", f"{outcome.kind}: {headline(outcome.message)}", outcome.message, llvm.CODEGEN)
+        match outcome:
+            case None:
+                return Passed()
+            case Unsure(reason, skipped):
+                return Skipped(reason) if skipped else Inconclusive(reason)
+            case Wrong(symptom, message, call):
+                if meaning.lost and not plain:
+                    return Skipped(meaning.lost)
+                return Failed(symptom, message, f"entry call {call}: {message}", llvm.CODEGEN)
+        raise AssertionError(outcome)
+
+    def _blamed(self, verdict: Failed, start: Any, start_phase: Phase, opt_level: int) -> Verdict:
+        """The verdict with its culprit: the passes of the case, unless the start fails in the same way without them."""
+        base = self._built_verdict(start, start_phase, opt_level, plain=True)
+        same = isinstance(base, Failed) and base.symptom == verdict.symptom
+        if self.court.only is not None:
+            if same or isinstance(base, Skipped):
+                return Skipped("build: fails without the passes under test too")
+            return Failed(verdict.symptom, verdict.message, verdict.detail, self._last_changer())
+        if same or isinstance(base, Skipped):
+            return verdict
+        return Failed(verdict.symptom, verdict.message, verdict.detail, self._last_changer())
+
+    def _last_changer(self) -> str:
+        """The last pass that changed the module: the reference found nothing, so the last is the best guess."""
+        for step in reversed(self.result.steps):
+            if step.after is not None and fingerprint(step.after) != step.hash_before:
+                return step.call.name
+        return llvm.CODEGEN
+
+    # --- bookkeeping ------------------------------------------------------------------------------------
+
+    def _record(self, oracle: str, verdict: Verdict, step: Step | None) -> None:
+        counts = self.result.counts
+        pass_name = None if step is None else step.call.name
+        self.court.listen(oracle, pass_name, verdict)
+        match verdict:
+            case Passed():
+                counts.cell("oracles", oracle, "passed")
+            case Skipped(reason):
+                counts.cell("oracles", oracle, "skipped")
+                counts.name("skipped", reason)
+            case Inconclusive(reason):
+                counts.cell("oracles", oracle, "inconclusive")
+                counts.name("inconclusive", reason)
+            case Failed():
+                self._fail(oracle, verdict, step)
+
+    def _fail(self, oracle: str, verdict: Failed, step: Step | None) -> None:
+        counts = self.result.counts
+        culprit = verdict.culprit or (step.call.name if step is not None else self._last_changer())
+        if not self._blames(step, culprit):
+            counts.cell("oracles", oracle, "skipped")
+            counts.name("skipped", f"not under test: {culprit}")
+            return
+        counts.cell("oracles", oracle, "failed")
+        if step is not None:
+            counts.cell("passes", step.call.name, "failed")
+        tier = step.tier if step is not None else _widest(self.experiment.tiers)
+        failure = Failure(
+            self.experiment.index,
+            oracle,
+            verdict.symptom,
+            verdict.message,
+            verdict.detail[-20_000:],
+            culprit,
+            tier,
+            None if step is None else step.index,
+        )
+        self.result.failures.append(failure)
+
+    def _blames(self, step: Step | None, culprit: str) -> bool:
+        if self.court.only is None:
+            return True
+        if step is not None:
+            return step.under_test and culprit in {*self.court.only, "TVMScript"} - {"TVMScript"}
+        return culprit in self.court.only
+
+
+def judge(experiment: Experiment, court: Court, source: Source) -> Judged:
+    """Everything the oracles say of one case, with its counters."""
+    return _Case(experiment, court, source).run()
+
+
+def _is_discard(expected: NoMeaning) -> bool:
+    return expected.reason in (OVERFLOW, "reference trap: fuel")
+
+
+def _widest(tiers: Sequence[str]) -> str:
+    """The least official tier of a sequence: A only where every pass is a step of an official pipeline."""
+    return max(tiers, default="A")

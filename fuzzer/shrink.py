@@ -1,0 +1,232 @@
+"""Makes a failure small: re-judges candidates in forked children and keeps those with the same signature."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import select
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tvm
+
+from corpus.finding import Expectation, Finding, flatten_outputs
+from corpus.module_text import text_of
+from corpus.reduce import Candidate, as_case, reduce
+from corpus.signature import operators_in, signature_of
+from fuzzer.child import BUILD, court_of
+from fuzzer.draw import Repertoire, draw_experiment
+from fuzzer.flight import Recorder
+from fuzzer.job import Failure, Plan
+from fuzzer.judge import Experiment, judge
+from generators.case import Case, Origin
+from generators.dtypes import is_float
+from generators.source import SeededSource
+from oracles.reference.numbers import NoMeaning, Numbers
+from oracles.reference.values import Runtime, Tensor, declared, flattened
+from oracles.verdict import Failed
+
+NUMERIC = ("numeric", BUILD)
+"""Oracles that need the reference's numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """What stays the same through a reduction: everything of a signature but the operators."""
+
+    oracle: str
+    symptom: str
+    culprit: str
+    message: str
+
+    @staticmethod
+    def of(failure: Failure) -> Likeness:
+        """The likeness of a failure; wrong results are alike whatever their numbers are."""
+        signature = signature_of(failure.oracle, Failed(failure.symptom, failure.message), failure.culprit)
+        return Likeness(failure.oracle, failure.symptom, failure.culprit, signature.message)
+
+
+class Rejudge:
+    """Judges candidates of one failure in children, under its own oracle alone."""
+
+    def __init__(self, plan: Plan, repertoire: Repertoire, failure: Failure, recorder: Recorder) -> None:
+        self._plan = plan
+        self._repertoire = repertoire
+        self._failure = failure
+        self._recorder = recorder
+        self._likeness = Likeness.of(failure)
+        self.last: Failure | None = None
+
+    def interesting(self, candidate: Candidate) -> bool:
+        """Whether the candidate fails in the same way."""
+        for failure in self._failures(candidate):
+            if Likeness.of(failure) == self._likeness:
+                self.last = failure
+                return True
+        return False
+
+    def _failures(self, candidate: Candidate) -> list[Failure]:
+        lines, ended, stage = in_child(lambda say: self._judge(candidate, say), self._recorder, self._plan.deadline_s)
+        failures = [Failure.from_json(json.loads(line)) for line in lines]
+        if ended is not None:
+            from fuzzer.child import lost_failure
+
+            failures.append(lost_failure(self._plan, self._repertoire, self._failure.index, stage, ended, ""))
+        return failures
+
+    def _judge(self, candidate: Candidate, say: Callable[[str], None]) -> None:
+        tiers = tuple("B" for _ in candidate.passes)
+        calls = candidate.calls if self._failure.oracle in NUMERIC or self._needs_build() else ()
+        experiment = Experiment(self._failure.index, candidate.module, calls, candidate.setup, candidate.passes, tiers)
+        court = court_of(self._plan, self._repertoire)
+        court.enter = lambda stage: self._recorder.write(self._failure.index, stage)
+        court.force = True
+        court.oracles = frozenset({self._failure.oracle} | ({BUILD} if self._needs_build() else set()))
+        judged = judge(experiment, court, SeededSource(self._plan.seed, self._failure.index))
+        for failure in judged.failures:
+            say(json.dumps(failure.to_json()))
+
+    def _needs_build(self) -> bool:
+        """Crashes of a stage that is no pass of the case happened while building or running."""
+        return self._failure.oracle == "survives" and self._failure.step is None
+
+
+def in_child(
+    work: Callable[[Callable[[str], None]], None], recorder: Recorder, deadline_s: float
+) -> tuple[list[str], str | None, str]:
+    """Runs `work` in a forked child: the lines that it said, what ended it (None: well), and its last stage."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            os.close(reader)
+            work(lambda line: _write_all(writer, line.encode() + b"\n"))
+            status = 0
+        except BaseException:  # noqa: BLE001 - the worker boundary: a candidate that cannot be judged is not alike
+            status = 1
+        finally:
+            os._exit(status)
+    os.close(writer)
+    text, hung = _read_all(reader, pid, deadline_s)
+    os.close(reader)
+    _, status = os.waitpid(pid, 0)
+    lines = [line for line in text.decode(errors="replace").split("\n") if line.startswith("{") and line.endswith("}")]
+    stage = recorder.read()[1]
+    if hung:
+        return lines, "hang", stage
+    if os.WIFSIGNALED(status):
+        return lines, signal.Signals(os.WTERMSIG(status)).name, stage
+    return lines, None, stage
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def _read_all(reader: int, pid: int, deadline_s: float) -> tuple[bytes, bool]:
+    chunks: list[bytes] = []
+    end = time.monotonic() + deadline_s
+    while True:
+        left = end - time.monotonic()
+        if left <= 0 or not select.select([reader], [], [], left)[0]:
+            os.kill(pid, signal.SIGKILL)
+            return b"".join(chunks), True
+        chunk = os.read(reader, 65536)
+        if not chunk:
+            return b"".join(chunks), False
+        chunks.append(chunk)
+
+
+def shrink_failure(plan: Plan, repertoire: Repertoire, failure: Failure, out: Path, budget_s: float) -> bool:
+    """Draws the failing case again, reduces it, and leaves the Finding pickled in `out`.
+
+    False when the failure does not show again: it is then no finding.
+    """
+    experiment, _, _ = draw_experiment(plan, repertoire, failure.index)
+    passes, tiers = experiment.passes, experiment.tiers
+    if failure.step is not None:
+        passes, tiers = passes[: failure.step + 1], tiers[: failure.step + 1]
+    start = Candidate(experiment.module, experiment.setup, passes, experiment.calls)
+    like = Case(
+        text_of(experiment.module), passes, experiment.calls, plan.target, experiment.setup,
+        Origin(plan.seed, failure.index), plan.load,
+    )  # fmt: skip
+    finding = shrink(plan, repertoire, failure, start, like, budget_s)
+    if finding is None:
+        return False
+    temporary = out.with_suffix(".part")
+    temporary.write_bytes(pickle.dumps(finding))
+    temporary.replace(out)
+    return True
+
+
+def shrink(
+    plan: Plan, repertoire: Repertoire, failure: Failure, start: Candidate, like: Case, budget_s: float
+) -> Finding | None:
+    """The finding that a failing candidate reduces to; None when the failure does not show again."""
+    recorder = Recorder.create(Path(plan.scratch) / f"flight-{os.getpid()}")
+    rejudge = Rejudge(plan, repertoire, failure, recorder)
+    if not rejudge.interesting(start):
+        return None
+    reduction = reduce(start, rejudge.interesting, budget_s=budget_s)
+    rejudge.interesting(reduction.candidate)
+    last = rejudge.last or failure
+    case = as_case(reduction.candidate, like)
+    verdict = Failed(last.symptom, last.message, last.detail, last.culprit)
+    signature = signature_of(last.oracle, verdict, last.culprit, operators_in(case.module.script))
+    return Finding(
+        case=case,
+        verdict=verdict,
+        oracle=failure.oracle,
+        signature=signature,
+        tier=failure.tier,
+        at_s=0.0,
+        tvm=str(tvm.__version__),
+        reduced=reduction.stats(),
+        expectation=_expectation(reduction.candidate) if failure.oracle in NUMERIC else None,
+    )
+
+
+def _expectation(candidate: Candidate) -> Expectation | None:
+    """What the reference gives for the first entry call, as the repro compares with."""
+    numbers = Numbers(candidate.module, candidate.calls[:1])
+    if isinstance(numbers.expected, NoMeaning) or not numbers.expected:
+        return None
+    leaves = flattened(numbers.expected[0])
+    outputs: list[Any] = []
+    tolerances: list[Any] = []
+    for leaf in leaves:
+        output = _declared_leaf(leaf)
+        if output is None:
+            return None
+        outputs.append(output)
+        tolerances.append(_tolerance(leaf))
+    return Expectation(0, tuple(outputs), tuple(tolerances))
+
+
+def _declared_leaf(leaf: Runtime) -> Any:
+    if isinstance(leaf, Tensor):
+        return declared(leaf)
+    whole: Any = leaf
+    arrays = flatten_outputs(whole)
+    return arrays[0] if arrays else None
+
+
+def _tolerance(leaf: Runtime) -> Any:
+    """The bound per element; half a unit in the last place more where the exact value is not representable."""
+    if not isinstance(leaf, Tensor):
+        return 0.0
+    error = np.zeros(leaf.shape) if leaf.error is None else leaf.error
+    if not is_float(leaf.dtype):
+        return error if error.any() else 0.0
+    rounding = np.abs(declared(leaf).astype(np.float64) - leaf.value)
+    whole = error + rounding
+    return whole if whole.any() else 0.0

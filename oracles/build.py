@@ -1,0 +1,117 @@
+"""The LLVM build as an oracle: the module that a case ends with compiles, runs, and gives the reference's numbers.
+
+The rest of the official pipeline is applied pass by pass first, so that a failure has a pass to its name;
+what fails after the last pass is blamed on the code generator ("codegen"). A failure that the starting
+module shows as well, under no pass at all, is blamed on the build alone and not on the passes under test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from generators import tvm_api
+from generators.case import Shape
+from generators.passes.row import Phase
+from generators.passes.table import PASSES, PIPELINES, default_call
+from oracles.reference.errors import Unsupported
+from oracles.reference.values import UNIT, Runtime, Tensor, carried, declared
+from oracles.trace import Bench, Raised
+
+CODEGEN = "codegen"
+"""The culprit where every pass went well and building or running did not."""
+_GROUPED = (Phase.ANNOTATED, Phase.GROUPED, Phase.FUSED)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A module ready to run."""
+
+    machine: Any
+
+    def run(self, function: str, arguments: list[Runtime]) -> Runtime:
+        """Calls a function of the built module on runtime values."""
+        result = self.machine[function](*[_to_vm(a) for a in arguments])
+        return _from_vm(result)
+
+
+@dataclass(frozen=True, slots=True)
+class NotBuilt:
+    """Where building stopped: `culprit` is the pass or CODEGEN."""
+
+    culprit: str
+    error: Raised
+
+
+def rest_of_pipeline(phase: Phase) -> tuple[str, ...]:
+    """The passes that an official pipeline still has for a module in this phase."""
+    names = PIPELINES["llvm" if phase in _GROUPED else "default_build"]
+    if phase is Phase.HIGH:
+        return names
+    for start, name in enumerate(names):
+        gives = PASSES[name].gives
+        if gives is not None and gives > phase:
+            return names[start:]
+    return ()
+
+
+def build(
+    module: Any, phase: Phase, bench: Bench, opt_level: int, enter: Callable[[str], None] = lambda stage: None
+) -> Built | NotBuilt:
+    """Lowers and compiles. `enter` is told of every stage before it starts."""
+    for name in (*_lifting(module, phase), *rest_of_pipeline(phase)):
+        enter(name)
+        lowered = bench.apply(default_call(name), module)
+        if isinstance(lowered, Raised):
+            return NotBuilt(name, lowered)
+        module = lowered
+    enter(CODEGEN)
+    target = tvm.target.Target({"kind": "llvm", "opt-level": opt_level})
+    compiled = bench.guarded(lambda: relax.build(module, target=target, relax_pipeline=None))
+    if isinstance(compiled, Raised):
+        return NotBuilt(CODEGEN, compiled)
+    machine = bench.guarded(lambda: relax.VirtualMachine(compiled, tvm.cpu()))
+    return NotBuilt(CODEGEN, machine) if isinstance(machine, Raised) else Built(machine)
+
+
+def _lifting(module: Any, phase: Phase) -> tuple[str, ...]:
+    """LambdaLift for modules with local functions: no official pipeline has it, and VMShapeLower asks for it."""
+    if phase is not Phase.HIGH:
+        return ()
+    local = any(
+        isinstance(binding.value, relax.Function)
+        for function in module.functions.values()
+        if isinstance(function, relax.Function)
+        for block in function.body.blocks
+        for binding in block.bindings
+    )
+    return ("LambdaLift",) if local else ()
+
+
+def _to_vm(value: Runtime) -> Any:
+    if isinstance(value, Tensor):
+        return tvm_api.to_tensor(declared(value), value.dtype)
+    if isinstance(value, Shape):
+        return tvm.runtime.ShapeTuple(list(value.extents))
+    if isinstance(value, tuple):
+        return tuple(_to_vm(v) for v in value)
+    return value
+
+
+def _from_vm(result: Any) -> Runtime:
+    if isinstance(result, tvm.runtime.Tensor):
+        return carried(np.array(tvm_api.to_array(result)), str(result.dtype))
+    if isinstance(result, tvm.runtime.ShapeTuple):
+        return Shape(tuple(int(n) for n in result))
+    if isinstance(result, (bool, int, float)):
+        return result
+    if result is None:
+        return UNIT
+    if type(result).__name__ in ("Array", "tuple", "list"):
+        return tuple(_from_vm(r) for r in result)
+    raise Unsupported(f"VM result {type(result).__name__}")

@@ -1,0 +1,44 @@
+"""Every pass keeps the meaning: the reference gives the same numbers before and after, within bounds.
+
+The starting module is evaluated once in float64 with error bounds that follow the computation; the module
+after each pass is evaluated in its declared precision. The first pass after which they differ is the culprit.
+"""
+
+from __future__ import annotations
+
+from generators.passes.row import Meaning
+from oracles.calling import adapted
+from oracles.oracle import StepOracle
+from oracles.reference.numbers import NoMeaning, Unsure, Wrong
+from oracles.trace import Bench, Step
+from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
+
+
+def judge(step: Step, bench: Bench) -> Verdict:
+    """Failed("wrong result") for another number, Failed("reference trap: ...") for undefined behaviour brought in."""
+    meaning = bench.meaning
+    if step.after is None or meaning.lost is not None:
+        return Skipped(meaning.lost or "the pass raised")
+    if isinstance(meaning.numbers.expected, NoMeaning):
+        return Skipped(meaning.numbers.expected.reason)
+    if step.row.meaning in (Meaning.CHANGED, Meaning.APPROXIMATE):
+        meaning.lost = f"numbers: {step.row.meaning.value} on purpose by an earlier pass"
+        return Skipped(f"numbers: {step.row.meaning.value} on purpose")
+    if step.row.calling != "same":
+        calling = adapted(step.row.calling, step.before, step.after, "main") if not meaning.adapted else None
+        if calling is None:
+            meaning.lost = f"calling convention {step.row.calling}"
+            return Skipped(meaning.lost)
+        meaning.calling, meaning.adapted = calling, True
+    outcome = meaning.numbers.judge_module(step.after, meaning.calling)
+    match outcome:
+        case None:
+            return PASSED
+        case Unsure(reason, skipped):
+            return Skipped(reason) if skipped else Inconclusive(reason)
+        case Wrong(symptom, message, call):
+            meaning.lost = "numbers: wrong after an earlier pass"
+            return Failed(symptom, message, f"entry call {call}: {message}")
+
+
+ORACLE = StepOracle("numeric", "the reference gives the same numbers before and after the pass", judge)

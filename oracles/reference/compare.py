@@ -1,0 +1,88 @@
+"""Compares an actual result with the reference's bounded one, element by element. No fixed tolerance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from generators.case import Shape
+from generators.dtypes import is_float
+from oracles.reference.values import Array, Runtime, Tensor, flattened, round_to
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first difference: what kind, and a sentence with the element, both values and the bound."""
+
+    kind: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """No difference. undecided: the share of elements whose bound is infinite (1.0: nothing could be said)."""
+
+    undecided: float
+
+
+def compare(expected: Runtime, actual: Runtime) -> Difference | Agreement:
+    """Whether `actual` is a faithful result, given the reference's `expected` with bounds.
+
+    NaN compares as a class; elements with an infinite bound say nothing; where the bound is zero the
+    values must agree exactly after rounding to the dtype.
+    """
+    wanted, given = flattened(expected), flattened(actual)
+    if len(wanted) != len(given):
+        return Difference("structure", f"{len(given)} outputs instead of {len(wanted)}")
+    undecided = total = 0
+    for place, (want, got) in enumerate(zip(wanted, given, strict=True)):
+        difference, unknown, count = _leaf(place, want, got)
+        if difference is not None:
+            return difference
+        undecided += unknown
+        total += count
+    return Agreement(undecided / total if total else 0.0)
+
+
+def _leaf(place: int, want: Runtime, got: Runtime) -> tuple[Difference | None, int, int]:
+    """The difference, if any, how many elements say nothing, and how many there are."""
+    where = f"output {place}"
+    if isinstance(want, Tensor):
+        if not isinstance(got, Tensor):
+            return Difference("structure", f"{where} is {type(got).__name__}, not a tensor"), 0, 0
+        return _tensors(where, want, got)
+    if isinstance(want, Shape) or isinstance(want, (int, float, str)):
+        same = want == got
+        return (None if same else Difference("value", f"{where} is {got}, not {want}")), 0, 0
+    return None, 0, 0
+
+
+def _tensors(where: str, want: Tensor, got: Tensor) -> tuple[Difference | None, int, int]:
+    if want.dtype != got.dtype:
+        return Difference("dtype", f"{where} is {got.dtype}, not {want.dtype}"), 0, 0
+    if want.shape != got.shape:
+        return Difference("shape", f"{where} has shape {list(got.shape)}, not {list(want.shape)}"), 0, 0
+    good, unknown = matches(want, got.value)
+    if good.all():
+        return None, int(unknown.sum()), want.value.size
+    index = tuple(int(i[0]) for i in np.nonzero(~good))
+    bound = 0.0 if want.error is None else float(want.error[index])
+    sentence = (
+        f"{where}{list(index)} is {got.value[index]}, not {want.value[index]} within {bound:.3g} "
+        f"({int((~good).sum())} of {good.size} elements, {want.dtype})"
+    )
+    return Difference("value", sentence), 0, 0
+
+
+def matches(want: Tensor, got: Array) -> tuple[Array, Array]:
+    """Masks: which elements are right or cannot be judged, and which of them cannot be judged."""
+    unknown = np.zeros(want.shape, bool) if want.error is None else np.isinf(want.error)
+    with np.errstate(invalid="ignore", over="ignore"):
+        if not is_float(want.dtype):
+            return (want.value == got) | unknown, unknown
+        rounded = round_to(want.value, want.dtype)
+        good = (rounded == got) | (np.isnan(rounded) & np.isnan(got))
+        if want.error is not None:
+            good |= np.abs(want.value - got) <= want.error
+    return good | unknown, unknown

@@ -1,0 +1,48 @@
+"""The real Bench: applies passes to TVM modules and turns what TVM raises into values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import tvm
+
+from generators import tvm_api
+from generators.case import PassCall
+from generators.source import Source
+from oracles.survives import raised_from
+from oracles.trace import MeaningState, Raised
+
+OPT_LEVEL = 3
+"""High enough that tvm.transform.Sequential skips no pass."""
+
+
+class Workbench:
+    """What oracles may do besides looking. `names` is what pass constructors may refer to."""
+
+    def __init__(
+        self, source: Source, meaning: MeaningState, names: Mapping[str, Any] | None = None, target: str = "llvm"
+    ) -> None:
+        self.source = source
+        self.meaning = meaning
+        self._names = {**tvm_api.PASS_NAMES, **(names or {})}
+        self._target = tvm.target.Target(target)
+
+    def apply(self, call: PassCall, module: Any) -> Any | Raised:
+        """The module after the pass, constructed anew, or what TVM raised."""
+        return self.guarded(lambda: self._construct(call)(module))
+
+    def apply_all(self, calls: Sequence[PassCall], module: Any) -> Any | Raised:
+        """The module after all passes as one tvm.transform.Sequential, or what TVM raised."""
+        return self.guarded(lambda: tvm.transform.Sequential([self._construct(c) for c in calls])(module))
+
+    def guarded(self, action: Callable[[], Any]) -> Any | Raised:
+        """What `action` gives under the target and pass context of every application, or what it raised."""
+        try:
+            with self._target, tvm.transform.PassContext(opt_level=OPT_LEVEL):
+                return action()
+        except Exception as error:  # noqa: BLE001 - the boundary to TVM: whatever it raises is a value here
+            return raised_from(error)
+
+    def _construct(self, call: PassCall) -> Any:
+        return eval(call.source, dict(self._names))  # expressions of the pass table or of the user's own file

@@ -1,0 +1,232 @@
+"""Oracles that compare what a pass did with what it was given or does again: planted faults and clean passes."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import tvm
+import tvm_ffi
+from tvm import relax
+
+from generators.case import PassCall
+from generators.passes.row import Phase
+from oracles import attributes, dead_code, determinism, idempotence, input_unchanged, legalised, round_trip
+from oracles.ir.compare import digest, part_from, public_names
+from oracles.ir.fingerprint import fingerprint
+from oracles.verdict import Failed, Passed, Skipped
+from tests.oracles.modules import CLEAN, DATAFLOW, HEAD, PRIM_FUNC, SYMBOLIC
+from tests.oracles.oracle_bench import RealBench, module_of, module_pass, row_of, step_of
+
+COUNTER = itertools.count()
+ORACLES = (input_unchanged, determinism, idempotence, attributes, dead_code, legalised, round_trip)
+
+
+def poke_type(module: Any) -> Any:
+    """Writes into a variable of the input, as C++ passes have done."""
+    variable = module["main"].body.blocks[0].bindings[0].var
+    info = type(variable).__tvm_ffi_type_info__
+    while info is not None:
+        for field in info.fields:
+            if field.name == "ty":
+                field.setter(variable, relax.TensorType((2, 4), "float32", module.global_infos["vdevice"][0]))
+                return tvm.IRModule(module.functions, attrs=module.attrs, global_infos=module.global_infos)
+        info = info.parent_type_info
+    raise AssertionError("variables have a type")
+
+
+def replace_in_place(module: Any) -> Any:
+    module["extra"] = relax.utils.copy_with_new_vars(module["main"]).with_attr("global_symbol", "extra")
+    return module
+
+
+def with_attribute(module: Any, key: str, value: Any) -> Any:
+    functions = {name: f.with_attr(key, value) for name, f in module.functions.items()}
+    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+
+
+def count_up(module: Any) -> Any:
+    return with_attribute(module, "count", int(module["main"].attrs.get("count", 0)) + 1)
+
+
+def drop_parameter(module: Any) -> Any:
+    main = module["main"]
+    shorter = relax.Function(main.params[:-1], main.body, main.ret_ty, main.is_pure, main.attrs)
+    return tvm.IRModule({relax.GlobalVar("main"): shorter}, attrs=module.attrs, global_infos=module.global_infos)
+
+
+def refuse_private(module: Any) -> Any:
+    if len(public_names(module)) < len(module.functions):
+        return with_attribute(module, "seen_private", 1)
+    return module
+
+
+PLANTED: tuple[tuple[str, Any, str, Callable[[Any], Any], str, str], ...] = (
+    ("poked type", input_unchanged, DATAFLOW, poke_type, "input changed", "gave back another module"),
+    ("changed in place", input_unchanged, DATAFLOW, replace_in_place, "input changed", "gave it back as its result"),
+    (
+        "counter",
+        determinism,
+        DATAFLOW,
+        lambda m: with_attribute(m, "n", next(COUNTER)),
+        "not deterministic",
+        "a function",
+    ),
+    ("grows", idempotence, DATAFLOW, count_up, "not idempotent", "second application changes a function"),
+    (
+        "module attribute",
+        attributes,
+        DATAFLOW,
+        lambda m: tvm.IRModule(m.functions, global_infos=m.global_infos),
+        "lost attribute",
+        "answer is gone",
+    ),
+    (
+        "global info",
+        attributes,
+        DATAFLOW,
+        lambda m: tvm.IRModule(m.functions, attrs=m.attrs),
+        "lost attribute",
+        "vdevice is gone",
+    ),
+    (
+        "public function",
+        attributes,
+        DATAFLOW,
+        lambda m: tvm.IRModule({}, attrs=m.attrs, global_infos=m.global_infos),
+        "changed signature",
+        "is gone",
+    ),
+    ("parameter", attributes, DATAFLOW, drop_parameter, "changed signature", "another number of parameters"),
+    ("minds dead code", dead_code, DATAFLOW, refuse_private, "dead code", "a dead Relax function changes a function"),
+)
+
+
+@pytest.mark.parametrize(
+    ("oracle", "script", "change", "symptom", "words"), [row[1:] for row in PLANTED], ids=[row[0] for row in PLANTED]
+)
+def test_a_planted_fault_is_found(oracle: Any, script: str, change: Any, symptom: str, words: str) -> None:
+    bench = RealBench()
+    verdict = oracle.judge(step_of(module_pass(change), module_of(script), bench), bench)
+    assert isinstance(verdict, Failed), verdict
+    assert verdict.symptom == symptom
+    assert words in verdict.message
+
+
+@pytest.mark.parametrize("oracle", ORACLES, ids=[oracle.__name__ for oracle in ORACLES])
+@pytest.mark.parametrize("source", ["relax.transform.DeadCodeElimination()", "relax.transform.CanonicalizeBindings()"])
+@pytest.mark.parametrize("name", ["dataflow", "local function", "prim_func"])
+def test_clean_passes_are_left_alone(oracle: Any, source: str, name: str) -> None:
+    bench = RealBench()
+    verdict = oracle.judge(step_of(PassCall("Clean", source), module_of(CLEAN[name]), bench), bench)
+    assert isinstance(verdict, (Passed, Skipped)), verdict
+
+
+def test_what_a_row_gives_up_is_not_asked_for() -> None:
+    bench = RealBench()
+    ordinary, external = module_of(DATAFLOW), with_attribute(module_of(DATAFLOW), "Codegen", "tool")
+    rows = (row_of("p", keeps_attributes=False), row_of("p", keeps_functions=False), row_of("p", calling="fewer"))
+    changes = (lambda m: tvm.IRModule(m.functions), lambda m: tvm.IRModule({}, m.attrs, m.global_infos), drop_parameter)
+    for row, change, module in zip(rows, changes, (ordinary, external, ordinary), strict=True):
+        lax = row_of("p", keeps_attributes=False, keeps_functions=row.keeps_functions, calling=row.calling)
+        verdict = attributes.judge(step_of(module_pass(change), module, bench, lax), bench)
+        assert isinstance(verdict, Passed), verdict
+
+
+def test_idempotence_is_asked_only_where_promised() -> None:
+    bench = RealBench()
+    step = step_of(module_pass(count_up), module_of(DATAFLOW), bench, row_of("p", idempotent=False))
+    assert isinstance(idempotence.judge(step, bench), Skipped)
+
+
+@pytest.mark.parametrize("source", ["relax.transform.LegalizeOps()", "relax.transform.LegalizeOps({}, ['relax.add'])"])
+def test_legalize_ops_lowers_what_it_knows(source: str) -> None:
+    bench = RealBench(target="llvm")
+    step = step_of(PassCall(legalised.LEGALIZE, source), module_of(PRIM_FUNC), bench)
+    left = [call.op.name for call, _ in legalised.operator_calls(step.after)]
+    verdict = legalised.judge(step, bench)
+    if "relax.add" in left:
+        assert isinstance(verdict, Failed)
+        assert verdict.message == "relax.add remains though all of its types are known"
+    else:
+        assert isinstance(verdict, Passed)
+
+
+def test_unknown_shapes_are_no_fault_of_legalize_ops() -> None:
+    bench = RealBench(target="llvm")
+    module = module_of(
+        HEAD
+        + """
+    @R.function
+    def main(x: R.Tensor(dtype="float32", ndim=2)):
+        y = R.exp(x)
+        return y
+"""
+    )
+    step = step_of(PassCall(legalised.LEGALIZE, "relax.transform.LegalizeOps()"), module, bench)
+    assert [call.op.name for call, _ in legalised.operator_calls(step.after)] == ["relax.exp"]
+    assert isinstance(legalised.judge(step, bench), Passed)
+
+
+@pytest.mark.parametrize("name", ["dataflow", "local function", "prim_func"])
+def test_scripts_and_json_of_ordinary_modules_come_back(name: str) -> None:
+    module = module_of(CLEAN[name])
+    assert round_trip.script_loss(module) == ("", "")
+    assert round_trip.json_loss(module) == ("", "")
+
+
+def test_a_module_whose_script_does_not_parse_is_the_printers_fault() -> None:
+    bench = RealBench()
+
+    def odd_name(module: Any) -> Any:
+        main = module["main"].with_attr("global_symbol", "not a name")
+        functions = {relax.GlobalVar("not a name"): main}
+        return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+
+    verdict = round_trip.judge(step_of(module_pass(odd_name), module_of(DATAFLOW), bench), bench)
+    assert isinstance(verdict, Failed)
+    assert verdict.culprit == round_trip.PRINTER
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_fingerprints_see_types_devices_and_attributes(name: str) -> None:
+    module, same = module_of(CLEAN[name]), module_of(CLEAN[name])
+    assert fingerprint(module) == fingerprint(same)
+    assert fingerprint(with_attribute(module, "n", 1)) != fingerprint(module)
+    assert fingerprint(tvm.IRModule(module.functions, attrs={"n": 1})) != fingerprint(module)
+
+
+def test_digests_do_not_depend_on_the_process() -> None:
+    lines = (
+        "from tests.oracles.oracle_bench import module_of",
+        "from tests.oracles.modules import SYMBOLIC",
+        "from oracles.ir.compare import digest",
+        "print(digest(module_of(SYMBOLIC)))",
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert ran.stdout.strip() == digest(module_of(SYMBOLIC))
+    assert digest(module_of(DATAFLOW)) != digest(module_of(SYMBOLIC))
+
+
+def test_the_live_part_does_not_depend_on_names_of_private_functions() -> None:
+    module = module_of(SYMBOLIC)
+    renamed = module_of(SYMBOLIC.replace("sub", "other"))
+    assert not tvm_ffi.structural_equal(module, renamed)
+    assert tvm_ffi.structural_equal(part_from(module, ["main"]), part_from(renamed, ["main"]))
+
+
+def test_no_result_is_skipped_by_all() -> None:
+    def refuse(module: Any) -> Any:
+        raise ValueError("no")
+
+    bench = RealBench()
+    step = step_of(module_pass(refuse), module_of(DATAFLOW), bench, phase=Phase.HIGH)
+    assert step.after is None
+    verdicts = [oracle.judge(step, bench) for oracle in ORACLES]
+    assert all(isinstance(verdict, (Passed, Skipped)) for verdict in verdicts)

@@ -1,0 +1,104 @@
+"""What is a crash and what is a rejection: errors of every origin, made by passes written here and by TVM's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import tvm
+from tvm import relax
+
+from generators.case import PassCall
+from oracles import survives
+from oracles.trace import Raised
+from oracles.verdict import Failed, Passed, Skipped
+from tests.oracles.modules import DATAFLOW
+from tests.oracles.oracle_bench import RealBench, module_of, module_pass, row_of, step_of
+
+
+def raises(kind: type[Exception], text: str) -> Callable[[Any], Any]:
+    def run(module: Any) -> Any:
+        raise kind(text)
+
+    return run
+
+
+def ill_typed_call(module: Any) -> Any:
+    x = module["main"].params[0]
+    return relax.BlockBuilder().normalize(relax.op.matmul(x, x))
+
+
+def asserts(module: Any) -> Any:
+    assert len(module.functions) == 0, "an explanation does not make it a diagnostic"
+    return module
+
+
+CRASHES: dict[str, Callable[[Any], Any]] = {
+    "TypeError of None": lambda module: None + 1,  # type: ignore[operator]
+    "AttributeError": lambda module: module["main"].no_such_field,
+    "IndexError of a list": lambda module: list(module["main"].params)[9],
+    "IndexError raised by a container": lambda module: module["main"].params[9],
+    "KeyError of a map": lambda module: module["main"].attrs["absent"],
+    "ZeroDivisionError": lambda module: 1 // 0,
+    "assertion": asserts,
+    "FFI conversion": lambda module: tvm.tirx.IntImm("int64", "a"),
+    "no module at all": lambda module: 7,
+    "internal error": raises(tvm.error.InternalError, "Check failed: (a == b) is false: "),
+    "call that cannot be typed": ill_typed_call,
+}
+REJECTIONS: dict[str, Callable[[Any], Any]] = {
+    "ValueError": raises(ValueError, "this pass wants two functions"),
+    "TypeError": raises(TypeError, "this pass takes no tuples"),
+    "RuntimeError": raises(RuntimeError, "no such library"),
+    "stated limit": raises(
+        tvm.error.InternalError, "X do not work for local functions, make sure to run it after LambdaLift"
+    ),
+    "C++ diagnostic": lambda module: relax.transform.DeadCodeElimination(["absent"])(module),
+}
+
+
+def verdict_of(body: Callable[[Any], Any]) -> Any:
+    bench = RealBench()
+    return survives.judge(step_of(module_pass(body), module_of(DATAFLOW), bench), bench)
+
+
+@pytest.mark.parametrize("name", CRASHES)
+def test_an_error_that_happened_to_a_pass_is_a_crash(name: str) -> None:
+    verdict = verdict_of(CRASHES[name])
+    assert isinstance(verdict, Failed)
+    assert verdict.symptom == "crash"
+    assert "\n" not in verdict.message
+    assert "Traceback" in verdict.detail
+
+
+@pytest.mark.parametrize("name", REJECTIONS)
+def test_a_diagnostic_is_a_rejection(name: str) -> None:
+    verdict = verdict_of(REJECTIONS[name])
+    assert isinstance(verdict, Skipped)
+    assert verdict.reason.startswith("rejected: Planted: ")
+
+
+def test_a_pass_that_ends_passes() -> None:
+    assert isinstance(verdict_of(lambda module: module), Passed)
+
+
+def test_a_row_that_draws_its_arguments_may_ask_for_what_cannot_be_typed() -> None:
+    bench = RealBench()
+    row = row_of("Planted", draw_source=lambda source, facts: "Planted")
+    step = step_of(module_pass(ill_typed_call), module_of(DATAFLOW), bench, row)
+    assert isinstance(survives.judge(step, bench), Skipped)
+
+
+def test_the_headline_leaves_quoted_programs_out() -> None:
+    program = "# from tvm.script import relax as R\n\n@R.function\ndef main(x):\n    return x"
+    message = f"cannot do this:\n{program}\nsince it is odd"
+    assert survives.headline(message) == "cannot do this: since it is odd"
+
+
+def test_raised_from_keeps_kind_text_and_frames() -> None:
+    raised = RealBench().apply(PassCall("x", "relax.transform.DeadCodeElimination(['absent'])"), module_of(DATAFLOW))
+    assert isinstance(raised, Raised)
+    assert (raised.kind, raised.explicit) == ("ValueError", True)
+    assert 'Cannot find global var "absent"' in raised.message
+    assert "GetGlobalVar" in raised.traceback
