@@ -16,7 +16,7 @@ from generators.passes.row import PassRow
 from generators.passes.sequences import Kind, draw_names, instantiate, wishes
 from generators.passes.table import PASSES
 from generators.program import Program
-from generators.recipes.table import patterns_for
+from generators.recipes.table import RECIPES, patterns_for
 from generators.relax.program import draw_program
 from generators.source import SeededSource, Source
 
@@ -79,7 +79,7 @@ def draw_experiment(plan: Plan, repertoire: Repertoire, index: int) -> tuple[Exp
     steps = draw_names(source, repertoire.rows, under_test=repertoire.under_test, kinds=kinds)
     recipes, wants = wishes(steps, repertoire.rows)
     plain = source.flip(PLAIN_SHARE) or not recipes
-    patterns = [] if plain else patterns_for(recipes)
+    patterns = [] if plain else patterns_for([r for r in recipes if r in RECIPES])
     program = draw_program(source, patterns=patterns, wants=frozenset(wants))
     drawn = instantiate(source, steps, program.facts, repertoire.rows)
     if not drawn.passes:

@@ -34,6 +34,10 @@ ENDS_CASE = frozenset(
 """Oracles after whose failure a case goes no further: what follows would be a consequence."""
 STRUCTURE = ("purity", "normal_form", "definedness", "well_formed", "type_soundness")
 """Oracles that see one broken module from several sides: the first that fails speaks for the others."""
+OF_THE_RESULT = frozenset({*STRUCTURE, "attributes", "numeric", "idempotence", "legalised"})
+"""Oracles that look at the result alone: a result that is the input again has been judged already."""
+NUMERIC = ("numeric", "build")
+"""Oracles whose word on a case is a verdict on its numbers."""
 OVERFLOW = "reference trap: integer-overflow"
 
 
@@ -86,6 +90,8 @@ class _Case:
         self.source = source
         self.result = Judged()
         self.phase = Phase.HIGH
+        self._changed = False
+        self._last_changer = llvm.CODEGEN
 
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:
@@ -113,7 +119,7 @@ class _Case:
         module = self._set_up(self.experiment.module)
         if module is not None:
             self._judge_from(module, numbers)
-        if numbers.compared:
+        if any(counts.tables.get("oracles", {}).get(o, {}).get(c) for o in NUMERIC for c in ("passed", "failed")):
             counts.count("numeric_verdicts")
         return self.result
 
@@ -121,6 +127,8 @@ class _Case:
         if self.experiment.setup:
             with self._timed("reference"):
                 outcome = numbers.judge_module(module)
+            if isinstance(outcome, Unsure) and outcome.skipped:
+                self.bench.meaning.lost = outcome.reason
             if isinstance(outcome, Wrong):
                 self.bench.meaning.lost = "numbers: wrong before the passes under test"
         start_phase = self.phase
@@ -168,6 +176,7 @@ class _Case:
             outcome = self.bench.apply(call, module)
         after, error = (None, outcome) if isinstance(outcome, Raised) else (outcome, None)
         step = Step(index, call, row, self.phase, module, after, error, before, tier, self._counts_for(call.name))
+        self._changed = after is not None and fingerprint(after) != before
         self._count_step(step)
         return step
 
@@ -179,8 +188,9 @@ class _Case:
         counts.cell("passes", name, "applied")
         if step.error is not None and step.error.explicit:
             counts.cell("passes", name, "rejected")
-        if step.after is not None and fingerprint(step.after) != step.hash_before:
+        if self._changed:
             counts.cell("passes", name, "changed")
+            self._last_changer = name
 
     def _judge_step(self, step: Step) -> bool:
         """Asks every step oracle; whether the case may go on."""
@@ -191,6 +201,9 @@ class _Case:
             if (step.error is not None and not row.on_error) or (broken and row.name in STRUCTURE):
                 continue
             if not self.court.force and row.share < 1.0 and not self.source.flip(row.share):
+                continue
+            if step.after is not None and not self._changed and row.name in OF_THE_RESULT:
+                self._record(row.name, Passed(), step)
                 continue
             self.court.enter(f"{row.name} of {step.call.name}")
             with self._timed("reference" if row.name == "numeric" else "oracles"):
@@ -265,17 +278,10 @@ class _Case:
         if self.court.only is not None:
             if same or isinstance(base, Skipped):
                 return Skipped("build: fails without the passes under test too")
-            return Failed(verdict.symptom, verdict.message, verdict.detail, self._last_changer())
+            return Failed(verdict.symptom, verdict.message, verdict.detail, self._last_changer)
         if same or isinstance(base, Skipped):
             return verdict
-        return Failed(verdict.symptom, verdict.message, verdict.detail, self._last_changer())
-
-    def _last_changer(self) -> str:
-        """The last pass that changed the module: the reference found nothing, so the last is the best guess."""
-        for step in reversed(self.result.steps):
-            if step.after is not None and fingerprint(step.after) != step.hash_before:
-                return step.call.name
-        return llvm.CODEGEN
+        return Failed(verdict.symptom, verdict.message, verdict.detail, self._last_changer)
 
     # --- bookkeeping ------------------------------------------------------------------------------------
 
@@ -297,7 +303,7 @@ class _Case:
 
     def _fail(self, oracle: str, verdict: Failed, step: Step | None) -> None:
         counts = self.result.counts
-        culprit = verdict.culprit or (step.call.name if step is not None else self._last_changer())
+        culprit = verdict.culprit or (step.call.name if step is not None else self._last_changer)
         if not self._blames(step, culprit):
             counts.cell("oracles", oracle, "skipped")
             counts.name("skipped", f"not under test: {culprit}")

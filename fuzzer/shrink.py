@@ -82,8 +82,10 @@ class Rejudge:
 
     def _judge(self, candidate: Candidate, say: Callable[[str], None]) -> None:
         tiers = tuple("B" for _ in candidate.passes)
-        calls = candidate.calls if self._failure.oracle in NUMERIC or self._needs_build() else ()
-        experiment = Experiment(self._failure.index, candidate.module, calls, candidate.setup, candidate.passes, tiers)
+        # The entry calls are kept for every oracle: the reference must find the program meaningful.
+        experiment = Experiment(
+            self._failure.index, candidate.module, candidate.calls, candidate.setup, candidate.passes, tiers
+        )
         court = court_of(self._plan, self._repertoire)
         court.enter = lambda stage: self._recorder.write(self._failure.index, stage)
         court.force = True

@@ -117,10 +117,23 @@ class _Worker:
         """A case that ended its child is a failure of whatever stage it was in."""
         from fuzzer.child import lost_failure
 
+        if ended.startswith("exit"):
+            self._report_own_fault(index, stage)
+            return
         failure = lost_failure(self.plan, self.repertoire, index, stage, ended, self._stderr_tail())
         os.write(self._answers, b"\n")
         self.say("tally", delta={"generated": 1, "cases": 1, "skipped": {f"ended by {ended}": 1}})
         self.say("failure", failure=failure.to_json())
+
+    def _report_own_fault(self, index: int, stage: str) -> None:
+        """An exception of ours in a child: counted as an invalid case, its traceback kept beside the flight recorder."""
+        text = self._stderr_tail()
+        last = (text.strip().splitlines() or ["no message"])[-1]
+        with (Path(self.plan.scratch).parent / "own-faults.txt").open("a") as file:
+            file.write(f"case {index} of seed {self.plan.seed}, in {stage}\n{text}\n\n")
+        os.write(self._answers, b"\n")
+        reason = f"own fault: {last.split(':')[0][:60]} in {stage}"
+        self.say("tally", delta={"generated": 1, "invalid": 1, "skipped": {reason: 1}})
 
     # --- reduction --------------------------------------------------------------------------------------
 

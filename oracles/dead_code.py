@@ -32,29 +32,40 @@ _TIDY = (
 )
 
 
-def dead_copies(module: Any) -> list[tuple[str, Any]]:
-    """(kind, private copy with variables of its own) of each function that refers to no other."""
-    found: list[tuple[str, Any]] = []
-    for _, function in sorted(module.functions.items(), key=lambda pair: str(pair[0].name_hint)):
-        if isinstance(function, FUNCTION) and not global_vars(function):
-            found.append(("Relax function", _private(_own_constants(relax.utils.copy_with_new_vars(function)))))
-        elif isinstance(function, PRIM_FUNC):
-            found.append(("PrimFunc", _private(_renewed(function))))
-    return found
+def candidates(module: Any) -> list[Any]:
+    """The functions that refer to no other, by name."""
+    named = sorted(module.functions.items(), key=lambda pair: str(pair[0].name_hint))
+    return [f for _, f in named if isinstance(f, PRIM_FUNC) or (isinstance(f, FUNCTION) and not global_vars(f))]
 
 
-def _own_constants(function: Any) -> Any:
-    """The function with constants of its own: FuseOpsByPattern takes one object in two functions for an error."""
-    return tvm_ffi.structural_map(function, (T.Constant, lambda c: T.constant(T.constant_array(c), T.dtype_name(c.ty))))
+def dead_copy(function: Any) -> Any:
+    """A private copy that shares no variable, constant or call with the function: passes keep maps of them by
+    identity, and to share them is nothing that a front end would do."""
+    if isinstance(function, PRIM_FUNC):
+        copy = T.module_from_json(T.json_of(function))
+    else:
+        fresh = relax.utils.copy_with_new_vars(function)
+        copy = tvm_ffi.structural_map(fresh, [(T.Constant, _own_constant), (T.Call, _own_call)])
+    return copy.without_attr("global_symbol") if is_public(copy) else copy
 
 
-def _private(function: Any) -> Any:
-    return function.without_attr("global_symbol") if is_public(function) else function
+def _own_constant(constant: Any) -> Any:
+    """Constants that are no tensors (dtypes) stay."""
+    dtype = T.dtype_name(constant.ty) if isinstance(constant.ty, T.TensorType) else None
+    if dtype is None:
+        return constant
+    copy = T.constant(T.constant_array(constant), dtype)
+    T.set_type(copy, T.type_of(constant))
+    return copy
 
 
-def _renewed(function: Any) -> Any:
-    """A PrimFunc with variables of its own: no two functions may share any."""
-    return T.module_from_json(T.json_of(function))
+def _own_call(call: Any) -> Any:
+    """Calls inside of dimensions stay."""
+    if not (T.op_name(call) or "relax.").startswith("relax."):
+        return call
+    copy = T.Call(call.op, call.args, call.attrs, call.ty_args)
+    T.set_type(copy, T.type_of(call))
+    return copy
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
@@ -65,11 +76,12 @@ def judge(step: Step, bench: Bench) -> Verdict:
         return Skipped("result breaks scoping")
     if fingerprint(step.before) != step.hash_before:
         return Skipped("input was changed in place")
-    copies = dead_copies(step.before)
-    if not copies:
+    options = candidates(step.before)
+    if not options:
         return Skipped("no function to make a dead copy of")
-    kind, copy = bench.source.pick(copies)
-    result = bench.apply(step.call, with_functions(step.before, {DEAD: copy}))
+    original = bench.source.pick(options)
+    kind = "PrimFunc" if isinstance(original, PRIM_FUNC) else "Relax function"
+    result = bench.apply(step.call, with_functions(step.before, {DEAD: dead_copy(original)}))
     if isinstance(result, Raised):
         if not happened_to(result, step):
             return Skipped(f"dead {kind} rejected: {step.call.name}")
@@ -93,4 +105,4 @@ def _tidied(module: Any, bench: Bench) -> Any:
     return module
 
 
-ORACLE = StepOracle("dead_code", "a function that nobody calls changes nothing for the others", judge, share=0.1)
+ORACLE = StepOracle("dead_code", "a function that nobody calls changes nothing for the others", judge, share=0.04)

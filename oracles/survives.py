@@ -37,7 +37,7 @@ _CONVERSION = re.compile(
 
 _STATED_LIMIT = re.compile(
     r"make sure\s+to run it (before|after)|\bnow (only supports?|does not support)|not supported \S*\s*yet"
-    r"|[Cc]urrently (does not|only)"
+    r"|[Cc]urrently (does not|only)|Data type \S+ (is )?not supported|is not supported in "
 )
 """Internal errors that state an order of passes or a limit which is there for now: known, and not this pass's bug."""
 

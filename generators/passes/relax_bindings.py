@@ -33,6 +33,8 @@ ROWS = (
             "tuple_nested",
             "match_cast_defines_symbol",
         ),
+        idempotent=False,
+        notes="a match_cast that has lost its intermediate variable is seen to be redundant by a second application",
     ),
     PassRow(
         "EliminateCommonSubexpr",

@@ -67,6 +67,8 @@ CALL_TIR_ROWS = (
         "src/relax/transform/fuse_ops.cc: groups bindings into private functions with Primitive",
         gives=Phase.GROUPED,
         recipes=("elementwise_chain", "injective_then_reduce", "diamond", "tuple_bound", "match_cast_defines_symbol"),
+        idempotent=False,
+        notes="drops dead bindings behind the fusion, so that a second application finds less in its way",
     ),
     PassRow(
         "FuseTIR",

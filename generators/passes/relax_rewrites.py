@@ -205,6 +205,7 @@ OPERATOR_ROWS = (
             "relax.transform.UpdateVDevice(relax.VDevice('llvm', 0, 'global'), 0)",
             "relax.transform.UpdateVDevice(relax.VDevice('llvm', 1), 0)",
         ),
+        keeps_attributes=False,
         notes="raises KeyError in a module without virtual devices",
     ),
 )

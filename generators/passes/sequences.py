@@ -22,11 +22,11 @@ Kind: TypeAlias = Literal["single", "walk", "pipeline", "walk_then_pipeline", "u
 Table: TypeAlias = Mapping[str, PassRow]
 
 KINDS: tuple[tuple[Kind, int], ...] = (
-    ("single", 35),
-    ("walk", 20),
-    ("walk_then_pipeline", 20),
-    ("pipeline", 15),
-    ("unusual", 10),
+    ("single", 40),
+    ("walk", 26),
+    ("walk_then_pipeline", 12),
+    ("pipeline", 10),
+    ("unusual", 12),
 )
 """The kinds of sequence with their weights."""
 

@@ -1,5 +1,27 @@
-"""Placeholder until recipes land."""
+"""The recipe table: every recipe of this room by name."""
+
 from __future__ import annotations
-from typing import Any
-def patterns_for(names: Any) -> list[Any]:
-    return []
+
+from collections.abc import Callable, Iterable
+
+from generators.recipes import bindings, convolution, elementwise, functions, matmul
+from generators.recipes.recipe import Recipe as Recipe
+from generators.relax.scope import Scope
+
+
+def join(recipes: Iterable[Recipe]) -> dict[str, Recipe]:
+    """The recipes by name. ValueError when two have the same name."""
+    table: dict[str, Recipe] = {}
+    for recipe in recipes:
+        if recipe.name in table:
+            raise ValueError(f"recipe {recipe.name} has two entries")
+        table[recipe.name] = recipe
+    return table
+
+
+RECIPES: dict[str, Recipe] = join(matmul.RECIPES + convolution.RECIPES + elementwise.RECIPES + bindings.RECIPES + functions.RECIPES)
+
+
+def patterns_for(names: Iterable[str]) -> list[Callable[[Scope], None]]:
+    """The recipes of these names, for `draw_program`. KeyError for an unknown name."""
+    return [RECIPES[name] for name in names]

@@ -38,7 +38,7 @@ def draw_statements(scope: Scope, table: Sequence[Statement], count: int) -> Non
     """Adds up to `count` statements to the scope's current block."""
     features = scope.frame.module.features
     usable = [(s, s.weight) for s in table if not (s.plain and scope.dataflow) and s.wants in (None, *features)]
-    for _ in range(count):
+    for _ in range(count if usable else 0):
         statement = weighted(scope.source, usable)
         attempt(scope, statement.name, statement.draw)
 
@@ -75,7 +75,7 @@ def draw_blocks(
     where = scope.source.integer(0, count)
     done = 0
     while done < count or pattern is not None:
-        size = scope.source.integer(1, max(1, count - done))
+        size = scope.source.integer(1, count - done) if done < count else 0
         here = pattern is not None and done + size >= where
         scope.dataflow = scope.source.flip(0.75) and not (here and getattr(pattern, "plain", False))
         first = max(0, min(size, where - done))

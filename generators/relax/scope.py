@@ -176,7 +176,7 @@ class Scope:
     def constant(self, dims: Sequence[Dim], dtype: str, values: Range) -> Value:
         """A new constant with static dims."""
         shape = tuple(extent(d) for d in dims)
-        self._check_size(shape)
+        self.check_size(shape)
         array = draw_array(self.source.array_seed(), shape, dtype, values)
         value = Value(tvm_api.constant(array, dtype), shape, shape, dtype, values)
         self.values.append(value)
@@ -321,7 +321,7 @@ class Scope:
     def _check(self, value: AnyValue) -> None:
         if isinstance(value, Value):
             if value.shape is not None:
-                self._check_size(value.shape)
+                self.check_size(value.shape)
             usual = comfortable(value.dtype)
             if not value.range.within(usual.low, usual.high):
                 raise Unavailable("the result may grow too large")
@@ -329,7 +329,8 @@ class Scope:
             for field in value.fields:
                 self._check(field)
 
-    def _check_size(self, shape: Sequence[int]) -> None:
+    def check_size(self, shape: Sequence[int]) -> None:
+        """Unavailable for shapes beyond the size limit of the knobs."""
         if math.prod(shape) > self.knobs.max_elements or len(shape) > 6:
             raise Unavailable("the result is too large")
 

@@ -132,7 +132,6 @@ def with_functions(module: Any, extra: dict[str, Any]) -> Any:
     functions = dict(module.functions.items())
     for name, function in extra.items():
         fresh = GLOBAL_VAR(name)
-        if isinstance(function, FUNCTION):
-            T.set_type(fresh, T.type_of(function))
+        T.set_type(fresh, T.type_of(function))
         functions[fresh] = function
     return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)

@@ -129,7 +129,15 @@ def _plain(value: Runtime) -> Any:
 # --- externs, closures, effects ------------------------------------------------------------------------------
 
 
+_EFFECTS = ("relax.run.print", "relax.run.assert_op")
+"""What print and assert_op are lowered to."""
+
+
 def _extern(name: str, arguments: list[Runtime]) -> Runtime:
+    if name in _EFFECTS:
+        return UNIT
+    if name == "vm.builtin.reshape" and isinstance(arguments[0], Tensor) and isinstance(arguments[1], Shape):
+        return Tensor(arguments[0].value.reshape(arguments[1].extents), arguments[0].dtype, None)
     extern = EXTERNS.get(name)
     if extern is None:
         raise Unsupported(f"packed function {name}")
@@ -211,6 +219,19 @@ def _identity(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     return machine.value(call.args[0], frame)
 
 
+def _storage(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+    """Storages are not modelled: every tensor made in one gets memory of its own."""
+    return UNIT
+
+
+def _tensor_in_storage(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+    """alloc_tensor(storage, offset, shape, dtype, ...): a tensor that nobody has written to."""
+    shape, dtype = machine.value(call.args[2], frame), tvm_api.dtype_name(tvm_api.type_of(call))
+    if not isinstance(shape, Shape) or dtype is None:
+        raise Unsupported("alloc_tensor of unknown shape or dtype")
+    return _blank(shape.extents, dtype)
+
+
 def _alloc_tensor(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     shape, dtype = machine.value(call.args[0], frame), tvm_api.dtype_name(tvm_api.type_of(call))
     if not isinstance(shape, Shape) or dtype is None:
@@ -236,4 +257,10 @@ _SPECIAL: dict[str, Rule] = {
     "relax.memory.kill_tensor": _effect,
     "relax.memory.kill_storage": _effect,
     "relax.builtin.alloc_tensor": _alloc_tensor,
+    "relax.memory.alloc_storage": _storage,
+    "relax.vm.alloc_storage": _storage,
+    "relax.memory.alloc_tensor": _tensor_in_storage,
+    "relax.vm.alloc_tensor": _tensor_in_storage,
+    "relax.vm.kill_object": _effect,
+    "relax.null_value": _storage,
 }

@@ -1,0 +1,245 @@
+"""Recipes of elementwise, reduction and reshape chains, and of values that have several uses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import relax
+
+from generators.ranges import Range
+from generators.recipes import blocks as b
+from generators.recipes.recipe import Recipe
+from generators.relax.scope import Scope
+from generators.relax.values import Dim, Value
+
+
+def _link(s: Scope, x: Value) -> Value:
+    """One elementwise operator: with itself, another tensor, a constant, a broadcast operand, or alone."""
+    kind = s.source.integer(0, 4)
+    if kind <= 1 or x.range.magnitude > 2**9:
+        return b.unary(s, x, b.SIMPLE_UNARY[:3] + b.SMOOTH_UNARY)
+    if kind == 2:
+        return b.binary(s, x, x)
+    if kind == 3 and x.static:
+        return b.binary(s, x, b.constant(s, s.source.pick((x.dims or (), ())), x.dtype))
+    return b.binary(s, x, s.like(x))
+
+
+def elementwise_chain(s: Scope) -> None:
+    """Two to five elementwise operators in a row, of which some are used once more."""
+    x = b.tensor(s)
+    links: list[Value] = []
+    for _ in range(s.source.integer(2, 5)):
+        x = _link(s, x)
+        links.append(x)
+    b.finish(s, *([s.source.pick(links)] if s.source.flip(0.4) else []), x)
+
+
+def elementwise_on_alias(s: Scope) -> None:
+    """An operator on a value that lives on through another name, a tuple, a view, or as an output."""
+    x = b.unary(s, b.tensor(s, (1, 3)))
+    kind = s.source.integer(0, 4)
+    if kind == 0:
+        other: Any = b.alias(s, x)
+    elif kind == 1:
+        other = b.tuple_of(s, x, b.tensor(s))
+    elif kind == 2:
+        other = b.reshaped(s, x, [*(x.dims or ()), 1])
+    else:
+        other = x
+    y = b.add(s, x, x if s.source.flip(0.3) else s.like(x))
+    z = b.unary(s, y)
+    late = b.tensor_item(s, other, 0) if kind == 1 else b.as_tensor(other)
+    if late.dims == z.dims and s.source.flip(0.7):
+        z = b.add(s, z, late)
+        b.finish(s, z)
+    else:
+        b.finish(s, z, late)
+
+
+_HARD = (
+    (relax.op.exp, lambda r: Range(0, 2.72)),
+    (relax.op.erf, lambda r: Range(-1, 1)),
+    (relax.op.tanh, lambda r: Range(-1, 1)),
+    (lambda x: relax.op.nn.softmax(x, -1), lambda r: Range(0, 1)),
+)
+
+
+def transcendental_chain(s: Scope) -> None:
+    """exp, erf, tanh and softmax after each other, on values that each leaves in range for the next."""
+    x = b.tensor(s, (1, 3))
+    x = b.call(s, relax.op.tanh(x.expr), Range(-1, 1))
+    for _ in range(s.source.integer(1, 3)):
+        at_most_one = x.range.high <= 1
+        x = b.unary(s, x, _HARD if at_most_one else _HARD[1:])
+    b.finish(s, x)
+
+
+def _reduced(s: Scope, x: Value) -> Value:
+    build = s.source.pick((relax.op.sum, relax.op.max, relax.op.min, relax.op.mean))
+    values = x.range.summed(x.size) if build is relax.op.sum else x.range.real()
+    return b.call(s, build(x.expr, s.axes(x), s.source.flip(0.4)), values.including(0))
+
+
+def injective_then_reduce(s: Scope) -> None:
+    """Elementwise or moving operators into a reduction, and maybe an elementwise operator behind."""
+    x = b.tensor(s, (1, 4))
+    y = b.unary(s, x)
+    if s.source.flip(0.4):
+        y = b.permuted(s, y, None if s.source.flip() else s.permutation(y.ndim))
+    z = _reduced(s, y)
+    if s.source.flip(0.6):
+        z = b.unary(s, z)
+    if s.source.flip(0.3) and z.shape != () and z.size > 0:
+        z = _reduced(s, z)
+    b.finish(s, y, z) if s.source.flip(0.4) else b.finish(s, z)
+
+
+def diamond(s: Scope) -> None:
+    """Two ways from one value to another, of different lengths and kinds, joined by one operator."""
+    x = b.unary(s, b.tensor(s))
+    left = _link(s, x)
+    right = x if s.source.flip(0.15) else _link(s, x)
+    for _ in range(s.source.integer(0, 2)):
+        right = b.unary(s, right)
+    if s.source.flip(0.25) and right.ndim > 0:
+        right = b.call(s, relax.op.max(right.expr, [-1], True), right.range)
+    joined = b.add(s, left, right) if left.range.magnitude < 2**12 else b.binary(s, left, right, b.RING[3:])
+    b.finish(s, *([left] if s.source.flip(0.3) else []), joined)
+
+
+def several_outputs(s: Scope) -> None:
+    """Three values of one block that all come out, with uses of each other, aliases and tuples among them."""
+    x = b.tensor(s)
+    first = b.unary(s, x, exported=True)
+    second = b.binary(s, first, x) if first.range.magnitude < 2**9 else b.unary(s, first)
+    third: Any = b.alias(s, second, exported=True) if s.source.flip(0.5) else b.unary(s, second)
+    for value in (first, second, third):
+        b.keep(s, value)
+    if s.source.flip(0.3):
+        b.keep(s, b.tuple_of(s, first, second))
+
+
+def _factored(s: Scope, x: Value) -> list[Dim]:
+    """Other dims of the same number of elements: flat, split, with ones, or the same again."""
+    assert x.dims is not None
+    if not x.static:
+        return [*x.dims, 1] if s.source.flip() else [1, *x.dims]
+    total = x.size
+    kind = s.source.integer(0, 3)
+    if kind == 0:
+        return [total]
+    if kind == 1:
+        return list(x.dims)
+    divisors = [d for d in range(1, total + 1) if total % d == 0]
+    one = s.source.pick(divisors)
+    return [one, total // one] if kind == 2 else [1, one, total // one]
+
+
+def _reshape_chain(s: Scope, x: Value) -> Value:
+    steps = s.source.integer(1, 3)
+    for index in range(steps):
+        last = index == steps - 1
+        flat = x.static and s.source.flip(0.1)
+        if flat:
+            x = b.call(s, relax.op.flatten(x.expr), x.range)
+        elif last and s.source.flip(0.3):
+            x = b.call(s, relax.op.expand_dims(x.expr, 0), x.range)
+        else:
+            x = b.reshaped(s, x, _factored(s, x))
+    return x
+
+
+def reshape_chain(s: Scope) -> None:
+    """reshape of reshape, to the shape it has, flat, through ones, with symbolic dims; the middle used again."""
+    x = b.unary(s, b.tensor(s))
+    y = b.reshaped(s, x, _factored(s, x))
+    z = _reshape_chain(s, y)
+    if s.source.flip(0.6):
+        z = b.unary(s, z)
+    b.finish(s, y, z) if s.source.flip(0.5) else b.finish(s, z)
+
+
+def reshape_of_input(s: Scope) -> None:
+    """reshape of a parameter or a constant, whose result is an output, an operand, or both."""
+    x = b.variable(s, s.draw_dims((0, 3), nonempty=True), b.float_dtype(s))
+    if s.source.flip(0.2) and x.static:
+        x = b.constant(s, x.dims or ())
+    y = _reshape_chain(s, x)
+    b.finish(s, y, b.unary(s, y)) if s.source.flip(0.6) else b.finish(s, y)
+
+
+def comparison_results(s: Scope) -> None:
+    """Comparisons whose bool results are combined, cast, selected by, and returned."""
+    x = b.tensor(s)
+    compare = s.source.pick((relax.op.less, relax.op.equal, relax.op.greater_equal, relax.op.not_equal))
+    y = s.like(x)
+    test = b.call(s, compare(x.expr, y.expr), Range(0, 1, True))
+    kind = s.source.integer(0, 3)
+    if kind == 0:
+        out = b.call(s, relax.op.where(test.expr, x.expr, y.expr), x.range.hull(y.range))
+    elif kind == 1:
+        out = b.call(s, relax.op.astype(test.expr, "float32"), Range(0, 1, True))
+    elif kind == 2:
+        other = b.call(s, compare(y.expr, x.expr), Range(0, 1, True))
+        out = b.call(s, relax.op.logical_and(test.expr, other.expr), Range(0, 1, True))
+    else:
+        out = b.call(s, relax.op.logical_not(test.expr), Range(0, 1, True))
+    b.finish(s, test, out)
+
+
+def cast_chain(s: Scope) -> None:
+    """astype of astype: through a narrower type, a wider one, to the type it has, to bool and back."""
+    x = s.tensor(("float32", "int32", "float16", "int64"), low=-8, high=8)
+    start = x.dtype
+    middle = s.source.pick(("float64", "float16", "int32", "int8", "float32", "bfloat16"))
+    y = b.call(s, relax.op.astype(x.expr, middle), _cast(x.range, middle))
+    end = start if s.source.flip(0.6) else s.source.pick(("float32", "int64", "float16"))
+    z = b.call(s, relax.op.astype(y.expr, end), _cast(y.range, end))
+    if s.source.flip(0.4):
+        z = b.add(s, z, s.like(z, low=-8, high=8))
+    b.finish(s, y, z) if s.source.flip(0.4) else b.finish(s, z)
+
+
+def _cast(values: Range, dtype: str) -> Range:
+    return Range(values.low, values.high, values.integral or "int" in dtype)
+
+
+def same_operand_other_attributes(s: Scope) -> None:
+    """Two calls of one operator on one operand, of the same type but with different attributes."""
+    n = s.source.integer(2, 4)
+    x = b.operand(s, (n, n), b.float_dtype(s)) if s.source.flip(0.7) else b.operand(s, (n, n, n))
+    kind = s.source.integer(0, 4)
+    if kind == 0:
+        builds = [lambda e, a=a: relax.op.sum(e, a) for a in (0, 1)]
+        values = x.range.summed(n)
+    elif kind == 1:
+        builds = [lambda e, a=a: relax.op.nn.softmax(e, a) for a in (0, -1)]
+        values = Range(0, 1)
+    elif kind == 2:
+        builds = [lambda e, a=a: relax.op.flip(e, a) for a in (0, 1)]
+        values = x.range
+    elif kind == 3:
+        builds = [lambda e, a=a: relax.op.max(e, a, True) for a in (0, -x.ndim)]
+        values = x.range
+    else:
+        builds = [lambda e, a=a: relax.op.cumsum(e, a) for a in (0, 1)]
+        values = x.range.summed(n).including(0)
+    outs = [b.call(s, build(x.expr), values) for build in builds]
+    joined = b.binary(s, outs[0], outs[1], b.RING[:2]) if outs[0].dims == outs[1].dims else outs[1]
+    b.finish(s, *outs, joined)
+
+
+RECIPES = (
+    Recipe("elementwise_chain", elementwise_chain),
+    Recipe("elementwise_on_alias", elementwise_on_alias),
+    Recipe("transcendental_chain", transcendental_chain),
+    Recipe("injective_then_reduce", injective_then_reduce),
+    Recipe("diamond", diamond),
+    Recipe("several_outputs", several_outputs),
+    Recipe("reshape_chain", reshape_chain),
+    Recipe("reshape_of_input", reshape_of_input),
+    Recipe("comparison_results", comparison_results),
+    Recipe("cast_chain", cast_chain),
+    Recipe("same_operand_other_attributes", same_operand_other_attributes),
+)

@@ -1,0 +1,26 @@
+"""What a recipe is: the program shape that some pass fires on, drawn with random operands and surroundings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from generators.relax.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """`draw` plants the shape into the scope of main, or raises Unavailable.
+
+    plain: it needs a block that is no dataflow block. wants: the feature (see PassRow.wants) that the program
+    must have besides. A recipe is called like its `draw`.
+    """
+
+    name: str
+    draw: Callable[[Scope], None]
+    plain: bool = False
+    wants: str | None = None
+
+    def __call__(self, scope: Scope) -> None:
+        """Plants the shape."""
+        self.draw(scope)
