@@ -18,6 +18,8 @@ from corpus.findings import save_finding
 SHOWN = 1
 """Exit status of a repro that shows its bug (DESIGN, contracts)."""
 DEADLINE_S = 90.0
+UNCONFIRMED = "unconfirmed"
+"""Where what its own repro did not show is kept under OUT: no finding, but a hint at a fault of ours."""
 
 
 @dataclass(slots=True)
@@ -56,8 +58,7 @@ class Confirmations:
             slug = trial.finding.signature.slug
             del self.pending[slug]
             shown = status == SHOWN
-            if shown:
-                self._keep(trial)
+            self._keep(trial, self.out if shown else self.out / UNCONFIRMED)
             yield slug, trial.finding, shown
 
     def _launch(self) -> None:
@@ -83,9 +84,9 @@ class Confirmations:
             self._room = Path(tempfile.mkdtemp(prefix=".trial-", dir=self.out))
         return self._room
 
-    def _keep(self, trial: _Running) -> None:
-        """Moves a confirmed finding's folder to where readers look."""
-        target = self.out / trial.finding.folder
+    def _keep(self, trial: _Running, out: Path) -> None:
+        """Moves a folder to where readers look for confirmed findings, or to where we look for our own faults."""
+        target = out / trial.finding.folder
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists():
             shutil.rmtree(target)

@@ -10,6 +10,7 @@ from typing import Any
 
 from fuzzer.job import Plan
 from fuzzer.judge import Experiment
+from fuzzer.load_trial import RUN_NAME, complaint_about
 from generators.operators.row import Unavailable
 from generators.passes.loaded import rows_from_contracts
 from generators.passes.row import PassRow
@@ -52,8 +53,11 @@ def repertoire_of(plan: Plan) -> Repertoire:
 
 def load_passes(path: Path) -> tuple[dict[str, PassRow], dict[str, Any]]:
     """Rows and constructor names of a `--load` file. Raises LoadFault."""
+    why = complaint_about(path)
+    if why is not None:
+        raise LoadFault(f"{path}: {why}")
     try:
-        namespace = runpy.run_path(str(path), run_name="passfuzz_loaded")
+        namespace = runpy.run_path(str(path), run_name=RUN_NAME)
     except BaseException as error:  # noqa: BLE001 - a user's file may raise anything, SystemExit included
         text = str(error).strip().splitlines()
         raise LoadFault(f"{path}: {type(error).__name__}: {text[0] if text else 'no message'}") from error

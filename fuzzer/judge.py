@@ -19,9 +19,10 @@ from generators.source import Source
 from oracles import build as llvm
 from oracles.calling import direct
 from oracles.ir.fingerprint import fingerprint
+from oracles.legalised import CONSUMED, operator_calls
 from oracles.oracle import StepOracle, TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
-from oracles.survives import headline
+from oracles.survives import headline, states_limit
 from oracles.table import ORACLES
 from oracles.trace import MeaningState, Raised, Step, Trace
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
@@ -235,6 +236,9 @@ class _Case:
         if any(not s.row.buildable or s.row.calling not in ("same", "bind_params") for s in self.result.steps):
             self._record("build", Skipped("build: the result is not meant to be built as it stands"), None)
             return
+        if any(call.op.name in CONSUMED for call, _ in operator_calls(last)):
+            self._record("build", Skipped("build: device hints that only RealizeVDevice consumes"), None)
+            return
         opt_level = 0 if self.experiment.index % 10 < 7 else 2
         with self._timed("build"):
             verdict = self._built_verdict(last, self.phase, opt_level)
@@ -250,7 +254,7 @@ class _Case:
         built = llvm.build(module, phase, self.bench, opt_level, self.court.enter)
         if isinstance(built, llvm.NotBuilt):
             error = built.error
-            if error.explicit and built.culprit != llvm.CODEGEN:
+            if states_limit(error) or (error.explicit and built.culprit != llvm.CODEGEN):
                 return Skipped(f"rejected: {built.culprit}: {error.kind}")
             message = f"{error.kind}: {headline(error.message)}"
             return Failed("does not build", message, error.traceback or error.message, built.culprit)

@@ -50,7 +50,7 @@ class Pool:
     def _start(self) -> None:
         environment = {**os.environ, **_ENVIRONMENT}
         process = subprocess.Popen(
-            [sys.executable, "-m", "fuzzer.worker"],
+            [sys.executable, "-m", "fuzzer.worker", str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,

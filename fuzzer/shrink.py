@@ -25,6 +25,7 @@ from fuzzer.draw import Repertoire, draw_experiment
 from fuzzer.flight import Recorder
 from fuzzer.job import Failure, Plan
 from fuzzer.judge import Experiment, judge
+from fuzzer.worker import die_with_parent
 from generators.case import Case, Origin
 from generators.dtypes import is_float
 from generators.source import SeededSource
@@ -100,14 +101,19 @@ class Rejudge:
 
 
 def in_child(
-    work: Callable[[Callable[[str], None]], None], recorder: Recorder, deadline_s: float
+    work: Callable[[Callable[[str], None]], None], recorder: Recorder, deadline_s: float, per_stage: bool = False
 ) -> tuple[list[str], str | None, str]:
-    """Runs `work` in a forked child: the lines that it said, what ended it (None: well), and its last stage."""
+    """Runs `work` in a forked child: the lines that it said, what ended it (None: well), and its last stage.
+
+    per_stage: the deadline is that of every stage, not of the whole work.
+    """
     reader, writer = os.pipe()
+    parent = os.getpid()
     pid = os.fork()
     if pid == 0:
         status = 1
         try:
+            die_with_parent(parent)
             os.close(reader)
             work(lambda line: _write_all(writer, line.encode() + b"\n"))
             status = 0
@@ -116,7 +122,7 @@ def in_child(
         finally:
             os._exit(status)
     os.close(writer)
-    text, hung = _read_all(reader, pid, deadline_s)
+    text, hung = _read_all(reader, pid, deadline_s, recorder.read if per_stage else lambda: (0, ""))
     os.close(reader)
     _, status = os.waitpid(pid, 0)
     lines = [line for line in text.decode(errors="replace").split("\n") if line.startswith("{") and line.endswith("}")]
@@ -133,18 +139,21 @@ def _write_all(descriptor: int, data: bytes) -> None:
         data = data[os.write(descriptor, data) :]
 
 
-def _read_all(reader: int, pid: int, deadline_s: float) -> tuple[bytes, bool]:
+def _read_all(reader: int, pid: int, deadline_s: float, stage: Callable[[], object]) -> tuple[bytes, bool]:
+    """What a child writes until it closes, and whether `deadline_s` passed with `stage` the same: it is ended then."""
     chunks: list[bytes] = []
-    end = time.monotonic() + deadline_s
+    seen, end = stage(), time.monotonic() + deadline_s
     while True:
-        left = end - time.monotonic()
-        if left <= 0 or not select.select([reader], [], [], left)[0]:
+        if select.select([reader], [], [], max(0.0, min(0.5, end - time.monotonic())))[0]:
+            chunk = os.read(reader, 65536)
+            if not chunk:
+                return b"".join(chunks), False
+            chunks.append(chunk)
+        if stage() != seen:
+            seen, end = stage(), time.monotonic() + deadline_s
+        elif time.monotonic() > end:
             os.kill(pid, signal.SIGKILL)
             return b"".join(chunks), True
-        chunk = os.read(reader, 65536)
-        if not chunk:
-            return b"".join(chunks), False
-        chunks.append(chunk)
 
 
 def shrink_failure(plan: Plan, repertoire: Repertoire, failure: Failure, out: Path, budget_s: float) -> bool:

@@ -29,7 +29,7 @@ _STDERR_KEPT = 6000
 
 def main() -> None:
     """Reads a plan and then commands, one JSON object per line, until standard input closes."""
-    die_with_parent()
+    die_with_parent(int(sys.argv[1]))
     answers = os.dup(1)
     plan = Plan.from_json(json.loads(sys.stdin.readline()))
     scratch = Path(plan.scratch)
@@ -42,10 +42,10 @@ def main() -> None:
             worker.obey(json.loads(line))
 
 
-def die_with_parent() -> None:
-    """Has the kernel end this process when its parent ends, however that happens."""
+def die_with_parent(parent: int) -> None:
+    """Has the kernel end this process when its parent, process `parent`, ends, however that happens."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() == 1:
+    if os.getppid() != parent:  # It has ended before the kernel was asked.
         os._exit(0)
 
 
@@ -157,11 +157,12 @@ class _Worker:
 
     def _fork(self, work: Callable[[], None]) -> int:
         os.ftruncate(self._errors, 0)
+        parent = os.getpid()
         pid = os.fork()
         if pid == 0:
             status = 1
             try:
-                die_with_parent()
+                die_with_parent(parent)
                 limit_memory(self.plan.memory_bytes)
                 work()
                 status = 0

@@ -20,7 +20,6 @@ from oracles.oracle import StepOracle
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
-
 MADE_FOR_TOOLS = ("Codegen", "Composite", "Primitive")
 """Attributes of functions that passes make for other passes: public only because code generators look them up."""
 CONVENTION = frozenset({"num_input"})

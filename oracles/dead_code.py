@@ -16,8 +16,15 @@ from tvm import relax
 from generators import tvm_api as T
 from generators.case import PassCall
 from oracles.definedness import has_free_names
-from oracles.ir.compare import first_difference, global_vars, is_public, part_from, public_names, same_bindings
-from oracles.ir.compare import with_functions
+from oracles.ir.compare import (
+    first_difference,
+    global_vars,
+    is_public,
+    part_from,
+    public_names,
+    same_bindings,
+    with_functions,
+)
 from oracles.ir.fingerprint import fingerprint
 from oracles.ir.walk import FUNCTION, PRIM_FUNC
 from oracles.oracle import StepOracle
@@ -50,13 +57,10 @@ def dead_copy(function: Any) -> Any:
 
 
 def _own_constant(constant: Any) -> Any:
-    """Constants that are no tensors (dtypes) stay."""
-    dtype = T.dtype_name(constant.ty) if isinstance(constant.ty, T.TensorType) else None
-    if dtype is None:
-        return constant
-    copy = T.constant(T.constant_array(constant), dtype)
-    T.set_type(copy, T.type_of(constant))
-    return copy
+    """Constants that are no tensors (dtypes), and those on a device, stay."""
+    ty = T.type_of(constant)
+    dtype = T.dtype_name(ty) if isinstance(ty, T.TensorType) and ty.vdevice is None else None
+    return constant if dtype is None else T.constant(T.constant_array(constant), dtype)
 
 
 def _own_call(call: Any) -> Any:

@@ -6,8 +6,11 @@ after each pass is evaluated in its declared precision. The first pass after whi
 
 from __future__ import annotations
 
+from typing import Any
+
 from generators.passes.row import Meaning
 from oracles.calling import adapted
+from oracles.legalised import operator_calls
 from oracles.oracle import StepOracle
 from oracles.reference.numbers import NoMeaning, Unsure, Wrong
 from oracles.trace import Bench, Step
@@ -24,6 +27,9 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if step.row.meaning in (Meaning.CHANGED, Meaning.APPROXIMATE):
         meaning.lost = f"numbers: {step.row.meaning.value} on purpose by an earlier pass"
         return Skipped(f"numbers: {step.row.meaning.value} on purpose")
+    if step.row.inference_only and _trains(step.before):
+        meaning.lost = "numbers: inference form of a training batch_norm"
+        return Skipped(meaning.lost)
     if step.row.calling != "same":
         calling = adapted(step.row.calling, step.before, step.after, "main") if not meaning.adapted else None
         if calling is None:
@@ -39,6 +45,11 @@ def judge(step: Step, bench: Bench) -> Verdict:
         case Wrong(symptom, message, call):
             meaning.lost = "numbers: wrong after an earlier pass"
             return Failed(symptom, message, f"entry call {call}: {message}")
+
+
+def _trains(module: Any) -> bool:
+    """Whether a batch_norm of the module asks for training statistics."""
+    return any(call.op.name == "relax.nn.batch_norm" and call.attrs.training for call, _ in operator_calls(module))
 
 
 ORACLE = StepOracle("numeric", "the reference gives the same numbers before and after the pass", judge)

@@ -69,7 +69,7 @@ ROWS = (
         "src/relax/transform/topological_sort.cc: reorders bindings inside each dataflow block",
         recipes=("diamond", "match_cast_defines_symbol", "several_outputs"),
         idempotent=False,
-        notes="where independent bindings go depends on the order they come in, so a second application moves them again",
+        notes="where independent bindings go depends on the order they come in, so a second one moves them again",
     ),
     PassRow(
         "ConvertToDataflow",
@@ -81,6 +81,8 @@ ROWS = (
         GRAPH,
         "src/relax/transform/convert_dataflow.cc: runs of pure bindings become dataflow blocks",
         recipes=("bindings_outside_dataflow", "impure_calls", "if_branches"),
+        idempotent=False,
+        notes="canonicalises, and so needs two applications where CanonicalizeBindings does",
     ),
     PassRow(
         "ToNonDataflow",

@@ -102,6 +102,8 @@ FUNCTION_ROWS = (
         recipes=("private_tuple_arguments",),
         wants=("private_functions",),
         keeps_functions=False,
+        idempotent=False,
+        notes="canonicalises, and so needs two applications where CanonicalizeBindings does",
     ),
     PassRow(
         "RemoveUnusedParameters",
@@ -111,6 +113,8 @@ FUNCTION_ROWS = (
         recipes=("private_unused_parameters", "private_calls_symbolic"),
         wants=("private_functions",),
         keeps_functions=False,
+        idempotent=False,
+        notes="what a callee no longer takes or gives may be unused in its caller from then on",
     ),
     PassRow(
         "RemoveUnusedOutputs",
@@ -120,6 +124,8 @@ FUNCTION_ROWS = (
         recipes=("private_unused_outputs",),
         wants=("private_functions",),
         keeps_functions=False,
+        idempotent=False,
+        notes="what a callee no longer takes or gives may be unused in its caller from then on",
     ),
     PassRow(
         "NormalizeGlobalVar",

@@ -136,6 +136,7 @@ OPERATOR_ROWS = (
         "src/relax/transform/decompose_ops.cc: batch_norm with moving statistics, tensor_to_shape",
         meaning=Meaning.ROUNDED,
         recipes=("batch_norm", "tensor_to_shape"),
+        inference_only=True,
     ),
     PassRow(
         "DecomposeOpsForTraining",
@@ -153,6 +154,7 @@ OPERATOR_ROWS = (
         meaning=Meaning.ROUNDED,
         recipes=("conv2d_batch_norm",),
         wants=("constants",),
+        inference_only=True,
     ),
     PassRow(
         "ToMixedPrecision",

@@ -98,6 +98,7 @@ class PassRow:
     `first_only` is True where the pass asks for a module straight from the front end, with no pass before it.
     `buildable` is False where the result is meant for an external code generator: local functions stay in it,
     so that `LambdaLift` must follow before an official pipeline can.
+    `inference_only` passes take every batch_norm for one of inference, whatever its attribute `training` says.
     `keeps_functions` and `keeps_attributes`: whether every function that was there is there afterwards (public Relax
     functions that people call must be in any case), and every attribute of the functions that stayed.
     """
@@ -120,6 +121,7 @@ class PassRow:
     prepared_by: tuple[str, ...] = ()
     first_only: bool = False
     buildable: bool = True
+    inference_only: bool = False
     notes: str = field(default="")
 
     def draw(self, source: Source, facts: ProgramFacts) -> str | None:

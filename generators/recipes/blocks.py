@@ -6,6 +6,7 @@ No recipe lives here. Every block binds in the given scope and raises Unavailabl
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from tvm import relax
@@ -257,6 +258,16 @@ def finish(s: Scope, *values: AnyValue) -> None:
         if isinstance(value, Value) and s.source.flip(0.35):
             keep(s, reuse(s, value))
         if index == len(values) - 1 or s.source.flip(0.3):
-            keep(s, value)
+            keep(s, _exported(s, value) if index == len(values) - 1 and value not in values[:-1] else value)
 
 
+def _exported(s: Scope, value: AnyValue) -> AnyValue:
+    """The value bound to a variable that is visible after its block, where nothing uses the old one yet."""
+    last = s.bindings[-1] if s.bindings else None
+    if not value.dataflow or not isinstance(last, relax.VarBinding) or not last.var.same_as(value.expr):
+        return value
+    var = s.frame.new_var(tvm_api.type_of(value.expr))
+    s.bindings[-1] = relax.VarBinding(var, last.value)
+    visible = replace(value, expr=var, dataflow=False)
+    s.values = [visible if v.expr is not None and v.expr.same_as(value.expr) else v for v in s.values]
+    return visible

@@ -284,12 +284,13 @@ def local_functions_capturing(s: Scope) -> None:
 
 
 def external_workspace(s: Scope) -> None:
-    """A function for an external code generator that asks for a workspace, around a composite one."""
+    """A function for an external code generator that asks for a workspace, around a composite one.
+
+    AllocateWorkspace looks into dataflow blocks only.
+    """
     dims = s.draw_dims((1, 2), static=True, nonempty=True)
     module = s.frame.module
     size = s.source.pick((16, 64, 1024))
-    if not s.dataflow:
-        raise Unavailable("the pass looks into dataflow blocks only")
 
     def build(inner: Scope) -> None:
         x = b.parameter(inner, dims)
@@ -319,5 +320,5 @@ RECIPES = (
     Recipe("private_in_branch", private_in_branch, plain=True),
     Recipe("local_functions", local_functions),
     Recipe("local_functions_capturing", local_functions_capturing, plain=True),
-    Recipe("external_workspace", external_workspace),
+    Recipe("external_workspace", external_workspace, dataflow=True),
 )

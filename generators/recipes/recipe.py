@@ -12,7 +12,7 @@ from generators.relax.scope import Scope
 class Recipe:
     """`draw` plants the shape into the scope of main, or raises Unavailable.
 
-    plain: it needs a block that is no dataflow block. wants: the feature (see PassRow.wants) that the program
+    plain: it needs a block that is no dataflow block; dataflow: it needs one that is. wants: the feature (see PassRow.wants) that the program
     must have besides. A recipe is called like its `draw`.
     """
 
@@ -20,6 +20,7 @@ class Recipe:
     draw: Callable[[Scope], None]
     plain: bool = False
     wants: str | None = None
+    dataflow: bool = False
 
     def __call__(self, scope: Scope) -> None:
         """Plants the shape."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from generators.recipes import bindings, convolution, elementwise, functions, matmul
+from generators.recipes import bindings, convolution, elementwise, functions, lowered, matmul, symbolic, weights
 from generators.recipes.recipe import Recipe as Recipe
 from generators.relax.scope import Scope
 
@@ -19,7 +19,16 @@ def join(recipes: Iterable[Recipe]) -> dict[str, Recipe]:
     return table
 
 
-RECIPES: dict[str, Recipe] = join(matmul.RECIPES + convolution.RECIPES + elementwise.RECIPES + bindings.RECIPES + functions.RECIPES)
+RECIPES: dict[str, Recipe] = join(
+    matmul.RECIPES
+    + convolution.RECIPES
+    + elementwise.RECIPES
+    + bindings.RECIPES
+    + functions.RECIPES
+    + weights.RECIPES
+    + symbolic.RECIPES
+    + lowered.RECIPES
+)
 
 
 def patterns_for(names: Iterable[str]) -> list[Callable[[Scope], None]]:

@@ -69,7 +69,7 @@ def draw_blocks(
 ) -> list[Any]:
     """`count` statements cut into dataflow and plain blocks; `pattern` is planted into one of them.
 
-    A pattern whose attribute `plain` is true gets a plain block.
+    A pattern whose attribute `plain` (or `dataflow`) is true gets a plain (or a dataflow) block.
     """
     blocks: list[Any] = []
     where = scope.source.integer(0, count)
@@ -77,7 +77,7 @@ def draw_blocks(
     while done < count or pattern is not None:
         size = scope.source.integer(1, count - done) if done < count else 0
         here = pattern is not None and done + size >= where
-        scope.dataflow = scope.source.flip(0.75) and not (here and getattr(pattern, "plain", False))
+        scope.dataflow = _draw_kind(scope, pattern if here else None)
         first = max(0, min(size, where - done))
         draw_statements(scope, table, first)
         if here and pattern is not None:
@@ -87,6 +87,13 @@ def draw_blocks(
         done += size
         blocks += close_block(scope)
     return blocks
+
+
+def _draw_kind(scope: Scope, pattern: Callable[[Scope], None] | None) -> bool:
+    """Whether the next block is a dataflow block: as the pattern needs it, else mostly."""
+    if getattr(pattern, "plain", False):
+        return False
+    return getattr(pattern, "dataflow", False) or scope.source.flip(0.75)
 
 
 def close_block(scope: Scope) -> list[Any]:

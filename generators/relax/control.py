@@ -159,7 +159,7 @@ _PRIVATE = (*SIMPLE, Statement("private call", 2, draw_private_call), Statement(
 CONTROL = (
     Statement("if", 3, draw_if, plain=True),
     Statement("private call", 5, draw_private_call),
-    Statement("local call", 2, draw_local_call),
+    Statement("local call", 2, draw_local_call, wants="local_functions"),
     Statement("impure call", 1, draw_impure, plain=True),
     Statement("extern call", 1, draw_extern),
     Statement("device hint", 8, draw_device_hint, wants="vdevice"),

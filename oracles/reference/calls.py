@@ -57,7 +57,7 @@ def _operator(machine: Interpreter, call: Any, name: str, frame: Frame) -> Runti
 def _invoke(machine: Interpreter, callee: Runtime, arguments: list[Runtime]) -> Runtime:
     if not isinstance(callee, Closure):
         raise Trap("type", f"call of {type(callee).__name__}")
-    return machine.apply(callee.function, [*callee.captured, *arguments], "closure", callee.environment)
+    return machine.apply(callee.function, [*arguments, *callee.captured], "closure", callee.environment)
 
 
 # --- PrimFuncs -----------------------------------------------------------------------------------------------

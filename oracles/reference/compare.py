@@ -52,7 +52,7 @@ def _leaf(place: int, want: Runtime, got: Runtime) -> tuple[Difference | None, i
         if not isinstance(got, Tensor):
             return Difference("structure", f"{where} is {type(got).__name__}, not a tensor"), 0, 0
         return _tensors(where, want, got)
-    if isinstance(want, Shape) or isinstance(want, (int, float, str)):
+    if isinstance(want, (Shape, int, float, str)):
         same = want == got
         return (None if same else Difference("value", f"{where} is {got}, not {want}")), 0, 0
     return None, 0, 0
@@ -66,7 +66,7 @@ def _tensors(where: str, want: Tensor, got: Tensor) -> tuple[Difference | None, 
     good, unknown = matches(want, got.value)
     if good.all():
         return None, int(unknown.sum()), want.value.size
-    index = tuple(int(i[0]) for i in np.nonzero(~good))
+    index = tuple(int(i) for i in np.argwhere(~good)[0])
     bound = 0.0 if want.error is None else float(want.error[index])
     sentence = (
         f"{where}{list(index)} is {got.value[index]}, not {want.value[index]} within {bound:.3g} "

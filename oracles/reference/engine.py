@@ -48,6 +48,8 @@ class Interpreter:
         self.module = module
         self.bounded = bounded
         self.fuel = fuel
+        self.constants: dict[Any, Tensor] = {}
+        """One memory per constant, as in the VM: destination passing may write into it."""
         self._functions = {g.name_hint: f for g, f in module.functions.items()}
 
     def run(self, call: EntryCall) -> Runtime:
@@ -151,7 +153,10 @@ def _constant(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
     dtype = tvm_api.dtype_name(ty) if isinstance(ty, tvm_api.TensorType) else None
     if dtype is None:
         return str(expr.value)  # a dtype or a scope name, as lowered calls take them
-    return carried(tvm_api.constant_array(expr), dtype)
+    known = machine.constants.get(expr)
+    if known is None:
+        known = machine.constants[expr] = carried(tvm_api.constant_array(expr), dtype)
+    return known
 
 
 def _shape(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:

@@ -42,8 +42,9 @@ class Unsure:
     skipped: bool = True
 
 
-DISCARDS = ("integer-overflow", "fuel")
-"""Traps that say nothing against a pass: the inputs are to be discarded (TRIAGE)."""
+DISCARDS = ("integer-overflow", "fuel", "aliasing")
+"""Traps that say nothing against a pass: overflow is to be discarded (TRIAGE), and one tensor as two operands of an
+in-place call is a known way of DataflowUseInplaceCalls that elementwise PrimFuncs survive."""
 
 
 class Numbers:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tvm
+import tvm_ffi
 from tvm import relax
 
 from generators.case import PassCall
@@ -54,24 +55,21 @@ def test_blocks_are_no_difference_and_bindings_are(name: str) -> None:
     assert not same_bindings(module, relax.transform.LegalizeOps()(module))
 
 
-def test_merging_blocks_step_by_step_is_idempotent() -> None:
-    def merge_first_two(module: Any) -> Any:
-        function = module["main"]
-        blocks = list(function.body.blocks)
-        if len(blocks) < 2:
-            return module
-        merged = relax.DataflowBlock([*blocks[0].bindings, *blocks[1].bindings])
-        body = relax.SeqExpr([merged, *blocks[2:]], function.body.body)
-        relax.expr._update_type(body, function.body.ty)
-        changed = relax.Function(function.params, body, function.ret_ty, function.is_pure, function.attrs)
-        return tvm.IRModule({relax.GlobalVar("main"): changed})
+def give_out_one_more(module: Any) -> Any:
+    """Lets the first hidden variable of main's dataflow block be seen outside of it."""
+    function = module["main"]
+    hidden = next((b.var for b in function.body.blocks[0].bindings if isinstance(b.var, relax.DataflowVar)), None)
+    if hidden is None:
+        return module
+    seen = relax.Var(hidden.name, hidden.ty)
+    changed = tvm_ffi.structural_map(function, (relax.DataflowVar, lambda v: seen if v.same_as(hidden) else v))
+    return tvm.IRModule({relax.GlobalVar("main"): changed}, module.attrs, module.global_infos)
 
+
+def test_what_a_block_gives_out_is_not_a_matter_of_idempotence() -> None:
     bench = RealBench()
-    third = "        with R.dataflow():\n            z = R.exp(y)\n            R.output(z)\n        return z\n"
-    module = module_of(UNUSED.replace("        return y\n", third))
-    step = step_of(module_pass(merge_first_two), module, bench)
-    again = bench.apply(step.call, step.after)
-    assert not equal(step.after, again)
+    step = step_of(module_pass(give_out_one_more), module_of(DATAFLOW), bench)
+    assert not equal(step.after, bench.apply(step.call, step.after))
     assert isinstance(idempotence.judge(step, bench), Passed)
 
 
@@ -144,6 +142,17 @@ def test_a_failing_check_of_a_library_is_a_crash_in_the_documented_phase(body: C
     assert step.error.explicit
     assert isinstance(survives.judge(in_tier(step, "B"), bench), Failed)
     assert isinstance(survives.judge(in_tier(step, "C"), bench), Skipped)
+
+
+@pytest.mark.parametrize(("tier", "verdict"), [("A", Failed), ("B", Skipped)])
+def test_an_assertion_that_states_a_limit_counts_in_official_pipelines_only(tier: str, verdict: type) -> None:
+    def asserts(module: Any) -> Any:
+        assert not module.functions, "this rule only supports square kernels"
+        return module
+
+    bench = RealBench()
+    step = step_of(module_pass(asserts), module_of(DATAFLOW), bench)
+    assert isinstance(survives.judge(in_tier(step, tier), bench), verdict)
 
 
 def test_an_error_on_ill_formed_input_is_not_held_against_a_pass() -> None:

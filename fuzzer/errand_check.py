@@ -1,0 +1,124 @@
+"""What `passfuzz check` does in its process: every oracle on one case, in a child whose end is a verdict too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fuzzer.child import BUILD, court_of, lost_failure, oracle_names
+from fuzzer.errand_bench import STAGE_S, Bench, Refused, Say
+from fuzzer.job import Failure
+from fuzzer.judge import Experiment, judge
+from fuzzer.shrink import in_child
+from fuzzer.worker import limit_memory
+from generators.passes.table import PIPELINES
+from generators.source import SeededSource
+from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
+
+OURS = ("reference", "numeric")
+"""Oracles and stages in which no code of TVM runs: who does not get through them says nothing of a pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Rows as `fuzzer.results.CheckRow` has them, and the failures among them, in order."""
+
+    rows: tuple[dict[str, Any], ...]
+    failures: tuple[Failure, ...]
+
+
+def check(bench: Bench, say: Say) -> None:
+    """Says a "row" per oracle and step, and the "culprit" last where an oracle failed."""
+    outcome = outcome_of(bench)
+    for row in outcome.rows:
+        say("row", **row)
+    if outcome.failures:
+        say("culprit", name=outcome.failures[0].culprit)
+
+
+def outcome_of(bench: Bench, oracle: str | None = None) -> Outcome:
+    """What the oracles (or one of them) say of the bench's candidate. Raises Refused for an oracle there is not."""
+    names = oracle_names(bench.plan)
+    if oracle is not None:
+        if oracle not in names:
+            raise Refused(f"--oracle {oracle}: unknown oracle; `passfuzz list oracles` shows them all")
+        names = frozenset({oracle, "survives"})
+    if bench.note:
+        note = [_row("numeric", None, Skipped(bench.note))]
+        return _judged(bench, names - {"numeric", BUILD}, note)
+    return _judged(bench, names, [])
+
+
+def _judged(bench: Bench, oracles: frozenset[str], rows: list[dict[str, Any]]) -> Outcome:
+    bench.recorder.write(0, "start")
+    lines, ended, stage = in_child(lambda say: _judge(bench, oracles, say), bench.recorder, STAGE_S, per_stage=True)
+    said = [json.loads(line) for line in lines]
+    if ended is not None and stage.split(" of ")[0] in OURS:
+        note = Inconclusive(f"the reference does not get through: {ended}")
+        return _judged(_without_calls(bench), oracles - {"numeric", BUILD}, [*rows, _row("numeric", None, note)])
+    fault = next((entry["fault"] for entry in said if "fault" in entry), None)
+    if fault is not None:
+        raise Refused(f"internal error: {fault} in {stage}", usage=False)
+    rows = [*rows, *(entry["row"] for entry in said if "row" in entry)]
+    failures = [Failure.from_json(entry["failure"]) for entry in said if "failure" in entry]
+    if ended is not None:
+        lost = _lost(bench, stage, ended)
+        failures.append(lost)
+        rows.append(_row("survives", _pass_named(bench, lost), Failed(lost.symptom, lost.message)))
+    return Outcome(tuple(rows), tuple(failures))
+
+
+def _without_calls(bench: Bench) -> Bench:
+    return replace(bench, start=replace(bench.start, calls=()))
+
+
+def _judge(bench: Bench, oracles: frozenset[str], say: Callable[[str], None]) -> None:
+    """In the child: a line per row, each before the next oracle is asked, and the failures with their culprits."""
+    limit_memory(bench.plan.memory_bytes)
+    start = bench.start
+    court = court_of(bench.plan, bench.repertoire)
+    court.force, court.oracles = True, oracles
+    court.enter = lambda stage: bench.recorder.write(0, stage)
+    court.listen = lambda oracle, name, verdict: say(json.dumps({"row": _row(oracle, name, verdict)}))
+    tiers = _tiers(tuple(call.name for call in start.passes))
+    experiment = Experiment(0, start.module, start.calls, start.setup, start.passes, tiers)
+    try:
+        judged = judge(experiment, court, SeededSource(bench.plan.seed, 0))
+    except Exception as error:  # noqa: BLE001 - the worker boundary: an error of ours is said in one line
+        say(json.dumps({"fault": f"{type(error).__name__}: {error}"}))
+        return
+    for failure in judged.failures:
+        say(json.dumps({"failure": failure.to_json()}))
+
+
+def _tiers(names: tuple[str, ...]) -> tuple[str, ...]:
+    """A where an official pipeline starts with these passes, else B."""
+    official = any(pipeline[: len(names)] == names for pipeline in PIPELINES.values())
+    return tuple("A" if official else "B" for _ in names)
+
+
+def _lost(bench: Bench, stage: str, ended: str) -> Failure:
+    """The end of a child as a failure, with its step where it was a pass that was running."""
+    failure = lost_failure(bench.plan, bench.repertoire, 0, stage, ended, "")
+    names = [call.name for call in bench.start.passes]
+    return replace(failure, step=names.index(stage)) if stage in names else failure
+
+
+def _pass_named(bench: Bench, failure: Failure) -> str | None:
+    return failure.culprit if any(call.name == failure.culprit for call in bench.start.passes) else None
+
+
+def _row(oracle: str, pass_name: str | None, verdict: Verdict) -> dict[str, Any]:
+    base = {"oracle": oracle, "pass_name": pass_name}
+    match verdict:
+        case Passed():
+            return {**base, "verdict": "passed"}
+        case Skipped(reason):
+            return {**base, "verdict": "skipped", "message": reason}
+        case Inconclusive(reason):
+            return {**base, "verdict": "inconclusive", "message": reason}
+        case Failed(symptom, message):
+            return {**base, "verdict": "failed", "symptom": symptom, "message": message}
+    raise AssertionError(verdict)

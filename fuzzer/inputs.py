@@ -1,0 +1,155 @@
+"""Inputs for modules that come without any: small whole numbers for the parameters of their Relax functions.
+
+Several attempts differ in their ranges and in the values of symbolic dims, because nobody says which a module takes.
+Worker processes only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from tvm import relax, tirx
+
+from generators import tvm_api
+from generators.arrays import draw_array
+from generators.case import Argument, EntryCall, Shape
+from generators.dtypes import is_float, numpy_dtype
+from generators.passes.row import Parameter, ProgramFacts
+from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
+from generators.ranges import Range
+
+ENTRY = "main"
+UNKNOWN_EXTENT = 2
+"""Extent of a dim of which nothing is known."""
+UNKNOWN_RANK = 2
+
+ATTEMPTS: tuple[tuple[Range, Range, tuple[int, ...]], ...] = (
+    (Range(-4, 4, True), Range(0, 3, True), (2, 3, 4, 5)),
+    (Range(1, 4, True), Range(1, 3, True), (4,)),
+    (Range(0, 1, True), Range(0, 1, True), (1,)),
+    (Range(0, 0, True), Range(0, 0, True), (8,)),
+)
+"""Each attempt: the range of floats, that of whole numbers, and values for symbolic dims, taken in turn."""
+
+
+class Undrawable(Exception):
+    """A parameter has a type of which no argument can be made; the message names it."""
+
+
+def drawn_calls(module: Any, attempt: int) -> tuple[EntryCall, ...]:
+    """One call of `main`, or, where there is none, of every public Relax function that can be called.
+
+    `attempt` counts from 0 to len(ATTEMPTS) - 1; the same attempt gives the same inputs. Raises Undrawable when
+    no function can be called.
+    """
+    calls: list[EntryCall] = []
+    reasons: list[str] = []
+    for name, function in _entries(module):
+        try:
+            calls.append(EntryCall(name, _Arguments(function, attempt).draw()))
+        except Undrawable as error:
+            reasons.append(f"{name}: {error}")
+    if not calls:
+        raise Undrawable("; ".join(reasons) or "no public Relax function")
+    return tuple(calls)
+
+
+def _entries(module: Any) -> list[tuple[str, Any]]:
+    functions = {g.name_hint: f for g, f in module.functions.items() if isinstance(f, relax.Function)}
+    if ENTRY in functions:
+        return [(ENTRY, functions[ENTRY])]
+    return [(name, f) for name, f in sorted(functions.items()) if f.attrs and "global_symbol" in f.attrs]
+
+
+class _Arguments:
+    """The arguments of one call: symbolic dims get one value each."""
+
+    def __init__(self, function: Any, attempt: int) -> None:
+        self._function = function
+        self._floats, self._whole, self._extents = ATTEMPTS[attempt]
+        self._symbols: dict[Any, int] = {}
+        self._seed = 2 * attempt
+
+    def draw(self) -> tuple[Argument, ...]:
+        types = [tvm_api.type_of(parameter) for parameter in self._function.params]
+        # Symbols that stand alone in a type come first, in order; compound extents follow from them.
+        for ty in types:
+            for symbol in _symbols_in(ty):
+                self._symbols.setdefault(symbol, self._extents[len(self._symbols) % len(self._extents)])
+        return tuple(self._argument(ty) for ty in types)
+
+    def _argument(self, ty: Any) -> Argument:
+        if isinstance(ty, tvm_api.TensorType):
+            return self._tensor(ty)
+        if isinstance(ty, tvm_api.ShapeType):
+            values = ty.values
+            known = [UNKNOWN_EXTENT] * max(ty.ndim, 1) if values is None else [self._extent(v) for v in values]
+            return Shape(tuple(known))
+        if isinstance(ty, tvm_api.TupleType):
+            return tuple(self._argument(field) for field in ty.fields)
+        if isinstance(ty, tvm_api.PrimType):
+            dtype = str(ty.dtype).removeprefix("T.")
+            return 1.0 if is_float(dtype) else int(self._extents[0])
+        raise Undrawable(f"no argument of type {ty}")
+
+    def _tensor(self, ty: Any) -> np.ndarray[Any, Any]:
+        dtype = tvm_api.dtype_name(ty) or "float32"
+        try:
+            numpy_dtype(dtype)
+        except (TypeError, ValueError, KeyError) as error:
+            raise Undrawable(f"no arrays of {dtype}") from error
+        if isinstance(ty.shape, relax.ShapeExpr):
+            shape = tuple(self._extent(v) for v in ty.shape.values)
+        else:
+            shape = (UNKNOWN_EXTENT,) * (ty.ndim if ty.ndim >= 0 else UNKNOWN_RANK)
+        self._seed += 2 * len(ATTEMPTS)
+        values = self._floats if is_float(dtype) else self._whole
+        if dtype == "bool":
+            values = values.clipped(0, 1)
+        return draw_array(self._seed, shape, dtype, values)
+
+    def _extent(self, expr: Any) -> int:
+        try:
+            extent = int(evaluate(expr, self._symbols))
+        except (UnboundSymbol, UnknownPrimExpr, ZeroDivisionError) as error:
+            raise Undrawable(f"extent {expr} has no value") from error
+        if extent < 0:
+            raise Undrawable(f"extent {expr} would be {extent}")
+        return extent
+
+
+def _symbols_in(ty: Any) -> Iterator[Any]:
+    """The variables of a type's extents, in order."""
+    if isinstance(ty, tvm_api.TupleType):
+        for field in ty.fields:
+            yield from _symbols_in(field)
+    extents: Any = ()
+    if isinstance(ty, tvm_api.TensorType) and isinstance(ty.shape, relax.ShapeExpr):
+        extents = ty.shape.values
+    elif isinstance(ty, tvm_api.ShapeType) and ty.values is not None:
+        extents = ty.values
+    for extent in extents:
+        yield from tirx.analysis.undefined_vars(tirx.Evaluate(extent), [])
+
+
+def facts_of(module: Any, calls: tuple[EntryCall, ...]) -> ProgramFacts:
+    """What constructors of passes may depend on, from the first call's function."""
+    functions = {g.name_hint: f for g, f in module.functions.items()}
+    if not calls or calls[0].function not in functions:
+        return ProgramFacts()
+    function = functions[calls[0].function]
+    parameters = tuple(
+        _parameter(var.name, argument) for var, argument in zip(function.params, calls[0].arguments, strict=True)
+    )
+    attrs = function.attrs
+    num_input = int(attrs["num_input"]) if attrs and "num_input" in attrs else None
+    features = {"num_input"} if num_input is not None else set()
+    return ProgramFacts(parameters, (), num_input, (calls[0].function,), frozenset(features))
+
+
+def _parameter(name: str, argument: Argument) -> Parameter:
+    if isinstance(argument, np.ndarray):
+        return Parameter(name, argument.shape, str(argument.dtype), True, argument)
+    return Parameter(name, (), "", False)

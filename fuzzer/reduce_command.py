@@ -1,0 +1,82 @@
+"""`passfuzz reduce`: makes one failing case or module small, in a process of its own. No TVM here."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from fuzzer.errand import Errand, run_errand, scratch_folder
+from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.replay import FAILS
+from fuzzer.results import ReduceResult
+from fuzzer.subject import read_subject, refuse_groups
+
+SLACK_S = 600.0
+"""Seconds beyond the budget: judging the start, and a last candidate that hangs."""
+CONFIRM_S = 150.0
+
+
+def reduce_case(
+    path: Path,
+    *,
+    passes: tuple[str, ...],
+    oracle: str | None,
+    interesting: str | None,
+    time_s: float,
+    load: Path | None,
+) -> ReduceResult:
+    """The smallest case found in `time_s` seconds that fails as the given one does.
+
+    Kept is the first failure of an oracle (of `oracle`, where given) under `passes`: names, () for the case's own,
+    else the loaded file's, else the default build pipeline. The script is run once to see that it shows the failure.
+    With `interesting` a command decides instead: called as CMD FILE.py with a TVMScript candidate, exit status 0 keeps
+    it; the script is then that module, and passes are not applied.
+
+    Raises UsageError for what cannot be read, is ill-formed or does not fail; EnvironmentFault for a TVM that does not
+    work and for a failure that does not show again.
+    """
+    refuse_groups(passes)
+    if interesting is not None:
+        _check_command(interesting, passes, oracle)
+    case = read_subject(path, load)
+    with scratch_folder() as scratch:
+        errand = Errand("reduce", case, passes, oracle, interesting, time_s, scratch)
+        replies = run_errand(errand, time_s + SLACK_S)
+        reduced = next(reply.payload for reply in replies if reply.kind == "reduced")
+        if interesting is None:
+            _confirm(str(reduced["repro"]), Path(scratch))
+    return ReduceResult(**reduced)
+
+
+def _check_command(command: str, passes: tuple[str, ...], oracle: str | None) -> None:
+    if oracle is not None:
+        raise UsageError("--interesting and --oracle: only one of them can say what is kept")
+    if passes:
+        raise UsageError("--interesting and --passes: with a command of yours no pass is applied; apply it there")
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"--interesting {command}: {error}") from error
+    if not words or shutil.which(words[0]) is None:
+        raise UsageError(f"--interesting {command}: no such program, or it may not be executed")
+
+
+def _confirm(repro: str, scratch: Path) -> None:
+    """Raises EnvironmentFault unless the script shows the failure in a fresh process."""
+    script = scratch / "repro.py"
+    script.write_text(repro, encoding="utf-8")
+    environment = {**os.environ, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    try:
+        ended = subprocess.run(
+            [sys.executable, str(script)], capture_output=True, env=environment, timeout=CONFIRM_S, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise EnvironmentFault(f"the reduced script does not end within {CONFIRM_S:.0f} s") from error
+    if ended.returncode != FAILS:
+        lines = (ended.stdout + ended.stderr).decode(errors="replace").strip().splitlines()
+        said = f": {lines[-1][:200]}" if lines else ""
+        raise EnvironmentFault(f"fails here, but not in a fresh process (status {ended.returncode}{said})")

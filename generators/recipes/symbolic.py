@@ -1,0 +1,152 @@
+"""Recipes about symbolic dims: in shapes, conditions, scalar values, shape values, and bounds on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from tvm import relax
+
+from generators import tvm_api
+from generators.operators.row import Unavailable
+from generators.ranges import Range
+from generators.recipes import blocks as b
+from generators.recipes.bindings import either
+from generators.recipes.recipe import Recipe
+from generators.relax.scope import INDEX, Drawn, Scope
+from generators.relax.values import Dim, ShapeValue, SymbolicDim, Value
+
+
+def _symbol(s: Scope) -> SymbolicDim:
+    """A symbol of the function, in whose signature it may stand."""
+    s.frame.symbolic = True
+    return s.frame.draw_symbol(s.source)
+
+
+def _symbolic(s: Scope) -> tuple[SymbolicDim, Value]:
+    """A parameter with a symbolic dim."""
+    n = _symbol(s)
+    dims: list[Dim] = s.source.pick(([n], [n, b.small(s)], [b.small(s), n], [n, n], [1, n, 2]))
+    return n, b.parameter(s, dims, b.float_dtype(s))
+
+
+def symbolic_shapes(s: Scope) -> None:
+    """Operators on values of symbolic shape, several symbols in one shape, reshapes and products of them."""
+    n, x = _symbolic(s)
+    y = b.unary(s, x)
+    kind = s.source.integer(0, 4)
+    if kind == 0:
+        y = b.reshaped(s, y, [*(y.dims or ()), 1])
+    elif kind == 1:
+        y = b.call(s, relax.op.flatten(y.expr), y.range)
+    elif kind == 2:
+        y = b.matmul(s, b.parameter(s, [_symbol(s), (y.dims or (n,))[0]], x.dtype), y) if y.ndim == 2 else y
+    elif kind == 3:
+        y = b.call(s, relax.op.concat([x.expr, y.expr], 0), x.range.hull(y.range))
+    else:
+        y = b.add(s, y, b.parameter(s, [1] * (y.ndim - 1) + [1], x.dtype))
+    b.finish(s, y, b.unary(s, y))
+
+
+def symbolic_upper_bound(s: Scope) -> None:
+    """A chain on a symbolic shape in a function that says how large its symbols can be, for some or all of them."""
+    n, x = _symbolic(s)
+    y = b.unary(s, b.unary(s, b.add(s, x, x)))
+    bounds = {v.name: s.source.pick((8, 16, extent)) for v, extent in s.frame.symbols.items() if v.name == n.text}
+    key = "tir_var_upper_bound"
+    s.frame.attributes[key] = {**s.frame.attributes.get(key, {}), **bounds}
+    b.finish(s, y)
+
+
+def symbolic_conditions(s: Scope) -> None:
+    """An If on a comparison of an expression over dims."""
+    n, x = _symbolic(s)
+    number = s.source.integer(1, 5)
+    e: Any = n.expr
+    test = s.source.pick((e > number, e * 2 <= number, e % 2 < 1, (e + 1) // 2 >= number))
+
+    def build(inner: Scope) -> Value:
+        y = b.unary(inner, x)
+        return b.add(inner, y, x) if inner.source.flip() else y
+
+    b.finish(s, either(s, test, build, build))
+
+
+def prim_values(s: Scope) -> None:
+    """A scalar expression over dims bound to a variable: used as a condition, beside tensors, or returned."""
+    n, x = _symbolic(s)
+    e: Any = n.expr
+    number = s.frame.module.builder.normalize(s.source.pick((e * 2 + 1, e + 3, (e + 1) // 2, e * e)))
+    var = s.frame.new_var(tvm_api.type_of(number), stem="s")
+    s.bindings.append(relax.VarBinding(var, number))
+    if s.source.flip(0.7):
+        s.frame.kept.append(var)
+    if s.source.flip(0.4):
+        other = s.frame.new_var(tvm_api.type_of(number), stem="s")
+        s.bindings.append(relax.VarBinding(other, var))
+        s.frame.kept.append(other)
+    b.finish(s, b.unary(s, x))
+
+
+def shape_of(s: Scope) -> None:
+    """shape_of a value, and something made of that shape."""
+    x = _symbolic(s)[1] if s.source.flip(0.7) else b.tensor(s)
+    y = b.unary(s, x)
+    shape = s.emit(Drawn(relax.op.shape_of(y.expr), Range(0, 0)))
+    if not isinstance(shape, ShapeValue):
+        raise Unavailable("no shape")
+    kind = s.source.integer(0, 2)
+    if kind == 0:
+        fill = tvm_api.constant(np.array(2), "float32")
+        out = b.as_tensor(s.emit(Drawn(relax.op.full(shape.expr, fill, "float32"), Range(2, 2, True), shape.shape)))
+    elif kind == 1:
+        call = relax.op.shape_to_tensor(shape.expr)
+        out = b.as_tensor(s.emit(Drawn(call, Range(0, 512, True), (len(shape.shape),))))
+    else:
+        out = b.as_tensor(s.emit(Drawn(relax.op.reshape(y.expr, shape.expr), y.range, shape.shape)))
+    b.finish(s, y, out)
+
+
+def tensor_to_shape(s: Scope) -> None:
+    """tensor_to_shape of a parameter or a constant, its dims named by a match_cast, and a tensor of that shape."""
+    s.frame.symbolic = True
+    n = s.source.integer(1, 4)
+    rank = s.source.integer(1, 2)
+    values = Range(n, n, True)
+    t = b.parameter(s, (rank,), "int64", values) if s.source.flip(0.7) else s.constant((rank,), "int64", values)
+    if s.source.flip(0.3):
+        zero = tvm_api.constant(np.zeros(rank), "int64")
+        t = b.call(s, relax.op.add(t.expr, zero), t.range)
+    call = s.frame.module.builder.normalize(relax.op.tensor_to_shape(t.expr))
+    var = s.frame.new_var(tvm_api.type_of(call), stem="h")
+    s.bindings.append(relax.VarBinding(var, call))
+    dims = [s.frame.new_late_symbol(n) for _ in range(rank)]
+    ty = tvm_api.ShapeType([d.expr for d in dims])
+    cast = s.frame.new_var(ty, stem="m")
+    s.bindings.append(relax.MatchCast(cast, var, ty))
+    fill = tvm_api.constant(np.array(3), "float32")
+    target = relax.ShapeExpr([d.expr for d in dims]) if s.source.flip() else cast
+    out = b.as_tensor(s.emit(Drawn(relax.op.full(target, fill, "float32"), Range(3, 3, True), (n,) * rank)))
+    b.finish(s, out, b.unary(s, out))
+
+
+def indices_of_shape(s: Scope) -> None:
+    """arange or one_hot over an expression of dims, gathered by."""
+    n, x = _symbolic(s)
+    if not x.dims or x.dims[0] != n:
+        raise Unavailable("the symbol must lead")
+    dtype = s.source.pick(INDEX)
+    index = b.call(s, relax.op.arange(0, n.expr, 1, dtype), Range(0, n.extent - 1, True))
+    out = b.call(s, relax.op.take(x.expr, index.expr, 0), x.range)
+    b.finish(s, index, out)
+
+
+RECIPES = (
+    Recipe("symbolic_shapes", symbolic_shapes),
+    Recipe("symbolic_upper_bound", symbolic_upper_bound),
+    Recipe("symbolic_conditions", symbolic_conditions, plain=True),
+    Recipe("prim_values", prim_values),
+    Recipe("shape_of", shape_of),
+    Recipe("tensor_to_shape", tensor_to_shape),
+    Recipe("symbolic_indices", indices_of_shape),
+)

@@ -1,0 +1,147 @@
+"""Recipes about parameters behind `num_input`: values computed from weights alone, returned, shared, and the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from tvm import relax
+
+from generators.ranges import Range
+from generators.recipes import blocks as b
+from generators.recipes.recipe import Recipe
+from generators.relax.frames import FunctionFrame
+from generators.relax.functions import draw_function
+from generators.relax.losses import draw_differentiable, draw_loss
+from generators.relax.scope import Scope
+from generators.relax.statements import SIMPLE
+from generators.relax.values import Value
+
+Plan: TypeAlias = Callable[[Scope], Value]
+"""Adds weights to a function and computes a value from them alone, the same way each time."""
+
+_VALUES = Range(-3, 3, True)
+
+
+def _permuted(dims: tuple[int, int]) -> Plan:
+    return lambda s: b.permuted(s, _weight(s, dims), None)
+
+
+def _summed(dims: tuple[int, int]) -> Plan:
+    return lambda s: b.add(s, _weight(s, (dims[1], dims[0])), _weight(s, (dims[1], dims[0])))
+
+
+def _reshaped(dims: tuple[int, int]) -> Plan:
+    return lambda s: b.reshaped(s, _weight(s, (dims[0] * dims[1],)), (dims[1], dims[0]))
+
+
+def _cast(dims: tuple[int, int]) -> Plan:
+    def plan(s: Scope) -> Value:
+        w = b.parameter(s, (dims[1], dims[0]), "int8", _VALUES)
+        s.frame.weights.add(w.expr)
+        return b.call(s, relax.op.astype(w.expr, "float32"), w.range)
+
+    return plan
+
+
+def _concatenated(dims: tuple[int, int]) -> Plan:
+    def plan(s: Scope) -> Value:
+        parts = [_weight(s, (dims[1], dims[0])) for _ in range(2)]
+        return b.call(s, relax.op.concat([p.expr for p in parts], 1), _VALUES)
+
+    return plan
+
+
+def _chain(dims: tuple[int, int]) -> Plan:
+    return lambda s: b.multiply(s, b.relu(s, _permuted(dims)(s)), _weight(s, (dims[1], dims[0])))
+
+
+_PLANS = (_permuted, _summed, _reshaped, _cast, _concatenated, _chain)
+
+
+def _weight(s: Scope, dims: Any) -> Value:
+    value = b.parameter(s, dims, "float32", _VALUES)
+    s.frame.weights.add(value.expr)
+    return value
+
+
+def _draw_plan(s: Scope) -> Plan:
+    return s.source.pick(_PLANS)((b.small(s), b.small(s)))
+
+
+def _used(s: Scope, w: Value) -> Value:
+    """A use of the transformed weight with an input: a product, a sum, or one under a name of its own."""
+    assert w.dims is not None
+    if s.source.flip(0.15):
+        w = b.as_tensor(b.alias(s, w))
+    if s.source.flip(0.7):
+        return b.matmul(s, b.parameter(s, (b.small(s), w.dims[0])), w)
+    return b.add(s, b.parameter(s, w.dims), w)
+
+
+def weight_transform(s: Scope) -> None:
+    """Values computed from weights alone that meet an input afterwards; a weight that is also used as it is."""
+    w = _draw_plan(s)(s)
+    out = _used(s, w)
+    if s.source.flip(0.3):
+        out = b.add(s, _used(s, w), b.operand(s, (1,)))
+    if s.source.flip(0.3) and out.dims is not None:
+        out = b.add(s, out, _weight(s, out.dims[-1:]))
+    if s.source.flip(0.2):
+        w = _draw_plan(s)(s)
+        b.keep(s, _used(s, w))
+    b.finish(s, out)
+
+
+def weight_transform_returned(s: Scope) -> None:
+    """The same, with the transformed weight, or the weight itself, among the results."""
+    w = _draw_plan(s)(s)
+    if s.source.flip(0.7):
+        b.keep(s, _used(s, w))
+    b.keep(s, b.unary(s, w, exported=True) if s.source.flip(0.3) else w)
+    if s.source.flip(0.2):
+        b.keep(s, _weight(s, (2,)))
+
+
+def weight_transform_shared(s: Scope) -> None:
+    """Two public functions that compute the same value, or two different ones, from weights of the same types."""
+    plan = _draw_plan(s)
+    other = plan if s.source.flip(0.8) else _draw_plan(s)
+    b.finish(s, _used(s, plan(s)))
+    frame = FunctionFrame(s.frame.module, symbolic=False, level=1, prefix="x")
+
+    def build(inner: Scope) -> None:
+        b.finish(inner, _used(inner, other(inner)))
+
+    function, _ = draw_function(s.source, frame, SIMPLE, s.source.integer(0, 1), build)
+    name = s.frame.module.new_name("second")
+    function = function.with_attr("global_symbol", name).with_attr("num_input", frame.num_input)
+    s.frame.module.add(name, function)
+    s.frame.module.public.append(name)
+
+
+def scalar_loss(s: Scope) -> None:
+    """A small network in one dataflow block: products, activations, a value used twice, one scalar at the end."""
+    x = b.parameter(s, (b.small(s), b.small(s)))
+    for _ in range(s.source.integer(1, 2)):
+        assert x.dims is not None
+        x = b.matmul(s, x, b.parameter(s, (x.dims[1], b.small(s))))
+        if s.source.flip():
+            x = b.add(s, x, b.parameter(s, (x.dims or (1,))[-1:]))
+        x = b.unary(s, x, b.SIMPLE_UNARY[:3] + b.SMOOTH_UNARY[:2])
+    if s.source.flip(0.5):
+        x = b.multiply(s, x, x)
+    if s.source.flip(0.3):
+        pair = b.tuple_of(s, x, x)
+        x = b.tensor_item(s, pair, s.source.integer(0, 1))
+    if s.source.flip(0.3):
+        draw_differentiable(s)
+    draw_loss(s)
+
+
+RECIPES = (
+    Recipe("weight_transform", weight_transform, wants="num_input"),
+    Recipe("weight_transform_returned", weight_transform_returned, wants="num_input"),
+    Recipe("weight_transform_shared", weight_transform_shared, wants="num_input"),
+    Recipe("scalar_loss", scalar_loss, wants="scalar_loss"),
+)
