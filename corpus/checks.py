@@ -7,7 +7,7 @@ provides: tvm, relax, np, MODULE, PASSES, TARGET, EXPECTED, applied, run. No TVM
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 IMPORT_EQUAL = "from tvm_ffi import structural_equal, get_first_structural_mismatch as mismatch\n"
 
@@ -278,6 +278,8 @@ def differ(got, wanted, tolerances, what):
     for number, (a, b, tolerance) in enumerate(zip(got, wanted, tolerances)):
         if a.shape != b.shape:
             return f"{what}: output {number} has shape {a.shape} instead of {b.shape}"
+        if a.dtype != b.dtype and "V" not in a.dtype.kind + b.dtype.kind:
+            return f"{what}: output {number} is {a.dtype} instead of {b.dtype}"
         a, b = a.astype("float64"), b.astype("float64")
         wrong = ~((np.isnan(a) & np.isnan(b)) | (a == b) | (np.abs(a - b) <= tolerance))
         if wrong.any():
@@ -299,6 +301,8 @@ def check(module):
     each_pass=False,
     runs=True,
 )
+
+_BUILD_AND_RUN = replace(_NUMERIC, error_is_the_bug=True)
 
 _PIPELINES = Check(
     _COMPARE
@@ -343,5 +347,7 @@ CHECKS: dict[str, Check] = {
 
 
 def check_for(oracle: str, *, has_expectation: bool) -> Check:
-    """The check for an oracle. An oracle without one is repeated by numbers where they are known, else by survival."""
+    """The check for an oracle: for a build, also what it gives where that is known. An oracle without one is repeated by numbers where they are known, else by survival."""
+    if oracle == "build" and has_expectation:
+        return _BUILD_AND_RUN
     return CHECKS.get(oracle, _NUMERIC if has_expectation else _SURVIVES)

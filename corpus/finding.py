@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -104,20 +103,19 @@ def to_line(finding: Finding) -> dict[str, Any]:
         "known": finding.status != "new",
         "case": finding.folder,
         "repro": f"{finding.folder}/repro.py",
-        "reduced": _reduced(finding.reduced, finding.case.passes),
+        "reduced": None if finding.reduced is None else stats_row(finding.reduced, len(finding.case.passes)),
     }
 
 
-def _reduced(stats: ReductionStats | None, passes: Sequence[object]) -> dict[str, Any] | None:
-    if stats is None:
-        return None
+def stats_row(stats: ReductionStats, passes: int) -> dict[str, Any]:
+    """What a reduction did, as a finding's line says it; `passes` are left."""
     return {
         "bindings_before": stats.bindings_before,
         "bindings": stats.bindings,
         "statements_before": stats.statements_before,
         "statements": stats.statements,
         "passes_before": stats.passes_before,
-        "passes": len(passes),
+        "passes": passes,
         "oracle_calls": stats.oracle_calls,
         "seconds": round(stats.seconds, 3),
     }

@@ -6,6 +6,8 @@ it. What is checked is said in `corpus.checks`. No TVM is imported here.
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -166,11 +168,14 @@ def _main(check: Check) -> str:
     return _MAIN.format(error_text="stopped before the check: ", unexpected=_UNEXPECTED)
 
 
-def repro_text(stored: StoredCase) -> str:
-    """The text of `repro.py` for a case. KeyError when its target has no constructor."""
+def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
+    """The text of `repro.py` for a case. KeyError when its target has no constructor.
+
+    Large arrays are read from the `inputs.npz` beside the script; with embed_arrays the script holds them itself.
+    """
     case = stored.case
     check = check_for(stored.oracle, has_expectation=bool(stored.expectations))
-    parts = [_expected(stored) + _RUN if check.runs else ""]
+    parts = [_expected(stored, embed_arrays) + _RUN if check.runs else ""]
     parts.extend((_APPLIED if "applied(" in check.text else "", f"{check.text}\n\n" if check.text else ""))
     parts.extend((_look(stored, check), _main(check)))
     rest = "".join(parts)
@@ -215,6 +220,7 @@ def _setup(stored: StoredCase) -> str:
 _LOAD = """\
     import importlib.util
 
+    sys.path.append(os.path.dirname({path!r}))
     spec = importlib.util.spec_from_file_location("loaded", {path!r})
     loaded = importlib.util.module_from_spec(spec)
     sys.modules["loaded"] = loaded
@@ -252,13 +258,27 @@ def _look(stored: StoredCase, check: Check) -> str:
 # --- inputs and expected outputs ------------------------------------------------------------------------
 
 
-def _expected(stored: StoredCase) -> str:
+_BESIDE = 'ARRAYS = np.load(os.path.join(os.path.dirname(os.path.abspath(__file__)), "inputs.npz"))\n'
+_EMBEDDED = """\
+import base64, io
+
+ARRAYS = np.load(io.BytesIO(base64.b64decode("{data}")))
+"""
+
+
+def _embedded(arrays: dict[str, Any]) -> str:
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    return _EMBEDDED.format(data=base64.b64encode(buffer.getvalue()).decode())
+
+
+def _expected(stored: StoredCase, embed_arrays: bool) -> str:
     arrays: dict[str, Any] = {}
     to_json(stored, arrays)
     names = {_identity(array): name for name, array in arrays.items()}
     text = ""
     if names:
-        text = 'ARRAYS = np.load(os.path.join(os.path.dirname(os.path.abspath(__file__)), "inputs.npz"))\n'
+        text = _embedded(arrays) if embed_arrays else _BESIDE
     rows = "".join(_expected_row(stored, expectation, names) for expectation in stored.expectations)
     return f"{text}# function, arguments, what they give, how far each element may be off\nEXPECTED = [\n{rows}]\n\n\n"
 

@@ -63,6 +63,7 @@ _STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\[\d\d:\d\d:\d\d\] *"), ""),
     (re.compile(r"(?:[\w./~+-]*/)?[\w.+-]+\.(?:cc|cpp|h|hpp|py|pyx|pxi|so|cu|c)(?::\d+)*(?:, line \d+)?:?"), "<file>"),
     (re.compile(r"(?<![\w.])(?:/[\w.+-]+){2,}"), "<file>"),
+    (re.compile(r"<root>(?:\.\w+(?:\[\d+\])*)+"), "<place>"),
     (re.compile(r"\b0x[0-9a-fA-F]+\b"), "<address>"),
     (re.compile(r"\b(?:u?int|float|bfloat)\d+(?:x\d+)?\b|\bbool\b"), "<dtype>"),
 )

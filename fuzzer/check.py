@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from fuzzer.errand import Errand, run_errand, scratch_folder
 from fuzzer.results import CheckResult, CheckRow
-from fuzzer.subject import read_subject, refuse_groups
+from fuzzer.subject import judged_on, read_subject, refuse_groups
 
 LIMIT_S = 3600.0
 """Seconds for everything; each stage has a deadline of its own."""
@@ -21,7 +20,7 @@ def check_module(path: Path, passes: tuple[str, ...], target: str, load: Path | 
     other. Raises UsageError for what cannot be read or is ill-formed, EnvironmentFault for a TVM that does not work.
     """
     refuse_groups(passes)
-    case = replace(read_subject(path, load), target=target)
+    case = judged_on(read_subject(path, load), target)
     with scratch_folder() as scratch:
         replies = run_errand(Errand("check", case, passes, scratch=scratch), LIMIT_S)
     rows = tuple(CheckRow(**reply.payload) for reply in replies if reply.kind == "row")

@@ -11,6 +11,7 @@ from fuzzer.flight import Recorder
 from fuzzer.job import Counts, Failure, Plan
 from fuzzer.judge import Court, judge
 from generators.operators.row import Unavailable
+from oracles.build import BUILDING
 from oracles.table import ORACLES
 
 BUILD = "build"
@@ -65,6 +66,7 @@ def judge_case(
 def lost_failure(plan: Plan, repertoire: Repertoire, index: int, stage: str, ended: str, stderr: str) -> Failure:
     """The failure that a child's end stands for: the stage it was in is the culprit."""
     symptom = "hang" if ended == "hang" else "crash"
-    culprit = stage.removeprefix("setup ").rsplit(" of ", 1)[-1]
+    building = stage.startswith(BUILDING)
+    culprit = stage.removeprefix(BUILDING).removeprefix("setup ").rsplit(" of ", 1)[-1]
     message = f"no answer within {plan.deadline_s:g} s" if symptom == "hang" else f"{ended} in {culprit}"
-    return Failure(index, "survives", symptom, message, stderr, culprit, "B", None)
+    return Failure(index, BUILD if building else "survives", symptom, message, stderr, culprit, "B", None)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import runpy
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,20 @@ from generators.passes.row import PassRow
 from generators.passes.sequences import Kind, draw_names, instantiate, wishes
 from generators.passes.table import PASSES
 from generators.program import Program
-from generators.recipes.table import RECIPES, patterns_for
+from generators.recipes.table import RECIPES
+from generators.relax.body import attempt
 from generators.relax.program import draw_program
+from generators.relax.scope import Scope
 from generators.source import SeededSource, Source
 
 PLAIN_SHARE = 0.25
 """A program is drawn without a recipe of its passes this often: what fires on a shape must not fire on others."""
+
+
+FEATURES = (("num_input", 0.1), ("vdevice", 0.08), ("private_functions", 0.1), ("symbolic", 0.1))
+"""Features that a program gets this often though no pass of the sequence asks for them."""
+OTHERS = (1, 3)
+"""How many shapes of other passes are planted: every pass must also keep quiet on what it does not fire on."""
 
 
 class LoadFault(Exception):
@@ -45,7 +54,8 @@ def repertoire_of(plan: Plan) -> Repertoire:
     under_test = tuple(plan.under_test) or (tuple(loaded[0]) if plan.load else None)
     unknown = [n for n in under_test or () if n not in rows]
     if unknown:
-        raise LoadFault(f"no pass is called {', '.join(unknown)}")
+        where = f"the pass table nor in PASSES of {plan.load}" if plan.load else "the pass table"
+        raise LoadFault(f"--passes {unknown[0]}: not in {where}; `passfuzz list passes` shows the table")
     if plan.load and not under_test:
         raise LoadFault(f"{plan.load}: no pass in PASSES can stand in a Relax sequence")
     return Repertoire(rows, loaded[1], under_test)
@@ -53,6 +63,7 @@ def repertoire_of(plan: Plan) -> Repertoire:
 
 def load_passes(path: Path) -> tuple[dict[str, PassRow], dict[str, Any]]:
     """Rows and constructor names of a `--load` file. Raises LoadFault."""
+    sys.path.append(str(path.parent.absolute()))  # last, so that it shadows nothing
     why = complaint_about(path)
     if why is not None:
         raise LoadFault(f"{path}: {why}")
@@ -76,15 +87,30 @@ def load_passes(path: Path) -> tuple[dict[str, PassRow], dict[str, Any]]:
     return rows, {"PASSES": passes}
 
 
+def _planting(source: Source, own: tuple[str, ...], features: set[str]) -> Callable[[Scope], None]:
+    """Plants one recipe of the sequence's passes, and some of any; more of any where the passes have none."""
+    anything = [n for n, r in RECIPES.items() if r.wants is None or r.wants in features]
+    chosen = [source.pick(own)] if own else []
+    chosen += [source.pick(anything) for _ in range(source.integer(0 if own else OTHERS[0], OTHERS[1]))]
+
+    def plant(scope: Scope) -> None:
+        for name in chosen:
+            recipe = RECIPES[name]
+            if not (recipe.plain and scope.dataflow):
+                attempt(scope, name, recipe.draw)
+
+    return plant
+
+
 def draw_experiment(plan: Plan, repertoire: Repertoire, index: int) -> tuple[Experiment, Program, Source]:
     """Case `index` of the campaign, with the source that the judge goes on drawing from. Raises Unavailable."""
     source = SeededSource(plan.seed, index)
     kinds: tuple[Kind, ...] | None = plan.kinds or None  # type: ignore[assignment]
     steps = draw_names(source, repertoire.rows, under_test=repertoire.under_test, kinds=kinds)
     recipes, wants = wishes(steps, repertoire.rows)
-    plain = source.flip(PLAIN_SHARE) or not recipes
-    patterns = [] if plain else patterns_for([r for r in recipes if r in RECIPES])
-    program = draw_program(source, patterns=patterns, wants=frozenset(wants))
+    features = {*wants, *(w for w, share in FEATURES if source.flip(share))}
+    own = () if source.flip(PLAIN_SHARE) else recipes
+    program = draw_program(source, patterns=[_planting(source, own, features)], wants=frozenset(features))
     drawn = instantiate(source, steps, program.facts, repertoire.rows)
     if not drawn.passes:
         raise Unavailable("no pass has anything to do in this program")

@@ -19,8 +19,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from fuzzer.doctor import ROOT, require_tvm
+from fuzzer.doctor import require_tvm
 from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.pool import worker_environment
 from generators.case import Case
 
 READY_S = 180.0
@@ -66,7 +67,7 @@ def run_errand(errand: Errand, limit_s: float) -> list[Reply]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
-            env=_environment(),
+            env=worker_environment(),
             start_new_session=True,
         )
         try:
@@ -74,11 +75,6 @@ def run_errand(errand: Errand, limit_s: float) -> list[Reply]:
             return _replies(process, stderr.fileno(), limit_s)
         finally:
             _end(process)
-
-
-def _environment() -> dict[str, str]:
-    search = os.pathsep.join(part for part in (os.environ.get("PYTHONPATH"), str(ROOT)) if part)
-    return {**os.environ, "PYTHONPATH": search, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def _hand_over(process: subprocess.Popen[bytes], errand: Errand) -> None:

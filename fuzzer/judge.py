@@ -259,7 +259,7 @@ class _Case:
             message = f"{error.kind}: {headline(error.message)}"
             return Failed("does not build", message, error.traceback or error.message, built.culprit)
         meaning = self.bench.meaning
-        self.court.enter("run")
+        self.court.enter(f"{llvm.BUILDING}{llvm.CODEGEN}")
         calling = direct if plain else meaning.calling
         outcome = self.bench.guarded(lambda: meaning.numbers.judge_run(built.run, calling))
         if isinstance(outcome, Raised):
@@ -332,7 +332,7 @@ class _Case:
         if self.court.only is None:
             return True
         if step is not None:
-            return step.under_test and culprit in {*self.court.only, "TVMScript"} - {"TVMScript"}
+            return step.under_test and culprit in self.court.only
         return culprit in self.court.only
 
 

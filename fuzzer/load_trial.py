@@ -15,8 +15,8 @@ from fuzzer.worker import die_with_parent
 
 DEADLINE_S = 60.0
 """Seconds that a file may take to be evaluated, what it imports included."""
-_WELL = 0
-_RAISED = 77
+_WELL, _RAISED = 76, 77
+"""Statuses that a file which ends the process itself is unlikely to choose."""
 RUN_NAME = "passfuzz_loaded"
 
 

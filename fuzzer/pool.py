@@ -11,9 +11,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from fuzzer.doctor import ROOT
 from fuzzer.job import Plan
 
 _ENVIRONMENT = {"TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "TVM_LOG_DEBUG": ""}
+
+
+def worker_environment() -> dict[str, str]:
+    """The environment of a process that imports TVM: one thread, our own modules found from any folder, and no module
+    of the current folder (a user's random.py) in the place of the standard library's (Python 3.11 and later)."""
+    search = os.pathsep.join(part for part in (os.environ.get("PYTHONPATH"), str(ROOT)) if part)
+    return {**os.environ, **_ENVIRONMENT, "PYTHONPATH": search, "PYTHONSAFEPATH": "1"}
 
 
 @dataclass(slots=True)
@@ -48,12 +56,11 @@ class Pool:
             self._start()
 
     def _start(self) -> None:
-        environment = {**os.environ, **_ENVIRONMENT}
         process = subprocess.Popen(
             [sys.executable, "-m", "fuzzer.worker", str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=environment,
+            env=worker_environment(),
             start_new_session=True,
         )
         slot = Slot(process)

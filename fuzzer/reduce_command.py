@@ -13,7 +13,7 @@ from fuzzer.errand import Errand, run_errand, scratch_folder
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.replay import FAILS
 from fuzzer.results import ReduceResult
-from fuzzer.subject import read_subject, refuse_groups
+from fuzzer.subject import judged_on, read_subject, refuse_groups
 
 SLACK_S = 600.0
 """Seconds beyond the budget: judging the start, and a last candidate that hangs."""
@@ -42,7 +42,7 @@ def reduce_case(
     refuse_groups(passes)
     if interesting is not None:
         _check_command(interesting, passes, oracle)
-    case = read_subject(path, load)
+    case = judged_on(read_subject(path, load), "llvm")
     with scratch_folder() as scratch:
         errand = Errand("reduce", case, passes, oracle, interesting, time_s, scratch)
         replies = run_errand(errand, time_s + SLACK_S)

@@ -9,7 +9,7 @@ import select
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,14 +90,10 @@ class Rejudge:
         court = court_of(self._plan, self._repertoire)
         court.enter = lambda stage: self._recorder.write(self._failure.index, stage)
         court.force = True
-        court.oracles = frozenset({self._failure.oracle} | ({BUILD} if self._needs_build() else set()))
+        court.oracles = frozenset({self._failure.oracle})
         judged = judge(experiment, court, SeededSource(self._plan.seed, self._failure.index))
         for failure in judged.failures:
             say(json.dumps(failure.to_json()))
-
-    def _needs_build(self) -> bool:
-        """Crashes of a stage that is no pass of the case happened while building or running."""
-        return self._failure.oracle == "survives" and self._failure.step is None
 
 
 def in_child(
@@ -187,12 +183,15 @@ def shrink(
     rejudge = Rejudge(plan, repertoire, failure, recorder)
     if not rejudge.interesting(start):
         return None
+    blamed = _blamed(rejudge, repertoire, failure, start)
+    if blamed is None:
+        return None
     reduction = reduce(start, rejudge.interesting, budget_s=budget_s)
     rejudge.interesting(reduction.candidate)
     last = rejudge.last or failure
     case = as_case(reduction.candidate, like)
-    verdict = Failed(last.symptom, last.message, last.detail, last.culprit)
-    signature = signature_of(last.oracle, verdict, last.culprit, operators_in(case.module.script))
+    verdict = Failed(last.symptom, last.message, last.detail, blamed)
+    signature = signature_of(last.oracle, verdict, blamed, operators_in(case.module.script))
     return Finding(
         case=case,
         verdict=verdict,
@@ -204,6 +203,20 @@ def shrink(
         reduced=reduction.stats(),
         expectation=_expectation(reduction.candidate) if failure.oracle in NUMERIC else None,
     )
+
+
+def _blamed(rejudge: Rejudge, repertoire: Repertoire, failure: Failure, start: Candidate) -> str | None:
+    """The culprit; None where only some passes are under test and the failure needs none of them.
+
+    A crash while building names a stage; where a pass under test is what brings it about, that pass is to blame.
+    """
+    if repertoire.under_test is None or failure.culprit in repertoire.under_test:
+        return failure.culprit
+    mine = [call for call in start.passes if call.name in repertoire.under_test]
+    without = replace(start, passes=tuple(call for call in start.passes if call not in mine))
+    if not mine or rejudge.interesting(without):
+        return None
+    return mine[-1].name
 
 
 def _expectation(candidate: Candidate) -> Expectation | None:

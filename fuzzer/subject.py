@@ -15,16 +15,25 @@ from fuzzer.settings import PASS_GROUPS, read_load
 from generators.case import Case, Origin
 
 
-def read_subject(path: Path, load: Path | None, target: str = "llvm") -> Case:
+def read_subject(path: Path, load: Path | None) -> Case:
     """The case in a folder (or its case.json); a module file as a case without passes and calls.
 
     `load` is the file of --load; a case that names one of its own is read with that. Raises UsageError.
     """
     folder = path if path.is_dir() else path.parent if path.name == "case.json" else None
-    case = _module_case(path, target) if folder is None else _stored_case(folder)
+    case = _module_case(path) if folder is None else _stored_case(folder)
     if load is None and case.load is not None:
         load = read_load(Path(case.load))
     return replace(case, load=None if load is None else str(load.absolute()))
+
+
+def judged_on(case: Case, target: str) -> Case:
+    """The case for a target. Raises UsageError for those that no module is judged on yet."""
+    if target != "llvm":
+        raise UsageError(f"--target {target}: this version judges the llvm target only")
+    if case.target != "llvm":
+        raise UsageError(f"the case is for target {case.target}: this version judges the llvm target only")
+    return case
 
 
 def refuse_groups(names: tuple[str, ...]) -> None:
@@ -41,9 +50,9 @@ def _stored_case(folder: Path) -> Case:
         raise UsageError(f"not a case: {error}") from error
 
 
-def _module_case(path: Path, target: str) -> Case:
+def _module_case(path: Path) -> Case:
     try:
         text = read_module_file(path)
     except (UnreadableModule, UnicodeDecodeError, OSError) as error:
         raise UsageError(f"{path}: neither TVMScript nor TVM JSON: {error}") from error
-    return Case(text, (), target=target, origin=Origin(file=str(path)))
+    return Case(text, (), origin=Origin(file=str(path)))

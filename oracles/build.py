@@ -25,6 +25,8 @@ from oracles.trace import Bench, Raised
 
 CODEGEN = "codegen"
 """The culprit where every pass went well and building or running did not."""
+BUILDING = "build: "
+"""How the stages of building and running begin, told from a pass of the case that has the same name."""
 _GROUPED = (Phase.ANNOTATED, Phase.GROUPED, Phase.FUSED)
 
 
@@ -65,12 +67,12 @@ def build(
 ) -> Built | NotBuilt:
     """Lowers and compiles. `enter` is told of every stage before it starts."""
     for name in (*_lifting(module, phase), *rest_of_pipeline(phase)):
-        enter(name)
+        enter(f"{BUILDING}{name}")
         lowered = bench.apply(default_call(name), module)
         if isinstance(lowered, Raised):
             return NotBuilt(name, lowered)
         module = lowered
-    enter(CODEGEN)
+    enter(f"{BUILDING}{CODEGEN}")
     target = tvm.target.Target({"kind": "llvm", "opt-level": opt_level})
     compiled = bench.guarded(lambda: relax.build(module, target=target, relax_pipeline=None))
     if isinstance(compiled, Raised):

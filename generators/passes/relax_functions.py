@@ -54,9 +54,8 @@ def draw_bind_symbolic_vars(source: Source, facts: ProgramFacts) -> str | None:
         return None
     chosen = [symbol for symbol in facts.symbols if source.flip(0.7)] or [source.pick(facts.symbols)]
     entries = ", ".join(f"'{name}': {value}" for name, value in chosen)
-    alone = len(facts.functions) == 1 and source.flip(0.5)
-    where = "" if alone else f", '{facts.functions[0]}'"
-    return f"relax.transform.BindSymbolicVars({{{entries}}}{where})"
+    # Without a function's name the pass binds every symbol of that name, those of private functions as well.
+    return f"relax.transform.BindSymbolicVars({{{entries}}}, '{facts.functions[0]}')"
 
 
 def draw_gradient(source: Source, facts: ProgramFacts) -> str | None:

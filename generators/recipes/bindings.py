@@ -1,4 +1,4 @@
-"""Recipes of bindings and blocks: aliases, dead and duplicate values, tuples, If, impure calls, match_cast, constants."""
+"""Recipes of bindings: aliases, dead and duplicate values, tuples, If, impure calls, match_cast, constants."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def match_cast_defines_symbol(s: Scope) -> None:
     assert x.shape is not None
     which = s.source.integer(0, x.ndim - 1)
     dims = tuple(
-        s.frame.new_late_symbol(n) if a == which or (x.dims is None and s.source.flip()) else x.dims[a] if x.dims else n
+        s.new_late_symbol(n) if a == which or (x.dims is None and s.source.flip()) else x.dims[a] if x.dims else n
         for a, n in enumerate(x.shape)
     )
     y = _cast(s, x, dims)

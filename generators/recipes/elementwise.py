@@ -209,23 +209,18 @@ def same_operand_other_attributes(s: Scope) -> None:
     """Two calls of one operator on one operand, of the same type but with different attributes."""
     n = s.source.integer(2, 4)
     x = b.operand(s, (n, n), b.float_dtype(s)) if s.source.flip(0.7) else b.operand(s, (n, n, n))
-    kind = s.source.integer(0, 4)
-    if kind == 0:
-        builds = [lambda e, a=a: relax.op.sum(e, a) for a in (0, 1)]
-        values = x.range.summed(n)
-    elif kind == 1:
-        builds = [lambda e, a=a: relax.op.nn.softmax(e, a) for a in (0, -1)]
-        values = Range(0, 1)
-    elif kind == 2:
-        builds = [lambda e, a=a: relax.op.flip(e, a) for a in (0, 1)]
-        values = x.range
-    elif kind == 3:
-        builds = [lambda e, a=a: relax.op.max(e, a, True) for a in (0, -x.ndim)]
-        values = x.range
-    else:
-        builds = [lambda e, a=a: relax.op.cumsum(e, a) for a in (0, 1)]
-        values = x.range.summed(n).including(0)
-    outs = [b.call(s, build(x.expr), values) for build in builds]
+    op = relax.op
+    build, axes, values = s.source.pick(
+        (
+            (op.sum, (0, 1), x.range.summed(n)),
+            (op.nn.softmax, (0, -1), Range(0, 1)),
+            (op.flip, (0, 1), x.range),
+            (op.max, (1, -x.ndim), x.range),
+            (op.cumsum, (0, 1), x.range.summed(n).including(0)),
+            (op.argmax, (0, 1), Range(0, n - 1, True)),
+        )
+    )
+    outs = [b.call(s, build(x.expr, axis), values) for axis in axes]
     joined = b.binary(s, outs[0], outs[1], b.RING[:2]) if outs[0].dims == outs[1].dims else outs[1]
     b.finish(s, *outs, joined)
 

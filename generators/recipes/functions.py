@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from tvm import relax
 
 from generators import tvm_api
@@ -94,7 +95,7 @@ def parameter_defines_symbol(s: Scope) -> None:
             b.parameter(inner, [n])
         else:
             _shape_parameter(inner, n)
-        one = tvm_api.constant(_one(), "float32")
+        one = tvm_api.constant(np.array(1.0), "float32")
         filled = b.call(inner, relax.op.full(relax.ShapeExpr([n.expr, 2]), one, "float32"), Range(1, 1, True))
         x = b.parameter(inner, (2,))
         b.finish(inner, b.add(inner, filled, x))
@@ -102,12 +103,6 @@ def parameter_defines_symbol(s: Scope) -> None:
     callee = private(s, build, symbolic=True, count=0)
     for _ in range(s.source.integer(1, 2)):
         finish_result(s, called(s, callee))
-
-
-def _one() -> Any:
-    import numpy as np
-
-    return np.array(1.0)
 
 
 def _shape_parameter(s: Scope, symbol: Any) -> None:

@@ -198,7 +198,7 @@ def transpose_matmul(s: Scope) -> None:
         axes = [a - rank for a in swap]
     turned = b.permuted(s, w, axes)
     out = b.matmul(s, b.operand(s, [k] if s.source.flip(0.1) else [*lead, m, k], dtype), turned)
-    b.finish(s, turned, out) if s.source.flip(0.4) else b.finish(s, out)
+    b.finish(s, turned, out) if s.source.flip(0.15) else b.finish(s, out)
 
 
 def matmul_bias_relu(s: Scope) -> None:

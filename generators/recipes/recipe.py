@@ -12,8 +12,8 @@ from generators.relax.scope import Scope
 class Recipe:
     """`draw` plants the shape into the scope of main, or raises Unavailable.
 
-    plain: it needs a block that is no dataflow block; dataflow: it needs one that is. wants: the feature (see PassRow.wants) that the program
-    must have besides. A recipe is called like its `draw`.
+    plain: it needs a block that is no dataflow block; dataflow: it needs one that is. wants: the feature (see
+    PassRow.wants) that the program must have besides. A recipe is called like its `draw`.
     """
 
     name: str

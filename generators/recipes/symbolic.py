@@ -120,7 +120,7 @@ def tensor_to_shape(s: Scope) -> None:
     call = s.frame.module.builder.normalize(relax.op.tensor_to_shape(t.expr))
     var = s.frame.new_var(tvm_api.type_of(call), stem="h")
     s.bindings.append(relax.VarBinding(var, call))
-    dims = [s.frame.new_late_symbol(n) for _ in range(rank)]
+    dims = [s.new_late_symbol(n) for _ in range(rank)]
     ty = tvm_api.ShapeType([d.expr for d in dims])
     cast = s.frame.new_var(ty, stem="m")
     s.bindings.append(relax.MatchCast(cast, var, ty))

@@ -71,9 +71,9 @@ def _draw_plan(s: Scope) -> Plan:
 
 def _used(s: Scope, w: Value) -> Value:
     """A use of the transformed weight with an input: a product, a sum, or one under a name of its own."""
-    assert w.dims is not None
     if s.source.flip(0.15):
         w = b.as_tensor(b.alias(s, w))
+    assert w.dims is not None
     if s.source.flip(0.7):
         return b.matmul(s, b.parameter(s, (b.small(s), w.dims[0])), w)
     return b.add(s, b.parameter(s, w.dims), w)

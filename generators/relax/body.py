@@ -18,7 +18,6 @@ from generators.relax.scope import Scope
 from generators.relax.values import AnyValue, ShapeValue, TupleValue, Value
 from generators.source import weighted
 
-
 _PLANTINGS = 5
 
 
@@ -142,7 +141,7 @@ def draw_result(scope: Scope) -> Any:
         raise Unavailable("nothing to return")
     source = scope.source
     kept = scope.frame.kept[-4:]
-    if source.flip(0.35):
+    if source.flip(0.15 if len(kept) > 1 else 0.35):
         return (kept or [computed[-1].expr])[-1]
     chosen = [v for v in computed if source.flip(0.25 if kept else 0.5)][-4:] or ([] if kept else [computed[-1]])
     exprs = [v.expr for v in chosen if not any(v.expr.same_as(k) for k in kept)] + kept

@@ -57,7 +57,7 @@ def draw_program(
 def _fitting(knobs: Knobs, wants: frozenset[str]) -> Knobs:
     """The knobs for programs with these features."""
     if "scalar_loss" in wants:
-        knobs = replace(knobs, dtypes=losses.DTYPES)
+        knobs = replace(knobs, dtypes=losses.DTYPES, guard_share=0.0)
     if "float32_only" in wants:
         knobs = replace(knobs, dtypes=(("float32", 1),))
     if "constants" in wants:

@@ -52,6 +52,8 @@ class Scope:
         self.bindings: list[Any] = []
         self.dataflow = False
         self.depth: int = outer.depth + 1 if outer else 0
+        self.late: set[str] = set(outer.late) if outer else set()
+        """Names of the symbols that a match_cast in sight has defined."""
 
     # --- operands ---------------------------------------------------------------------------------------
 
@@ -127,8 +129,8 @@ class Scope:
             return self.like(value, dtypes, low, high)
         dims: list[Dim] = [1 if self.source.flip(0.25) else d for d in value.dims]
         dims = dims[self.source.integer(0, len(dims)) :] if self.source.flip(0.4) else dims
-        if len(dims) < 5 and self.source.flip(0.1):
-            dims = [self.draw_extent(), *([1] * (value.ndim - len(dims))), *dims][: max(5, value.ndim)]
+        if value.ndim < 5 and self.source.flip(0.1):
+            dims = [self.draw_extent(), *([1] * (value.ndim - len(dims))), *dims]
         return self.tensor(dtypes or (value.dtype,), dims=dims, low=low, high=high)
 
     def indices(self, dims: Sequence[Dim], bound: int, low: int = 0, dtypes: Sequence[str] = INDEX) -> Value:
@@ -313,6 +315,12 @@ class Scope:
         if value is not None:
             self.values.append(value)
         return value
+
+    def new_late_symbol(self, value: int) -> SymbolicDim:
+        """A symbol for a match_cast to define here."""
+        symbol = self.frame.new_late_symbol(value)
+        self.late.add(symbol.text)
+        return symbol
 
     def shape_expr(self, dims: Sequence[Dim]) -> Any:
         """The dims as a ShapeExpr."""

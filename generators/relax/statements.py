@@ -75,7 +75,7 @@ def draw_match_cast(s: Scope) -> None:
     for axis, n in enumerate(value.shape):
         known: Dim = value.dims[axis] if value.dims is not None else n
         fresh = s.frame.symbolic and n > 0 and s.source.flip(0.4 if value.known else 0.6)
-        dims.append(s.frame.new_late_symbol(n) if fresh else known)
+        dims.append(s.new_late_symbol(n) if fresh else known)
     ty = tvm_api.tensor_type([dim_expr(d) for d in dims], value.dtype)
     local = s.dataflow and not s.source.flip(s.knobs.output_share)
     var = s.frame.new_var(ty, dataflow=local, stem="m")
@@ -127,7 +127,7 @@ def _scalar(value: int, dtype: str) -> Any:
 
 def _symbol_dims(s: Scope) -> list[Any]:
     """One or two dims over the function's symbols: n, n + 1, n * 2 + 1, n // 2."""
-    symbols = list(s.frame.symbols)
+    symbols = [v for v in s.frame.symbols if v.name not in s.frame.late or v.name in s.late]
     if not symbols:
         raise Unavailable("no symbol in this function")
     dims: list[Any] = []

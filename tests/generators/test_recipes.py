@@ -1,0 +1,341 @@
+"""The recipe table: every recipe that a pass row names exists, draws well-formed programs, and plants its shape."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tvm import relax
+
+from generators import tvm_api
+from generators.passes.sequences import Step, wishes
+from generators.passes.table import PASSES
+from generators.program import Program
+from generators.recipes.recipe import Recipe
+from generators.recipes.table import RECIPES, join, patterns_for
+from generators.relax.program import draw_program
+from generators.source import SeededSource
+
+SEEDS = 20
+MOST = 15
+
+
+def draw(recipe: Recipe, index: int) -> Program:
+    wants = frozenset({recipe.wants} if recipe.wants else ())
+    return draw_program(SeededSource(11, index), patterns=[recipe], wants=wants)
+
+
+@pytest.fixture(scope="module")
+def programs() -> dict[str, list[Program]]:
+    return {name: [draw(recipe, index) for index in range(SEEDS)] for name, recipe in RECIPES.items()}
+
+
+# --- what a program holds -------------------------------------------------------------------------------
+
+
+def bindings_of(program: Program) -> list[Any]:
+    """Every binding of every Relax function, those of branches and local functions too."""
+    found: list[Any] = []
+
+    def visit(expr: Any) -> None:
+        if isinstance(expr, relax.SeqExpr):
+            found.extend(binding for block in expr.blocks for binding in block.bindings)
+
+    for function in program.module.functions.values():
+        if isinstance(function, relax.Function):
+            relax.analysis.post_order_visit(function, visit)
+    return found
+
+
+def values_of(program: Program) -> list[Any]:
+    return [binding.value for binding in bindings_of(program)]
+
+
+def operators(program: Program) -> Counter[str]:
+    return Counter(name for value in values_of(program) if (name := tvm_api.op_name(value)))
+
+
+def feeds(first: str, second: str) -> Callable[[Program], bool]:
+    """Some `second` has the result of a `first` as an operand, itself or within a tuple."""
+
+    def holds(program: Program) -> bool:
+        made = {b.var: tvm_api.op_name(b.value) for b in bindings_of(program)}
+        for value in values_of(program):
+            if tvm_api.op_name(value) == second:
+                leaves = [f for a in value.args for f in (a.fields if isinstance(a, relax.Tuple) else [a])]
+                if any(made.get(leaf) == first for leaf in leaves if isinstance(leaf, relax.Var)):
+                    return True
+        return False
+
+    return holds
+
+
+def has(name: str, count: int = 1) -> Callable[[Program], bool]:
+    return lambda program: operators(program)[name] >= count
+
+
+def any_of(*predicates: Callable[[Program], bool]) -> Callable[[Program], bool]:
+    return lambda program: any(predicate(program) for predicate in predicates)
+
+
+def main_of(program: Program) -> Any:
+    return program.module["main"]
+
+
+def attribute(name: str) -> Callable[[Program], bool]:
+    return lambda program: any(f.attrs and name in f.attrs for f in program.module.functions.values())
+
+
+def binds(kind: Any) -> Callable[[Program], bool]:
+    return lambda program: any(isinstance(value, kind) for value in values_of(program))
+
+
+def alias(program: Program) -> bool:
+    return any(isinstance(value, relax.Var) for value in values_of(program))
+
+
+def match_cast(program: Program) -> bool:
+    return any(isinstance(binding, relax.MatchCast) for binding in bindings_of(program))
+
+
+def calls_to_functions(count: int) -> Callable[[Program], bool]:
+    def holds(program: Program) -> bool:
+        calls = [v for v in values_of(program) if isinstance(v, tvm_api.Call)]
+        return sum(isinstance(call.op, (relax.GlobalVar, relax.Var)) for call in calls) >= count
+
+    return holds
+
+
+def private_functions(program: Program) -> list[Any]:
+    functions = [f for f in program.module.functions.values() if isinstance(f, relax.Function)]
+    return [f for f in functions if not (f.attrs and "global_symbol" in f.attrs)]
+
+
+def used_variables(function: Any) -> set[Any]:
+    used: set[Any] = set()
+    relax.analysis.post_order_visit(function.body, lambda e: used.add(e) if isinstance(e, relax.Var) else None)
+    return used
+
+
+def unused_parameter(program: Program) -> bool:
+    return any(set(f.params) - used_variables(f) for f in private_functions(program))
+
+
+def tuple_parameter(program: Program) -> bool:
+    return any(isinstance(p.ty, tvm_api.TupleType) for f in private_functions(program) for p in f.params)
+
+
+def tuple_result(program: Program) -> bool:
+    return any(isinstance(tvm_api.return_type(f), tvm_api.TupleType) for f in private_functions(program))
+
+
+def symbolic(program: Program) -> bool:
+    return bool(program.facts.symbols)
+
+
+def duplicate_call(program: Program) -> bool:
+    """Two calls that differ in their attributes or results only: the same operator and operands."""
+    seen: list[Any] = []
+    for value in values_of(program):
+        if tvm_api.op_name(value):
+            if any(other.op.same_as(value.op) and same_operands(other, value) for other in seen):
+                return True
+            seen.append(value)
+    return False
+
+
+def same_operands(one: Any, two: Any) -> bool:
+    return len(one.args) == len(two.args) and all(a.same_as(b) for a, b in zip(one.args, two.args, strict=True))
+
+
+def weight_is_transformed(program: Program) -> bool:
+    """A call all of whose operands are parameters behind num_input."""
+    number = program.facts.num_input
+    weights = set(main_of(program).params[number:]) if number is not None else set()
+    calls = [value for value in values_of(program) if tvm_api.op_name(value)]
+    leaves = [[f for a in c.args for f in (a.fields if isinstance(a, relax.Tuple) else [a])] for c in calls]
+    return any(operands and any(o in weights for o in operands) for operands in leaves)
+
+
+def one_scalar_loss(program: Program) -> bool:
+    body = main_of(program).body
+    result = body.body.fields[0] if isinstance(body.body, relax.Tuple) else body.body
+    return len(body.blocks) == 1 and isinstance(body.blocks[0], relax.DataflowBlock) and len(result.ty.shape) == 0
+
+
+def two_public_with_inputs(program: Program) -> bool:
+    functions = program.module.functions.values()
+    return sum("num_input" in f.attrs for f in functions if f.attrs and "global_symbol" in f.attrs) >= 2
+
+
+def many_results(program: Program) -> bool:
+    return isinstance(tvm_api.return_type(main_of(program)), tvm_api.TupleType)
+
+
+def nested_tuple(program: Program) -> bool:
+    return any(
+        isinstance(b.var.ty, tvm_api.TupleType) and any(isinstance(f, tvm_api.TupleType) for f in b.var.ty.fields)
+        for b in bindings_of(program)
+    )
+
+
+def constant_call(program: Program) -> bool:
+    """A call of constants alone."""
+    calls = [v for v in values_of(program) if tvm_api.op_name(v)]
+    return any(call.args and all(isinstance(a, tvm_api.Constant) for a in call.args) for call in calls)
+
+
+def constant_operand(program: Program) -> bool:
+    return any(isinstance(a, tvm_api.Constant) for v in values_of(program) if tvm_api.op_name(v) for a in v.args)
+
+
+def prim_value(program: Program) -> bool:
+    return any(isinstance(b.var.ty, tvm_api.PrimType) for b in bindings_of(program))
+
+
+def prim_condition(program: Program) -> bool:
+    return any(not isinstance(v.cond, relax.Var) for v in values_of(program) if isinstance(v, relax.If))
+
+
+MATMUL, PERMUTE = "relax.matmul", "relax.permute_dims"
+PREDICATES: dict[str, Callable[[Program], bool]] = {
+    "matmul_chain": feeds(MATMUL, MATMUL),
+    "matmul_of_permuted_product": feeds(PERMUTE, MATMUL),
+    "matmul_of_sum": any_of(feeds("relax.add", MATMUL), feeds(PERMUTE, MATMUL)),
+    "parallel_matmuls": has(MATMUL, 2),
+    "parallel_matmuls_with_bias": has(MATMUL, 2),
+    "matmul_of_take": feeds("relax.take", MATMUL),
+    "concat_of_permutes": feeds(PERMUTE, "relax.concat"),
+    "transpose_matmul": feeds(PERMUTE, MATMUL),
+    "matmul_bias_relu": feeds("relax.add", "relax.nn.relu"),
+    "permute_chain": feeds(PERMUTE, PERMUTE),
+    "take_out_of_range": has("relax.take", 2),
+    "conv2d_chain": has("relax.nn.conv2d"),
+    "conv2d_between_layout_agnostic": has("relax.nn.conv2d"),
+    "conv2d_batch_norm": feeds("relax.nn.conv2d", "relax.nn.batch_norm"),
+    "conv2d_scaled": feeds("relax.multiply", "relax.nn.conv2d"),
+    "batch_norm": has("relax.nn.batch_norm"),
+    "layer_norm": has("relax.nn.layer_norm"),
+    "layout_transform_pairs": has("relax.layout_transform", 2),
+    "several_outputs": many_results,
+    "reshape_chain": any_of(feeds("relax.reshape", "relax.reshape"), feeds("relax.reshape", "relax.flatten"),
+                            feeds("relax.reshape", "relax.expand_dims")),
+    "cast_chain": feeds("relax.astype", "relax.astype"),
+    "same_operand_other_attributes": duplicate_call,
+    "trivial_bindings": alias,
+    "duplicate_subexpressions": any_of(duplicate_call, alias),
+    "tuple_bound": any_of(binds(relax.Tuple), has("relax.split")),
+    "tuple_nested": nested_tuple,
+    "if_branches": binds(relax.If),
+    "impure_calls": any_of(has("relax.print"), has("relax.assert_op")),
+    "pure_packed_calls": any_of(has("relax.call_pure_packed"), has("relax.call_dps_packed")),
+    "match_cast_redundant": match_cast,
+    "match_cast_defines_symbol": match_cast,
+    "constant_operands": constant_operand,
+    "constant_subexpressions": constant_call,
+    "duplicate_constants": constant_operand,
+    "private_calls": calls_to_functions(1),
+    "private_calls_symbolic": calls_to_functions(1),
+    "private_parameter_defines_symbol": unused_parameter,
+    "private_tuple_arguments": tuple_parameter,
+    "private_unused_parameters": unused_parameter,
+    "private_unused_outputs": tuple_result,
+    "private_functions_unused": lambda program: bool(private_functions(program)),
+    "private_in_branch": binds(relax.If),
+    "local_functions": binds(relax.Function),
+    "local_functions_capturing": binds(relax.Function),
+    "external_workspace": attribute("WorkspaceSize"),
+    "weight_transform": weight_is_transformed,
+    "weight_transform_returned": weight_is_transformed,
+    "weight_transform_shared": two_public_with_inputs,
+    "scalar_loss": one_scalar_loss,
+    "symbolic_shapes": symbolic,
+    "symbolic_upper_bound": attribute("tir_var_upper_bound"),
+    "symbolic_conditions": prim_condition,
+    "prim_values": prim_value,
+    "shape_of": has("relax.shape_of"),
+    "tensor_to_shape": has("relax.tensor_to_shape"),
+    "operator_name_add16": attribute("operator_name"),
+    "layout_rewrite_preproc": attribute("layout_free_buffers"),
+    "call_tir_inplace": has("relax.call_tir_inplace"),
+    "dps_packed": any_of(has("relax.call_dps_packed"), has("relax.call_pure_packed")),
+    "multinomial": has("relax.multinomial_from_uniform"),
+    "hint_on_device": has("relax.hint_on_device"),
+}  # fmt: skip
+
+
+# --- the tests ------------------------------------------------------------------------------------------
+
+
+def test_every_recipe_that_a_row_names_exists() -> None:
+    assert {name for row in PASSES.values() for name in row.recipes} <= set(RECIPES)
+
+
+def test_most_recipes_have_a_predicate() -> None:
+    assert set(PREDICATES) <= set(RECIPES)
+    assert len(PREDICATES) > 0.8 * len(RECIPES)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_programs_are_well_formed_and_nothing_is_refused(name: str, programs: dict[str, list[Program]]) -> None:
+    for program in programs[name]:
+        relax.analysis.well_formed(program.module)
+        assert dict(program.rejected) == {}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_recipe_succeeds_for_most_seeds(name: str, programs: dict[str, list[Program]]) -> None:
+    assert sum(name in program.features for program in programs[name]) >= MOST
+
+
+@pytest.mark.parametrize("name", PREDICATES)
+def test_recipe_plants_its_shape_for_most_seeds(name: str, programs: dict[str, list[Program]]) -> None:
+    assert sum(PREDICATES[name](program) for program in programs[name]) >= MOST
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_programs_differ_between_seeds(name: str, programs: dict[str, list[Program]]) -> None:
+    assert len({tvm_api.structural_hash(program.module) for program in programs[name]}) > SEEDS // 2
+
+
+@pytest.mark.parametrize("name", [n for n, row in PASSES.items() if row.recipes])
+def test_row_names_draw_programs_with_its_features(name: str) -> None:
+    recipes, wants = wishes((Step(name, "B"),), PASSES)
+    program = draw_program(SeededSource(3, 1), patterns=patterns_for(recipes), wants=frozenset(wants))
+    relax.analysis.well_formed(program.module)
+    assert set(recipes) & program.features
+    known = {"num_input", "vdevice", "scalar_loss", "constants", "float32_only"}
+    assert known & set(wants) <= program.facts.features
+
+
+def test_facts_hold_the_arguments_and_the_weights_come_last() -> None:
+    program = draw(RECIPES["weight_transform"], 0)
+    arguments = program.calls[0].arguments
+    for parameter, argument in zip(program.facts.parameters, arguments, strict=True):
+        assert parameter.value is (argument if parameter.is_tensor else None)
+    assert program.facts.num_input == int(main_of(program).attrs["num_input"])
+    assert program.facts.num_input < len(arguments)
+
+
+def test_external_workspace_is_what_the_pass_takes() -> None:
+    program = draw(RECIPES["external_workspace"], 0)
+    after = relax.transform.AllocateWorkspace()(program.module)
+    assert not tvm_api.structural_equal(after, program.module)
+    assert not any(f.attrs and "WorkspaceSize" in f.attrs for f in after.functions.values())
+
+
+def test_two_recipes_of_one_name_are_refused() -> None:
+    recipe = Recipe("twice", lambda scope: None)
+    with pytest.raises(ValueError, match="twice"):
+        join([recipe, recipe])
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(KeyError):
+        patterns_for(["no such recipe"])
