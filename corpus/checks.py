@@ -134,21 +134,25 @@ def contradict(one, other):
 
 _ATTRIBUTES = Check(
     """\
+def entries(node):
+    return {key: node.attrs[key] for key in node.attrs.keys()} if node.attrs else {}
+
+
 def check(before, after, make):
-    left = {g.name_hint: f for g, f in before.functions.items() if f.attrs and "global_symbol" in f.attrs}
+    left = {g.name_hint: f for g, f in before.functions.items() if "global_symbol" in entries(f)}
     right = {g.name_hint: f for g, f in after.functions.items()}
-    for key in before.attrs or ():
-        if key not in (after.attrs or ()):
-            return f"module attribute {key} is gone"
+    for key in [*entries(before), *before.global_infos]:
+        if key not in entries(after) and key not in after.global_infos:
+            return f"module attribute or global info {key} is gone"
     for name, function in left.items():
         if name not in right:
             return f"public function {name} is gone"
         if isinstance(function, relax.Function) and len(function.params) != len(right[name].params):
             return f"public function {name} has another number of parameters"
-        for key in function.attrs.keys():
-            if not right[name].attrs or key not in right[name].attrs:
+        for key, value in entries(function).items():
+            if key not in entries(right[name]):
                 return f"attribute {key} of {name} is gone"
-            if str(function.attrs[key]) != str(right[name].attrs[key]):
+            if str(value) != str(right[name].attrs[key]):
                 return f"attribute {key} of {name} has another value"
 """
 )
@@ -347,7 +351,10 @@ CHECKS: dict[str, Check] = {
 
 
 def check_for(oracle: str, *, has_expectation: bool) -> Check:
-    """The check for an oracle: for a build, also what it gives where that is known. An oracle without one is repeated by numbers where they are known, else by survival."""
+    """The check for an oracle: for a build, also what it gives, where that is known.
+
+    An oracle without a check of its own is repeated by numbers where they are known, else by survival.
+    """
     if oracle == "build" and has_expectation:
         return _BUILD_AND_RUN
     return CHECKS.get(oracle, _NUMERIC if has_expectation else _SURVIVES)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from fuzzer.job import Plan
 from fuzzer.judge import Experiment
@@ -30,6 +30,8 @@ PLAIN_SHARE = 0.25
 
 FEATURES = (("num_input", 0.1), ("vdevice", 0.08), ("private_functions", 0.1), ("symbolic", 0.1))
 """Features that a program gets this often though no pass of the sequence asks for them."""
+IN_CONTRACT: tuple[Kind, ...] = ("single", "walk", "walk_then_pipeline", "pipeline")
+"""Kinds of sequence for loaded passes: their contracts say where they may stand, so odd orders prove nothing."""
 OTHERS = (1, 3)
 """How many shapes of other passes are planted: every pass must also keep quiet on what it does not fire on."""
 
@@ -105,7 +107,7 @@ def _planting(source: Source, own: tuple[str, ...], features: set[str]) -> Calla
 def draw_experiment(plan: Plan, repertoire: Repertoire, index: int) -> tuple[Experiment, Program, Source]:
     """Case `index` of the campaign, with the source that the judge goes on drawing from. Raises Unavailable."""
     source = SeededSource(plan.seed, index)
-    kinds: tuple[Kind, ...] | None = plan.kinds or None  # type: ignore[assignment]
+    kinds = cast("tuple[Kind, ...] | None", plan.kinds or (IN_CONTRACT if plan.load else None))
     steps = draw_names(source, repertoire.rows, under_test=repertoire.under_test, kinds=kinds)
     recipes, wants = wishes(steps, repertoire.rows)
     features = {*wants, *(w for w, share in FEATURES if source.flip(share))}

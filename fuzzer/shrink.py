@@ -33,6 +33,8 @@ from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Runtime, Tensor, declared, flattened
 from oracles.verdict import Failed
 
+HANG_S = 4.0
+"""Seconds after which a candidate of a hang counts as hanging: stages that end take milliseconds."""
 NUMERIC = ("numeric", BUILD)
 """Oracles that need the reference's numbers."""
 
@@ -57,7 +59,8 @@ class Rejudge:
     """Judges candidates of one failure in children, under its own oracle alone."""
 
     def __init__(self, plan: Plan, repertoire: Repertoire, failure: Failure, recorder: Recorder) -> None:
-        self._plan = plan
+        hangs = failure.symptom == "hang"
+        self._plan = replace(plan, deadline_s=min(plan.deadline_s, HANG_S)) if hangs else plan
         self._repertoire = repertoire
         self._failure = failure
         self._recorder = recorder

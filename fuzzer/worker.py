@@ -126,7 +126,7 @@ class _Worker:
         self.say("failure", failure=failure.to_json())
 
     def _report_own_fault(self, index: int, stage: str) -> None:
-        """An exception of ours in a child: counted as an invalid case, its traceback kept beside the flight recorder."""
+        """An exception of ours in a child: counted as an invalid case, its traceback kept under OUT."""
         text = self._stderr_tail()
         last = (text.strip().splitlines() or ["no message"])[-1]
         with (Path(self.plan.scratch).parent / "own-faults.txt").open("a") as file:

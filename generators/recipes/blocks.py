@@ -116,7 +116,7 @@ def tensor(s: Scope, ranks: tuple[int, int] = (0, 3), *, static: bool = False, d
 # --- calls ----------------------------------------------------------------------------------------------
 
 
-def call(s: Scope, expr: Any, values: Range, *, exported: bool = False) -> Value:
+def call(s: Scope, expr: Any, values: Range, *, exported: bool | None = None) -> Value:
     """Binds a call that gives one tensor."""
     name = tvm_api.op_name(expr)
     value = s.emit_tensor(Drawn(expr, values), exported=exported)
@@ -135,7 +135,7 @@ def row(s: Scope, *names: str) -> AnyValue:
     return value
 
 
-def unary(s: Scope, x: Value, table: Sequence[Unary] = SIMPLE_UNARY, *, exported: bool = False) -> Value:
+def unary(s: Scope, x: Value, table: Sequence[Unary] = SIMPLE_UNARY, *, exported: bool | None = None) -> Value:
     """One operator of the table on `x`."""
     build, values = s.source.pick(table)
     return call(s, build(x.expr), values(x.range), exported=exported)
@@ -169,9 +169,9 @@ def matmul(s: Scope, a: Value, b: Value) -> Value:
     return call(s, relax.op.matmul(a.expr, b.expr), values)
 
 
-def permuted(s: Scope, x: Value, axes: Sequence[int] | None) -> Value:
+def permuted(s: Scope, x: Value, axes: Sequence[int] | None, *, exported: bool | None = None) -> Value:
     """R.permute_dims."""
-    return call(s, relax.op.permute_dims(x.expr, None if axes is None else list(axes)), x.range)
+    return call(s, relax.op.permute_dims(x.expr, None if axes is None else list(axes)), x.range, exported=exported)
 
 
 def reshaped(s: Scope, x: Value, dims: Sequence[Dim]) -> Value:
@@ -179,7 +179,7 @@ def reshaped(s: Scope, x: Value, dims: Sequence[Dim]) -> Value:
     return call(s, relax.op.reshape(x.expr, s.shape_expr(dims)), x.range)
 
 
-def alias(s: Scope, value: AnyValue, *, exported: bool = False) -> AnyValue:
+def alias(s: Scope, value: AnyValue, *, exported: bool | None = None) -> AnyValue:
     """A second name for a variable."""
     bound = s.bind(value.expr, ranges_of(value), value.shape if isinstance(value, Value) else None, exported=exported)
     if bound is None:

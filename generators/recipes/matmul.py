@@ -196,9 +196,10 @@ def transpose_matmul(s: Scope) -> None:
     axes = None if rank == 2 and s.source.flip(0.5) else swap
     if s.source.flip(0.1):
         axes = [a - rank for a in swap]
-    turned = b.permuted(s, w, axes)
+    again = s.source.flip(0.15)
+    turned = b.permuted(s, w, axes, exported=again)
     out = b.matmul(s, b.operand(s, [k] if s.source.flip(0.1) else [*lead, m, k], dtype), turned)
-    b.finish(s, turned, out) if s.source.flip(0.15) else b.finish(s, out)
+    b.finish(s, turned, out) if again else b.finish(s, out)
 
 
 def matmul_bias_relu(s: Scope) -> None:

@@ -273,10 +273,10 @@ class Scope:
 
     # --- emission ---------------------------------------------------------------------------------------
 
-    def emit(self, drawn: Drawn, *, exported: bool = False) -> AnyValue | None:
+    def emit(self, drawn: Drawn, *, exported: bool | None = None) -> AnyValue | None:
         """Normalises and binds a drawn call; the bound value, or None where its type is of no use.
 
-        With `exported` the value is visible after its block.
+        `exported` says whether the value is visible after its block; None leaves it to chance.
         Raises Unavailable, binding nothing, when the result would be too large in size or in magnitude.
         """
         call = self.frame.module.builder.normalize(drawn.call)
@@ -286,7 +286,7 @@ class Scope:
             self._check(probe)
         return self.bind(call, drawn.range, drawn.shape, exported=exported)
 
-    def emit_tensor(self, drawn: Drawn, *, exported: bool = False) -> Value:
+    def emit_tensor(self, drawn: Drawn, *, exported: bool | None = None) -> Value:
         """`emit` for calls that give one tensor."""
         value = self.emit(drawn, exported=exported)
         if not isinstance(value, Value):
@@ -299,7 +299,7 @@ class Scope:
         ranges: Range | tuple[Any, ...],
         shape: tuple[int, ...] | None = None,
         *,
-        exported: bool = False,
+        exported: bool | None = None,
     ) -> AnyValue | None:
         """Binds a normalised expression to a new variable of its own type.
 
@@ -307,7 +307,8 @@ class Scope:
         depend on a dataflow variable.
         """
         ty = tvm_api.type_of(expr)
-        exported = exported or isinstance(ty, tvm_api.ShapeType) or self.source.flip(self.knobs.output_share)
+        if exported is None or isinstance(ty, tvm_api.ShapeType):
+            exported = isinstance(ty, tvm_api.ShapeType) or self.source.flip(self.knobs.output_share)
         local = self.dataflow and not exported
         var = self.frame.new_var(ty, dataflow=local)
         self.bindings.append(tvm_api.relax.VarBinding(var, expr))

@@ -1,1 +1,1 @@
-"""The reference interpreter: runs TVM modules on NumPy at every level of the pipelines, with no TVM pass and no TVM runtime."""
+"""The reference interpreter: runs TVM modules on NumPy at every level, with no TVM pass and no TVM runtime."""

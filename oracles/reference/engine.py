@@ -173,7 +173,8 @@ def _item(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
         raise Trap("type", f"field {expr.index} of no tuple in {frame.function}")
     if not 0 <= expr.index < len(whole):
         raise Trap("out-of-bounds", f"field {expr.index} of a tuple of {len(whole)} in {frame.function}")
-    return whole[expr.index]
+    item: Runtime = whole[int(expr.index)]
+    return item
 
 
 def _if(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:

@@ -135,5 +135,10 @@ _INEXACT = (tirx.Div, tvm_api.Call)
 def _ring_only(function: Any) -> bool:
     """Whether a PrimFunc computes floats by sums, products, minima and maxima alone."""
     found: list[Any] = []
-    tvm_ffi.structural_map(function.body, (_INEXACT, lambda node: (found.append(node), node)[1]))
+
+    def seen(node: Any) -> Any:
+        found.append(node)
+        return node
+
+    tvm_ffi.structural_map(function.body, (_INEXACT, seen))
     return not found
