@@ -28,7 +28,13 @@ PLAIN_SHARE = 0.25
 """A program is drawn without a recipe of its passes this often: what fires on a shape must not fire on others."""
 
 
-FEATURES = (("num_input", 0.1), ("vdevice", 0.08), ("private_functions", 0.1), ("symbolic", 0.1))
+FEATURES = (
+    ("num_input", 0.1),
+    ("vdevice", 0.08),
+    ("private_functions", 0.1),
+    ("symbolic", 0.1),
+    ("local_functions", 0.04),
+)
 """Features that a program gets this often though no pass of the sequence asks for them."""
 IN_CONTRACT: tuple[Kind, ...] = ("single", "walk", "walk_then_pipeline", "pipeline")
 """Kinds of sequence for loaded passes: their contracts say where they may stand, so odd orders prove nothing."""
