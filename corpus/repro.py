@@ -140,10 +140,13 @@ def look():
 
 """
 
+DEADLINE_S, HANG_S = 120, 15
+"""Seconds after which a script ends itself; those that show a hang need not take as long as others may."""
+
 _MAIN = """\
 if os.fork() == 0:  # In a child: a native crash or a hang is an answer too.
-    signal.alarm(120)
-    try:
+    signal.alarm({alarm_s})
+{memory}    try:
         why = look()
     except Exception as error:
         why = f"{error_text}{{type(error).__name__}}: {{error}}"
@@ -162,10 +165,22 @@ _UNEXPECTED = """\
 """
 
 
-def _main(check: Check) -> str:
+_MEMORY = """\
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
+"""
+"""In scripts that show a pass without a bound on its memory, which must not take the machine's."""
+
+
+def _main(check: Check, stored: StoredCase) -> str:
+    limits = {
+        "alarm_s": HANG_S if stored.symptom == "hang" else DEADLINE_S,
+        "memory": _MEMORY if "MemoryError" in stored.message else "",
+    }
     if check.error_is_the_bug:
-        return _MAIN.format(error_text="", unexpected="")
-    return _MAIN.format(error_text="stopped before the check: ", unexpected=_UNEXPECTED)
+        return _MAIN.format(error_text="", unexpected="", **limits)
+    return _MAIN.format(error_text="stopped before the check: ", unexpected=_UNEXPECTED, **limits)
 
 
 def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
@@ -177,7 +192,7 @@ def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
     check = check_for(stored.oracle, has_expectation=bool(stored.expectations))
     parts = [_expected(stored, embed_arrays) + _RUN if check.runs else ""]
     parts.extend((_APPLIED if "applied(" in check.text else "", f"{check.text}\n\n" if check.text else ""))
-    parts.extend((_look(stored, check), _main(check)))
+    parts.extend((_look(stored, check), _main(check, stored)))
     rest = "".join(parts)
     module, setup, passes = indented(_module(stored)), _setup(stored), _lambdas(stored, case.passes)
     target = f"    TARGET = {TARGETS[case.target]}\n" if "TARGET" in setup + rest else ""

@@ -38,6 +38,8 @@ REDUCE_S = 15.0
 """Seconds that one reduction may take."""
 REDUCING_SHARE = 0.5
 """Reductions take at most this share of a worker's time while there is time left to look for more."""
+READY_S = 180.0
+"""Seconds until the first worker has imported TVM and the loaded file."""
 GRACE_S = 25.0
 """Seconds after the campaign's time in which waiting failures are still reduced and confirmed."""
 SAME_PLACE = 4
@@ -85,8 +87,13 @@ class _Campaign:
         return time.monotonic() - self.start
 
     def run(self) -> CampaignResult:
-        self.observer.on_start(self.settings)
         pool = Pool(self.plan, self.settings.jobs)
+        try:
+            self._await_worker(pool)
+        except BaseException:
+            pool.close()
+            raise
+        self.observer.on_start(self.settings)
         try:
             with self._interruptible():
                 self._loop(pool)
@@ -97,6 +104,21 @@ class _Campaign:
             self.observer.on_end()
         state = self.state
         return CampaignResult(state.tally, tuple(state.findings.values()), self.now, state.interrupted, state.fault)
+
+    def _await_worker(self, pool: Pool) -> None:
+        """Until a worker is ready, so that what cannot work leaves the results of an earlier run as they are.
+
+        Raises UsageError for what workers refuse (the loaded file), EnvironmentFault where TVM cannot be imported.
+        """
+        while not any(slot.ready for slot in pool.slots):
+            for answer in pool.answers(0.2):
+                if answer.kind == "fault":
+                    raise UsageError(answer.payload["message"])
+                if answer.kind == "lost":
+                    raise EnvironmentFault(f"TVM cannot be imported: {_ended(answer, self.scratch)}")
+                self._take(pool, answer)
+            if self.now > READY_S:
+                raise EnvironmentFault(f"TVM is not imported within {READY_S:g} s; `passfuzz doctor` looks closer")
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
@@ -278,6 +300,16 @@ def run_campaign(settings: Settings, observer: Observer) -> CampaignResult:
             return _Campaign(settings, observer, Path(scratch).absolute()).run()
     except PermissionError as error:
         raise EnvironmentFault(f"--out {settings.out}: {error.strerror}") from error
+
+
+def _ended(answer: Answer, scratch: Path) -> str:
+    """How a worker ended that never was ready, with the last line that it wrote on stderr."""
+    status = answer.payload["status"]
+    how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"status {status}"
+    log = scratch / f"stderr-{answer.slot.process.pid}"
+    lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
+    said = f": {lines[-1][:300]}" if lines and status >= 0 else ""
+    return f"{how}{said}; `passfuzz doctor` looks closer"
 
 
 def plan_of(settings: Settings, scratch: Path) -> Plan:

@@ -126,11 +126,12 @@ def reduce(
     from fuzzer.reduce_command import reduce_case
     from fuzzer.render import show_reduction
     from fuzzer.selection import check_pass_names
-    from fuzzer.settings import existing, read_load, read_names, read_time
+    from fuzzer.settings import existing, output_file, read_load, read_names, read_time
     from reports.summary import write_text
 
     names, loaded = read_names(passes, "--passes"), None if load is None else read_load(load)
     check_pass_names(names, loaded is not None)
+    output_file(output)
     result = reduce_case(
         existing(subject),
         passes=names,

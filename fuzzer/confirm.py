@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -50,7 +51,7 @@ class Confirmations:
         for trial in list(self._running):
             status = trial.process.poll()
             if status is None and time.monotonic() - trial.since > DEADLINE_S:
-                trial.process.kill()
+                os.killpg(trial.process.pid, signal.SIGKILL)  # repros fork
                 status = trial.process.wait()
             if status is None:
                 continue
@@ -95,7 +96,7 @@ class Confirmations:
     def close(self) -> None:
         """Ends what is still running."""
         for trial in self._running:
-            trial.process.kill()
+            os.killpg(trial.process.pid, signal.SIGKILL)  # repros fork
             trial.process.wait()
         if self._room is not None:
             shutil.rmtree(self._room, ignore_errors=True)

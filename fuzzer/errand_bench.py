@@ -16,6 +16,8 @@ from fuzzer.flight import Recorder
 from fuzzer.job import Plan
 from fuzzer.worker import limit_memory
 
+ILL_TYPED = "type: "
+"""How the reference's complaint of a value that is not of its annotated type begins: TVM does not check them all."""
 STAGE_S = 30.0
 """Seconds that one stage (a pass, an oracle, the reference) may take."""
 
@@ -152,8 +154,10 @@ def _entry_calls(candidate: Any, errand: Errand, recorder: Recorder) -> tuple[tu
     if not lines:
         return (), f"the reference does not get through any inputs: {ended or 'own fault'}"
     found = json.loads(lines[-1])
+    if str(found.get("why", "")).startswith(ILL_TYPED):
+        raise Refused(f"{errand.case.origin.file or 'the case'}: ill-typed before any pass: {found['why']}")
     if found["attempt"] is None:
-        return (), str(found["why"])
+        return (), f"no inputs that the module takes: {found['why']}"
     return (candidate.calls or drawn_calls(candidate.module, found["attempt"])), ""
 
 
@@ -178,7 +182,7 @@ def _first_usable(candidate: Any, errand: Errand, recorder: Recorder) -> dict[st
         if expected.reason.removeprefix("reference trap: ") in DISCARDS and candidate.calls:
             return {"attempt": attempt}
         whys.append(str(expected.trap))
-    return {"attempt": None, "why": f"no inputs that the module takes: {whys[0]}"}
+    return {"attempt": None, "why": whys[-1]}
 
 
 def _passes(errand: Errand, repertoire: Any, module: Any, calls: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -154,6 +154,16 @@ def existing(path: Path) -> Path:
     return path
 
 
+def output_file(path: Path, option: str = "--output") -> Path:
+    """Where a file is to be written. Raises UsageError where that cannot work, before anything has taken its time."""
+    if path.is_dir():
+        raise UsageError(f"{option} {path}: is a folder; a file is wanted")
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UsageError(f"{option} {path}: nothing can be written into {folder}")
+    return path
+
+
 def read_names(text: str | None, option: str) -> tuple[str, ...]:
     """Names from a comma-separated option, each once; None gives none. Raises UsageError."""
     if text is None:

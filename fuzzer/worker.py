@@ -16,6 +16,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,7 @@ class _Worker:
         """Imports TVM and the tables; False after saying why this cannot work."""
         import tvm
 
+        from fuzzer.child import oracle_names
         from fuzzer.draw import LoadFault, repertoire_of
         from generators import externs
 
@@ -75,6 +77,10 @@ class _Worker:
             self.repertoire = repertoire_of(self.plan)
         except LoadFault as fault:
             self.say("fault", message=str(fault))
+            return False
+        unknown = [name for name in self.plan.oracles if name not in oracle_names(replace(self.plan, oracles=()))]
+        if unknown:
+            self.say("fault", message=f"--oracles {unknown[0]}: unknown oracle; `passfuzz list oracles` shows them all")
             return False
         self.say("ready", tvm=str(tvm.__version__))
         return True

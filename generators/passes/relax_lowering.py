@@ -80,6 +80,7 @@ CALL_TIR_ROWS = (
         keeps_functions=False,
         keeps_attributes=False,
         notes="a group becomes a PrimFunc under its name, without Primitive",
+        idempotent=False,
     ),
     PassRow(
         "SplitLayoutRewritePreproc",

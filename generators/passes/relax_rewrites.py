@@ -59,6 +59,7 @@ MATMUL_ROWS = (
         "src/relax/transform/combine_parallel_matmul.cc: one matmul of concatenated weights, then slices",
         meaning=Meaning.ROUNDED,
         recipes=("parallel_matmuls", "parallel_matmuls_with_bias"),
+        idempotent=False,
     ),
     PassRow(
         "ReorderTakeAfterMatmul",

@@ -106,6 +106,8 @@ def _output_specs(machine: Interpreter, ty: Any, frame: Frame) -> list[tuple[tup
             raise Unsupported("call with an output of unknown shape")
         shape = machine.value(field.shape, frame)
         assert isinstance(shape, Shape)
+        if min(shape.extents, default=0) < 0:
+            raise Trap("type", f"a call in {frame.function} gives a tensor of shape {list(shape.extents)}")
         specs.append((shape.extents, dtype))
     return specs
 

@@ -18,7 +18,7 @@ from generators.passes.table import PASSES, SETUP, default_call
 from oracles import attributes, dead_code, idempotence, purity, round_trip, sequential, survives, well_formed
 from oracles.ir.compare import equal, same_bindings, with_functions
 from oracles.trace import Step, Trace
-from oracles.verdict import Failed, Passed, Skipped
+from oracles.verdict import Failed, Inconclusive, Passed, Skipped
 from tests.oracles.modules import CLEAN, DATAFLOW, HEAD, PRIM_FUNC, SYMBOLIC
 from tests.oracles.oracle_bench import RealBench, module_of, module_pass, row_of, step_of
 
@@ -71,6 +71,35 @@ def test_what_a_block_gives_out_is_not_a_matter_of_idempotence() -> None:
     step = step_of(module_pass(give_out_one_more), module_of(DATAFLOW), bench)
     assert not equal(step.after, bench.apply(step.call, step.after))
     assert isinstance(idempotence.judge(step, bench), Passed)
+
+
+NESTED = (
+    HEAD
+    + """
+    @R.function(private=True)
+    def inner(x: R.Tensor((2,), "float32"), y: R.Tensor((2,), "float32")):
+        return R.add(y, y)
+
+    @R.function(private=True)
+    def outer(x: R.Tensor((2,), "float32"), y: R.Tensor((2,), "float32")):
+        cls = Module
+        z = cls.inner(x, y)
+        return z
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), y: R.Tensor((2,), "float32")):
+        cls = Module
+        z = cls.outer(x, y)
+        return z
+"""
+)
+
+
+def test_a_clean_up_that_goes_on_in_steps_and_settles_is_inconclusive() -> None:
+    bench = RealBench()
+    tidy = PassCall("RemoveUnusedParameters", "relax.transform.RemoveUnusedParameters()")
+    step = step_of(tidy, module_of(NESTED), bench, row_of("p", idempotent=True))
+    assert isinstance(idempotence.judge(step, bench), Inconclusive)
 
 
 # --- dead code --------------------------------------------------------------------------------------------

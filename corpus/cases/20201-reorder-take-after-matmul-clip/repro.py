@@ -82,6 +82,8 @@ def differ(got, wanted, tolerances, what):
     for number, (a, b, tolerance) in enumerate(zip(got, wanted, tolerances)):
         if a.shape != b.shape:
             return f"{what}: output {number} has shape {a.shape} instead of {b.shape}"
+        if a.dtype != b.dtype and "V" not in a.dtype.kind + b.dtype.kind:
+            return f"{what}: output {number} is {a.dtype} instead of {b.dtype}"
         a, b = a.astype("float64"), b.astype("float64")
         wrong = ~((np.isnan(a) & np.isnan(b)) | (a == b) | (np.abs(a - b) <= tolerance))
         if wrong.any():

@@ -1,0 +1,84 @@
+"""Judges cases in forked children, as a worker does, and adds up what they count: for benchmarks of single cases.
+
+A child takes a few cases one after another; where it crashes or hangs, the rest of its cases is left out and counted
+as lost. CPU seconds are the kernel's, of the children alone: start-up and imports are not in them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzzer.child import judge_case
+from fuzzer.draw import Repertoire, repertoire_of
+from fuzzer.flight import Recorder
+from fuzzer.job import Plan
+from generators import externs
+from reports.tally import Tally
+
+BATCH = 10
+DEADLINE_S = 60.0
+"""Seconds of wall clock that a batch may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What was counted in `cases` cases; cpu_s: of the children; lost: cases left out behind a crash or a hang."""
+
+    tally: Tally
+    cpu_s: float
+    lost: int
+
+
+def judge_indices(plan: Plan, indices: Sequence[int]) -> Judged:
+    """The tally of these cases of the plan's campaign. Imports TVM into this process."""
+    repertoire = repertoire_of(plan)
+    externs.register()
+    tally, cpu_s, lost = Tally(), 0.0, 0
+    for start in range(0, len(indices), BATCH):
+        batch = indices[start : start + BATCH]
+        lines, used = _in_child(plan, repertoire, batch)
+        cpu_s += used
+        for line in lines:
+            tally.add(json.loads(line))
+        lost += len(batch) - len(lines)
+    return Judged(tally, cpu_s, lost)
+
+
+def _in_child(plan: Plan, repertoire: Repertoire, batch: Sequence[int]) -> tuple[list[str], float]:
+    """One line for each case that was judged, and the child's CPU seconds."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reading)
+        _judge(plan, repertoire, batch, writing)
+    os.close(writing)
+    timer = threading.Timer(DEADLINE_S, os.kill, (pid, signal.SIGKILL))
+    timer.start()
+    with os.fdopen(reading) as stream:
+        lines = [line for line in stream if line.endswith("\n")]
+    _, _, usage = os.wait4(pid, 0)
+    timer.cancel()
+    return lines, usage.ru_utime + usage.ru_stime
+
+
+def _judge(plan: Plan, repertoire: Repertoire, batch: Sequence[int], writing: int) -> None:
+    """In the child: never returns."""
+    try:
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, 1)
+        os.dup2(quiet, 2)
+        with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+            recorder = Recorder.create(Path(folder) / "flight")
+            for index in batch:
+                for kind, payload in judge_case(plan, repertoire, index, recorder):
+                    if kind == "tally":
+                        os.write(writing, (json.dumps(payload["delta"]) + "\n").encode())
+    finally:
+        os._exit(0)

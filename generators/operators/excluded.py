@@ -1,0 +1,99 @@
+"""Operators of TVM 0.27 that are in no row and that the reference does not interpret, and why.
+
+A new operator of TVM belongs into a family file; one that stands here fails the tests once it has a row.
+"""
+
+from __future__ import annotations
+
+from generators.operators.row import ExcludedOperator
+
+_DISCO = (
+    "a collective of Disco sessions: its PrimFunc calls runtime.disco.*, which needs one process per worker, so a "
+    "module with it does not run alone"
+)
+_SHARDED = (
+    "an operator on DTensors that only the distributed passes (PropagateSharding, LowerDistIR) understand; it has no "
+    "meaning on plain tensors"
+)
+_HEADER = (
+    "reads the header of a DLTensor at run time through a PrimFunc on a handle; relax.op has no builder for it, and the "
+    "values (offsets, strides, type codes) belong to the memory that a pass may choose freely"
+)
+_NMS = (
+    "non-maximum suppression: what survives turns on comparisons of rounded overlaps and on the order of equal "
+    "scores, and entries behind the valid count are unspecified, so two right answers can differ"
+)
+_BINS = (
+    "the bins are floors and ceilings of region coordinates times spatial_scale in float32: where rounding moves "
+    "a bin, two right answers differ by whole elements"
+)
+_ADJOINT = (
+    "made by the pass Gradient as the adjoint of {}, which no frontend writes; a result that holds it is judged by its "
+    "form and by the build, not by the reference"
+)
+_MARKER = (
+    "an identity that the pass Gradient reads and removes; a program keeps its meaning without it, and one that "
+    "reaches LegalizeOps with it is legalised to its operand"
+)
+
+EXCLUDED: dict[str, ExcludedOperator] = {
+    row.name: row
+    for row in (
+        ExcludedOperator("relax.ccl.allgather", _DISCO),
+        ExcludedOperator("relax.ccl.allreduce", _DISCO),
+        ExcludedOperator("relax.ccl.broadcast_from_worker0", _DISCO),
+        ExcludedOperator("relax.ccl.scatter_from_worker0", _DISCO),
+        ExcludedOperator("relax.dist.annotate_sharding", _SHARDED),
+        ExcludedOperator("relax.dist.call_tir_local_view", _SHARDED),
+        ExcludedOperator("relax.dist.redistribute", _SHARDED),
+        ExcludedOperator("relax.dist.redistribute_replica_to_shard", _SHARDED),
+        ExcludedOperator("relax.inspect.tensor_byte_offset", _HEADER),
+        ExcludedOperator("relax.inspect.tensor_dtype_bits", _HEADER),
+        ExcludedOperator("relax.inspect.tensor_dtype_code", _HEADER),
+        ExcludedOperator("relax.inspect.tensor_dtype_lanes", _HEADER),
+        ExcludedOperator("relax.inspect.tensor_elem_offset", _HEADER),
+        ExcludedOperator("relax.inspect.tensor_ndim", _HEADER),
+        ExcludedOperator("relax.inspect.tensor_shape_i", _HEADER),
+        ExcludedOperator("relax.inspect.tensor_stride_i", _HEADER),
+        ExcludedOperator("relax.vision.all_class_non_max_suppression", _NMS),
+        ExcludedOperator("relax.vision.get_valid_counts", _NMS),
+        ExcludedOperator("relax.vision.multibox_transform_loc", _NMS),
+        ExcludedOperator("relax.vision.non_max_suppression", _NMS),
+        ExcludedOperator("relax.vision.roi_align", _BINS),
+        ExcludedOperator("relax.vision.roi_pool", _BINS),
+        ExcludedOperator("relax.grad.avg_pool2d_backward", _ADJOINT.format("avg_pool2d")),
+        ExcludedOperator("relax.grad.max_pool2d_backward", _ADJOINT.format("max_pool2d")),
+        ExcludedOperator("relax.grad.nll_loss_backward", _ADJOINT.format("nll_loss")),
+        ExcludedOperator("relax.grad.take_backward", _ADJOINT.format("take")),
+        ExcludedOperator("relax.grad.no_grad", _MARKER),
+        ExcludedOperator("relax.grad.start_checkpoint", _MARKER),
+        ExcludedOperator("relax.grad.end_checkpoint", _MARKER),
+        ExcludedOperator(
+            "relax.nn.attention_var_len",
+            "LegalizeOps refuses it: it compiles only where BYOC hands it to a library (CUTLASS) that the wheel lacks",
+        ),
+        ExcludedOperator(
+            "relax.memory.view",
+            "shares memory between tensors of different shape, dtype and byte offset; the reference gives every "
+            "tensor memory of its own, and no pass makes a view",
+        ),
+        ExcludedOperator(
+            "relax.call_inplace_packed",
+            "an external function that overwrites an operand and counts as pure: right only while nobody else holds "
+            "the operand, which the caller promises and no pass checks",
+        ),
+        ExcludedOperator(
+            "relax.call_py_func",
+            "calls a Python function of a BasePyModule by name; a module compiled without that object cannot run it",
+        ),
+        ExcludedOperator(
+            "relax.call_builtin_with_ctx",
+            "made by lowering alone; the builtin works on the virtual machine's context, which only its runtime has",
+        ),
+        ExcludedOperator(
+            "relax.vm.call_tir_dyn",
+            "made by VMShapeLower alone, for PrimFuncs with scalar parameters taken from a shape on the VM's heap",
+        ),
+    )
+}
+"""Rows by operator name."""

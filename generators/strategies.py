@@ -1,0 +1,150 @@
+"""Hypothesis strategies of what passfuzz draws, for property tests of anybody's passes.
+
+    @given(relax_modules())
+    def test_my_pass_keeps_modules_well_formed(module):
+        assert tvm.relax.analysis.check_well_formed(MyPass()(module))
+
+Every choice is Hypothesis', so that a failing example shrinks and replays. What is drawn, and how, lives in
+`generators.relax` and `generators.passes`; nothing here draws by itself. Wherever a program cannot be finished
+(`Unavailable`) the example is rejected, which Hypothesis counts as an invalid example and not as a failure.
+Programs take some hundred choices: `@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])`
+may be needed, and `Knobs(operators=(1, 4))` keeps examples small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import hypothesis
+import tvm
+from hypothesis import strategies as st
+
+from generators import tvm_api
+from generators.case import Case, ModuleText
+from generators.operators.row import Unavailable
+from generators.passes.row import ProgramFacts
+from generators.passes.sequences import DrawnSequence, Kind, draw_names, instantiate, wishes
+from generators.passes.table import PASSES
+from generators.program import Program
+from generators.recipes.table import patterns_for
+from generators.relax.knobs import Knobs
+from generators.relax.program import draw_program
+from generators.source import HypothesisSource
+
+SMALL = Knobs(operators=(1, 6))
+"""Smaller programs than a campaign's: an example should fit Hypothesis' buffer and be read at a glance."""
+
+
+def programs(
+    knobs: Knobs = SMALL, *, recipes: Sequence[str] = (), wants: Sequence[str] = ()
+) -> st.SearchStrategy[Program]:
+    """Programs: a well-formed module, the entry calls of its public `main` with exact inputs, and what is in it.
+
+    knobs: sizes and probabilities. recipes: names of `generators.recipes.table.RECIPES`, of which one is planted.
+    wants: features as in `draw_program`. KeyError for a recipe that is in no row.
+    """
+    return _programs(knobs, tuple(recipes), frozenset(wants))
+
+
+def relax_modules(
+    knobs: Knobs = SMALL, *, recipes: Sequence[str] = (), wants: Sequence[str] = ()
+) -> st.SearchStrategy[Any]:
+    """Well-formed high-level Relax modules (`tvm.IRModule`) with a public `main`; parameters as for `programs`."""
+    return programs(knobs, recipes=recipes, wants=wants).map(lambda program: program.module)
+
+
+def pass_sequences(
+    under_test: Sequence[str] | None = None,
+    *,
+    kinds: Sequence[Kind] | None = None,
+    length: int = 4,
+    facts: ProgramFacts | None = None,
+) -> st.SearchStrategy[DrawnSequence]:
+    """Pass sequences with their constructors: the setup of a phase, the passes, and the tier of each.
+
+    under_test, kinds, length: as for `generators.passes.sequences.draw_names`. facts: of the program that the
+    sequence is for; without them only passes whose constructor needs nothing of a program are given. A
+    sequence has one pass at least. ValueError (when drawn) for names that the table does not know.
+    """
+    known = ProgramFacts() if facts is None else facts
+    return _sequences(None if under_test is None else tuple(under_test), kinds, length, known)
+
+
+def cases(
+    under_test: Sequence[str] | None = None,
+    knobs: Knobs = SMALL,
+    *,
+    kinds: Sequence[Kind] | None = None,
+    length: int = 4,
+    target: str = "llvm",
+) -> st.SearchStrategy[Case]:
+    """Whole cases as plain data: a module that holds what its passes fire on, the passes, exact inputs, a target.
+
+    The module is TVMScript with metadata, with TVM's JSON besides where that does not parse back; parameters as for `pass_sequences` and `programs`.
+    """
+    return _cases(None if under_test is None else tuple(under_test), knobs, kinds, length, target)
+
+
+@st.composite
+def _programs(draw: st.DrawFn, knobs: Knobs, recipes: tuple[str, ...], wants: frozenset[str]) -> Program:
+    try:
+        return draw_program(HypothesisSource(draw), knobs, patterns_for(recipes), wants)
+    except Unavailable:
+        hypothesis.reject()
+
+
+@st.composite
+def _sequences(
+    draw: st.DrawFn,
+    under_test: tuple[str, ...] | None,
+    kinds: Sequence[Kind] | None,
+    length: int,
+    facts: ProgramFacts,
+) -> DrawnSequence:
+    source = HypothesisSource(draw)
+    steps = draw_names(source, PASSES, under_test=under_test, kinds=kinds, length=length)
+    return _usable(instantiate(source, steps, facts, PASSES))
+
+
+@st.composite
+def _cases(
+    draw: st.DrawFn,
+    under_test: tuple[str, ...] | None,
+    knobs: Knobs,
+    kinds: Sequence[Kind] | None,
+    length: int,
+    target: str,
+) -> Case:
+    source = HypothesisSource(draw)
+    steps = draw_names(source, PASSES, under_test=under_test, kinds=kinds, length=length)
+    recipes, wants = wishes(steps, PASSES)
+    program = draw(programs(knobs, recipes=recipes, wants=wants))
+    drawn = _usable(instantiate(source, steps, program.facts, PASSES))
+    return Case(_text_of(program.module), drawn.passes, program.calls, target, drawn.setup)
+
+
+def _text_of(module: Any) -> ModuleText:
+    """The module as TVMScript, with TVM's JSON where the script does not parse back to the same module.
+
+    Rejects modules that TVM reads back from neither: it writes a constant without elements, but does not read it.
+    """
+    script = tvm_api.script_of(module)
+    if _reads_back(lambda: tvm_api.module_from_script(script), module):
+        return ModuleText(script)
+    exact = tvm_api.json_of(module)
+    hypothesis.assume(_reads_back(lambda: tvm_api.module_from_json(exact), module))
+    return ModuleText(script, exact)
+
+
+def _reads_back(read: Callable[[], Any], module: Any) -> bool:
+    try:
+        return bool(tvm_api.structural_equal(module, read()))
+    except (tvm.error.DiagnosticError, tvm.error.InternalError, ValueError, TypeError):
+        return False
+
+
+def _usable(drawn: DrawnSequence) -> DrawnSequence:
+    """The sequence, where it has a pass."""
+    hypothesis.assume(drawn.passes)
+    return drawn

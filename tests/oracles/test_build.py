@@ -1,0 +1,92 @@
+"""The LLVM build: what it gives is what the reference gives, and what stops it has a name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tvm import relax
+
+from generators.case import EntryCall
+from generators.passes.row import Phase
+from generators.source import SeededSource
+from oracles.build import BUILDING, CODEGEN, Built, NotBuilt, build, rest_of_pipeline
+from oracles.reference.numbers import Numbers, Wrong
+from oracles.trace import MeaningState
+from oracles.workbench import Workbench
+from tests.oracles.oracle_bench import module_of
+
+PROGRAM = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32"), y: R.Tensor((4, 4), "float32"), c: R.Tensor((), "bool")):
+        n = T.int64()
+        cls = Module
+        h = R.nn.softmax(R.matmul(x, y), axis=1)
+        if c:
+            t = R.add(h, x)
+            r = R.negative(t)
+        else:
+            r = R.multiply(h, x)
+        s = cls.sub(r)
+        return (s, R.argmax(x, axis=1), R.shape([n, 4]))
+    @R.function(private=True)
+    def sub(a: R.Tensor(("m", 4), "float32")) -> R.Tensor(("m", 4), "float32"):
+        @R.function
+        def twice(b: R.Tensor((4, 4), "float32")) -> R.Tensor((4, 4), "float32"):
+            return R.add(b, b)
+        return R.matmul(a, twice(R.ones((4, 4), "float32")))
+"""
+CALLS = tuple(
+    EntryCall("main", (np.arange(n * 4, dtype=np.float32).reshape(n, 4) / 8, np.eye(4, dtype=np.float32), np.array(c)))
+    for n, c in ((2, True), (3, False))
+)
+
+
+def prepared(module: Any) -> tuple[Numbers, Workbench]:
+    numbers = Numbers(module, CALLS)
+    return numbers, Workbench(SeededSource(0), MeaningState(numbers))
+
+
+def test_build_agrees_with_the_reference_and_names_its_stages() -> None:
+    module = module_of(PROGRAM)
+    numbers, bench = prepared(module)
+    stages: list[str] = []
+    built = build(module, Phase.HIGH, bench, 0, stages.append)
+    assert isinstance(built, Built)
+    assert numbers.judge_run(built.run) is None
+    wanted = [BUILDING + name for name in ("LambdaLift", *rest_of_pipeline(Phase.HIGH), CODEGEN)]
+    assert stages == wanted
+
+    def off_by_one(function: str, arguments: list[Any]) -> Any:
+        return built.run(function, [arguments[1], *arguments[1:]])
+
+    assert isinstance(numbers.judge_run(off_by_one), Wrong)
+
+
+def test_pass_that_stops_the_build_is_the_culprit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise ValueError("no")
+
+    monkeypatch.setattr(relax.transform, "CallTIRRewrite", refuse)
+    module = module_of(PROGRAM)
+    stopped = build(module, Phase.HIGH, prepared(module)[1], 0)
+    assert isinstance(stopped, NotBuilt)
+    assert (stopped.culprit, stopped.error.kind, stopped.error.message) == ("CallTIRRewrite", "ValueError", "no")
+
+
+def test_what_code_generation_cannot_emit_is_blamed_on_it() -> None:
+    # A module taken for lowered is not lowered again, and the VM has no code for relax.add.
+    module = module_of(PROGRAM)
+    stopped = build(module, Phase.LOWERED, prepared(module)[1], 0)
+    assert isinstance(stopped, NotBuilt) and stopped.culprit == CODEGEN
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_rest_of_the_pipeline_is_a_tail_of_an_official_one(phase: Phase) -> None:
+    from generators.passes.table import PIPELINES
+
+    rest = rest_of_pipeline(phase)
+    assert any(rest == () or names[-len(rest) :] == rest for names in PIPELINES.values())

@@ -1,0 +1,167 @@
+"""The numeric oracle: planted wrong passes, passes that only reassociate, and the calling conventions of real passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tvm
+from tvm import relax
+
+from generators.case import Argument, EntryCall, PassCall
+from generators.passes.row import Meaning, PassRow
+from generators.passes.table import PASSES
+from generators.source import SeededSource
+from oracles.numeric import judge
+from oracles.reference.numbers import Numbers
+from oracles.trace import MeaningState, Step
+from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
+from oracles.workbench import Workbench
+from tests.oracles.oracle_bench import RealBench, module_of, row_of, step_of
+
+X = np.random.default_rng(1).uniform(-2, 2, (4, 4)).astype(np.float32)
+Y = np.random.default_rng(2).uniform(-2, 2, (4, 4)).astype(np.float32)
+Z = np.random.default_rng(3).uniform(-2, 2, (4, 4)).astype(np.float32)
+
+
+def program(lines: str, parameters: str = "xyz", result: str = "r", attributes: str = "") -> Any:
+    """A module whose main has float32 parameters of shape (4, 4)."""
+    declared = ", ".join(f'{name}: R.Tensor((4, 4), "float32")' for name in parameters)
+    body = "\n".join(f"            {line}" for line in lines.strip().splitlines())
+    head = f"        {attributes}\n" if attributes else ""
+    return module_of(
+        f"@I.ir_module\nclass Module:\n    @R.function\n    def main({declared}):\n{head}"
+        f"        with R.dataflow():\n{body}\n            R.output({result})\n        return {result}\n"
+    )
+
+
+def judged(
+    before: Any, after: Any, row: PassRow | None = None, arguments: tuple[Argument, ...] = (X, Y, Z)
+) -> tuple[Verdict, MeaningState]:
+    """The oracle's word on a pass that gives `after`, and what it keeps in mind."""
+    row = row or row_of("Planted")
+    meaning = MeaningState(Numbers(before, [EntryCall("main", arguments)]))
+    bench = Workbench(SeededSource(0), meaning)
+    step = Step(0, PassCall(row.name, row.name), row, next(iter(row.takes)), before, after, None, 0)
+    return judge(step, bench), meaning
+
+
+SUM = "r = R.add(R.add(x, y), z)"
+WRONG: dict[str, tuple[str, str]] = {
+    "another operator": (SUM, "r = R.add(R.subtract(x, y), z)"),
+    "an operand dropped": (SUM, "r = R.add(x, y)"),
+    "operands exchanged": ("r = R.matmul(x, y)", "r = R.matmul(y, x)"),
+    "transposed result": ("r = R.matmul(x, y)", "r = R.permute_dims(R.matmul(x, y))"),
+    "another axis": ("r = R.nn.softmax(x, axis=0)", "r = R.nn.softmax(x, axis=1)"),
+    "a constant off by a little": (
+        'r = R.multiply(x, R.const(1.0, "float32"))',
+        'r = R.multiply(x, R.const(1.001, "float32"))',
+    ),
+    "another dtype": ("r = R.add(x, y)", 'r = R.astype(R.add(x, y), "float64")'),
+    "outputs exchanged": ("r = (x, y)", "r = (y, x)"),
+    "precision thrown away": ("r = R.add(x, y)", 'r = R.astype(R.astype(R.add(x, y), "float16"), "float32")'),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), WRONG.values(), ids=WRONG)
+def test_wrong_pass_is_caught(before: str, after: str) -> None:
+    verdict, meaning = judged(program(before), program(after))
+    assert isinstance(verdict, Failed) and verdict.symptom == "wrong result"
+    assert meaning.lost == "numbers: wrong after an earlier pass"
+
+
+RIGHT: dict[str, tuple[str, str]] = {
+    "sums reassociated": (SUM, "r = R.add(x, R.add(y, z))"),
+    "products reassociated": ("r = R.matmul(R.matmul(x, y), z)", "r = R.matmul(x, R.matmul(y, z))"),
+    "distributed": (
+        "r = R.multiply(x, R.add(y, z))",
+        "a = R.multiply(x, y)\nb = R.multiply(x, z)\nr = R.add(a, b)",
+    ),
+    "softmax by hand": (
+        "r = R.nn.softmax(x, axis=1)",
+        "e = R.exp(x)\nr = R.divide(e, R.sum(e, axis=1, keepdims=True))",
+    ),
+    "sigmoid through tanh": (
+        "r = R.sigmoid(x)",
+        'h = R.tanh(R.multiply(x, R.const(0.5, "float32")))\n'
+        'r = R.multiply(R.add(h, R.const(1.0, "float32")), R.const(0.5, "float32"))',
+    ),
+    "mean as a scaled sum": (
+        "r = R.mean(x, axis=1)",
+        'r = R.multiply(R.sum(x, axis=1), R.const(0.25, "float32"))',
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), RIGHT.values(), ids=RIGHT)
+def test_pass_that_only_rounds_differently_passes(before: str, after: str) -> None:
+    assert judged(program(before), program(after))[0] == PASSED
+
+
+def test_trap_that_a_pass_brings_in_is_its_failure() -> None:
+    before, broken = program("r = R.add(x, y)"), program("r = R.add(x, y)")
+    stranger = relax.Var("nowhere", relax.TensorType((4, 4), "float32"))
+    function = broken["main"]
+    body = relax.SeqExpr([], stranger)
+    relax.expr._update_type(body, stranger.ty)
+    broken["main"] = relax.Function(function.params, body, function.ret_ty)
+    verdict, _ = judged(before, broken)
+    assert isinstance(verdict, Failed)
+    assert (verdict.symptom, verdict.message) == ("reference trap: undefined-variable", "variable nowhere in main")
+
+
+@pytest.mark.parametrize("meaning", [Meaning.CHANGED, Meaning.APPROXIMATE])
+def test_pass_that_may_change_the_numbers_is_not_judged_and_ends_judging(meaning: Meaning) -> None:
+    row = row_of("Planted", meaning=meaning)
+    verdict, state = judged(program(SUM), program("r = R.multiply(x, y)"), row)
+    assert isinstance(verdict, Skipped) and state.lost is not None
+
+
+def test_result_that_nothing_is_known_of_is_inconclusive() -> None:
+    near = "r = R.floor(R.sin(R.asin(R.ones_like(x))))"
+    assert isinstance(judged(program(near), program("r = R.floor(R.sin(R.asin(R.ones_like(y))))"))[0], Inconclusive)
+
+
+# --- calling conventions ----------------------------------------------------------------------------------------
+
+WEIGHTS = "w = R.permute_dims(y)\nv = R.add(w, z)\nr = R.matmul(x, v)"
+NUM_INPUT = 'R.func_attr({"num_input": 1})'
+CONVENTIONS: dict[str, Callable[[], Any]] = {
+    "LiftTransformParams": lambda: relax.transform.LiftTransformParams(),
+    "BundleModelParams": lambda: relax.transform.BundleModelParams(),
+    "BindParams": lambda: relax.transform.BindParams("main", {"y": Y}),
+}
+
+
+def adapted_step(name: str, before: Any) -> Any:
+    return CONVENTIONS[name]()(before)
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_result_with_another_calling_convention_is_called_as_it_wants(name: str) -> None:
+    before = program(WEIGHTS, attributes=NUM_INPUT)
+    after = CONVENTIONS[name]()(before)
+    assert not tvm.ir.structural_equal(before["main"], after["main"])
+    verdict, meaning = judged(before, after, PASSES[name])
+    assert (verdict, meaning.adapted, meaning.lost) == (PASSED, True, None)
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_wrong_result_is_caught_through_another_calling_convention(name: str) -> None:
+    before = program(WEIGHTS, attributes=NUM_INPUT)
+    after = CONVENTIONS[name]()(program(WEIGHTS.replace("R.add(w, z)", "R.subtract(w, z)"), attributes=NUM_INPUT))
+    verdict, _ = judged(before, after, PASSES[name])
+    assert isinstance(verdict, Failed) and verdict.symptom == "wrong result"
+
+
+def test_second_change_of_the_calling_convention_is_not_followed() -> None:
+    before = program(WEIGHTS, attributes=NUM_INPUT)
+    after = CONVENTIONS["BundleModelParams"]()(before)
+    meaning = MeaningState(Numbers(before, [EntryCall("main", (X, Y, Z))]), adapted=True)
+    row = PASSES["BundleModelParams"]
+    step = step_of(PassCall(row.name, row.name), before, RealBench(), row) if False else None
+    made = Step(0, PassCall(row.name, row.name), row, next(iter(row.takes)), before, after, None, 0)
+    verdict = judge(step or made, Workbench(SeededSource(0), meaning))
+    assert isinstance(verdict, Skipped) and meaning.lost == "calling convention bundle_params"

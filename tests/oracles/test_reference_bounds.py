@@ -1,0 +1,234 @@
+"""Error bounds: zero where the answer is exact, never below what real arithmetic does, infinite at steps and ties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tvm import relax
+from tvm.relax import op
+
+from generators.case import EntryCall
+from generators.dtypes import float_facts
+from oracles.reference.compare import Agreement, Difference, compare
+from oracles.reference.engine import Interpreter
+from oracles.reference.values import Tensor, carried
+
+Array = np.ndarray[Any, Any]
+Build = Callable[..., Any]
+
+
+def bounded(build: Build, *arrays: Array) -> Any:
+    """The bounded reference of an expression over tensors of these arrays' types."""
+    block = relax.BlockBuilder()
+    types = [relax.TensorType(a.shape, a.dtype.name) for a in arrays]
+    variables = [relax.Var(f"x{i}", ty) for i, ty in enumerate(types)]
+    with block.function("main", variables):
+        block.emit_func_output(block.emit(build(*variables)))
+    return Interpreter(block.get(), bounded=True).run(EntryCall("main", arrays))
+
+
+def whole(seed: int, shape: tuple[int, ...], dtype: str = "float32", largest: int = 4) -> Array:
+    """Small whole numbers held in floats."""
+    return np.random.default_rng(seed).integers(-largest, largest + 1, shape).astype(dtype)
+
+
+def real(seed: int, shape: tuple[int, ...], dtype: str = "float32") -> Array:
+    return np.random.default_rng(seed).uniform(-3, 3, shape).astype(dtype)
+
+
+F32 = np.float32
+THIRD = np.full((2, 2), 1 / 3, F32)
+EXACT: dict[str, tuple[Build, tuple[Array, ...]]] = {
+    "ring: add": (op.add, (whole(1, (3, 3)), whole(2, (3, 3)))),
+    "ring: matmul": (op.matmul, (whole(1, (3, 4)), whole(2, (4, 3)))),
+    "ring: sum": (op.sum, (whole(1, (3, 4)),)),
+    "ring: matmul in float16": (op.matmul, (whole(1, (3, 4), "float16"), whole(2, (4, 3), "float16"))),
+    "move: permute": (op.permute_dims, (THIRD,)),
+    "move: concat": (lambda x, y: op.concat([x, y]), (THIRD, THIRD)),
+    "move: negative": (op.negative, (THIRD,)),
+    "exact: zeros_like": (op.zeros_like, (THIRD,)),
+    "exact: integers": (op.add, (whole(1, (3,), "int32"), whole(2, (3,), "int32"))),
+    "smooth: relu": (op.nn.relu, (real(1, (3, 3)),)),
+    "smooth: maximum": (op.maximum, (whole(1, (3, 3)), whole(2, (3, 3)))),
+    "step: floor": (op.floor, (real(1, (3, 3)),)),
+    "step: less of equals": (op.less, (whole(1, (3, 3)), whole(1, (3, 3)))),
+    "cast: to integers": (lambda x: op.astype(x, "int32"), (whole(1, (3, 3)),)),
+    "cast: to a narrower float": (lambda x: op.astype(x, "float16"), (THIRD,)),
+    "order: argmax with ties": (lambda x: op.argmax(x, 1), (whole(1, (3, 5)),)),
+    "order: sort": (lambda x: op.sort(x), (real(1, (3, 5)),)),
+}
+
+
+@pytest.mark.parametrize(("build", "arrays"), EXACT.values(), ids=EXACT)
+def test_bound_is_zero_where_every_order_of_evaluation_agrees(build: Build, arrays: tuple[Array, ...]) -> None:
+    result = bounded(build, *arrays)
+    assert result.error is None or not result.error.any()
+
+
+def nearly(x: Any) -> Any:
+    """x with an error: the sine of its arcsine."""
+    return op.sin(op.asin(x))
+
+
+INEXACT: dict[str, tuple[Build, tuple[Array, ...]]] = {
+    "ring: sums beyond 2**24": (op.add, (np.full(3, 2.0**24 + 2, F32), np.full(3, 2.0**24, F32))),
+    "ring: products beyond 2**11 in float16": (op.multiply, (np.full(2, 101, np.float16), np.full(2, 61, np.float16))),
+    "ring: fractions": (op.multiply, (THIRD, THIRD)),
+    "smooth: exp": (op.exp, (THIRD,)),
+    "smooth: softmax": (lambda x: op.nn.softmax(x), (THIRD,)),
+    "move: inexact operand": (lambda x: op.permute_dims(op.exp(x)), (THIRD,)),
+    "cast: inexact operand": (lambda x: op.astype(op.exp(x), "float16"), (THIRD,)),
+    "order: inexact operand": (lambda x: op.sort(op.exp(x)), (real(1, (5,)),)),
+}
+
+
+@pytest.mark.parametrize(("build", "arrays"), INEXACT.values(), ids=INEXACT)
+def test_bound_is_positive_and_small_where_rounding_happens(build: Build, arrays: tuple[Array, ...]) -> None:
+    result = bounded(build, *arrays)
+    unit = float_facts(result.dtype).unit
+    assert result.error is not None and (result.error > 0).all()
+    assert (result.error <= 1000 * unit * (np.abs(result.value) + 1)).all()
+
+
+HALF = np.array([0.5, 0.25, -0.5], F32)
+UNDECIDED: dict[str, tuple[Build, tuple[Array, ...], list[bool]]] = {
+    "floor at a whole number": (lambda x: op.floor(op.add(nearly(x), x)), (HALF,), [True, False, True]),
+    "less of nearly equals": (lambda x: op.less(nearly(x), x), (HALF,), [True, True, True]),
+    "equal of nearly equals": (lambda x: op.equal(nearly(x), op.floor(x)), (HALF,), [False, False, False]),
+    "cast of a nearly whole number": (
+        lambda x: op.astype(op.add(nearly(x), x), "int32"),
+        (HALF,),
+        [True, False, True],
+    ),
+    "argmax of nearly equals": (
+        lambda x: op.argmax(op.concat([nearly(x), x]), 0, keepdims=True),
+        (np.array([0.5], F32),),
+        [True],
+    ),
+    "argsort of values far apart": (lambda x: op.argsort(nearly(x)), (HALF,), [False] * 3),
+    "sign near zero": (lambda x: op.sign(op.subtract(nearly(x), x)), (HALF,), [True] * 3),
+    "overflow in float16": (lambda x: op.multiply(x, x), (np.array([250, 2], np.float16),), [True, False]),
+    "what follows an undecided element": (
+        lambda x: op.add(op.floor(op.add(nearly(x), x)), x),
+        (HALF,),
+        [True, False, True],
+    ),
+    "a sum over an undecided element": (
+        lambda x: op.sum(op.floor(op.add(nearly(x), x)), keepdims=True),
+        (HALF,),
+        [True],
+    ),
+}
+
+
+@pytest.mark.parametrize(("build", "arrays", "unknown"), UNDECIDED.values(), ids=UNDECIDED)
+def test_bound_is_infinite_exactly_where_nothing_can_be_said(
+    build: Build, arrays: tuple[Array, ...], unknown: list[bool]
+) -> None:
+    result = bounded(build, *arrays)
+    error = np.zeros(result.shape) if result.error is None else result.error
+    assert np.isinf(error).tolist() == unknown
+
+
+# --- random expressions -----------------------------------------------------------------------------------------
+
+
+def _softmax(x: Array) -> Array:
+    e = np.exp(x - x.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+def _naive_matmul(x: Array, y: Array) -> Array:
+    """Left to right, every partial sum rounded."""
+    total = np.zeros((x.shape[0], y.shape[1]), x.dtype)
+    for k in range(x.shape[1]):
+        total = total + x[:, k : k + 1] * y[k : k + 1]
+    return total
+
+
+def _mean_right_to_left(x: Array) -> Array:
+    total = np.zeros((x.shape[0], 1), x.dtype)
+    for k in reversed(range(x.shape[1])):
+        total = total + x[:, k : k + 1]
+    return total / x.dtype.type(x.shape[1])
+
+
+UNARY: list[tuple[Build, Callable[[Array], Array]]] = [
+    (op.tanh, np.tanh),
+    (op.negative, np.negative),
+    (lambda x: op.sqrt(op.abs(x)), lambda x: np.sqrt(np.abs(x))),
+    (lambda x: op.exp(op.clip(x, -4, 2)), lambda x: np.exp(np.clip(x, -4, 2))),
+    (lambda x: op.nn.softmax(x, 1), _softmax),
+    (lambda x: op.subtract(x, op.mean(x, 1, keepdims=True)), lambda x: x - _mean_right_to_left(x)),
+    (lambda x: op.cumsum(x, 1), lambda x: np.cumsum(x, 1, dtype=x.dtype)),
+    (lambda x: op.permute_dims(x), np.transpose),
+    (op.floor, np.floor),
+    (lambda x: op.sort(x, 1), lambda x: np.sort(x, 1)),
+    (lambda x: op.nn.relu(x), lambda x: np.maximum(x, 0)),
+    (op.sin, np.sin),
+]
+BINARY: list[tuple[Build, Callable[[Array, Array], Array]]] = [
+    (op.add, np.add),
+    (op.subtract, np.subtract),
+    (op.multiply, np.multiply),
+    (op.maximum, np.maximum),
+    (op.matmul, _naive_matmul),
+    (
+        lambda x, y: op.divide(x, op.add(op.multiply(y, y), op.ones_like(y))),
+        lambda x, y: x / (y * y + np.ones_like(y)),
+    ),
+    (lambda x, y: op.where(op.less(x, y), x, op.tanh(y)), lambda x, y: np.where(x < y, x, np.tanh(y))),
+]
+STEPS = 5
+
+
+def random_expression(seed: int) -> tuple[Build, Callable[[Array, Array], Array]]:
+    """An expression over two operands for Relax, and its plain evaluation in the operands' precision."""
+    random = np.random.default_rng(seed)
+    plan: list[tuple[Any, Any, tuple[int, ...]]] = []
+    for size in range(2, 2 + STEPS):
+        table: list[Any] = UNARY if random.random() < 0.5 else BINARY
+        build, evaluate = table[random.integers(len(table))]
+        newest = size - 1 if plan else int(random.integers(2))
+        plan.append((build, evaluate, (newest, int(random.integers(size)))[: 1 if table is UNARY else 2]))
+
+    def apply(values: list[Any], which: int) -> Any:
+        for step in plan:
+            values.append(step[which](*[values[i] for i in step[2]]))
+        return values[-1]
+
+    return lambda x, y: apply([x, y], 0), lambda x, y: apply([x, y], 1)
+
+
+def judged(seed: int, dtype: str) -> tuple[Tensor, Array]:
+    """Reference with bounds, and the plain evaluation in `dtype`."""
+    build, evaluate = random_expression(seed)
+    draw = whole if seed % 3 == 0 else real
+    x, y = draw(seed, (4, 4), dtype), draw(seed + 1000, (4, 4), dtype)
+    with np.errstate(all="ignore"):
+        actual = evaluate(x, y)
+    assert actual.dtype == dtype
+    return bounded(build, x, y), actual
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_plain_evaluation_never_leaves_the_bound(dtype: str) -> None:
+    decided = 0
+    for seed in range(60):
+        expected, actual = judged(seed, dtype)
+        verdict = compare(expected, carried(actual, dtype))
+        assert isinstance(verdict, Agreement), (seed, verdict)
+        decided += verdict.undecided < 1
+    assert decided >= 45
+
+
+def test_an_error_far_above_rounding_leaves_the_bound() -> None:
+    caught = 0
+    for seed in range(30):
+        expected, actual = judged(seed, "float32")
+        wrong = actual.astype(np.float64) + 0.02 * (np.abs(actual) + 1)
+        caught += isinstance(compare(expected, Tensor(wrong, "float32")), Difference)
+    assert caught >= 25
