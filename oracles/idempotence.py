@@ -47,7 +47,8 @@ def _still_tidying(step: Step, again: Any, bench: Bench) -> bool:
 
     A callee that loses an unused parameter can leave one of its caller's unused (RemoveUnusedParameters works so).
     """
-    size = len(step.after.script())
+    first: Any = step.after
+    size = len(first.script())
     for _ in range(_ROUNDS):
         smaller = len(again.script())
         if smaller >= size:

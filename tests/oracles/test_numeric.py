@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tvm
+import tvm_ffi
 from tvm import relax
 
 from generators.case import Argument, EntryCall, PassCall
-from generators.passes.row import Meaning, PassRow
+from generators.passes.row import Meaning, PassRow, Phase
 from generators.passes.table import PASSES
 from generators.source import SeededSource
 from oracles.numeric import judge
@@ -19,7 +19,7 @@ from oracles.reference.numbers import Numbers
 from oracles.trace import MeaningState, Step
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
 from oracles.workbench import Workbench
-from tests.oracles.oracle_bench import RealBench, module_of, row_of, step_of
+from tests.oracles.oracle_bench import module_of, row_of
 
 X = np.random.default_rng(1).uniform(-2, 2, (4, 4)).astype(np.float32)
 Y = np.random.default_rng(2).uniform(-2, 2, (4, 4)).astype(np.float32)
@@ -44,7 +44,7 @@ def judged(
     row = row or row_of("Planted")
     meaning = MeaningState(Numbers(before, [EntryCall("main", arguments)]))
     bench = Workbench(SeededSource(0), meaning)
-    step = Step(0, PassCall(row.name, row.name), row, next(iter(row.takes)), before, after, None, 0)
+    step = Step(0, PassCall(row.name, row.name), row, Phase.HIGH, before, after, None, 0)
     return judge(step, bench), meaning
 
 
@@ -135,15 +135,11 @@ CONVENTIONS: dict[str, Callable[[], Any]] = {
 }
 
 
-def adapted_step(name: str, before: Any) -> Any:
-    return CONVENTIONS[name]()(before)
-
-
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_result_with_another_calling_convention_is_called_as_it_wants(name: str) -> None:
     before = program(WEIGHTS, attributes=NUM_INPUT)
     after = CONVENTIONS[name]()(before)
-    assert not tvm.ir.structural_equal(before["main"], after["main"])
+    assert not tvm_ffi.structural_equal(before["main"], after["main"])
     verdict, meaning = judged(before, after, PASSES[name])
     assert (verdict, meaning.adapted, meaning.lost) == (PASSED, True, None)
 
@@ -161,7 +157,6 @@ def test_second_change_of_the_calling_convention_is_not_followed() -> None:
     after = CONVENTIONS["BundleModelParams"]()(before)
     meaning = MeaningState(Numbers(before, [EntryCall("main", (X, Y, Z))]), adapted=True)
     row = PASSES["BundleModelParams"]
-    step = step_of(PassCall(row.name, row.name), before, RealBench(), row) if False else None
-    made = Step(0, PassCall(row.name, row.name), row, next(iter(row.takes)), before, after, None, 0)
-    verdict = judge(step or made, Workbench(SeededSource(0), meaning))
+    made = Step(0, PassCall(row.name, row.name), row, Phase.HIGH, before, after, None, 0)
+    verdict = judge(made, Workbench(SeededSource(0), meaning))
     assert isinstance(verdict, Skipped) and meaning.lost == "calling convention bundle_params"
