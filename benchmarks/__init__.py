@@ -1,1 +1,1 @@
-"""Measurements, and none of them a test: what each one measures is in its docstring, the figures in docs/benchmarks.md."""
+"""Measurements, none of them a test. What each measures is in its docstring, the figures in docs/benchmarks.md."""

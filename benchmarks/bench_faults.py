@@ -2,8 +2,8 @@
 
 The file is one for `--load`: PASSES are wrong, CLEAN (if it is there) are the same passes with the fault off, and
 CONTRACTS say where they stand. Each pass gets a campaign of its own on one job, which is stopped at the first
-finding that names the pass. at_s is when the failure was first seen, in seconds from the start of the campaign; cpu s are
-those of all its processes, with the start, the reduction and the confirmation.
+finding that names the pass. at_s is when the failure was first seen, in seconds from the start of the campaign;
+cpu s are those of all its processes, with the start, the reduction and the confirmation.
 
     python -m benchmarks.bench_faults FILE.py [--seconds 60] [--phase relax] [--clean] [--only NAME ...] [--seed 1]
 """

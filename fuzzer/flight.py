@@ -31,6 +31,6 @@ class Recorder:
 
     def read(self) -> tuple[int, str]:
         """(index, stage) as last written; (-1, "") before the first."""
-        line = self._memory[:].split(b"\n", 1)[0].decode(errors="replace")
+        line = self._memory[:].split(b"\0", 1)[0].split(b"\n", 1)[0].decode(errors="replace")
         index, _, stage = line.partition("\t")
         return (int(index), stage) if index.lstrip("-").isdigit() else (-1, "")

@@ -51,13 +51,15 @@ class Failure:
     culprit: str
     tier: str
     step: int | None = None
+    tail: tuple[str, ...] = ()
+    """Passes of an official pipeline that were applied after those of the case, up to the culprit."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Failure:
-        return Failure(**data)
+        return Failure(**{**data, "tail": tuple(data["tail"])})
 
 
 @dataclass(slots=True)

@@ -9,14 +9,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fuzzer.job import Counts, Failure
 from generators.case import EntryCall, PassCall
 from generators.passes.row import PassRow, Phase
+from generators.passes.table import default_call
 from generators.source import Source
 from oracles import build as llvm
+from oracles import survives
 from oracles.calling import direct
 from oracles.ir.fingerprint import fingerprint
 from oracles.legalised import CONSUMED, operator_calls
@@ -94,6 +96,7 @@ class _Case:
         self.result = Judged()
         self.phase = Phase.HIGH
         self._changed = False
+        self._tail: tuple[str, ...] = ()
         self._last_changer = llvm.CODEGEN
 
     @contextmanager
@@ -243,21 +246,28 @@ class _Case:
             self._record("build", Skipped("build: device hints that only RealizeVDevice consumes"), None)
             return
         opt_level = 0 if self.experiment.index % 10 < 7 else 2
+        self._tail = ()
         with self._timed("build"):
             verdict = self._built_verdict(last, self.phase, opt_level)
+        tail = self._tail
         if isinstance(verdict, Failed) and self.experiment.passes:
             with self._timed("build"):
                 verdict = self._blamed(verdict, start, start_phase, opt_level)
         if isinstance(verdict, Passed) and not meaning.lost:
             self.result.counts.name("phases", "built and run", 0.0)
-        self._record("build", verdict, None)
+        crashed = isinstance(verdict, Failed) and verdict.symptom == "crash" and bool(tail)
+        self._tail = tail if crashed else ()
+        self._record("survives" if crashed else "build", verdict, None)
+        self._tail = ()
 
     def _built_verdict(self, module: Any, phase: Phase, opt_level: int, plain: bool = False) -> Verdict:
         """Whether a module builds, runs and gives the reference's numbers. plain: called as at the start."""
         built = llvm.build(module, phase, self.bench, opt_level, self.court.enter)
+        if isinstance(built, llvm.NotBuilt) and built.culprit != llvm.CODEGEN:
+            return self._lowering_verdict(built)
         if isinstance(built, llvm.NotBuilt):
             error = built.error
-            if states_limit(error) or (error.explicit and built.culprit != llvm.CODEGEN):
+            if states_limit(error):
                 return Skipped(f"rejected: {built.culprit}: {error.kind}")
             message = f"{error.kind}: {headline(error.message)}"
             return Failed("does not build", message, error.traceback or error.message, built.culprit)
@@ -278,10 +288,21 @@ class _Case:
                 return Failed(symptom, message, f"entry call {call}: {message}", llvm.CODEGEN)
         raise AssertionError(outcome)
 
+    def _lowering_verdict(self, built: llvm.NotBuilt) -> Verdict:
+        """What the survives oracle says of a pass that raised on the way to the code generator."""
+        call = default_call(built.culprit)
+        row = self.court.rows[call.name]
+        step = Step(len(self.result.steps), call, row, built.phase, built.before, None, built.error, 0, "B")
+        self._tail = built.lowered_by
+        verdict = survives.judge(step, self.bench)
+        return replace(verdict, culprit=built.culprit) if isinstance(verdict, Failed) else verdict
+
     def _blamed(self, verdict: Failed, start: Any, start_phase: Phase, opt_level: int) -> Verdict:
         """The verdict with its culprit: the passes of the case, unless the start fails in the same way without them."""
         base = self._built_verdict(start, start_phase, opt_level, plain=True)
         same = isinstance(base, Failed) and base.symptom == verdict.symptom
+        if verdict.symptom == "crash" and self.court.only is None:
+            return verdict  # a pass that raises on well-formed input is wrong, whoever made the input
         if self.court.only is not None:
             if same or isinstance(base, Skipped):
                 return Skipped("build: fails without the passes under test too")
@@ -328,6 +349,7 @@ class _Case:
             culprit,
             tier,
             None if step is None else step.index,
+            self._tail,
         )
         self.result.failures.append(failure)
 

@@ -28,6 +28,7 @@ from fuzzer.judge import Experiment, judge
 from fuzzer.worker import die_with_parent
 from generators.case import Case, Origin
 from generators.dtypes import is_float
+from generators.passes.table import default_call
 from generators.source import SeededSource
 from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Runtime, Tensor, declared, flattened
@@ -164,6 +165,7 @@ def shrink_failure(plan: Plan, repertoire: Repertoire, failure: Failure, out: Pa
     passes, tiers = experiment.passes, experiment.tiers
     if failure.step is not None:
         passes, tiers = passes[: failure.step + 1], tiers[: failure.step + 1]
+    passes += tuple(default_call(name) for name in failure.tail)
     start = Candidate(experiment.module, experiment.setup, passes, experiment.calls)
     like = Case(
         text_of(experiment.module), passes, experiment.calls, plan.target, experiment.setup,

@@ -7,8 +7,8 @@
 Every choice is Hypothesis', so that a failing example shrinks and replays. What is drawn, and how, lives in
 `generators.relax` and `generators.passes`; nothing here draws by itself. Wherever a program cannot be finished
 (`Unavailable`) the example is rejected, which Hypothesis counts as an invalid example and not as a failure.
-Programs take some hundred choices: `@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])`
-may be needed, and `Knobs(operators=(1, 4))` keeps examples small.
+Programs take some hundred choices: `suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]` may be
+needed in the settings, and `Knobs(operators=(1, 4))` keeps examples small.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ def cases(
 ) -> st.SearchStrategy[Case]:
     """Whole cases as plain data: a module that holds what its passes fire on, the passes, exact inputs, a target.
 
-    The module is TVMScript with metadata, with TVM's JSON besides where that does not parse back; parameters as for `pass_sequences` and `programs`.
+    The module is TVMScript with metadata, and TVM's JSON besides where that does not parse back. Parameters as for
+    `pass_sequences` and `programs`.
     """
     return _cases(None if under_test is None else tuple(under_test), knobs, kinds, length, target)
 

@@ -44,10 +44,16 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class NotBuilt:
-    """Where building stopped: `culprit` is the pass or CODEGEN."""
+    """Where building stopped: `culprit` is the pass or CODEGEN, `before` the module that it was given.
+
+    lowered_by: the passes applied until then, the culprit included where it is one.
+    """
 
     culprit: str
     error: Raised
+    before: Any
+    phase: Phase
+    lowered_by: tuple[str, ...] = ()
 
 
 def rest_of_pipeline(phase: Phase) -> tuple[str, ...]:
@@ -66,19 +72,22 @@ def build(
     module: Any, phase: Phase, bench: Bench, opt_level: int, enter: Callable[[str], None] = lambda stage: None
 ) -> Built | NotBuilt:
     """Lowers and compiles. `enter` is told of every stage before it starts."""
-    for name in (*_lifting(module, phase), *rest_of_pipeline(phase)):
+    names = (*_lifting(module, phase), *rest_of_pipeline(phase))
+    for count, name in enumerate(names, 1):
         enter(f"{BUILDING}{name}")
         lowered = bench.apply(default_call(name), module)
         if isinstance(lowered, Raised):
-            return NotBuilt(name, lowered)
-        module = lowered
+            return NotBuilt(name, lowered, module, phase, names[:count])
+        module, phase = lowered, PASSES[name].gives or phase
     enter(f"{BUILDING}{CODEGEN}")
     target = tvm.target.Target({"kind": "llvm", "opt-level": opt_level})
     compiled = bench.guarded(lambda: relax.build(module, target=target, relax_pipeline=None))
     if isinstance(compiled, Raised):
-        return NotBuilt(CODEGEN, compiled)
+        return NotBuilt(CODEGEN, compiled, module, phase, names)
     machine = bench.guarded(lambda: relax.VirtualMachine(compiled, tvm.cpu()))
-    return NotBuilt(CODEGEN, machine) if isinstance(machine, Raised) else Built(machine)
+    if isinstance(machine, Raised):
+        return NotBuilt(CODEGEN, machine, module, phase, names)
+    return Built(machine)
 
 
 def _lifting(module: Any, phase: Phase) -> tuple[str, ...]:

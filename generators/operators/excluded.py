@@ -16,8 +16,8 @@ _SHARDED = (
     "meaning on plain tensors"
 )
 _HEADER = (
-    "reads the header of a DLTensor at run time through a PrimFunc on a handle; relax.op has no builder for it, and the "
-    "values (offsets, strides, type codes) belong to the memory that a pass may choose freely"
+    "reads the header of a DLTensor at run time through a PrimFunc on a handle; relax.op has no builder for it, and "
+    "the values (offsets, strides, type codes) belong to the memory that a pass may choose freely"
 )
 _NMS = (
     "non-maximum suppression: what survives turns on comparisons of rounded overlaps and on the order of equal "

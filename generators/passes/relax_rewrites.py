@@ -29,7 +29,7 @@ def _fuse(*patterns: str, flags: str = "") -> str:
 
 _ADD16 = (
     "(lambda a, b: tvm.te.create_prim_func([a, b, "
-    "tvm.te.compute((4, 4), lambda i, j: a[i, j] + b[i, j], name='add_4x4')]))"
+    "tvm.te.compute((4, 4), lambda i, j: a[i, j] + b[i, j], name='add_4x4')]).without_attr('global_symbol'))"
     "(tvm.te.placeholder((4, 4), 'float32', name='a'), tvm.te.placeholder((4, 4), 'float32', name='b'))"
 )
 _BLOCKED = "lambda i: (i // 4, i % 4)"

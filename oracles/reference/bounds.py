@@ -33,7 +33,7 @@ def bounded_result(
     if row.unjudged:
         return [Tensor(r, d, np.full(r.shape, np.inf)) for r, d in zip(results, dtypes, strict=True)]
     tainted = _taint(row, operands, results)
-    finite = [_without_taint(o) for o in operands]
+    finite = list(operands) if _moves(row) else [_without_taint(o) for o in operands]
     errors = RULES[row.rounding](Work(row, finite, evaluate, results, dtypes, terms))
     bounded = []
     for value, dtype, error, taint in zip(results, dtypes, errors, tainted, strict=True):
@@ -44,13 +44,18 @@ def bounded_result(
 # --- taint: elements of which nothing is known ---------------------------------------------------------------
 
 
+def _moves(row: Operator) -> bool:
+    """Whether the row's rule carries infinite errors of floats to where their elements go."""
+    return row.rounding is Rounding.MOVE and not row.elementwise
+
+
 def _taint(row: Operator, operands: Sequence[Any], results: list[Array]) -> list[Array | None]:
-    """Where an operand's infinite error reaches a result: everywhere, or elementwise. MOVE moves float taint itself."""
+    """Where infinite errors of operands reach a result: everywhere, or elementwise; None where the rule sees to it."""
     masks = []
     for o in operands:
         if not isinstance(o, Tensor) or o.error is None or not np.isinf(o.error).any():
             continue
-        if row.rounding is Rounding.MOVE and is_float(o.dtype) and not row.elementwise:
+        if _moves(row) and is_float(o.dtype):
             continue
         masks.append(np.isinf(o.error))
     if not masks:

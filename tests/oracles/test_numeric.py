@@ -1,4 +1,4 @@
-"""The numeric oracle: planted wrong passes, passes that only reassociate, and the calling conventions of real passes."""
+"""The numeric oracle: planted wrong passes, passes that only reassociate, and calling conventions of real passes."""
 
 from __future__ import annotations
 

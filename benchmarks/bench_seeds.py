@@ -1,0 +1,76 @@
+"""Known bugs of TVM 0.27 found again: how long a campaign on every pass takes to the first finding of each.
+
+One campaign per seed on one job; at_s is when the failure was first seen. The bugs are told by what their findings say
+(the table BUGS), and nothing in passfuzz knows them. A bug that is not found within --seconds counts as "not found";
+the campaign ends when all are found.
+
+    python -m benchmarks.bench_seeds [--seconds 300] [--seeds 1]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from benchmarks.campaigns import Row, first_at, run_campaign
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """A bug of TVM and how a finding of it looks."""
+
+    name: str
+    shows: Callable[[Row], bool]
+
+
+def _kills_in_dataflow(row: Row) -> bool:
+    """An impure memory.kill_tensor inside a dataflow block, at the pass that puts it there or the next that trips."""
+    return "kill_tensor" in row["message"] or (row["culprit"] == "KillAfterLastUse" and row["oracle"] == "purity")
+
+
+def _undefined_after_lifting(row: Row) -> bool:
+    """A variable of the lifted part is used where it is not defined."""
+    own = row["culprit"] in ("LiftTransformParams", "PartitionTransformParams")
+    return own and ("undefined" in row["symptom"] or "not defined" in row["message"])
+
+
+def _not_legalised(row: Row) -> bool:
+    """An operator on operands of unknown shape survives LegalizeOps, silently."""
+    left = row["oracle"] == "legalised" or "cannot handle this intrinsic" in row["message"]
+    return left and row["culprit"] in ("LegalizeOps", "codegen")
+
+
+def _crashes_on_if(row: Row) -> bool:
+    """The memory planner does not survive an If."""
+    return row["culprit"] == "StaticPlanBlockMemory" and "SIGSEGV" in row["message"]
+
+
+BUGS = (
+    Bug("#17340 KillAfterLastUse: impure kill in a dataflow block", _kills_in_dataflow),
+    Bug("#17231 LiftTransformParams: undefined variable", _undefined_after_lifting),
+    Bug("#17175 LegalizeOps: unknown shapes left", _not_legalised),
+    Bug("StaticPlanBlockMemory: SIGSEGV", _crashes_on_if),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
+    options = parser.parse_args()
+
+    def content(rows: list[Row]) -> bool:
+        return all(any(bug.shows(row) for row in rows) for bug in BUGS)
+
+    for seed in options.seeds:
+        campaign = run_campaign(["--seed", str(seed)], options.seconds, content)
+        cases = campaign.summary.get("cases", 0)
+        print(f"seed {seed}: {cases} cases, {len(campaign.findings)} findings, {campaign.cpu_s:.0f} s of CPU")
+        for bug in BUGS:
+            at = first_at(campaign.findings, bug.shows)
+            print(f"  {bug.name:62} {'not found' if at is None else f'{at:.1f} s'}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,292 @@
+"""Bad input of every kind is one line on stderr and exit status 2 or 3, and leaves nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpus.replayable import CORPUS
+from fuzzer import cli
+from fuzzer.load_trial import complaint_about
+
+Run = Callable[..., tuple[int, str]]
+CASE = CORPUS / "17340-kill-after-last-use-in-dataflow"
+GOOD = """\
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        with R.dataflow():
+            y = R.add(x, x)
+            R.output(y)
+        return y
+"""
+ONE_PASS = "import tvm\nPASSES = {'Mine': lambda: tvm.transform.PrintIR()}\n"
+
+
+@pytest.fixture
+def passfuzz(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs the command line in a folder of its own; checks the form of what it says: (exit status, stderr)."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PASSFUZZ_DEBUG", raising=False)
+    (tmp_path / "good.py").write_text(GOOD)
+    (tmp_path / "one.py").write_text(ONE_PASS)
+
+    def run(*arguments: str) -> tuple[int, str]:
+        before = sorted(tmp_path.rglob("*"))
+        with pytest.raises(SystemExit) as ended:
+            cli.main(list(arguments))
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        assert shown.err.startswith("passfuzz: error: ")
+        assert shown.err.count("\n") == 1
+        assert [path for path in sorted(tmp_path.rglob("*")) if path not in before and path.name != "out"] == []
+        return int(ended.value.code or 0), shown.err
+
+    return run
+
+
+# --- modules --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["check", "reduce"])
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("syntax.py", "class Module(:", "invalid syntax"),
+        ("imports.py", "import os\n" + GOOD, "may import tvm and numpy only, not os"),
+        ("half.json", '{"a": ', "neither TVMScript nor TVM JSON"),
+        ("latin.py", b"\xff\xfe\x00", "neither TVMScript nor TVM JSON"),
+    ],
+)
+def test_text_that_is_no_module(passfuzz: Run, command: str, name: str, text: Any, words: str) -> None:
+    Path(name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    status, line = passfuzz(command, name)
+    assert status == 2
+    assert name in line
+    assert words in line
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("empty.py", "", "no module in the file"),
+        ("plain.py", "x = 1\n", "no module in the file"),
+        ("operator.py", GOOD.replace("R.add(x, x)", "R.bogus(x, x)"), "bogus"),
+        ("ill_formed.py", GOOD.replace("R.add(x, x)", "R.print(x, format='')"), "ill-formed"),
+        ("ill_typed.py", GOOD.replace('-> R.Tensor((2,)', '-> R.Tensor((3,)'), "ill-typed before any pass"),
+        ("other.json", '{"a": 1}', "this TVM cannot read it"),
+        ("node.json", json.dumps({"root_index": 7, "nodes": []}), "this TVM cannot read it"),
+    ],
+)  # fmt: skip
+def test_modules_that_tvm_or_we_refuse(passfuzz: Run, name: str, text: str, words: str) -> None:
+    Path(name).write_text(text)
+    status, line = passfuzz("check", name, "--passes", "DeadCodeElimination")
+    assert status == 2
+    assert name in line
+    assert words in line
+
+
+# --- cases ----------------------------------------------------------------------------------------------
+
+
+def _broken_json(folder: Path) -> None:
+    (folder / "case.json").write_text("{")
+
+
+def _no_module(folder: Path) -> None:
+    (folder / "module.py").unlink()
+
+
+def _no_passes(folder: Path) -> None:
+    data = json.loads((folder / "case.json").read_text())
+    del data["passes"]
+    (folder / "case.json").write_text(json.dumps(data))
+
+
+def _later_schema(folder: Path) -> None:
+    data = json.loads((folder / "case.json").read_text())
+    (folder / "case.json").write_text(json.dumps({**data, "schema": 999}))
+
+
+def _empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.unlink()
+
+
+@pytest.mark.parametrize("command", ["check", "reduce"])
+@pytest.mark.parametrize("spoil", [_broken_json, _no_module, _no_passes, _later_schema, _empty])
+def test_a_corrupt_case(passfuzz: Run, command: str, spoil: Callable[[Path], None]) -> None:
+    shutil.copytree(CASE, "case")
+    spoil(Path("case"))
+    status, line = passfuzz(command, "case")
+    assert status == 2
+    assert "not a case: case" in line
+
+
+def test_a_case_whose_pass_nobody_knows(passfuzz: Run) -> None:
+    shutil.copytree(CASE, "case")
+    data = json.loads(Path("case/case.json").read_text())
+    data["passes"] = [{"name": "Gone", "source": "Gone()"}]
+    Path("case/case.json").write_text(json.dumps(data))
+    status, line = passfuzz("check", "case")
+    assert status == 2
+    assert "Gone" in line
+
+
+def test_a_case_whose_loaded_file_is_gone(passfuzz: Run) -> None:
+    shutil.copytree(CASE, "case")
+    data = json.loads(Path("case/case.json").read_text())
+    Path("case/case.json").write_text(json.dumps({**data, "load": "/no/such/file.py"}))
+    assert passfuzz("check", "case")[0] == 2
+
+
+# --- loaded files and names -----------------------------------------------------------------------------
+
+LOADED = [
+    ("raise RuntimeError('boom\\ntwo lines')", "RuntimeError: boom"),
+    ("import sys; sys.exit(0)", "SystemExit"),
+    ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+    ("import os; os._exit(0)", "ends the process that reads it"),
+    ("import ctypes; ctypes.string_at(0)", "SIGSEGV"),
+    ("def (", "SyntaxError"),
+    ("import no_such_module_anywhere", "ModuleNotFoundError"),
+    ("", "defines no PASSES"),
+    ("PASSES = {}", "defines no PASSES"),
+    ("PASSES = {'A': 3}", "defines no PASSES"),
+    ("PASSES = {'A': lambda: 0}; CONTRACTS = {'A': {'phase': 'x'}}", "phase"),
+    ("PASSES = {'A': lambda: 0}; CONTRACTS = 3", "CONTRACTS"),
+    ("PASSES = {'FuseOps': lambda: 0}", "FuseOps"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), LOADED)
+def test_a_loaded_file_of_no_use(passfuzz: Run, text: str, words: str) -> None:
+    Path("mine.py").write_text(text)
+    status, line = passfuzz("check", "good.py", "--load", "mine.py")
+    assert status == 2
+    assert "mine.py" in line
+    assert words in line
+
+
+@pytest.mark.parametrize("text", ["raise RuntimeError('boom')", "import os; os._exit(0)"])
+def test_a_campaign_refuses_a_loaded_file_before_it_writes(passfuzz: Run, text: str) -> None:
+    Path("mine.py").write_text(text)
+    assert passfuzz("run", "--cases", "2", "--jobs", "1", "--load", "mine.py", "--out", "out")[0] == 2
+
+
+def test_a_loaded_file_without_end(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("while True: pass")
+    assert complaint_about(path, 0.3) == "is not read to its end within 0.3 s"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", "good.py", "--load", "one.py", "--passes", "Other"),
+        ("reduce", "good.py", "--load", "one.py", "--passes", "Other"),
+        ("run", "--cases", "2", "--jobs", "1", "--load", "one.py", "--passes", "Other", "--out", "out"),
+    ],
+)
+def test_a_pass_that_the_loaded_file_does_not_bring(passfuzz: Run, arguments: tuple[str, ...]) -> None:
+    status, line = passfuzz(*arguments)
+    assert status == 2
+    assert "--passes Other: not in the pass table nor in PASSES of" in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("check", "good.py", "--passes", "@relax"), "--passes @relax"),
+        (("check", "good.py", "--target", "cuda"), "--target cuda"),
+        (("check", "good.py", "--load", "gone.py"), "--load gone.py: no such file"),
+        (("reduce", "good.py", "--passes", "DeadCodeElimination"), "nothing to reduce: no oracle fails"),
+        (("reduce", "good.py", "--oracle", "nope", "--passes", "DeadCodeElimination"), "--oracle nope"),
+        (("reduce", "good.py", "--interesting", "./nope.sh"), "no such program"),
+        (("reduce", "good.py", "--interesting", "'x"), "--interesting 'x"),
+        (("reduce", "good.py", "--interesting", ""), "no such program"),
+        (("reduce", "good.py", "--interesting", "false"), "ends with status 1 on the module as it is"),
+        (("reduce", "good.py", "--interesting", "true", "--oracle", "numeric"), "--oracle"),
+        (("reduce", "good.py", "--interesting", "true", "--passes", "DeadCodeElimination"), "--passes"),
+        (("reduce", "good.py", "-o", "."), "is a folder"),
+        (("reduce", "good.py", "-o", "good.py/x.py"), "nothing can be written"),
+        (("run", "--cases", "2", "--oracles", "nope", "--jobs", "1", "--out", "out"), "--oracles nope"),
+    ],
+)
+def test_wrong_usage(passfuzz: Run, arguments: tuple[str, ...], words: str) -> None:
+    status, line = passfuzz(*arguments)
+    assert status == 2
+    assert words in line
+
+
+# --- the machine ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("out", ["good.py/out", "/proc/out"])
+def test_an_output_folder_that_cannot_be_made(passfuzz: Run, out: str) -> None:
+    status, line = passfuzz("run", "--cases", "2", "--out", out)
+    assert status == 3
+    assert f"--out {out}: cannot be made" in line
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (f"import os; os.kill(os.getpid(), {int(signal.SIGSEGV)})", "SIGSEGV"),
+        ("raise ImportError('libtvm.so is gone')", "ImportError: libtvm.so is gone"),
+    ],
+)
+@pytest.mark.parametrize(
+    "arguments", [("check", "good.py"), ("reduce", "good.py"), ("run", "--cases", "2", "--jobs", "1", "--out", "out")]
+)
+def test_a_tvm_that_cannot_be_imported(
+    passfuzz: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], text: str, words: str
+) -> None:
+    Path("fake/tvm").mkdir(parents=True)
+    Path("fake/tvm/__init__.py").write_text(text)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((os.path.abspath("fake"), os.environ.get("PYTHONPATH", ""))))
+    status, line = passfuzz(*arguments)
+    assert status == 3
+    assert "TVM cannot be imported" in line
+    assert words in line
+
+
+@pytest.mark.parametrize("arguments", [("check", "good.py"), ("reduce", "good.py")])
+@pytest.mark.parametrize(
+    ("tvm", "ffi", "words"),
+    [("missing", "missing", "not installed; pip install"), ("0.27.0.post1", "0.1.15", "apache-tvm-ffi==0.1.14.post1")],
+)
+def test_a_tvm_that_is_missing_or_mismatched(
+    passfuzz: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], tvm: str, ffi: str, words: str
+) -> None:
+    monkeypatch.setattr("fuzzer.doctor.tvm_version", lambda: tvm)
+    monkeypatch.setattr("fuzzer.doctor.installed", lambda *_: ffi)
+    monkeypatch.setattr("fuzzer.doctor._has_tvm", lambda: False)
+    status, line = passfuzz(*arguments)
+    assert status == 3
+    assert words in line
+
+
+def test_a_file_of_the_current_folder_takes_nobodys_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("random.py", "select.py", "tvm.py"):
+        Path(name).write_text("raise RuntimeError('the wrong file')")
+    Path("good.py").write_text(GOOD)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["check", "good.py", "--passes", "DeadCodeElimination"])
+    assert (ended.value.code, capsys.readouterr().err) == (0, "")

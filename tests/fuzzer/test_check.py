@@ -1,0 +1,126 @@
+"""`passfuzz check` and `passfuzz reduce` on modules and cases, with planted passes; each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from corpus.replayable import CORPUS
+from fuzzer.check import check_module
+from fuzzer.errors import UsageError
+from fuzzer.reduce_command import reduce_case
+from tests.fuzzer.planted import write_passes
+
+STATIC = """\
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 4), "float32"), y: R.Tensor((4,), "float32")) -> R.Tensor((2, 4), "float32"):
+        with R.dataflow():
+            a = R.multiply(x, y)
+            b = R.nn.relu(a)
+            c = R.add(b, x)
+            R.output(c)
+        return c
+"""
+FINDING = "17340-kill-after-last-use-in-dataflow"
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    path = tmp_path / "module.py"
+    path.write_text(STATIC, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "oracle", "symptom"),
+    [
+        ("WrongNumbers", "numeric", "wrong result"),
+        ("Mutates", "input_unchanged", "input changed"),
+        ("Segfaults", "survives", "crash"),
+        ("EatsMemory", "survives", "crash"),
+        ("Raises", "survives", "crash"),
+        pytest.param("Hangs", "survives", "hang", marks=pytest.mark.deep),
+    ],
+)
+def test_check_names_the_planted_culprit(module: Path, tmp_path: Path, name: str, oracle: str, symptom: str) -> None:
+    load = write_passes(tmp_path, "Identity", name)
+    result = check_module(module, ("Identity", name), "llvm", load)
+    assert result.culprit == name
+    failed = [(row.oracle, row.pass_name, row.symptom) for row in result.rows if row.verdict == "failed"]
+    assert failed[0] == (oracle, name, symptom)
+    assert {row.verdict for row in result.rows if row.pass_name == "Identity"} <= {"passed", "skipped"}
+
+
+def test_check_of_correct_passes_finds_nothing_and_compares_numbers(module: Path, tmp_path: Path) -> None:
+    load = write_passes(tmp_path, "Identity", "Copies")
+    result = check_module(module, (), "llvm", load)
+    assert not result.failed
+    verdicts = {(row.oracle, row.pass_name): row.verdict for row in result.rows}
+    assert verdicts["numeric", "Copies"] == "passed"
+    assert verdicts["build", None] == "passed"
+
+
+def test_check_judges_the_default_build_where_no_pass_is_named(module: Path) -> None:
+    result = check_module(module, (), "llvm", None)
+    judged = [row.pass_name for row in result.rows if row.oracle == "survives"]
+    assert judged[:3] == ["DispatchSampling", "DispatchSortScan", "LegalizeOps"]
+    assert judged[-1] == "AttachGlobalSymbol"
+    assert ("build", "passed") in {(row.oracle, row.verdict) for row in result.rows}
+    assert ("numeric", "LegalizeOps", "passed") in {(r.oracle, r.pass_name, r.verdict) for r in result.rows}
+
+
+def test_check_reads_a_case_folder_and_its_passes() -> None:
+    for path in (CORPUS / FINDING, CORPUS / FINDING / "case.json"):
+        result = check_module(path, (), "llvm", None)
+        assert result.culprit == "KillAfterLastUse"
+
+
+def test_reduce_makes_a_planted_fault_small(module: Path, tmp_path: Path) -> None:
+    load = write_passes(tmp_path, "Identity", "WrongNumbers")
+    names = ("Identity", "WrongNumbers")
+    result = reduce_case(module, passes=names, oracle="numeric", interesting=None, time_s=20.0, load=load)
+    assert result.finding is not None
+    assert result.finding.startswith("numeric-WrongNumbers-")
+    assert (result.reduced["bindings_before"], result.reduced["bindings"]) == (3, 1)
+    assert (result.reduced["passes_before"], result.reduced["passes"]) == (2, 1)
+    script = tmp_path / "repro.py"
+    script.write_text(result.repro, encoding="utf-8")
+    ended = subprocess.run([sys.executable, str(script)], capture_output=True, timeout=100, check=False)
+    assert ended.returncode == 1
+
+
+def test_reduce_of_another_oracle_than_the_failing_one_says_that_nothing_fails(module: Path, tmp_path: Path) -> None:
+    load = write_passes(tmp_path, "WrongNumbers")
+    with pytest.raises(UsageError, match="nothing to reduce: the oracle idempotence does not fail"):
+        reduce_case(module, passes=(), oracle="idempotence", interesting=None, time_s=5.0, load=load)
+
+
+def test_reduce_by_a_command_keeps_what_the_command_accepts(module: Path, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    command = tmp_path / "look.sh"
+    command.write_text(f'#!/bin/sh\necho "$@" >> {seen}\ngrep -q "R.nn.relu" "$1"\n', encoding="utf-8")
+    os.chmod(command, 0o755)
+    result = reduce_case(module, passes=(), oracle=None, interesting=str(command), time_s=20.0, load=None)
+    assert "R.nn.relu" in result.repro
+    assert "R.multiply" not in result.repro
+    assert (result.reduced["bindings"], result.finding) == (1, None)
+    assert all(line.endswith(".py") and len(line.split()) == 1 for line in seen.read_text().splitlines())
+    compile(result.repro, "candidate.py", "exec")
+
+
+def test_a_command_that_hangs_is_ended(module: Path, tmp_path: Path) -> None:
+    slow = tmp_path / "slow.sh"
+    slow.write_text("#!/bin/sh\nsleep 100\n", encoding="utf-8")
+    os.chmod(slow, 0o755)
+    with pytest.raises(UsageError, match="does not end within 1 s"):
+        reduce_case(module, passes=(), oracle=None, interesting=str(slow), time_s=1.0, load=None)

@@ -1,0 +1,92 @@
+"""Planted faults become findings with the right culprit, small, with a repro that shows them; correct passes do not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from corpus.finding import Finding
+from corpus.store import read_case
+from fuzzer.campaign import run_campaign
+from fuzzer.observer import Observers
+from fuzzer.results import CampaignResult
+from fuzzer.settings import read_settings
+from tests.fuzzer.planted import CORRECT, FAULTY, write_passes
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("planted")
+
+
+@pytest.fixture(scope="module")
+def campaign(out: Path) -> CampaignResult:
+    """One campaign on every planted pass that does not hang."""
+    load = write_passes(out, *FAULTY, *CORRECT)
+    return run_campaign(read_settings(cases=120, seed=1, jobs=2, load=load, out=out), Observers())
+
+
+def of(campaign: CampaignResult, name: str) -> list[Finding]:
+    return [finding for finding in campaign.findings if finding.signature.culprit == name]
+
+
+def test_the_campaign_is_sound(campaign: CampaignResult) -> None:
+    assert campaign.fault() is None
+    assert campaign.tally.cases + campaign.tally.invalid <= campaign.tally.generated <= 120
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_a_planted_fault_is_found_and_named(campaign: CampaignResult, name: str) -> None:
+    symptoms = {finding.verdict.symptom for finding in of(campaign, name)}
+    assert symptoms & set(FAULTY[name]), campaign.tally.inconclusive
+
+
+@pytest.mark.parametrize("name", CORRECT)
+def test_a_correct_pass_gets_no_finding(campaign: CampaignResult, name: str) -> None:
+    assert of(campaign, name) == []
+    assert campaign.tally.passes[name]["applied"] > 0
+    assert campaign.tally.passes[name]["failed"] == 0
+
+
+def test_nobody_else_is_blamed(campaign: CampaignResult) -> None:
+    assert {finding.signature.culprit for finding in campaign.findings} == set(FAULTY)
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_a_finding_is_small(campaign: CampaignResult, name: str) -> None:
+    for finding in of(campaign, name):
+        assert finding.reduced is not None
+        assert finding.reduced.bindings <= 3
+        assert [call.name for call in finding.case.passes] == [name]
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_a_repro_shows_its_finding(campaign: CampaignResult, out: Path, name: str) -> None:
+    finding = of(campaign, name)[0]
+    folder = out / finding.folder
+    ended = subprocess.run([sys.executable, str(folder / "repro.py")], capture_output=True, timeout=120, check=False)
+    assert ended.returncode == 1, ended.stdout
+    assert read_case(folder).culprit == name
+
+
+def test_the_repro_of_a_mended_pass_says_so(campaign: CampaignResult, out: Path, tmp_path: Path) -> None:
+    script = (out / of(campaign, "WrongNumbers")[0].folder / "repro.py").read_text()
+    mended = write_passes(tmp_path, "WrongNumbers")
+    mended.write_text(mended.read_text().replace("return relax.op.", "return call  # "))
+    repro = tmp_path / "repro.py"
+    repro.write_text(script.replace(str(out / "planted_passes.py"), str(mended)).replace(str(out), str(tmp_path)))
+    ended = subprocess.run([sys.executable, str(repro)], capture_output=True, timeout=120, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+@pytest.mark.deep
+def test_a_hang_is_found_and_named(tmp_path: Path) -> None:
+    load = write_passes(tmp_path, "Hangs", "Identity")
+    settings = read_settings(cases=8, seed=1, jobs=2, load=load, out=tmp_path)
+    result = run_campaign(settings, Observers())
+    assert {(f.signature.culprit, f.verdict.symptom) for f in result.findings} == {("Hangs", "hang")}
+    assert "SIGALRM" not in json.dumps([f.verdict.message for f in result.findings])
