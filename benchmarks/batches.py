@@ -1,7 +1,7 @@
 """Judges cases in forked children, as a worker does, and adds up what they count: for benchmarks of single cases.
 
-A child takes a few cases one after another; where it crashes or hangs, the rest of its cases is left out and counted
-as lost. CPU seconds are the kernel's, of the children alone: start-up and imports are not in them.
+A child takes a few cases one after another; a case that crashes or hangs is counted, and the next child goes on behind
+it. CPU seconds are the kernel's, of the children alone: start-up and imports are not in them.
 """
 
 from __future__ import annotations
@@ -29,26 +29,28 @@ DEADLINE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What was counted in `cases` cases; cpu_s: of the children; lost: cases left out behind a crash or a hang."""
+    """What was counted; cpu_s: of the children; crashed: cases that ended their child and are not in the tally."""
 
     tally: Tally
     cpu_s: float
-    lost: int
+    crashed: int
 
 
 def judge_indices(plan: Plan, indices: Sequence[int]) -> Judged:
     """The tally of these cases of the plan's campaign. Imports TVM into this process."""
     repertoire = repertoire_of(plan)
     externs.register()
-    tally, cpu_s, lost = Tally(), 0.0, 0
-    for start in range(0, len(indices), BATCH):
-        batch = indices[start : start + BATCH]
+    tally, cpu_s, crashed, done = Tally(), 0.0, 0, 0
+    while done < len(indices):
+        batch = indices[done : done + BATCH]
         lines, used = _in_child(plan, repertoire, batch)
         cpu_s += used
         for line in lines:
             tally.add(json.loads(line))
-        lost += len(batch) - len(lines)
-    return Judged(tally, cpu_s, lost)
+        done += len(lines)
+        if len(lines) < len(batch):  # The next one ended the child.
+            done, crashed = done + 1, crashed + 1
+    return Judged(tally, cpu_s, crashed)
 
 
 def _in_child(plan: Plan, repertoire: Repertoire, batch: Sequence[int]) -> tuple[list[str], float]:

@@ -43,7 +43,7 @@ def throughput_row(name: str, judged: Judged) -> str:
     cases = judged.tally.cases
     spent = "".join(f"{judged.tally.phases.get(phase, 0.0) / max(1, cases) * 1e3:11.1f}" for phase in PHASES)
     rate = cases / judged.cpu_s if judged.cpu_s else 0.0
-    return f"{name:10}{cases:7}{judged.lost:6}{judged.cpu_s:8.1f}{rate:9.1f}{spent}"
+    return f"{name:10}{cases:7}{judged.crashed:8}{judged.cpu_s:8.1f}{rate:9.1f}{spent}"
 
 
 def fifteen_operators(seed: int, modules: int) -> tuple[list[float], list[float]]:
@@ -89,7 +89,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=5)
     parser.add_argument("--modules", type=int, default=20)
     options = parser.parse_args()
-    print(f"{'':10}{'cases':>7}{'lost':>6}{'cpu s':>8}{'cases/s':>9}" + "".join(f"{p + ' ms':>11}" for p in PHASES))
+    print(f"{'':10}{'cases':>7}{'crashed':>8}{'cpu s':>8}{'cases/s':>9}" + "".join(f"{p + ' ms':>11}" for p in PHASES))
     shares = (
         ("cheap", options.cases, 0.0),
         ("campaign", options.cases, Plan(0).build_share),

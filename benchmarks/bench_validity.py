@@ -3,7 +3,7 @@
 invalid: not well-formed before any pass, or without a meaning, which is our fault and ends a campaign above 1 %.
 numeric: cases in which the result was compared with the reference by value, at one step at least. A pass fires where
 its result differs from its input. Campaigns draw passes at random, so --cases must be large to say anything of one pass
-(`bench_fire_rate.py` asks one pass at a time). Cases behind a crash of their child are left out.
+(`bench_fire_rate.py` asks one pass at a time).
 
     python -m benchmarks.bench_validity [--cases 300] [--seed 5] [--least 5] [--reasons 12]
 """
@@ -30,7 +30,7 @@ def shares(judged: Judged) -> list[str]:
     generated, cases = max(1, tally.generated), max(1, tally.cases)
     compared = tally.oracles.get("numeric", {})
     return [
-        f"drawn {tally.generated}, judged {tally.cases}, left out by a crash {judged.lost}, CPU {judged.cpu_s:.1f} s",
+        f"drawn {tally.generated}, judged {tally.cases}, ended by a crash {judged.crashed}, CPU {judged.cpu_s:.1f} s",
         f"invalid {tally.invalid} ({tally.invalid / generated:.2%} of the drawn)",
         f"numeric verdict in {tally.numeric_verdicts} cases ({tally.numeric_verdicts / cases:.1%} of the judged)",
         "steps by the numeric oracle: " + ", ".join(f"{count} {word}" for word, count in compared.items() if count),

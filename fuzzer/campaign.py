@@ -20,8 +20,9 @@ from typing import Any
 
 from corpus.finding import Finding
 from corpus.known import read_known
+from corpus.replayable import replayable
 from corpus.signature import signature_of
-from corpus.store import CorruptCase
+from corpus.store import CorruptCase, StoredCase
 from fuzzer.confirm import Confirmations
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.job import Failure, Plan
@@ -341,9 +342,14 @@ def _differs_by_operator(failure: Failure) -> bool:
 
 
 def _known_signatures(settings: Settings) -> frozenset[str]:
-    if settings.known is None:
-        return frozenset()
-    try:
-        return read_known(settings.known)
-    except CorruptCase as error:
-        raise UsageError(f"--known {error}") from error
+    """Signatures that are not new: those of the baseline file, and of the corpus cases that came from findings."""
+    known: frozenset[str] = frozenset()
+    if settings.known is not None:
+        try:
+            known = read_known(settings.known)
+        except CorruptCase as error:
+            raise UsageError(f"--known {error}") from error
+    if settings.corpus is None:
+        return known
+    stored = [found.case for found in replayable(settings.corpus) if isinstance(found.case, StoredCase)]
+    return known | {case.signature for case in stored if case.signature is not None}

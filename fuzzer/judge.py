@@ -22,6 +22,7 @@ from oracles import survives
 from oracles.calling import direct
 from oracles.ir.fingerprint import fingerprint
 from oracles.legalised import CONSUMED, operator_calls
+from oracles.numeric import follow
 from oracles.oracle import StepOracle, TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.survives import headline, states_limit
@@ -184,6 +185,7 @@ class _Case:
         step = Step(index, call, row, self.phase, module, after, error, before, tier, self._counts_for(call.name))
         self._changed = after is not None and fingerprint(after) != before
         self._count_step(step)
+        follow(step, self.bench.meaning)
         return step
 
     def _counts_for(self, name: str) -> bool:
@@ -274,6 +276,8 @@ class _Case:
         meaning = self.bench.meaning
         self.court.enter(f"{llvm.BUILDING}{llvm.CODEGEN}")
         calling = direct if plain else meaning.calling
+        if calling is None:
+            return Skipped("build: nobody can say how to call the result")
         outcome = self.bench.guarded(lambda: meaning.numbers.judge_run(built.run, calling))
         if isinstance(outcome, Raised):
             return Failed("does not run", f"{outcome.kind}: {headline(outcome.message)}", outcome.message, llvm.CODEGEN)

@@ -13,8 +13,17 @@ from oracles.calling import adapted
 from oracles.legalised import operator_calls
 from oracles.oracle import StepOracle
 from oracles.reference.numbers import NoMeaning, Unsure, Wrong
-from oracles.trace import Bench, Step
+from oracles.trace import Bench, MeaningState, Step
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
+
+
+def follow(step: Step, meaning: MeaningState) -> None:
+    """Keeps track of how the module after a pass is called. To be told of every step, judged or not, before judging."""
+    if step.after is None or step.row.calling == "same":
+        return
+    known = not meaning.adapted and meaning.calling is not None
+    meaning.calling = adapted(step.row.calling, step.before, step.after, "main") if known else None
+    meaning.adapted = True
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
@@ -30,12 +39,9 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if step.row.inference_only and _trains(step.before):
         meaning.lost = "numbers: inference form of a training batch_norm"
         return Skipped(meaning.lost)
-    if step.row.calling != "same":
-        calling = adapted(step.row.calling, step.before, step.after, "main") if not meaning.adapted else None
-        if calling is None:
-            meaning.lost = f"calling convention {step.row.calling}"
-            return Skipped(meaning.lost)
-        meaning.calling, meaning.adapted = calling, True
+    if meaning.calling is None:
+        meaning.lost = f"calling convention {step.row.calling}"
+        return Skipped(meaning.lost)
     outcome = meaning.numbers.judge_module(step.after, meaning.calling)
     match outcome:
         case None:

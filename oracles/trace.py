@@ -74,11 +74,12 @@ class Ran:
 class MeaningState:
     """What is known of the numbers along one case. lost: why later steps are not compared, None while they are.
 
-    calling: how to make the entry calls in the current module; adapted: whether a pass has changed that.
+    calling: how to make the entry calls in the current module, None where nobody can say; adapted: whether a
+    pass has changed that.
     """
 
     numbers: Numbers
-    calling: Calling = direct
+    calling: Calling | None = direct
     adapted: bool = False
     lost: str | None = None
 

@@ -25,11 +25,14 @@ CAMPAIGN_SIDE = (
     "corpus.*",
     "reports.*",
     "fuzzer.campaign",
+    "fuzzer.check",
     "fuzzer.cli",
     "fuzzer.doctor",
     "fuzzer.environments",
+    "fuzzer.errand",
     "fuzzer.listing",
     "fuzzer.observer",
+    "fuzzer.reduce_command",
     "fuzzer.render",
     "fuzzer.replay",
     "fuzzer.report_command",
@@ -37,6 +40,7 @@ CAMPAIGN_SIDE = (
     "fuzzer.run_command",
     "fuzzer.selection",
     "fuzzer.settings",
+    "fuzzer.subject",
 )
 """Loaded by the process that no TVM may kill. `room.*` is every file directly in the room."""
 

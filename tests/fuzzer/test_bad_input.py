@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ class Module:
             R.output(y)
         return y
 """
+IMPURE = "R.print(x, format='')"
+UNCHECKED = "module(check_well_formed=False)"
 ONE_PASS = "import tvm\nPASSES = {'Mine': lambda: tvm.transform.PrintIR()}\n"
 
 
@@ -84,7 +87,8 @@ def test_text_that_is_no_module(passfuzz: Run, command: str, name: str, text: An
         ("empty.py", "", "no module in the file"),
         ("plain.py", "x = 1\n", "no module in the file"),
         ("operator.py", GOOD.replace("R.add(x, x)", "R.bogus(x, x)"), "bogus"),
-        ("ill_formed.py", GOOD.replace("R.add(x, x)", "R.print(x, format='')"), "ill-formed"),
+        ("impure.py", GOOD.replace("R.add(x, x)", IMPURE), "not well-formed"),
+        ("unchecked.py", GOOD.replace("R.add(x, x)", IMPURE).replace("module", UNCHECKED), "not well-formed"),
         ("ill_typed.py", GOOD.replace('-> R.Tensor((2,)', '-> R.Tensor((3,)'), "ill-typed before any pass"),
         ("other.json", '{"a": 1}', "this TVM cannot read it"),
         ("node.json", json.dumps({"root_index": 7, "nodes": []}), "this TVM cannot read it"),
@@ -280,6 +284,7 @@ def test_a_tvm_that_is_missing_or_mismatched(
     assert words in line
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="PYTHONSAFEPATH is new in Python 3.11")
 def test_a_file_of_the_current_folder_takes_nobodys_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,7 +14,7 @@ from generators.case import Argument, EntryCall, PassCall
 from generators.passes.row import Meaning, PassRow, Phase
 from generators.passes.table import PASSES
 from generators.source import SeededSource
-from oracles.numeric import judge
+from oracles.numeric import follow, judge
 from oracles.reference.numbers import Numbers
 from oracles.trace import MeaningState, Step
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
@@ -45,6 +45,7 @@ def judged(
     meaning = MeaningState(Numbers(before, [EntryCall("main", arguments)]))
     bench = Workbench(SeededSource(0), meaning)
     step = Step(0, PassCall(row.name, row.name), row, Phase.HIGH, before, after, None, 0)
+    follow(step, meaning)
     return judge(step, bench), meaning
 
 
@@ -158,5 +159,6 @@ def test_second_change_of_the_calling_convention_is_not_followed() -> None:
     meaning = MeaningState(Numbers(before, [EntryCall("main", (X, Y, Z))]), adapted=True)
     row = PASSES["BundleModelParams"]
     made = Step(0, PassCall(row.name, row.name), row, Phase.HIGH, before, after, None, 0)
+    follow(made, meaning)
     verdict = judge(made, Workbench(SeededSource(0), meaning))
     assert isinstance(verdict, Skipped) and meaning.lost == "calling convention bundle_params"

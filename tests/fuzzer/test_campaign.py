@@ -1,0 +1,214 @@
+"""Campaigns: the same cases whatever the number of workers, exact counts, shards, and ends of every kind in order."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fuzzer.campaign import plan_of, run_campaign
+from fuzzer.observer import Observers
+from fuzzer.results import CampaignResult
+from fuzzer.settings import read_settings
+from tests.fuzzer.planted import write_passes
+
+ROOT = Path(__file__).resolve().parents[2]
+REPORTS = {"summary.json", "findings.jsonl", "report.md", "report.html", "report.sarif", "junit.xml"}
+
+SOME = "survives,well_formed,numeric"
+"""Oracles that find nothing in the passes used here, whose findings would cost seconds of reduction."""
+
+DIGESTS = """\
+import hashlib, sys
+from fuzzer.draw import draw_experiment, repertoire_of
+from fuzzer.job import Plan
+from generators import externs, tvm_api
+from generators.operators.row import Unavailable
+
+externs.register()
+plan = Plan(int(sys.argv[1]))
+repertoire = repertoire_of(plan)
+for index in map(int, sys.argv[2:]):
+    try:
+        experiment, _, source = draw_experiment(plan, repertoire, index)
+    except Unavailable as reason:
+        print(index, reason)
+        continue
+    parts = [tvm_api.json_of(experiment.module), repr(experiment.setup), repr(experiment.passes)]
+    parts += [repr(call) for call in experiment.calls] + [repr(source.real(0, 1))]
+    print(index, hashlib.sha256("\\0".join(parts).encode()).hexdigest())
+"""
+
+
+def digests(seed: int, *indices: int) -> dict[str, str]:
+    """A digest of everything drawn for each case, in a process of its own."""
+    command = [sys.executable, "-c", DIGESTS, str(seed), *map(str, indices)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "random"}
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=True)
+    return dict(line.split(" ", 1) for line in ended.stdout.splitlines())
+
+
+def test_a_case_depends_on_seed_and_index_alone() -> None:
+    together = digests(5, *range(12))
+    assert len(together) == 12
+    backwards = digests(5, *reversed(range(0, 12, 3)))
+    assert backwards == {index: together[index] for index in backwards}
+    assert len(set(together.values())) > 6
+    assert digests(6, 0)["0"] != together["0"]
+
+
+def campaign(out: Path, **options: object) -> CampaignResult:
+    return run_campaign(read_settings(out=out, **options), Observers())  # type: ignore[arg-type]
+
+
+def test_the_number_of_workers_changes_nothing_that_is_counted(tmp_path: Path) -> None:
+    options = {"seed": 3, "cases": 30, "passes": "Normalize,DeadCodeElimination", "oracles": SOME}
+    one = campaign(tmp_path / "one", jobs=1, **options)
+    two = campaign(tmp_path / "two", jobs=2, **options)
+    for name in ("generated", "cases", "invalid", "skipped", "ops", "passes", "oracles"):
+        assert getattr(one.tally, name) == getattr(two.tally, name), name
+    assert {f.signature for f in one.findings} == {f.signature for f in two.findings}
+
+
+def test_shards_part_the_cases(tmp_path: Path) -> None:
+    options = {"seed": 4, "jobs": 1, "passes": "Normalize", "oracles": SOME}
+    whole = campaign(tmp_path / "whole", cases=20, **options).tally
+    parts = [campaign(tmp_path / f"{i}", cases=10, shard=f"{i}/2", **options).tally for i in (1, 2)]
+    assert whole.generated == sum(part.generated for part in parts)
+    assert whole.ops == {name: sum(part.ops.get(name, 0) for part in parts) for name in whole.ops}
+    assert parts[0].ops != parts[1].ops
+
+
+@pytest.mark.parametrize("cases", [1, 25])
+def test_so_many_cases_are_drawn_as_were_asked_for(tmp_path: Path, cases: int) -> None:
+    result = campaign(tmp_path, seed=2, cases=cases, jobs=2, passes="Normalize", oracles=SOME)
+    not_drawn = sum(number for reason, number in result.tally.skipped.items() if reason.startswith("not drawn"))
+    assert result.tally.generated + not_drawn == cases
+
+
+def test_time_ends_a_campaign(tmp_path: Path) -> None:
+    result = campaign(tmp_path, seed=2, time="3s", jobs=1, passes="Normalize", oracles=SOME)
+    assert result.tally.cases > 0
+    assert result.wall_s >= 3.0
+
+
+def test_the_plan_holds_what_was_asked_for(tmp_path: Path) -> None:
+    load = write_passes(tmp_path, "Identity")
+    settings = read_settings(seed=9, passes="FuseOps,@pipelines", oracles="numeric", load=load, out=tmp_path)
+    plan = plan_of(settings, tmp_path)
+    assert (plan.seed, plan.under_test, plan.oracles, plan.load) == (9, ("FuseOps",), ("numeric",), str(load))
+    assert "pipeline" in plan.kinds
+
+
+# --- ends -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A campaign on planted passes in a process of its own, which has found something already."""
+    load = write_passes(tmp_path, "Mutates", "Identity")
+    out = tmp_path / "out"
+    process = subprocess.Popen(
+        [*(sys.executable, "-m", "fuzzer.cli", "run", "--time", "120s", "--seed", "1", "--jobs", "2")]
+        + ["--load", str(load), "--out", str(out)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        wait_for(lambda: (out / "findings.jsonl").exists() and (out / "findings.jsonl").read_text() != "")
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def wait_for(condition: object, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.1)
+
+
+def parents() -> dict[int, int]:
+    """The parent of every process."""
+    found: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            found[int(stat.parent.name)] = int(stat.read_text().rsplit(")", 1)[1].split()[1])
+        except (OSError, IndexError):
+            continue
+    return found
+
+
+def children(pid: int) -> set[int]:
+    """The processes that `pid` has started."""
+    return {child for child, parent in parents().items() if parent == pid}
+
+
+def descendants(pid: int) -> set[int]:
+    """The processes that `pid` has started, with those that they have started."""
+    known, found = parents(), {pid}
+    while more := {child for child, parent in known.items() if parent in found} - found:
+        found |= more
+    return found - {pid}
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in ("Z", "X")
+    except OSError:
+        return False
+
+
+def found_in(out: Path) -> list[str]:
+    return [json.loads(line)["culprit"] for line in (out / "findings.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.deep)])
+def test_an_interrupt_ends_in_order(running: subprocess.Popen[bytes], tmp_path: Path, number: signal.Signals) -> None:
+    workers = descendants(running.pid)
+    running.send_signal(number)
+    assert running.wait(30) == 1  # what had been found is new
+    out = tmp_path / "out"
+    assert {path.name for path in out.iterdir() if path.is_file()} == REPORTS
+    assert [path.name for path in out.iterdir() if path.name.startswith(".")] == []
+    assert json.loads((out / "summary.json").read_text())["interrupted"] is True
+    assert found_in(out) == ["Mutates"]
+    wait_for(lambda: not any(map(alive, workers)), 20)
+
+
+def test_a_killed_campaign_leaves_no_worker_and_keeps_its_findings(
+    running: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    workers = descendants(running.pid)
+    assert len(workers) >= 2
+    running.kill()
+    running.wait()
+    wait_for(lambda: not any(map(alive, workers)), 20)
+    out = tmp_path / "out"
+    assert found_in(out) == ["Mutates"]
+    (folder,) = (out / "findings").iterdir()
+    ended = subprocess.run([sys.executable, str(folder / "repro.py")], capture_output=True, timeout=100, check=False)
+    assert ended.returncode == 1
+
+
+@pytest.mark.deep
+def test_a_killed_worker_costs_its_cases_in_flight_only(running: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    os.kill(min(children(running.pid)), signal.SIGKILL)
+    time.sleep(3)
+    assert running.poll() is None
+    wait_for(lambda: len(descendants(running.pid)) >= 2)
+    running.send_signal(signal.SIGINT)
+    assert running.wait(30) == 1
+    skipped = json.loads((tmp_path / "out" / "summary.json").read_text())["skipped"]
+    assert skipped["worker process lost"] == 1
