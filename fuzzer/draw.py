@@ -6,6 +6,7 @@ import runpy
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,7 +23,7 @@ from generators.recipes.table import RECIPES
 from generators.relax.body import attempt
 from generators.relax.program import draw_program
 from generators.relax.scope import Scope
-from generators.source import SeededSource, Source
+from generators.source import SeededSource, Source, weighted
 
 PLAIN_SHARE = 0.25
 """A program is drawn without a recipe of its passes this often: what fires on a shape must not fire on others."""
@@ -40,6 +41,10 @@ IN_CONTRACT: tuple[Kind, ...] = ("single", "walk", "walk_then_pipeline", "pipeli
 """Kinds of sequence for loaded passes: their contracts say where they may stand, so odd orders prove nothing."""
 OTHERS = (1, 3)
 """How many shapes of other passes are planted: every pass must also keep quiet on what it does not fire on."""
+
+
+UNASKED_WEIGHT = 5
+"""Weight of the shapes that no pass of TVM asks for: where bugs of a kind have been, whatever the pass."""
 
 
 class LoadFault(Exception):
@@ -97,9 +102,9 @@ def load_passes(path: Path) -> tuple[dict[str, PassRow], dict[str, Any]]:
 
 def _planting(source: Source, own: tuple[str, ...], features: set[str]) -> Callable[[Scope], None]:
     """Plants one recipe of the sequence's passes, and some of any; more of any where the passes have none."""
-    anything = [n for n, r in RECIPES.items() if r.wants is None or r.wants in features]
+    anything = [(n, _weight(n)) for n, r in RECIPES.items() if r.wants is None or r.wants in features]
     chosen = [source.pick(own)] if own else []
-    chosen += [source.pick(anything) for _ in range(source.integer(0 if own else OTHERS[0], OTHERS[1]))]
+    chosen += [weighted(source, anything) for _ in range(source.integer(0 if own else OTHERS[0], OTHERS[1]))]
 
     def plant(scope: Scope) -> None:
         for name in chosen:
@@ -108,6 +113,16 @@ def _planting(source: Source, own: tuple[str, ...], features: set[str]) -> Calla
                 attempt(scope, name, recipe.draw)
 
     return plant
+
+
+@cache
+def _asked_for() -> frozenset[str]:
+    return frozenset(recipe for row in PASSES.values() for recipe in row.recipes)
+
+
+def _weight(name: str) -> int:
+    """Shapes that no row of the table asks for are planted here or nowhere, hence more often."""
+    return 1 if name in _asked_for() else UNASKED_WEIGHT
 
 
 def draw_experiment(plan: Plan, repertoire: Repertoire, index: int) -> tuple[Experiment, Program, Source]:

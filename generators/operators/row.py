@@ -55,6 +55,7 @@ class Operator:
     dtype_of: the float dtype of the result from the operands' dtypes (None for non-float operands) and the
     attributes; by default attribute `dtype` or `out_dtype` where set, else the first float operand's.
     judged: False for results that are not compared by value (uninitialised or random), with the reason.
+    sized_by_values: the shape of the result depends on what the operands hold, not on their shapes alone.
     weight: how often it is drawn against the others.
     """
 
@@ -68,6 +69,7 @@ class Operator:
     terms: Callable[..., int] | None = None
     dtype_of: Callable[[Sequence[str | None], dict[str, Any]], str] | None = None
     unjudged: str | None = None
+    sized_by_values: bool = False
     weight: int = 4
 
 

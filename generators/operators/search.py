@@ -223,7 +223,7 @@ OPERATORS = (
              dtype_of=lambda operands, attributes: operands[0] or "float32"),
     _scan("cumsum", np.cumsum, 0, _partial_sums),
     _scan("cumprod", np.cumprod, 1, Range.powered),
-    Operator("relax.unique", _draw_unique, _unique, Rounding.ORDER, weight=2),
-    Operator("relax.nonzero", _draw_nonzero, _nonzero, Rounding.STEP, weight=2),
+    Operator("relax.unique", _draw_unique, _unique, Rounding.ORDER, weight=2, sized_by_values=True),
+    Operator("relax.nonzero", _draw_nonzero, _nonzero, Rounding.STEP, weight=2, sized_by_values=True),
     Operator("relax.multinomial_from_uniform", _draw_multinomial, _multinomial, Rounding.ORDER, ("dtype",), weight=2),
 )  # fmt: skip

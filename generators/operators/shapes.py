@@ -50,5 +50,5 @@ OPERATORS = (
     Operator("relax.shape_to_tensor", _draw_shape_to_tensor, lambda shape: np.array(shape, np.int64), Rounding.EXACT,
              weight=2),
     Operator("relax.tensor_to_shape", _draw_tensor_to_shape, lambda x: tuple(int(n) for n in x), Rounding.EXACT,
-             weight=2),
+             weight=2, sized_by_values=True),
 )  # fmt: skip

@@ -127,5 +127,5 @@ def _dynamic_strided_slice(x: Any, begin: Any, end: Any, strides: Any) -> Any:
 OPERATORS = (
     Operator("relax.strided_slice", _draw_strided_slice, _strided_slice, Rounding.MOVE, ("assume_inbound",), weight=7),
     Operator("relax.dynamic_strided_slice", _draw_dynamic_strided_slice, _dynamic_strided_slice, Rounding.MOVE,
-             weight=2),
+             weight=2, sized_by_values=True),
 )  # fmt: skip

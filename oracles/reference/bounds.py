@@ -14,6 +14,7 @@ import numpy as np
 
 from generators.dtypes import float_facts, is_float
 from generators.operators.row import Operator, Rounding
+from oracles.reference.errors import Unsupported
 from oracles.reference.growth import RULES, Evaluate, Work, listed
 from oracles.reference.values import Array, Tensor
 
@@ -27,12 +28,15 @@ def bounded_result(
     terms: float | None,
 ) -> list[Tensor]:
     """Results with bounds. `operands` are the flattened arguments, Tensors and plain values; `result` is what
-    `evaluate` gives for their carriers; `terms` how many numbers meet in one element, None to estimate it."""
+    `evaluate` gives for their carriers; `terms` how many numbers meet in one element, None to estimate it.
+    Raises Unsupported where the size of a result hangs on operands of which too little is known."""
     results = listed(result)
     dtypes = [dtype_of(r) for r in results]
     if row.unjudged:
         return [Tensor(r, d, np.full(r.shape, np.inf)) for r, d in zip(results, dtypes, strict=True)]
     tainted = _taint(row, operands, results)
+    if row.sized_by_values and any(t is not None for t in tainted):
+        raise Unsupported(f"{row.name} of undecided size")
     finite = list(operands) if _moves(row) else [_without_taint(o) for o in operands]
     errors = RULES[row.rounding](Work(row, finite, evaluate, results, dtypes, terms))
     bounded = []

@@ -211,6 +211,8 @@ def _effect(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
 
 def _assert(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     condition = machine.value(call.args[0], frame)
+    if isinstance(condition, Tensor) and condition.error is not None:
+        raise Unsupported("assert_op on an undecided condition")
     truth = bool(np.all(condition.value)) if isinstance(condition, Tensor) else bool(condition)
     if not truth:
         raise Trap("assertion", f"assert_op in {frame.function}")

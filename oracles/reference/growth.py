@@ -17,6 +17,7 @@ import numpy as np
 
 from generators.dtypes import float_facts, is_float
 from generators.operators.row import Operator, Rounding
+from oracles.reference.errors import Unsupported
 from oracles.reference.values import Array, Tensor, round_to
 
 Evaluate: TypeAlias = Callable[[Sequence[Any]], Any]
@@ -181,7 +182,7 @@ def _smooth_elementwise(work: Work) -> Errors:
 
 
 def _step(work: Work) -> Errors:
-    """Discontinuous elementwise functions: exact where no corner of the error box changes the result."""
+    """Discontinuous functions: exact where neither a corner of the error box nor a coincidence changes the result."""
     widths = work.errors
     if work.row.ulps and not work.whole():
         for i in work.floats:
@@ -190,7 +191,11 @@ def _step(work: Work) -> Errors:
             widths[i] = own if o.error is None else own + o.error
     if all(w is None for w in widths):
         return work.none()
-    spread = _furthest(_ends(work, widths), work.results)
+    seen = [*_ends(work, widths), *_coincidences(work, widths)]
+    spread = _furthest(seen, work.results)
+    resized = any(a.shape != b.shape for corner in seen for a, b in zip(corner, work.results, strict=True))
+    if work.row.sized_by_values and (resized or any(s.any() for s in spread)):
+        raise Unsupported(f"{work.row.name} of undecided size")
     errors: Errors = []
     for k, (value, dtype) in enumerate(zip(work.results, work.dtypes, strict=True)):
         if work.row.ulps and is_float(dtype):
@@ -230,6 +235,8 @@ def _order(work: Work) -> Errors:
     largest = max(float(o.error.max(initial=0.0)) for o in carried)
     gaps = np.diff(np.sort(carried[0].value, axis=None))
     near = bool((gaps <= 2 * largest).any())
+    if near and work.row.sized_by_values:
+        raise Unsupported(f"{work.row.name} of undecided size")
     errors: Errors = []
     for value, dtype in zip(work.results, work.dtypes, strict=True):
         if is_float(dtype):
@@ -260,6 +267,26 @@ def _ends(work: Work, widths: Sequence[Array | None]) -> list[list[Array]]:
             carriers[i] = carriers[i] + sign * width
         corners.append(listed(work.evaluate(carriers)))
     return corners
+
+
+def _coincidences(work: Work, widths: Sequence[Array | None]) -> list[list[Array]]:
+    """Results where operands are zero, or equal, as far as their half-widths allow: `equal`, `nonzero` and casts to
+    bool differ there from everywhere around, so that no corner shows it."""
+    zeroed = work.values
+    for i, width in enumerate(widths):
+        if width is not None:
+            zeroed[i] = np.where(np.abs(zeroed[i]) <= width, 0.0, zeroed[i])
+    seen = [listed(work.evaluate(zeroed))]
+    if work.row.elementwise and len(work.floats) == 2:
+        i, j = work.floats
+        one, other = work.values[i], work.values[j]
+        reach = np.zeros(np.broadcast_shapes(one.shape, other.shape))
+        for width in (widths[i], widths[j]):
+            reach = reach if width is None else reach + width
+        met = work.values
+        met[i] = np.where(np.abs(one - other) <= reach, other, one)
+        seen.append(listed(work.evaluate(met)))
+    return seen
 
 
 def _furthest(corners: list[list[Array]], results: list[Array]) -> list[Array]:

@@ -11,7 +11,7 @@ from generators.case import Shape
 from generators.dtypes import is_float
 from generators.operators.row import Operator, Rounding
 from oracles.reference.bounds import bounded_result
-from oracles.reference.errors import Trap
+from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.values import Array, Runtime, Tensor, flattened, round_to
 
 _NEVER_ROUNDS = (Rounding.MOVE, Rounding.EXACT)
@@ -104,6 +104,8 @@ def _bounded(
 ) -> Runtime:
     first = evaluate([leaf.value if isinstance(leaf, Tensor) else leaf for leaf in leaves])
     if not _holds_arrays(first):
+        if row.sized_by_values and any(isinstance(leaf, Tensor) and leaf.error is not None for leaf in leaves):
+            raise Unsupported(f"{row.name} of undecided values")
         return _wrapped(row, first, dtype_of)
     tensors = bounded_result(row, leaves, first, evaluate, dtype_of, terms)
     return tuple(tensors) if isinstance(first, (tuple, list)) else tensors[0]

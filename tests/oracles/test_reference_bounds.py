@@ -14,6 +14,7 @@ from generators.case import EntryCall
 from generators.dtypes import float_facts
 from oracles.reference.compare import Agreement, Difference, compare
 from oracles.reference.engine import Interpreter
+from oracles.reference.errors import Unsupported
 from oracles.reference.values import Tensor, carried
 
 Array = np.ndarray[Any, Any]
@@ -103,6 +104,17 @@ UNDECIDED: dict[str, tuple[Build, tuple[Array, ...], list[bool]]] = {
         (HALF,),
         [True, False, True],
     ),
+    "equal of what rounding may make equal": (
+        lambda x: op.equal(nearly(x), op.multiply(x, relax.const(1 + 2.0**-23, "float32"))),
+        (HALF,),
+        [True, True, True],
+    ),
+    "not_equal to an exact number": (lambda x: op.not_equal(nearly(x), x), (HALF,), [True, True, True]),
+    "cast to bool near zero": (
+        lambda x: op.astype(op.subtract(nearly(x), x), "bool"),
+        (HALF,),
+        [True, True, True],
+    ),
     "argmax of nearly equals": (
         lambda x: op.argmax(op.concat([nearly(x), x]), 0, keepdims=True),
         (np.array([0.5], F32),),
@@ -136,6 +148,36 @@ def test_bound_is_infinite_exactly_where_nothing_can_be_said(
     result = bounded(build, *arrays)
     error = np.zeros(result.shape) if result.error is None else result.error
     assert np.isinf(error).tolist() == unknown
+
+
+UNSIZED: dict[str, tuple[Build, tuple[Array, ...]]] = {
+    "unique of near-ties": (lambda x: op.unique(op.concat([nearly(x), x])), (HALF,)),
+    "nonzero near zero": (lambda x: op.nonzero(op.subtract(nearly(x), x)), (HALF,)),
+    "nonzero of undecided elements": (lambda x: op.nonzero(op.floor(op.add(nearly(x), x))), (HALF,)),
+    "a shape from undecided numbers": (
+        lambda x: op.tensor_to_shape(op.astype(op.add(nearly(x), x), "int64")),
+        (np.array([0.5, 0.5], F32),),
+    ),
+}
+
+
+@pytest.mark.parametrize(("build", "arrays"), UNSIZED.values(), ids=UNSIZED)
+def test_result_of_undecided_size_is_unsupported(build: Build, arrays: tuple[Array, ...]) -> None:
+    with pytest.raises(Unsupported):
+        bounded(build, *arrays)
+
+
+SIZED: dict[str, tuple[Build, tuple[Array, ...], tuple[int, ...]]] = {
+    "unique of values far apart": (lambda x: op.unique(op.exp(x)), (HALF,), (3,)),
+    "nonzero away from zero": (lambda x: op.nonzero(nearly(x)), (HALF,), (1, 3)),
+}
+
+
+@pytest.mark.parametrize(("build", "arrays", "shape"), SIZED.values(), ids=SIZED)
+def test_result_of_a_size_that_errors_cannot_change_is_judged(
+    build: Build, arrays: tuple[Array, ...], shape: tuple[int, ...]
+) -> None:
+    assert bounded(build, *arrays).shape == shape
 
 
 # --- random expressions -----------------------------------------------------------------------------------------

@@ -285,7 +285,13 @@ else:
 return r
 """
     with pytest.raises(Unsupported):
-        run(main('x: R.Tensor((), "float32")', body), np.array(1, np.float32), bounded=True)
+        run(main('x: R.Tensor((), "float32")', body), np.array(0.5, np.float32), bounded=True)
+
+
+def test_assertion_of_an_undecided_condition_is_unsupported() -> None:
+    body = 'c = R.less(R.sin(R.asin(x)), x)\n_ = R.assert_op(c, format="near")\nreturn x'
+    with pytest.raises(Unsupported):
+        run(main('x: R.Tensor((), "float32")', body), np.array(0.5, np.float32), bounded=True)
 
 
 def test_wrong_annotation_of_a_variable_traps() -> None:
