@@ -13,6 +13,7 @@ from generators import tvm_api
 from generators.case import Shape
 from generators.dtypes import is_float, numpy_dtype
 from generators.externs import EXTERNS
+from generators.operators.row import Operator
 from generators.operators.table import OPERATORS
 from oracles.reference.engine import Frame, Interpreter
 from oracles.reference.errors import Trap, Unsupported
@@ -133,13 +134,36 @@ def _plain(value: Runtime) -> Any:
 
 _EFFECTS = ("relax.run.print", "relax.run.assert_op")
 """What print and assert_op are lowered to."""
+_LOWERED = {
+    "vm.builtin.reshape": "relax.reshape",
+    "vm.builtin.shape_of": "relax.shape_of",
+    "vm.builtin.tensor_to_shape": "relax.tensor_to_shape",
+    "relax.run.unique": "relax.unique",
+    "relax.run.nonzero": "relax.nonzero",
+}
+"""Functions of the run time (src/runtime/vm/builtin.cc, python/tvm/relax/op) that take what their operator takes."""
+
+
+def _lowered(row: Operator, first: Tensor, others: list[Runtime]) -> Runtime:
+    """The operator's result, exact: lowered modules are run in their declared precision."""
+    result = row.meaning(first.value, *[a.extents if isinstance(a, Shape) else a for a in others])
+    arrays = result if isinstance(result, tuple) and not all(isinstance(n, int) for n in result) else None
+    if arrays is not None:
+        return tuple(_as_operand(a, first.dtype) for a in arrays)
+    return Shape(result) if isinstance(result, tuple) else _as_operand(result, first.dtype)
+
+
+def _as_operand(array: Array, dtype: str) -> Tensor:
+    """Floats in the dtype of the operand they come from; anything else in its own."""
+    return Tensor(array, dtype if is_float(str(array.dtype)) else str(array.dtype))
 
 
 def _extern(name: str, arguments: list[Runtime]) -> Runtime:
     if name in _EFFECTS:
         return UNIT
-    if name == "vm.builtin.reshape" and isinstance(arguments[0], Tensor) and isinstance(arguments[1], Shape):
-        return Tensor(arguments[0].value.reshape(arguments[1].extents), arguments[0].dtype, None)
+    row = OPERATORS.get(_LOWERED.get(name, ""))
+    if row is not None and isinstance(arguments[0], Tensor):
+        return _lowered(row, arguments[0], arguments[1:])
     extern = EXTERNS.get(name)
     if extern is None:
         raise Unsupported(f"packed function {name}")

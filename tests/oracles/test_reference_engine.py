@@ -214,6 +214,27 @@ def test_destination_passing_and_planned_memory_give_the_same(passes: tuple[str,
     assert run(module, X) == [3, 4, 5]
 
 
+LOWERED_CALLS = """
+n = T.int64()
+u = R.unique(x, True, False, False, True)
+y = R.match_cast(R.nonzero(x), R.Tensor((1, n), "int64"))
+z = R.reshape(x, R.shape([2, 2]))
+return (u, y, z)
+"""
+
+
+def test_functions_of_the_run_time_mean_what_their_operators_mean() -> None:
+    high = main('x: R.Tensor((4,), "float32")', LOWERED_CALLS)
+    low = high
+    for name in ("LegalizeOps", "CallTIRRewrite", "LowerAllocTensor", "LowerRuntimeBuiltin"):
+        low = getattr(relax.transform, name)()(low)
+    text = low.script()
+    assert all(f'"{name}"' in text for name in ("relax.run.unique", "relax.run.nonzero"))
+    x = np.array([3, 0, 3, 1], np.float32)
+    expected = (([0, 1, 3], [1, 1, 2]), [[0, 2, 3]], [[3, 0], [3, 1]])
+    assert run(high, x) == run(low, x) == expected
+
+
 def test_result_of_destination_passing_that_nobody_wrote_is_not_a_number() -> None:
     module = main(f"x: {V}", 'return R.builtin.alloc_tensor(R.shape([3]), R.dtype("float32"), R.prim_value(0))')
     assert np.isnan(run(module, X)).all()
