@@ -126,6 +126,11 @@ class _Worker:
         if ended.startswith("exit"):
             self._report_own_fault(index, stage)
             return
+        if ended == signal.SIGKILL.name:
+            # Somebody else did that (the system out of memory, an operator): it says nothing of a pass.
+            os.write(self._answers, b"\n")
+            self.say("tally", delta={"generated": 1, "skipped": {"child ended from outside": 1}})
+            return
         failure = lost_failure(self.plan, self.repertoire, index, stage, ended, self._stderr_tail())
         os.write(self._answers, b"\n")
         self.say("tally", delta={"generated": 1, "cases": 1, "skipped": {f"ended by {ended}": 1}})
