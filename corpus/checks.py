@@ -275,6 +275,15 @@ def check(module):
     error_is_the_bug=True,
 )
 
+_EXECUTABLE = Check(
+    """\
+def check(module):
+    relax.build(applied(module, PASSES), TARGET, relax_pipeline=None)
+""",
+    each_pass=False,
+    error_is_the_bug=True,
+)
+
 _COMPARE = """\
 def differ(got, wanted, tolerances, what):
     if len(got) != len(wanted):
@@ -336,7 +345,7 @@ CHECKS: dict[str, Check] = {
     "type_soundness": _TYPE_SOUNDNESS,
     "attributes": _ATTRIBUTES,
     "legalised": _LEGALISED,
-    "executable": _BUILD,
+    "executable": _EXECUTABLE,
     "determinism": _DETERMINISM,
     "idempotence": _IDEMPOTENCE,
     "sequential": _SEQUENTIAL,

@@ -97,6 +97,7 @@ class _Case:
         self.result = Judged()
         self.phase = Phase.HIGH
         self._changed = False
+        self._between = False
         self._tail: tuple[str, ...] = ()
         self._last_changer = llvm.CODEGEN
 
@@ -162,6 +163,8 @@ class _Case:
         return module
 
     def _advance(self, row: PassRow) -> None:
+        # FuseTIR of a high-level module does not fuse it: nobody can say which passes are still to come.
+        self._between = self._between or (row.gives is not None and self.phase not in row.phases)
         self.phase = self.phase if row.gives is None else row.gives
 
     def _apply_passes(self, module: Any) -> Any | None:
@@ -246,6 +249,12 @@ class _Case:
             return
         if any(call.op.name in CONSUMED for call, _ in operator_calls(last)):
             self._record("build", Skipped("build: device hints that only RealizeVDevice consumes"), None)
+            return
+        if self._between:
+            self._record("build", Skipped("build: a pass out of its phase left the module between two"), None)
+            return
+        if llvm.other_devices(last):
+            self._record("build", Skipped("build: values on a second device, the inputs are on the first"), None)
             return
         opt_level = 0 if self.experiment.index % 10 < 7 else 2
         self._tail = ()

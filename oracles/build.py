@@ -90,6 +90,20 @@ def build(
     return Built(machine)
 
 
+def other_devices(module: Any) -> bool:
+    """Whether a value of the module lives on another device than the first, where nobody has put the inputs."""
+    functions = [f for f in module.functions.values() if isinstance(f, relax.Function)]
+    types = [tvm_api.type_of(v) for f in functions for v in (*f.params, *relax.analysis.all_vars(f))]
+    return any(_elsewhere(ty) for ty in types)
+
+
+def _elsewhere(ty: Any) -> bool:
+    if isinstance(ty, tvm_api.TupleType):
+        return any(_elsewhere(field) for field in ty.fields)
+    device = ty.vdevice if isinstance(ty, tvm_api.TensorType) else None
+    return device is not None and int(device.vdevice_id) > 0
+
+
 def _lifting(module: Any, phase: Phase) -> tuple[str, ...]:
     """LambdaLift for modules with local functions: no official pipeline has it, and VMShapeLower asks for it."""
     if phase is not Phase.HIGH:

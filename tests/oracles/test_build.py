@@ -12,7 +12,7 @@ from generators.case import EntryCall
 from generators.passes.row import Phase
 from generators.passes.table import PIPELINES
 from generators.source import SeededSource
-from oracles.build import BUILDING, CODEGEN, Built, NotBuilt, build, rest_of_pipeline
+from oracles.build import BUILDING, CODEGEN, Built, NotBuilt, build, other_devices, rest_of_pipeline
 from oracles.reference.numbers import Numbers, Wrong
 from oracles.trace import MeaningState
 from oracles.workbench import Workbench
@@ -96,3 +96,18 @@ def test_what_code_generation_cannot_emit_is_blamed_on_it() -> None:
 def test_rest_of_the_pipeline_is_a_tail_of_an_official_one(phase: Phase) -> None:
     rest = rest_of_pipeline(phase)
     assert any(rest == () or names[-len(rest) :] == rest for names in PIPELINES.values())
+
+
+@pytest.mark.parametrize(("device", "other"), [("llvm:0", False), ("llvm:1", True)])
+def test_values_on_a_second_device_are_seen(device: str, other: bool) -> None:
+    module = module_of(f"""
+@I.ir_module
+class Module:
+    I.module_global_infos({{"vdevice": [I.vdevice("llvm"), I.vdevice("llvm", 1)]}})
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        y = R.hint_on_device(x, R.device(1, {device[-1]}))
+        return R.add(y, y)
+""")
+    assert not other_devices(module)
+    assert other_devices(relax.transform.RealizeVDevice()(module)) == other
