@@ -28,7 +28,6 @@ class Quick:
 QUICK = (
     Quick("bench_throughput", ("--cases", "150", "--built", "40", "--modules", "15")),
     Quick("bench_validity", ("--cases", "200")),
-    Quick("bench_reduce", ("--modules", "8")),
     Quick("bench_tir", ()),
 )
 

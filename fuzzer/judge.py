@@ -220,6 +220,9 @@ class _Case:
             self.court.enter(f"{row.name} of {step.call.name}")
             with self._timed("reference" if row.name == "numeric" else "oracles"):
                 verdict = row.judge(step, self.bench)
+            if broken and isinstance(verdict, Failed) and verdict.symptom.startswith("reference trap"):
+                verdict = Skipped("reference: what an oracle of structure has said already")
+                good = False
             self._record(row.name, verdict, step)
             if isinstance(verdict, Failed):
                 broken = broken or row.name in STRUCTURE

@@ -36,7 +36,7 @@ _CONVERSION = re.compile(
 """TypeErrors and RuntimeErrors of the FFI's casts and containers: something had another type than the code believed."""
 
 _STATED_LIMIT = re.compile(
-    r"make sure\s+to run it (before|after)|\bonly supports?\b|\bnow does not support"
+    r"make sure\s+to run it (before|after)|Codegen is not found|\bonly supports?\b|\bnow does not support"
     r"|[Cc]urrently (does not|only)|Data type \S+ (is )?not supported|is not supported in "
     r"|FPrimalGradient has not been registered"
 )

@@ -75,6 +75,7 @@ MATMUL_ROWS = (
         HIGH,
         "src/relax/transform/reorder_permute_dims_after_concat.cc: only data movement",
         recipes=("concat_of_permutes",),
+        idempotent=False,
     ),
     PassRow(
         "FuseTransposeMatmul",
