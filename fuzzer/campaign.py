@@ -327,7 +327,6 @@ def plan_of(settings: Settings, scratch: Path) -> Plan:
         oracles=settings.oracles,
         load=str(settings.load.absolute()) if settings.load else None,
         scratch=str(scratch),
-        reduce_s=REDUCE_S,
     )
 
 

@@ -27,7 +27,6 @@ class Plan:
     build_share: float = 0.15
     deadline_s: float = 20.0
     memory_bytes: int = 6 << 30
-    reduce_s: float = 20.0
     scratch: str = ""
 
     def to_json(self) -> dict[str, Any]:

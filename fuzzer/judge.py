@@ -246,7 +246,6 @@ class _Case:
     def _judge_build(self, start: Any, start_phase: Phase, last: Any) -> None:
         if "build" not in self.court.oracles:
             return
-        meaning = self.bench.meaning
         if any(not s.row.buildable or s.row.calling not in ("same", "bind_params") for s in self.result.steps):
             self._record("build", Skipped("build: the result is not meant to be built as it stands"), None)
             return
@@ -267,8 +266,6 @@ class _Case:
         if isinstance(verdict, Failed) and self.experiment.passes:
             with self._timed("build"):
                 verdict = self._blamed(verdict, start, start_phase, opt_level)
-        if isinstance(verdict, Passed) and not meaning.lost:
-            self.result.counts.name("phases", "built and run", 0.0)
         crashed = isinstance(verdict, Failed) and verdict.symptom == "crash" and bool(tail)
         self._tail = tail if crashed else ()
         self._record("survives" if crashed else "build", verdict, None)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any
 
 from fuzzer.errors import EnvironmentFault, UsageError
@@ -52,10 +51,6 @@ def _passes() -> Listing:
         for row in PASSES.values()
     )
     return Listing("passes", ("name", "phases", "meaning", "idempotent", "why"), tuple(rows))
-
-
-def _phases(phases: Iterable[IntEnum]) -> str:
-    return ",".join(phase.name.lower() for phase in sorted(phases))
 
 
 def _ops() -> Listing:

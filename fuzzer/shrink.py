@@ -25,7 +25,7 @@ from fuzzer.draw import Repertoire, draw_experiment
 from fuzzer.flight import Recorder
 from fuzzer.job import Failure, Plan
 from fuzzer.judge import Experiment, judge
-from fuzzer.worker import die_with_parent
+from fuzzer.worker import fork_child
 from generators.case import Case, Origin
 from generators.dtypes import is_float
 from generators.passes.table import default_call
@@ -108,19 +108,12 @@ def in_child(
     per_stage: the deadline is that of every stage, not of the whole work.
     """
     reader, writer = os.pipe()
-    parent = os.getpid()
-    pid = os.fork()
-    if pid == 0:
-        status = 1
-        try:
-            die_with_parent(parent)
-            os.close(reader)
-            work(lambda line: _write_all(writer, line.encode() + b"\n"))
-            status = 0
-        except BaseException:  # noqa: BLE001 - the worker boundary: a candidate that cannot be judged is not alike
-            status = 1
-        finally:
-            os._exit(status)
+
+    def answering() -> None:
+        os.close(reader)
+        work(lambda line: _write_all(writer, line.encode() + b"\n"))
+
+    pid = fork_child(answering)
     os.close(writer)
     text, hung = _read_all(reader, pid, deadline_s, recorder.read if per_stage else lambda: (0, ""))
     os.close(reader)

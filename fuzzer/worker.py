@@ -168,23 +168,12 @@ class _Worker:
 
     def _fork(self, work: Callable[[], None]) -> int:
         os.ftruncate(self._errors, 0)
-        parent = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            status = 1
-            try:
-                die_with_parent(parent)
-                limit_memory(self.plan.memory_bytes)
-                work()
-                status = 0
-            except BaseException:  # noqa: BLE001 - the worker boundary: the parent reports what ended the child
-                import traceback
 
-                traceback.print_exc()
-                sys.stderr.flush()
-            finally:
-                os._exit(status)
-        return pid
+        def limited() -> None:
+            limit_memory(self.plan.memory_bytes)
+            work()
+
+        return fork_child(limited, _print_traceback)
 
     def _watch(self, pid: int, deadline_s: float, per_case: bool) -> str | None:
         """Waits for a child; None when it ended well, else "SIGSEGV", "hang" or "exit 1". Ends those that hang."""
@@ -214,6 +203,33 @@ class _Worker:
         size = os.fstat(self._errors).st_size
         start = max(0, size - _STDERR_KEPT)
         return os.pread(self._errors, _STDERR_KEPT, start).decode(errors="replace")
+
+
+def fork_child(work: Callable[[], None], on_error: Callable[[], None] = lambda: None) -> int:
+    """The process id of a child that does `work` and ends: 0 when it went well, 1 after `on_error` when it raised.
+
+    It ends with this process. This is the worker boundary: whatever `work` raises stays in the child.
+    """
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            die_with_parent(parent)
+            work()
+            status = 0
+        except BaseException:  # noqa: BLE001 - the worker boundary: the parent sees the exit status
+            on_error()
+        finally:
+            os._exit(status)
+    return pid
+
+
+def _print_traceback() -> None:
+    import traceback
+
+    traceback.print_exc()
+    sys.stderr.flush()
 
 
 def limit_memory(extra_bytes: int) -> None:

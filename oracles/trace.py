@@ -63,13 +63,6 @@ class Trace:
     target: str = "llvm"
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """Outputs of one entry call: nested tuples of NumPy arrays in their declared dtype, Shapes and scalars."""
-
-    outputs: tuple[Any, ...]
-
-
 @dataclass(slots=True)
 class MeaningState:
     """What is known of the numbers along one case. lost: why later steps are not compared, None while they are.

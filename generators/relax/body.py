@@ -15,7 +15,7 @@ from tvm import relax
 from generators import tvm_api
 from generators.operators.row import Unavailable
 from generators.relax.scope import Scope
-from generators.relax.values import AnyValue, ShapeValue, TupleValue, Value
+from generators.relax.values import AnyValue, TupleValue, Value
 from generators.source import weighted
 
 _PLANTINGS = 5
@@ -161,8 +161,3 @@ def _bound_tuple(scope: Scope, value: Any) -> Any:
 
 def _is_var(expr: Any) -> bool:
     return isinstance(expr, relax.Var)
-
-
-def is_computed(value: AnyValue) -> bool:
-    """Whether a value is bound to a variable (constants stand in calls as they are)."""
-    return not isinstance(value, ShapeValue) and _is_var(value.expr)

@@ -52,8 +52,6 @@ class Knobs:
     """A value of a dataflow block is visible after it this often."""
     symbolic_share: float = 0.15
     """A dim of a new parameter is symbolic this often, in functions that may have symbols."""
-    unknown_shape_share: float = 0.02
-    """A parameter hides its shape (only ndim, or nothing, is annotated) this often."""
     guard_share: float = 0.3
     """A value out of an operator's domain is clipped into it this often, else another operand is taken."""
 

@@ -156,8 +156,3 @@ def _facts(frame: FunctionFrame, num_input: int | None, arguments: tuple[Argumen
     }
     features = frozenset(name for name, there in present.items() if there)
     return ProgramFacts(tuple(parameters), symbols, num_input, ("main", *module.public), features)
-
-
-def public_names(module: Any) -> tuple[str, ...]:
-    """Names of the functions that carry a global symbol."""
-    return tuple(g.name_hint for g, f in module.functions.items() if f.attrs and "global_symbol" in f.attrs)

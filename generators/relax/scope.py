@@ -348,8 +348,3 @@ def _at_least(value: Value, minimum: Sequence[int]) -> bool:
     assert value.shape is not None
     tail = value.shape[-len(minimum) :] if minimum else ()
     return len(tail) == len(minimum) and all(n >= m for n, m in zip(tail, minimum, strict=True))
-
-
-def dims_text(dims: Sequence[Dim]) -> str:
-    """The dims as a reader would write them."""
-    return ", ".join(d.text if isinstance(d, SymbolicDim) else str(d) for d in dims)

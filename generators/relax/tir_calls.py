@@ -13,7 +13,6 @@ from typing import Any
 from tvm import relax, te, tirx
 
 from generators import tvm_api
-from generators.operators.row import Unavailable
 from generators.ranges import Range
 from generators.relax.body import Statement
 from generators.relax.scope import Drawn, Scope
@@ -153,13 +152,6 @@ def _one(dtype: str) -> Any:
     import numpy as np
 
     return np.array(1, dtype)
-
-
-def dead_prim_func(dtype: str) -> Any:
-    """A PrimFunc for modules that never call it."""
-    if dtype not in ("float32", "int32"):
-        raise Unavailable(dtype)
-    return _inplace_function(dtype)
 
 
 TIR_CALLS = (

@@ -54,7 +54,6 @@ class Numbers:
         self.start = start
         self.calls = tuple(calls)
         self.expected: tuple[Runtime, ...] | NoMeaning = self._evaluate()
-        self.compared = 0
         self._agreeing: list[int] = [tvm_api.structural_hash(start)]
 
     def _evaluate(self) -> tuple[Runtime, ...] | NoMeaning:
@@ -102,7 +101,6 @@ class Numbers:
                 return Wrong("wrong result", f"{result.kind}: {result.sentence}", index)
             assert isinstance(result, Agreement)
             undecided.append(result.undecided)
-        self.compared += 1
         if undecided and min(undecided) >= 1.0:
             return Unsure("every bound is infinite", skipped=False)
         return None
