@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from generators.dtypes import float_facts, integer_limits, is_float
 
+_FLOAT64_EXPONENTS = 1024
+
 
 @dataclass(frozen=True, slots=True)
 class Range:
@@ -77,8 +79,9 @@ class Range:
         return Range(self.low * count, self.high * count, self.integral)
 
     def powered(self, count: int) -> Range:
-        """The range of a product of `count` elements."""
-        top = self.magnitude**count if count else 1.0
+        """The range of a product of `count` elements; unbounded where that is beyond float64."""
+        finite = count * math.log2(max(self.magnitude, 1.0)) < _FLOAT64_EXPONENTS
+        top = self.magnitude**count if finite else math.inf
         return Range(0.0 if self.low >= 0 else -top, max(top, 1.0), self.integral)
 
     def real(self) -> Range:

@@ -66,16 +66,16 @@ def _kind(expr: Any) -> str:
     return type(expr).__name__
 
 
-_MEMO = Memo(violations)
+VIOLATIONS = Memo(violations)
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("not normal") with the first violation, when the input had none."""
     if step.after is None:
         return Skipped("no result")
-    if _MEMO.known(step.before):
+    if VIOLATIONS.known(step.before):
         return Skipped("input not in normal form")
-    found = _MEMO.fresh(step.after)
+    found = VIOLATIONS.fresh(step.after)
     return Failed("not normal", found[0], "\n".join(found)) if found else PASSED
 
 

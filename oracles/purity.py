@@ -92,16 +92,16 @@ def is_known_order(step: Step) -> bool:
     return any(function.is_pure and not _forced(function) for function in functions)
 
 
-_MEMO = Memo(violations)
+VIOLATIONS = Memo(violations)
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("impure") with the first violation that the input did not have."""
     if step.after is None:
         return Skipped("no result")
-    if _MEMO.known(step.before):
+    if VIOLATIONS.known(step.before):
         return Skipped("input already impure")
-    found = _MEMO.fresh(step.after)
+    found = VIOLATIONS.fresh(step.after)
     if found and is_known_order(step):
         return Skipped("stands before RemovePurityChecking")
     return Failed("impure", found[0], "\n".join(found)) if found else PASSED

@@ -72,8 +72,43 @@ def _of_branches(annotated: Any, value: Any) -> Iterator[str]:
 
 def _of_call(annotated: Any, call: Any, module: Any, builder: Any) -> Iterator[str]:
     name = T.op_name(call)
-    callee = module.functions.get(call.op) if isinstance(call.op, GLOBAL_VAR) else None
-    if callee is not None and (why := contradiction(T.type_of(call.op), T.type_of(callee))):
+    named = call.op if isinstance(call.op, GLOBAL_VAR) else call.args[0] if name in _DESTINATION else None
+    callee = module.functions.get(named) if isinstance(named, GLOBAL_VAR) else None
+    looked_at = (call, annotated, callee, *(T.type_of(argument) for argument in call.args))
+    if _AGREED.holds(looked_at):
+        return
+    found = list(_against_call(annotated, call, callee, builder))
+    if not found:
+        _AGREED.add(looked_at)
+    yield from found
+
+
+class _Agreed:
+    """Calls that contradicted nothing, each with all that was looked at: most calls stand in the next module again."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[int, ...], tuple[Any, ...]] = {}
+
+    def holds(self, looked_at: tuple[Any, ...]) -> bool:
+        return self._addresses(looked_at) in self._seen
+
+    def add(self, looked_at: tuple[Any, ...]) -> None:
+        if len(self._seen) >= _REMEMBERED:
+            self._seen.clear()
+        self._seen[self._addresses(looked_at)] = looked_at  # held, so that no address is used again
+
+    @staticmethod
+    def _addresses(looked_at: tuple[Any, ...]) -> tuple[int, ...]:
+        return tuple(0 if thing is None else thing.__chandle__() for thing in looked_at)
+
+
+_REMEMBERED = 5_000
+_AGREED = _Agreed()
+
+
+def _against_call(annotated: Any, call: Any, callee: Any, builder: Any) -> Iterator[str]:
+    name = T.op_name(call)
+    if callee is not None and name is None and (why := contradiction(T.type_of(call.op), T.type_of(callee))):
         yield f"the type of a called GlobalVar and its function: {why}"
     if name is not None and not name.startswith("relax."):
         return
@@ -85,13 +120,11 @@ def _of_call(annotated: Any, call: Any, module: Any, builder: Any) -> Iterator[s
     if why := contradiction(annotated, inferred):
         yield f"a variable and the inferred type of {_word(call)}: {why}"
     if name in _DESTINATION:
-        yield from _of_buffers(call, module)
+        yield from _of_buffers(call, callee)
 
 
-def _of_buffers(call: Any, module: Any) -> Iterator[str]:
+def _of_buffers(call: Any, function: Any) -> Iterator[str]:
     """The tensors of a call_tir against the buffers of its PrimFunc, arguments first and results last."""
-    callee = call.args[0]
-    function = module.functions.get(callee) if isinstance(callee, GLOBAL_VAR) else None
     if not isinstance(function, PRIM_FUNC) or not isinstance(call.args[1], TUPLE):
         return
     given = [T.type_of(argument) for argument in call.args[1].fields]

@@ -24,9 +24,9 @@ VERIFIER = "relax.analysis.well_formed"
 
 
 _CLASSES: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
-    ("impure", r"impure|If nodes are not allowed", lambda m: bool(purity.violations(m))),
+    ("impure", r"impure|If nodes are not allowed", lambda m: bool(purity.VIOLATIONS.known(m))),
     ("undefined", r"is not defined|used outside Dataflow|more than once", lambda m: bool(definedness.MISUSES.known(m))),
-    ("not normal", r"ANF|leaf expression|SeqExpr only", lambda m: bool(normal_form.violations(m))),
+    ("not normal", r"ANF|leaf expression|SeqExpr only", lambda m: bool(normal_form.VIOLATIONS.known(m))),
 )
 """Classes of complaints that both sides decide: name, TVM's words, our check."""
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import tvm
-from tvm import relax
+from tvm import relax, te
 
 from generators import tvm_api
 from generators.operators.row import Unavailable
@@ -19,39 +19,24 @@ from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.tir_calls import draw_call_tir, draw_call_tir_inplace
 from generators.relax.values import Value
 
-_ADD = """
-@T.prim_func(private=True, s_tir=True)
-def add_vectors(A: T.Buffer(({n},), "float32"), B: T.Buffer(({n},), "float32"), C: T.Buffer(({n},), "float32")):
-    T.func_attr({{"operator_name": "{name}", "tirx.noalias": True}})
-    for i in range({n}):
-        with T.sblock("add"):
-            vi = T.axis.spatial({n}, i)
-            C[vi] = A[vi] + B[vi]
-"""
-_PREPROC = """
-@T.prim_func(private=True, s_tir=True)
-def with_preproc(A: T.Buffer(({m}, {n}), "float32"), W: T.Buffer(({n}, {m}), "float32"),
-                 C: T.Buffer(({m}, {n}), "float32")):
-    T.func_attr({{"layout_free_buffers": [1], "tirx.noalias": True}})
-    R = T.sblock_alloc_buffer(({m}, {n}))
-    for i, j in T.grid({m}, {n}):
-        with T.sblock("rewrite"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            T.sblock_attr({{"meta_schedule.layout_rewrite_preproc": T.bool(True)}})
-            R[vi, vj] = W[vj, vi]
-    for i, j in T.grid({m}, {n}):
-        with T.sblock("compute"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            C[vi, vj] = A[vi, vj] {sign} R[vi, vj]
-"""
+
+@cache
+def _add(n: int, name: str) -> Any:
+    """The sum of two vectors of `n`, annotated as the operator `name` that AlterOpImpl replaces."""
+    x, y = (te.placeholder((n,), "float32", name=letter) for letter in "AB")
+    out = te.compute((n,), lambda i: x[i] + y[i], name="add")
+    return te.create_prim_func([x, y, out]).without_attr("global_symbol").with_attr("operator_name", name)
 
 
 @cache
-def _prim_func(text: str) -> Any:
-    from tvm.script import from_source
-    from tvm.script import tirx as script_tir
-
-    return from_source(text, {"T": script_tir})
+def _with_preproc(m: int, n: int, sign: str) -> Any:
+    """A (m, n) plus or minus a transposed (n, m) weight that a block of its own brings into layout first."""
+    x, w = te.placeholder((m, n), "float32", name="A"), te.placeholder((n, m), "float32", name="W")
+    marks = {"meta_schedule.layout_rewrite_preproc": True}
+    r = te.compute((m, n), lambda i, j: w[j, i], name="rewrite", attrs=marks)
+    combined = (lambda i, j: x[i, j] + r[i, j]) if sign == "+" else (lambda i, j: x[i, j] - r[i, j])
+    out = te.compute((m, n), combined, name="compute", attrs={"layout_free_placeholders": [w]})
+    return te.create_prim_func([x, w, out]).without_attr("global_symbol")
 
 
 def _call_tir(s: Scope, function: Any, operands: list[Value], values: Range) -> Value:
@@ -66,7 +51,7 @@ def operator_name_add16(s: Scope) -> None:
     """call_tir of a vector addition that AlterOpImpl knows by name, chained, its operands reshaped or used again."""
     x = b.operand(s, (16,))
     x = b.unary(s, x) if s.source.flip() else x
-    function = _prim_func(_ADD.format(n=16, name="passfuzz.add16"))
+    function = _add(16, "passfuzz.add16")
     y = s.like(x)
     out = _call_tir(s, function, [x, y], x.range + y.range)
     for _ in range(s.source.integer(0, 2)):
@@ -76,7 +61,7 @@ def operator_name_add16(s: Scope) -> None:
             out = b.unary(s, out)
     if s.source.flip(0.2):
         eight = b.operand(s, (8,))
-        other_shape = _prim_func(_ADD.format(n=8, name="passfuzz.add8"))
+        other_shape = _add(8, "passfuzz.add8")
         b.keep(s, _call_tir(s, other_shape, [eight, eight], eight.range + eight.range))
     b.finish(s, out)
 
@@ -85,7 +70,7 @@ def layout_rewrite_preproc(s: Scope) -> None:
     """call_tir of a PrimFunc that first rewrites the layout of a weight, called twice with shared or other weights."""
     m, n = s.source.pick(((2, 3), (4, 4), (1, 5), (3, 1)))
     sign = s.source.pick("+-")
-    function = _prim_func(_PREPROC.format(m=m, n=n, sign=sign))
+    function = _with_preproc(m, n, sign)
     x = b.operand(s, (m, n))
     w = b.constant(s, (n, m)) if s.source.flip(0.3) else b.weight(s, (n, m))
     combine = Range.__add__ if sign == "+" else Range.__sub__

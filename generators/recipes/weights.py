@@ -117,7 +117,7 @@ def weight_transform_shared(s: Scope) -> None:
     name = s.frame.module.new_name("second")
     function = function.with_attr("global_symbol", name).with_attr("num_input", frame.num_input)
     s.frame.module.add(name, function)
-    s.frame.module.public.append(name)
+    s.frame.module.public[name] = frame
 
 
 def scalar_loss(s: Scope) -> None:

@@ -46,8 +46,8 @@ class ModuleFrame:
     features: frozenset[str] = frozenset()
     """Language features that were asked for ("vdevice", "num_input", ...)."""
     private: list[PrivateFunction] = field(default_factory=list)
-    public: list[str] = field(default_factory=list)
-    """Names of the public functions beside main."""
+    public: dict[str, FunctionFrame] = field(default_factory=dict)
+    """The public functions beside main, by name."""
     serial: int = 0
     operators: Counter[str] = field(default_factory=Counter)
     drawn: Counter[str] = field(default_factory=Counter)

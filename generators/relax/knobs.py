@@ -11,7 +11,7 @@ from generators.ranges import Range
 class Knobs:
     """Sizes and probabilities of generated programs."""
 
-    operators: tuple[int, int] = (2, 12)
+    operators: tuple[int, int] = (1, 10)
     """Statements per function: bugs need few, and small programs are cheap to judge."""
     max_elements: int = 512
     """Largest tensor: big enough for every axis to be non-trivial at rank 5, small enough to interpret."""
@@ -44,6 +44,8 @@ class Knobs:
     """(dtype, weight) of drawn tensors; float32 is what most passes look for."""
     parameter_share: float = 0.7
     """A new operand is a parameter this often, else a constant."""
+    constant_share: float = 0.15
+    """A constant in scope counts as an operand this often where a value that is none would do."""
     fresh_share: float = 0.12
     """A new operand is made this often though one in scope would do."""
     real_share: float = 0.2

@@ -1,4 +1,4 @@
-"""Whole programs: a module around `main`, dead functions, attributes, devices, and the inputs of the entry calls."""
+"""Whole programs: a module around `main`, dead functions, attributes, devices, entry calls."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 import tvm
 from tvm.relax.global_info import VDevice
 
-from generators.arrays import draw_array
-from generators.case import Argument, EntryCall, Shape
+from generators.case import Argument
 from generators.operators.row import Unavailable
 from generators.passes.row import Parameter, ProgramFacts
 from generators.program import Program
 from generators.relax import losses
 from generators.relax.control import CONTROL
-from generators.relax.frames import FunctionFrame, ModuleFrame, ParameterSpec
+from generators.relax.entry_calls import draw_arguments, draw_calls
+from generators.relax.frames import FunctionFrame, ModuleFrame
 from generators.relax.functions import draw_function, draw_loss_function
 from generators.relax.knobs import DEFAULT, Knobs
 from generators.relax.scope import Scope
@@ -36,7 +36,7 @@ def draw_program(
     patterns: Sequence[Callable[[Scope], None]] = (),
     wants: frozenset[str] = frozenset(),
 ) -> Program:
-    """A random well-formed module with a public `main` and inputs for it.
+    """A random well-formed module with a public `main` and inputs for it; the first entry call is of `main`.
 
     One of `patterns` is planted where given; its attributes `wants` (a feature) and `plain` are read where it has
     them. `wants` asks for features: "num_input" (the attribute that splits inputs from weights), "vdevice"
@@ -80,10 +80,10 @@ def _draw_module(source: Source, module: ModuleFrame, patterns: Sequence[Callabl
     main, num_input = _with_attributes(source, module, frame, main)
     _draw_dead_function(source, module)
     whole = _assemble(source, module, main)
-    arguments = tuple(_draw_argument(source, spec) for _, spec in frame.parameters)
+    arguments = draw_arguments(source, frame)
     facts = _facts(frame, num_input, arguments)
     features = facts.features | set(module.features) | {k for k in module.drawn if k != "operator"}
-    calls = (EntryCall("main", arguments),)
+    calls = draw_calls(source, module, frame, arguments)
     return Program(whole, calls, facts, module.operators, frozenset(features), module.rejected)
 
 
@@ -112,7 +112,7 @@ def _draw_dead_function(source: Source, module: ModuleFrame) -> None:
     name = module.new_name("dead")
     if source.flip():
         function = function.with_attr("global_symbol", name)
-        module.public.append(name)
+        module.public[name] = frame
     module.add(name, function)
 
 
@@ -127,14 +127,6 @@ def _assemble(source: Source, module: ModuleFrame, main: Any) -> Any:
     if source.flip(0.15):
         whole = whole.with_attr("passfuzz_module_note", source.integer(0, 9))
     return whole
-
-
-def _draw_argument(source: Source, spec: ParameterSpec) -> Argument:
-    if spec.fields is not None:
-        return tuple(_draw_argument(source, f) for f in spec.fields)
-    if spec.is_shape:
-        return Shape(spec.shape)
-    return draw_array(source.array_seed(), spec.shape, spec.dtype, spec.range)
 
 
 def _facts(frame: FunctionFrame, num_input: int | None, arguments: tuple[Argument, ...]) -> ProgramFacts:

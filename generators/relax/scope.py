@@ -158,7 +158,13 @@ class Scope:
         return self.emit_tensor(Drawn(call, value.range.clipped(*ends)))
 
     def _prefer_recent(self, values: Sequence[Any]) -> Value:
-        """Half of the time among the last three, so that chains form; else any, so that values are reused."""
+        """Half of the time among the last three, so that chains form; else any, so that values are reused.
+
+        Constants are seldom taken again: what depends on no input is folded by one pass, at the price of a compilation
+        each, and tells little about the others.
+        """
+        if not self.source.flip(self.knobs.constant_share):
+            values = [v for v in values if not isinstance(v.expr, tvm_api.Constant)] or values
         chosen: Value = self.source.pick(values[-3:] if self.source.flip() else values)
         return chosen
 

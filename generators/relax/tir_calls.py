@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from tvm import relax, te, tirx
+import tvm
+from tvm import relax, s_tir, te, tirx
 
 from generators import tvm_api
 from generators.ranges import Range
@@ -111,27 +112,23 @@ def draw_call_tir(s: Scope) -> None:
     s.emit(Drawn(call, body.ranges[0] if len(types) == 1 else body.ranges))
 
 
-_INPLACE = """
-@T.prim_func(private=True, s_tir=True)
-def add_in_place(a: T.handle, b: T.handle):
-    T.func_attr({"tirx.noalias": True})
-    n = T.int64()
-    m = T.int64()
-    A = T.match_buffer(a, (n, m), "DTYPE")
-    B = T.match_buffer(b, (n, m), "DTYPE")
-    for i, j in T.grid(n, m):
-        with T.sblock("add"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            A[vi, vj] = A[vi, vj] + B[vi, vj]
-"""
-
-
 @cache
-def _inplace_function(dtype: str) -> Any:
-    from tvm.script import from_source
-    from tvm.script import tirx as script_tir
-
-    return from_source(_INPLACE.replace("DTYPE", dtype), {"T": script_tir})
+def _add_in_place(dtype: str) -> Any:
+    """Adds its second matrix into its first. Made node by node: TE has no in-place computation, and a script takes
+    as long to parse as a whole program to draw."""
+    extents = [tirx.Var("n", "int64"), tirx.Var("m", "int64")]
+    a, b = (tirx.decl_buffer(extents, dtype, name) for name in "AB")
+    loops, index = ([tirx.Var(name, "int64") for name in names] for names in (("i", "j"), ("vi", "vj")))
+    spatial = tirx.IterVar.DataPar
+    axes = [tirx.IterVar(tvm.ir.Range(0, n), v, spatial) for n, v in zip(extents, index, strict=True)]
+    point = [tvm.ir.Range.from_min_extent(v, 1) for v in index]
+    read_a, read_b = tirx.BufferRegion(a, point), tirx.BufferRegion(b, point)
+    store = tirx.BufferStore(a, tirx.BufferLoad(a, index) + tirx.BufferLoad(b, index), index)
+    body = s_tir.SBlockRealize(loops, True, s_tir.SBlock(axes, [read_a, read_b], [read_a], "add", store))
+    for loop, extent in reversed(list(zip(loops, extents, strict=True))):
+        body = tirx.For(loop, 0, extent, tirx.ForKind.SERIAL, body)
+    root = s_tir.SBlockRealize([], True, s_tir.SBlock([], [], [], "root", body))
+    return tirx.PrimFunc([a, b], root).with_attr({"tirx.noalias": True, "s_tir": True})
 
 
 def draw_call_tir_inplace(s: Scope) -> None:
@@ -142,7 +139,7 @@ def draw_call_tir_inplace(s: Scope) -> None:
     copy = s.emit_tensor(Drawn(relax.op.add(x.expr, one), x.range + Range(1, 1, True)))
     s.values.remove(copy)
     module = s.frame.module
-    gvar = module.add(module.new_name("prim"), _inplace_function(x.dtype))
+    gvar = module.add(module.new_name("prim"), _add_in_place(x.dtype))
     ty = tvm_api.type_of(copy.expr)
     call = relax.op.call_tir_inplace(gvar, relax.Tuple([copy.expr, y.expr]), 0, ty)
     s.emit(Drawn(call, copy.range + y.range))

@@ -122,9 +122,10 @@ def global_vars(function: Any) -> list[Any]:
 def digest(module: Any) -> str:
     """A text that equal modules share in every process of one TVM version (checked: no address enters the hash).
 
-    Variable names do not count; constants' contents, function names and attributes do.
+    Variable names do not count; constants' contents, function names and attributes do. Free variables count by where
+    they first occur: by themselves they would bring their addresses into the hash.
     """
-    return f"{T.structural_hash(module) & 0xFFFFFFFFFFFFFFFF:016x}"
+    return f"{T.structural_hash(module, map_free_vars=True) & 0xFFFFFFFFFFFFFFFF:016x}"
 
 
 def with_functions(module: Any, extra: dict[str, Any]) -> Any:

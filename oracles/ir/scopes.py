@@ -14,7 +14,8 @@ from typing import Any
 from tvm import relax
 
 from generators import tvm_api as T
-from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, VAR, dims_of, operands, prim_vars, relax_functions
+from oracles.ir.type_facts import facts_in, facts_of
+from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, VAR, operands, prim_vars, relax_functions
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -83,15 +84,18 @@ class ScopeChecker:
             self._report("variable belongs to two functions", var)
 
     def _define_dims(self, ty: Any, frame: _Frame) -> None:
-        for dim in dims_of(ty):
-            if isinstance(dim, VAR):
-                frame.defined.add(dim)
-                self._own(dim)
+        for facts in facts_in(ty):
+            for var in facts.bare:
+                frame.defined.add(var)
+                self._own(var)
 
     def _type(self, ty: Any, frame: _Frame, where: str) -> None:
-        if isinstance(ty, T.FuncType):
+        if isinstance(ty, (T.TensorType, T.ShapeType)):
+            for var in facts_of(ty).symbols:
+                self._symbol(var, frame, where)
+        elif isinstance(ty, T.FuncType):
             if ty.params is not None:
-                bound = {dim for param in ty.params for dim in dims_of(param) if isinstance(dim, VAR)}
+                bound = {var for param in ty.params for facts in facts_in(param) for var in facts.bare}
                 inner = _Frame(frame.defined | bound, frame.dataflow, frame.outer_dataflow, frame.recursive)
                 for param in ty.params:
                     self._type(param, inner, where)
@@ -99,16 +103,12 @@ class ScopeChecker:
         elif isinstance(ty, T.TupleType):
             for part in ty.fields:
                 self._type(part, frame, where)
-        else:
-            for dim in dims_of(ty):
-                self._dimension(dim, frame, where)
 
-    def _dimension(self, dim: Any, frame: _Frame, where: str) -> None:
-        for var in prim_vars(dim):
-            if isinstance(var, relax.DataflowVar):
-                self._report(f"DataflowVar in {where}", var)
-            elif var not in frame.defined and var not in frame.recursive:
-                self._report(f"undefined variable in {where}", var)
+    def _symbol(self, var: Any, frame: _Frame, where: str) -> None:
+        if isinstance(var, relax.DataflowVar):
+            self._report(f"DataflowVar in {where}", var)
+        elif var not in frame.defined and var not in frame.recursive:
+            self._report(f"undefined variable in {where}", var)
 
     def _sequence(self, sequence: Any, frame: _Frame) -> None:
         if not isinstance(sequence, relax.SeqExpr):

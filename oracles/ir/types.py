@@ -11,6 +11,7 @@ from typing import Any
 from tvm import relax, tirx
 
 from generators import tvm_api as T
+from oracles.ir.type_facts import Facts, facts_of
 from oracles.ir.walk import FUNCTION, TUPLE, TUPLE_GET_ITEM
 
 _KINDS: tuple[tuple[str, Any], ...] = (
@@ -29,6 +30,8 @@ def kind_of(ty: Any) -> str | None:
 
 def contradiction(one: Any, other: Any) -> str | None:
     """Why no value has both types, in words without numbers and names; None when one may."""
+    if one is not None and one.same_as(other):
+        return None
     left, right = kind_of(one), kind_of(other)
     if left is None or right is None:
         return None
@@ -38,39 +41,35 @@ def contradiction(one: Any, other: Any) -> str | None:
 
 
 def _tensors(one: Any, other: Any) -> str | None:
-    left, right = T.dtype_name(one), T.dtype_name(other)
-    if left is not None and right is not None and left != right:
+    left, right = facts_of(one), facts_of(other)
+    if left.dtype is not None and right.dtype is not None and left.dtype != right.dtype:
         return "two dtypes"
-    if -1 not in (int(one.ndim), int(other.ndim)) and one.ndim != other.ndim:
+    if -1 not in (left.ndim, right.ndim) and left.ndim != right.ndim:
         return "two ranks"
-    return _dims(_shape_of(one), _shape_of(other))
+    return _dims(_dims_of(one, left), _dims_of(other, right))
 
 
-def _shape_of(ty: Any) -> list[Any] | None:
+def _dims_of(ty: Any, facts: Facts) -> tuple[Any, ...] | None:
     """The dimensions written in a tensor's type, through a shape variable's own type."""
-    shape = ty.shape
-    if shape is None:
-        return None
-    if isinstance(shape, relax.ShapeExpr):
-        return list(shape.values)
-    values = T.type_of(shape).values if isinstance(T.type_of(shape), T.ShapeType) else None
-    return None if values is None else list(values)
+    if facts.dims is not None or ty.shape is None or not isinstance(T.type_of(ty.shape), T.ShapeType):
+        return facts.dims
+    return facts_of(T.type_of(ty.shape)).dims
 
 
 def _shapes(one: Any, other: Any) -> str | None:
-    if -1 not in (int(one.ndim), int(other.ndim)) and one.ndim != other.ndim:
+    left, right = facts_of(one), facts_of(other)
+    if -1 not in (left.ndim, right.ndim) and left.ndim != right.ndim:
         return "two ranks"
-    left = None if one.values is None else list(one.values)
-    return _dims(left, None if other.values is None else list(other.values))
+    return _dims(left.dims, right.dims)
 
 
-def _dims(left: list[Any] | None, right: list[Any] | None) -> str | None:
+def _dims(left: tuple[Any, ...] | None, right: tuple[Any, ...] | None) -> str | None:
     if left is None or right is None:
         return None
     if len(left) != len(right):
         return "two ranks"
     for one, other in zip(left, right, strict=True):
-        if isinstance(one, tirx.IntImm) and isinstance(other, tirx.IntImm) and int(one) != int(other):
+        if isinstance(one, int) and isinstance(other, int) and one != other:
             return "two extents"
     return None
 

@@ -106,20 +106,3 @@ def prim_vars(expr: Any) -> Iterator[Any]:
             yield from prim_vars(argument)
     else:
         yield from tirx.analysis.undefined_vars(expr)
-
-
-def dims_of(ty: Any) -> list[Any]:
-    """The primitive expressions written in a type, tuples flattened; function types are not entered.
-
-    A shape that is a variable is reported as that variable.
-    """
-    if isinstance(ty, T.TensorType):
-        shape = ty.shape
-        if shape is None:
-            return []
-        return list(shape.values) if isinstance(shape, relax.ShapeExpr) else [shape]
-    if isinstance(ty, T.ShapeType):
-        return [] if ty.values is None else list(ty.values)
-    if isinstance(ty, T.TupleType):
-        return [dim for field in ty.fields for dim in dims_of(field)]
-    return []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tvm import relax, tirx
-
 from generators import tvm_api
 from generators.case import Shape
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
+from oracles.ir.type_facts import facts_of
+from oracles.ir.walk import VAR
 from oracles.reference.errors import Trap
 from oracles.reference.values import Runtime, Tensor
 
@@ -33,15 +33,16 @@ def bind_and_check(
 
 
 def _tensor(ty: Any, value: Tensor, symbols: dict[Any, int], where: str, check: bool, kind: str) -> None:
-    shape = ty.shape
+    facts, shape = facts_of(ty), value.shape
+    if facts.static and facts.dims == shape and facts.dtype == value.dtype:
+        return
     if check:
-        dtype = tvm_api.dtype_name(ty)
-        if dtype is not None and dtype != value.dtype:
-            raise Trap(kind, f"{where}: annotated {dtype}, is {value.dtype}")
-        if ty.ndim not in (-1, len(value.shape)):
-            raise Trap(kind, f"{where}: annotated rank {ty.ndim}, is rank {len(value.shape)}")
-    if isinstance(shape, relax.ShapeExpr):
-        _extents(shape.values, value.shape, symbols, where, check, kind)
+        if facts.dtype is not None and facts.dtype != value.dtype:
+            raise Trap(kind, f"{where}: annotated {facts.dtype}, is {value.dtype}")
+        if facts.ndim not in (-1, len(shape)):
+            raise Trap(kind, f"{where}: annotated rank {facts.ndim}, is rank {len(shape)}")
+    if facts.dims is not None:
+        _extents(facts.dims, shape, symbols, where, check, kind)
 
 
 def _shape(ty: Any, value: Runtime, symbols: dict[Any, int], where: str, check: bool, kind: str) -> None:
@@ -49,10 +50,11 @@ def _shape(ty: Any, value: Runtime, symbols: dict[Any, int], where: str, check: 
         if check:
             raise Trap(kind, f"{where}: annotated a shape, is {type(value).__name__}")
         return
-    if check and ty.ndim not in (-1, len(value.extents)):
-        raise Trap(kind, f"{where}: annotated a shape of {ty.ndim}, is {len(value.extents)}")
-    if ty.values is not None:
-        _extents(ty.values, value.extents, symbols, where, check, kind)
+    facts = facts_of(ty)
+    if check and facts.ndim not in (-1, len(value.extents)):
+        raise Trap(kind, f"{where}: annotated a shape of {facts.ndim}, is {len(value.extents)}")
+    if facts.dims is not None:
+        _extents(facts.dims, value.extents, symbols, where, check, kind)
 
 
 def _tuple(ty: Any, value: Runtime, symbols: dict[Any, int], where: str, check: bool, kind: str) -> None:
@@ -70,21 +72,23 @@ def _describe(value: Runtime) -> str:
     return f"a tuple of {len(value)}" if isinstance(value, tuple) else type(value).__name__
 
 
-def _extents(exprs: Any, actual: tuple[int, ...], symbols: dict[Any, int], where: str, check: bool, kind: str) -> None:
-    if len(exprs) != len(actual):
+def _extents(
+    dims: tuple[Any, ...], actual: tuple[int, ...], symbols: dict[Any, int], where: str, check: bool, kind: str
+) -> None:
+    if len(dims) != len(actual):
         if check:
-            raise Trap(kind, f"{where}: annotated rank {len(exprs)}, is rank {len(actual)}")
+            raise Trap(kind, f"{where}: annotated rank {len(dims)}, is rank {len(actual)}")
         return
-    for expr, extent in zip(exprs, actual, strict=True):
+    for dim, extent in zip(dims, actual, strict=True):
         if not check:
-            if isinstance(expr, tirx.Var) and expr not in symbols:
-                symbols[expr] = extent
+            if isinstance(dim, VAR) and dim not in symbols:
+                symbols[dim] = extent
             continue
         try:
-            annotated = evaluate(expr, symbols)
+            annotated = dim if isinstance(dim, int) else evaluate(dim, symbols)
         except UnboundSymbol as error:
             raise Trap("undefined-variable", f"symbol {error} in the type of {where}") from error
         except (UnknownPrimExpr, ZeroDivisionError):
             continue
         if annotated != extent:
-            raise Trap(kind, f"{where}: annotated shape {list(exprs)}, is {list(actual)}")
+            raise Trap(kind, f"{where}: annotated shape {list(dims)}, is {list(actual)}")

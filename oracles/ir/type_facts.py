@@ -1,0 +1,74 @@
+"""What a tensor or shape type says, read from TVM's object once and kept in Python's own terms.
+
+Types are immutable and shared by most of a module's steps, and to read a dimension through the FFI costs more than
+anything that is asked about it. One that a pass changes in place after all is what `input_unchanged` is for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from tvm import relax, tirx
+
+from generators import tvm_api as T
+from oracles.ir.walk import VAR, prim_vars
+
+Dim: TypeAlias = Any
+"""An int, or TVM's expression where the extent is not a number."""
+LIMIT = 20_000
+"""Types that are remembered at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """dtype: None where unknown, and for shapes. ndim: -1 where unknown. dims: None where unknown.
+
+    symbols: the variables that the type mentions, in order; bare: those that stand alone. A tensor whose shape is a
+    variable mentions that variable, and has no dims. static: all dims are numbers.
+    """
+
+    dtype: str | None
+    ndim: int
+    dims: tuple[Dim, ...] | None
+    symbols: tuple[Any, ...]
+    bare: tuple[Any, ...]
+    static: bool
+
+
+_KNOWN: dict[int, tuple[Any, Facts]] = {}
+"""By the address of the type; entries hold it, so that no address is used again."""
+
+
+def facts_of(ty: Any) -> Facts:
+    """The facts of a TensorType or ShapeType."""
+    address = ty.__chandle__()
+    known = _KNOWN.get(address)
+    if known is None:
+        if len(_KNOWN) >= LIMIT:
+            _KNOWN.clear()
+        known = _KNOWN[address] = (ty, _read(ty))
+    return known[1]
+
+
+def facts_in(ty: Any) -> list[Facts]:
+    """The facts of every tensor and shape in a type, tuples flattened; function types are not entered."""
+    if isinstance(ty, (T.TensorType, T.ShapeType)):
+        return [facts_of(ty)]
+    if isinstance(ty, T.TupleType):
+        return [facts for field in ty.fields for facts in facts_in(field)]
+    return []
+
+
+def _read(ty: Any) -> Facts:
+    if isinstance(ty, T.TensorType):
+        dtype, shape = T.dtype_name(ty), ty.shape
+        values = shape.values if isinstance(shape, relax.ShapeExpr) else None
+        mentioned = [] if shape is None or values is not None else [shape]
+    else:
+        dtype, values, mentioned = None, ty.values, []
+    dims = None if values is None else tuple(int(d) if isinstance(d, tirx.IntImm) else d for d in values)
+    unknown = mentioned if dims is None else [d for d in dims if not isinstance(d, int)]
+    symbols = tuple(v for d in unknown for v in prim_vars(d))
+    bare = tuple(d for d in unknown if isinstance(d, VAR))
+    return Facts(dtype, int(ty.ndim), dims, symbols, bare, dims is not None and not unknown)
