@@ -1,12 +1,15 @@
 """External functions that generated programs call: each with its meaning, and its text for repros.
 
 Workers register them with TVM before anything runs; a repro prints `source` of those that its module names.
+The hooks beside them are functions that a pass brings in for its caller to provide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,10 +52,33 @@ EXTERNS = {
 }
 
 
+HOOKS = ("get_item", "set_item")
+"""The packed functions that LazyTransformParams calls for its inputs and outputs."""
+_PROVIDED: dict[str, Callable[..., Any]] = {}
+
+
+@contextmanager
+def provided(hooks: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
+    """While it lasts, the packed functions of these names do this, on run-time values of TVM."""
+    before = dict(_PROVIDED)
+    _PROVIDED.update(hooks)
+    try:
+        yield
+    finally:
+        _PROVIDED.clear()
+        _PROVIDED.update(before)
+
+
+def _call_hook(name: str, *arguments: Any) -> Any:
+    return _PROVIDED[name](*arguments)
+
+
 def register() -> None:
-    """Registers every extern with this process's TVM. Must run in workers only."""
+    """Registers every extern and hook with this process's TVM. Must run in workers only."""
     import tvm
 
     for extern in EXTERNS.values():
         function = eval(extern.source, {"tvm": tvm, "np": np})  # our own text, from the table above
         tvm.register_global_func(extern.name, function, override=True)
+    for name in HOOKS:
+        tvm.register_global_func(name, partial(_call_hook, name), override=True)

@@ -7,20 +7,23 @@ module shows as well, under no pass at all, is blamed on the build alone and not
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import tvm
+import tvm_ffi
 from tvm import relax
 
 from generators import tvm_api
 from generators.case import Shape
+from generators.externs import provided
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, default_call
 from oracles.reference.errors import Unsupported
-from oracles.reference.values import UNIT, Runtime, Tensor, carried, declared
+from oracles.reference.values import UNIT, Callback, Runtime, Tensor, Unit, carried, declared
 from oracles.trace import Bench, Raised
 
 CODEGEN = "codegen"
@@ -36,9 +39,13 @@ class Built:
 
     machine: Any
 
-    def run(self, function: str, arguments: list[Runtime]) -> Runtime:
-        """Calls a function of the built module on runtime values."""
-        result = self.machine[function](*[_to_vm(a) for a in arguments])
+    def run(
+        self, function: str, arguments: list[Runtime], packed: Mapping[str, Callback] = MappingProxyType({})
+    ) -> Runtime:
+        """Calls a function of the built module on runtime values; `packed` says what the hooks of
+        `generators.externs` do."""
+        with provided({name: _hosted(callback) for name, callback in packed.items()}):
+            result = self.machine[function](*[_to_vm(a) for a in arguments])
         return _from_vm(result)
 
 
@@ -125,7 +132,14 @@ def _to_vm(value: Runtime) -> Any:
         return tvm.runtime.ShapeTuple(list(value.extents))
     if isinstance(value, tuple):
         return tuple(_to_vm(v) for v in value)
-    return value
+    if isinstance(value, Callback):
+        return tvm_ffi.convert(_hosted(value))
+    return None if isinstance(value, Unit) else value
+
+
+def _hosted(callback: Callback) -> Callable[..., Any]:
+    """The callback as a Python function over the VM's values."""
+    return lambda *arguments: _to_vm(callback.answer(*map(_from_vm, arguments)))
 
 
 def _from_vm(result: Any) -> Runtime:
@@ -133,7 +147,7 @@ def _from_vm(result: Any) -> Runtime:
         return carried(np.array(tvm_api.to_array(result)), str(result.dtype))
     if isinstance(result, tvm.runtime.ShapeTuple):
         return Shape(tuple(int(n) for n in result))
-    if isinstance(result, (bool, int, float)):
+    if isinstance(result, (bool, int, float, str)):
         return result
     if result is None:
         return UNIT

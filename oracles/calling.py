@@ -1,56 +1,88 @@
 """How to call the result of a pass that changes the calling convention: one function per convention.
 
-The names are those of `generators.passes.phases.CONVENTIONS`. An adapter gets the module before and after
-the pass and answers with a new way of making an entry call; None where nobody can say.
+The names are those of `generators.passes.phases.CONVENTIONS`. An adapter gets the pass applied and a function of the
+module, and answers with a new way of calling that function; None where nobody can say. Conventions whose callbacks
+stand in for parameters and results are in `oracles.lazy_calls`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
+
+import numpy as np
 
 from generators import tvm_api
-from oracles.reference.values import Runtime
-
-Run: TypeAlias = Callable[[str, list[Runtime]], Runtime]
-"""Runs a function of a module by name on runtime values: the interpreter, or a built module."""
-Calling: TypeAlias = Callable[[Run, str, list[Runtime]], Runtime]
-"""Makes the entry call (function, arguments as in the starting module) through `Run`."""
+from oracles.call_protocol import AppliedPass, Calling, LeftOut, Packed, Run, direct
+from oracles.lazy_calls import fetched_by_callback, fetched_by_name, handed_to_callback
+from oracles.reference.annotations import bind_and_check
+from oracles.reference.values import Runtime, Tensor, from_argument
 
 
-def direct(run: Run, function: str, arguments: list[Runtime]) -> Runtime:
-    """The function takes and returns what it did."""
-    return run(function, arguments)
+def after_pass(calling: Calling, convention: str, applied: AppliedPass) -> Calling:
+    """How to call any function as in the starting module, when `calling` did until this pass.
+
+    The result raises LeftOut for functions that nobody can say of, and for arguments that the pass has excluded.
+    """
+    known: dict[str, Calling | None] = {}
+
+    def call(run: Run, function: str, arguments: list[Runtime]) -> Runtime:
+        def next_run(name: str, values: list[Runtime], packed: Packed | None = None) -> Runtime:
+            if name not in known:
+                known[name] = adapted(convention, applied, name)
+            way = known[name]
+            if way is None:
+                raise LeftOut(f"calling convention {convention}")
+            return way(run if packed is None else _providing(run, packed), name, values)
+
+        return calling(next_run, function, arguments)
+
+    return call
 
 
-def adapted(convention: str, before: Any, after: Any, function: str) -> Calling | None:
-    """How to call `function` in `after`, when `before` was called directly. None where nobody can say."""
+def _providing(run: Run, packed: Packed) -> Run:
+    """`run` with these packed functions beside those that a call brings itself."""
+
+    def call(name: str, values: list[Runtime], more: Packed | None = None) -> Runtime:
+        return run(name, values, {**packed, **(more or {})})
+
+    return call
+
+
+def adapted(convention: str, applied: AppliedPass, function: str) -> Calling | None:
+    """How to call `function` after the pass, when it was called directly before. None where nobody can say."""
     adapter = _ADAPTERS.get(convention)
-    return None if adapter is None else adapter(before, after, function)
+    if adapter is None:
+        return None
+    if function not in applied.old or function not in applied.new:
+        return None if adapter is _unknown else direct  # the call says that there is no such function
+    return adapter(applied, function)
 
 
-def _functions(module: Any) -> dict[str, Any]:
-    return {g.name_hint: f for g, f in module.functions.items()}
-
-
-def _same(before: Any, after: Any, function: str) -> Calling | None:
+def _same(applied: AppliedPass, function: str) -> Calling | None:
     return direct
 
 
-def _lifted(before: Any, after: Any, function: str) -> Calling | None:
+# --- weights ---------------------------------------------------------------------------------------------------
+
+
+def _lifted(applied: AppliedPass, function: str) -> Calling | None:
     """The weights go through the transform function, what it returns follows the inputs."""
-    functions = _functions(after)
-    old = _functions(before)[function]
-    if not old.attrs or "num_input" not in old.attrs or function not in functions:
+    inputs = applied.num_input(function)
+    given = applied.arguments()
+    if given is None:
+        return None
+    shared = given[0][0] if given[0] else given[1].get("shared_transform")
+    others_only = isinstance(shared, list) and shared and function not in shared
+    if inputs is None or function.endswith("transform_params") or others_only:
         return direct
-    inputs = int(old.attrs["num_input"])
-    transform = next((n for n in (f"{function}_transform_params", "transform_params") if n in functions), None)
+    transform = next((n for n in (f"{function}_transform_params", "transform_params") if n in applied.new), None)
     if transform is None:
         return direct
-    if transform == "transform_params" and len([f for f in old.params]) < inputs:
-        return None
-    takes_tuple = _takes_one_tuple(functions[transform])
+    return _through(transform, inputs, _takes_one_tuple(applied.new[transform]))
 
+
+def _through(transform: str, inputs: int, takes_tuple: bool) -> Calling:
     def call(run: Run, name: str, arguments: list[Runtime]) -> Runtime:
         weights = arguments[inputs:]
         lifted = run(transform, [tuple(weights)] if takes_tuple else weights)
@@ -65,44 +97,92 @@ def _takes_one_tuple(function: Any) -> bool:
     return len(parameters) == 1 and isinstance(tvm_api.type_of(parameters[0]), tvm_api.TupleType)
 
 
-def _bundled(before: Any, after: Any, function: str) -> Calling | None:
-    old = _functions(before)[function]
-    if not old.attrs or "num_input" not in old.attrs:
+def _bundled(applied: AppliedPass, function: str) -> Calling | None:
+    inputs = applied.num_input(function)
+    if inputs is None:
         return direct
-    inputs = int(old.attrs["num_input"])
     return lambda run, name, arguments: run(name, [*arguments[:inputs], tuple(arguments[inputs:])])
 
 
-def _bound(before: Any, after: Any, function: str) -> Calling | None:
-    """The parameters that are gone hold the first entry call's values; the others follow by name."""
-    left = [p.name for p in _functions(after)[function].params]
-    names = [p.name for p in _functions(before)[function].params]
+# --- values that a pass has built in ---------------------------------------------------------------------------
+
+
+def _bound(applied: AppliedPass, function: str) -> Calling | None:
+    """The parameters that are gone hold the values named in the pass; calls with other values are left out."""
+    given = applied.arguments()
+    if given is None or len(given[0]) < 2 or not isinstance(given[0][1], dict):
+        return None
+    target, values = given[0][0], given[0][1]
+    if target != function:
+        return direct
+    names = [p.name for p in applied.old[function].params]
+    left = [p.name for p in applied.new[function].params]
     if len(set(names)) != len(names) or any(name not in names for name in left):
         return None
-    kept = [names.index(name) for name in left]
-    return lambda run, name, arguments: run(name, [arguments[i] for i in kept])
+
+    def call(run: Run, name: str, arguments: list[Runtime]) -> Runtime:
+        for parameter, argument in zip(names, arguments, strict=True):
+            if parameter in values and not _is_value(argument, values[parameter]):
+                raise LeftOut("entry call: has another value than the one bound")
+        return run(name, [a for n, a in zip(names, arguments, strict=True) if n in left])
+
+    return call
 
 
-def _unknown(before: Any, after: Any, function: str) -> Calling | None:
-    """What can be seen: an unchanged signature, or a transform function beside the old one."""
-    new = _functions(after).get(function)
-    if new is None:
+def _is_value(argument: Runtime, bound: Any) -> bool:
+    if not isinstance(argument, Tensor) or not isinstance(bound, np.ndarray):
+        return False
+    value = from_argument(bound)
+    assert isinstance(value, Tensor)
+    same_type = value.dtype == argument.dtype and value.shape == argument.shape
+    return same_type and value.value.tobytes() == argument.value.tobytes()
+
+
+def _bound_symbols(applied: AppliedPass, function: str) -> Calling | None:
+    """The parameters stay; calls with other extents than those named in the pass are left out."""
+    given = applied.arguments()
+    if given is None or not given[0] or not isinstance(given[0][0], dict):
         return None
-    if f"{function}_transform_params" in _functions(after):
-        return _lifted(before, after, function)
-    old = _functions(before)[function]
-    types = [[tvm_api.type_of(p) for p in f.params] for f in (old, new)]
+    target = given[0][1] if len(given[0]) > 1 else given[1].get("func_name")
+    if target not in (None, function):
+        return direct
+    types = [tvm_api.type_of(p) for p in applied.old[function].params]
+
+    def call(run: Run, name: str, arguments: list[Runtime]) -> Runtime:
+        symbols: dict[Any, int] = {}
+        for ty, argument in zip(types, arguments, strict=True):
+            bind_and_check(ty, argument, symbols, "", False)
+        if any(given[0][0].get(symbol.name, extent) != extent for symbol, extent in symbols.items()):
+            raise LeftOut("entry call: has another extent than the one bound")
+        return run(name, arguments)
+
+    return call
+
+
+# --- passes of which nothing is known --------------------------------------------------------------------------
+
+
+def _unknown(applied: AppliedPass, function: str) -> Calling | None:
+    """What can be seen: an unchanged signature, or a transform function beside the old one."""
+    transform = f"{function}_transform_params"
+    inputs = applied.num_input(function)
+    if inputs is not None and transform in applied.new:
+        return _through(transform, inputs, _takes_one_tuple(applied.new[transform]))
+    types = [[tvm_api.type_of(p) for p in f[function].params] for f in (applied.old, applied.new)]
     same = len(types[0]) == len(types[1]) and all(
         tvm_api.structural_equal(a, b, map_free_vars=True) for a, b in zip(*types, strict=True)
     )
     return direct if same else None
 
 
-_ADAPTERS: dict[str, Callable[[Any, Any, str], Calling | None]] = {
+_ADAPTERS: dict[str, Callable[[AppliedPass, str], Calling | None]] = {
     "same": _same,
     "lift_transform_params": _lifted,
     "bundle_params": _bundled,
+    "lazy_get_input": fetched_by_callback,
+    "lazy_set_output": handed_to_callback,
+    "lazy_transform_params": fetched_by_name,
     "bind_params": _bound,
-    "bind_symbolic_vars": _same,
+    "bind_symbolic_vars": _bound_symbols,
     "unknown": _unknown,
 }

@@ -1,7 +1,8 @@
 """Every pass keeps the meaning: the reference gives the same numbers before and after, within bounds.
 
 The starting module is evaluated once in float64 with error bounds that follow the computation; the module
-after each pass is evaluated in its declared precision. The first pass after which they differ is the culprit.
+after each pass is evaluated in its declared precision. The first pass after which they differ is the culprit. Behind a
+pass that lowers the precision on purpose, the bounds are those of the dtype that it lowers to.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from generators.passes.row import Meaning
-from oracles.calling import adapted
+from oracles.call_protocol import AppliedPass
+from oracles.calling import after_pass
 from oracles.legalised import operator_calls
 from oracles.oracle import StepOracle
 from oracles.reference.numbers import NoMeaning, Unsure, Wrong
@@ -21,9 +23,8 @@ def follow(step: Step, meaning: MeaningState) -> None:
     """Keeps track of how the module after a pass is called. To be told of every step, judged or not, before judging."""
     if step.after is None or step.row.calling == "same":
         return
-    known = not meaning.adapted and meaning.calling is not None
-    meaning.calling = adapted(step.row.calling, step.before, step.after, "main") if known else None
-    meaning.adapted = True
+    applied = AppliedPass(step.call.source, step.phase, step.before, step.after)
+    meaning.calling = after_pass(meaning.calling, step.row.calling, applied)
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
@@ -31,16 +32,15 @@ def judge(step: Step, bench: Bench) -> Verdict:
     meaning = bench.meaning
     if step.after is None or meaning.lost is not None:
         return Skipped(meaning.lost or "the pass raised")
+    if step.row.meaning is Meaning.CHANGED:
+        meaning.lost = "numbers: changed on purpose by an earlier pass"
+        return Skipped("numbers: changed on purpose")
+    if step.row.lowers_to is not None and meaning.numbers.floor is None:
+        meaning.numbers = meaning.numbers.coarser(step.row.lowers_to)
     if isinstance(meaning.numbers.expected, NoMeaning):
         return Skipped(meaning.numbers.expected.reason)
-    if step.row.meaning in (Meaning.CHANGED, Meaning.APPROXIMATE):
-        meaning.lost = f"numbers: {step.row.meaning.value} on purpose by an earlier pass"
-        return Skipped(f"numbers: {step.row.meaning.value} on purpose")
     if step.row.inference_only and _trains(step.before):
         meaning.lost = "numbers: inference form of a training batch_norm"
-        return Skipped(meaning.lost)
-    if meaning.calling is None:
-        meaning.lost = f"calling convention {step.row.calling}"
         return Skipped(meaning.lost)
     outcome = meaning.numbers.judge_module(step.after, meaning.calling)
     match outcome:

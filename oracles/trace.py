@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from generators.case import EntryCall, PassCall
 from generators.passes.row import PassRow, Phase
 from generators.source import Source
-from oracles.calling import Calling, direct
+from oracles.call_protocol import Calling, direct
 from oracles.reference.numbers import Numbers
 
 
@@ -67,13 +67,11 @@ class Trace:
 class MeaningState:
     """What is known of the numbers along one case. lost: why later steps are not compared, None while they are.
 
-    calling: how to make the entry calls in the current module, None where nobody can say; adapted: whether a
-    pass has changed that.
+    calling: how to make the entry calls in the current module; it leaves out those of which nobody can say.
     """
 
     numbers: Numbers
-    calling: Calling | None = direct
-    adapted: bool = False
+    calling: Calling = direct
     lost: str | None = None
 
 

@@ -53,8 +53,10 @@ def _draw_astype(s: Scope) -> Drawn:
 
 
 def _draw_wrap_param(s: Scope) -> Drawn:
+    """A weight seen as float32, the one use that ToMixedPrecision knows: it takes the operator for its own and undoes it
+    (src/relax/transform/to_mixed_precision.cc)."""
     source = s.source.pick(("float32", "float16", "int8", "int32", "float64"))
-    dtype = s.source.pick(("float32", "float16", "int32"))
+    dtype = "float32"
     limits = comfortable(dtype)
     x = s.constant(s.draw_dims(static=True), source, s.draw_range(source, limits.low, limits.high))
     return Drawn(op.wrap_param(x.expr, dtype), _cast_range(x.range, dtype))

@@ -87,10 +87,6 @@ EXCLUDED: dict[str, ExcludedOperator] = {
             "calls a Python function of a BasePyModule by name; a module compiled without that object cannot run it",
         ),
         ExcludedOperator(
-            "relax.call_builtin_with_ctx",
-            "made by lowering alone; the builtin works on the virtual machine's context, which only its runtime has",
-        ),
-        ExcludedOperator(
             "relax.vm.call_tir_dyn",
             "made by VMShapeLower alone, for PrimFuncs with scalar parameters taken from a shape on the VM's heap",
         ),

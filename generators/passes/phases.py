@@ -16,9 +16,9 @@ lazy_set_output         a last parameter is added, a callback (index, value); th
 lazy_transform_params   `*transform_params` functions take no parameter after `num_input` but the shapes, call the
                         packed functions get_item(index) and set_item(index, value), and return an empty tuple.
 bind_params             the parameters named in the source's dict are gone. Their values are those of the first entry
-                        call, so other entry calls compare only where they agree with it there.
+                        call of the function that the source names: calls compare only where they agree with it.
 bind_symbolic_vars      the same parameters, whose symbolic dims named in the source's dict are now constants (also the
-                        first entry call's): entry calls with other values do not compare.
+                        first entry call's): entry calls with other extents do not compare.
 unknown                 nothing is known; only the input of the pass and of its output's own form can be judged.
 """
 

@@ -167,6 +167,7 @@ OPERATOR_ROWS = (
         HIGH,
         "src/relax/transform/to_mixed_precision.cc: float32 modules only; casts to float16 around matmul and conv",
         meaning=Meaning.APPROXIMATE,
+        lowers_to="float16",
         recipes=("matmul_chain", "conv2d_chain", "tuple_bound"),
         wants=("float32_only",),
         idempotent=False,
@@ -179,6 +180,7 @@ OPERATOR_ROWS = (
         HIGH,
         "python/tvm/relax/transform/fast_math.py: exp, erf, tanh and softmax by polynomials",
         meaning=Meaning.APPROXIMATE,
+        lowers_to="float16",
         recipes=("transcendental_chain",),
     ),
     PassRow(

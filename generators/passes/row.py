@@ -53,7 +53,7 @@ class Meaning(Enum):
     ROUNDED = "rounded"
     """The same function of the inputs up to reassociation and rounding."""
     APPROXIMATE = "approximate"
-    """Lower precision or fast mathematics on purpose: judged with the dtype that it lowers to."""
+    """Lower precision or fast mathematics on purpose: judged with the precision of `lowers_to`."""
     CHANGED = "changed"
     """Another function on purpose (training statistics, gradients): numbers are not compared."""
 
@@ -99,6 +99,7 @@ class PassRow:
     `buildable` is False where the result is meant for an external code generator: local functions stay in it,
     so that `LambdaLift` must follow before an official pipeline can.
     `inference_only` passes take every batch_norm for one of inference, whatever its attribute `training` says.
+    `lowers_to`: the dtype whose precision is all that an APPROXIMATE pass keeps.
     `keeps_functions` and `keeps_attributes`: whether every function that was there is there afterwards (public Relax
     functions that people call must be in any case), and every attribute of the functions that stayed.
     """
@@ -118,6 +119,7 @@ class PassRow:
     keeps_attributes: bool = True
     keeps_functions: bool = True
     in_repertoire: bool = True
+    lowers_to: str | None = None
     prepared_by: tuple[str, ...] = ()
     first_only: bool = False
     buildable: bool = True

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from generators.dtypes import float_facts, is_float
+from generators.dtypes import FloatFacts, is_float
 from generators.operators.row import Operator, Rounding
 from oracles.reference.errors import Unsupported
-from oracles.reference.growth import RULES, Evaluate, Work, listed
-from oracles.reference.values import Array, Tensor
+from oracles.reference.growth import RULES, Evaluate, Work, listed, precision
+from oracles.reference.values import Array, Tensor, round_to
 
 
 def bounded_result(
@@ -26,10 +26,13 @@ def bounded_result(
     evaluate: Evaluate,
     dtype_of: Callable[[Array], str],
     terms: float | None,
+    floor: str | None = None,
 ) -> list[Tensor]:
     """Results with bounds. `operands` are the flattened arguments, Tensors and plain values; `result` is what
-    `evaluate` gives for their carriers; `terms` how many numbers meet in one element, None to estimate it.
+    `evaluate` gives for their carriers; `terms` how many numbers meet in one element, None to estimate it;
+    `floor` the dtype that operands may be rounded to, and results computed in, instead of their own.
     Raises Unsupported where the size of a result hangs on operands of which too little is known."""
+    operands = operands if floor is None else [_rounded_to(o, floor) for o in operands]
     results = listed(result)
     dtypes = [dtype_of(r) for r in results]
     if row.unjudged:
@@ -38,11 +41,28 @@ def bounded_result(
     if row.sized_by_values and any(t is not None for t in tainted):
         raise Unsupported(f"{row.name} of undecided size")
     finite = list(operands) if _moves(row) else [_without_taint(o) for o in operands]
-    errors = RULES[row.rounding](Work(row, finite, evaluate, results, dtypes, terms))
+    errors = RULES[row.rounding](Work(row, finite, evaluate, results, dtypes, terms, floor))
     bounded = []
     for value, dtype, error, taint in zip(results, dtypes, errors, tainted, strict=True):
-        bounded.append(Tensor(value, dtype, _merged(value, dtype, error, taint)))
+        bounded.append(Tensor(value, dtype, _merged(value, precision(dtype, floor), error, taint)))
     return bounded
+
+
+def _rounded_to(operand: Any, dtype: str) -> Any:
+    """A float operand with what rounding it to `dtype` may do to it."""
+    if not isinstance(operand, Tensor) or not is_float(operand.dtype):
+        return operand
+    facts = precision(operand.dtype, dtype)
+    assert facts is not None
+    inexact = round_to(operand.value, dtype) != operand.value
+    if operand.error is not None:
+        inexact |= operand.error != 0
+    if not inexact.any():
+        return operand
+    error = 0.0 if operand.error is None else operand.error
+    own = np.where(inexact, facts.unit * (np.abs(operand.value) + error) + facts.tiny, 0.0)
+    beyond = np.abs(operand.value) + error > 0.5 * facts.largest
+    return Tensor(operand.value, operand.dtype, np.where(beyond, np.inf, error + own))
 
 
 # --- taint: elements of which nothing is known ---------------------------------------------------------------
@@ -85,10 +105,9 @@ def _without_taint(operand: Any) -> Any:
     return Tensor(operand.value, operand.dtype, np.where(infinite, 0.0, operand.error))
 
 
-def _merged(value: Array, dtype: str, error: Array | None, taint: Array | None) -> Array | None:
-    """The final bound: taint, overflow and underflow of the dtype included; None when all is exact."""
-    if is_float(dtype) and value.size:
-        facts = float_facts(dtype)
+def _merged(value: Array, facts: FloatFacts | None, error: Array | None, taint: Array | None) -> Array | None:
+    """The final bound: taint, overflow and underflow of a float dtype included; None when all is exact."""
+    if facts is not None and value.size:
         with np.errstate(invalid="ignore"):
             risky = np.isfinite(value) & (np.abs(value) > 0.5 * facts.largest)
             tiny = (value != 0) & (np.abs(value) < facts.tiny)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from tvm import relax, tirx
@@ -15,14 +15,18 @@ from generators.dtypes import is_float, numpy_dtype
 from generators.externs import EXTERNS
 from generators.operators.row import Operator
 from generators.operators.table import OPERATORS
-from oracles.reference.engine import Frame, Interpreter
+from generators.prim_expr import UnknownPrimExpr, evaluate
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.operators import operator_result
 from oracles.reference.prims import prim_result, written_by
-from oracles.reference.tir import run_prim_func
-from oracles.reference.values import UNIT, Array, Closure, Runtime, Tensor, carried, declared
+from oracles.reference.tir import run_tracked
+from oracles.reference.values import UNIT, Array, Callback, Closure, Runtime, ShapeHeap, Tensor, carried, declared
+from oracles.reference.vm_builtins import BUILTINS, call_with_context
 
-Rule = Callable[[Interpreter, Any, Frame], Runtime]
+if TYPE_CHECKING:  # the engine calls this module
+    from oracles.reference.engine import Frame, Interpreter
+
+Rule: TypeAlias = "Callable[[Interpreter, Any, Frame], Runtime]"
 
 
 def call_value(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
@@ -37,7 +41,7 @@ def call_value(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
             return _destination_passing(target, arguments, callee.name_hint)
         return machine.apply(target, arguments, callee.name_hint)
     if isinstance(callee, relax.ExternFunc):
-        return _extern(str(callee.global_symbol), _arguments(machine, call, frame))
+        return _extern(machine, str(callee.global_symbol), _arguments(machine, call, frame))
     return _invoke(machine, machine.value(callee, frame), _arguments(machine, call, frame))
 
 
@@ -48,7 +52,7 @@ def _arguments(machine: Interpreter, call: Any, frame: Frame) -> list[Runtime]:
 def _operator(machine: Interpreter, call: Any, name: str, frame: Frame) -> Runtime:
     row = OPERATORS.get(name)
     if row is not None:
-        return operator_result(row, call, _arguments(machine, call, frame), machine.bounded)
+        return operator_result(row, call, _arguments(machine, call, frame), machine.bounded, machine.floor)
     rule = _SPECIAL.get(name)
     if rule is None:
         raise Unsupported(name)
@@ -56,6 +60,9 @@ def _operator(machine: Interpreter, call: Any, name: str, frame: Frame) -> Runti
 
 
 def _invoke(machine: Interpreter, callee: Runtime, arguments: list[Runtime]) -> Runtime:
+    if isinstance(callee, Callback):
+        result: Runtime = callee.answer(*arguments)
+        return result
     if not isinstance(callee, Closure):
         raise Trap("type", f"call of {type(callee).__name__}")
     return machine.apply(callee.function, [*arguments, *callee.captured], "closure", callee.environment)
@@ -114,13 +121,27 @@ def _output_specs(machine: Interpreter, ty: Any, frame: Frame) -> list[tuple[tup
 
 
 def _destination_passing(function: Any, arguments: list[Runtime], name: str) -> Runtime:
-    """A PrimFunc called directly, after CallTIRRewrite: it writes into its last arguments."""
+    """A PrimFunc called directly, after CallTIRRewrite: it writes into its last arguments. One that only returns an
+    expression of its scalars is what ComputePrimValue makes."""
+    if isinstance(function.body, tirx.Return):
+        return _returned(function, arguments)
     tensors = [a for a in arguments if isinstance(a, Tensor)]
     buffers = {id(t.value): declared(t) for t in tensors}
-    run_prim_func(function, [buffers[id(a.value)] if isinstance(a, Tensor) else _plain(a) for a in arguments])
+    operands = [buffers[id(a.value)] if isinstance(a, Tensor) else _plain(a) for a in arguments]
+    run_tracked(function, operands, [a.written if isinstance(a, ShapeHeap) else None for a in arguments])
     for tensor in tensors:
         tensor.value[...] = buffers[id(tensor.value)].astype(tensor.value.dtype)
     return UNIT
+
+
+def _returned(function: Any, arguments: list[Runtime]) -> Runtime:
+    try:
+        value: Runtime = evaluate(function.body.value, dict(zip(function.params, arguments, strict=True)))
+    except UnknownPrimExpr as error:
+        raise Unsupported(str(error)) from error
+    except ZeroDivisionError as error:
+        raise Trap("division-by-zero", "a scalar computed by a PrimFunc") from error
+    return value
 
 
 def _plain(value: Runtime) -> Any:
@@ -158,9 +179,13 @@ def _as_operand(array: Array, dtype: str) -> Tensor:
     return Tensor(array, dtype if is_float(str(array.dtype)) else str(array.dtype))
 
 
-def _extern(name: str, arguments: list[Runtime]) -> Runtime:
+def _extern(machine: Interpreter, name: str, arguments: list[Runtime]) -> Runtime:
     if name in _EFFECTS:
         return UNIT
+    if name in BUILTINS:
+        return BUILTINS[name](*arguments)
+    if name in machine.packed:
+        return _invoke(machine, machine.packed[name], arguments)
     row = OPERATORS.get(_LOWERED.get(name, ""))
     if row is not None and isinstance(arguments[0], Tensor):
         return _lowered(row, arguments[0], arguments[1:])
@@ -181,7 +206,7 @@ def _call_packed(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     callee, arguments = call.args[0], [machine.value(a, frame) for a in call.args[1:]]
     if not isinstance(callee, relax.ExternFunc):
         raise Unsupported("call_pure_packed of no extern")
-    return _spread(_extern(str(callee.global_symbol), arguments), arguments)
+    return _spread(_extern(machine, str(callee.global_symbol), arguments), arguments)
 
 
 def _spread(result: Runtime, arguments: list[Runtime]) -> Runtime:
@@ -198,13 +223,15 @@ def _call_dps_packed(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
         raise Unsupported("call_dps_packed of no extern")
     inputs = _tensors(machine, call.args[1], frame)
     outputs = [_blank(shape, dtype) for shape, dtype in _output_specs(machine, call.ty_args[0], frame)]
-    _extern(str(callee.global_symbol), [*inputs, *outputs])
+    _extern(machine, str(callee.global_symbol), [*inputs, *outputs])
     results = [_spread(o, inputs) for o in outputs]
     return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)
 
 
 def _blank(shape: tuple[int, ...], dtype: str) -> Tensor:
-    """A tensor that nobody has written to: NaN, or a recognisable pattern for integers."""
+    """A tensor that nobody has written to: NaN, or a recognisable pattern for integers. Trap for negative extents."""
+    if min(shape, default=0) < 0:
+        raise Trap("type", f"a tensor of shape {list(shape)}")
     carrier: Array
     if is_float(dtype):
         carrier = np.full(shape, np.nan)
@@ -243,6 +270,13 @@ def _assert(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     return UNIT
 
 
+def _builtin(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+    """call_builtin_with_ctx: the function, then its arguments as a tuple."""
+    arguments = machine.value(call.args[1], frame)
+    assert isinstance(arguments, tuple)
+    return call_with_context(str(call.args[0].global_symbol), arguments)
+
+
 def _identity(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     return machine.value(call.args[0], frame)
 
@@ -273,6 +307,7 @@ _SPECIAL: dict[str, Rule] = {
     "relax.call_tir_inplace": _call_tir_inplace,
     "relax.call_pure_packed": _call_packed,
     "relax.call_dps_packed": _call_dps_packed,
+    "relax.call_builtin_with_ctx": _builtin,
     "relax.make_closure": _make_closure,
     "relax.invoke_closure": _invoke_closure,
     "relax.invoke_pure_closure": _invoke_closure,

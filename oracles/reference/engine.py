@@ -1,13 +1,14 @@
 """The reference interpreter for Relax: walks functions, binds values, checks annotations. NumPy only.
 
 Operators are rows of the operator table; calls that are not (call_tir, closures, memory, effects) live in
-`oracles.reference.calls`; how errors grow in `oracles.reference.bounds`; PrimFuncs in `oracles.reference.tir`.
+`calls` and `vm_builtins`; how errors grow in `bounds` and `growth`; PrimFuncs in `tir`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from generators import tvm_api
 from generators.case import EntryCall, Shape
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
 from oracles.reference.annotations import bind_and_check
+from oracles.reference.calls import call_value
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.values import Closure, Runtime, Tensor, carried, from_argument
+from oracles.reference.values import Callback, Closure, Runtime, Tensor, carried, from_argument
 
 FUEL = 20_000
 """Bindings that one entry call may evaluate; more is taken for endless recursion."""
@@ -41,13 +43,25 @@ class Interpreter:
     bounded: values are not rounded and carry error bounds (for the module that a case starts from);
     otherwise every float result is rounded to its dtype, as a straightforward implementation would.
     Raises Trap where the program has no defined result, Unsupported where the interpreter does not know a
-    construct.
+    construct. floor: in a bounded run, the dtype that every float operation may be carried out in instead of its own
+    (what a mixed-precision pass does on purpose). packed: what the caller's own external functions do
+    (`generators.externs.HOOKS`).
     """
 
-    def __init__(self, module: Any, *, bounded: bool = False, fuel: int = FUEL) -> None:
+    def __init__(
+        self,
+        module: Any,
+        *,
+        bounded: bool = False,
+        floor: str | None = None,
+        fuel: int = FUEL,
+        packed: Mapping[str, Callback] = MappingProxyType({}),
+    ) -> None:
         self.module = module
         self.bounded = bounded
+        self.floor = floor
         self.fuel = fuel
+        self.packed = packed
         self.constants: dict[Any, Tensor] = {}
         """One memory per constant, as in the VM: destination passing may write into it."""
         self._functions = {g.name_hint: f for g, f in module.functions.items()}
@@ -201,12 +215,6 @@ def _string(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
     return str(expr.value)
 
 
-def _call(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
-    from oracles.reference.calls import call_value
-
-    return call_value(machine, expr, frame)
-
-
 _EXPRESSIONS: dict[type, Callable[[Interpreter, Any, Frame], Runtime]] = {
     relax.Var: _variable,
     relax.DataflowVar: _variable,
@@ -219,5 +227,5 @@ _EXPRESSIONS: dict[type, Callable[[Interpreter, Any, Frame], Runtime]] = {
     GlobalVar: _global,
     relax.Function: _function,
     StringImm: _string,
-    tvm_api.Call: _call,
+    tvm_api.Call: call_value,
 }

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from generators.dtypes import float_facts, is_float
+from generators.dtypes import FloatFacts, float_facts, is_float
 from generators.operators.row import Operator, Rounding
 from oracles.reference.errors import Unsupported
 from oracles.reference.values import Array, Tensor, round_to
@@ -33,11 +33,23 @@ _CORNERS = 16
 """Corners of the operands' error box that are evaluated at most: all of them for four inexact operands."""
 
 
+def precision(dtype: str, floor: str | None) -> FloatFacts | None:
+    """Precision and range of a float dtype, or of `floor` where that is coarser; None for other dtypes."""
+    if not is_float(dtype):
+        return None
+    own = float_facts(dtype)
+    if floor is None:
+        return own
+    low = float_facts(floor)
+    return FloatFacts(max(own.unit, low.unit), min(own.largest, low.largest), max(own.tiny, low.tiny))
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """One application of a row: flattened operands without infinite errors, results, their dtypes.
 
-    terms: how many numbers meet in one element, None to estimate it from the operands' sizes.
+    terms: how many numbers meet in one element, None to estimate it from the operands' sizes. floor: the dtype that
+    it may be carried out in instead of its own.
     """
 
     row: Operator
@@ -46,6 +58,7 @@ class Work:
     results: list[Array]
     dtypes: list[str]
     terms: float | None
+    floor: str | None = None
 
     @property
     def floats(self) -> list[int]:
@@ -75,7 +88,12 @@ class Work:
     def unit(self, dtype: str) -> float:
         """The unit roundoff of the least precise float dtype among the operands and a result of `dtype`."""
         names = [self.operands[i].dtype for i in self.floats] + [dtype]
-        return max((float_facts(d).unit for d in names if is_float(d)), default=0.0)
+        return max(map(self.unit_of, names))
+
+    def unit_of(self, dtype: str) -> float:
+        """The unit roundoff of `dtype`, 0 for other dtypes than floats."""
+        facts = precision(dtype, self.floor)
+        return 0.0 if facts is None else facts.unit
 
     def count(self) -> float:
         """How many numbers meet in one element of the result."""
@@ -187,7 +205,7 @@ def _step(work: Work) -> Errors:
     if work.row.ulps and not work.whole():
         for i in work.floats:
             o = work.operands[i]
-            own = work.row.ulps * float_facts(o.dtype).unit * np.abs(o.value)
+            own = work.row.ulps * work.unit_of(o.dtype) * np.abs(o.value)
             widths[i] = own if o.error is None else own + o.error
     if all(w is None for w in widths):
         return work.none()
@@ -223,7 +241,7 @@ def _cast(work: Work) -> Errors:
     # Exact elements round in one way; the others may round either way.
     exact = source.error == 0
     work.results[0] = np.where(exact, rounded, work.results[0])
-    unit = float_facts(work.dtypes[0]).unit
+    unit = work.unit_of(work.dtypes[0])
     return [np.where(exact, 0.0, source.error + unit * (np.abs(work.results[0]) + source.error))]
 
 

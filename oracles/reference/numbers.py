@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from generators import tvm_api
 from generators.case import EntryCall
-from oracles.calling import Calling, Run, direct
+from oracles.call_protocol import Calling, LeftOut, Packed, Run, direct
 from oracles.reference.compare import Agreement, Difference, compare
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported
@@ -48,17 +50,53 @@ in-place call is a known way of DataflowUseInplaceCalls that elementwise PrimFun
 
 
 class Numbers:
-    """Reference results of a case's entry calls, made once and compared with later modules."""
+    """Reference results of a case's entry calls, made once and compared with later modules.
 
-    def __init__(self, start: Any, calls: Sequence[EntryCall]) -> None:
+    The first call must have a result, else nothing can be compared; others that have none are left out. left_out
+    counts why entry calls were: in the starting module, or after a pass that they have no counterpart for. floor: the
+    dtype that float operations may be carried out in instead of their own.
+    """
+
+    def __init__(self, start: Any, calls: Sequence[EntryCall], floor: str | None = None) -> None:
         self.start = start
-        self.calls = tuple(calls)
-        self.expected: tuple[Runtime, ...] | NoMeaning = self._evaluate()
+        self.floor = floor
+        self._asked = tuple(calls)
+        self.left_out: Counter[str] = Counter()
+        self._judged: list[tuple[int, EntryCall]] = []
+        self.expected: tuple[Runtime, ...] | NoMeaning = self._evaluate(calls)
+        """The result of every call that is not left out."""
         self._agreeing: list[int] = [tvm_api.structural_hash(start)]
 
-    def _evaluate(self) -> tuple[Runtime, ...] | NoMeaning:
+    def coarser(self, floor: str) -> Numbers:
+        """The same results with the bounds of an implementation in dtype `floor`."""
+        return Numbers(self.start, self._asked, floor)
+
+    @property
+    def calls(self) -> tuple[EntryCall, ...]:
+        """The entry calls that `expected` has results of."""
+        return tuple(call for _, call in self._judged)
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """Where `calls` stand among those that were asked for."""
+        return tuple(index for index, _ in self._judged)
+
+    def _evaluate(self, calls: Sequence[EntryCall]) -> tuple[Runtime, ...] | NoMeaning:
+        results: list[Runtime] = []
+        for index, call in enumerate(calls):
+            result = self._result(call)
+            if not isinstance(result, NoMeaning):
+                self._judged.append((index, call))
+                results.append(result)
+            elif index == 0:
+                return result
+            else:
+                self.left_out[f"entry call: {result.reason}"] += 1
+        return tuple(results)
+
+    def _result(self, call: EntryCall) -> Runtime | NoMeaning:
         try:
-            return tuple(Interpreter(self.start, bounded=True).run(call) for call in self.calls)
+            return Interpreter(self.start, bounded=True, floor=self.floor).run(call)
         except Unsupported as error:
             return NoMeaning(f"reference: {error.node}")
         except Trap as trap:
@@ -72,8 +110,8 @@ class Numbers:
         if code in self._agreeing:
             return None
 
-        def run(function: str, arguments: list[Runtime]) -> Runtime:
-            machine = Interpreter(module)
+        def run(function: str, arguments: list[Runtime], packed: Packed = MappingProxyType({})) -> Runtime:
+            machine = Interpreter(module, packed=packed)
             with np.errstate(all="ignore"):
                 return machine.apply(machine.function(function), arguments, function)
 
@@ -83,13 +121,21 @@ class Numbers:
         return outcome
 
     def judge_run(self, run: Run, calling: Calling = direct) -> None | Wrong | Unsure:
-        """Compares what `run` gives with the reference; `run` may raise Trap or Unsupported."""
+        """Compares what `run` gives with the reference; `run` may raise Trap or Unsupported.
+
+        Entry calls that `calling` leaves out say nothing; Unsure where that is all of them.
+        """
         if isinstance(self.expected, NoMeaning):
             return Unsure(self.expected.reason)
-        undecided = []
-        for index, (call, expected) in enumerate(zip(self.calls, self.expected, strict=True)):
+        undecided: list[float] = []
+        left_out = ""
+        for (index, call), expected in zip(self._judged, self.expected, strict=True):
             try:
                 actual = calling(run, call.function, [from_argument(a) for a in call.arguments])
+            except LeftOut as why:
+                left_out = why.reason
+                self.left_out[why.reason] += 1
+                continue
             except Unsupported as error:
                 return Unsure(f"reference: {error.node}")
             except Trap as trap:
@@ -101,6 +147,8 @@ class Numbers:
                 return Wrong("wrong result", f"{result.kind}: {result.sentence}", index)
             assert isinstance(result, Agreement)
             undecided.append(result.undecided)
+        if left_out and not undecided:
+            return Unsure(left_out)
         if undecided and min(undecided) >= 1.0:
             return Unsure("every bound is infinite", skipped=False)
         return None

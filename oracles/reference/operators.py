@@ -17,8 +17,10 @@ from oracles.reference.values import Array, Runtime, Tensor, flattened, round_to
 _NEVER_ROUNDS = (Rounding.MOVE, Rounding.EXACT)
 
 
-def operator_result(row: Operator, call: Any, arguments: list[Runtime], bounded: bool) -> Runtime:
-    """The result of one operator call.
+def operator_result(
+    row: Operator, call: Any, arguments: list[Runtime], bounded: bool, floor: str | None = None
+) -> Runtime:
+    """The result of one operator call; with `bounded`, as accurate as an implementation in dtype `floor` may be.
 
     Raises Trap("operand") where NumPy finds the operands impossible (shapes, domains): the annotations of
     a well-formed program rule that out.
@@ -35,7 +37,7 @@ def operator_result(row: Operator, call: Any, arguments: list[Runtime], bounded:
     try:
         if bounded:
             terms = row.terms(*[_refilled(a, feed) for a in arguments], **attributes) if row.terms else None
-            return _bounded(row, leaves, evaluate, dtype_of, terms)
+            return _bounded(row, leaves, evaluate, dtype_of, terms, floor)
         result = evaluate([leaf.value if isinstance(leaf, Tensor) else leaf for leaf in leaves])
     except (ValueError, IndexError, ZeroDivisionError, OverflowError) as error:
         raise Trap("operand", f"{row.name}: {error}") from error
@@ -101,13 +103,14 @@ def _bounded(
     evaluate: Callable[[Sequence[Any]], Any],
     dtype_of: Callable[[Array], str],
     terms: float | None,
+    floor: str | None,
 ) -> Runtime:
     first = evaluate([leaf.value if isinstance(leaf, Tensor) else leaf for leaf in leaves])
     if not _holds_arrays(first):
         if row.sized_by_values and any(isinstance(leaf, Tensor) and leaf.error is not None for leaf in leaves):
             raise Unsupported(f"{row.name} of undecided values")
         return _wrapped(row, first, dtype_of)
-    tensors = bounded_result(row, leaves, first, evaluate, dtype_of, terms)
+    tensors = bounded_result(row, leaves, first, evaluate, dtype_of, terms, floor)
     return tuple(tensors) if isinstance(first, (tuple, list)) else tensors[0]
 
 

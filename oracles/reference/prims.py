@@ -13,7 +13,7 @@ from generators import tvm_api
 from generators.case import Shape
 from generators.dtypes import float_facts, is_float, numpy_dtype
 from oracles.reference.errors import Unsupported
-from oracles.reference.tir import run_prim_func
+from oracles.reference.tir import run_prim_func, run_tracked
 from oracles.reference.values import Array, Runtime, Tensor, carried, declared
 
 _SIGNS = 3
@@ -31,10 +31,20 @@ def prim_result(
     """The outputs of a call_tir. With `bounded`, with error bounds from perturbed runs."""
     if not isinstance(function, tirx.PrimFunc):
         raise Unsupported(f"call_tir of a {type(function).__name__}")
-    results = [carried(a, d) for a, (_, d) in zip(_run(function, inputs, outputs, extra), outputs, strict=True)]
+    arrays, written = _run(function, inputs, outputs, extra)
+    results = [carried(a, d) for a, (_, d) in zip(arrays, outputs, strict=True)]
     if not bounded:
         return results
-    return [_with_bound(k, r, function, inputs, outputs, extra, results) for k, r in enumerate(results)]
+    bounds = [_with_bound(k, r, function, inputs, outputs, extra, results) for k, r in enumerate(results)]
+    return [_unknown_unless(mask, tensor) for mask, tensor in zip(written, bounds, strict=True)]
+
+
+def _unknown_unless(written: Array | None, tensor: Tensor) -> Tensor:
+    """Nothing is known of elements that nobody has written."""
+    if written is None or written.all():
+        return tensor
+    error = np.zeros(tensor.shape) if tensor.error is None else tensor.error
+    return Tensor(tensor.value, tensor.dtype, np.where(written, error, np.inf))
 
 
 def written_by(
@@ -62,12 +72,15 @@ def written_by(
 
 def _run(
     function: Any, inputs: list[Runtime], outputs: list[tuple[tuple[int, ...], str]], extra: list[int]
-) -> list[Array]:
+) -> tuple[list[Array], tuple[Array | None, ...]]:
+    """The outputs, and for each which elements are written (None: all)."""
     arguments = [declared(i) if isinstance(i, Tensor) else _scalar(i) for i in inputs]
     blanks = [_empty(shape, dtype) for shape, dtype in outputs]
-    marks = [True] * len(arguments) + [False] * len(blanks) + [True] * len(extra)
-    run_prim_func(function, [*arguments, *blanks, *extra], initialised=marks)
-    return blanks
+    masks = [np.zeros(blank.shape, np.bool_) for blank in blanks]
+    known = [*[None] * len(arguments), *masks, *[None] * len(extra)]
+    after = run_tracked(function, [*arguments, *blanks, *extra], known)
+    buffers = sum(isinstance(argument, np.ndarray) for argument in arguments)
+    return blanks, after[buffers : buffers + len(blanks)]
 
 
 def _empty(shape: tuple[int, ...], dtype: str) -> Array:
@@ -102,7 +115,7 @@ def _with_bound(
     terms = max((t.value.size for t in tensors), default=1)
     for _ in range(_SIGNS):
         moved = [_perturbed(i, random, unit * terms**0.5) for i in inputs]
-        seen = carried(_run(function, moved, outputs, extra)[index], result.dtype)
+        seen = carried(_run(function, moved, outputs, extra)[0][index], result.dtype)
         gap = np.abs(seen.value.astype(np.float64) - result.value.astype(np.float64))
         error = np.maximum(error, np.nan_to_num(gap, nan=np.inf))
     if not is_float(result.dtype):

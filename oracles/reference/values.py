@@ -6,7 +6,8 @@ implementation in the declared precision may be from `value`, element by element
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -33,6 +34,13 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
+class ShapeHeap(Tensor):
+    """The memory in which a lowered function keeps its symbolic dimensions: int64 slots, and which are written."""
+
+    written: Array = field(default_factory=lambda: np.zeros(0, np.bool_))
+
+
+@dataclass(frozen=True, slots=True)
 class Closure:
     """A function as a value: a Relax function or a GlobalVar, with captured arguments."""
 
@@ -41,12 +49,19 @@ class Closure:
     environment: Any = None
 
 
+@dataclass(frozen=True, slots=True)
+class Callback:
+    """A function of the caller's: `answer` takes the arguments as runtime values and gives the result."""
+
+    answer: Callable[..., Any]
+
+
 class Unit:
     """The result of a call made for its effect."""
 
 
 UNIT = Unit()
-Runtime: TypeAlias = Tensor | Shape | Closure | Unit | int | float | bool | str | tuple["Runtime", ...]
+Runtime: TypeAlias = Tensor | Shape | Closure | Callback | Unit | int | float | bool | str | tuple["Runtime", ...]
 
 
 def round_to(value: Array, dtype: str) -> Array:

@@ -6,6 +6,7 @@ import os
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,6 +26,7 @@ from generators.relax.knobs import DEFAULT
 from generators.relax.program import draw_program
 from generators.source import HypothesisSource, SeededSource, Source, weighted
 from oracles.reference.calls import _SPECIAL
+from oracles.reference.numbers import Numbers
 
 SEED = 41
 PROGRAMS = 150
@@ -107,12 +109,37 @@ def test_other_indices_give_other_programs(programs: list[Program]) -> None:
 
 def test_entry_calls_match_the_parameters(programs: list[Program]) -> None:
     for program in programs:
-        (call,) = program.calls
-        parameters = program.module[call.function].params
-        assert len(parameters) == len(call.arguments)
-        values: dict[str, int] = {}
-        for parameter, argument in zip(parameters, call.arguments, strict=True):
-            check_argument(tvm_api.type_of(parameter), argument, values)
+        assert program.calls[0].function == "main"
+        for call in program.calls:
+            parameters = program.module[call.function].params
+            assert len(parameters) == len(call.arguments)
+            values: dict[str, int] = {}
+            for parameter, argument in zip(parameters, call.arguments, strict=True):
+                check_argument(tvm_api.type_of(parameter), argument, values)
+
+
+def test_main_is_called_again_with_other_values_and_extents(programs: list[Program]) -> None:
+    pairs = [[c.arguments for c in p.calls if c.function == "main"] for p in programs]
+    again = [pair for pair in pairs if len(pair) == 2]
+    assert 0.15 < len(again) / len(programs) < 0.35
+    assert any(shapes(first) != shapes(second) for first, second in again)
+
+
+def shapes(arguments: tuple[Argument, ...]) -> list[tuple[int, ...]]:
+    return [
+        a.shape if isinstance(a, np.ndarray) else a.extents for a in arguments if isinstance(a, (np.ndarray, Shape))
+    ]
+
+
+def test_other_public_functions_are_called(programs: list[Program]) -> None:
+    called = {call.function for program in programs for call in program.calls}
+    assert called > {"main"} and {name[:4] for name in called} <= {"main", "dead"}
+
+
+def test_second_call_suits_the_program(programs: list[Program]) -> None:
+    several = [program for program in programs if len(program.calls) > 1][:60]
+    left_out = sum((Numbers(p.module, p.calls).left_out for p in several), Counter[str]())
+    assert sum(left_out.values()) <= 2, left_out
 
 
 def check_argument(ty: Any, argument: Argument, values: dict[str, int]) -> None:

@@ -10,7 +10,8 @@ import pytest
 from tvm import relax
 from tvm.relax import op
 
-from generators.case import EntryCall
+from corpus.module_text import live_module
+from generators.case import EntryCall, ModuleText
 from generators.dtypes import float_facts
 from oracles.reference.compare import Agreement, Difference, compare
 from oracles.reference.engine import Interpreter
@@ -284,3 +285,28 @@ def test_an_error_far_above_rounding_leaves_the_bound() -> None:
         wrong = actual.astype(np.float64) + 0.02 * (np.abs(actual) + 1)
         caught += isinstance(compare(expected, Tensor(wrong, "float32")), Difference)
     assert caught >= 25
+
+
+PARTLY = """@I.ir_module(s_tir=True)
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def half(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(2):
+            with T.sblock("half"):
+                vi = T.axis.spatial(2, i)
+                B[vi] = A[vi] + T.float32(1)
+
+    @R.function
+    def main(x: R.Tensor((4,), dtype="float32")):
+        cls = Module
+        y = R.call_tir(cls.half, (x,), out_ty=R.Tensor((4,), dtype="float32"))
+        return y
+"""
+
+
+def test_nothing_is_known_of_elements_that_a_prim_func_leaves_unwritten() -> None:
+    module = live_module(ModuleText(PARTLY))
+    result = Interpreter(module, bounded=True).run(EntryCall("main", (np.arange(4, dtype=np.float32),)))
+    assert isinstance(result, Tensor) and result.error is not None
+    assert (result.value[:2] == [1.0, 2.0]).all()
+    assert list(np.isinf(result.error)) == [False, False, True, True]
