@@ -95,14 +95,15 @@ def judge(step: Step, bench: Bench) -> Verdict:
     with_dead, without = part_from(result, roots), part_from(step.after, roots)
     if same_bindings(with_dead, without):
         return PASSED
-    with_dead, without = _tidied(with_dead, bench), _tidied(without, bench)
+    with_dead, without = tidied(with_dead, bench), tidied(without, bench)
     if same_bindings(with_dead, without):
         return PASSED
     place, detail = first_difference(without, with_dead)
     return Failed("dead code", f"a dead {kind} changes {place} in the live part", detail)
 
 
-def _tidied(module: Any, bench: Bench) -> Any:
+def tidied(module: Any, bench: Bench) -> Any:
+    """The module without trivial and unused bindings, where the passes that take them away go through."""
     for call in _TIDY:
         tidy = bench.apply(call, module)
         module = module if isinstance(tidy, Raised) else tidy

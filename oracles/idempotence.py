@@ -13,7 +13,7 @@ from oracles.ir.compare import first_difference, same_bindings
 from oracles.oracle import StepOracle
 from oracles.survives import happened_to, headline
 from oracles.trace import Bench, Raised, Step
-from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
+from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict, not_applicable
 
 _ROUNDS = 4
 """How often a pass may go on tidying: as deep as calls of private functions nest, and one more."""
@@ -26,7 +26,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if has_free_names(step.after):
         return Skipped("result breaks scoping")
     if not step.row.idempotent:
-        return Skipped("not meant to be idempotent")
+        return not_applicable("the pass is not meant to be idempotent")
     again = bench.apply(step.call, step.after)
     if isinstance(again, Raised):
         if not happened_to(again, step):

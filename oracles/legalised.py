@@ -20,7 +20,7 @@ from generators.passes.row import Phase
 from oracles.ir.walk import CALL, OP, bindings, relax_functions
 from oracles.oracle import StepOracle, TraceOracle
 from oracles.trace import Bench, Step, Trace
-from oracles.verdict import PASSED, Failed, Skipped, Verdict
+from oracles.verdict import PASSED, Failed, Skipped, Verdict, not_applicable
 
 LEGALIZE = "LegalizeOps"
 EXECUTABLE = frozenset(
@@ -68,11 +68,11 @@ def unknown_part(call: Any) -> str | None:
 def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("not legalised") for the first operator that should be gone."""
     if step.call.name != LEGALIZE:
-        return Skipped("not LegalizeOps")
+        return not_applicable("about LegalizeOps only")
     if step.after is None:
         return Skipped("no result")
     if "skip_ops" in step.call.source:
-        return Skipped("told to skip operators")
+        return not_applicable("LegalizeOps was told to skip operators")
     for call, where in operator_calls(step.after):
         if call.op.get_attr("FLegalize") is not None and unknown_part(call) is None and not _declines(call, step.after):
             return Failed("not legalised", f"{call.op.name} remains though all of its types are known", where)
@@ -89,10 +89,10 @@ def judge_trace(trace: Trace, bench: Bench) -> Verdict:
     """Failed("not executable") for the first operator that the VM cannot run, when the passes reached the VM."""
     last = trace.steps[-1] if trace.steps else None
     if last is None or last.after is None or last.row.gives is not Phase.SYMBOLED:
-        return Skipped("did not reach code generation")
+        return not_applicable("the passes do not reach code generation")
     names = {step.call.name for step in trace.steps}
     if not names.issuperset(LOWERING):
-        return Skipped("not a whole lowering")
+        return not_applicable("the passes are not a whole lowering")
     for call, where in operator_calls(last.after):
         name = call.op.name
         if name in EXECUTABLE or name in CONSUMED or call.op.get_attr("FCallPacked") is not None:

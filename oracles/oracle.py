@@ -22,9 +22,13 @@ class StepOracle:
 
 @dataclass(frozen=True, slots=True)
 class TraceOracle:
-    """Judges a whole case after its last step. `share` of the cases are judged."""
+    """Judges a whole case after its last step. `share` of the cases are judged.
+
+    of_passes: False where it judges the starting module alone, which says nothing of passes under test.
+    """
 
     name: str
     promise: str
     judge: Callable[[Trace, Bench], Verdict]
     share: float = 1.0
+    of_passes: bool = True

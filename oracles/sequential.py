@@ -12,7 +12,7 @@ from oracles.ir.fingerprint import fingerprint
 from oracles.oracle import TraceOracle
 from oracles.survives import headline
 from oracles.trace import Bench, Raised, Trace
-from oracles.verdict import PASSED, Failed, Skipped, Verdict
+from oracles.verdict import PASSED, Failed, Skipped, Verdict, not_applicable
 
 CULPRIT = "tvm.transform.Sequential"
 
@@ -20,7 +20,7 @@ CULPRIT = "tvm.transform.Sequential"
 def judge(trace: Trace, bench: Bench) -> Verdict:
     """Failed("sequential") with the first difference."""
     if len(trace.steps) < 2:
-        return Skipped("fewer than two passes")
+        return not_applicable("fewer than two passes")
     if any(step.after is None for step in trace.steps):
         return Skipped("a step raised")
     if any(fingerprint(step.before) != step.hash_before for step in trace.steps):

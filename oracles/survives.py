@@ -85,8 +85,12 @@ def _is_look_up(frame: traceback.FrameSummary) -> bool:
 
 
 _IR_LINE = re.compile(
-    r"^\s*(#|@[IRT]\.|def \w+\(|class \w+:|with [RT]\.|\w+: [RT]\.|cls = |[TR]\.\w+\(|for \w+.* in |return )|^\s{4,}\S"
+    r"^\s*(#|@[IRT]\.|\w+ = TypeVar\(|return |def \w+\(|class \w+:"
+    r"|with [RT]\.|\w+: [RT]\.|cls = |[TR]\.\w+\(|for \w+.* in )"
+    r"|^\s{4,}\S"
 )
+_IR_END = re.compile(r"^ +return .*? (?=(?:has|is|was|contains|should|must|does|cannot)\b)")
+"""The last line of a printed function with the sentence that goes on behind it."""
 
 
 def headline(message: str) -> str:
@@ -95,7 +99,8 @@ def headline(message: str) -> str:
     What follows the first paragraph is where TVM thinks that it happened.
     """
     first = message.strip().split("\nError in pass:")[0].split("\n\nLocation (")[0]
-    lines = [re.sub(r"# from .*", "", line) for line in first.split("\n") if not _IR_LINE.match(line)]
+    whole = [_IR_END.sub("", line) for line in first.split("\n")]
+    lines = [re.sub(r"# from .*", "", line) for line in whole if not _IR_LINE.match(line)]
     return " ".join(" ".join(lines).split())[:400]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from oracles import (
     attributes,
+    dead_binding,
     dead_code,
     definedness,
     determinism,
@@ -16,6 +17,7 @@ from oracles import (
     legalised,
     normal_form,
     numeric,
+    pipelines,
     purity,
     round_trip,
     sequential,
@@ -43,6 +45,12 @@ ORACLES: dict[str, StepOracle | TraceOracle] = {
         idempotence.ORACLE,
         sequential.ORACLE,
         dead_code.ORACLE,
+        dead_binding.ORACLE,
         round_trip.ORACLE,
+        pipelines.ORACLE,
     )
 }
+
+BUILD = "build"
+"""The oracle that is no row: a build is judged by the worker itself, which knows what is left of the pipeline."""
+BUILD_PROMISE = "the module that a case ends with compiles, runs, and gives the reference's numbers"

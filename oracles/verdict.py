@@ -13,7 +13,10 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Not looked at: outside what the oracle can say anything about. `reason` is a counter's key: no numbers."""
+    """Not looked at: outside what the oracle can say anything about. `reason` is a counter's key: no numbers.
+
+    Where there was nothing to look at, and nobody misses a judgement, it is `not_applicable`.
+    """
 
     reason: str
 
@@ -36,6 +39,18 @@ class Failed:
     detail: str = ""
     culprit: str | None = None
 
+
+NOT_APPLICABLE = "does not apply: "
+"""How the reasons of `not_applicable` begin, by which reports tell them from what should have been judged."""
+
+
+def not_applicable(reason: str) -> Skipped:
+    """The verdict of an oracle that is about something else: another pass, a longer sequence."""
+    return Skipped(f"{NOT_APPLICABLE}{reason}")
+
+
+ACROSS_PROCESSES = "not deterministic across processes"
+"""The symptom of a result that follows addresses or hash seeds: reduced and shown in another way than others are."""
 
 Verdict: TypeAlias = Passed | Skipped | Inconclusive | Failed
 PASSED = Passed()

@@ -31,10 +31,13 @@ class RealBench:
         self._target = target
 
     def _apply(self, make: Callable[[], Any], module: Any) -> Any | Raised:
+        return self.guarded(lambda: make()(module))
+
+    def guarded(self, action: Callable[[], Any]) -> Any | Raised:
         scope = tvm.target.Target(self._target) if self._target else nullcontext()
         try:
             with scope, tvm.transform.PassContext(opt_level=4):
-                return make()(module)
+                return action()
         except Exception as error:  # noqa: BLE001 what a pass raises is a value here
             return raised_from(error)
 

@@ -15,15 +15,24 @@ from tvm import relax
 
 from generators.case import PassCall
 from generators.passes.row import Phase
-from oracles import attributes, dead_code, determinism, idempotence, input_unchanged, legalised, round_trip
+from oracles import (
+    attributes,
+    dead_binding,
+    dead_code,
+    determinism,
+    idempotence,
+    input_unchanged,
+    legalised,
+    round_trip,
+)
 from oracles.ir.compare import digest, part_from, public_names
 from oracles.ir.fingerprint import fingerprint
-from oracles.verdict import Failed, Passed, Skipped
+from oracles.verdict import ACROSS_PROCESSES, Failed, Passed, Skipped
 from tests.oracles.modules import CLEAN, DATAFLOW, HEAD, PRIM_FUNC, SYMBOLIC
 from tests.oracles.oracle_bench import RealBench, module_of, module_pass, row_of, step_of
 
 COUNTER = itertools.count()
-ORACLES = (input_unchanged, determinism, idempotence, attributes, dead_code, legalised, round_trip)
+ORACLES = (input_unchanged, determinism, idempotence, attributes, dead_code, dead_binding, legalised, round_trip)
 
 
 def poke_type(module: Any) -> Any:
@@ -65,6 +74,15 @@ def refuse_private(module: Any) -> Any:
     return module
 
 
+def count_bindings(module: Any) -> Any:
+    counted = sum(len(block.bindings) for block in module["main"].body.blocks)
+    return with_attribute(module, "bindings", counted)
+
+
+def by_address(module: Any) -> Any:
+    return with_attribute(module, "address", module["main"].params[0].__chandle__())
+
+
 PLANTED: tuple[tuple[str, Any, str, Callable[[Any], Any], str, str], ...] = (
     ("poked type", input_unchanged, DATAFLOW, poke_type, "input changed", "gave back another module"),
     ("changed in place", input_unchanged, DATAFLOW, replace_in_place, "input changed", "gave it back as its result"),
@@ -102,6 +120,7 @@ PLANTED: tuple[tuple[str, Any, str, Callable[[Any], Any], str, str], ...] = (
         "is gone",
     ),
     ("parameter", attributes, DATAFLOW, drop_parameter, "changed signature", "another number of parameters"),
+    ("minds dead bindings", dead_binding, DATAFLOW, count_bindings, "dead binding", "changes a function in the live"),
     ("minds dead code", dead_code, DATAFLOW, refuse_private, "dead code", "a dead Relax function changes a function"),
 )
 
@@ -230,3 +249,12 @@ def test_no_result_is_skipped_by_all() -> None:
     assert step.after is None
     verdicts = [oracle.judge(step, bench) for oracle in ORACLES]
     assert all(isinstance(verdict, (Passed, Skipped)) for verdict in verdicts)
+
+
+def test_a_result_that_follows_addresses_is_found_in_a_copy() -> None:
+    module = module_of(DATAFLOW)
+    benches = [RealBench(seed) for seed in range(10)]
+    verdicts = [determinism.judge(step_of(module_pass(by_address), module, bench), bench) for bench in benches]
+    found = [verdict for verdict in verdicts if isinstance(verdict, Failed)]
+    assert {verdict.symptom for verdict in found} == {ACROSS_PROCESSES}
+    assert any(isinstance(verdict, Passed) for verdict in verdicts)

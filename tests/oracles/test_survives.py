@@ -96,6 +96,13 @@ def test_the_headline_leaves_quoted_programs_out() -> None:
     assert survives.headline(message) == "cannot do this: since it is odd"
 
 
+def test_the_headline_keeps_the_sentence_behind_a_quoted_function() -> None:
+    function = (
+        '# from tvm.script import relax as R\n\nn = TypeVar("n")\n@R.function\ndef main(x: R.Any):\n    return (x, x)'
+    )
+    assert survives.headline(f"Function {function} has true for force_pure") == "Function has true for force_pure"
+
+
 def test_raised_from_keeps_kind_text_and_frames() -> None:
     raised = RealBench().apply(PassCall("x", "relax.transform.DeadCodeElimination(['absent'])"), module_of(DATAFLOW))
     assert isinstance(raised, Raised)

@@ -1,0 +1,152 @@
+"""Pipeline against pipeline: whichever is wrong, stops or crashes is named; two that agree are left alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tvm
+from tvm import relax
+
+from generators.case import EntryCall
+from generators.source import SeededSource
+from oracles import pipelines
+from oracles.apart import Ended, apart
+from oracles.pipelines import BOTH, DEFAULT_BUILD, TARGET_DEFAULT, compared
+from oracles.reference.numbers import NoMeaning, Numbers
+from oracles.reference.values import Tensor
+from oracles.trace import MeaningState, Trace
+from oracles.verdict import Failed, Passed, Skipped, Verdict
+from oracles.workbench import Workbench
+from tests.oracles.oracle_bench import module_of
+
+SUBTRACTS = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 4), "float32"), y: R.Tensor((2, 4), "float32")):
+        h = R.subtract(R.exp(x), y)
+        return (h, R.argmax(h, axis=1))
+"""
+COUNTS = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "int64")):
+        return R.ewise_fma(x, x, x)
+"""
+X = np.arange(8, dtype=np.float32).reshape(2, 4) / 8
+CALLS = (EntryCall("main", (X, X[:, ::-1].copy())),)
+
+
+def judged(script: str = SUBTRACTS, calls: tuple[EntryCall, ...] = CALLS) -> Verdict:
+    module = module_of(script)
+    bench = Workbench(SeededSource(0), MeaningState(Numbers(module, calls)))
+    return pipelines.judge(Trace(module, calls, ()), bench)
+
+
+def swapped(module: Any) -> Any:
+    """Subtracts the other way round."""
+
+    @relax.expr_functor.mutator
+    class Swap(relax.PyExprMutator):
+        def visit_call_(self, call: Any) -> Any:
+            call = super().visit_call_(call)
+            return relax.op.subtract(*reversed(call.args)) if call.op.name == "relax.subtract" else call
+
+    return tvm.IRModule({name: Swap(module).visit_expr(f) for name, f in module.functions.items()})
+
+
+def refuses(_module: Any) -> Any:
+    raise AttributeError("no such thing")
+
+
+def states_a_limit(_module: Any) -> Any:
+    raise tvm.error.InternalError("this pass currently only supports other modules")
+
+
+def dies(_module: Any) -> Any:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def first(change: Callable[[Any], Any], pipeline: Any) -> Any:
+    @tvm.transform.module_pass(opt_level=0)
+    def run(module: Any, _context: Any) -> Any:
+        return change(module)
+
+    return tvm.transform.Sequential([run, pipeline])
+
+
+def plant(monkeypatch: pytest.MonkeyPatch, name: str, change: Callable[[Any], Any]) -> None:
+    honest = getattr(relax, name)
+    monkeypatch.setattr(relax, name, lambda argument: first(change, honest(argument)))
+
+
+def test_pipelines_that_agree_are_left_alone() -> None:
+    assert isinstance(judged(), Passed)
+
+
+@pytest.mark.parametrize(
+    ("name", "culprit"), [("get_pipeline", DEFAULT_BUILD), ("get_default_pipeline", TARGET_DEFAULT)]
+)
+@pytest.mark.parametrize(
+    ("change", "symptom"),
+    [(swapped, "wrong result"), (refuses, "does not build"), (dies, "crash")],
+    ids=["wrong", "refuses", "dies"],
+)
+def test_the_wrong_one_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, culprit: str, change: Callable[[Any], Any], symptom: str
+) -> None:
+    plant(monkeypatch, name, change)
+    verdict = judged()
+    assert isinstance(verdict, Failed), verdict
+    assert (verdict.symptom, verdict.culprit) == (symptom, culprit)
+
+
+def test_a_stated_limit_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, "get_default_pipeline", states_a_limit)
+    assert isinstance(judged(), Skipped)
+
+
+def test_what_neither_builds_says_nothing_of_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, "get_pipeline", refuses)
+    plant(monkeypatch, "get_default_pipeline", refuses)
+    assert isinstance(judged(), Skipped)
+
+
+def test_a_fault_that_both_share_is_the_matter_of_other_oracles(monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, "get_pipeline", swapped)
+    plant(monkeypatch, "get_default_pipeline", swapped)
+    assert isinstance(judged(), Passed)
+
+
+def test_two_wrong_results_that_differ_have_both_to_their_name() -> None:
+    numbers = Numbers(module_of(SUBTRACTS), CALLS)
+    indices = Tensor(np.zeros(2, np.int64), "int64")
+    one, other = ((Tensor(np.full((2, 4), value), "float32"), indices) for value in (77.0, 78.0))
+    verdict = compared(numbers, (one,), (other,))
+    assert isinstance(verdict, Failed)
+    assert verdict.culprit == BOTH
+
+
+@pytest.mark.parametrize(("script", "differs"), [(COUNTS, True), (COUNTS.replace("int64", "float32"), False)])
+def test_without_a_reference_only_integers_of_integers_count(script: str, differs: bool) -> None:
+    dtype = "int64" if differs else "float32"
+    unknown = Numbers(module_of(script), ())
+    unknown.expected = NoMeaning("reference: unknown")
+    kind = np.int64 if differs else np.float64
+    one, other = (Tensor(np.array(value, kind), dtype) for value in ([1, 2], [1, 3]))
+    assert isinstance(compared(unknown, (one,), (other,)), Failed) == differs
+    longer = Tensor(np.array([1, 2, 3], kind), dtype)
+    assert isinstance(compared(unknown, (one,), (longer,)), Failed)
+
+
+def test_what_ends_a_child_is_a_value() -> None:
+    assert apart(lambda: [1, (2.0, "three")], 10) == [1, (2.0, "three")]
+    assert apart(lambda: os.kill(os.getpid(), signal.SIGSEGV), 10) == Ended("SIGSEGV")
+    assert apart(signal.pause, 1) == Ended("hang")
+    assert apart(lambda: 1 // 0, 10) == Ended("exit 1")
