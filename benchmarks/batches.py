@@ -15,14 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzzer.child import judge_case
+from fuzzer.campaign import BATCH
+from fuzzer.child import before_forking, judge_case
 from fuzzer.draw import Repertoire, repertoire_of
 from fuzzer.flight import Recorder
 from fuzzer.job import Plan
-from generators import externs
 from reports.tally import Tally
 
-BATCH = 10
 DEADLINE_S = 60.0
 """Seconds of wall clock that a batch may take."""
 
@@ -39,7 +38,7 @@ class Judged:
 def judge_indices(plan: Plan, indices: Sequence[int]) -> Judged:
     """The tally of these cases of the plan's campaign. Imports TVM into this process."""
     repertoire = repertoire_of(plan)
-    externs.register()
+    before_forking()
     tally, cpu_s, crashed, done = Tally(), 0.0, 0, 0
     while done < len(indices):
         batch = indices[done : done + BATCH]

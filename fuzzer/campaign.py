@@ -23,6 +23,7 @@ from corpus.known import read_known
 from corpus.replayable import replayable
 from corpus.signature import signature_of
 from corpus.store import CorruptCase, StoredCase
+from fuzzer.again import Sample, Witness, hash_seeds
 from fuzzer.confirm import Confirmations
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.job import Failure, Plan
@@ -33,8 +34,8 @@ from fuzzer.settings import Settings
 from oracles.verdict import Failed
 from reports.tally import Tally
 
-BATCH = 24
-"""Cases that a worker is handed at once: a second or less of work."""
+BATCH = 48
+"""Cases that a worker is handed at once: a few seconds of work, in one child whose caches live that long."""
 REDUCE_S = 15.0
 """Seconds that one reduction may take."""
 REDUCING_SHARE = 0.5
@@ -81,6 +82,7 @@ class _Campaign:
         self.plan = plan_of(settings, scratch)
         self.scratch = scratch
         self.confirmations = Confirmations(settings.out, settings.jobs)
+        self.witness = Witness(self.plan)
         self.start = time.monotonic()
 
     @property
@@ -88,7 +90,7 @@ class _Campaign:
         return time.monotonic() - self.start
 
     def run(self) -> CampaignResult:
-        pool = Pool(self.plan, self.settings.jobs)
+        pool = Pool(self.plan, self.settings.jobs, hash_seeds(self.plan.seed)[0])
         try:
             self._await_worker(pool)
         except BaseException:
@@ -101,6 +103,7 @@ class _Campaign:
         finally:
             pool.close()
             self.confirmations.close()
+            self.witness.close()
             self.observer.on_tally(self.state.tally, self.now)
             self.observer.on_end()
         state = self.state
@@ -148,6 +151,8 @@ class _Campaign:
                 self._take(pool, answer)
             for slug, finding, shown in self.confirmations.finished():
                 self._confirmed(slug, finding, shown)
+            for said in self.witness.answers(self.now, not self._drawing()):
+                self._witnessed(said)
             self.observer.on_tally(self.state.tally, self.now)
 
     def _drawing(self) -> bool:
@@ -166,7 +171,7 @@ class _Campaign:
             self._give_up_waiting()
             return True
         busy = any(slot.busy for slot in pool.slots) or not all(slot.ready for slot in pool.slots)
-        return not busy and not self.state.waiting and not self.confirmations.pending
+        return not busy and self.witness.idle and not self.state.waiting and not self.confirmations.pending
 
     def _give_up_waiting(self) -> None:
         """Failures that nobody had time to reduce are counted, not lost."""
@@ -211,6 +216,8 @@ class _Campaign:
                 self.state.tally.add(answer.payload["delta"])
             case "failure":
                 self._sighted(Failure.from_json(answer.payload["failure"]))
+            case "again":
+                self.witness.ask(Sample.from_json(answer.payload))
             case "reduced":
                 self._reduced(answer.payload["token"], answer.payload["file"])
                 answer.slot.reducing_s += self.now - answer.slot.since
@@ -220,6 +227,12 @@ class _Campaign:
                 self.state.fault = answer.payload["message"]
             case "lost":
                 self._lost_worker(pool, answer)
+
+    def _witnessed(self, said: Failure | dict[str, Any]) -> None:
+        if isinstance(said, Failure):
+            self._sighted(said)
+        else:
+            self.state.tally.add(said)
 
     def _lost_worker(self, pool: Pool, answer: Answer) -> None:
         if self.state.fault is not None:

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from fuzzer.job import Plan
 from fuzzer.judge import Experiment
-from fuzzer.load_trial import RUN_NAME, complaint_about
+from fuzzer.load_trial import RUN_NAME, complaint_about, complaint_about_factory, first_line
 from generators.operators.row import Unavailable
 from generators.passes.loaded import rows_from_contracts
 from generators.passes.row import PassRow
@@ -83,13 +83,16 @@ def load_passes(path: Path) -> tuple[dict[str, PassRow], dict[str, Any]]:
     try:
         namespace = runpy.run_path(str(path), run_name=RUN_NAME)
     except BaseException as error:  # noqa: BLE001 - a user's file may raise anything, SystemExit included
-        text = str(error).strip().splitlines()
-        raise LoadFault(f"{path}: {type(error).__name__}: {text[0] if text else 'no message'}") from error
+        raise LoadFault(f"{path}: {first_line(error)}") from error
     passes, contracts = namespace.get("PASSES"), namespace.get("CONTRACTS", {})
-    if not isinstance(passes, dict) or not passes or not all(callable(make) for make in passes.values()):
+    if (
+        not isinstance(passes, dict)
+        or not passes
+        or not all(isinstance(name, str) and callable(make) for name, make in passes.items())
+    ):
         raise LoadFault(f"{path}: defines no PASSES: dict[str, Callable[[], tvm.transform.Pass]]")
-    if not isinstance(contracts, dict):
-        raise LoadFault(f"{path}: CONTRACTS is no dict")
+    if not isinstance(contracts, dict) or not all(isinstance(contract, dict) for contract in contracts.values()):
+        raise LoadFault(f"{path}: CONTRACTS is no dict[str, dict]")
     taken = sorted(set(passes) & set(PASSES))
     if taken:
         raise LoadFault(f"{path}: {taken[0]} is the name of a pass of TVM")
@@ -97,12 +100,16 @@ def load_passes(path: Path) -> tuple[dict[str, PassRow], dict[str, Any]]:
         rows = rows_from_contracts(passes, contracts)
     except ValueError as error:
         raise LoadFault(f"{path}: {error}") from error
+    for name, make in passes.items():
+        useless = complaint_about_factory(make)
+        if useless is not None:
+            raise LoadFault(f"{path}: PASSES[{name!r}]() {useless}")
     return rows, {"PASSES": passes}
 
 
 def _planting(source: Source, own: tuple[str, ...], features: set[str]) -> Callable[[Scope], None]:
     """Plants one recipe of the sequence's passes, and some of any; more of any where the passes have none."""
-    anything = [(n, _weight(n)) for n, r in RECIPES.items() if r.wants is None or r.wants in features]
+    anything = [(n, _weight(n)) for n, r in RECIPES.items() if not r.costly and (r.wants is None or r.wants in features)]
     chosen = [source.pick(own)] if own else []
     chosen += [weighted(source, anything) for _ in range(source.integer(0 if own else OTHERS[0], OTHERS[1]))]
 

@@ -110,4 +110,4 @@ def tidied(module: Any, bench: Bench) -> Any:
     return module
 
 
-ORACLE = StepOracle("dead_code", "a function that nobody calls changes nothing for the others", judge, share=0.04)
+ORACLE = StepOracle("dead_code", "a function that nobody calls changes nothing for the others", judge, share=0.03)

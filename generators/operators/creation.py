@@ -206,7 +206,7 @@ def _one_hot(x: Any, on: Any, off: Any, depth: int, axis: int) -> Any:
 
 
 OPERATORS = (
-    Operator("relax.full", _draw_full, _full, Rounding.MOVE, ("dtype",), weight=3),
+    Operator("relax.full", _draw_full, _full, Rounding.MOVE, ("dtype",)),
     Operator("relax.full_like", _draw_full_like, _full_like, Rounding.MOVE, ("dtype",), weight=2),
     *_uniform("ones", 1),
     *_uniform("zeros", 0),

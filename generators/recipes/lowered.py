@@ -143,6 +143,6 @@ RECIPES = (
     Recipe("call_tir_inplace", call_tir_inplace),
     Recipe("dps_packed", dps_packed),
     Recipe("sort_scan", sort_scan),
-    Recipe("multinomial", multinomial),
+    Recipe("multinomial", multinomial, costly=True),
     Recipe("hint_on_device", hint_on_device, wants="vdevice"),
 )

@@ -42,7 +42,7 @@ class Knobs:
         ("int16", 1),
     )
     """(dtype, weight) of drawn tensors; float32 is what most passes look for."""
-    parameter_share: float = 0.7
+    parameter_share: float = 0.8
     """A new operand is a parameter this often, else a constant."""
     constant_share: float = 0.15
     """A constant in scope counts as an operand this often where a value that is none would do."""
