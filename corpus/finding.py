@@ -66,7 +66,7 @@ class Finding:
     count: int = 1
     status: Status = "new"
     reduced: ReductionStats | None = None
-    expectation: Expectation | None = None
+    expectations: tuple[Expectation, ...] = ()
 
     @property
     def folder(self) -> str:

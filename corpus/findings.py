@@ -22,7 +22,7 @@ def stored_from(finding: Finding) -> StoredCase:
         message=_one_line(finding.verdict.message, 1000),
         expected=((finding.tvm, "fails"),),
         signature=finding.signature.slug,
-        expectations=() if finding.expectation is None else (finding.expectation,),
+        expectations=finding.expectations,
     )
 
 

@@ -1,9 +1,13 @@
-"""The baseline of known findings (`--known FILE`): signatures that do not fail a campaign."""
+"""The baseline of known findings (`--known FILE`): signatures that do not fail a campaign, each with a note.
+
+Signatures match exactly. That of a wrong result names the operators of the reduced module, so that one bug may have
+several, and a new variant of a known bug is told once more.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 
 from corpus.store import CorruptCase, write_atomically
@@ -12,7 +16,12 @@ SCHEMA = 1
 
 
 def read_known(path: Path) -> frozenset[str]:
-    """The signatures (slugs) of a baseline file. CorruptCase when it is not one, FileNotFoundError when absent."""
+    """The signatures of a baseline. Raises as `read_notes` does."""
+    return frozenset(read_notes(path))
+
+
+def read_notes(path: Path) -> dict[str, str]:
+    """The notes by signature (slug). CorruptCase when the file is no baseline, FileNotFoundError when absent."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -22,16 +31,26 @@ def read_known(path: Path) -> frozenset[str]:
     known = data.get("known")
     if not isinstance(known, list) or not all(_is_entry(entry) for entry in known):
         raise CorruptCase(path, 'no list "known" of objects with "signature"')
-    return frozenset(entry["signature"] for entry in known)
+    return {entry["signature"]: str(entry.get("note", "")) for entry in known}
 
 
 def _is_entry(entry: object) -> bool:
     return isinstance(entry, dict) and isinstance(entry.get("signature"), str)
 
 
-def write_known(path: Path, signatures: Iterable[str], notes: dict[str, str] | None = None) -> None:
-    """Writes a baseline; `notes` says of a signature why it is known (an issue, say)."""
-    remarks = notes or {}
-    entries = [{"signature": slug, "note": remarks.get(slug, "")} for slug in sorted(set(signatures))]
-    text = json.dumps({"schema": SCHEMA, "known": entries}, indent=1) + "\n"
+def write_known(path: Path, notes: Mapping[str, str]) -> None:
+    """Writes a baseline; a note says of a signature what is known of it (an issue, say)."""
+    entries = [{"signature": slug, "note": notes[slug]} for slug in sorted(notes)]
+    text = json.dumps({"schema": SCHEMA, "known": entries}, indent=1, ensure_ascii=False) + "\n"
     write_atomically(path, text.encode())
+
+
+def add_known(path: Path, notes: Mapping[str, str]) -> tuple[int, int]:
+    """Adds to a baseline, which is made if need be; notes that stand in it stay. (how many were new, how many in all)
+
+    Raises CorruptCase, and OSError for what cannot be written.
+    """
+    before = read_notes(path) if path.exists() else {}
+    after = {**notes, **before}
+    write_known(path, after)
+    return len(after) - len(before), len(after)

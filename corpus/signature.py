@@ -61,6 +61,8 @@ _IR_LINE = re.compile(
 _FRAME_LINE = re.compile(r'^\s*(?:File ".*", line \d+|\d+: .*|Traceback .*|Stack trace:.*|-->.*|\d* *\|.*|~+\^*~*)')
 _STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\[\d\d:\d\d:\d\d\] *"), ""),
+    (re.compile(r"(?<=function call )\S.*?(?= occurs\b)"), "<ir>"),
+    (re.compile(r"(?<=impure call: )\S.*"), "<ir>"),
     (re.compile(r"(?:[\w./~+-]*/)?[\w.+-]+\.(?:cc|cpp|h|hpp|py|pyx|pxi|so|cu|c)(?::\d+)*(?:, line \d+)?:?"), "<file>"),
     (re.compile(r"(?<![\w.])(?:/[\w.+-]+){2,}"), "<file>"),
     (re.compile(r"<root>(?:\.\w+(?:\[\d+\])*)+"), "<place>"),

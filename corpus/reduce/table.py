@@ -25,6 +25,7 @@ STEPS: tuple[Step, ...] = (
     Step("setup", passes.setup),
     Step("TIR statements", tir.statements),
     Step("output fields", outputs.fields),
+    Step("fields of bound outputs", outputs.bound_fields),
     Step("bindings to parameters", bindings.to_parameters),
     Step("earlier result", outputs.earlier, together=False, repeat=True),
     Step("branches", control.branches),

@@ -301,6 +301,18 @@ def test_dead_code_that_the_bug_needs_stays() -> None:
     assert reduction.bindings_after <= 2
 
 
+def test_a_bound_tuple_that_the_bug_needs_loses_its_other_fields() -> None:
+    def interesting(c: Candidate) -> bool:
+        """The result is a variable bound to a tuple, and exp is computed."""
+        body = c.module["main"].body
+        bound = [b.value for block in body.blocks for b in block.bindings if b.var.same_as(body.body)]
+        return len(bound) == 1 and isinstance(bound[0], tvm.ir.Tuple) and "exp" in operators(c.module)
+
+    reduction = reduce(candidate("tuples"), interesting)
+    fields = reduction.candidate.module["main"].ret_ty.fields
+    assert len(fields) == 1 and len(reduction.candidate.module["main"].params) == 1
+
+
 def test_accepted_edits_are_counted_by_step() -> None:
     reduction = reduce(candidate("tuples"), has("exp"))
     assert dict(reduction.accepted)["passes"] == 5

@@ -14,7 +14,7 @@ from corpus.checks import CHECKS
 from corpus.finding import Expectation
 from corpus.repro import repro_text
 from corpus.store import StoredCase, write_case
-from generators.case import Case, EntryCall, ModuleText, PassCall, Shape
+from generators.case import Case, EntryCall, ModuleText, PassCall
 
 ADD = """
 @I.ir_module
@@ -99,6 +99,10 @@ def alone(mod):
         raise ValueError("only one function, please")
     return mod
 
+def tallied(mod):
+    (g, f), = mod.functions.items()
+    return mod.with_attr("bindings", sum(len(block.bindings) for block in f.body.blocks))
+
 def unbuildable(mod):
     (g, f), = mod.functions.items()
     x = f.params[0]
@@ -119,6 +123,7 @@ PASSES = {
     "Mistyped": as_pass("Mistyped", mistyped),
     "Counting": as_pass("Counting", counting),
     "Alone": as_pass("Alone", alone),
+    "Tallied": as_pass("Tallied", tallied),
     "Unbuildable": as_pass("Unbuildable", unbuildable),
     "Nothing": as_pass("Nothing", lambda mod: mod.clone()),
 }
@@ -141,6 +146,7 @@ PLANTED = {
     "idempotence": "Renamed",
     "sequential": "Counting",
     "dead_code": "Alone",
+    "dead_binding": "Tallied",
     "build": "Unbuildable",
     "numeric": "Subtracting",
     "pipelines": "Subtracting",
@@ -149,11 +155,16 @@ PLANTED = {
 }
 """A planted fault for every check; `legalised` needs none, since nothing legalises the operators."""
 NO_PLANT = {"normal_form": "no pass can make one without TVM's FFI refusing it", "round_trip": "a printer's bug"}
-CLEAN_ON = {"legalised": "LegalizeOps"}
+CLEAN_ON = {
+    "legalised": "relax.transform.LegalizeOps()",
+    "executable": "relax.get_pipeline('default_build')",
+}
+"""Passes after which the module has what the check asks for; elsewhere any correct pass will do."""
 
 
-def stored(oracle: str, name: str, load: str | None) -> StoredCase:
-    source = f"relax.transform.{name}()" if load is None else f"loaded.PASSES[{name!r}]()"
+def stored(oracle: str, name: str, load: str | None, source: str | None = None) -> StoredCase:
+    if source is None:
+        source = f"relax.transform.{name}()" if load is None else f"loaded.PASSES[{name!r}]()"
     case = Case(ModuleText(ADD), (PassCall(name, source),), (EntryCall("main", (X,)),), load=load)
     return StoredCase(case, 'a "title"', oracle, "s", name, expectations=(Expectation(0, (RESULT,), (1e-6,)),))
 
@@ -189,9 +200,19 @@ def test_a_planted_bug_is_shown(tmp_path: Path, oracle: str) -> None:
 
 
 @pytest.mark.deep
+@pytest.mark.parametrize(("name", "status"), [("Mistyped", 1), ("Renamed", 0)])
+def test_a_changed_signature_is_shown(tmp_path: Path, name: str, status: int) -> None:
+    faults = tmp_path / "faults.py"
+    faults.write_text(FAULTS)
+    case = replace(stored("attributes", name, str(faults)), symptom="changed signature")
+    assert run(written(tmp_path, case))[0] == status
+
+
+@pytest.mark.deep
 @pytest.mark.parametrize("oracle", list(CHECKS))
 def test_a_clean_pass_is_cleared(tmp_path: Path, oracle: str) -> None:
-    status, line = run(written(tmp_path, stored(oracle, CLEAN_ON.get(oracle, "ToNonDataflow"), None)))
+    source = CLEAN_ON.get(oracle, "relax.transform.ToNonDataflow()")
+    status, line = run(written(tmp_path, stored(oracle, "P", None, source)))
     assert (status, line.strip()) == (0, "the bug is gone")
 
 
@@ -205,6 +226,14 @@ CANNOT_RUN = {
 }
 
 
+CANNOT_SAYS = {
+    "unknown pass": "GoneInThisVersion",
+    "script of another version": "DiagnosticError",
+    "set-up pass that fails": "Error",
+    "loaded file that is gone": "FileNotFoundError",
+}
+
+
 @pytest.mark.parametrize(
     "why", [pytest.param(why, marks=[pytest.mark.deep] * (why != "unknown pass")) for why in CANNOT_RUN]
 )
@@ -212,64 +241,8 @@ def test_what_this_tvm_cannot_run_is_said(tmp_path: Path, why: str) -> None:
     base = stored("survives", "ToNonDataflow", None)
     status, line = run(written(tmp_path, replace(base, case=CANNOT_RUN[why](base.case))))
     assert status == 2
-    assert line.startswith("this TVM cannot run it: ")
-
-
-@pytest.mark.deep
-def test_large_and_odd_inputs(tmp_path: Path) -> None:
-    script = """
-@I.ir_module
-class Module:
-    @R.function
-    def main(
-        x: R.Tensor((2, 50), dtype="bfloat16"),
-        s: R.Shape([7]),
-        t: R.Tuple(R.Tensor((2,), dtype="int8"), R.Tensor((), dtype="bool")),
-    ) -> R.Tuple(R.Tensor((50, 2), dtype="bfloat16"), R.Shape([7]), R.Tensor((2,), dtype="int8")):
-        a = R.permute_dims(x)
-        b: R.Tensor((2,), dtype="int8") = t[0]
-        return (a, s, b)
-"""
-    import ml_dtypes
-
-    x = np.arange(100).reshape(2, 50).astype(ml_dtypes.bfloat16)
-    b = np.array([-3, 5], np.int8)
-    case = Case(
-        ModuleText(script),
-        (PassCall("ToNonDataflow", "relax.transform.ToNonDataflow()"),),
-        (EntryCall("main", (x, Shape((7,)), (b, np.array(True)))),),
-    )
-    outputs = (np.ascontiguousarray(x.T), np.array([7]), b)
-    good = StoredCase(case, "t", "numeric", "s", "P", expectations=(Expectation(0, outputs, (0.0, 0, 0.0)),))
-    assert run(written(tmp_path, good)) == (0, "the bug is gone\n")
-    wrong = replace(good, expectations=(Expectation(0, (outputs[0], outputs[1], -b), (0.0, 0, 0.0)),))
-    status, line = run(written(tmp_path, wrong))
-    assert (status, line.strip()) == (1, "main: output 2 is -3.0 instead of 3.0")
-
-
-@pytest.mark.deep
-def test_prim_funcs_are_run_too(tmp_path: Path) -> None:
-    script = """
-@I.ir_module
-class Module:
-    @T.prim_func(s_tir=True)
-    def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
-        T.func_attr({"tirx.noalias": True})
-        for i in range(4):
-            with T.sblock("b"):
-                v = T.axis.spatial(4, i)
-                B[v] = A[v] + T.float32(1)
-"""
-    a, b = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
-    case = Case(
-        ModuleText(script),
-        (PassCall("Simplify", "tvm.s_tir.transform.CanonicalizeLoop()"),),
-        (EntryCall("main", (a, b)),),
-    )
-    good = StoredCase(case, "t", "numeric", "s", "P", expectations=(Expectation(0, (a, a + 1), (0.0, 0.0)),))
-    assert run(written(tmp_path, good)) == (0, "the bug is gone\n")
-    wrong = replace(good, expectations=(Expectation(0, (a, a), (0.0, 0.5)),))
-    assert run(written(tmp_path, wrong))[0] == 1
+    assert len(line.splitlines()) == 1
+    assert CANNOT_SAYS[why] in line
 
 
 def test_only_tvm_and_numpy_are_imported() -> None:
@@ -282,7 +255,12 @@ def test_only_tvm_and_numpy_are_imported() -> None:
     assert set(imports) <= {"os", "signal", "sys", "typing", "numpy", "tvm", "__future__"}
 
 
-def test_the_frame_is_short() -> None:
-    text = repro_text(stored("survives", "ToNonDataflow", None))
-    code = [line for line in text.splitlines() if line.strip()]
-    assert len(code) - len(ADD.strip().splitlines()) <= 35
+SHORT = {"purity": 25, "definedness": 24, "well_formed": 24, "survives": 24, "input_unchanged": 19, "numeric": 39}
+"""Lines of a script besides its module (DESIGN: what it finds comes back small)."""
+
+
+@pytest.mark.parametrize("oracle", list(SHORT))
+def test_the_frame_is_short(oracle: str) -> None:
+    text = repro_text(stored(oracle, "ToNonDataflow", None))
+    assert len(text.splitlines()) - len(ADD.strip().splitlines()) <= SHORT[oracle]
+    assert max(len(line) for line in text.splitlines()) <= 120

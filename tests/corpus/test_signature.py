@@ -55,6 +55,7 @@ SAME_BUG = [
         ("01:27:33", 67),
         ("23:00:01", 7),
     ),
+    ("Impure function call {} occurs within a dataflow block.", ("put(0, v20)",), ("fset_output(1, (d, e))",)),
     ("killed: no answer after {} s", (20,), (31.5,)),
     ("expected dtype {} but got {}", ("float32", "int64"), ("float16", "bool")),
 ]

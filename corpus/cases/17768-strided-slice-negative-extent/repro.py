@@ -2,51 +2,30 @@
 
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
 """
-from __future__ import annotations
-
 import os, signal, sys
 
+status = 2
+sys.excepthook = lambda kind, why, _: (
+    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status))
 os.environ.setdefault("TVM_NUM_THREADS", "1")
-try:
-    from tvm import relax
-    from tvm.script import ir as I
-    from tvm.script import relax as R
+from tvm import relax
+from tvm.script import ir as I, relax as R
 
-    @I.ir_module
-    class Module:
-        @R.function
-        def main(x: R.Tensor((8,), dtype="float32")) -> R.Tensor((-3,), dtype="float32"):
-            with R.dataflow():
-                a: R.Tensor((-3,), dtype="float32") = R.strided_slice(x, (0,), (5,), (2,), assume_inbound=False)
-                R.output(a)
-            return a
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((8,), dtype="float32")) -> R.Tensor((-3,), dtype="float32"):
+        with R.dataflow():
+            a: R.Tensor((-3,), dtype="float32") = R.strided_slice(x, (0,), (5,), (2,), assume_inbound=False)
+            R.output(a)
+        return a
 
-    MODULE = Module
-
-    PASSES = [
-        lambda: relax.transform.LegalizeOps(),
-    ]
-    [make() for make in PASSES]
-except Exception as error:
-    print("this TVM cannot run it:", " ".join(f"{type(error).__name__}: {error}".split())[:300])
-    sys.exit(2)
-
-
-def look():
-    module = MODULE
-    for make in PASSES:
-        module = make()(module)
-
-
-if os.fork() == 0:  # In a child: a native crash or a hang is an answer too.
-    signal.alarm(120)
-    try:
-        why = look()
-    except Exception as error:
-        why = f"{type(error).__name__}: {error}"
-    print(" ".join((why or "the bug is gone").split())[:300], flush=True)
-    os._exit(1 if why else 0)
-status = os.wait()[1]
-if os.WIFSIGNALED(status):
-    print("killed by signal", os.WTERMSIG(status))
-sys.exit(1 if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
+if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if code >= 0 else print("killed by signal", -code) or 1)
+signal.alarm(120)
+transform = relax.transform.LegalizeOps()
+status = 1  # From here on, an exception is the bug.
+transform(Module)
+print("the bug is gone", flush=True)
+os._exit(0)

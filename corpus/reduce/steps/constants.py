@@ -59,10 +59,11 @@ def simpler_constants(view: View) -> Sequence[Edit]:
 
 
 def _constants(value: Any) -> list[Any]:
+    """Those that hold a tensor: in lowered modules a dtype is a constant, too."""
     found: list[Any] = []
 
     def leaf(expr: Any) -> Any:
-        if isinstance(expr, CONSTANT):
+        if isinstance(expr, CONSTANT) and isinstance(expr.value, tvm.runtime.Tensor):
             found.append(expr)
         return expr
 

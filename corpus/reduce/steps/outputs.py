@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from corpus.reduce.draft import TUPLE, VAR, Bind, Body, Draft, ModuleDraft, NotApplicable, own_binds
+from corpus.reduce.draft import TUPLE, VAR, Bind, Body, Draft, ModuleDraft, NotApplicable, at_binding, own_binds
 from corpus.reduce.plan import Edit, Plan, View, callers
 
 MOST_RESULTS = 8
@@ -46,6 +46,31 @@ def _without_field(name: str, number: int) -> Edit:
         if not kept or len(kept) == len(values):
             raise NotApplicable("the last field stays")
         return _returning(plan, name, kept[0] if len(kept) == 1 else TUPLE(kept))
+
+    return edit
+
+
+def bound_fields(view: View) -> Sequence[Edit]:
+    """Each field of a tuple that is bound and then only returned may go; the binding stays, for what hangs on it."""
+    edits: list[Edit] = []
+    for name, function in view.draft.drafts():
+        if callers(view.draft, name):
+            continue
+        for bind in own_binds(function.body):
+            if isinstance(bind.value, TUPLE) and bind.var.same_as(function.body.result):
+                edits.extend(_without_bound_field(bind.var, field) for field in bind.value.fields)
+    return edits
+
+
+def _without_bound_field(var: Any, field: Any) -> Edit:
+    def without(bind: Bind) -> tuple[Bind, ...]:
+        kept = [value for value in bind.value.fields if not value.same_as(field)]
+        if not kept or len(kept) == len(bind.value.fields):
+            raise NotApplicable("the last field stays")
+        return (replace(bind, value=TUPLE(kept)),)
+
+    def edit(plan: Plan) -> Plan:
+        return replace(plan, draft=at_binding(plan.draft, var, without))
 
     return edit
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import tvm
 from tvm import relax, tirx
 
 from corpus.reduce.draft import (
@@ -105,7 +106,7 @@ def _with_dtype(dtype: str, to: str) -> Edit:
 
 
 def _new_constant(expr: Any, change: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> Any:
-    if not isinstance(expr, CONSTANT):
+    if not isinstance(expr, CONSTANT) or not isinstance(expr.value, tvm.runtime.Tensor):
         return expr
     old = T.constant_array(expr)
     new = change(old)

@@ -1,0 +1,216 @@
+"""The part of a repro script that runs entry calls and compares what they give with what the reference gave.
+
+What a function takes and returns is read off its text, so that a script has no code for tuples where there are none.
+A pass may change how a function is called: see `corpus.repro_calling`. No TVM is imported here.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from corpus.checks import Check
+from corpus.encoding import INLINE_ELEMENTS
+from corpus.finding import Expectation, Tolerance
+from corpus.module_text import array_source, number_source
+from corpus.repro_calling import Way, way_after
+from corpus.store import StoredCase, to_json
+from generators.case import Argument, Shape
+from generators.externs import EXTERNS
+
+WIDTH = 120
+
+_BESIDE = 'ARRAYS = np.load(os.path.join(os.path.dirname(os.path.abspath(__file__)), "inputs.npz"))\n'
+_EMBEDDED = """\
+import base64, io
+
+ARRAYS = np.load(io.BytesIO(base64.b64decode("{data}")))
+"""
+
+_FLAT = """\
+def flat(value):
+    if hasattr(value, "numpy"):
+        return [value.numpy()]
+    if isinstance(value, tvm.runtime.ShapeTuple) or not hasattr(value, "__iter__"):
+        return [np.array(value)]
+    return [leaf for field in value for leaf in flat(field)]
+
+"""
+
+_EACH = """\
+assert len(results) == len(wanted), f"{len(results)} outputs instead of {len(wanted)}"
+for number, (got, want, tolerance) in enumerate(zip(results, wanted, tolerances)):
+"""
+
+_SAME_TYPE = """\
+kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
+assert kinds[0] == kinds[1], f"OUTPUT is {kinds[0]} instead of {kinds[1]}"
+"""
+_EXACT = "wrong = got != want\n"
+_BOUNDED = "wrong = ~np.isclose({got}, {want}, rtol=0, atol={tolerance}, equal_nan=True)\n"
+_SAY = 'assert not wrong.any(), f"OUTPUT is {got[wrong][0]} instead of {want[wrong][0]}"\n'
+
+
+def calls_text(stored: StoredCase, check: Check, embed_arrays: bool) -> tuple[str, str]:
+    """(what is said once, the calls): the calls are made in `mod`, or in the `executable` of a loop of the check.
+
+    Arrays that are too large to stand inline are read from the `inputs.npz` beside the script, or are embedded.
+    """
+    arrays: dict[str, Any] = {}
+    to_json(stored, arrays)
+    names = {_identity(array): name for name, array in arrays.items()}
+    calls = "".join(_call(stored, expectation, names, check) for expectation in stored.expectations)
+    once = ""
+    if "ARRAYS[" in calls:
+        once += _embedded(arrays) if embed_arrays else _BESIDE
+    for extern in EXTERNS.values():
+        if f'"{extern.name}"' in stored.case.module.script:
+            once += f'tvm.register_global_func("{extern.name}", {extern.source})\n'
+    return once + (_FLAT if " flat(" in calls else ""), calls
+
+
+def _embedded(arrays: dict[str, Any]) -> str:
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    return _EMBEDDED.format(data=base64.b64encode(buffer.getvalue()).decode())
+
+
+# --- calls ----------------------------------------------------------------------------------------------
+
+
+def _call(stored: StoredCase, expectation: Expectation, names: dict[object, str], check: Check) -> str:
+    entry = stored.case.calls[expectation.call]
+    arguments = [_given(argument, names, check.walled) for argument in entry.arguments]
+    function = _function(stored.case.module.script, entry.function)
+    if _is_prim_func(function):
+        return _prim_func_call(entry.function, entry.arguments, arguments) + _compare(expectation, names, None)
+    way = Way(entry.function, arguments, function)
+    for call in (*stored.case.setup, *stored.case.passes):
+        way_after(call, way)
+    compiled = "executable" if check.text else "tvm.compile(mod, TARGET)"
+    machine = f"vm = relax.VirtualMachine({compiled}, tvm.cpu())\n"
+    shape = _returned(function)
+    called = f'vm["{entry.function}"]'
+    if way.handed:
+        call_line = _line("handed = {}\n" + called, way.arguments, "")
+        shape = "handed"
+        lines = call_line + "results = [handed[index] for index in sorted(handed)]\n"
+    elif shape == "tensor" and len(expectation.outputs) == 1:
+        lines = _line(f"got = {called}", way.arguments, ".numpy()")
+    elif shape == "tuple":
+        lines = _line("results = [t.numpy() for t in " + called, way.arguments, "]")
+    else:
+        lines = _line(f"results = flat({called}", way.arguments, ")")
+    return machine + way.prelude + lines + _compare(expectation, names, shape)
+
+
+def _prim_func_call(name: str, values: Sequence[Argument], arguments: list[str]) -> str:
+    arrays = [index for index, value in enumerate(values) if isinstance(value, np.ndarray)]
+    kept = "inputs" if len(arrays) == len(arguments) else f"[inputs[index] for index in {arrays}]"
+    return (
+        _line("inputs = ", arguments, "", "[]")
+        + f'tvm.compile(mod, TARGET)["{name}"](*inputs)\n'
+        + f"results = [t.numpy() for t in {kept}]\n"
+    )
+
+
+def _line(head: str, entries: Sequence[str], tail: str, brackets: str = "()") -> str:
+    """`head(entries)tail`, one line where it fits, else one line per entry."""
+    line = f"{head}{brackets[0]}{', '.join(entries)}{brackets[1]}{tail}"
+    if len(line.splitlines()[-1]) <= WIDTH:
+        return f"{line}\n"
+    rows = "".join(f"    {entry},\n" for entry in entries)
+    return f"{head}{brackets[0]}\n{rows}{brackets[1]}{tail}\n"
+
+
+# --- what is read off the text --------------------------------------------------------------------------
+
+
+def _function(script: str, name: str) -> ast.FunctionDef | None:
+    try:
+        nodes = ast.walk(ast.parse(script))
+    except SyntaxError:
+        return None
+    return next((node for node in nodes if isinstance(node, ast.FunctionDef) and node.name == name), None)
+
+
+def _is_prim_func(function: ast.FunctionDef | None) -> bool:
+    return function is not None and any("T.prim_func" in ast.unparse(d) for d in function.decorator_list)
+
+
+def _returned(function: ast.FunctionDef | None) -> str:
+    """What it returns: "tensor", "tuple" of tensors, or "" for anything else and for what the text does not say."""
+    returns = None if function is None else function.returns
+    if _is_type(returns, "Tensor"):
+        return "tensor"
+    if isinstance(returns, ast.Call) and _is_type(returns, "Tuple"):
+        return "tuple" if all(_is_type(field, "Tensor") for field in returns.args) else ""
+    return ""
+
+
+def _is_type(node: ast.expr | None, name: str) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == name
+
+
+# --- what is compared -----------------------------------------------------------------------------------
+
+
+def _compare(expectation: Expectation, names: dict[object, str], shape: str | None) -> str:
+    wanted = [_array_source(output, names) for output in expectation.outputs]
+    tolerances = [_tolerance_source(tolerance, names) for tolerance in expectation.tolerances]
+    dtypes = {str(output.dtype) for output in expectation.outputs}
+    if shape == "tensor" and len(wanted) == 1:
+        body = _SAME_TYPE + _wrong(dtypes, tolerances[0]) + _SAY
+        return f"want = {wanted[0]}\n" + body.replace("OUTPUT", "the output")
+    rows = _line("wanted = ", wanted, "", "[]") + _line("tolerances = ", tolerances, "", "[]")
+    body = (_SAME_TYPE + _wrong(dtypes, "tolerance") + _SAY).replace("OUTPUT", "output {number}")
+    return rows + _EACH + "".join(f"    {line}\n" for line in body.splitlines())
+
+
+def _wrong(dtypes: set[str], tolerance: str) -> str:
+    """Integers are compared exactly; floats of few bits in float64, so that the difference is not rounded."""
+    floats = {dtype for dtype in dtypes if "float" in dtype}
+    if not floats:
+        return _EXACT
+    wide = floats <= {"float32", "float64"}
+    got, want = ("got", "want") if wide else ('got.astype("float64")', 'want.astype("float64")')
+    bounded = _BOUNDED.format(got=got, want=want, tolerance=tolerance)
+    if floats == dtypes:
+        return bounded
+    return bounded.rstrip("\n") + ' if "float" in str(want.dtype) else got != want\n'
+
+
+def _given(argument: Argument, names: dict[object, str], walled: bool) -> str:
+    if isinstance(argument, tuple):
+        fields = "".join(f"{_given(field, names, walled)}, " for field in argument)
+        return f"({fields.rstrip(' ')})"
+    if isinstance(argument, Shape):
+        return f"tvm.runtime.ShapeTuple({list(argument.extents)})"
+    if isinstance(argument, np.ndarray):
+        source = _array_source(argument, names)
+        return f"walled({source}, at_end)" if walled and argument.dtype.kind in "iuf" else f"tensor({source})"
+    return number_source(argument)
+
+
+def _tolerance_source(tolerance: Tolerance, names: dict[object, str]) -> str:
+    if not isinstance(tolerance, np.ndarray):
+        return number_source(tolerance)
+    same = tolerance.size > 0 and (tolerance == tolerance.flat[0]).all()
+    return number_source(tolerance.flat[0].item()) if same else _array_source(tolerance, names)
+
+
+def _identity(array: np.ndarray[Any, Any]) -> object:
+    return array.shape, array.tobytes()
+
+
+def _array_source(array: np.ndarray[Any, Any], names: dict[object, str]) -> str:
+    text = array_source(array)
+    if text is not None and (array.size <= INLINE_ELEMENTS or _identity(array) not in names):
+        return text
+    name = f'ARRAYS["{names[_identity(array)]}"]'
+    return f'{name}.view("bfloat16")' if str(array.dtype) == "bfloat16" else name
