@@ -1,7 +1,8 @@
 """How small findings are and how long the reduction took: from the findings.jsonl that campaigns left.
 
 Prints the median and the worst number of bindings and passes before and after, of oracle calls, and of seconds of wall
-clock, over all findings of the files. `bench_reduce.py` measures the reducer alone, on planted predicates.
+clock, over all findings of the files. `bench_reduce.py` measures the reducer alone, on planted predicates
+of drawn modules, without a campaign.
 
     python -m benchmarks.bench_reduction OUT/findings.jsonl [...] [--list]
 """

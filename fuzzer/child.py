@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
+from fuzzer.again import ORACLE as DETERMINISM
+from fuzzer.again import is_sampled
+from fuzzer.digests import sample_of
 from fuzzer.draw import Repertoire, draw_experiment
 from fuzzer.flight import Recorder
 from fuzzer.job import Counts, Failure, Plan
 from fuzzer.judge import Court, judge
+from generators import externs
 from generators.operators.row import Unavailable
+from generators.passes.row import Phase
 from oracles.build import BUILDING
-from oracles.table import ORACLES
-
-BUILD = "build"
+from oracles.table import BUILD, ORACLES
 
 
 def oracle_names(plan: Plan) -> frozenset[str]:
     """The oracles that the plan asks for; the build is one of them."""
     return frozenset(plan.oracles) or frozenset((*ORACLES, BUILD))
+
+
+def before_forking() -> None:
+    """To be called once by a process that forks children: what is alive now is never garbage, and no child looks at
+    it again (one collection of TVM's modules costs as much as judging a small case)."""
+    externs.register()
+    gc.collect()
+    gc.freeze()
 
 
 def court_of(plan: Plan, repertoire: Repertoire) -> Court:
@@ -32,6 +45,7 @@ def court_of(plan: Plan, repertoire: Repertoire) -> Court:
         only=only,
         build_share=plan.build_share,
         target=plan.target,
+        phase=Phase(plan.phase),
     )
 
 
@@ -61,6 +75,10 @@ def judge_case(
     yield "tally", {"delta": counts.delta()}
     for failure in judged.failures:
         yield "failure", {"failure": failure.to_json()}
+    if DETERMINISM in court.oracles and is_sampled(plan.seed, index):
+        sample = sample_of(experiment, judged)
+        if sample is not None:
+            yield "again", asdict(sample)
 
 
 def lost_failure(plan: Plan, repertoire: Repertoire, index: int, stage: str, ended: str, stderr: str) -> Failure:

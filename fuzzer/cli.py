@@ -100,9 +100,9 @@ def check(
     from fuzzer.check import check_module
     from fuzzer.render import show_check
     from fuzzer.selection import check_pass_names
-    from fuzzer.settings import existing, read_load, read_names, read_targets
+    from fuzzer.settings import existing, read_load, read_sequence, read_targets
 
-    names, loaded = read_names(passes, "--passes"), None if load is None else read_load(load)
+    names, loaded = read_sequence(passes, "--passes"), None if load is None else read_load(load)
     check_pass_names(names, loaded is not None)
     result = check_module(existing(subject), names, read_targets([target])[0], loaded)
     show_check(result, as_json)
@@ -126,10 +126,10 @@ def reduce(
     from fuzzer.reduce_command import reduce_case
     from fuzzer.render import show_reduction
     from fuzzer.selection import check_pass_names
-    from fuzzer.settings import existing, output_file, read_load, read_names, read_time
+    from fuzzer.settings import existing, output_file, read_load, read_sequence, read_time
     from reports.summary import write_text
 
-    names, loaded = read_names(passes, "--passes"), None if load is None else read_load(load)
+    names, loaded = read_sequence(passes, "--passes"), None if load is None else read_load(load)
     check_pass_names(names, loaded is not None)
     output_file(output)
     result = reduce_case(
@@ -173,13 +173,14 @@ def report(
     junit: Annotated[bool, typer.Option("--junit", help="JUnit XML.")] = False,
     sarif: Annotated[bool, typer.Option("--sarif", help="SARIF 2.1.0.")] = False,
     merge: Annotated[Path | None, typer.Option(help="Write the merged results there.", metavar="DIR")] = None,
+    known: Annotated[Path | None, typer.Option(help="Add the findings to this baseline.", metavar="FILE")] = None,
     as_json: Json = False,
 ) -> None:
     """Show results again, from the files alone. Formats are written into OUT; a single one is printed too."""
     from fuzzer.report_command import report_on
 
     asked = {"html": html, "markdown": markdown, "junit": junit, "sarif": sarif}
-    report_on(tuple(out), tuple(name for name, wanted in asked.items() if wanted), merge, as_json)
+    report_on(tuple(out), tuple(name for name, wanted in asked.items() if wanted), merge, as_json, known)
 
 
 @app.command("list")

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from corpus.finding import Finding
 from corpus.findings import save_finding
+from fuzzer.guard import guarded
 
 SHOWN = 1
 """Exit status of a repro that shows its bug (DESIGN, contracts)."""
@@ -51,7 +52,7 @@ class Confirmations:
         for trial in list(self._running):
             status = trial.process.poll()
             if status is None and time.monotonic() - trial.since > DEADLINE_S:
-                os.killpg(trial.process.pid, signal.SIGKILL)  # repros fork
+                os.killpg(trial.process.pid, signal.SIGKILL)  # the guard, the repro and what it has forked
                 status = trial.process.wait()
             if status is None:
                 continue
@@ -71,7 +72,7 @@ class Confirmations:
                 continue
             folder = save_finding(self._trial_room(), finding)
             process = subprocess.Popen(
-                [sys.executable, str(folder / "repro.py")],
+                guarded([sys.executable, str(folder / "repro.py")]),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -96,7 +97,7 @@ class Confirmations:
     def close(self) -> None:
         """Ends what is still running."""
         for trial in self._running:
-            os.killpg(trial.process.pid, signal.SIGKILL)  # repros fork
+            os.killpg(trial.process.pid, signal.SIGKILL)
             trial.process.wait()
         if self._room is not None:
             shutil.rmtree(self._room, ignore_errors=True)

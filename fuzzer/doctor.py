@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from fuzzer.errors import EnvironmentFault
+from fuzzer.module_command import module_command
 from fuzzer.versions import MISSING, installed, tvm_version
 
 State: TypeAlias = Literal["ok", "absent", "broken"]
@@ -124,14 +125,14 @@ def judge_pair(tvm: str, ffi: str) -> Probe:
 
 def _run_probe(name: str, python: str) -> Probe:
     """One probe of `fuzzer.doctor_probes` in a child process, whose death is an answer too."""
-    command = [python, "-m", "fuzzer.doctor_probes", name]
+    command = module_command("fuzzer.doctor_probes", name, python=python)
     shown = f"tvm {name}"
     required = name in ("import", "llvm")
     mend = "reinstall the pair: pip install --force-reinstall " + " ".join(
         f"'{_requirement(package)}'" for package in ("apache-tvm", "apache-tvm-ffi")
     )
     search = os.pathsep.join(part for part in (os.environ.get("PYTHONPATH"), str(ROOT)) if part)
-    environment = {**os.environ, "PYTHONPATH": search}
+    environment = {**os.environ, "PYTHONPATH": search, "PYTHONSAFEPATH": "1"}
     try:
         ended = subprocess.run(
             command, capture_output=True, text=True, timeout=PROBE_TIMEOUT_S, check=False, env=environment

@@ -109,7 +109,9 @@ def load_passes(path: Path) -> tuple[dict[str, PassRow], dict[str, Any]]:
 
 def _planting(source: Source, own: tuple[str, ...], features: set[str]) -> Callable[[Scope], None]:
     """Plants one recipe of the sequence's passes, and some of any; more of any where the passes have none."""
-    anything = [(n, _weight(n)) for n, r in RECIPES.items() if not r.costly and (r.wants is None or r.wants in features)]
+    anything = [
+        (n, _weight(n)) for n, r in RECIPES.items() if not r.costly and (r.wants is None or r.wants in features)
+    ]
     chosen = [source.pick(own)] if own else []
     chosen += [weighted(source, anything) for _ in range(source.integer(0 if own else OTHERS[0], OTHERS[1]))]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import selectors
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -21,11 +21,15 @@ from typing import Any, Literal, TypeAlias
 
 from fuzzer.doctor import require_tvm
 from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.module_command import module_command
 from fuzzer.pool import worker_environment
 from generators.case import Case
 
 READY_S = 180.0
 """Seconds until TVM and the loaded file are imported."""
+
+_ERROR = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b")
+"""How the line begins with which Python ends a traceback; TVM's warnings may follow it."""
 
 What: TypeAlias = Literal["check", "reduce"]
 
@@ -63,7 +67,7 @@ def run_errand(errand: Errand, limit_s: float) -> list[Reply]:
     require_tvm()
     with tempfile.TemporaryFile() as stderr:
         process = subprocess.Popen(
-            [sys.executable, "-m", "fuzzer.errand_worker", str(os.getpid())],
+            module_command("fuzzer.errand_worker", str(os.getpid())),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
@@ -127,7 +131,8 @@ def _ended(process: subprocess.Popen[bytes], stderr: int) -> str:
         return f"was killed by {signal.Signals(-status).name}"
     text = os.pread(stderr, 1 << 16, max(0, os.fstat(stderr).st_size - (1 << 16))).decode(errors="replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return f"ended with status {status}" + (f": {lines[-1][:300]}" if lines else "")
+    told = [line for line in lines if _ERROR.match(line)] or lines
+    return f"ended with status {status}" + (f": {told[-1][:300]}" if told else "")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -44,6 +44,8 @@ class Bench:
     start: Any
     note: str = ""
     """Why there are no entry calls, where there could be."""
+    implied: bool = False
+    """Whether nobody asked for these passes: they are what an official pipeline does next with such a module."""
 
 
 def recorder_of(errand: Errand) -> Recorder:
@@ -53,6 +55,9 @@ def recorder_of(errand: Errand) -> Recorder:
 def make_ready(errand: Errand) -> Bench:
     """Loads the user's passes and reads the module. Raises Refused."""
     from fuzzer.draw import LoadFault, repertoire_of
+    from fuzzer.phase import phase_of
+    from fuzzer.tir_entry import with_entries
+    from generators.passes.row import Phase
 
     plan = Plan(
         seed=0,
@@ -68,13 +73,17 @@ def make_ready(errand: Errand) -> Bench:
         raise Refused(str(fault)) from fault
     recorder = recorder_of(errand)
     candidate = live_candidate(errand, recorder)
+    candidate = replace(candidate, module=with_entries(candidate.module))
     calls, note = _entry_calls(candidate, errand, recorder)
-    passes = _passes(errand, repertoire, candidate.module, calls)
+    # The module of a case was high-level when its passes were found wrong.
+    phase = Phase.HIGH if errand.case.passes else phase_of(candidate.module)
+    passes = _passes(errand, repertoire, candidate.module, calls, phase)
     setup = () if errand.passes else candidate.setup
     start = replace(candidate, setup=setup, passes=passes, calls=calls)
     # Whatever a name stands for is known now; from here on every failure counts, whoever is to blame.
-    plan, repertoire = replace(plan, under_test=()), replace(repertoire, under_test=None)
-    return Bench(errand, plan, repertoire, recorder, start, note)
+    plan, repertoire = replace(plan, under_test=(), phase=int(phase)), replace(repertoire, under_test=None)
+    implied = not (errand.passes or errand.case.passes or _loaded(repertoire))
+    return Bench(errand, plan, repertoire, recorder, start, note, implied)
 
 
 # --- the module -----------------------------------------------------------------------------------------
@@ -131,9 +140,12 @@ def _unreadable(errand: Errand, lenient: bool, recorder: Recorder) -> str | None
 def _module_of(value: Any) -> Any | None:
     """The module; a function that stands alone in its file becomes the `main` of one. None for anything else."""
     import tvm
+    from tvm import relax
 
     if isinstance(value, tvm.ir.BaseFunc):
-        return tvm.ir.IRModule({"main": value})
+        builder = relax.BlockBuilder()  # gives the name its type, which call_tir asks for
+        builder.add_func(value, "main")
+        return builder.finalize()
     return value if isinstance(value, tvm.ir.IRModule) else None
 
 
@@ -185,25 +197,34 @@ def _first_usable(candidate: Any, errand: Errand, recorder: Recorder) -> dict[st
     return {"attempt": None, "why": whys[-1]}
 
 
-def _passes(errand: Errand, repertoire: Any, module: Any, calls: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The passes to apply: those named, else the case's own, else those of the loaded file, else default_build."""
+def _passes(errand: Errand, repertoire: Any, module: Any, calls: tuple[Any, ...], phase: Any) -> tuple[Any, ...]:
+    """The passes to apply: those named, else the case's own, else those of the loaded file, else the default build's.
+
+    `phase` is where the module stands: what has been done already is not done again.
+    """
     from fuzzer.inputs import facts_of
     from generators.case import PassCall
-    from generators.passes.table import PASSES, PIPELINES
     from generators.source import SeededSource
+    from oracles.build import rest_of_pipeline
 
     if not errand.passes and errand.case.passes:
         unknown = [call.name for call in errand.case.passes + errand.case.setup if call.name not in repertoire.rows]
         if unknown:
             raise Refused(f"the case applies {unknown[0]}, which is neither in the pass table nor in a loaded file")
         return errand.case.passes
-    loaded = [name for name in repertoire.rows if name not in PASSES]
     drawn: list[PassCall] = []
     facts, source = facts_of(module, calls), SeededSource(0)
-    for name in errand.passes or loaded or PIPELINES["default_build"]:
+    for name in errand.passes or _loaded(repertoire) or rest_of_pipeline(phase):
         row = repertoire.rows[name]
         text = row.sources[0] if row.sources else row.draw(source, facts)
         if text is None:
             raise Refused(f"--passes {name}: has nothing to do in this module")
         drawn.append(PassCall(name, text))
     return tuple(drawn)
+
+
+def _loaded(repertoire: Any) -> tuple[str, ...]:
+    """The names of the passes that the loaded file brings."""
+    from generators.passes.table import PASSES
+
+    return tuple(name for name in repertoire.rows if name not in PASSES)

@@ -7,14 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fuzzer.child import BUILD, court_of, lost_failure, oracle_names
+from fuzzer.child import court_of, lost_failure, oracle_names
 from fuzzer.errand_bench import STAGE_S, Bench, Refused, Say
 from fuzzer.job import Failure
 from fuzzer.judge import Experiment, judge
-from fuzzer.shrink import in_child
+from fuzzer.shrink import NUMERIC, in_child
 from fuzzer.worker import limit_memory
+from generators.passes.row import Phase
 from generators.passes.table import PIPELINES
 from generators.source import SeededSource
+from oracles import pipelines, round_trip
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
 
 OURS = ("reference", "numeric")
@@ -39,7 +41,11 @@ def check(bench: Bench, say: Say) -> None:
 
 
 def outcome_of(bench: Bench, oracle: str | None = None) -> Outcome:
-    """What the oracles (or one of them) say of the bench's candidate. Raises Refused for an oracle there is not."""
+    """What the oracles (or one of them) say of the bench's candidate. Raises Refused for an oracle there is not.
+
+    Where nobody asked for the passes, the module that was given is what must round-trip, not what they make of it:
+    TVM's printer and parser do not agree on lowered modules, which says nothing of the module.
+    """
     names = oracle_names(bench.plan)
     if oracle is not None:
         if oracle not in names:
@@ -47,7 +53,7 @@ def outcome_of(bench: Bench, oracle: str | None = None) -> Outcome:
         names = frozenset({oracle, "survives"})
     if bench.note:
         note = [_row("numeric", None, Skipped(bench.note))]
-        return _judged(bench, names - {"numeric", BUILD}, note)
+        return _judged(bench, names.difference(NUMERIC), note)
     return _judged(bench, names, [])
 
 
@@ -57,7 +63,7 @@ def _judged(bench: Bench, oracles: frozenset[str], rows: list[dict[str, Any]]) -
     said = [json.loads(line) for line in lines]
     if ended is not None and stage.split(" of ")[0] in OURS:
         note = Inconclusive(f"the reference does not get through: {ended}")
-        return _judged(_without_calls(bench), oracles - {"numeric", BUILD}, [*rows, _row("numeric", None, note)])
+        return _judged(_without_calls(bench), oracles.difference(NUMERIC), [*rows, _row("numeric", None, note)])
     fault = next((entry["fault"] for entry in said if "fault" in entry), None)
     if fault is not None:
         raise Refused(f"internal error: {fault} in {stage}", usage=False)
@@ -80,16 +86,34 @@ def _judge(bench: Bench, oracles: frozenset[str], say: Callable[[str], None]) ->
     start = bench.start
     court = court_of(bench.plan, bench.repertoire)
     court.force, court.oracles = True, oracles
+    if bench.implied:
+        court.oracles -= {round_trip.ORACLE.name}
+    if court.phase > Phase.LEGAL:
+        court.oracles -= {pipelines.ORACLE.name}
     court.enter = lambda stage: bench.recorder.write(0, stage)
     court.listen = lambda oracle, name, verdict: say(json.dumps({"row": _row(oracle, name, verdict)}))
     tiers = _tiers(tuple(call.name for call in start.passes))
     experiment = Experiment(0, start.module, start.calls, start.setup, start.passes, tiers)
     try:
+        if bench.implied and round_trip.ORACLE.name in oracles:
+            _judge_as_given(bench, say)
         judged = judge(experiment, court, SeededSource(bench.plan.seed, 0))
     except Exception as error:  # noqa: BLE001 - the worker boundary: an error of ours is said in one line
         say(json.dumps({"fault": f"{type(error).__name__}: {error}"}))
         return
     for failure in judged.failures:
+        say(json.dumps({"failure": failure.to_json()}))
+
+
+def _judge_as_given(bench: Bench, say: Callable[[str], None]) -> None:
+    """The round trip of the module before any pass."""
+    name = round_trip.ORACLE.name
+    bench.recorder.write(0, name)
+    verdict = round_trip.judge_module(bench.start.module)
+    say(json.dumps({"row": _row(name, None, verdict)}))
+    if isinstance(verdict, Failed):
+        culprit = verdict.culprit or round_trip.PRINTER
+        failure = Failure(0, name, verdict.symptom, verdict.message, verdict.detail, culprit, "A", 0)
         say(json.dumps({"failure": failure.to_json()}))
 
 

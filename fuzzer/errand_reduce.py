@@ -66,7 +66,9 @@ def _failure_of(bench: Bench) -> Failure:
         if wanted in (None, failure.oracle):
             return failure
     what = "no oracle fails" if wanted is None else f"the oracle {wanted} does not fail"
-    passes = ", ".join(call.name for call in bench.start.passes)
+    passes = "what is left of the default build"
+    if not bench.implied:
+        passes = ", ".join(call.name for call in bench.start.passes)
     note = f"; {bench.note}" if bench.note else ""
     raise Refused(f"nothing to reduce: {what} on this module under {passes}{note}")
 

@@ -16,6 +16,7 @@ class Plan:
 
     under_test: pass names, empty for all. oracles: names, empty for all. load: the user's file, or None.
     build_share: how often the LLVM build and run is judged as well. scratch: where reduced cases are left.
+    phase: where modules stand before any pass, a `generators.passes.row.Phase` by value; drawn ones are high-level.
     """
 
     seed: int
@@ -28,6 +29,7 @@ class Plan:
     deadline_s: float = 20.0
     memory_bytes: int = 6 << 30
     scratch: str = ""
+    phase: int = 0
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

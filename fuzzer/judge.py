@@ -19,7 +19,7 @@ from generators.passes.table import default_call
 from generators.source import Source
 from oracles import build as llvm
 from oracles import survives
-from oracles.calling import direct
+from oracles.call_protocol import Calling, direct
 from oracles.ir.fingerprint import fingerprint
 from oracles.legalised import CONSUMED, operator_calls
 from oracles.numeric import follow
@@ -28,7 +28,7 @@ from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.survives import headline, states_limit
 from oracles.table import ORACLES
 from oracles.trace import MeaningState, Raised, Step, Trace
-from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
+from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict, not_applicable
 from oracles.well_formed import complaint
 from oracles.workbench import Workbench
 
@@ -38,7 +38,7 @@ ENDS_CASE = frozenset(
 """Oracles after whose failure a case goes no further: what follows would be a consequence."""
 STRUCTURE = ("purity", "normal_form", "definedness", "well_formed", "type_soundness")
 """Oracles that see one broken module from several sides: the first that fails speaks for the others."""
-OF_THE_RESULT = frozenset({*STRUCTURE, "attributes", "numeric", "idempotence", "legalised"})
+OF_THE_RESULT = frozenset({*STRUCTURE, "attributes", "numeric", "idempotence"})
 """Oracles that look at the result alone: a result that is the input again has been judged already."""
 PROMISES = ("determinism", "idempotence")
 """Sampled oracles that are always asked where only some passes are under test: there is time for them."""
@@ -65,6 +65,7 @@ class Court:
 
     only: names of passes whose failures count; None for all. force: shares of oracles are ignored and all
     of `oracles` are asked (for reduction and `check`). build_share: how often the build is judged.
+    phase: where modules stand before any pass.
     """
 
     rows: Mapping[str, PassRow]
@@ -74,6 +75,7 @@ class Court:
     build_share: float = 0.0
     force: bool = False
     target: str = "llvm"
+    phase: Phase = Phase.HIGH
     enter: Callable[[str], None] = lambda stage: None
     listen: Callable[[str, str | None, Verdict], None] = lambda oracle, pass_name, verdict: None
 
@@ -95,11 +97,12 @@ class _Case:
         self.court = court
         self.source = source
         self.result = Judged()
-        self.phase = Phase.HIGH
+        self.phase = court.phase
         self._changed = False
         self._between = False
         self._tail: tuple[str, ...] = ()
         self._last_changer = llvm.CODEGEN
+        self._start_calling: Calling = direct
 
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:
@@ -127,6 +130,8 @@ class _Case:
         module = self._set_up(self.experiment.module)
         if module is not None:
             self._judge_from(module, numbers)
+        for reason, amount in numbers.left_out.items():
+            counts.name("skipped", reason, amount)
         if any(counts.tables.get("oracles", {}).get(o, {}).get(c) for o in NUMERIC for c in ("passed", "failed")):
             counts.count("numeric_verdicts")
         return self.result
@@ -134,12 +139,12 @@ class _Case:
     def _judge_from(self, module: Any, numbers: Numbers) -> None:
         if self.experiment.setup:
             with self._timed("reference"):
-                outcome = numbers.judge_module(module)
+                outcome = numbers.judge_module(module, self.bench.meaning.calling)
             if isinstance(outcome, Unsure) and outcome.skipped:
                 self.bench.meaning.lost = outcome.reason
             if isinstance(outcome, Wrong):
                 self.bench.meaning.lost = "numbers: wrong before the passes under test"
-        start_phase = self.phase
+        start_phase, self._start_calling = self.phase, self.bench.meaning.calling
         last = self._apply_passes(module)
         if last is None:
             return
@@ -158,8 +163,10 @@ class _Case:
             if isinstance(after, Raised) or complaint(after):
                 self.result.counts.name("skipped", f"setup: {call.name} gives nothing to go on with")
                 return None
+            row = self.court.rows[call.name]
+            follow(Step(0, call, row, self.phase, module, after, None, 0, under_test=False), self.bench.meaning)
             module = after
-            self._advance(self.court.rows[call.name])
+            self._advance(row)
         return module
 
     def _advance(self, row: PassRow) -> None:
@@ -234,6 +241,8 @@ class _Case:
         for row in ORACLES.values():
             if not isinstance(row, TraceOracle) or row.name not in self.court.oracles:
                 continue
+            if self.court.only is not None and not row.of_passes:
+                continue
             if not self.court.force and row.share < 1.0 and not self.source.flip(row.share):
                 continue
             self.court.enter(row.name)
@@ -246,8 +255,8 @@ class _Case:
     def _judge_build(self, start: Any, start_phase: Phase, last: Any) -> None:
         if "build" not in self.court.oracles:
             return
-        if any(not s.row.buildable or s.row.calling not in ("same", "bind_params") for s in self.result.steps):
-            self._record("build", Skipped("build: the result is not meant to be built as it stands"), None)
+        if any(not s.row.buildable or s.row.calling == "unknown" for s in self.result.steps):
+            self._record("build", not_applicable("the result is not meant to be built as it stands"), None)
             return
         if any(call.op.name in CONSUMED for call, _ in operator_calls(last)):
             self._record("build", Skipped("build: device hints that only RealizeVDevice consumes"), None)
@@ -284,9 +293,7 @@ class _Case:
             return Failed("does not build", message, error.traceback or error.message, built.culprit)
         meaning = self.bench.meaning
         self.court.enter(f"{llvm.BUILDING}{llvm.CODEGEN}")
-        calling = direct if plain else meaning.calling
-        if calling is None:
-            return Skipped("build: nobody can say how to call the result")
+        calling = self._start_calling if plain else meaning.calling
         outcome = self.bench.guarded(lambda: meaning.numbers.judge_run(built.run, calling))
         if isinstance(outcome, Raised):
             return Failed("does not run", f"{outcome.kind}: {headline(outcome.message)}", outcome.message, llvm.CODEGEN)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.job import Plan
 
 TARGETS = (
     ("llvm", "built by LLVM and run on the CPU"),
@@ -61,9 +62,10 @@ def _ops() -> Listing:
 
 
 def _oracles() -> Listing:
-    from oracles.table import ORACLES
+    from oracles.table import BUILD, BUILD_PROMISE, ORACLES
 
-    rows = ((row.name, row.share, row.promise) for row in ORACLES.values())
+    rows = [(row.name, row.share, row.promise) for row in ORACLES.values()]
+    rows.append((BUILD, Plan(seed=0).build_share, BUILD_PROMISE))
     return Listing("oracles", ("name", "share", "promise"), tuple(rows))
 
 

@@ -1,4 +1,4 @@
-"""Tries a `--load` file in a child first: the file may end, crash or hang the process that evaluates it.
+"""Tries a `--load` file in a child first: it and its factories may end, crash or hang the process that evaluates them.
 
 Worker processes only. What the file defines is looked at in `fuzzer.draw`.
 """
@@ -10,6 +10,7 @@ import runpy
 import select
 import signal
 from pathlib import Path
+from typing import Any
 
 from fuzzer.worker import die_with_parent
 
@@ -45,12 +46,32 @@ def complaint_about(path: Path, deadline_s: float = DEADLINE_S) -> str | None:
     return None if code in (_WELL, _RAISED) else f"ends the process that reads it with status {code}"
 
 
+def complaint_about_factory(make: Any) -> str | None:
+    """Why `make()` is of no use, in a few words; None when it gives something that can be applied."""
+    import tvm
+
+    try:
+        with tvm.target.Target("llvm"):
+            made = make()
+    except BaseException as error:  # noqa: BLE001 - a user's factory may raise anything, SystemExit included
+        return f"raises {first_line(error)}"
+    return None if callable(made) else f"gives a value of type {type(made).__name__}, which is no tvm.transform.Pass"
+
+
+def first_line(error: BaseException) -> str:
+    """The kind of an exception and the first line of its text."""
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {text[0] if text else 'no message'}"
+
+
 def _evaluate(path: Path, parent: int) -> None:
     """In the child: never returns."""
     status = _RAISED
     try:
         die_with_parent(parent)
-        runpy.run_path(str(path), run_name=RUN_NAME)
+        passes = runpy.run_path(str(path), run_name=RUN_NAME).get("PASSES")
+        for make in passes.values() if isinstance(passes, dict) else ():
+            complaint_about_factory(make)
         status = _WELL
     finally:
         os._exit(status)

@@ -6,22 +6,25 @@ import json
 import os
 import selectors
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from fuzzer.doctor import ROOT
 from fuzzer.job import Plan
+from fuzzer.module_command import module_command
 
 _ENVIRONMENT = {"TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "TVM_LOG_DEBUG": ""}
 
 
-def worker_environment() -> dict[str, str]:
-    """The environment of a process that imports TVM: one thread, our own modules found from any folder, and no module
-    of the current folder (a user's random.py) in the place of the standard library's (Python 3.11 and later)."""
+def worker_environment(hash_seed: int | None = None) -> dict[str, str]:
+    """The environment of a process that imports TVM: one thread, and our own modules found from any folder.
+
+    hash_seed: PYTHONHASHSEED, where that is not left as it is.
+    """
     search = os.pathsep.join(part for part in (os.environ.get("PYTHONPATH"), str(ROOT)) if part)
-    return {**os.environ, **_ENVIRONMENT, "PYTHONPATH": search, "PYTHONSAFEPATH": "1"}
+    seed = {} if hash_seed is None else {"PYTHONHASHSEED": str(hash_seed)}
+    return {**os.environ, **_ENVIRONMENT, **seed, "PYTHONPATH": search, "PYTHONSAFEPATH": "1"}
 
 
 @dataclass(slots=True)
@@ -46,10 +49,11 @@ class Answer:
 
 
 class Pool:
-    """`jobs` workers with one plan."""
+    """`jobs` workers with one plan, and one seed of Python's hashes."""
 
-    def __init__(self, plan: Plan, jobs: int) -> None:
+    def __init__(self, plan: Plan, jobs: int, hash_seed: int) -> None:
         self._plan = plan
+        self._hash_seed = hash_seed
         self._selector = selectors.DefaultSelector()
         self.slots: list[Slot] = []
         for _ in range(jobs):
@@ -57,10 +61,10 @@ class Pool:
 
     def _start(self) -> None:
         process = subprocess.Popen(
-            [sys.executable, "-m", "fuzzer.worker", str(os.getpid())],
+            module_command("fuzzer.worker", str(os.getpid())),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=worker_environment(),
+            env=worker_environment(self._hash_seed),
             start_new_session=True,
         )
         slot = Slot(process)

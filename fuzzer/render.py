@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,8 @@ from rich.table import Table
 
 from fuzzer.doctor import Diagnosis
 from fuzzer.listing import Listing
-from fuzzer.results import CheckResult, ReduceResult, ReplayResult
+from fuzzer.results import CheckResult, CheckRow, ReduceResult, ReplayResult
+from oracles.verdict import NOT_APPLICABLE
 from reports.junit import TestCase
 
 _STYLES = {
@@ -37,6 +41,13 @@ PIPE_WIDTH = 200
 """Columns of a table that goes into a file or a pipe, where nothing tells the width."""
 
 
+WHOLE = "(the whole case)"
+"""What stands for a pass where an oracle judges the module that was given, or all passes together."""
+
+NAMED_ORACLES = 3
+"""Up to so many oracles that say the same are named; more are counted."""
+
+
 SHOWN_MESSAGE = 100
 """Characters of a message in a table of many."""
 
@@ -53,18 +64,42 @@ def print_json(data: dict[str, Any]) -> None:
 
 
 def show_check(result: CheckResult, as_json: bool) -> None:
-    """Every verdict, and the culprit last."""
+    """What each pass was found to be, and the culprit last. The JSON has every verdict in a row of its own."""
     if as_json:
         print_json(result.to_json())
         return
-    table = Table("oracle", "pass", "verdict", "what", box=None, header_style="bold")
-    for row in result.rows:
-        what = f"{row.symptom}: {row.message}" if row.symptom else row.message
-        table.add_row(escape(row.oracle), escape(row.pass_name or "-"), _styled(row.verdict), escape(what))
+    table = Table("pass", "verdict", "oracles", "what", box=None, header_style="bold")
+    for name, rows in groupby(result.rows, key=lambda row: row.pass_name):
+        for verdict, what, oracles in _verdicts(tuple(rows)):
+            table.add_row(escape(name or WHOLE), _styled(verdict), escape(oracles), escape(what))
     terminal = console()
     terminal.print(table)
+    counts = ", ".join(f"{number} {word}" for word, number in _counted(result.rows))
+    terminal.print(f"{counts}.", markup=False, highlight=False)
     if result.failed:
         terminal.print(f"culprit: {result.culprit or '(no single pass)'}", style="bold", markup=False, highlight=False)
+
+
+def _verdicts(rows: Sequence[CheckRow]) -> list[tuple[str, str, str]]:
+    """(verdict, what was said, by which oracles) of one pass; what does not apply to it is left out."""
+    said: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        what = f"{row.symptom}: {row.message}" if row.symptom else row.message
+        if not what.startswith(NOT_APPLICABLE):
+            said.setdefault((row.verdict, what), []).append(row.oracle)
+    return [(verdict, what, _named(oracles)) for (verdict, what), oracles in said.items()]
+
+
+def _named(oracles: Sequence[str]) -> str:
+    return ", ".join(oracles) if len(oracles) <= NAMED_ORACLES else f"{len(oracles)} oracles"
+
+
+def _counted(rows: Sequence[CheckRow]) -> list[tuple[str, int]]:
+    """How many verdicts there are of each kind, what does not apply apart."""
+    words = ("not applicable" if row.message.startswith(NOT_APPLICABLE) else row.verdict for row in rows)
+    counts = Counter(words)
+    order = ("failed", "passed", "inconclusive", "skipped", "not applicable")
+    return [(word, counts[word]) for word in order if counts[word]]
 
 
 def show_reduction(result: ReduceResult, output: Path, as_json: bool) -> None:

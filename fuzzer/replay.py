@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -16,12 +17,14 @@ from corpus.replayable import CORPUS, Replayable, replayable
 from corpus.store import CorruptCase, Outcome, StoredCase
 from fuzzer.doctor import require_tvm
 from fuzzer.environments import python_with
-from fuzzer.errors import UsageError
+from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.results import ReplayResult, ReplayRow
 from fuzzer.settings import available_cpus
-from fuzzer.versions import tvm_version
+from fuzzer.versions import MISSING, tvm_version
 
+REPRO = "repro.py"
 CASE_TIMEOUT_S = 120.0
+IMPORT_TIMEOUT_S = 180.0
 FAILS, PASSES, CANNOT_RUN = 1, 0, 2
 """Exit statuses of a repro script."""
 
@@ -29,7 +32,8 @@ FAILS, PASSES, CANNOT_RUN = 1, 0, 2
 def replay(corpus: Path | None, versions: Sequence[str]) -> ReplayResult:
     """One row per TVM and case. None is the corpus that comes with passfuzz, no version the installed TVM.
 
-    Raises UsageError when there is no case, EnvironmentFault when a TVM is not there and cannot be installed.
+    Raises UsageError when there is no case, EnvironmentFault when a TVM is not there and cannot be installed, or does
+    not work.
     """
     folder = CORPUS if corpus is None else corpus
     try:
@@ -41,6 +45,8 @@ def replay(corpus: Path | None, versions: Sequence[str]) -> ReplayResult:
     if not versions:
         require_tvm()
     pythons = {version: python_with(version) for version in versions or (tvm_version(),)}
+    for version, python in pythons.items():
+        _require_import(version, python)
     with ThreadPoolExecutor(available_cpus()) as pool:
         rows = [
             row
@@ -54,19 +60,55 @@ def replay_case(found: Replayable, version: str, python: Path) -> ReplayRow:
     """Runs one repro script in a process of its own."""
     if isinstance(found.case, CorruptCase):
         return ReplayRow(found.slug, version, "error", found.case.reason)
+    if not (found.folder / REPRO).is_file():
+        return ReplayRow(found.slug, version, "error", f"{found.folder / REPRO}: no such file")
     started = time.monotonic()
     try:
-        status, output = _run([str(python), str(found.folder / "repro.py")])
+        ended = _run([str(python), str(found.folder / REPRO)], CASE_TIMEOUT_S)
     except subprocess.TimeoutExpired:
         return ReplayRow(found.slug, version, "error", f"no answer in {CASE_TIMEOUT_S:.0f} s", CASE_TIMEOUT_S)
-    lines = output.strip().splitlines()
-    message = lines[-1][:300] if lines else ""
-    outcome = _outcome(status, expected_on(found.case, version))
+    outcome = "error" if ended.broken else _outcome(ended.status, expected_on(found.case, version))
+    message = _last_line(ended.stderr if ended.broken else ended.stdout)
     return ReplayRow(found.slug, version, outcome, message, round(time.monotonic() - started, 3))
 
 
-def _run(command: list[str]) -> tuple[int, str]:
-    """(exit status, what it says). Its process group dies with it, because repros of crashes fork."""
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a script ended and what it said."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+    @property
+    def broken(self) -> bool:
+        """Whether it did not come far enough to judge: a repro says why it ends with 1 or 2, and an exception that
+        nobody caught ends Python with 1, a script that it cannot open with 2."""
+        if self.status not in (FAILS, PASSES, CANNOT_RUN):
+            return True
+        return self.status != PASSES and bool(self.stderr.strip()) and not self.stdout.strip()
+
+
+def _require_import(version: str, python: Path) -> None:
+    """Raises EnvironmentFault where TVM cannot be imported: every repro would say that this TVM cannot run it."""
+    try:
+        ended = _run([str(python), "-c", "import tvm.relax"], IMPORT_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        raise EnvironmentFault(f"TVM {version} is not imported within {IMPORT_TIMEOUT_S:.0f} s") from None
+    if ended.status != PASSES:
+        killed = ended.status < 0
+        why = f"killed by {signal.Signals(-ended.status).name}" if killed else _last_line(ended.stderr)
+        which = "TVM" if version == MISSING else f"TVM {version}"
+        raise EnvironmentFault(f"{which} cannot be imported: {why}; `passfuzz doctor` looks closer")
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1][:300] if lines else ""
+
+
+def _run(command: list[str], limit_s: float) -> Ended:
+    """What became of a command. Its process group dies with it, because repros of crashes fork."""
     environment = {**os.environ, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     with subprocess.Popen(
         command,
@@ -78,11 +120,11 @@ def _run(command: list[str]) -> tuple[int, str]:
         start_new_session=True,
     ) as child:
         try:
-            stdout, stderr = child.communicate(timeout=CASE_TIMEOUT_S)
+            stdout, stderr = child.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, signal.SIGKILL)
             raise
-    return child.returncode, stdout if child.returncode in (FAILS, PASSES, CANNOT_RUN) else stderr
+    return Ended(child.returncode, stdout, stderr)
 
 
 def expected_on(case: StoredCase, version: str) -> Outcome | None:

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from corpus.known import add_known
+from corpus.store import CorruptCase
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.render import console, print_json
 from reports.formats import format_named
@@ -13,10 +15,13 @@ from reports.summary import Report, UnreadableOut
 from reports.view import read_outs, show, write_merged
 
 
-def report_on(outs: Sequence[Path], formats: Sequence[str], merge: Path | None, as_json: bool) -> None:
+def report_on(
+    outs: Sequence[Path], formats: Sequence[str], merge: Path | None, as_json: bool, known: Path | None = None
+) -> None:
     """Writes each format into the (merged, or first) folder; a single one goes to stdout as well.
 
-    Without a format: a summary for people, or with `as_json` the merged summary.json.
+    Without a format: a summary for people, or with `as_json` the merged summary.json. With `known`, the findings are
+    added to that baseline, which is made if need be and whose notes stay; that is said instead of the summary.
     """
     folder = outs[0] if merge is None else merge
     try:
@@ -26,17 +31,37 @@ def report_on(outs: Sequence[Path], formats: Sequence[str], merge: Path | None, 
         raise UsageError(str(error)) from error
     except OSError as error:
         raise EnvironmentFault(f"cannot write into {folder}: {error.strerror}") from error
+    if known is not None:
+        said = _add_to_baseline(known, report)
+        if not paths and not as_json:
+            print(said)
+            return
+        paths["known"] = str(known)
     _print(report, paths, as_json)
 
 
+def _add_to_baseline(path: Path, report: Report) -> str:
+    """Adds every finding of the report; what was added, in one line."""
+    notes = {
+        row.signature: f"{row.where}: {row.symptom}: {' '.join(row.message.split())[:160]}" for row in report.findings
+    }
+    try:
+        added, total = add_known(path, notes)
+    except CorruptCase as error:
+        raise UsageError(f"--known {error}") from error
+    except OSError as error:
+        raise EnvironmentFault(f"--known {path}: cannot be written: {error.strerror}") from error
+    return f"{path}: {added} of {len(notes)} findings added, {total} known"
+
+
 def _print(report: Report, paths: dict[str, str], as_json: bool) -> None:
+    shown = [name for name in paths if name != "known"]
     if as_json:
         print_json(dict(paths) if paths else report.to_json())
     elif not paths:
         show(report, console())
-    elif len(paths) == 1:
-        (name,) = paths
-        sys.stdout.write(format_named(name).render(report))
+    elif len(shown) == 1:
+        sys.stdout.write(format_named(shown[0]).render(report))
     else:
         for path in paths.values():
             print(path)

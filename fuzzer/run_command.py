@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 
+from corpus.replayable import replayable
+from corpus.store import CorruptCase
 from fuzzer.campaign import run_campaign
 from fuzzer.doctor import require_tvm
-from fuzzer.errors import EnvironmentFault, ExitStatus
+from fuzzer.errors import EnvironmentFault, ExitStatus, PassfuzzError
 from fuzzer.observer import Observers
 from fuzzer.render import console, print_json
 from fuzzer.results import CampaignResult
@@ -25,8 +27,13 @@ def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
     require_tvm()
     _make_out(settings)
     terminal = console(stderr=as_json)
+    _tell_corrupt(settings)
     observers = Observers((OutWriter(settings.out, _facts(settings)), LiveDisplay(terminal)))
-    result = run_campaign(settings, observers)
+    try:
+        result = run_campaign(settings, observers)
+    except PassfuzzError:
+        _leave_no_empty(settings)
+        raise
     report = report_of(settings, result)
     write_out(settings.out, report)
     for row in FORMATS:
@@ -61,6 +68,19 @@ def _facts(
         interrupted=interrupted,
         own_fault=own_fault,
     )
+
+
+def _tell_corrupt(settings: Settings) -> None:
+    """A line on stderr for each case of --corpus that cannot be read; the others count."""
+    for found in replayable(settings.corpus) if settings.corpus is not None else ():
+        if isinstance(found.case, CorruptCase):
+            print(f"passfuzz: warning: --corpus: left out: {found.case}", file=sys.stderr)
+
+
+def _leave_no_empty(settings: Settings) -> None:
+    """Removes the results folder of a campaign that was refused, unless something is in it."""
+    if not any(settings.out.iterdir()):
+        settings.out.rmdir()
 
 
 def _make_out(settings: Settings) -> None:

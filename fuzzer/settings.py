@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from fuzzer.errors import UsageError
 
@@ -159,16 +160,23 @@ def output_file(path: Path, option: str = "--output") -> Path:
     if path.is_dir():
         raise UsageError(f"{option} {path}: is a folder; a file is wanted")
     folder = next(parent for parent in path.absolute().parents if parent.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise UsageError(f"{option} {path}: nothing can be written into {folder}")
-    return path
+    try:
+        with TemporaryFile(dir=folder):
+            return path
+    except OSError as error:
+        raise UsageError(f"{option} {path}: nothing can be written into {folder}: {error.strerror}") from error
 
 
 def read_names(text: str | None, option: str) -> tuple[str, ...]:
     """Names from a comma-separated option, each once; None gives none. Raises UsageError."""
+    return tuple(dict.fromkeys(read_sequence(text, option)))
+
+
+def read_sequence(text: str | None, option: str) -> tuple[str, ...]:
+    """The same where the order says what to do, so that a name may come again. Raises UsageError."""
     if text is None:
         return ()
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
     if not names:
         raise UsageError(f"{option}: the list of names is empty")
     return names

@@ -9,9 +9,10 @@ import select
 import signal
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import tvm
@@ -20,7 +21,7 @@ from corpus.finding import Expectation, Finding, flatten_outputs
 from corpus.module_text import text_of
 from corpus.reduce import Candidate, as_case, reduce
 from corpus.signature import operators_in, signature_of
-from fuzzer.child import BUILD, court_of
+from fuzzer.child import court_of
 from fuzzer.draw import Repertoire, draw_experiment
 from fuzzer.flight import Recorder
 from fuzzer.job import Failure, Plan
@@ -30,13 +31,15 @@ from generators.case import Case, Origin
 from generators.dtypes import is_float
 from generators.passes.table import default_call
 from generators.source import SeededSource
+from oracles.oracle import TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Runtime, Tensor, declared, flattened
-from oracles.verdict import Failed
+from oracles.table import BUILD, ORACLES
+from oracles.verdict import ACROSS_PROCESSES, Failed
 
 HANG_S = 4.0
 """Seconds after which a candidate of a hang counts as hanging: stages that end take milliseconds."""
-NUMERIC = ("numeric", BUILD)
+NUMERIC = ("numeric", BUILD, "pipelines")
 """Oracles that need the reference's numbers."""
 
 
@@ -54,6 +57,16 @@ class Likeness:
         """The likeness of a failure; wrong results are alike whatever their numbers are."""
         signature = signature_of(failure.oracle, Failed(failure.symptom, failure.message), failure.culprit)
         return Likeness(failure.oracle, failure.symptom, failure.culprit, signature.message)
+
+
+class Rejudging(Protocol):
+    """Says whether candidates of one failure still fail in the same way."""
+
+    last: Failure | None
+
+    def interesting(self, candidate: Candidate) -> bool:
+        """Whether the candidate fails in the same way; `last` is then its failure."""
+        ...
 
 
 class Rejudge:
@@ -178,7 +191,20 @@ def shrink(
 ) -> Finding | None:
     """The finding that a failing candidate reduces to; None when the failure does not show again."""
     recorder = Recorder.create(Path(plan.scratch) / f"flight-{os.getpid()}")
-    rejudge = Rejudge(plan, repertoire, failure, recorder)
+    row = ORACLES.get(failure.oracle)
+    if isinstance(row, TraceOracle) and not row.of_passes:
+        start = replace(start, setup=(), passes=())
+    if failure.symptom != ACROSS_PROCESSES:
+        return _shrunk(Rejudge(plan, repertoire, failure, recorder), repertoire, failure, start, like, budget_s)
+    from fuzzer.shrink_across import RejudgeAcross
+
+    with closing(RejudgeAcross(plan, repertoire, failure, recorder)) as rejudge:
+        return _shrunk(rejudge, repertoire, failure, start, like, budget_s)
+
+
+def _shrunk(
+    rejudge: Rejudging, repertoire: Repertoire, failure: Failure, start: Candidate, like: Case, budget_s: float
+) -> Finding | None:
     if not rejudge.interesting(start):
         return None
     blamed = _blamed(rejudge, repertoire, failure, start)
@@ -199,11 +225,11 @@ def shrink(
         at_s=0.0,
         tvm=str(tvm.__version__),
         reduced=reduction.stats(),
-        expectation=_expectation(reduction.candidate) if failure.oracle in NUMERIC else None,
+        expectations=_expectations(reduction.candidate, repertoire) if failure.oracle in NUMERIC else (),
     )
 
 
-def _blamed(rejudge: Rejudge, repertoire: Repertoire, failure: Failure, start: Candidate) -> str | None:
+def _blamed(rejudge: Rejudging, repertoire: Repertoire, failure: Failure, start: Candidate) -> str | None:
     """The culprit; None where only some passes are under test and the failure needs none of them.
 
     A crash while building names a stage; where a pass under test is what brings it about, that pass is to blame.
@@ -217,21 +243,26 @@ def _blamed(rejudge: Rejudge, repertoire: Repertoire, failure: Failure, start: C
     return mine[-1].name
 
 
-def _expectation(candidate: Candidate) -> Expectation | None:
-    """What the reference gives for the first entry call, as the repro compares with."""
-    numbers = Numbers(candidate.module, candidate.calls[:1])
-    if isinstance(numbers.expected, NoMeaning) or not numbers.expected:
-        return None
-    leaves = flattened(numbers.expected[0])
+def _expectations(candidate: Candidate, repertoire: Repertoire) -> tuple[Expectation, ...]:
+    """What the reference gives for the entry calls, as the repro compares with; empty where it cannot be written."""
+    floors = (repertoire.rows[call.name].lowers_to for call in candidate.passes)
+    numbers = Numbers(candidate.module, candidate.calls, next((f for f in floors if f), None))
+    if isinstance(numbers.expected, NoMeaning):
+        return ()
+    stated = [_expectation(*pair) for pair in zip(numbers.indices, numbers.expected, strict=True)]
+    return tuple(expectation for expectation in stated if expectation is not None)
+
+
+def _expectation(call: int, result: Runtime) -> Expectation | None:
     outputs: list[Any] = []
     tolerances: list[Any] = []
-    for leaf in leaves:
+    for leaf in flattened(result):
         output = _declared_leaf(leaf)
         if output is None:
             return None
         outputs.append(output)
         tolerances.append(_tolerance(leaf))
-    return Expectation(0, tuple(outputs), tuple(tolerances))
+    return Expectation(call, tuple(outputs), tuple(tolerances))
 
 
 def _declared_leaf(leaf: Runtime) -> Any:

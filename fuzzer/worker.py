@@ -68,11 +68,9 @@ class _Worker:
         """Imports TVM and the tables; False after saying why this cannot work."""
         import tvm
 
-        from fuzzer.child import oracle_names
+        from fuzzer.child import before_forking, oracle_names
         from fuzzer.draw import LoadFault, repertoire_of
-        from generators import externs
 
-        externs.register()
         try:
             self.repertoire = repertoire_of(self.plan)
         except LoadFault as fault:
@@ -82,6 +80,7 @@ class _Worker:
         if unknown:
             self.say("fault", message=f"--oracles {unknown[0]}: unknown oracle; `passfuzz list oracles` shows them all")
             return False
+        before_forking()
         self.say("ready", tvm=str(tvm.__version__))
         return True
 
@@ -92,6 +91,8 @@ class _Worker:
                 self._run_cases(command["indices"], command["until"])
             case "reduce":
                 self._reduce(command)
+            case "digests":
+                self._say_digests(command)
         self.say("done")
 
     # --- cases ------------------------------------------------------------------------------------------
@@ -163,6 +164,29 @@ class _Worker:
         if ended is not None:
             os.write(self._answers, b"\n")
             self.say("reduced", token=command["token"], file=None)
+
+    # --- a witness --------------------------------------------------------------------------------------
+
+    def _say_digests(self, command: dict[str, Any]) -> None:
+        """The digests of cases, or of the candidate in a file; None for it where that ends the child."""
+
+        def work() -> None:
+            from fuzzer.digests import digests_in, digests_of_case
+
+            for index in command.get("indices", ()):
+                self.recorder.write(index, "digests")
+                start = time.process_time()
+                said = digests_of_case(self.plan, self.repertoire, index)
+                self.say("digests", index=index, digests=said, cpu_s=time.process_time() - start)
+            if "file" in command:
+                self.say("digests", digests=digests_in(self.plan, self.repertoire, command["file"]))
+
+        self.recorder.write(-1, "digests")
+        ended = self._watch(self._fork(work), 2 * self.plan.deadline_s, per_case=True)
+        if ended is not None:
+            os.write(self._answers, b"\n")
+            if "file" in command:
+                self.say("digests", digests=None)
 
     # --- children ---------------------------------------------------------------------------------------
 

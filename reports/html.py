@@ -8,7 +8,7 @@ from html import escape
 from reports.finding_row import FindingRow
 from reports.summary import Report
 from reports.tally import PASS_COLUMNS
-from reports.words import largest_first, neediest_first, share
+from reports.words import largest_first, neediest_first, not_judged_line, share, skipped_apart
 
 NAME = "html"
 FILE = "report.html"
@@ -39,6 +39,9 @@ def _facts(report: Report) -> str:
         f"TVM {facts.tvm}, {', '.join(facts.targets)}, seed {facts.seed}: {tally.cases} cases in {facts.wall_s:.0f} s, "
         f"{share(tally.generated - tally.invalid, tally.generated)} valid."
     )
+    not_judged = not_judged_line(tally)
+    if not_judged:
+        text += f" Not judged: {not_judged}."
     fault = f'<p class="fault">Not to be trusted: {escape(facts.own_fault)}</p>' if facts.own_fault else ""
     return f"<p>{escape(text)}</p>{fault}"
 
@@ -63,7 +66,12 @@ def _passes(report: Report) -> str:
 
 
 def _counts(report: Report) -> str:
-    tables = (("Skipped", report.tally.skipped), ("Inconclusive", report.tally.inconclusive))
+    skipped, not_applicable = skipped_apart(report.tally.skipped)
+    tables = (
+        ("Skipped", skipped),
+        ("Inconclusive", report.tally.inconclusive),
+        ("Nothing to judge: the oracle is about something else", not_applicable),
+    )
     return "\n".join(
         f"<h2>{title}</h2>\n{_table(('reason', 'number'), largest_first(counts))}" for title, counts in tables if counts
     )

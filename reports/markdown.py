@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from reports.finding_row import FindingRow
 from reports.summary import Report
 from reports.tally import ORACLE_COLUMNS
-from reports.words import largest_first, neediest_first, share
+from reports.words import largest_first, neediest_first, not_judged_line, share, skipped_apart
 
 NAME = "markdown"
 FILE = "report.md"
@@ -41,6 +41,9 @@ def _headline(report: Report) -> str:
     ]
     if facts.own_fault:
         lines.append(f"**These results cannot be trusted: {cell(facts.own_fault)}**")
+    not_judged = not_judged_line(tally)
+    if not_judged:
+        lines.append(f"Not judged: {cell(not_judged)}.")
     if facts.interrupted:
         lines.append("The campaign was interrupted before its end.")
     return "\n\n".join(lines)
@@ -104,12 +107,19 @@ def _oracles(report: Report) -> str:
 
 
 def _skips(report: Report) -> str:
+    skipped, not_applicable = skipped_apart(report.tally.skipped)
     parts = [
-        f"### {title}\n\n{table(('reason', 'number'), largest_first(counts))}"
-        for title, counts in (("Skipped", report.tally.skipped), ("Inconclusive", report.tally.inconclusive))
+        f"### {title}\n\n{_reasons(counts)}"
+        for title, counts in (("Skipped", skipped), ("Inconclusive", report.tally.inconclusive))
         if counts
     ]
+    if not_applicable:
+        parts.append(_folded(_reasons(not_applicable), "Nothing to judge: the oracle is about something else"))
     return "\n\n".join(["## Not judged", *parts]) if parts else ""
+
+
+def _reasons(counts: Mapping[str, int]) -> str:
+    return table(("reason", "number"), largest_first(counts))
 
 
 def _folded(text: str, title: str) -> str:

@@ -95,7 +95,7 @@ def read_out(out: Path) -> Report:
 
     Raises UnreadableOut.
     """
-    path = out / SUMMARY_FILE
+    path, what = out / SUMMARY_FILE, "a summary"
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if data["schema"] > SCHEMA:
@@ -103,12 +103,13 @@ def read_out(out: Path) -> Report:
         facts = {field.name: data[field.name] for field in fields(RunFacts) if field.name in data}
         tally = Tally({name: data[name] for name in FIELDS if name in data})
         rows = tuple(FindingRow.from_json(row) for row in data["findings"])
-        rows = _read_findings(out / FINDINGS_FILE) or rows
+        path, what = out / FINDINGS_FILE, "findings"
+        rows = _read_findings(path) or rows
         return Report(RunFacts(**{**facts, "targets": tuple(facts["targets"])}), tally, rows)
     except FileNotFoundError:
         raise UnreadableOut(f"{path}: no such file; is {out} the --out folder of a run?") from None
     except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
-        raise UnreadableOut(f"{path}: not a summary of passfuzz ({type(error).__name__}: {error})") from error
+        raise UnreadableOut(f"{path}: not {what} of passfuzz ({type(error).__name__}: {error})") from error
 
 
 def _read_findings(path: Path) -> tuple[FindingRow, ...]:

@@ -53,7 +53,7 @@ def _draw_astype(s: Scope) -> Drawn:
 
 
 def _draw_wrap_param(s: Scope) -> Drawn:
-    """A weight seen as float32, the one use that ToMixedPrecision knows: it takes the operator for its own and undoes it
+    """A weight seen as float32, the one use that ToMixedPrecision knows: it takes the operator for its own
     (src/relax/transform/to_mixed_precision.cc)."""
     source = s.source.pick(("float32", "float16", "int8", "int32", "float64"))
     dtype = "float32"

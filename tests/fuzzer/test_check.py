@@ -31,6 +31,72 @@ class Module:
             R.output(c)
         return c
 """
+LEGAL = """\
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def exp(x: T.Buffer((4,), "float32"), y: T.Buffer((4,), "float32")):
+        for i in T.serial(4):
+            with T.sblock("y"):
+                vi = T.axis.spatial(4, i)
+                y[vi] = T.exp(x[vi])
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = Module
+        with R.dataflow():
+            a = R.call_tir(cls.exp, (x,), out_ty=R.Tensor((4,), "float32"))
+            R.output(a)
+        return a
+"""
+PRIM_FUNC = """\
+from tvm.script import tirx as T
+
+
+@T.prim_func(s_tir=True)
+def main(x: T.Buffer((4,), "float32"), y: T.Buffer((4,), "float32")):
+    for i in T.serial(4):
+        with T.sblock("y"):
+            vi = T.axis.spatial(4, i)
+            y[vi] = x[vi] + T.float32(1)
+"""
+OTHER_CONSTANTS = """\
+import tvm
+import tvm_ffi
+from tvm import tirx
+
+
+def other(mod, context):
+    functions = dict(mod.functions.items())
+    for name, f in functions.items():
+        if isinstance(f, tirx.PrimFunc):
+            body = tvm_ffi.structural_map(f.body, (tirx.FloatImm, lambda v: tirx.FloatImm(v.ty.dtype, v.value + 1)))
+            functions[name] = tirx.PrimFunc(f.params, body, f.ret_type, f.attrs)
+    return tvm.ir.IRModule(functions, attrs=mod.attrs)
+
+
+PASSES = {"OtherConstants": lambda: tvm.transform.module_pass(other, opt_level=0, name="OtherConstants")}
+CONTRACTS = {"OtherConstants": {"phase": "tir"}}
+"""
+LOWERED = """\
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        R.func_attr({"relax.force_pure": True})
+        storage: R.Any = R.vm.alloc_storage(R.shape([8]), 0, R.dtype("uint8"), R.str("global"))
+        a = R.exp(x)
+        return a
+"""
 FINDING = "17340-kill-after-last-use-in-dataflow"
 
 
@@ -79,6 +145,37 @@ def test_check_judges_the_default_build_where_no_pass_is_named(module: Path) -> 
     assert ("numeric", "LegalizeOps", "passed") in {(r.oracle, r.pass_name, r.verdict) for r in result.rows}
 
 
+def test_check_asks_for_the_round_trip_of_the_module_where_no_pass_is_named(module: Path) -> None:
+    """TVM's parser does not read what its printer writes of lowered modules: no fault of the module."""
+    result = check_module(module, (), "llvm", None)
+    assert [(r.pass_name, r.verdict) for r in result.rows if r.oracle == "round_trip"] == [(None, "passed")]
+    assert result.status() == 0
+
+
+def test_check_begins_where_the_module_stands(tmp_path: Path) -> None:
+    legal = tmp_path / "legal.py"
+    legal.write_text(LEGAL, encoding="utf-8")
+    result = check_module(legal, (), "llvm", None)
+    assert [row.pass_name for row in result.rows if row.oracle == "survives"][0] == "ToNonDataflow"
+    assert ("build", "passed") in {(row.oracle, row.verdict) for row in result.rows}
+    assert not result.failed
+
+
+def test_check_judges_the_numbers_of_prim_funcs_that_nobody_calls(tmp_path: Path) -> None:
+    alone, load = tmp_path / "alone.py", tmp_path / "mine.py"
+    alone.write_text(PRIM_FUNC, encoding="utf-8")
+    load.write_text(OTHER_CONSTANTS, encoding="utf-8")
+    result = check_module(alone, (), "llvm", load)
+    assert [(r.oracle, r.pass_name) for r in result.rows if r.verdict == "failed"] == [("numeric", "OtherConstants")]
+
+
+def test_a_pass_may_be_named_twice(module: Path, tmp_path: Path) -> None:
+    load = write_passes(tmp_path, "Identity", "Copies")
+    result = check_module(module, ("Copies", "Identity", "Copies"), "llvm", load)
+    judged = [row.pass_name for row in result.rows if row.oracle == "survives"]
+    assert judged == ["Copies", "Identity", "Copies"]
+
+
 def test_check_reads_a_case_folder_and_its_passes() -> None:
     for path in (CORPUS / FINDING, CORPUS / FINDING / "case.json"):
         result = check_module(path, (), "llvm", None)
@@ -124,3 +221,12 @@ def test_a_command_that_hangs_is_ended(module: Path, tmp_path: Path) -> None:
     os.chmod(slow, 0o755)
     with pytest.raises(UsageError, match="does not end within 1 s"):
         reduce_case(module, passes=(), oracle=None, interesting=str(slow), time_s=1.0, load=None)
+
+
+def test_reduce_of_a_lowered_module_leaves_its_dtypes_alone(tmp_path: Path) -> None:
+    """In lowered modules a dtype is a constant, too, and holds no array."""
+    lowered = tmp_path / "lowered.py"
+    lowered.write_text(LOWERED, encoding="utf-8")
+    result = reduce_case(lowered, passes=(), oracle=None, interesting="grep -q alloc_storage", time_s=20.0, load=None)
+    assert 'R.dtype("uint8")' in result.repro
+    assert result.reduced["bindings"] == 1

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from corpus.known import read_notes, write_known
 from fuzzer import cli, errors
 from fuzzer.observer import Observer
 from fuzzer.results import CampaignResult, CheckResult, CheckRow, ReduceResult, ReplayResult, ReplayRow
@@ -234,6 +235,30 @@ def test_report_of_several_formats_prints_where_they_are(passfuzz: Any, tmp_path
     assert stdout.splitlines() == [str(tmp_path / "junit.xml"), str(tmp_path / "report.sarif")]
 
 
+def test_report_adds_findings_to_a_baseline_and_keeps_its_notes(passfuzz: Any, tmp_path: Path) -> None:
+    known = tmp_path / "known.json"
+    write_out(tmp_path, report(finding(), finding("CSE")))
+    status, stdout, _ = passfuzz("report", tmp_path, "--known", known)
+    assert (status, stdout) == (0, f"{known}: 2 of 2 findings added, 2 known\n")
+    first, second = read_notes(known)
+    write_known(known, {first: "apache/tvm#1"})
+    assert passfuzz("report", tmp_path, "--known", known)[1] == f"{known}: 1 of 2 findings added, 2 known\n"
+    notes = read_notes(known)
+    assert notes[first] == "apache/tvm#1"
+    culprit = "FuseOps" if "FuseOps" in second else "CSE"
+    assert notes[second] == f"{culprit}: ill-formed: Var x is not defined"
+
+
+def test_report_does_not_touch_what_is_no_baseline(passfuzz: Any, tmp_path: Path) -> None:
+    known = tmp_path / "known.json"
+    known.write_text("not JSON")
+    write_out(tmp_path, report(finding()))
+    status, _, err = passfuzz("report", tmp_path, "--known", known)
+    assert status == 2
+    assert "--known" in err
+    assert known.read_text() == "not JSON"
+
+
 def test_report_merges_shards(passfuzz: Any, tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_out(tmp_path / name, report(finding()))
@@ -254,6 +279,7 @@ def test_list(passfuzz: Any, table: str) -> None:
     assert status == 0
     names = [row["name"] for row in json.loads(stdout)[table]]
     assert len(names) == len(set(names)) > 1
+    assert ("build" in names) == (table == "oracles")
 
 
 # --- errors ---------------------------------------------------------------------------------------------

@@ -53,6 +53,21 @@ def test_outcomes(tmp_path: Path, script: str, recorded: Outcome, outcome: str, 
     assert row.message == ("Var x is not defined" if "Var x" in script else "")
 
 
+@pytest.mark.parametrize("script", ["def (", "import no_such_module_anywhere", "raise RuntimeError('ours')"])
+def test_a_script_that_breaks_before_it_judges_is_an_error(tmp_path: Path, script: str) -> None:
+    put(tmp_path, "case", script, ("0.27", "fails"))
+    (row,) = replay.replay(tmp_path, ()).rows
+    assert row.outcome == "error"
+    assert "Error" in row.message
+
+
+def test_a_case_without_its_script_is_an_error(tmp_path: Path) -> None:
+    put(tmp_path, "case", "exit(0)", ("0.27", "fails"))
+    (tmp_path / "case" / "repro.py").unlink()
+    (row,) = replay.replay(tmp_path, ()).rows
+    assert (row.outcome, row.message) == ("error", f"{tmp_path / 'case' / 'repro.py'}: no such file")
+
+
 def test_a_hang_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replay, "CASE_TIMEOUT_S", 0.5)
     put(tmp_path, "case", "import os, time; os.fork(); time.sleep(60)", ("0.27", "fails"))

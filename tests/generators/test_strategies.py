@@ -62,9 +62,9 @@ def test_wanted_features_are_there(module: Any) -> None:
 @hypothesis_seed
 @few
 @given(programs())
-def test_programs_come_with_the_arguments_of_main(program: Program) -> None:
-    (call,) = program.calls
-    assert len(call.arguments) == len(program.module[call.function].params)
+def test_programs_come_with_the_arguments_of_their_functions(program: Program) -> None:
+    assert program.calls[0].function == "main"
+    assert all(len(call.arguments) == len(program.module[call.function].params) for call in program.calls)
 
 
 @hypothesis_seed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from corpus.finding import Finding, ReductionStats, Status
 from corpus.signature import signature_of
 from generators.case import Case, ModuleText, PassCall
-from oracles.verdict import Failed
+from oracles.verdict import NOT_APPLICABLE, Failed
 from reports.finding_row import row_of
 from reports.summary import Report, RunFacts
 from reports.tally import Tally
@@ -47,7 +47,7 @@ def tally() -> Tally:
             "invalid": 1,
             "numeric_verdicts": 60,
             "cpu_s": 12.5,
-            "skipped": {"too large": 2, "no reference": 5},
+            "skipped": {"too large": 2, "no reference": 5, f"{NOT_APPLICABLE}about another pass": 40},
             "inconclusive": {"near-tie": 3},
             "ops": {"relax.add": 40},
             "phases": {"generate": 2.5, "passes": 10.0},

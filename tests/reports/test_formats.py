@@ -56,6 +56,22 @@ def test_markdown_gives_fire_rates_least_first() -> None:
     assert "1 of 2 passes changed no module." in lines
 
 
+def test_markdown_says_at_the_top_what_was_not_judged_and_folds_what_does_not_apply() -> None:
+    text = markdown.render(report())
+    top = text[: text.index("## ")]
+    assert "Not judged: 7 skipped, 3 inconclusive: no reference (5), near-tie (3), too large (2)." in top
+    skipped = text[text.index("### Skipped") : text.index("### Inconclusive")]
+    assert "another pass" not in skipped
+    folded = text[text.index("<details><summary>Nothing to judge") :]
+    assert "| about another pass | 40 |" in folded
+
+
+def test_html_tells_what_does_not_apply_apart() -> None:
+    text = html.render(report())
+    assert text.index("Not judged: 7 skipped") < text.index("<h2>Skipped</h2>")
+    assert text.index("about another pass") > text.index("<h2>Nothing to judge")
+
+
 def test_markdown_gives_reasons_largest_first() -> None:
     text = markdown.render(report())
     assert text.index("| no reference | 5 |") < text.index("| too large | 2 |")
@@ -158,4 +174,4 @@ def test_html_is_one_self_contained_page_without_script() -> None:
     page.feed(html.render(report(finding(message="<script>alert(1)</script>"))))
     assert "script" not in page.tags
     assert page.loads == []
-    assert page.tags.count("table") == 4
+    assert page.tags.count("table") == 5

@@ -1,0 +1,74 @@
+"""A repro under confirmation: its status counts, and it ends with the campaign, however that ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from corpus.finding import Finding
+from fuzzer.confirm import UNCONFIRMED, Confirmations
+from fuzzer.guard import guarded
+from generators.case import ModuleText
+from tests.fuzzer.test_campaign import alive, wait_for
+from tests.reports.reports_data import finding
+
+FORKS = "import os, sys, time; os.fork(); open(sys.argv[1] + str(os.getpid()), 'w').close(); time.sleep(100)"
+"""Like a repro of a hang: a parent that waits, a child that does not end."""
+ASKS = """
+import subprocess, sys, time
+from fuzzer.guard import guarded
+subprocess.Popen(guarded([sys.executable, "-c", sys.argv[1], sys.argv[2]]), start_new_session=True)
+time.sleep(100)
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "status"), [("", 0), ("import sys; sys.exit(1)", 1), ("import os; os.kill(os.getpid(), 9)", 128 + 9)]
+)
+def test_the_status_is_the_command_s(script: str, status: int) -> None:
+    command = guarded([sys.executable, "-c", script])
+    assert subprocess.run(command, start_new_session=True, check=False).returncode == status
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_nothing_outlives_a_killed_parent(tmp_path: Path, number: signal.Signals) -> None:
+    root = str(Path(__file__).resolve().parents[2])
+    asking = subprocess.Popen(
+        [sys.executable, "-c", ASKS, FORKS, f"{tmp_path}/"], env={**os.environ, "PYTHONPATH": root}
+    )
+    wait_for(lambda: len(list(tmp_path.iterdir())) == 2, 20)
+    started = [int(path.name) for path in tmp_path.iterdir()]
+    assert all(map(alive, started))
+    asking.send_signal(number)
+    asking.wait()
+    wait_for(lambda: not any(map(alive, started)), 10)
+
+
+def _tried(out: Path, one: Finding) -> bool:
+    confirmations = Confirmations(out, 1)
+    confirmations.start(one)
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        for _, _, shown in confirmations.finished():
+            confirmations.close()
+            return shown
+        time.sleep(0.05)
+    raise AssertionError("not tried")
+
+
+def test_what_its_repro_does_not_show_is_kept_apart(tmp_path: Path) -> None:
+    one = finding("ToNonDataflow")
+    script = (
+        '@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,), "float32")):\n        return x\n'
+    )
+    one = replace(one, case=replace(one.case, module=ModuleText(script)))
+    assert not _tried(tmp_path, one)
+    assert (tmp_path / UNCONFIRMED / one.folder / "repro.py").exists()
+    assert not (tmp_path / "findings").exists()
