@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzzer.campaign import BATCH
-from fuzzer.child import before_forking, judge_case
-from fuzzer.draw import Repertoire, repertoire_of
-from fuzzer.flight import Recorder
-from fuzzer.job import Plan
+from fuzzer.campaign.job import Plan
+from fuzzer.campaign.loop import BATCH
+from fuzzer.processes.flight import Recorder
+from fuzzer.worker.child import before_forking, judge_case
+from fuzzer.worker.draw import Repertoire, repertoire_of
 from reports.tally import Tally
 
 DEADLINE_S = 60.0

@@ -23,7 +23,7 @@ import tvm
 from tvm import relax
 
 from benchmarks.batches import Judged, judge_indices
-from fuzzer.job import Plan
+from fuzzer.campaign.job import Plan
 from generators.relax.knobs import Knobs
 from generators.relax.program import draw_program
 from generators.source import SeededSource

@@ -87,7 +87,7 @@ def run(
         out=out,
     )
     check_pass_names(settings.passes, settings.load is not None)
-    from fuzzer.run_command import run_and_report  # after the options were checked: it takes longer than they do
+    from fuzzer.commands.run import run_and_report  # after the options were checked: it takes longer than they do
 
     raise typer.Exit(run_and_report(settings, as_json))
 
@@ -97,7 +97,7 @@ def check(
     subject: Subject, passes: Passes = None, target: Target = "llvm", load: Load = None, as_json: Json = False
 ) -> None:
     """Judge one module, or one case, by every oracle."""
-    from fuzzer.check import check_module
+    from fuzzer.commands.check import check_module
     from fuzzer.render import show_check
     from fuzzer.selection import check_pass_names
     from fuzzer.settings import existing, read_load, read_sequence, read_targets
@@ -123,7 +123,7 @@ def reduce(
     as_json: Json = False,
 ) -> None:
     """Make a failing case or module small and write a script that shows the failure."""
-    from fuzzer.reduce_command import reduce_case
+    from fuzzer.commands.reduce import reduce_case
     from fuzzer.render import show_reduction
     from fuzzer.selection import check_pass_names
     from fuzzer.settings import existing, output_file, read_load, read_sequence, read_time
@@ -152,8 +152,8 @@ def replay(
     as_json: Json = False,
 ) -> None:
     """Replay a corpus of known bugs, on this TVM or on released ones."""
+    from fuzzer.commands.replay import replay as replay_corpus
     from fuzzer.render import replay_cases, show_replay
-    from fuzzer.replay import replay as replay_corpus
     from fuzzer.settings import existing
     from reports.junit import document
     from reports.summary import write_text
@@ -177,7 +177,7 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Show results again, from the files alone. Formats are written into OUT; a single one is printed too."""
-    from fuzzer.report_command import report_on
+    from fuzzer.commands.report import report_on
 
     asked = {"html": html, "markdown": markdown, "junit": junit, "sarif": sarif}
     report_on(tuple(out), tuple(name for name, wanted in asked.items() if wanted), merge, as_json, known)
@@ -188,7 +188,7 @@ def list_rows(
     table: Annotated[str, typer.Argument(help="passes, ops, oracles or targets.")], as_json: Json = False
 ) -> None:
     """List a table: passes, ops, oracles or targets."""
-    from fuzzer.listing import read_listing
+    from fuzzer.commands.listing import read_listing
     from fuzzer.render import show_listing
 
     show_listing(read_listing(table), as_json)
@@ -197,7 +197,7 @@ def list_rows(
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """Say what is installed, what works here, and how to mend what does not."""
-    from fuzzer.doctor import examine
+    from fuzzer.commands.doctor import examine
     from fuzzer.render import show_diagnosis
 
     diagnosis = examine()

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from fuzzer.doctor import Diagnosis
-from fuzzer.listing import Listing
+from fuzzer.commands.doctor import Diagnosis
+from fuzzer.commands.listing import Listing
 from fuzzer.results import CheckResult, CheckRow, ReduceResult, ReplayResult
 from oracles.verdict import NOT_APPLICABLE
 from reports.junit import TestCase

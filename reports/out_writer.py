@@ -14,7 +14,7 @@ INTERVAL_S = 5.0
 
 
 class OutWriter:
-    """An observer of a campaign (see fuzzer.observer) that writes OUT/summary.json and OUT/findings.jsonl.
+    """An observer of a campaign (see fuzzer.campaign.observer) that writes OUT/summary.json and OUT/findings.jsonl.
 
     A new finding is on disk at once; counters every `interval_s`. Files of an earlier run are replaced.
     """

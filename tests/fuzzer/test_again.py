@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from fuzzer.again import SHARE, Sample, first_difference, hash_seeds, is_sampled, judged
-from fuzzer.campaign import run_campaign
-from fuzzer.job import Failure, Plan
-from fuzzer.observer import Observers
+from fuzzer.campaign.again import SHARE, Sample, first_difference, hash_seeds, is_sampled, judged
+from fuzzer.campaign.job import Failure, Plan
+from fuzzer.campaign.loop import run_campaign
+from fuzzer.campaign.observer import Observers
 from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
 from oracles.verdict import ACROSS_PROCESSES

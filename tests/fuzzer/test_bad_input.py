@@ -15,7 +15,7 @@ import pytest
 
 from corpus.replayable import CORPUS
 from fuzzer import cli
-from fuzzer.load_trial import complaint_about
+from fuzzer.worker.load_trial import complaint_about
 
 Run = Callable[..., tuple[int, str]]
 CASE = CORPUS / "17340-kill-after-last-use-in-dataflow"
@@ -300,9 +300,9 @@ def test_a_tvm_that_cannot_be_imported(
 def test_a_tvm_that_is_missing_or_mismatched(
     passfuzz: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], tvm: str, ffi: str, words: str
 ) -> None:
-    monkeypatch.setattr("fuzzer.doctor.tvm_version", lambda: tvm)
-    monkeypatch.setattr("fuzzer.doctor.installed", lambda *_: ffi)
-    monkeypatch.setattr("fuzzer.doctor._has_tvm", lambda: False)
+    monkeypatch.setattr("fuzzer.commands.doctor.tvm_version", lambda: tvm)
+    monkeypatch.setattr("fuzzer.commands.doctor.installed", lambda *_: ffi)
+    monkeypatch.setattr("fuzzer.commands.doctor._has_tvm", lambda: False)
     status, line = passfuzz(*arguments)
     assert status == 3
     assert words in line

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from fuzzer.campaign import plan_of, run_campaign
-from fuzzer.observer import Observers
+from fuzzer.campaign.loop import plan_of, run_campaign
+from fuzzer.campaign.observer import Observers
 from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
 from tests.fuzzer.planted import write_passes
@@ -27,8 +27,8 @@ SOME = "survives,well_formed,numeric"
 
 DIGESTS = """\
 import hashlib, sys
-from fuzzer.draw import draw_experiment, repertoire_of
-from fuzzer.job import Plan
+from fuzzer.worker.draw import draw_experiment, repertoire_of
+from fuzzer.campaign.job import Plan
 from generators import externs, tvm_api
 from generators.operators.row import Unavailable
 

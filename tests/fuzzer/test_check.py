@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from corpus.replayable import CORPUS
-from fuzzer.check import check_module
+from fuzzer.commands.check import check_module
+from fuzzer.commands.reduce import reduce_case
 from fuzzer.errors import UsageError
-from fuzzer.reduce_command import reduce_case
 from tests.fuzzer.planted import write_passes
 
 STATIC = """\

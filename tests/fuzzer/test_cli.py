@@ -16,7 +16,7 @@ import pytest
 
 from corpus.known import read_notes, write_known
 from fuzzer import cli, errors
-from fuzzer.observer import Observer
+from fuzzer.campaign.observer import Observer
 from fuzzer.results import CampaignResult, CheckResult, CheckRow, ReduceResult, ReplayResult, ReplayRow
 from fuzzer.settings import Settings
 from reports.summary import read_out, write_out
@@ -47,7 +47,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, Callable[..., A
         stand_in = ModuleType(module)
         setattr(stand_in, name, function)
         monkeypatch.setitem(sys.modules, module, stand_in)
-        monkeypatch.delitem(sys.modules, "fuzzer.run_command", raising=False)
+        monkeypatch.delitem(sys.modules, "fuzzer.commands.run", raising=False)
 
     return put
 
@@ -81,14 +81,14 @@ def campaign(*findings: Any, **facts: Any) -> Callable[[Settings, Observer], Cam
 def test_run_exit_status(
     passfuzz: Any, fake: Any, tmp_path: Path, found: Any, facts: dict[str, Any], status: int
 ) -> None:
-    fake("fuzzer.campaign", "run_campaign", campaign(*found, **facts))
+    fake("fuzzer.campaign.loop", "run_campaign", campaign(*found, **facts))
     ended, _, err = passfuzz("run", "--time", "1s", "--out", tmp_path / "out")
     assert ended == status
     assert ("the generator is wrong" in err) is (status == 3)
 
 
 def test_run_leaves_every_report_and_says_where(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
-    fake("fuzzer.campaign", "run_campaign", campaign(finding()))
+    fake("fuzzer.campaign.loop", "run_campaign", campaign(finding()))
     out = tmp_path / "deep" / "out"
     _, stdout, _ = passfuzz("run", "--seed", 12, "--out", out)
     wanted = {"summary.json", "findings.jsonl", "report.md", "report.html", "report.sarif", "junit.xml"}
@@ -99,7 +99,7 @@ def test_run_leaves_every_report_and_says_where(passfuzz: Any, fake: Any, tmp_pa
 
 
 def test_run_json_is_the_summary_and_nothing_else(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
-    fake("fuzzer.campaign", "run_campaign", campaign(finding()))
+    fake("fuzzer.campaign.loop", "run_campaign", campaign(finding()))
     status, stdout, _ = passfuzz("run", "--json", "--out", tmp_path)
     assert status == 1
     assert json.loads(stdout) == json.loads((tmp_path / "summary.json").read_text())
@@ -112,7 +112,7 @@ def test_run_hands_on_every_option(passfuzz: Any, fake: Any, tmp_path: Path) -> 
         seen.append(settings)
         return campaign()(settings, observer)
 
-    fake("fuzzer.campaign", "run_campaign", run_campaign)
+    fake("fuzzer.campaign.loop", "run_campaign", run_campaign)
     (tmp_path / "mine.py").write_text("PASSES = {}")
     (tmp_path / "known.jsonl").write_text("")
     options = ("--time", "10m", "--cases", 9, "--seed", 3, "--jobs", 2, "--target", "cuda", "--target", "llvm")
@@ -142,9 +142,9 @@ def test_run_hands_on_every_option(passfuzz: Any, fake: Any, tmp_path: Path) -> 
 def test_run_without_tvm_says_how_to_get_it(
     passfuzz: Any, fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake("fuzzer.campaign", "run_campaign", campaign())
-    monkeypatch.setattr("fuzzer.doctor.tvm_version", lambda: "missing")
-    monkeypatch.setattr("fuzzer.doctor._has_tvm", lambda: False)
+    fake("fuzzer.campaign.loop", "run_campaign", campaign())
+    monkeypatch.setattr("fuzzer.commands.doctor.tvm_version", lambda: "missing")
+    monkeypatch.setattr("fuzzer.commands.doctor._has_tvm", lambda: False)
     status, _, err = passfuzz("run", "--out", tmp_path)
     assert status == 3
     assert err.startswith("passfuzz: error: apache-tvm: not installed; pip install")
@@ -161,7 +161,7 @@ def test_check_shows_verdicts_and_the_culprit(passfuzz: Any, fake: Any, tmp_path
         row = CheckRow("well_formed", "FuseOps", "failed", "ill-formed", "Var [x] is not defined")
         return CheckResult((row,), culprit="FuseOps")
 
-    fake("fuzzer.check", "check_module", check_module)
+    fake("fuzzer.commands.check", "check_module", check_module)
     module = tmp_path / "module.py"
     module.write_text("")
     status, stdout, _ = passfuzz("check", module, "--passes", "FuseOps,DeadCodeElimination", "--target", "cuda")
@@ -181,7 +181,7 @@ def test_reduce_writes_the_script(passfuzz: Any, fake: Any, tmp_path: Path) -> N
         calls.append((path, options))
         return ReduceResult("print(1)\n", {"bindings_before": 9.0, "bindings": 2.0}, "well_formed-FuseOps-1")
 
-    fake("fuzzer.reduce_command", "reduce_case", reduce_case)
+    fake("fuzzer.commands.reduce", "reduce_case", reduce_case)
     output = tmp_path / "small.py"
     status, stdout, _ = passfuzz("reduce", tmp_path, "--interesting", "./check.sh", "--time", "2m", "-o", output)
     assert status == 0
@@ -197,7 +197,7 @@ def test_replay_tells_a_regression(passfuzz: Any, fake: Any, tmp_path: Path) -> 
         ReplayRow("tvm-20277", "0.27.0", "regression", "fails again"),
         ReplayRow("tvm-20201", "0.26.0", "unportable", "script does not parse"),
     )
-    fake("fuzzer.replay", "replay", lambda corpus, versions: ReplayResult(rows))
+    fake("fuzzer.commands.replay", "replay", lambda corpus, versions: ReplayResult(rows))
     junit = tmp_path / "junit.xml"
     status, stdout, _ = passfuzz("replay", tmp_path, "--tvm", "0.27.0", "--tvm", "0.26.0", "--junit", junit)
     assert status == 4

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from corpus.finding import Finding
-from fuzzer.confirm import UNCONFIRMED, Confirmations
-from fuzzer.guard import guarded
+from fuzzer.campaign.confirm import UNCONFIRMED, Confirmations
+from fuzzer.processes.guard import guarded
 from generators.case import ModuleText
 from tests.fuzzer.test_campaign import alive, wait_for
 from tests.reports.reports_data import finding
@@ -23,7 +23,7 @@ FORKS = "import os, sys, time; os.fork(); open(sys.argv[1] + str(os.getpid()), '
 """Like a repro of a hang: a parent that waits, a child that does not end."""
 ASKS = """
 import subprocess, sys, time
-from fuzzer.guard import guarded
+from fuzzer.processes.guard import guarded
 subprocess.Popen(guarded([sys.executable, "-c", sys.argv[1], sys.argv[2]]), start_new_session=True)
 time.sleep(100)
 """

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fuzzer.doctor import KNOWN_PAIRS, Diagnosis, Probe, judge_pair
+from fuzzer.commands.doctor import KNOWN_PAIRS, Diagnosis, Probe, judge_pair
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKES = {
@@ -64,7 +64,7 @@ def test_a_mismatched_ffi(tmp_path: Path) -> None:
 
 
 def test_no_tvm(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fuzzer import doctor as room
+    from fuzzer.commands import doctor as room
 
     monkeypatch.setattr(room, "tvm_version", lambda: "missing")
     monkeypatch.setattr(room, "_has_tvm", lambda: False)

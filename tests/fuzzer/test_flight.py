@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzzer.flight import Recorder
+from fuzzer.processes.flight import Recorder
 
 
 @pytest.mark.parametrize(

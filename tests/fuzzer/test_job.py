@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from fuzzer.job import Counts, Failure, Plan
+from fuzzer.campaign.job import Counts, Failure, Plan
 from reports.tally import Tally
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from corpus.finding import Finding
 from corpus.store import read_case
-from fuzzer.campaign import run_campaign
-from fuzzer.observer import Observers
+from fuzzer.campaign.loop import run_campaign
+from fuzzer.campaign.observer import Observers
 from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
 from tests.fuzzer.planted import CORRECT, FAULTY, write_passes

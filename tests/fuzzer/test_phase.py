@@ -8,7 +8,7 @@ import pytest
 import tvm
 
 from corpus.module_text import live_module
-from fuzzer.phase import phase_of
+from fuzzer.errand.phase import phase_of
 from generators.case import ModuleText
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, SETUP

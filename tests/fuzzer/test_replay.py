@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from corpus.store import Outcome, StoredCase, write_case
-from fuzzer import environments, replay
+from fuzzer.commands import environments, replay
+from fuzzer.commands.replay import expected_on
 from fuzzer.errors import EnvironmentFault, UsageError
-from fuzzer.replay import expected_on
 from generators.case import Case, ModuleText, PassCall
 
 VERSION = "0.27.0.post1"

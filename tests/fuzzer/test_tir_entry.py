@@ -7,8 +7,8 @@ import pytest
 import tvm
 
 from corpus.module_text import live_module
-from fuzzer.inputs import drawn_calls
-from fuzzer.tir_entry import with_entries
+from fuzzer.errand.inputs import drawn_calls
+from fuzzer.errand.tir_entry import with_entries
 from generators.case import EntryCall, ModuleText
 from oracles.reference.numbers import Numbers
 from oracles.reference.values import Tensor

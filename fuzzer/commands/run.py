@@ -6,10 +6,10 @@ import sys
 
 from corpus.replayable import replayable
 from corpus.store import CorruptCase
-from fuzzer.campaign import run_campaign
-from fuzzer.doctor import require_tvm
+from fuzzer.campaign.loop import run_campaign
+from fuzzer.campaign.observer import Observers
+from fuzzer.commands.doctor import require_tvm
 from fuzzer.errors import EnvironmentFault, ExitStatus, PassfuzzError
-from fuzzer.observer import Observers
 from fuzzer.render import console, print_json
 from fuzzer.results import CampaignResult
 from fuzzer.settings import Settings

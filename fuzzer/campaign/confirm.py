@@ -15,7 +15,7 @@ from pathlib import Path
 
 from corpus.finding import Finding
 from corpus.findings import save_finding
-from fuzzer.guard import guarded
+from fuzzer.processes.guard import guarded
 
 SHOWN = 1
 """Exit status of a repro that shows its bug (DESIGN, contracts)."""

@@ -1,6 +1,6 @@
 """Tries a `--load` file in a child first: it and its factories may end, crash or hang the process that evaluates them.
 
-Worker processes only. What the file defines is looked at in `fuzzer.draw`.
+Worker processes only. What the file defines is looked at in `fuzzer.worker.draw`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from fuzzer.worker import die_with_parent
+from fuzzer.processes.fork import die_with_parent
 
 DEADLINE_S = 60.0
 """Seconds that a file may take to be evaluated, what it imports included."""

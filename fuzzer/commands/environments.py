@@ -8,7 +8,7 @@ import sys
 import venv
 from pathlib import Path
 
-from fuzzer.doctor import KNOWN_PAIRS
+from fuzzer.commands.doctor import KNOWN_PAIRS
 from fuzzer.errors import EnvironmentFault
 from fuzzer.versions import tvm_version
 

@@ -1,7 +1,7 @@
 """A campaign: hands cases to workers, keeps one finding per signature, has each reduced and confirmed.
 
 The campaign process never imports TVM. Its loop is the only place that decides what happens next; workers
-judge and reduce, `fuzzer.confirm` runs repros in fresh processes, observers show and store.
+judge and reduce, `fuzzer.campaign.confirm` runs repros in fresh processes, observers show and store.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from corpus.known import read_known
 from corpus.replayable import replayable
 from corpus.signature import signature_of
 from corpus.store import CorruptCase, StoredCase
-from fuzzer.again import Sample, Witness, hash_seeds
-from fuzzer.confirm import Confirmations
+from fuzzer.campaign.again import Sample, Witness, hash_seeds
+from fuzzer.campaign.confirm import Confirmations
+from fuzzer.campaign.job import Failure, Plan
+from fuzzer.campaign.observer import Observer
+from fuzzer.campaign.pool import Answer, Pool, Slot
 from fuzzer.errors import EnvironmentFault, UsageError
-from fuzzer.job import Failure, Plan
-from fuzzer.observer import Observer
-from fuzzer.pool import Answer, Pool, Slot
 from fuzzer.results import CampaignResult
 from fuzzer.settings import Settings
 from oracles.verdict import Failed

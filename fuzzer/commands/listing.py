@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from fuzzer.campaign.job import Plan
 from fuzzer.errors import EnvironmentFault, UsageError
-from fuzzer.job import Plan
 
 TARGETS = (
     ("llvm", "built by LLVM and run on the CPU"),

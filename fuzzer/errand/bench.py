@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fuzzer.errand import Errand
-from fuzzer.flight import Recorder
-from fuzzer.job import Plan
-from fuzzer.worker import limit_memory
+from fuzzer.campaign.job import Plan
+from fuzzer.errand.ask import Errand
+from fuzzer.processes.flight import Recorder
+from fuzzer.worker.main import limit_memory
 
 ILL_TYPED = "type: "
 """How the reference's complaint of a value that is not of its annotated type begins: TVM does not check them all."""
@@ -54,9 +54,9 @@ def recorder_of(errand: Errand) -> Recorder:
 
 def make_ready(errand: Errand) -> Bench:
     """Loads the user's passes and reads the module. Raises Refused."""
-    from fuzzer.draw import LoadFault, repertoire_of
-    from fuzzer.phase import phase_of
-    from fuzzer.tir_entry import with_entries
+    from fuzzer.errand.phase import phase_of
+    from fuzzer.errand.tir_entry import with_entries
+    from fuzzer.worker.draw import LoadFault, repertoire_of
     from generators.passes.row import Phase
 
     plan = Plan(
@@ -92,7 +92,7 @@ def make_ready(errand: Errand) -> Bench:
 def live_candidate(errand: Errand, recorder: Recorder) -> Any:
     """The candidate of the errand's case, read in a child before it is read here. Raises Refused."""
     from corpus.reduce import candidate_of
-    from fuzzer.shrink import in_child
+    from fuzzer.processes.fork import in_child
 
     lenient = errand.interesting is not None
 
@@ -154,8 +154,8 @@ def _module_of(value: Any) -> Any | None:
 
 def _entry_calls(candidate: Any, errand: Errand, recorder: Recorder) -> tuple[tuple[Any, ...], str]:
     """The case's entry calls, or drawn ones; () and why, where the reference makes nothing of any."""
-    from fuzzer.inputs import drawn_calls
-    from fuzzer.shrink import in_child
+    from fuzzer.errand.inputs import drawn_calls
+    from fuzzer.processes.fork import in_child
 
     def attempt(say: Callable[[str], None]) -> None:
         limit_memory(Plan(0).memory_bytes)
@@ -175,7 +175,7 @@ def _entry_calls(candidate: Any, errand: Errand, recorder: Recorder) -> tuple[tu
 
 def _first_usable(candidate: Any, errand: Errand, recorder: Recorder) -> dict[str, Any]:
     """The first attempt at inputs that the module takes: {"attempt": its number or None, "why": ...}."""
-    from fuzzer.inputs import ATTEMPTS, Undrawable, drawn_calls
+    from fuzzer.errand.inputs import ATTEMPTS, Undrawable, drawn_calls
     from oracles.reference.numbers import DISCARDS, NoMeaning, Numbers
 
     whys: list[str] = []
@@ -202,7 +202,7 @@ def _passes(errand: Errand, repertoire: Any, module: Any, calls: tuple[Any, ...]
 
     `phase` is where the module stands: what has been done already is not done again.
     """
-    from fuzzer.inputs import facts_of
+    from fuzzer.errand.inputs import facts_of
     from generators.case import PassCall
     from generators.source import SeededSource
     from oracles.build import rest_of_pipeline

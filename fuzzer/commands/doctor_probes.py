@@ -1,4 +1,4 @@
-"""The probes of `passfuzz doctor` that touch TVM. Run as `python -m fuzzer.doctor_probes NAME` in a process of its own.
+"""The probes of `passfuzz doctor` that touch TVM: run as a module with the name of one, in a process of its own.
 
 Prints one JSON object with `detail` and exits 0 when the thing works; dies in any other way when it does not.
 """

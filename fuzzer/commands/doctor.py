@@ -1,6 +1,6 @@
 """`passfuzz doctor`: what is installed, what works here, and how to mend what does not.
 
-Whatever touches TVM runs in a child process (`fuzzer.doctor_probes`), because a broken pair of packages segfaults.
+Whatever touches TVM runs in a child process (`doctor_probes`), because a broken pair of packages segfaults.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from fuzzer.errors import EnvironmentFault
-from fuzzer.module_command import module_command
+from fuzzer.processes.start import module_command
 from fuzzer.versions import MISSING, installed, tvm_version
 
 State: TypeAlias = Literal["ok", "absent", "broken"]
@@ -28,7 +28,7 @@ KNOWN_PAIRS = {"0.27.0.post1": "0.1.14.post1", "0.26.0": "0.1.13.post3", "0.25.0
 """TVM wheel -> the apache-tvm-ffi that it was seen to work with."""
 
 PROBE_TIMEOUT_S = 120.0
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +124,8 @@ def judge_pair(tvm: str, ffi: str) -> Probe:
 
 
 def _run_probe(name: str, python: str) -> Probe:
-    """One probe of `fuzzer.doctor_probes` in a child process, whose death is an answer too."""
-    command = module_command("fuzzer.doctor_probes", name, python=python)
+    """One probe of `fuzzer.commands.doctor_probes` in a child process, whose death is an answer too."""
+    command = module_command("fuzzer.commands.doctor_probes", name, python=python)
     shown = f"tvm {name}"
     required = name in ("import", "llvm")
     mend = "reinstall the pair: pip install --force-reinstall " + " ".join(

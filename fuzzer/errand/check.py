@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fuzzer.child import court_of, lost_failure, oracle_names
-from fuzzer.errand_bench import STAGE_S, Bench, Refused, Say
-from fuzzer.job import Failure
-from fuzzer.judge import Experiment, judge
-from fuzzer.shrink import NUMERIC, in_child
-from fuzzer.worker import limit_memory
+from fuzzer.campaign.job import Failure
+from fuzzer.errand.bench import STAGE_S, Bench, Refused, Say
+from fuzzer.processes.fork import in_child
+from fuzzer.worker.child import court_of, lost_failure, oracle_names
+from fuzzer.worker.judge import Experiment, judge
+from fuzzer.worker.main import limit_memory
+from fuzzer.worker.shrink import NUMERIC
 from generators.passes.row import Phase
 from generators.passes.table import PIPELINES
 from generators.source import SeededSource

@@ -1,7 +1,7 @@
 """Judges one case: applies the passes one by one under every oracle, then, for a share of cases, builds and runs it.
 
-Runs in worker processes. What is drawn is decided in `fuzzer.draw`; how a failure is made small in
-`fuzzer.shrink`; here is only the order in which things are looked at, and what is counted.
+Runs in worker processes. What is drawn is decided in `fuzzer.worker.draw`; how a failure is made small in
+`fuzzer.worker.shrink`; here is only the order in which things are looked at, and what is counted.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fuzzer.job import Counts, Failure
+from fuzzer.campaign.job import Counts, Failure
 from generators.case import EntryCall, PassCall
 from generators.passes.row import PassRow, Phase
 from generators.passes.table import default_call

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from fuzzer.doctor import ROOT
-from fuzzer.job import Plan
-from fuzzer.module_command import module_command
+from fuzzer.campaign.job import Plan
+from fuzzer.commands.doctor import ROOT
+from fuzzer.processes.start import module_command
 
 _ENVIRONMENT = {"TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "TVM_LOG_DEBUG": ""}
 
@@ -61,7 +61,7 @@ class Pool:
 
     def _start(self) -> None:
         process = subprocess.Popen(
-            module_command("fuzzer.worker", str(os.getpid())),
+            module_command("fuzzer.worker.main", str(os.getpid())),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=worker_environment(self._hash_seed),

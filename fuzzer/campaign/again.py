@@ -2,7 +2,7 @@
 
 A worker that judges a case of the sample says the digests of its modules. A witness, which is a worker process with
 another hash seed and another memory layout (a forked child would share both with its parent), draws the case again,
-applies its passes and says its own; here they are compared. How digests are made is in `fuzzer.digests`.
+applies its passes and says its own; here they are compared. How digests are made is in `fuzzer.worker.digests`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fuzzer.job import Failure, Plan
-from fuzzer.pool import Answer, Pool
+from fuzzer.campaign.job import Failure, Plan
+from fuzzer.campaign.pool import Answer, Pool
 from oracles.verdict import ACROSS_PROCESSES
 
 ORACLE = "determinism"

@@ -19,10 +19,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from fuzzer.doctor import require_tvm
+from fuzzer.campaign.pool import worker_environment
+from fuzzer.commands.doctor import require_tvm
 from fuzzer.errors import EnvironmentFault, UsageError
-from fuzzer.module_command import module_command
-from fuzzer.pool import worker_environment
+from fuzzer.processes.start import module_command
 from generators.case import Case
 
 READY_S = 180.0
@@ -67,7 +67,7 @@ def run_errand(errand: Errand, limit_s: float) -> list[Reply]:
     require_tvm()
     with tempfile.TemporaryFile() as stderr:
         process = subprocess.Popen(
-            module_command("fuzzer.errand_worker", str(os.getpid())),
+            module_command("fuzzer.errand.main", str(os.getpid())),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,

@@ -1,4 +1,4 @@
-"""The process of one errand (see `fuzzer.errand`): imports TVM, then checks or reduces, and answers."""
+"""The process of one errand (see `fuzzer.errand.ask`): imports TVM, then checks or reduces, and answers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pickle
 import sys
 from typing import Any
 
-from fuzzer.errand import Errand
-from fuzzer.worker import die_with_parent
+from fuzzer.errand.ask import Errand
+from fuzzer.processes.fork import die_with_parent
 
 
 def main() -> None:
@@ -30,8 +30,8 @@ def main() -> None:
 
     externs.register()
     say("ready", tvm=str(tvm.__version__))
-    from fuzzer.errand_bench import Refused
-    from fuzzer.errand_reduce import carry_out
+    from fuzzer.errand.bench import Refused
+    from fuzzer.errand.reduce import carry_out
 
     try:
         carry_out(errand, say)

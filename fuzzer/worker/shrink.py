@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import select
-import signal
-import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -21,12 +18,12 @@ from corpus.finding import Expectation, Finding, flatten_outputs
 from corpus.module_text import text_of
 from corpus.reduce import Candidate, as_case, reduce
 from corpus.signature import operators_in, signature_of
-from fuzzer.child import court_of
-from fuzzer.draw import Repertoire, draw_experiment
-from fuzzer.flight import Recorder
-from fuzzer.job import Failure, Plan
-from fuzzer.judge import Experiment, judge
-from fuzzer.worker import fork_child
+from fuzzer.campaign.job import Failure, Plan
+from fuzzer.processes.flight import Recorder
+from fuzzer.processes.fork import in_child
+from fuzzer.worker.child import court_of
+from fuzzer.worker.draw import Repertoire, draw_experiment
+from fuzzer.worker.judge import Experiment, judge
 from generators.case import Case, Origin
 from generators.dtypes import is_float
 from generators.passes.table import default_call
@@ -93,7 +90,7 @@ class Rejudge:
         lines, ended, stage = in_child(lambda say: self._judge(candidate, say), self._recorder, self._plan.deadline_s)
         failures = [Failure.from_json(json.loads(line)) for line in lines]
         if ended is not None:
-            from fuzzer.child import lost_failure
+            from fuzzer.worker.child import lost_failure
 
             failures.append(lost_failure(self._plan, self._repertoire, self._failure.index, stage, ended, ""))
         return failures
@@ -111,55 +108,6 @@ class Rejudge:
         judged = judge(experiment, court, SeededSource(self._plan.seed, self._failure.index))
         for failure in judged.failures:
             say(json.dumps(failure.to_json()))
-
-
-def in_child(
-    work: Callable[[Callable[[str], None]], None], recorder: Recorder, deadline_s: float, per_stage: bool = False
-) -> tuple[list[str], str | None, str]:
-    """Runs `work` in a forked child: the lines that it said, what ended it (None: well), and its last stage.
-
-    per_stage: the deadline is that of every stage, not of the whole work.
-    """
-    reader, writer = os.pipe()
-
-    def answering() -> None:
-        os.close(reader)
-        work(lambda line: _write_all(writer, line.encode() + b"\n"))
-
-    pid = fork_child(answering)
-    os.close(writer)
-    text, hung = _read_all(reader, pid, deadline_s, recorder.read if per_stage else lambda: (0, ""))
-    os.close(reader)
-    _, status = os.waitpid(pid, 0)
-    lines = [line for line in text.decode(errors="replace").split("\n") if line.startswith("{") and line.endswith("}")]
-    stage = recorder.read()[1]
-    if hung:
-        return lines, "hang", stage
-    if os.WIFSIGNALED(status):
-        return lines, signal.Signals(os.WTERMSIG(status)).name, stage
-    return lines, None, stage
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(descriptor, data) :]
-
-
-def _read_all(reader: int, pid: int, deadline_s: float, stage: Callable[[], object]) -> tuple[bytes, bool]:
-    """What a child writes until it closes, and whether `deadline_s` passed with `stage` the same: it is ended then."""
-    chunks: list[bytes] = []
-    seen, end = stage(), time.monotonic() + deadline_s
-    while True:
-        if select.select([reader], [], [], max(0.0, min(0.5, end - time.monotonic())))[0]:
-            chunk = os.read(reader, 65536)
-            if not chunk:
-                return b"".join(chunks), False
-            chunks.append(chunk)
-        if stage() != seen:
-            seen, end = stage(), time.monotonic() + deadline_s
-        elif time.monotonic() > end:
-            os.kill(pid, signal.SIGKILL)
-            return b"".join(chunks), True
 
 
 def shrink_failure(plan: Plan, repertoire: Repertoire, failure: Failure, out: Path, budget_s: float) -> bool:
@@ -196,7 +144,7 @@ def shrink(
         start = replace(start, setup=(), passes=())
     if failure.symptom != ACROSS_PROCESSES:
         return _shrunk(Rejudge(plan, repertoire, failure, recorder), repertoire, failure, start, like, budget_s)
-    from fuzzer.shrink_across import RejudgeAcross
+    from fuzzer.worker.shrink_across import RejudgeAcross
 
     with closing(RejudgeAcross(plan, repertoire, failure, recorder)) as rejudge:
         return _shrunk(rejudge, repertoire, failure, start, like, budget_s)

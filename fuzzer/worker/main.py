@@ -7,7 +7,6 @@ the next case. One JSON object per line on standard output; commands come on sta
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import resource
@@ -21,10 +20,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fuzzer.flight import Recorder
-from fuzzer.job import Failure, Plan
+from fuzzer.campaign.job import Failure, Plan
+from fuzzer.processes.flight import Recorder
+from fuzzer.processes.fork import die_with_parent, fork_child
 
-_PR_SET_PDEATHSIG = 1
 _STDERR_KEPT = 6000
 
 
@@ -41,13 +40,6 @@ def main() -> None:
     if worker.prepare():
         for line in sys.stdin:
             worker.obey(json.loads(line))
-
-
-def die_with_parent(parent: int) -> None:
-    """Has the kernel end this process when its parent, process `parent`, ends, however that happens."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # It has ended before the kernel was asked.
-        os._exit(0)
 
 
 class _Worker:
@@ -68,8 +60,8 @@ class _Worker:
         """Imports TVM and the tables; False after saying why this cannot work."""
         import tvm
 
-        from fuzzer.child import before_forking, oracle_names
-        from fuzzer.draw import LoadFault, repertoire_of
+        from fuzzer.worker.child import before_forking, oracle_names
+        from fuzzer.worker.draw import LoadFault, repertoire_of
 
         try:
             self.repertoire = repertoire_of(self.plan)
@@ -111,7 +103,7 @@ class _Worker:
             left = left[left.index(index) + 1 :] if index in left else []
 
     def _judge_batch(self, indices: Sequence[int], until: float) -> None:
-        from fuzzer.child import judge_case
+        from fuzzer.worker.child import judge_case
 
         for index in indices:
             if time.time() >= until:
@@ -122,7 +114,7 @@ class _Worker:
 
     def _report_lost(self, index: int, stage: str, ended: str) -> None:
         """A case that ended its child is a failure of whatever stage it was in."""
-        from fuzzer.child import lost_failure
+        from fuzzer.worker.child import lost_failure
 
         if ended.startswith("exit"):
             self._report_own_fault(index, stage)
@@ -154,7 +146,7 @@ class _Worker:
         out = Path(self.plan.scratch) / f"reduced-{command['token']}"
 
         def work() -> None:
-            from fuzzer.shrink import shrink_failure
+            from fuzzer.worker.shrink import shrink_failure
 
             shrunk = shrink_failure(self.plan, self.repertoire, failure, out, command["budget_s"])
             self.say("reduced", token=command["token"], file=str(out) if shrunk else None)
@@ -171,7 +163,7 @@ class _Worker:
         """The digests of cases, or of the candidate in a file; None for it where that ends the child."""
 
         def work() -> None:
-            from fuzzer.digests import digests_in, digests_of_case
+            from fuzzer.worker.digests import digests_in, digests_of_case
 
             for index in command.get("indices", ()):
                 self.recorder.write(index, "digests")
@@ -227,26 +219,6 @@ class _Worker:
         size = os.fstat(self._errors).st_size
         start = max(0, size - _STDERR_KEPT)
         return os.pread(self._errors, _STDERR_KEPT, start).decode(errors="replace")
-
-
-def fork_child(work: Callable[[], None], on_error: Callable[[], None] = lambda: None) -> int:
-    """The process id of a child that does `work` and ends: 0 when it went well, 1 after `on_error` when it raised.
-
-    It ends with this process. This is the worker boundary: whatever `work` raises stays in the child.
-    """
-    parent = os.getpid()
-    pid = os.fork()
-    if pid == 0:
-        status = 1
-        try:
-            die_with_parent(parent)
-            work()
-            status = 0
-        except BaseException:  # noqa: BLE001 - the worker boundary: the parent sees the exit status
-            on_error()
-        finally:
-            os._exit(status)
-    return pid
 
 
 def _print_traceback() -> None:

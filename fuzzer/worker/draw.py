@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from fuzzer.job import Plan
-from fuzzer.judge import Experiment
-from fuzzer.load_trial import RUN_NAME, complaint_about, complaint_about_factory, first_line
+from fuzzer.campaign.job import Plan
+from fuzzer.worker.judge import Experiment
+from fuzzer.worker.load_trial import RUN_NAME, complaint_about, complaint_about_factory, first_line
 from generators.operators.row import Unavailable
 from generators.passes.loaded import rows_from_contracts
 from generators.passes.row import PassRow

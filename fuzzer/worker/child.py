@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from fuzzer.again import ORACLE as DETERMINISM
-from fuzzer.again import is_sampled
-from fuzzer.digests import sample_of
-from fuzzer.draw import Repertoire, draw_experiment
-from fuzzer.flight import Recorder
-from fuzzer.job import Counts, Failure, Plan
-from fuzzer.judge import Court, judge
+from fuzzer.campaign.again import ORACLE as DETERMINISM
+from fuzzer.campaign.again import is_sampled
+from fuzzer.campaign.job import Counts, Failure, Plan
+from fuzzer.processes.flight import Recorder
+from fuzzer.worker.digests import sample_of
+from fuzzer.worker.draw import Repertoire, draw_experiment
+from fuzzer.worker.judge import Court, judge
 from generators import externs
 from generators.operators.row import Unavailable
 from generators.passes.row import Phase

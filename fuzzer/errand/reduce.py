@@ -17,12 +17,12 @@ from corpus.findings import stored_from
 from corpus.module_text import text_of, with_imports
 from corpus.reduce import Candidate, reduce
 from corpus.repro import repro_text
-from fuzzer.errand import Errand
-from fuzzer.errand_bench import Bench, Refused, Say, live_candidate, make_ready, recorder_of
-from fuzzer.errand_check import check, outcome_of
-from fuzzer.job import Failure
-from fuzzer.shrink import shrink
-from fuzzer.worker import die_with_parent
+from fuzzer.campaign.job import Failure
+from fuzzer.errand.ask import Errand
+from fuzzer.errand.bench import Bench, Refused, Say, live_candidate, make_ready, recorder_of
+from fuzzer.errand.check import check, outcome_of
+from fuzzer.processes.fork import die_with_parent
+from fuzzer.worker.shrink import shrink
 
 COMMAND_S = 60.0
 """Seconds that one call of the user's command may take; longer is not interesting."""

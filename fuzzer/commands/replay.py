@@ -15,8 +15,8 @@ from pathlib import Path
 
 from corpus.replayable import CORPUS, Replayable, replayable
 from corpus.store import CorruptCase, Outcome, StoredCase
-from fuzzer.doctor import require_tvm
-from fuzzer.environments import python_with
+from fuzzer.commands.doctor import require_tvm
+from fuzzer.commands.environments import python_with
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.results import ReplayResult, ReplayRow
 from fuzzer.settings import available_cpus

@@ -1,6 +1,6 @@
 """What `check` and `reduce` are pointed at, read as text: a module file or a case folder. No TVM here.
 
-Whether this TVM can read the text is found out in `fuzzer.errand_worker`.
+Whether this TVM can read the text is found out in `fuzzer.errand.main`.
 """
 
 from __future__ import annotations

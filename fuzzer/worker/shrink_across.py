@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from corpus.reduce import Candidate
-from fuzzer.again import failure_of, first_difference, hash_seeds
-from fuzzer.digests import digests_in
-from fuzzer.draw import Repertoire
-from fuzzer.flight import Recorder
-from fuzzer.job import Failure, Plan
-from fuzzer.pool import Pool
-from fuzzer.shrink import in_child
+from fuzzer.campaign.again import failure_of, first_difference, hash_seeds
+from fuzzer.campaign.job import Failure, Plan
+from fuzzer.campaign.pool import Pool
+from fuzzer.processes.flight import Recorder
+from fuzzer.processes.fork import in_child
+from fuzzer.worker.digests import digests_in
+from fuzzer.worker.draw import Repertoire
 from generators import tvm_api
 from oracles.well_formed import complaint
 

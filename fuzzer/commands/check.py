@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fuzzer.errand import Errand, run_errand, scratch_folder
+from fuzzer.errand.ask import Errand, run_errand, scratch_folder
+from fuzzer.errand.subject import judged_on, read_subject, refuse_groups
 from fuzzer.results import CheckResult, CheckRow
-from fuzzer.subject import judged_on, read_subject, refuse_groups
 
 LIMIT_S = 3600.0
 """Seconds for everything; each stage has a deadline of its own."""

@@ -9,11 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fuzzer.errand import Errand, run_errand, scratch_folder
+from fuzzer.commands.replay import FAILS
+from fuzzer.errand.ask import Errand, run_errand, scratch_folder
+from fuzzer.errand.subject import judged_on, read_subject, refuse_groups
 from fuzzer.errors import EnvironmentFault, UsageError
-from fuzzer.replay import FAILS
 from fuzzer.results import ReduceResult
-from fuzzer.subject import judged_on, read_subject, refuse_groups
 
 SLACK_S = 600.0
 """Seconds beyond the budget: judging the start, and a last candidate that hangs."""

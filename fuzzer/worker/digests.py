@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from fuzzer.again import Sample
-from fuzzer.draw import Repertoire, draw_experiment
-from fuzzer.job import Plan
-from fuzzer.judge import Experiment, Judged
+from fuzzer.campaign.again import Sample
+from fuzzer.campaign.job import Plan
+from fuzzer.worker.draw import Repertoire, draw_experiment
+from fuzzer.worker.judge import Experiment, Judged
 from generators import tvm_api
 from generators.case import PassCall
 from generators.source import SeededSource

@@ -1,0 +1,1 @@
+"""What each command of the command line does: one file per command, a function that hands back a result."""

@@ -1,0 +1,1 @@
+"""Worker processes: they load TVM, draw cases, judge them in forked children, and make failures small."""
