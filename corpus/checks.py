@@ -110,6 +110,9 @@ for block, binding in {_BINDINGS}:
         types.append(relax.BlockBuilder().normalize(call).ty)
     if isinstance(value, tvm.ir.Tuple):
         types.append(tvm.ir.TupleType([field.ty for field in value.fields]))
+    if isinstance(value, tvm.ir.Call) and isinstance(value.op, tvm.ir.GlobalVar):
+        one, other = value.op.ty, after[value.op].ty
+        assert not contradict(one, other), f"{{value.op.name_hint}} is called as {{one}}, but it is {{other}}"
     wrong = [] if isinstance(binding, relax.MatchCast) else [ty for ty in types if contradict(binding.var.ty, ty)]
     assert not wrong, f"{{binding.var.name}} is annotated {{binding.var.ty}}, but it is {{wrong[0]}}"
 """

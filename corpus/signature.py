@@ -63,11 +63,15 @@ _STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\[\d\d:\d\d:\d\d\] *"), ""),
     (re.compile(r"(?<=function call )\S.*?(?= occurs\b)"), "<ir>"),
     (re.compile(r"(?<=impure call: )\S.*"), "<ir>"),
+    (re.compile(r"(?<=[Bb]uffers )\w+ and \w+"), "<name> and <name>"),
+    (re.compile(r"(?<=[Ii]nvalid layout )\S+"), "<layout>"),
+    (re.compile(r"(?<=but got )[^.;\n]+(?:\.\w[^.;\n]*)*"), "<it>"),
     (re.compile(r"(?:[\w./~+-]*/)?[\w.+-]+\.(?:cc|cpp|h|hpp|py|pyx|pxi|so|cu|c)(?::\d+)*(?:, line \d+)?:?"), "<file>"),
     (re.compile(r"(?<![\w.])(?:/[\w.+-]+){2,}"), "<file>"),
     (re.compile(r"<root>(?:\.\w+(?:\[\d+\])*)+"), "<place>"),
     (re.compile(r"\b0x[0-9a-fA-F]+\b"), "<address>"),
     (re.compile(r"\b(?:u?int|float|bfloat)\d+(?:x\d+)?\b|\bbool\b"), "<dtype>"),
+    (re.compile(r"\b[a-z]{1,8}_?\d+\b"), "<name>"),
 )
 _SPECIES = (
     "I.GlobalVar GlobalVar DataflowVar TypeVar SizeVar Var variable variables Variable Variables buffer buffers "
@@ -111,9 +115,9 @@ def normalise(message: str) -> str:
 
 
 def _normalise_words(text: str) -> str:
+    text = _cut_calls(text)
     for pattern, replacement in _STEPS:
         text = pattern.sub(replacement, text)
-    text = _cut_calls(text)
     if not _PYTHON_QUOTE.search(text):
         text = re.sub(r"\"[^\"\n]*\"|`[^`\n]*`|(?<!\w)'[^'\n]*'(?!\w)", "<name>", text)
     text = _NAMED.sub(lambda match: f"{match[1]} <name>", text)

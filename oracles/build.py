@@ -22,6 +22,7 @@ from generators.case import Shape
 from generators.externs import provided
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, default_call
+from oracles.ir.compare import own_constant
 from oracles.reference.errors import Unsupported
 from oracles.reference.values import UNIT, Callback, Runtime, Tensor, Unit, carried, declared
 from oracles.trace import Bench, Raised
@@ -78,7 +79,11 @@ def rest_of_pipeline(phase: Phase) -> tuple[str, ...]:
 def build(
     module: Any, phase: Phase, bench: Bench, opt_level: int, enter: Callable[[str], None] = lambda stage: None
 ) -> Built | NotBuilt:
-    """Lowers and compiles. `enter` is told of every stage before it starts."""
+    """Lowers and compiles. `enter` is told of every stage before it starts.
+
+    Constants are copied first: a wrong in-place call writes into them when it runs, and modules share them.
+    """
+    module = _with_own_constants(module)
     names = (*_lifting(module, phase), *rest_of_pipeline(phase))
     for count, name in enumerate(names, 1):
         enter(f"{BUILDING}{name}")
@@ -95,6 +100,14 @@ def build(
     if isinstance(machine, Raised):
         return NotBuilt(CODEGEN, machine, module, phase, names)
     return Built(machine)
+
+
+def _with_own_constants(module: Any) -> Any:
+    own = {}
+    for name, function in module.functions.items():
+        relaxed = isinstance(function, relax.Function)
+        own[name] = tvm_ffi.structural_map(function, [(tvm_api.Constant, own_constant)]) if relaxed else function
+    return tvm.IRModule(own, attrs=module.attrs, global_infos=module.global_infos)
 
 
 def other_devices(module: Any) -> bool:

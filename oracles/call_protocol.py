@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
 from generators import tvm_api
-from generators.passes.row import Phase
 from oracles.reference.values import Callback, Runtime
 
 Packed: TypeAlias = Mapping[str, Callback]
@@ -46,10 +45,9 @@ def direct(run: Run, function: str, arguments: list[Runtime]) -> Runtime:
 
 @dataclass(frozen=True)
 class AppliedPass:
-    """A pass that has been applied: the expression that constructs it, where the module stood, before and after."""
+    """A pass that has been applied: the expression that constructs it, before and after."""
 
     source: str
-    phase: Phase
     before: Any
     after: Any
 

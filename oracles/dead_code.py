@@ -20,6 +20,7 @@ from oracles.ir.compare import (
     first_difference,
     global_vars,
     is_public,
+    own_constant,
     part_from,
     public_names,
     same_bindings,
@@ -52,15 +53,8 @@ def dead_copy(function: Any) -> Any:
         copy = T.module_from_json(T.json_of(function))
     else:
         fresh = relax.utils.copy_with_new_vars(function)
-        copy = tvm_ffi.structural_map(fresh, [(T.Constant, _own_constant), (T.Call, _own_call)])
+        copy = tvm_ffi.structural_map(fresh, [(T.Constant, own_constant), (T.Call, _own_call)])
     return copy.without_attr("global_symbol") if is_public(copy) else copy
-
-
-def _own_constant(constant: Any) -> Any:
-    """Constants that are no tensors (dtypes), and those on a device, stay."""
-    ty = T.type_of(constant)
-    dtype = T.dtype_name(ty) if isinstance(ty, T.TensorType) and ty.vdevice is None else None
-    return constant if dtype is None else T.constant(T.constant_array(constant), dtype)
 
 
 def _own_call(call: Any) -> Any:

@@ -15,8 +15,8 @@ from tvm.ir import Tuple as IRTuple
 
 from generators import tvm_api
 from generators.case import Shape
-from generators.passes.row import Phase
 from oracles.call_protocol import AppliedPass, Calling, Run, direct
+from oracles.ir.walk import bindings
 from oracles.reference.errors import Trap
 from oracles.reference.values import UNIT, Callback, Runtime, Tensor
 
@@ -92,9 +92,9 @@ def handed_to_callback(applied: AppliedPass, function: str) -> Calling | None:
 
     None once outputs are written by destination passing: their variables are bound before anything is in them.
     """
-    if applied.phase >= Phase.LOWERED:
-        return None
     old = applied.old[function]
+    if not _ALLOCATES.isdisjoint(_operators(old)):
+        return None
     if not _is_exposed(old):
         return direct
     inputs = applied.num_input(function)
@@ -107,6 +107,15 @@ def handed_to_callback(applied: AppliedPass, function: str) -> Calling | None:
         return exchange.outputs(count)
 
     return call
+
+
+_ALLOCATES = frozenset(
+    ("relax.builtin.alloc_tensor", "relax.memory.alloc_tensor", "relax.vm.alloc_tensor"),
+)
+
+
+def _operators(function: Any) -> set[str]:
+    return {name for bound in bindings(function) if (name := tvm_api.op_name(bound.value)) is not None}
 
 
 def _output_count(function: Any) -> int | None:

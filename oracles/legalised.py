@@ -10,7 +10,7 @@ known is named.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tvm import relax
@@ -39,12 +39,26 @@ CONSUMED = frozenset({"relax.hint_on_device"})
 """Operators that a pass outside the official pipelines consumes by design (RealizeVDevice): its absence is no bug."""
 
 
+DISPATCHED = {
+    "DispatchSortScan": frozenset({"relax.sort", "relax.argsort", "relax.topk"}),
+    "DispatchSampling": frozenset({"relax.multinomial_from_uniform"}),
+}
+"""Operators that nothing but these passes of the pipelines lowers, which stand before LegalizeOps
+(python/tvm/relax/backend/dispatch_sort_scan.py, dispatch_sampling.py)."""
+
+
 def operator_calls(module: Any) -> Iterator[tuple[Any, str]]:
     """(call, function's name) of every bound call of a Relax operator."""
     for name, function in relax_functions(module):
         for bound in bindings(function):
             if isinstance(bound.value, CALL) and isinstance(bound.value.op, OP):
                 yield bound.value, name.name_hint
+
+
+def undispatched(module: Any, applied: Iterable[str]) -> bool:
+    """Whether a legalised module holds operators whose pass has not been applied, so that it cannot be built."""
+    missing = frozenset().union(*(names for maker, names in DISPATCHED.items() if maker not in set(applied)))
+    return any(call.op.name in missing for call, _ in operator_calls(module))
 
 
 def is_known(ty: Any) -> bool:

@@ -23,7 +23,7 @@ def follow(step: Step, meaning: MeaningState) -> None:
     """Keeps track of how the module after a pass is called. To be told of every step, judged or not, before judging."""
     if step.after is None or step.row.calling == "same":
         return
-    applied = AppliedPass(step.call.source, step.phase, step.before, step.after)
+    applied = AppliedPass(step.call.source, step.before, step.after)
     meaning.calling = after_pass(meaning.calling, step.row.calling, applied)
 
 

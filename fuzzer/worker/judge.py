@@ -21,7 +21,7 @@ from oracles import build as llvm
 from oracles import survives
 from oracles.call_protocol import Calling, direct
 from oracles.ir.fingerprint import fingerprint
-from oracles.legalised import CONSUMED, operator_calls
+from oracles.legalised import CONSUMED, operator_calls, undispatched
 from oracles.numeric import follow
 from oracles.oracle import StepOracle, TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
@@ -260,6 +260,10 @@ class _Case:
             return
         if any(call.op.name in CONSUMED for call, _ in operator_calls(last)):
             self._record("build", Skipped("build: device hints that only RealizeVDevice consumes"), None)
+            return
+        applied = [call.name for call in (*self.experiment.setup, *self.experiment.passes)]
+        if self.phase is not Phase.HIGH and undispatched(last, applied):
+            self._record("build", Skipped("build: operators that only a pass before LegalizeOps lowers"), None)
             return
         if self._between:
             self._record("build", Skipped("build: a pass out of its phase left the module between two"), None)

@@ -246,6 +246,7 @@ CALLING_ROWS = (
         wants=("num_input", "constants"),
         keeps_functions=False,
         notes="makes new PrimFuncs and drops the old ones",
+        idempotent=False,
     ),
 )
 

@@ -89,6 +89,7 @@ CALL_TIR_ROWS = (
         "src/relax/transform/split_layout_rewrite_preproc.cc: blocks marked meta_schedule.layout_rewrite_preproc",
         recipes=("layout_rewrite_preproc",),
         keeps_functions=False,
+        idempotent=False,
     ),
     PassRow(
         "SpecializePrimFuncBasedOnCallSite",

@@ -43,6 +43,7 @@ MATMUL_ROWS = (
         meaning=Meaning.ROUNDED,
         recipes=("matmul_chain", "matmul_of_permuted_product"),
         wants=("num_input",),
+        idempotent=False,
     ),
     PassRow(
         "ExpandMatmulOfSum",
@@ -51,6 +52,7 @@ MATMUL_ROWS = (
         "src/relax/transform/expand_matmul_of_sum.cc: x*(A+B) to x*A + x*B",
         meaning=Meaning.ROUNDED,
         recipes=("matmul_of_sum",),
+        idempotent=False,
     ),
     PassRow(
         "CombineParallelMatmul",
@@ -68,6 +70,7 @@ MATMUL_ROWS = (
         "src/relax/transform/reorder_take_after_matmul.cc; #20201 on the mode of take",
         meaning=Meaning.ROUNDED,
         recipes=("matmul_of_take",),
+        idempotent=False,
     ),
     PassRow(
         "ReorderPermuteDimsAfterConcat",
@@ -84,6 +87,7 @@ MATMUL_ROWS = (
         "python/tvm/relax/transform/fuse_transpose_matmul.py: must stand before LegalizeOps",
         meaning=Meaning.ROUNDED,
         recipes=("transpose_matmul",),
+        idempotent=False,
     ),
 )
 
@@ -120,6 +124,7 @@ LAYOUT_ROWS = (
         _LEGALISED,
         "python/tvm/relax/transform/optimize_layout_transform.py: removes pairs that undo each other",
         recipes=("layout_transform_pairs", "operator_name_add16"),
+        idempotent=False,
     ),
     PassRow(
         "RemoveRedundantReshape",
@@ -127,6 +132,7 @@ LAYOUT_ROWS = (
         HIGH,
         "python/tvm/relax/transform/remove_redundant_reshape.py",
         recipes=("reshape_chain",),
+        idempotent=False,
     ),
 )
 
@@ -157,6 +163,7 @@ OPERATOR_ROWS = (
         recipes=("conv2d_batch_norm",),
         wants=("constants",),
         inference_only=True,
+        idempotent=False,
     ),
     PassRow(
         "ToMixedPrecision",

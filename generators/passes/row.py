@@ -99,6 +99,7 @@ class PassRow:
     `buildable` is False where the result is meant for an external code generator: local functions stay in it,
     so that `LambdaLift` must follow before an official pipeline can.
     `inference_only` passes take every batch_norm for one of inference, whatever its attribute `training` says.
+    `idempotent` only where nothing that the pass makes can make room for it again: rewrites of patterns may.
     `lowers_to`: the dtype whose precision is all that an APPROXIMATE pass keeps.
     `keeps_functions` and `keeps_attributes`: whether every function that was there is there afterwards (public Relax
     functions that people call must be in any case), and every attribute of the functions that stayed.

@@ -136,3 +136,11 @@ def with_functions(module: Any, extra: dict[str, Any]) -> Any:
         T.set_type(fresh, T.type_of(function))
         functions[fresh] = function
     return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+
+
+def own_constant(constant: Any) -> Any:
+    """A constant of the same value with memory of its own. Those that are no tensors (dtypes), and those on a device,
+    are given back."""
+    ty = T.type_of(constant)
+    dtype = T.dtype_name(ty) if isinstance(ty, T.TensorType) and ty.vdevice is None else None
+    return constant if dtype is None else T.constant(T.constant_array(constant), dtype)

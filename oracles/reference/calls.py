@@ -87,6 +87,9 @@ def _call_tir_inplace(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     outputs = _output_specs(machine, call.ty_args[0], frame)
     places = [int(i) for i in call.attrs.inplace_indices]
     results = written_by(function, call.args[0].name_hint, inputs, outputs, places, extra)
+    for place, result in zip(places, results, strict=True):
+        if place >= 0 and any(inputs[place] is constant for constant in machine.constants.values()):
+            inputs[place].value[...] = result.value
     return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)
 
 

@@ -46,6 +46,7 @@ class Interpreter:
     construct. floor: in a bounded run, the dtype that every float operation may be carried out in instead of its own
     (what a mixed-precision pass does on purpose). packed: what the caller's own external functions do
     (`generators.externs.HOOKS`).
+    constants: their memory, where it outlives an entry call.
     """
 
     def __init__(
@@ -56,14 +57,15 @@ class Interpreter:
         floor: str | None = None,
         fuel: int = FUEL,
         packed: Mapping[str, Callback] = MappingProxyType({}),
+        constants: dict[Any, Tensor] | None = None,
     ) -> None:
         self.module = module
         self.bounded = bounded
         self.floor = floor
         self.fuel = fuel
         self.packed = packed
-        self.constants: dict[Any, Tensor] = {}
-        """One memory per constant, as in the VM: destination passing may write into it."""
+        self.constants: dict[Any, Tensor] = {} if constants is None else constants
+        """One memory per constant, as in the VM: destination passing and calls in place may write into it."""
         self._functions = {g.name_hint: f for g, f in module.functions.items()}
 
     def run(self, call: EntryCall) -> Runtime:

@@ -16,7 +16,7 @@ from oracles.call_protocol import Calling, LeftOut, Packed, Run, direct
 from oracles.reference.compare import Agreement, Difference, compare
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.values import Runtime, from_argument
+from oracles.reference.values import Runtime, Tensor, from_argument
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +110,10 @@ class Numbers:
         if code in self._agreeing:
             return None
 
+        constants: dict[Any, Tensor] = {}  # a virtual machine keeps them from call to call
+
         def run(function: str, arguments: list[Runtime], packed: Packed = MappingProxyType({})) -> Runtime:
-            machine = Interpreter(module, packed=packed)
+            machine = Interpreter(module, packed=packed, constants=constants)
             with np.errstate(all="ignore"):
                 return machine.apply(machine.function(function), arguments, function)
 

@@ -146,8 +146,9 @@ def test_transform_asks_for_weights_by_index_and_hands_over_its_outputs(way: str
 
 def test_outputs_handed_over_before_they_are_written_are_left_out() -> None:
     start = module(PLAIN)
+    lowered = relax.transform.CallTIRRewrite()(relax.transform.LegalizeOps()(start))
     call = PassCall("LazySetOutput", "relax.transform.LazySetOutput()")
-    step = Step(0, call, PASSES[call.name], Phase.LOWERED, start, constructed(call)(start), None, 0)
+    step = Step(0, call, PASSES[call.name], Phase.LOWERED, lowered, constructed(call)(lowered), None, 0)
     meaning = MeaningState(Numbers(start, MAIN))
     follow(step, meaning)
     assert interpreted(step.after, meaning) == Unsure("calling convention lazy_set_output")
@@ -292,7 +293,7 @@ def test_call_without_a_result_at_the_start_is_left_out_unless_it_is_the_first()
 
 def test_source_that_is_no_call_of_literals_leaves_the_call_out() -> None:
     start = module(PLAIN)
-    applied_pass = AppliedPass("my_pass", Phase.HIGH, start, start)
+    applied_pass = AppliedPass("my_pass", start, start)
     calling = after_pass(direct, "bind_params", applied_pass)
 
     def run(function: str, arguments: list[Runtime], packed: Any = None) -> Runtime:

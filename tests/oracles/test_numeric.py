@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from tvm import relax
 
-from generators.case import Argument, EntryCall, PassCall
+from corpus.module_text import live_module
+from generators.case import Argument, EntryCall, ModuleText, PassCall
 from generators.passes.row import Meaning, PassRow, Phase
 from generators.source import SeededSource
 from oracles.numeric import follow, judge
-from oracles.reference.numbers import Numbers
+from oracles.reference.numbers import Numbers, Wrong
 from oracles.trace import MeaningState, Step
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
 from oracles.workbench import Workbench
@@ -134,3 +135,30 @@ def test_wrong_result_of_a_pass_that_lowers_the_precision_is_its_failure() -> No
 def test_result_that_nothing_is_known_of_is_inconclusive() -> None:
     near = "r = R.floor(R.sin(R.asin(R.ones_like(x))))"
     assert isinstance(judged(program(near), program("r = R.floor(R.sin(R.asin(R.ones_like(y))))"))[0], Inconclusive)
+
+
+IN_PLACE = """@I.ir_module(s_tir=True)
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def add(A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "float32")):
+        for i in range(2):
+            with T.sblock("add"):
+                vi = T.axis.spatial(2, i)
+                A[vi] = A[vi] + B[vi]
+
+    @R.function
+    def main(x: R.Tensor((2,), dtype="float32")):
+        cls = Module
+        FRESH
+        r = R.call_tir_inplace(cls.add, (c, x), out_ty=R.Tensor((2,), dtype="float32"), inplace_indices=[0])
+        return r
+"""
+
+
+def test_constant_that_is_overwritten_in_place_is_seen_by_the_second_call() -> None:
+    own = live_module(ModuleText(IN_PLACE.replace("FRESH", 'c = R.zeros((2,), "float32")')))
+    shared = live_module(ModuleText(IN_PLACE.replace("FRESH", 'c = R.const(np.zeros(2, "float32"))')))
+    call = EntryCall("main", (np.ones(2, np.float32),))
+    assert Numbers(own, [call]).judge_module(shared) is None
+    wrong = Numbers(own, [call, call]).judge_module(shared)
+    assert isinstance(wrong, Wrong) and wrong.call == 1
