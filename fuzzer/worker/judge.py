@@ -9,26 +9,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from fuzzer.campaign.job import Counts, Failure
+from fuzzer.worker.build_trial import BuildTrial, blamed, not_to_be_built
 from generators.case import EntryCall, PassCall
 from generators.passes.row import PassRow, Phase
-from generators.passes.table import default_call
 from generators.source import Source
 from oracles import build as llvm
-from oracles import survives
 from oracles.call_protocol import Calling, direct
 from oracles.ir.fingerprint import fingerprint
-from oracles.legalised import CONSUMED, operator_calls, undispatched
 from oracles.numeric import follow
 from oracles.oracle import StepOracle, TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
-from oracles.survives import headline, states_limit
 from oracles.table import ORACLES
 from oracles.trace import MeaningState, Raised, Step, Trace
-from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict, not_applicable
+from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
 from oracles.well_formed import complaint
 from oracles.workbench import Workbench
 
@@ -255,85 +252,22 @@ class _Case:
     def _judge_build(self, start: Any, start_phase: Phase, last: Any) -> None:
         if "build" not in self.court.oracles:
             return
-        if any(not s.row.buildable or s.row.calling == "unknown" for s in self.result.steps):
-            self._record("build", not_applicable("the result is not meant to be built as it stands"), None)
-            return
-        if any(call.op.name in CONSUMED for call, _ in operator_calls(last)):
-            self._record("build", Skipped("build: device hints that only RealizeVDevice consumes"), None)
-            return
         applied = [call.name for call in (*self.experiment.setup, *self.experiment.passes)]
-        if self.phase is not Phase.HIGH and undispatched(last, applied):
-            self._record("build", Skipped("build: operators that only a pass before LegalizeOps lowers"), None)
-            return
-        if self._between:
-            self._record("build", Skipped("build: a pass out of its phase left the module between two"), None)
-            return
-        if llvm.other_devices(last):
-            self._record("build", Skipped("build: values on a second device, the inputs are on the first"), None)
+        why_not = not_to_be_built(last, self.phase, self.result.steps, applied, self._between)
+        if why_not is not None:
+            self._record("build", why_not, None)
             return
         opt_level = 0 if self.experiment.index % 10 < 7 else 2
-        self._tail = ()
+        trial = BuildTrial(self.court.rows, self.bench, self.court.enter, opt_level, len(self.result.steps))
         with self._timed("build"):
-            verdict = self._built_verdict(last, self.phase, opt_level)
-        tail = self._tail
-        if isinstance(verdict, Failed) and self.experiment.passes:
-            with self._timed("build"):
-                verdict = self._blamed(verdict, start, start_phase, opt_level)
-        crashed = isinstance(verdict, Failed) and verdict.symptom == "crash" and bool(tail)
-        self._tail = tail if crashed else ()
-        self._record("survives" if crashed else "build", verdict, None)
+            verdict = trial.verdict(last, self.phase)
+            crashed = isinstance(verdict, Failed) and verdict.symptom == "crash" and bool(trial.lowered_by)
+            self._tail = trial.lowered_by if crashed else ()
+            if isinstance(verdict, Failed) and self.experiment.passes:
+                base = trial.verdict(start, start_phase, self._start_calling)
+                verdict = blamed(verdict, base, self._last_changer, only_some=self.court.only is not None)
+        self._record("survives" if crashed and isinstance(verdict, Failed) else "build", verdict, None)
         self._tail = ()
-
-    def _built_verdict(self, module: Any, phase: Phase, opt_level: int, plain: bool = False) -> Verdict:
-        """Whether a module builds, runs and gives the reference's numbers. plain: called as at the start."""
-        built = llvm.build(module, phase, self.bench, opt_level, self.court.enter)
-        if isinstance(built, llvm.NotBuilt) and built.culprit != llvm.CODEGEN:
-            return self._lowering_verdict(built)
-        if isinstance(built, llvm.NotBuilt):
-            error = built.error
-            if states_limit(error):
-                return Skipped(f"rejected: {built.culprit}: {error.kind}")
-            message = f"{error.kind}: {headline(error.message)}"
-            return Failed("does not build", message, error.traceback or error.message, built.culprit)
-        meaning = self.bench.meaning
-        self.court.enter(f"{llvm.BUILDING}{llvm.CODEGEN}")
-        calling = self._start_calling if plain else meaning.calling
-        outcome = self.bench.guarded(lambda: meaning.numbers.judge_run(built.run, calling))
-        if isinstance(outcome, Raised):
-            return Failed("does not run", f"{outcome.kind}: {headline(outcome.message)}", outcome.message, llvm.CODEGEN)
-        match outcome:
-            case None:
-                return Passed()
-            case Unsure(reason, skipped):
-                return Skipped(reason) if skipped else Inconclusive(reason)
-            case Wrong(symptom, message, call):
-                if meaning.lost and not plain:
-                    return Skipped(meaning.lost)
-                return Failed(symptom, message, f"entry call {call}: {message}", llvm.CODEGEN)
-        raise AssertionError(outcome)
-
-    def _lowering_verdict(self, built: llvm.NotBuilt) -> Verdict:
-        """What the survives oracle says of a pass that raised on the way to the code generator."""
-        call = default_call(built.culprit)
-        row = self.court.rows[call.name]
-        step = Step(len(self.result.steps), call, row, built.phase, built.before, None, built.error, 0, "B")
-        self._tail = built.lowered_by
-        verdict = survives.judge(step, self.bench)
-        return replace(verdict, culprit=built.culprit) if isinstance(verdict, Failed) else verdict
-
-    def _blamed(self, verdict: Failed, start: Any, start_phase: Phase, opt_level: int) -> Verdict:
-        """The verdict with its culprit: the passes of the case, unless the start fails in the same way without them."""
-        base = self._built_verdict(start, start_phase, opt_level, plain=True)
-        same = isinstance(base, Failed) and base.symptom == verdict.symptom
-        if verdict.symptom == "crash" and self.court.only is None:
-            return verdict  # a pass that raises on well-formed input is wrong, whoever made the input
-        if self.court.only is not None:
-            if same or isinstance(base, Skipped):
-                return Skipped("build: fails without the passes under test too")
-            return Failed(verdict.symptom, verdict.message, verdict.detail, self._last_changer)
-        if same or isinstance(base, Skipped):
-            return verdict
-        return Failed(verdict.symptom, verdict.message, verdict.detail, self._last_changer)
 
     # --- bookkeeping ------------------------------------------------------------------------------------
 

@@ -1,0 +1,105 @@
+"""Builds what a case ends with: when that makes sense, what becomes of it, and whose fault a failure is.
+
+How a module is built is in `oracles.build`; which cases are built is said in `judge`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from generators.passes.row import PassRow, Phase
+from generators.passes.table import default_call
+from oracles import build as llvm
+from oracles import survives
+from oracles.call_protocol import Calling
+from oracles.legalised import CONSUMED, operator_calls, undispatched
+from oracles.reference.numbers import Unsure, Wrong
+from oracles.survives import headline, states_limit
+from oracles.trace import Raised, Step
+from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict, not_applicable
+from oracles.workbench import Workbench
+
+
+def not_to_be_built(
+    module: Any, phase: Phase, steps: Sequence[Step], applied: Sequence[str], between: bool
+) -> Verdict | None:
+    """Why a failing build of the module would prove nothing; None where it would prove something.
+
+    applied: names of all passes, the setup's included. between: a pass out of its phase left the module between two.
+    """
+    if any(not s.row.buildable or s.row.calling == "unknown" for s in steps):
+        return not_applicable("the result is not meant to be built as it stands")
+    if any(call.op.name in CONSUMED for call, _ in operator_calls(module)):
+        return Skipped("build: device hints that only RealizeVDevice consumes")
+    if phase is not Phase.HIGH and undispatched(module, applied):
+        return Skipped("build: operators that only a pass before LegalizeOps lowers")
+    if between:
+        return Skipped("build: a pass out of its phase left the module between two")
+    if llvm.other_devices(module):
+        return Skipped("build: values on a second device, the inputs are on the first")
+    return None
+
+
+@dataclass(slots=True)
+class BuildTrial:
+    """Builds modules of one case. steps: how many passes the case has applied. lowered_by: the passes that the last
+    failing build had applied until then, empty where it failed behind them."""
+
+    rows: Mapping[str, PassRow]
+    bench: Workbench
+    enter: Callable[[str], None]
+    opt_level: int
+    steps: int
+    lowered_by: tuple[str, ...] = ()
+
+    def verdict(self, module: Any, phase: Phase, calling: Calling | None = None) -> Verdict:
+        """Whether a module builds, runs and gives the reference's numbers, called as the last module of the case is or
+        in the given way."""
+        self.lowered_by = ()
+        built = llvm.build(module, phase, self.bench, self.opt_level, self.enter)
+        if isinstance(built, llvm.NotBuilt):
+            return self._lowering(built) if built.culprit != llvm.CODEGEN else _not_compiled(built)
+        meaning = self.bench.meaning
+        self.enter(f"{llvm.BUILDING}{llvm.CODEGEN}")
+        outcome = self.bench.guarded(lambda: meaning.numbers.judge_run(built.run, calling or meaning.calling))
+        if isinstance(outcome, Raised):
+            return Failed("does not run", f"{outcome.kind}: {headline(outcome.message)}", outcome.message, llvm.CODEGEN)
+        match outcome:
+            case None:
+                return Passed()
+            case Unsure(reason, skipped):
+                return Skipped(reason) if skipped else Inconclusive(reason)
+            case Wrong(symptom, message, call):
+                if meaning.lost and calling is None:
+                    return Skipped(meaning.lost)
+                return Failed(symptom, message, f"entry call {call}: {message}", llvm.CODEGEN)
+        raise AssertionError(outcome)
+
+    def _lowering(self, built: llvm.NotBuilt) -> Verdict:
+        """What the survives oracle says of a pass that raised on the way to the code generator."""
+        call = default_call(built.culprit)
+        step = Step(self.steps, call, self.rows[call.name], built.phase, built.before, None, built.error, 0, "B")
+        self.lowered_by = built.lowered_by
+        verdict = survives.judge(step, self.bench)
+        return replace(verdict, culprit=built.culprit) if isinstance(verdict, Failed) else verdict
+
+
+def _not_compiled(built: llvm.NotBuilt) -> Verdict:
+    error = built.error
+    if states_limit(error):
+        return Skipped(f"rejected: {built.culprit}: {error.kind}")
+    message = f"{error.kind}: {headline(error.message)}"
+    return Failed("does not build", message, error.traceback or error.message, built.culprit)
+
+
+def blamed(verdict: Failed, base: Verdict, last_changer: str, *, only_some: bool) -> Verdict:
+    """A failed build with its culprit: the last pass of the case that changed something, unless `base`, the verdict on
+    the module before the passes, is the same. only_some: the case's passes are all that is under test."""
+    same = isinstance(base, Skipped) or (isinstance(base, Failed) and base.symptom == verdict.symptom)
+    if same:
+        return Skipped("build: fails without the passes under test too") if only_some else verdict
+    if verdict.symptom == "crash" and not only_some:
+        return verdict  # a pass that raises on well-formed input is wrong, whoever made the input
+    return replace(verdict, culprit=last_changer)

@@ -1,0 +1,88 @@
+"""Whose fault a failed build is, and which modules are not to be built at all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tvm import relax
+
+from corpus.module_text import live_module
+from fuzzer.worker.build_trial import blamed, not_to_be_built
+from generators.case import EntryCall, ModuleText
+from generators.passes.row import Phase
+from generators.source import SeededSource
+from oracles import build
+from oracles.reference.numbers import Numbers
+from oracles.trace import MeaningState
+from oracles.verdict import Failed, Passed, Skipped, Verdict
+from oracles.workbench import Workbench
+
+WRONG = Failed("wrong result", "3 is not 4", "", build.CODEGEN)
+CRASH = Failed("crash", "SIGSEGV", "", "VMShapeLower")
+CLEAN = Passed()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "base", "only_some", "culprit"),
+    [
+        (WRONG, CLEAN, False, "FoldConstant"),
+        (WRONG, WRONG, False, build.CODEGEN),
+        (WRONG, CRASH, False, "FoldConstant"),
+        (CRASH, CLEAN, False, "VMShapeLower"),
+        (CRASH, CLEAN, True, "FoldConstant"),
+        (WRONG, CLEAN, True, "FoldConstant"),
+        (WRONG, WRONG, True, None),
+        (WRONG, Skipped("whatever"), True, None),
+        (WRONG, Skipped("whatever"), False, build.CODEGEN),
+    ],
+)
+def test_a_failed_build_is_blamed_on_the_passes_only_where_it_needs_them(
+    verdict: Failed, base: Verdict, only_some: bool, culprit: str | None
+) -> None:
+    result = blamed(verdict, base, "FoldConstant", only_some=only_some)
+    assert (result.culprit if isinstance(result, Failed) else None) == culprit
+
+
+ARGSORT = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((3,), dtype="float32")):
+        return R.argsort(x)
+"""
+
+
+def test_operators_that_a_skipped_pass_would_have_lowered_are_no_reason_to_blame_a_build() -> None:
+    module = relax.transform.LegalizeOps()(live_module(ModuleText(ARGSORT)))
+    assert isinstance(not_to_be_built(module, Phase.LEGAL, [], ["LegalizeOps"], False), Skipped)
+    assert not_to_be_built(module, Phase.LEGAL, [], ["DispatchSortScan", "LegalizeOps"], False) is None
+    assert not_to_be_built(module, Phase.HIGH, [], [], False) is None, "the pipeline has the pass"
+
+
+IN_PLACE = """@I.ir_module(s_tir=True)
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def add(A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "float32")):
+        for i in range(2):
+            with T.sblock("add"):
+                vi = T.axis.spatial(2, i)
+                A[vi] = A[vi] + B[vi]
+
+    @R.function
+    def main(x: R.Tensor((2,), dtype="float32")):
+        cls = Module
+        c = R.const(np.array([1.0, 2.0], "float32"))
+        r = R.call_tir_inplace(cls.add, (c, x), out_ty=R.Tensor((2,), dtype="float32"), inplace_indices=[0])
+        return r
+"""
+
+
+def test_running_a_build_leaves_the_constants_of_the_module_alone() -> None:
+    module = live_module(ModuleText(IN_PLACE))
+    call = EntryCall("main", (np.ones(2, np.float32),))
+    numbers = Numbers(module, [call])
+    built = build.build(module, Phase.HIGH, Workbench(SeededSource(1, 1), MeaningState(numbers)), 0)
+    assert isinstance(built, build.Built)
+    assert numbers.judge_run(built.run) is None
+    assert numbers.judge_run(built.run) is not None, "the second run starts from an overwritten constant"
+    (again,) = Numbers(module, [call]).expected
+    assert again.value.tolist() == [2.0, 3.0]
