@@ -167,8 +167,9 @@ class _Case:
         return module
 
     def _advance(self, row: PassRow) -> None:
-        # FuseTIR of a high-level module does not fuse it: nobody can say which passes are still to come.
-        self._between = self._between or (row.gives is not None and self.phase not in row.phases)
+        # FuseTIR of a high-level module does not fuse it, and what a high-level pass brings into a lowered one needs
+        # passes that have been: nobody can say which are still to come.
+        self._between = self._between or self.phase not in row.phases
         self.phase = self.phase if row.gives is None else row.gives
 
     def _apply_passes(self, module: Any) -> Any | None:
