@@ -17,7 +17,7 @@ import numpy as np
 from corpus.checks import Check
 from corpus.encoding import INLINE_ELEMENTS
 from corpus.finding import Expectation, Tolerance
-from corpus.module_text import array_source, number_source
+from corpus.module_text import array_source, indented, number_source
 from corpus.repro_calling import Way, way_after
 from corpus.store import StoredCase, to_json
 from generators.case import Argument, Shape
@@ -64,7 +64,11 @@ def calls_text(stored: StoredCase, check: Check, embed_arrays: bool) -> tuple[st
     arrays: dict[str, Any] = {}
     to_json(stored, arrays)
     names = {_identity(array): name for name, array in arrays.items()}
-    calls = "".join(_call(stored, expectation, names, check) for expectation in stored.expectations)
+    made = [_call(stored, expectation, names, check) for expectation in stored.expectations]
+    calls = _in_turn(made)
+    if "vm[" in calls:
+        compiled = "executable" if check.text else "tvm.compile(mod, TARGET)"
+        calls = f"vm = relax.VirtualMachine({compiled}, tvm.cpu())\n{calls}"
     once = ""
     if "ARRAYS[" in calls:
         once += _embedded(arrays) if embed_arrays else _BESIDE
@@ -72,6 +76,13 @@ def calls_text(stored: StoredCase, check: Check, embed_arrays: bool) -> tuple[st
         if f'"{extern.name}"' in stored.case.module.script:
             once += f'tvm.register_global_func("{extern.name}", {extern.source})\n'
     return once + (_FLAT if " flat(" in calls else ""), calls
+
+
+def _in_turn(calls: list[str]) -> str:
+    """The calls one behind the other; a loop where they are the same, for memory that outlives a call."""
+    if len(calls) < 2 or len(set(calls)) > 1:
+        return "".join(calls)
+    return f"for _ in range({len(calls)}):\n{indented(calls[0])}"
 
 
 def _embedded(arrays: dict[str, Any]) -> str:
@@ -92,8 +103,6 @@ def _call(stored: StoredCase, expectation: Expectation, names: dict[object, str]
     way = Way(entry.function, arguments, function)
     for call in (*stored.case.setup, *stored.case.passes):
         way_after(call, way)
-    compiled = "executable" if check.text else "tvm.compile(mod, TARGET)"
-    machine = f"vm = relax.VirtualMachine({compiled}, tvm.cpu())\n"
     shape = _returned(function)
     called = f'vm["{entry.function}"]'
     if way.handed:
@@ -106,7 +115,7 @@ def _call(stored: StoredCase, expectation: Expectation, names: dict[object, str]
         lines = _line("results = [t.numpy() for t in " + called, way.arguments, "]")
     else:
         lines = _line(f"results = flat({called}", way.arguments, ")")
-    return machine + way.prelude + lines + _compare(expectation, names, shape)
+    return way.prelude + lines + _compare(expectation, names, shape)
 
 
 def _prim_func_call(name: str, values: Sequence[Argument], arguments: list[str]) -> str:
