@@ -163,3 +163,16 @@ def test_a_read_beside_the_inputs_is_shown(tmp_path: Path, offset: int, status: 
     expected = Expectation(0, (padded[4 + offset : 8 + offset],), (0.0,))
     found = StoredCase(case, "t", "numeric", "reference trap: out-of-bounds", "P", expectations=(expected,))
     assert run(written(tmp_path, found))[0] == status
+
+
+def test_a_result_that_nobody_has_written_is_not_taken_for_zeros(tmp_path: Path) -> None:
+    silent = BEYOND.replace("B[v] = A[v + OFFSET]", "T.evaluate(0)")
+    case = Case(
+        ModuleText(silent),
+        (PassCall("ToNonDataflow", "relax.transform.ToNonDataflow()"),),
+        (EntryCall("main", (np.arange(4, dtype=np.float32),)),),
+    )
+    expected = Expectation(0, (np.zeros(4, np.float32),), (0.0,))
+    message = "value: output 0[0] is nan, not 0.0 within 0"
+    found = StoredCase(case, "t", "numeric", "wrong result", "P", message, expectations=(expected,))
+    assert run(written(tmp_path, found))[0] == 1
