@@ -94,4 +94,4 @@ def judge(step: Step, bench: Bench) -> Verdict:
     return Failed("dead binding", f"a dead {kind} changes {place} in the live part", detail)
 
 
-ORACLE = StepOracle("dead_binding", "a binding that nobody uses changes nothing for the others", judge, share=0.02)
+ORACLE = StepOracle("dead_binding", "a binding that nobody uses changes nothing for the others", judge, share=0.015)

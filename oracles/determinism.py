@@ -47,4 +47,4 @@ def _compared(step: Step, bench: Bench, given: Any, symptom: str, what: str) -> 
     return Failed(symptom, f"{what} differ in {place}", detail)
 
 
-ORACLE = StepOracle("determinism", "applied twice to one input, a pass gives the same", judge, share=0.06)
+ORACLE = StepOracle("determinism", "applied twice to one input, a pass gives the same", judge, share=0.04)

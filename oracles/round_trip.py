@@ -99,4 +99,4 @@ def judge(step: Step, bench: Bench) -> Verdict:
     return Failed("round-trip", message, detail, PRINTER) if message else PASSED
 
 
-ORACLE = StepOracle("round_trip", "script and JSON of a result parse back to it", judge, share=0.001)
+ORACLE = StepOracle("round_trip", "script and JSON of a result parse back to it", judge, share=0.0007)
