@@ -47,7 +47,7 @@ _DIRTY = """\
 if "MALLOC_PERTURB_" not in os.environ:  # Memory that nobody has written must not happen to hold zeros.
     os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "MALLOC_PERTURB_": "90"})
 """
-"""In scripts that show a result which nobody has written: the reference says NaN of it, the run what was there before."""
+"""In scripts that show a result which nobody has written: the reference says NaN of it, a run whatever was there."""
 
 _IMPORTS = (
     (r"\bTypeVar\(", "from typing import TypeVar"),
