@@ -152,7 +152,15 @@ class Rebuilder:
             var = self._define(bind, make, ty)
             return relax.MatchCast(var, self._expr(bind.value), ty)
         value = self._value(bind.value)
-        return relax.VarBinding(self._define(bind, make, T.type_of(value)), value)
+        return relax.VarBinding(self._define(bind, make, self._annotation(bind, T.type_of(value))), value)
+
+    def _annotation(self, bind: Bind, inferred: Any) -> Any:
+        """What TVM infers; for an If what stood there, where that says less: a failure may hang on it."""
+        stood = self._type(T.type_of(bind.var))
+        vaguer = relax.analysis.BaseCheckResult.PASS
+        if isinstance(bind.value, Branch) and relax.analysis.type_base_check(stood, inferred) == vaguer:
+            return stood
+        return inferred
 
     def _define(self, bind: Bind, make: Any, ty: Any) -> Any:
         var = make(self._name(bind.var), ty)
