@@ -129,9 +129,7 @@ def replay_cases(result: ReplayResult) -> list[TestCase]:
         TestCase(
             classname=f"passfuzz.replay.tvm-{row.tvm}",
             name=row.case,
-            failures=((f"{row.outcome}: {row.message}", row.message),)
-            if row.outcome in ("regression", "error")
-            else (),
+            failures=((f"{row.outcome}: {row.message}", row.message),) if row.outcome in FAILING else (),
             skipped=row.message or row.outcome if row.outcome == "unportable" else None,
             output=row.outcome,
             seconds=row.seconds,

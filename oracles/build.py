@@ -23,6 +23,7 @@ from generators.externs import provided
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, default_call
 from oracles.ir.compare import own_constant
+from oracles.legalised import CONSUMED, operator_calls
 from oracles.reference.errors import Unsupported
 from oracles.reference.values import UNIT, Callback, Runtime, Tensor, Unit, carried, declared
 from oracles.trace import Bench, Raised
@@ -108,6 +109,15 @@ def _with_own_constants(module: Any) -> Any:
         relaxed = isinstance(function, relax.Function)
         own[name] = tvm_ffi.structural_map(function, [(tvm_api.Constant, own_constant)]) if relaxed else function
     return tvm.IRModule(own, attrs=module.attrs, global_infos=module.global_infos)
+
+
+def not_runnable(module: Any) -> str | None:
+    """Why a module cannot run here whatever lowers it; None where nothing stands against it."""
+    if any(call.op.name in CONSUMED for call, _ in operator_calls(module)):
+        return "device hints that only RealizeVDevice consumes"
+    if other_devices(module):
+        return "values on a second device, the inputs are on the first"
+    return None
 
 
 def other_devices(module: Any) -> bool:

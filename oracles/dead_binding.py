@@ -18,10 +18,9 @@ from tvm import relax
 from generators import tvm_api as T
 from generators.passes.row import Phase
 from generators.source import Source
+from oracles.applied_again import incomparable
 from oracles.dead_code import tidied
-from oracles.definedness import has_free_names
 from oracles.ir.compare import first_difference, part_from, public_names, same_bindings
-from oracles.ir.fingerprint import fingerprint
 from oracles.ir.walk import FUNCTION
 from oracles.oracle import StepOracle
 from oracles.survives import happened_to, headline
@@ -70,12 +69,8 @@ _VALUES: dict[str, Callable[[], Any]] = {
 
 def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("dead binding") with the error, or the first difference in the live part."""
-    if step.after is None:
-        return Skipped("no result")
-    if has_free_names(step.after):
-        return Skipped("result breaks scoping")
-    if fingerprint(step.before) != step.hash_before:
-        return Skipped("input was changed in place")
+    if (reason := incomparable(step)) is not None:
+        return Skipped(reason)
     altered = with_dead_binding(step.before, step.phase, bench.source)
     if altered is None:
         return Skipped("no function to put a dead binding in")

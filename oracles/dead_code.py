@@ -15,7 +15,7 @@ from tvm import relax
 
 from generators import tvm_api as T
 from generators.case import PassCall
-from oracles.definedness import has_free_names
+from oracles.applied_again import incomparable
 from oracles.ir.compare import (
     first_difference,
     global_vars,
@@ -26,7 +26,6 @@ from oracles.ir.compare import (
     same_bindings,
     with_functions,
 )
-from oracles.ir.fingerprint import fingerprint
 from oracles.ir.walk import FUNCTION, PRIM_FUNC
 from oracles.oracle import StepOracle
 from oracles.survives import happened_to, headline
@@ -68,12 +67,8 @@ def _own_call(call: Any) -> Any:
 
 def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("dead code") with the error, or the first difference in the live part."""
-    if step.after is None:
-        return Skipped("no result")
-    if has_free_names(step.after):
-        return Skipped("result breaks scoping")
-    if fingerprint(step.before) != step.hash_before:
-        return Skipped("input was changed in place")
+    if (reason := incomparable(step)) is not None:
+        return Skipped(reason)
     options = candidates(step.before)
     if not options:
         return Skipped("no function to make a dead copy of")

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from generators import tvm_api as T
-from oracles.definedness import has_free_names
+from oracles.applied_again import incomparable
 from oracles.ir.compare import equal, first_difference
-from oracles.ir.fingerprint import fingerprint
 from oracles.oracle import StepOracle
 from oracles.survives import headline
 from oracles.trace import Bench, Raised, Step
@@ -21,12 +20,8 @@ from oracles.verdict import ACROSS_PROCESSES, PASSED, Failed, Skipped, Verdict
 
 def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("not deterministic") or Failed(ACROSS_PROCESSES), with the first difference."""
-    if step.after is None:
-        return Skipped("no result")
-    if has_free_names(step.after):
-        return Skipped("result breaks scoping")
-    if fingerprint(step.before) != step.hash_before:
-        return Skipped("input was changed in place")
+    if (reason := incomparable(step)) is not None:
+        return Skipped(reason)
     verdict = _compared(step, bench, step.before, "not deterministic", "two applications to one input")
     if isinstance(verdict, Failed) or not bench.source.flip():
         return verdict

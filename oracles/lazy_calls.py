@@ -109,9 +109,7 @@ def handed_to_callback(applied: AppliedPass, function: str) -> Calling | None:
     return call
 
 
-_ALLOCATES = frozenset(
-    ("relax.builtin.alloc_tensor", "relax.memory.alloc_tensor", "relax.vm.alloc_tensor"),
-)
+_ALLOCATES = frozenset({"relax.builtin.alloc_tensor", "relax.memory.alloc_tensor", "relax.vm.alloc_tensor"})
 
 
 def _operators(function: Any) -> set[str]:

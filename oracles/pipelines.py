@@ -21,8 +21,7 @@ from generators import tvm_api as T
 from generators.case import EntryCall
 from generators.dtypes import is_float
 from oracles.apart import Ended, apart
-from oracles.build import Built, other_devices
-from oracles.legalised import CONSUMED, operator_calls
+from oracles.build import Built, not_runnable
 from oracles.oracle import TraceOracle
 from oracles.reference.compare import Difference, compare
 from oracles.reference.errors import Unsupported
@@ -67,10 +66,8 @@ def judge(trace: Trace, bench: Bench) -> Verdict:
     numbers = bench.meaning.numbers
     if isinstance(numbers.expected, NoMeaning) and numbers.expected.trap is not None:
         return Skipped(numbers.expected.reason)
-    if any(call.op.name in CONSUMED for call, _ in operator_calls(numbers.start)):
-        return Skipped("pipelines: device hints that only RealizeVDevice consumes")
-    if other_devices(numbers.start):
-        return Skipped("pipelines: values on a second device, the inputs are on the first")
+    if (reason := not_runnable(numbers.start)) is not None:
+        return Skipped(f"pipelines: {reason}")
     target = tvm.target.Target(trace.target)
     # Numbers leave out the calls that the reference has no result of; where it has none at all, all are made.
     calls = trace.calls if isinstance(numbers.expected, NoMeaning) else numbers.calls

@@ -14,7 +14,7 @@ from generators.passes.table import default_call
 from oracles import build as llvm
 from oracles import survives
 from oracles.call_protocol import Calling
-from oracles.legalised import CONSUMED, operator_calls, undispatched
+from oracles.legalised import undispatched
 from oracles.reference.numbers import Unsure, Wrong
 from oracles.survives import headline, states_limit
 from oracles.trace import Raised, Step
@@ -31,14 +31,12 @@ def not_to_be_built(
     """
     if any(not s.row.buildable or s.row.calling == "unknown" for s in steps):
         return not_applicable("the result is not meant to be built as it stands")
-    if any(call.op.name in CONSUMED for call, _ in operator_calls(module)):
-        return Skipped("build: device hints that only RealizeVDevice consumes")
+    if (reason := llvm.not_runnable(module)) is not None:
+        return Skipped(f"build: {reason}")
     if phase is not Phase.HIGH and undispatched(module, applied):
         return Skipped("build: operators that only a pass before LegalizeOps lowers")
     if between:
         return Skipped("build: a pass out of its phase left the module between two")
-    if llvm.other_devices(module):
-        return Skipped("build: values on a second device, the inputs are on the first")
     return None
 
 

@@ -16,6 +16,7 @@ from oracles.reference.numbers import Numbers
 from oracles.trace import MeaningState
 from oracles.verdict import Failed, Passed, Skipped, Verdict
 from oracles.workbench import Workbench
+from tests.oracles.modules import add_in_place
 
 WRONG = Failed("wrong result", "3 is not 4", "", build.CODEGEN)
 CRASH = Failed("crash", "SIGSEGV", "", "VMShapeLower")
@@ -58,26 +59,8 @@ def test_operators_that_a_skipped_pass_would_have_lowered_are_no_reason_to_blame
     assert not_to_be_built(module, Phase.HIGH, [], [], False) is None, "the pipeline has the pass"
 
 
-IN_PLACE = """@I.ir_module(s_tir=True)
-class Module:
-    @T.prim_func(private=True, s_tir=True)
-    def add(A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "float32")):
-        for i in range(2):
-            with T.sblock("add"):
-                vi = T.axis.spatial(2, i)
-                A[vi] = A[vi] + B[vi]
-
-    @R.function
-    def main(x: R.Tensor((2,), dtype="float32")):
-        cls = Module
-        c = R.const(np.array([1.0, 2.0], "float32"))
-        r = R.call_tir_inplace(cls.add, (c, x), out_ty=R.Tensor((2,), dtype="float32"), inplace_indices=[0])
-        return r
-"""
-
-
 def test_running_a_build_leaves_the_constants_of_the_module_alone() -> None:
-    module = live_module(ModuleText(IN_PLACE))
+    module = live_module(ModuleText(add_in_place('c = R.const(np.array([1.0, 2.0], "float32"))')))
     call = EntryCall("main", (np.ones(2, np.float32),))
     numbers = Numbers(module, [call])
     built = build.build(module, Phase.HIGH, Workbench(SeededSource(1, 1), MeaningState(numbers)), 0)

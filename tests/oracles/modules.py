@@ -117,3 +117,26 @@ CLEAN: dict[str, str] = {
     "recursive and impure": RECURSIVE_AND_IMPURE,
     "prim_func": PRIM_FUNC,
 }
+
+
+def add_in_place(constant: str) -> str:
+    """A module that adds its input in place into what the line `constant` binds as c, two float32 numbers."""
+    return _ADD_IN_PLACE.replace("FRESH", constant)
+
+
+_ADD_IN_PLACE = """@I.ir_module(s_tir=True)
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def add(A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "float32")):
+        for i in range(2):
+            with T.sblock("add"):
+                vi = T.axis.spatial(2, i)
+                A[vi] = A[vi] + B[vi]
+
+    @R.function
+    def main(x: R.Tensor((2,), dtype="float32")):
+        cls = Module
+        FRESH
+        r = R.call_tir_inplace(cls.add, (c, x), out_ty=R.Tensor((2,), dtype="float32"), inplace_indices=[0])
+        return r
+"""

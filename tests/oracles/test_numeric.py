@@ -17,6 +17,7 @@ from oracles.reference.numbers import Numbers, Wrong
 from oracles.trace import MeaningState, Step
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
 from oracles.workbench import Workbench
+from tests.oracles.modules import add_in_place
 from tests.oracles.oracle_bench import module_of, row_of
 
 X = np.random.default_rng(1).uniform(-2, 2, (4, 4)).astype(np.float32)
@@ -137,27 +138,9 @@ def test_result_that_nothing_is_known_of_is_inconclusive() -> None:
     assert isinstance(judged(program(near), program("r = R.floor(R.sin(R.asin(R.ones_like(y))))"))[0], Inconclusive)
 
 
-IN_PLACE = """@I.ir_module(s_tir=True)
-class Module:
-    @T.prim_func(private=True, s_tir=True)
-    def add(A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "float32")):
-        for i in range(2):
-            with T.sblock("add"):
-                vi = T.axis.spatial(2, i)
-                A[vi] = A[vi] + B[vi]
-
-    @R.function
-    def main(x: R.Tensor((2,), dtype="float32")):
-        cls = Module
-        FRESH
-        r = R.call_tir_inplace(cls.add, (c, x), out_ty=R.Tensor((2,), dtype="float32"), inplace_indices=[0])
-        return r
-"""
-
-
 def test_constant_that_is_overwritten_in_place_is_seen_by_the_second_call() -> None:
-    own = live_module(ModuleText(IN_PLACE.replace("FRESH", 'c = R.zeros((2,), "float32")')))
-    shared = live_module(ModuleText(IN_PLACE.replace("FRESH", 'c = R.const(np.zeros(2, "float32"))')))
+    own = live_module(ModuleText(add_in_place('c = R.zeros((2,), "float32")')))
+    shared = live_module(ModuleText(add_in_place('c = R.const(np.zeros(2, "float32"))')))
     call = EntryCall("main", (np.ones(2, np.float32),))
     assert Numbers(own, [call]).judge_module(shared) is None
     wrong = Numbers(own, [call, call]).judge_module(shared)

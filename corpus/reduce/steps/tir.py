@@ -16,7 +16,6 @@ from generators import tvm_api as T
 from generators.case import EntryCall
 from generators.dtypes import is_float
 
-_ENDS = (tirx.BufferStore, tirx.Evaluate, tirx.AssertStmt)
 _BINARY = (tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.FloorDiv, tirx.FloorMod, tirx.Min, tirx.Max)
 
 
