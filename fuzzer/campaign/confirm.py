@@ -16,10 +16,13 @@ from pathlib import Path
 from corpus.finding import Finding
 from corpus.findings import save_finding
 from fuzzer.processes.guard import guarded
+from oracles.verdict import ACROSS_PROCESSES
 
 SHOWN = 1
 """Exit status of a repro that shows its bug (DESIGN, contracts)."""
 DEADLINE_S = 90.0
+TRIALS_BY_CHANCE = 4
+"""How often a repro must show, without a miss, what may hang on chance (addresses, hash seeds)."""
 UNCONFIRMED = "unconfirmed"
 """Where what its own repro did not show is kept under OUT: no finding, but a hint at a fault of ours."""
 
@@ -30,6 +33,8 @@ class _Running:
     folder: Path
     process: subprocess.Popen[bytes]
     since: float
+    left: int
+    """How many more times the repro is to be run, should it show its bug now."""
 
 
 @dataclass(slots=True)
@@ -57,9 +62,12 @@ class Confirmations:
             if status is None:
                 continue
             self._running.remove(trial)
+            shown = status == SHOWN
+            if shown and trial.left:
+                self._run(trial.finding, trial.folder, trial.left - 1)
+                continue
             slug = trial.finding.signature.slug
             del self.pending[slug]
-            shown = status == SHOWN
             self._keep(trial, self.out if shown else self.out / UNCONFIRMED)
             yield slug, trial.finding, shown
 
@@ -70,16 +78,19 @@ class Confirmations:
                 return
             if slug in started:
                 continue
-            folder = save_finding(self._trial_room(), finding)
-            process = subprocess.Popen(
-                guarded([sys.executable, str(folder / "repro.py")]),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env={**os.environ, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-                start_new_session=True,
-            )
-            self._running.append(_Running(finding, folder, process, time.monotonic()))
+            by_chance = finding.signature.symptom == ACROSS_PROCESSES
+            self._run(finding, save_finding(self._trial_room(), finding), TRIALS_BY_CHANCE - 1 if by_chance else 0)
+
+    def _run(self, finding: Finding, folder: Path, left: int) -> None:
+        process = subprocess.Popen(
+            guarded([sys.executable, str(folder / "repro.py")]),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            start_new_session=True,
+        )
+        self._running.append(_Running(finding, folder, process, time.monotonic(), left))
 
     def _trial_room(self) -> Path:
         if self._room is None:

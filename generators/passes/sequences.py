@@ -22,10 +22,10 @@ Kind: TypeAlias = Literal["single", "walk", "pipeline", "walk_then_pipeline", "u
 Table: TypeAlias = Mapping[str, PassRow]
 
 KINDS: tuple[tuple[Kind, int], ...] = (
-    ("single", 49),
+    ("single", 51),
     ("walk", 29),
-    ("walk_then_pipeline", 5),
-    ("pipeline", 5),
+    ("walk_then_pipeline", 4),
+    ("pipeline", 4),
     ("unusual", 12),
 )
 """The kinds of sequence with their weights. A pipeline costs as much as five single passes."""

@@ -89,6 +89,8 @@ class FunctionFrame:
     """How many functions call each other above this one."""
     weights: set[Any] = field(default_factory=set)
     """Parameters (their variables) that stand last and are no inputs in the sense of `num_input`."""
+    fixed: set[Any] = field(default_factory=set)
+    """Variables whose value depends on no parameter."""
     kept: list[Any] = field(default_factory=list)
     """Variables that the function should return."""
     attributes: dict[str, Any] = field(default_factory=dict)
@@ -100,6 +102,16 @@ class FunctionFrame:
     def num_input(self) -> int:
         """How many parameters are inputs; the weights stand behind them."""
         return sum(var not in self.weights for var, _ in self.parameters)
+
+    def is_fixed(self, expr: Any) -> bool:
+        """Whether an expression is a constant, or a call or tuple of what is fixed."""
+        if isinstance(expr, tvm_api.relax.Var):
+            return expr in self.fixed
+        if isinstance(expr, tvm_api.relax.Call):
+            return bool(expr.args) and all(self.is_fixed(argument) for argument in expr.args)
+        if isinstance(expr, tvm_api.relax.Tuple):
+            return all(self.is_fixed(field) for field in expr.fields)
+        return isinstance(expr, (tvm_api.Constant, tvm_api.relax.ShapeExpr))
 
     def order_parameters(self) -> None:
         """Moves the weights behind the inputs."""

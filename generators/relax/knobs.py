@@ -46,6 +46,9 @@ class Knobs:
     """A new operand is a parameter this often, else a constant."""
     constant_share: float = 0.15
     """A constant in scope counts as an operand this often where a value that is none would do."""
+    fixed_share: float = 0.35
+    """A call that depends on no parameter is kept this often: FoldConstant compiles each with LLVM, which costs as much
+    as judging a whole case."""
     fresh_share: float = 0.12
     """A new operand is made this often though one in scope would do."""
     real_share: float = 0.2

@@ -160,11 +160,11 @@ class Scope:
     def _prefer_recent(self, values: Sequence[Any]) -> Value:
         """Half of the time among the last three, so that chains form; else any, so that values are reused.
 
-        Constants are seldom taken again: what depends on no input is folded by one pass, at the price of a compilation
-        each, and tells little about the others.
+        What depends on no input is seldom taken again: one pass folds it, at the price of a compilation for each call,
+        and it tells little about the others.
         """
         if not self.source.flip(self.knobs.constant_share):
-            values = [v for v in values if not isinstance(v.expr, tvm_api.Constant)] or values
+            values = [v for v in values if not self.frame.is_fixed(v.expr)] or values
         chosen: Value = self.source.pick(values[-3:] if self.source.flip() else values)
         return chosen
 
@@ -318,6 +318,8 @@ class Scope:
         local = self.dataflow and not exported
         var = self.frame.new_var(ty, dataflow=local)
         self.bindings.append(tvm_api.relax.VarBinding(var, expr))
+        if self.frame.is_fixed(expr):
+            self.frame.fixed.add(var)
         value = value_of(var, ty, ranges, self.frame.symbols, dataflow=local, shape=shape)
         if value is not None:
             self.values.append(value)

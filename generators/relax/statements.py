@@ -23,7 +23,10 @@ def draw_operator(s: Scope) -> None:
     """A call of a random operator of the table."""
     row = weighted(s.source, _ROWS)
     s.frame.module.drawing = row.name
-    s.emit(row.draw(s))
+    drawn = row.draw(s)
+    if s.frame.is_fixed(drawn.call) and not s.source.flip(s.knobs.fixed_share):
+        raise Unavailable("the call depends on no parameter")
+    s.emit(drawn)
     s.frame.module.operators[row.name] += 1
 
 

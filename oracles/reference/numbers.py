@@ -68,8 +68,11 @@ class Numbers:
         self._agreeing: list[int] = [tvm_api.structural_hash(start)]
 
     def coarser(self, floor: str) -> Numbers:
-        """The same results with the bounds of an implementation in dtype `floor`."""
-        return Numbers(self.start, self._asked, floor)
+        """The same results with the bounds of an implementation in dtype `floor`; both count in one `left_out`."""
+        numbers = Numbers(self.start, self._asked, floor)
+        self.left_out |= numbers.left_out
+        numbers.left_out = self.left_out
+        return numbers
 
     @property
     def calls(self) -> tuple[EntryCall, ...]:

@@ -13,9 +13,12 @@ from pathlib import Path
 import pytest
 
 from corpus.finding import Finding
-from fuzzer.campaign.confirm import UNCONFIRMED, Confirmations
+from corpus.signature import signature_of
+from fuzzer.campaign import confirm
+from fuzzer.campaign.confirm import TRIALS_BY_CHANCE, UNCONFIRMED, Confirmations
 from fuzzer.processes.guard import guarded
 from generators.case import ModuleText
+from oracles.verdict import ACROSS_PROCESSES, Failed
 from tests.fuzzer.test_campaign import alive, wait_for
 from tests.reports.reports_data import finding
 
@@ -72,3 +75,25 @@ def test_what_its_repro_does_not_show_is_kept_apart(tmp_path: Path) -> None:
     assert not _tried(tmp_path, one)
     assert (tmp_path / UNCONFIRMED / one.folder / "repro.py").exists()
     assert not (tmp_path / "findings").exists()
+
+
+@pytest.mark.parametrize(("shows", "confirmed"), [(TRIALS_BY_CHANCE - 1, False), (TRIALS_BY_CHANCE, True)])
+def test_what_may_hang_on_chance_must_show_every_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shows: int, confirmed: bool
+) -> None:
+    counter = tmp_path / "runs"
+
+    def save(room: Path, one: Finding) -> Path:
+        folder = room / one.folder
+        folder.mkdir(parents=True)
+        (folder / "repro.py").write_text(
+            f"import sys\nopen({str(counter)!r}, 'a').write('.')\n"
+            f"sys.exit(1 if len(open({str(counter)!r}).read()) <= {shows} else 0)\n"
+        )
+        return folder
+
+    monkeypatch.setattr(confirm, "save_finding", save)
+    failed = Failed(ACROSS_PROCESSES, "a process gives another module", culprit="VMShapeLower")
+    one = replace(finding(), verdict=failed, signature=signature_of("determinism", failed))
+    assert _tried(tmp_path, one) == confirmed
+    assert len(counter.read_text()) == TRIALS_BY_CHANCE

@@ -288,6 +288,9 @@ def test_call_without_a_result_at_the_start_is_left_out_unless_it_is_the_first()
     narrow = EntryCall("main", (array(4, 3), Y, Z))
     numbers = Numbers(module(PLAIN), (*MAIN, narrow))
     assert numbers.calls == MAIN and numbers.left_out == {"entry call: reference trap: type": 1}
+    coarser = numbers.coarser("float16")
+    coarser.left_out["only there"] += 1
+    assert numbers.left_out == {"entry call: reference trap: type": 1, "only there": 1}
     assert isinstance(Numbers(module(PLAIN), (narrow, *MAIN)).expected, NoMeaning)
 
 
