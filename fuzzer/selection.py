@@ -7,7 +7,23 @@ from difflib import get_close_matches
 
 from fuzzer.errors import UsageError
 from fuzzer.settings import PASS_GROUPS
-from generators.passes.table import PASSES
+from generators.passes.table import PASSES, TIR_PIPELINE
+
+PIPELINE_KINDS = ("pipeline", "tir_pipeline", "walk_then_pipeline")
+"""Kinds of sequence that `@pipelines` asks for."""
+
+
+def named_passes(names: Sequence[str]) -> tuple[str, ...]:
+    """The passes that names and groups ask for; none where everything is under test."""
+    chosen: dict[str, None] = {}
+    for name in names:
+        if name == "@relax":
+            chosen.update(dict.fromkeys(n for n, row in PASSES.items() if row.in_repertoire and n not in TIR_PIPELINE))
+        elif name == "@tir":
+            chosen.update(dict.fromkeys(TIR_PIPELINE))
+        elif not name.startswith("@"):
+            chosen[name] = None
+    return tuple(chosen)
 
 
 def check_pass_names(names: Sequence[str], loaded: bool) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 import tvm
 import tvm_ffi
 from tvm import relax as relax
+from tvm import s_tir as s_tir
 from tvm import tirx as tirx
 from tvm.relax import dpl
 from tvm.script import ir as script_ir
@@ -39,7 +40,7 @@ InternalError = tvm.error.InternalError
 structural_hash = tvm_ffi.structural_hash
 structural_equal = tvm_ffi.structural_equal
 
-PASS_NAMES: dict[str, Any] = {"tvm": tvm, "relax": relax, "dpl": dpl, "np": np}
+PASS_NAMES: dict[str, Any] = {"tvm": tvm, "relax": relax, "tirx": tirx, "s_tir": s_tir, "dpl": dpl, "np": np}
 """What the expressions that construct passes may refer to."""
 
 VERSION: str = tvm.__version__
@@ -115,6 +116,11 @@ def json_of(mod: Any) -> str:
     """The module as TVM's JSON; exact, but read by this TVM version only."""
     text: str = tvm.ir.save_json(mod)
     return text
+
+
+def llvm_intrinsic_name(number: int) -> str:
+    """LLVM's name for the number that a call_llvm_intrin holds ("llvm.exp")."""
+    return str(tvm.target.codegen.llvm_get_intrinsic_name(number))
 
 
 def module_from_script(text: str) -> Any:

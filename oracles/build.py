@@ -26,6 +26,7 @@ from oracles.ir.compare import own_constant
 from oracles.legalised import CONSUMED, operator_calls
 from oracles.reference.errors import Unsupported
 from oracles.reference.values import UNIT, Callback, Runtime, Tensor, Unit, carried, declared
+from oracles.tir_build import tir_pipeline_from
 from oracles.trace import Bench, Raised
 
 CODEGEN = "codegen"
@@ -94,7 +95,8 @@ def build(
         module, phase = lowered, PASSES[name].gives or phase
     enter(f"{BUILDING}{CODEGEN}")
     target = tvm.target.Target({"kind": "llvm", "opt-level": opt_level})
-    compiled = bench.guarded(lambda: relax.build(module, target=target, relax_pipeline=None))
+    tir_pipeline = bench.guarded(lambda: tir_pipeline_from(phase))
+    compiled = bench.guarded(lambda: relax.build(module, target, relax_pipeline=None, tir_pipeline=tir_pipeline))
     if isinstance(compiled, Raised):
         return NotBuilt(CODEGEN, compiled, module, phase, names)
     machine = bench.guarded(lambda: relax.VirtualMachine(compiled, tvm.cpu()))

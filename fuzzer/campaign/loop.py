@@ -30,6 +30,7 @@ from fuzzer.campaign.observer import Observer
 from fuzzer.campaign.pool import Answer, Pool, Slot
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.results import CampaignResult
+from fuzzer.selection import PIPELINE_KINDS, named_passes
 from fuzzer.settings import Settings
 from oracles.verdict import Failed
 from reports.tally import Tally
@@ -305,8 +306,6 @@ def run_campaign(settings: Settings, observer: Observer) -> CampaignResult:
     """
     if settings.on != "local":
         raise UsageError(f"--on {settings.on}: this version runs campaigns on one machine only")
-    if "@tir" in settings.passes:
-        raise UsageError("--passes @tir: this version has no rows for TIR passes")
     unsupported = [t for t in settings.targets if t != "llvm"]
     if unsupported:
         raise UsageError(f"--target {unsupported[0]}: this version judges the llvm target only")
@@ -330,8 +329,8 @@ def _ended(answer: Answer, scratch: Path) -> str:
 
 def plan_of(settings: Settings, scratch: Path) -> Plan:
     """What the workers are told once."""
-    under_test = tuple(name for name in settings.passes if not name.startswith("@"))
-    kinds = ("pipeline", "walk_then_pipeline") if "@pipelines" in settings.passes else ()
+    under_test = named_passes(settings.passes)
+    kinds = PIPELINE_KINDS if "@pipelines" in settings.passes else ()
     return Plan(
         seed=settings.seed,
         target=settings.targets[0],

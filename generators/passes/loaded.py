@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from generators.passes.row import ExcludedPass, PassRow, Phase
+from generators.passes.row import PassRow, Phase
 
 _PHASES: dict[str, Phase] = {
     "relax": Phase.HIGH,
@@ -36,17 +36,13 @@ def source_of(name: str) -> str:
     return f"PASSES[{name!r}]()"
 
 
-def _needs_loops(name: str, contract: Mapping[str, Any]) -> bool:
-    phase, form = _checked(name, contract)
-    return phase == "tir" and form == "loops"
-
-
 def _row(name: str, contract: Mapping[str, Any]) -> PassRow:
-    phase, _ = _checked(name, contract)
+    phase, form = _checked(name, contract)
+    on_loops = phase == "tir" and form == "loops"
     return PassRow(
         name,
         (source_of(name),),
-        frozenset({_PHASES[phase]}),
+        frozenset({Phase.LOOPS if on_loops else _PHASES[phase]}),
         _WHY,
         calling="same" if contract.get("preserves_signature", True) else "unknown",
         idempotent=bool(contract.get("idempotent", False)),
@@ -56,19 +52,9 @@ def _row(name: str, contract: Mapping[str, Any]) -> PassRow:
 
 
 def rows_from_contracts(names: Iterable[str], contracts: Mapping[str, Mapping[str, Any]]) -> dict[str, PassRow]:
-    """One row per loaded pass that Relax sequences can hold; without a contract, a high-level pass that keeps
-    meaning and signature. A promise that is not made (idempotence) is not held against the pass.
+    """One row per loaded pass; without a contract, a high-level pass that keeps meaning and signature. A promise that
+    is not made (idempotence) is not held against the pass.
 
     ValueError when a contract's `phase` or `form` is none of the documented values.
     """
-    return {
-        name: _row(name, contracts.get(name, {})) for name in names if not _needs_loops(name, contracts.get(name, {}))
-    }
-
-
-def excluded_from_contracts(
-    names: Iterable[str], contracts: Mapping[str, Mapping[str, Any]]
-) -> dict[str, ExcludedPass]:
-    """The loaded passes that are in no row, and why."""
-    reason = "works on lowered loops, which no module of a Relax sequence holds"
-    return {name: ExcludedPass(name, reason) for name in names if _needs_loops(name, contracts.get(name, {}))}
+    return {name: _row(name, contracts.get(name, {})) for name in names}

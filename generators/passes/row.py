@@ -13,7 +13,7 @@ from generators.source import Source
 
 
 class Phase(IntEnum):
-    """How far a Relax module has been lowered, in the order of `relax.get_default_pipeline`."""
+    """How far a module has been lowered: by `relax.get_default_pipeline`, then its PrimFuncs by `tvm.tirx.build`."""
 
     HIGH = 0
     """High-level operators."""
@@ -42,7 +42,40 @@ class Phase(IntEnum):
     SHAPELESS = 12
     """After VMShapeLower."""
     SYMBOLED = 13
-    """After AttachGlobalSymbol: ready for the VM code generator."""
+    """After AttachGlobalSymbol: Relax is ready for the VM code generator, the PrimFuncs are as they were."""
+    BOUND = 14
+    """After BindTarget: PrimFuncs of schedulable blocks, with their target."""
+    INIT = 15
+    """After LowerInitBlock."""
+    PLACED = 16
+    """After PlanAndUpdateBufferAllocationLocation."""
+    OPAQUE = 17
+    """After ConvertBlocksToOpaque."""
+    COMPACT = 18
+    """After CompactBufferAllocation."""
+    LOOPS = 19
+    """After LowerOpaqueBlock: loops, stores, allocations."""
+    FLAT = 20
+    """After FlattenBuffer."""
+    VECTORS = 21
+    """After VectorizeLoop."""
+    STORAGE = 22
+    """After StorageRewrite."""
+    SPLIT = 23
+    """After SplitHostDevice."""
+    PACKED = 24
+    """After MakePackedAPI."""
+    STORED = 25
+    """After BF16StorageLegalize: host and device functions may go their own ways."""
+    BUILTINS = 26
+    """After LowerTVMBuiltin."""
+    INTRINSICS = 27
+    """After LowerIntrin: ready for LLVM."""
+
+    @property
+    def of_relax(self) -> bool:
+        """Whether Relax passes are still to come, none of the TIR pipeline has been."""
+        return self <= Phase.SYMBOLED
 
 
 class Meaning(Enum):

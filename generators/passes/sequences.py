@@ -14,19 +14,20 @@ from typing import Literal, TypeAlias
 
 from generators.case import PassCall
 from generators.passes.row import PassRow, Phase, ProgramFacts
-from generators.passes.table import PIPELINES, SETUP
+from generators.passes.table import PIPELINES, SETUP, TIR_PIPELINE
 from generators.source import Source, weighted
 
 Tier: TypeAlias = Literal["A", "B", "C"]
-Kind: TypeAlias = Literal["single", "walk", "pipeline", "walk_then_pipeline", "unusual"]
+Kind: TypeAlias = Literal["single", "walk", "pipeline", "tir_pipeline", "walk_then_pipeline", "unusual"]
 Table: TypeAlias = Mapping[str, PassRow]
 
 KINDS: tuple[tuple[Kind, int], ...] = (
-    ("single", 51),
-    ("walk", 29),
+    ("single", 48),
+    ("walk", 28),
     ("walk_then_pipeline", 4),
     ("pipeline", 4),
-    ("unusual", 12),
+    ("tir_pipeline", 5),
+    ("unusual", 11),
 )
 """The kinds of sequence with their weights. A pipeline costs as much as five single passes."""
 
@@ -144,12 +145,16 @@ def _draw_high_walk(source: Source, table: Table, pool: tuple[PassRow, ...], len
 
 
 def _draw_unusual(source: Source, table: Table, pool: tuple[PassRow, ...], length: int) -> _Walk:
-    """Rows of the pool wherever they may land, behind the setup of any phase."""
-    phase = source.pick(tuple(Phase))
-    walk = _Walk(table, pool, phase, _setup(phase), tier="C")
+    """Relax rows of the pool wherever they may land, behind the setup of any phase of Relax. TIR passes say of
+    nothing but the form that they are made for that they take it."""
+    movable = tuple(row for row in pool if any(phase.of_relax for phase in row.phases))
+    if not movable:
+        return _draw_walk(source, table, pool, length)
+    phase = source.pick(tuple(phase for phase in Phase if phase.of_relax))
+    walk = _Walk(table, movable, phase, _setup(phase), tier="C")
     for _ in range(source.integer(1, max(1, min(3, length)))):
         if walk.open:
-            walk.take(source.pick(pool))
+            walk.take(source.pick(movable))
     return walk
 
 
@@ -165,6 +170,12 @@ def _pipeline_steps(source: Source, pipeline: str, *, whole: bool) -> tuple[Step
     names = PIPELINES[pipeline]
     stop = len(names) if whole or source.flip(0.6) else source.integer(1, len(names))
     return tuple(Step(name, "A") for name in names[:stop])
+
+
+def _tir_pipeline_steps(source: Source, pipelines: Sequence[str]) -> tuple[Step, ...]:
+    """All of the TIR pipeline, behind a Relax pipeline that is not under test here."""
+    before = PIPELINES[source.pick(pipelines)]
+    return (*(Step(name, "A", setup=True) for name in before), *(Step(name, "A") for name in TIR_PIPELINE))
 
 
 def draw_names(
@@ -184,10 +195,15 @@ def draw_names(
     """
     pool = _pool(table, under_test)
     usable = [name for name in pipelines if under_test is None or set(under_test) & set(PIPELINES[name])]
-    allowed = [(kind, w) for kind, w in KINDS if (kinds is None or kind in kinds) and (kind != "pipeline" or usable)]
+    useless: set[Kind] = set() if usable else {"pipeline"}
+    if under_test is not None and not set(under_test) & set(TIR_PIPELINE):
+        useless.add("tir_pipeline")
+    allowed = [(kind, w) for kind, w in KINDS if (kinds is None or kind in kinds) and kind not in useless]
     kind: Kind = weighted(source, allowed or [("single", 1)])
     if kind == "pipeline":
         return _pipeline_steps(source, source.pick(usable), whole=False)
+    if kind == "tir_pipeline":
+        return _tir_pipeline_steps(source, pipelines)
     walk = _WALKS[kind](source, table, pool, length)
     if kind != "walk_then_pipeline":
         return tuple(walk.steps)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from generators.case import PassCall
-from generators.passes import relax_bindings, relax_functions, relax_lowering, relax_rewrites
+from generators.passes import relax_bindings, relax_functions, relax_lowering, relax_rewrites, tir_lowering
 from generators.passes.excluded import EXCLUDED as EXCLUDED
 from generators.passes.row import PassRow, Phase
 
@@ -21,7 +21,7 @@ def join(rows: Iterable[PassRow]) -> dict[str, PassRow]:
 
 
 PASSES: dict[str, PassRow] = join(
-    relax_rewrites.ROWS + relax_bindings.ROWS + relax_functions.ROWS + relax_lowering.ROWS
+    relax_rewrites.ROWS + relax_bindings.ROWS + relax_functions.ROWS + relax_lowering.ROWS + tir_lowering.ROWS
 )
 
 _FINALIZE = (
@@ -58,6 +58,9 @@ PIPELINES: dict[str, tuple[str, ...]] = {
 }
 """`relax.get_pipeline("default_build")`, and `relax.get_default_pipeline(target)` by the target's kind."""
 
+TIR_PIPELINE = tir_lowering.TIR_PIPELINE
+"""What `tvm.tirx.build` does to the PrimFuncs behind each of them, for LLVM."""
+
 
 def default_call(name: str) -> PassCall:
     """The pass as the official pipelines construct it. KeyError for names in no row."""
@@ -71,6 +74,15 @@ def _calls(*names: str) -> tuple[PassCall, ...]:
 _TO_LEGAL = (*_DISPATCH, "LegalizeOps")
 _TO_LOWERED = (*_TO_LEGAL, *_DATAFLOW_LOWER)
 _TO_PLANNED = (*_TO_LOWERED, "StaticPlanBlockMemory")
+
+
+def _tir_prefixes() -> Iterator[tuple[Phase, tuple[str, ...]]]:
+    """Each phase of the TIR pipeline, and its passes up to the one that gives the phase."""
+    for count, name in enumerate(TIR_PIPELINE, 1):
+        phase = PASSES[name].gives
+        if phase is not None:
+            yield phase, TIR_PIPELINE[:count]
+
 
 SETUP: dict[Phase, tuple[PassCall, ...]] = {
     Phase.HIGH: (),
@@ -87,5 +99,6 @@ SETUP: dict[Phase, tuple[PassCall, ...]] = {
     Phase.BUILTIN: _calls(*_TO_PLANNED, *_FINALIZE[:3]),
     Phase.SHAPELESS: _calls(*_TO_PLANNED, *_FINALIZE[:5]),
     Phase.SYMBOLED: _calls(*_TO_PLANNED, *_FINALIZE),
+    **{phase: _calls(*_TO_PLANNED, *_FINALIZE, *names) for phase, names in _tir_prefixes()},
 }
 """The shortest prefix of an official pipeline that brings a HIGH module to each phase (with a target in scope)."""

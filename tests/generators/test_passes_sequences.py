@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from generators.passes.loaded import excluded_from_contracts, rows_from_contracts
+from generators.passes.loaded import rows_from_contracts
 from generators.passes.row import Phase, ProgramFacts
 from generators.passes.sequences import KINDS, Kind, Step, draw_names, draw_sequence, instantiate, wishes
 from generators.passes.table import PASSES, PIPELINES, SETUP
@@ -172,10 +172,10 @@ def test_contracts_promises_are_taken() -> None:
     assert (row.idempotent, row.calling, row.needs_target) == (True, "unknown", True)
 
 
-def test_passes_over_lowered_loops_are_excluded_with_a_reason() -> None:
+def test_forms_of_tir_set_the_phase() -> None:
     contracts = {"Loops": {"phase": "tir", "form": "loops"}, "Blocks": {"phase": "tir", "form": "sblock"}}
-    assert set(rows_from_contracts(contracts, contracts)) == {"Blocks"}
-    assert "loops" in excluded_from_contracts(contracts, contracts)["Loops"].reason
+    rows = rows_from_contracts(contracts, contracts)
+    assert (rows["Loops"].phases, rows["Blocks"].phases) == ({Phase.LOOPS}, {Phase.LEGAL})
 
 
 @pytest.mark.parametrize("contract", [{"phase": "hir"}, {"phase": "tir", "form": "blocks"}])

@@ -13,14 +13,14 @@ import sys
 import numpy as np
 import pytest
 import tvm
-from tvm import relax
+from tvm import relax, tirx
 from tvm.relax.analysis import well_formed
 
 from generators import tvm_api
 from generators.passes.excluded import EXCLUDED, NOT_PASSES
 from generators.passes.phases import CONVENTIONS
 from generators.passes.row import Parameter, PassRow, Phase, ProgramFacts
-from generators.passes.table import PASSES, PIPELINES, SETUP, join
+from generators.passes.table import PASSES, PIPELINES, SETUP, TIR_PIPELINE, join
 from generators.source import SeededSource
 
 FACTS = ProgramFacts(
@@ -61,7 +61,8 @@ def test_every_public_pass_has_a_row_or_a_reason() -> None:
 
 def test_no_row_is_about_a_pass_that_is_gone() -> None:
     elsewhere = {"DispatchSampling", "DispatchSortScan", "ApplyDefaultSchedule"}
-    assert {name for name in PASSES if not hasattr(relax.transform, name)} == elsewhere
+    relaxed = [name for name in PASSES if name not in TIR_PIPELINE]
+    assert {name for name in relaxed if not hasattr(relax.transform, name)} == elsewhere
     assert {name for name in (*EXCLUDED, *NOT_PASSES) if not hasattr(relax.transform, name)} == set()
 
 
@@ -138,6 +139,23 @@ def recorded(passes: tvm.transform.Pass, mod: tvm.ir.IRModule, target: tvm.targe
     return recorder.names
 
 
+def named_passes_of(passes: tvm.transform.Pass, mod: tvm.ir.IRModule, target: tvm.target.Target) -> list[str]:
+    """The names of all TIR passes at whatever depth, in the order in which they begin."""
+
+    @tvm.ir.instrument.pass_instrument
+    class All:
+        def __init__(self) -> None:
+            self.names: list[str] = []
+
+        def run_before_pass(self, mod: tvm.ir.IRModule, info: tvm.ir.transform.PassInfo) -> None:
+            self.names.append(info.name)
+
+    recorder = All()
+    with target, tvm.transform.PassContext(instruments=[recorder]):
+        passes(mod)
+    return [name for name in recorder.names if name.startswith(("tirx.", "s_tir."))]
+
+
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_pipelines_hold_what_the_wheel_runs(pipeline: str) -> None:
     cuda = tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host="llvm")
@@ -154,6 +172,32 @@ def test_pipelines_hold_what_the_wheel_runs(pipeline: str) -> None:
     assert recorded(official, small_module(), target) == names
     with target:  # static shapes: VMShapeLower orders what it computes for symbolic ones by address
         assert tvm_api.structural_equal(official(small_module(3)), one_by_one(small_module(3)), map_free_vars=True)
+
+
+def test_tir_pipeline_holds_what_the_wheel_runs() -> None:
+    target = tvm.target.Target("llvm").with_host(tvm.target.Target("llvm"))
+    mod = small_module(3)
+    for call in SETUP[Phase.BOUND]:
+        with target:
+            mod = construct(call.source)(mod)
+    prim_funcs = tvm.IRModule({g: f for g, f in mod.functions.items() if isinstance(f, tirx.PrimFunc)})
+    lowering, finish_host, _ = tvm.tirx.get_default_tir_pipeline(target)
+    ours = [construct(PASSES[name].sources[0]) for name in TIR_PIPELINE[1:]]
+
+    @tvm.transform.module_pass(opt_level=0)
+    def official(mod: tvm.ir.IRModule, ctx: tvm.transform.PassContext) -> tvm.ir.IRModule:
+        return finish_host()(lowering(mod))
+
+    @tvm.transform.module_pass(opt_level=0)
+    def one_by_one(mod: tvm.ir.IRModule, ctx: tvm.transform.PassContext) -> tvm.ir.IRModule:
+        return tvm.transform.Sequential(ours)(mod)
+
+    with target:
+        assert tvm_api.structural_equal(official(prim_funcs), one_by_one(prim_funcs), map_free_vars=True)
+    assert TIR_PIPELINE[0] == "tirx.BindTarget"
+    names = named_passes_of(one_by_one, prim_funcs, target)
+    assert len(names) >= len(ours)
+    assert named_passes_of(official, prim_funcs, target) == names
 
 
 def test_setup_has_every_phase() -> None:

@@ -13,8 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.tir.decode_exprs import ExprDecoder, fold, is_index
+from oracles.reference.tir.decode_exprs import fold, is_index
+from oracles.reference.tir.decode_pointers import EMPTY, POINTER_TYPE, Arguments, PointerDecoder
 from oracles.reference.tir.nodes import (
+    DTYPES,
     Alloc,
     Assert,
     Bind,
@@ -37,10 +39,11 @@ from oracles.reference.tir.nodes import (
 LOOP_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread")
 REDUCTION = 2  # IterVar.CommReduce
 
-EMPTY = Seq(())
+SILENT_ATTRIBUTES = ("storage_alignment", "device_id", "device_type", "compute_scope")
+"""What tells the code generator something that changes no value."""
 
 
-class Decoder(ExprDecoder):
+class Decoder(PointerDecoder):
     """Decodes one PrimFunc for one binding of its symbols (`symbols`: object address of the variable ->
     value).
     """
@@ -55,8 +58,36 @@ class Decoder(ExprDecoder):
             elif param is not None:
                 self.env[handle] = param
         self.slots = len(params)
+        for tvm_param, param in zip(func.params, params, strict=True):
+            if isinstance(param, Buffer):
+                self._layout(tvm_param.ty, param.shape)
         body = self.stmt(func.body)
-        return Function(self.name, params, body, "tirx.noalias" in func.attrs)
+        viewed = frozenset(buffer.memory for buffer in self.views.values())
+        return Function(self.name, params, body, "tirx.noalias" in func.attrs, viewed)
+
+    def _layout(self, ty: Any, shape: tuple[int, ...]) -> None:
+        """Arguments begin at their data pointer and are compact: what the variables for that are."""
+        variables = [] if ty.elem_offset is None else [(ty.elem_offset, 0)]
+        stride = 1
+        for var, extent in zip(reversed(list(ty.strides or ())), reversed(shape), strict=False):
+            variables.append((var, stride))
+            stride *= extent
+        for var, value in variables:
+            if type(var).__name__ == "Var":
+                self.env[var.__chandle__()] = Const(value, self.dtype(var.ty))
+
+    def packed_function(self, func: Any) -> Function:
+        """A function after MakePackedAPI, which has its parameters from `arguments`."""
+        _, args, count, _ = func.params
+        self.pointers[args.__chandle__()] = Arguments()
+        self.env[count.__chandle__()] = Const(len(self.arguments), DTYPES["int32"])
+        params: list[Buffer | Var | None] = []
+        for argument in self.arguments:
+            params.append(argument.value if isinstance(argument.value, Var) else argument.buffer)
+        self.slots = len(params)
+        body = self.stmt(func.body)
+        viewed = frozenset(buffer.memory for buffer in self.views.values())
+        return Function(self.name, tuple(params), body, "tirx.noalias" in func.attrs, viewed)
 
     def stmt(self, node: Any) -> Stmt:
         """Any statement."""
@@ -66,14 +97,30 @@ class Decoder(ExprDecoder):
             raise Unsupported(f"tirx.{name}")
         return method(self, node)
 
+    def _inner(self, node: Any) -> Stmt:
+        """A statement that may run never or several times."""
+        returns = self.returns
+        body = self.stmt(node)
+        if self.returns != returns:
+            raise Unsupported("tirx.Return[nested]")
+        return body
+
     def _seq(self, node: Any) -> Stmt:
-        return Seq(tuple(self.stmt(child) for child in node.seq))
+        body: list[Stmt] = []
+        for child in node.seq:
+            body.append(self.stmt(child))
+            if type(child).__name__ == "Return":
+                break
+        return Seq(tuple(body))
 
     def _store(self, node: Any) -> Stmt:
         target, indices = self.access(node.buffer, node.indices)
         return Store(target, self.expr(node.value), indices)
 
     def _bind(self, node: Any) -> Stmt:
+        if type(node.var.ty).__name__ == POINTER_TYPE:
+            self.pointers[node.var.__chandle__()] = self.pointer(node.value)
+            return EMPTY
         before, value = self.named(node.var, self.expr(node.value))
         self.env[node.var.__chandle__()] = value
         return before[0] if before else EMPTY
@@ -95,7 +142,7 @@ class Decoder(ExprDecoder):
                 return Seq((*before, self._once(node, kind)))
         var = self.fresh(node.loop_var, low.dtype)
         self.env[handle] = fold("add", low, fold("mul", var, Const(step, low.dtype), low.dtype), low.dtype)
-        loop = For(var, extent, kind, thread, self.stmt(node.body))
+        loop = For(var, extent, kind, thread, self._inner(node.body))
         return Seq((*before, loop)) if before else loop
 
     def _once(self, node: Any, kind: str) -> Stmt:
@@ -121,15 +168,15 @@ class Decoder(ExprDecoder):
         return (Bind(var, value),), var
 
     def _while(self, node: Any) -> Stmt:
-        return While(self.expr(node.condition), self.stmt(node.body))
+        return While(self.expr(node.condition), self._inner(node.body))
 
     def _if(self, node: Any) -> Stmt:
         cond = self.expr(node.condition)
         if isinstance(cond, Const):
             taken = node.then_case if cond.value else node.else_case
             return EMPTY if taken is None else self.stmt(taken)
-        other = None if node.else_case is None else self.stmt(node.else_case)
-        return If(cond, self.stmt(node.then_case), other)
+        other = None if node.else_case is None else self._inner(node.else_case)
+        return If(cond, self._inner(node.then_case), other)
 
     def _block(self, node: Any) -> Stmt:
         block = node.block
@@ -168,18 +215,25 @@ class Decoder(ExprDecoder):
         return Alloc(self.new_buffer(node.buffer))
 
     def _declare(self, node: Any) -> Stmt:
-        data = node.data
-        if type(data).__name__ == "Call" and self.op_name(data) == "buffer_data":
-            source, offsets = self.buffer(data.args[0])
-            declared = self.describe(node.buffer)
-            if offsets is None and declared == (source.dtype, source.shape):
-                self.buffers[node.buffer.__chandle__()] = (source, None)
-                return EMPTY
-        raise Unsupported("tirx.DeclBuffer")
+        ty = node.buffer.ty
+        dtype, shape = self.describe(node.buffer)
+        if not self._compact(ty, shape):
+            raise Unsupported("tirx.DeclBuffer[strides]")
+        offset = self._constant(ty.elem_offset, "tirx.DeclBuffer[elem_offset]") if ty.elem_offset is not None else 0
+        return self.view(node.buffer, self.pointer(node.data), dtype, shape, offset)
+
+    def _compact(self, ty: Any, shape: tuple[int, ...]) -> bool:
+        """Whether elements lie one behind the other in row-major order."""
+        expected = 1
+        for stride, extent in zip(reversed(list(ty.strides or ())), reversed(shape), strict=False):
+            if self._constant(stride, "strides") != expected:
+                return False
+            expected *= extent
+        return True
 
     def _attr(self, node: Any) -> Stmt:
         key = str(node.attr_key)
-        if not key.startswith("pragma_"):
+        if not key.startswith("pragma_") and key not in SILENT_ATTRIBUTES:
             raise Unsupported(f"tirx.AttrStmt[{key}]")
         return self.stmt(node.body)
 
@@ -220,7 +274,18 @@ class Decoder(ExprDecoder):
         return buffer
 
     def _assert(self, node: Any) -> Stmt:
-        return Assert(self.expr(node.condition), "".join(str(part.value) for part in node.message_parts))
+        condition = self.expr(node.condition)
+        if isinstance(condition, Const) and condition.value:
+            return EMPTY
+        return Assert(condition, "".join(str(part.value) for part in node.message_parts))
+
+    def _return(self, node: Any) -> Stmt:
+        """The end of a packed function, which says that all went well."""
+        value = self.expr(node.value)
+        if not isinstance(value, Const) or value.value != 0:
+            raise Unsupported("tirx.Return")
+        self.returns += 1
+        return EMPTY
 
     def _constant(self, node: Any, what: str) -> int:
         value = self.expr(node)
@@ -239,8 +304,7 @@ class Decoder(ExprDecoder):
         dtype, shape = self.describe(buffer)
         if any(extent < 0 for extent in shape):
             raise Trap("type", f"{self.name}: {buffer.name} has a negative extent")
-        decoded = Buffer(self.slots, str(buffer.name), dtype, shape)
-        self.slots += 1
+        decoded = self.owner(str(buffer.name), dtype, shape)
         self.buffers[buffer.__chandle__()] = (decoded, None)
         return decoded
 
@@ -258,6 +322,7 @@ _STMTS: dict[str, Callable[[Decoder, Any], Stmt]] = {
     "AttrStmt": Decoder._attr,
     "Evaluate": Decoder._evaluate,
     "AssertStmt": Decoder._assert,
+    "Return": Decoder._return,
     "Break": lambda self, _node: self._jump("break"),
     "Continue": lambda self, _node: self._jump("continue"),
 }

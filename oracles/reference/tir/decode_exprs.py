@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any
 
 from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.tir.libraries import LIBRARY_CALLS, library_function
 from oracles.reference.tir.nodes import (
     BOOL,
     DTYPES,
@@ -58,9 +59,12 @@ _FOLD: dict[str, Callable[[int, int], int]] = {
     "mul": lambda a, b: a * b,
     "floordiv": lambda a, b: a // b,
     "floormod": lambda a, b: a % b,
+    "div": lambda a, b: a // b,
+    "mod": lambda a, b: a % b,
     "min": min,
     "max": max,
 }
+_DIVIDES = ("floordiv", "floormod", "div", "mod")
 _COMPARE_CONST: dict[str, Callable[[Any, Any], bool]] = {
     "==": lambda a, b: a == b,
     "!=": lambda a, b: a != b,
@@ -75,8 +79,10 @@ _VARIABLE_KEYS = count()
 
 def fold(op: str, a: Expr, b: Expr, dtype: DType) -> Expr:
     """`Bin(op, a, b)`, folded for integer constants where the result is defined, and for neutral operands."""
-    if dtype.kind == "i" and op in _FOLD:
-        if isinstance(a, Const) and isinstance(b, Const) and not (b.value == 0 and op.startswith("floor")):
+    if dtype.kind in "iu" and op in _FOLD:
+        if isinstance(a, Const) and isinstance(b, Const):
+            if op in _DIVIDES and (b.value <= 0 or a.value < 0):  # where they differ, and where they trap
+                return Bin(op, a, b, dtype)
             value = _FOLD[op](a.value, b.value)
             if dtype.low <= value <= dtype.high:
                 return Const(value, dtype)
@@ -111,6 +117,7 @@ class ExprDecoder:
         self.buffers: dict[int, tuple[Buffer, tuple[Expr, ...] | None]] = {}
         self.slots = 0
         self.jumps = 0
+        self.returns = 0
 
     def dtype(self, ty: Any) -> DType:
         """The scalar type of a PrimType or BufferType."""
@@ -193,7 +200,7 @@ class ExprDecoder:
         a, dtype = self.expr(node.value), self.dtype(node.ty)
         if a.dtype is dtype:
             return a
-        if isinstance(a, Const) and a.dtype.kind == "i" and dtype.kind == "i" and dtype.low <= a.value <= dtype.high:
+        if isinstance(a, Const) and a.dtype.kind in "iu" and dtype.kind in "iu" and dtype.low <= a.value <= dtype.high:
             return Const(a.value, dtype)
         return Cast(a, dtype)
 
@@ -230,9 +237,16 @@ class ExprDecoder:
         if name in _CALL_BINARY:
             a, b = self.expr(args[0]), self.expr(args[1])
             return Bin(_CALL_BINARY[name], a, b, a.dtype)
-        if name in ("call_extern", "call_pure_extern", "call_llvm_intrin", "call_llvm_pure_intrin"):
-            raise Unsupported(f"tirx.{name}")
+        found = self.host_call(name, node)
+        if found is not None:
+            return found
+        if name in LIBRARY_CALLS:
+            name, args = library_function(name, args)
         return Call(name, tuple(self.expr(arg) for arg in args), self.dtype(node.ty))
+
+    def host_call(self, name: str, node: Any) -> Expr | None:
+        """The value of a call of the calling convention; in `decode_pointers.py`."""
+        return None
 
     def buffer(self, tvm_buffer: Any) -> tuple[Buffer, tuple[Expr, ...] | None]:
         """What a TVM buffer variable stands for, and the offset of a matched region."""

@@ -38,20 +38,20 @@ from oracles.reference.tir.nodes import (
     Stmt,
     Store,
     Var,
+    View,
     While,
 )
 
 
 @dataclass(slots=True)
 class Summary:
-    """What a statement does: accesses by buffer slot, the variables it defines, the buffers it allocates.
+    """What a statement does: accesses by memory, the variables it defines, the memory it allocates.
 
-    `rigid`: something inside cannot be done for many iterations at once. `whole`: buffers passed on to a
-    packed function.
+    Memory goes by the slot of the buffer that owns it, whatever views it is reached through. `rigid`: something
+    inside cannot be done for many iterations at once. `whole`: memory passed on to a packed function.
     """
 
-    accesses: dict[int, list[tuple[Expr, ...]]] = field(default_factory=dict)
-    buffers: dict[int, Buffer] = field(default_factory=dict)
+    accesses: dict[int, list[tuple[Buffer, tuple[Expr, ...]]]] = field(default_factory=dict)
     written: set[int] = field(default_factory=set)
     defined: set[int] = field(default_factory=set)
     allocated: set[int] = field(default_factory=set)
@@ -63,7 +63,6 @@ class Summary:
         """Merges a part into this whole."""
         for slot, indices in other.accesses.items():
             self.accesses.setdefault(slot, []).extend(indices)
-        self.buffers.update(other.buffers)
         self.written |= other.written
         self.defined |= other.defined
         self.allocated |= other.allocated
@@ -73,8 +72,7 @@ class Summary:
 
     def access(self, buffer: Buffer, indices: tuple[Expr, ...]) -> None:
         """Records one access."""
-        self.accesses.setdefault(buffer.slot, []).append(indices)
-        self.buffers[buffer.slot] = buffer
+        self.accesses.setdefault(buffer.memory, []).append((buffer, indices))
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
@@ -132,7 +130,7 @@ class Dependence:
             case Store(buffer, value, indices):
                 self._reads(total, value, *indices)
                 total.access(buffer, indices)
-                total.written.add(buffer.slot)
+                total.written.add(buffer.memory)
             case Bind(var, value):
                 self._reads(total, value)
                 total.defined.add(var.key)
@@ -148,7 +146,7 @@ class Dependence:
                     total.add(self.summary(other))
             case Block():
                 self._block(total, stmt)
-            case While() | Alloc() | Assert() | Jump() | PackedCall():
+            case While() | Alloc() | View() | Assert() | Jump() | PackedCall():
                 self._sequential(total, stmt)
         return total
 
@@ -183,7 +181,7 @@ class Dependence:
             case Jump():
                 total.jumps = True
             case PackedCall(_, args):
-                total.whole |= {arg.slot for arg in args if isinstance(arg, Buffer)}
+                total.whole |= {arg.memory for arg in args if isinstance(arg, Buffer)}
                 total.written |= total.whole
             case Alloc(buffer):
                 total.allocated.add(buffer.slot)
@@ -238,16 +236,20 @@ class Dependence:
         if slot in total.whole:
             return False
         accesses = list(dict.fromkeys(total.accesses[slot]))
-        shape = total.buffers[slot].shape
-        for dim in range(len(shape)):
-            if self._distinct(loop, total, [self.bounds.linear(indices[dim]) for indices in accesses]):
-                return True
-        return len(shape) > 1 and self._distinct(loop, total, [self._flat(shape, indices) for indices in accesses])
+        first = accesses[0][0]
+        flat = len(first.shape) > 1
+        if any(buffer is not first for buffer, _ in accesses):  # views of several shapes agree on elements alone
+            flat = True
+        else:
+            for dim in range(len(first.shape)):
+                if self._distinct(loop, total, [self.bounds.linear(indices[dim]) for _, indices in accesses]):
+                    return True
+        return flat and self._distinct(loop, total, [self._flat(buffer, indices) for buffer, indices in accesses])
 
-    def _flat(self, shape: tuple[int, ...], indices: tuple[Expr, ...]) -> Linear:
+    def _flat(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Linear:
         terms: dict[Expr, int] = {}
-        const, stride = 0, 1
-        for extent, index in zip(reversed(shape), reversed(indices), strict=True):
+        const, stride = buffer.start, 1
+        for extent, index in zip(reversed(buffer.shape), reversed(indices), strict=True):
             form = self.bounds.linear(index)
             const += form.const * stride
             for term, scale in form.terms.items():
@@ -293,6 +295,6 @@ class Dependence:
                         return None, outer
                     varies |= node.key in total.defined
                 elif isinstance(node, Load):
-                    varies |= node.buffer.slot in total.written
+                    varies |= node.buffer.memory in total.written
             (inner if varies else outer)[term] = scale
         return inner, outer

@@ -189,11 +189,12 @@ class AccessEmitter(ExprEmitter):
     def _mark(self, buffer: Buffer, target: str, covers: bool) -> None:
         if buffer.slot in self.full:
             return
-        if covers:
+        if covers and buffer.memory not in self.viewed:
             self.line(f"m{buffer.slot} = None")
-            self.full.add(buffer.slot)
         else:
             self.line(f"if m{buffer.slot} is not None: {target} = True")
+        if covers:
+            self.full.add(buffer.slot)
 
 
 def loads(expr: Expr, buffer: Buffer, indices: tuple[Expr, ...]) -> bool:

@@ -99,14 +99,14 @@ class FoldEmitter(AccessEmitter):
                     continue
                 case _:
                     return None
-        slots = {update.store.buffer.slot for update in updates}
-        if len(slots) != len(updates):
+        memory = {update.store.buffer.memory for update in updates}
+        if len(memory) != len(updates):
             return None
         for update in updates:
             nodes = [n for index in update.store.indices for n in walk(index)]
             if any(isinstance(n, Load) or (isinstance(n, Var) and n.key in folded) for n in nodes):
                 return None
-            if any(isinstance(n, Load) and n.buffer.slot in slots for n in walk(update.term)):
+            if any(isinstance(n, Load) and n.buffer.memory in memory for n in walk(update.term)):
                 return None
         return tuple(updates)
 

@@ -47,6 +47,8 @@ class EmitterState:
         self.mask: str | None = None
         self.block = ""
         self.full: set[int] = set()
+        self.viewed: frozenset[int] = frozenset()
+        self.views: dict[int, list[int]] = {}
         self.hoisted: list[dict[Expr, str]] = [{}]
         self.constants: dict[str, Any] = {}
         self._sites: dict[str, str] = {}

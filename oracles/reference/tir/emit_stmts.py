@@ -28,6 +28,7 @@ from oracles.reference.tir.nodes import (
     Seq,
     Stmt,
     Store,
+    View,
     While,
 )
 from oracles.reference.tir.packed import PACKED, BufferArgument
@@ -52,6 +53,8 @@ class Emitter(FoldEmitter):
                 self._bind(node)
             case Alloc(buffer):
                 self.alloc(buffer)
+            case View(buffer):
+                self._view(buffer)
             case _:
                 self._control(node)
 
@@ -90,6 +93,21 @@ class Emitter(FoldEmitter):
         self.full.discard(buffer.slot)
         if self.indent == 1:
             self.outside.add(buffer.slot)
+
+    def _view(self, buffer: Buffer) -> None:
+        """A view shares the memory and the initialisation mask of its source."""
+        source, slot = buffer.source, buffer.slot
+        assert source is not None
+        name = buffer.dtype.numpy.name.replace("bool", "bool_")
+        arguments = f"{buffer.shape}, {name}, {buffer.offset}, {self.site(buffer.name)}"
+        self.line(f"b{slot}, m{slot} = view_of(b{source.slot}, m{source.slot}, {arguments})")
+        if source.slot in self.full:
+            self.full.add(slot)
+        else:
+            self.full.discard(slot)
+        if self.indent == 1:
+            self.outside.add(slot)
+            self.views.setdefault(buffer.memory, []).append(slot)
 
     def _bind(self, node: Bind) -> None:
         code = self.expr(node.value)
@@ -205,7 +223,8 @@ class Emitter(FoldEmitter):
             self._settle(summary.written)
 
     def _settle(self, slots: set[int]) -> None:
-        for slot in sorted(slots - self.full):
+        views = {view for slot in slots for view in self.views.get(slot, ())}
+        for slot in sorted((slots | views) - self.full):
             if slot in self.outside:
                 self.line(f"m{slot} = settled(m{slot})")
 
@@ -232,4 +251,4 @@ class Emitter(FoldEmitter):
             else:
                 texts.append(repr(arg) if isinstance(arg, str) else self.expr(arg).text)
         self.line(f"packed[{name!r}]({', '.join(texts)})")
-        self._settle({arg.slot for arg in args if isinstance(arg, Buffer)})
+        self._settle({arg.memory for arg in args if isinstance(arg, Buffer)})

@@ -17,11 +17,12 @@ from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir import arithmetic, folds, memory
 from oracles.reference.tir.bounds import Bounds
 from oracles.reference.tir.decode import Decoder
+from oracles.reference.tir.decode_pointers import Argument, number_argument
 from oracles.reference.tir.dependence import Dependence
 from oracles.reference.tir.emit_state import Code
 from oracles.reference.tir.emit_stmts import Emitter
 from oracles.reference.tir.nodes import DTYPES, Buffer, Function, Var
-from oracles.reference.tir.signature import ArrayParam, ScalarParam, Signature
+from oracles.reference.tir.signature import ArrayParam, PackedSignature, ScalarParam, Signature, is_packed
 
 Array = np.ndarray[Any, Any]
 Known = Array | None
@@ -59,8 +60,8 @@ class Compiled:
 
     def __init__(self, func: Any) -> None:
         self.func = func
-        self.signature = Signature(func)
-        self.programs: OrderedDict[tuple[int, ...], Program] = OrderedDict()
+        self.signature = PackedSignature(func) if is_packed(func) else Signature(func)
+        self.programs: OrderedDict[tuple[Any, ...], Program] = OrderedDict()
 
     def program(self, args: Sequence[object]) -> Program:
         """The program for these arguments, compiled if it is new. Raises Trap("type") if they do not fit the
@@ -102,8 +103,10 @@ class Program:
                     raise Unsupported("aliased arguments")
 
 
-def decode_function(signature: Signature, func: Any, values: tuple[int, ...]) -> Function:
+def decode_function(signature: Signature | PackedSignature, func: Any, values: tuple[Any, ...]) -> Function:
     """The function's nodes for one binding of its symbols."""
+    if isinstance(signature, PackedSignature):
+        return _decode_packed(signature, func, values)
     decoder = Decoder(signature.name, dict(zip(signature.symbols, values, strict=True)))
     params: list[Buffer | Var | None] = []
     for slot, param in enumerate(signature.params):
@@ -118,7 +121,20 @@ def decode_function(signature: Signature, func: Any, values: tuple[int, ...]) ->
     return decoder.function(func, tuple(params), [param.handle for param in signature.params])
 
 
-def compile_function(signature: Signature, func: Any, values: tuple[int, ...], vectorise: bool = True) -> Program:
+def _decode_packed(signature: PackedSignature, func: Any, described: tuple[Any, ...]) -> Function:
+    arguments: list[Argument] = []
+    for slot, what in enumerate(described):
+        if isinstance(what, tuple):
+            shape, dtype = what
+            arguments.append(Argument(Buffer(slot, f"argument{slot}", DTYPES[dtype], shape)))
+        else:
+            arguments.append(number_argument(slot, what))
+    return Decoder(signature.name, {}, arguments).packed_function(func)
+
+
+def compile_function(
+    signature: Signature | PackedSignature, func: Any, values: tuple[Any, ...], vectorise: bool = True
+) -> Program:
     """Decodes and compiles. Raises Unsupported for what the interpreter does not know.
 
     `vectorise` False gives the plain loops: slow, and the same result bit for bit.
@@ -136,6 +152,7 @@ def compile_function(signature: Signature, func: Any, values: tuple[int, ...], v
 def program_of(function: Function, vectorise: bool = True) -> Program:
     """Compiles a decoded function."""
     emitter, dependence = emitter_for(function, vectorise)
+    emitter.viewed = function.viewed
     arguments = _begin(emitter, function)
     emitter.stmt(function.body)
     emitter.line(f"return ({''.join(f'm{s}, ' for s in _slots(function))})")

@@ -5,12 +5,13 @@ An initialisation mask is None (every element is initialised) or a bool array of
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from oracles.reference.errors import Trap
+from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.arithmetic import trap_where
 
 Array = Any
@@ -92,11 +93,25 @@ def store_grid(buffer: Array, known: Array, mask: Array, site: str, index: tuple
             known[where] = True
 
 
+def view_of(
+    buffer: Array, known: Array, shape: tuple[int, ...], dtype: Any, offset: int, site: str
+) -> tuple[Array, Array]:
+    """The elements of a buffer from `offset` on in another shape and a type of the same size, with their mask."""
+    size = math.prod(shape)
+    if not 0 <= offset <= buffer.size - size:
+        raise Trap("out-of-bounds", f"{site}: elements {offset} to {offset + size} of {buffer.size}")
+    if not buffer.flags.c_contiguous:
+        raise Unsupported("view of an array that is not contiguous")
+    part = slice(offset, offset + size)
+    view = buffer.reshape(-1)[part].view(dtype).reshape(shape)
+    return view, None if known is None else known.reshape(-1)[part].reshape(shape)
+
+
 def settled(known: Array) -> Array:
     """None instead of a mask that is all true."""
     return None if known is None or known.all() else known
 
 
 NAMES: dict[str, Any] = {
-    f.__name__: f for f in (axis, initialised, load_one, store_one, load_grid, store_grid, settled)
+    f.__name__: f for f in (axis, initialised, load_one, store_one, load_grid, store_grid, view_of, settled)
 }

@@ -161,12 +161,27 @@ Expr = Const | Var | Bin | Cmp | Logic | Not | Cast | Select | Load | Call | Let
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Buffer:
-    """A parameter or an allocated buffer; `slot` numbers the buffers of one function."""
+    """A parameter, an allocated buffer or a view of one; `slot` numbers the buffers of one function.
+
+    A view sees the elements of `source` from `offset` (in elements, which have the same size) on.
+    """
 
     slot: int
     name: str
     dtype: DType
     shape: tuple[int, ...]
+    source: Buffer | None = None
+    offset: int = 0
+
+    @property
+    def memory(self) -> int:
+        """The slot of the buffer whose memory this is."""
+        return self.slot if self.source is None else self.source.memory
+
+    @property
+    def start(self) -> int:
+        """Where the first element lies in that memory."""
+        return self.offset if self.source is None else self.offset + self.source.start
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -247,6 +262,13 @@ class Alloc:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """From here on, `buffer` is a view of its source as it is now."""
+
+    buffer: Buffer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Assert:
     """A run-time check."""
 
@@ -269,16 +291,17 @@ class PackedCall:
     args: tuple[Buffer | Expr | str, ...]
 
 
-Stmt = Store | Bind | Seq | For | While | If | Block | Alloc | Assert | Jump | PackedCall
+Stmt = Store | Bind | Seq | For | While | If | Block | Alloc | View | Assert | Jump | PackedCall
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """A decoded PrimFunc. `params` holds a buffer, or the variable of a float or bool parameter, or None for
-    a bound integer.
+    a bound integer; `viewed` numbers the memories that are also reached through views.
     """
 
     name: str
     params: tuple[Buffer | Var | None, ...]
     body: Stmt
     noalias: bool
+    viewed: frozenset[int] = frozenset()

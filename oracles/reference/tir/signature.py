@@ -15,6 +15,10 @@ from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.decode_exprs import ExprDecoder
 from oracles.reference.tir.nodes import Const, DType
 
+C_PACKED_FUNC = 1
+"""CallingConv::kCPackedFunc."""
+FFI_PREFIX = "__tvm_ffi_"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArrayParam:
@@ -41,6 +45,37 @@ class Symbol:
     """A dimension that is a variable, by its number among the function's symbols."""
 
     number: int
+
+
+def is_packed(func: Any) -> bool:
+    """Whether MakePackedAPI has been over the function."""
+    attrs = func.attrs
+    return attrs is not None and "calling_conv" in attrs and int(attrs["calling_conv"]) == C_PACKED_FUNC
+
+
+class PackedSignature:
+    """A packed function takes anything; what it makes of its arguments is in its body.
+
+    Its symbols are the arguments themselves: (shape, dtype) of an array, the value of an integer, the type of others.
+    """
+
+    def __init__(self, func: Any) -> None:
+        self.name = str(func.attrs["global_symbol"]).removeprefix(FFI_PREFIX)
+
+    def bind(self, args: Sequence[object]) -> tuple[Any, ...]:
+        """What the function is decoded for."""
+        return tuple(self._described(arg) for arg in args)
+
+    def _described(self, arg: object) -> Any:
+        if isinstance(arg, np.ndarray):
+            return arg.shape, arg.dtype.name
+        if isinstance(arg, bool | np.bool_):
+            return "bool"
+        if isinstance(arg, int | np.integer):
+            return operator.index(arg)
+        if isinstance(arg, float | np.floating):
+            return "float64"
+        raise Unsupported(f"packed call with a {type(arg).__name__}")
 
 
 class Signature:

@@ -1,0 +1,43 @@
+"""Functions of LLVM and of the C library that LowerIntrin writes, as the intrinsics of TIR that they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from generators import tvm_api
+from oracles.reference.errors import Unsupported
+
+LIBRARY_CALLS = ("call_extern", "call_pure_extern", "call_llvm_intrin", "call_llvm_pure_intrin")
+
+_EVERYWHERE = (
+    *("exp", "exp2", "exp10", "log", "log2", "log10", "sqrt", "pow", "fma", "copysign", "fabs"),
+    *("floor", "ceil", "trunc", "round", "nearbyint"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh"),
+)
+_C_ONLY = ("log1p", "asinh", "acosh", "atanh", "erf", "hypot", "fmod")
+
+LLVM: dict[str, str] = {
+    **{name: name for name in _EVERYWHERE},
+    "fmuladd": "fma",
+    "rint": "nearbyint",
+    "roundeven": "nearbyint",
+    "ctpop": "popcount",
+}
+"""LLVM's intrinsics without their prefix and types."""
+C_LIBRARY: dict[str, str] = {spelled: name for name in (*_EVERYWHERE, *_C_ONLY) for spelled in (name, f"{name}f")}
+"""Functions of the C library in both precisions."""
+
+
+def library_function(kind: str, args: Sequence[Any]) -> tuple[str, list[Any]]:
+    """The intrinsic and its arguments. Unsupported for functions that are none."""
+    first = args[0]
+    if kind.startswith("call_llvm"):
+        full = tvm_api.llvm_intrinsic_name(int(first.value))
+        name = LLVM.get(full.removeprefix("llvm.").split(".")[0])
+    else:
+        full = str(first.value)
+        name = C_LIBRARY.get(full)
+    if name is None:
+        raise Unsupported(f"tirx.{kind}[{full}]")
+    return name, list(args)[1:]
