@@ -12,7 +12,7 @@ import signal
 import tempfile
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fuzzer.campaign.job import Plan
@@ -35,9 +35,14 @@ class Judged:
     crashed: int
 
 
-def judge_indices(plan: Plan, indices: Sequence[int]) -> Judged:
-    """The tally of these cases of the plan's campaign. Imports TVM into this process."""
+def judge_indices(plan: Plan, indices: Sequence[int], without: Sequence[str] = ()) -> Judged:
+    """The tally of these cases of the plan's campaign, as if the passes named in `without` were in no table.
+
+    Imports TVM into this process.
+    """
     repertoire = repertoire_of(plan)
+    rows = {name: row for name, row in repertoire.rows.items() if name not in without}
+    repertoire = replace(repertoire, rows=rows)
     before_forking()
     tally, cpu_s, crashed, done = Tally(), 0.0, 0, 0
     while done < len(indices):

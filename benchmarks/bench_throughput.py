@@ -1,9 +1,10 @@
 """How many cases a CPU second judges: every cheap oracle and the reference after every pass, with and without builds.
 
-Rows: "cheap" never builds; "build" builds and runs every case that may be built; "campaign" builds the share that
-`passfuzz run` does. Cases per CPU second are those judged over the CPU seconds (user and system) of the processes that
-judged them, drawing included. The columns behind say where the time went; the last line says what drawing a module
-of 15 statements takes, and what compiling it takes.
+Rows: "cheap" never builds; "build" builds and runs every case that may be built; both apply Relax passes alone. "tir"
+takes every case through the whole TIR pipeline, each pass judged. "campaign" is what `passfuzz run` does. Cases per
+CPU second are those judged over the CPU seconds (user and system) of the processes that judged them, drawing included.
+The columns behind say where the time went; the last line says what drawing a module of 15 statements takes, and what
+compiling it takes.
 
     python -m benchmarks.bench_throughput [--cases 480] [--built 60] [--seed 5] [--modules 20]
 """
@@ -24,6 +25,8 @@ from tvm import relax
 
 from benchmarks.batches import Judged, judge_indices
 from fuzzer.campaign.job import Plan
+from generators.passes.sequences import KINDS
+from generators.passes.table import TIR_PIPELINE
 from generators.relax.knobs import Knobs
 from generators.relax.program import draw_program
 from generators.source import SeededSource
@@ -35,10 +38,14 @@ TARGET = {"kind": "llvm", "opt-level": 0}
 PHASES = ("generate", "passes", "oracles", "reference", "build")
 
 
-def measure(seed: int, cases: int, build_share: float) -> Judged:
+RELAX = tuple(kind for kind, _ in KINDS if kind != "tir_pipeline")
+
+
+def measure(seed: int, cases: int, build_share: float, kinds: tuple[str, ...]) -> Judged:
     """The cases 0 to `cases` of the campaign with this seed; without a build_share, under the cheap oracles alone."""
     cheap = () if build_share else tuple(name for name in ORACLES if name != pipelines.ORACLE.name)
-    return judge_indices(Plan(seed=seed, build_share=build_share, oracles=cheap), range(cases))
+    plan = Plan(seed=seed, build_share=build_share, oracles=cheap, kinds=kinds)
+    return judge_indices(plan, range(cases), TIR_PIPELINE if kinds == RELAX else ())
 
 
 def throughput_row(name: str, judged: Judged) -> str:
@@ -93,13 +100,14 @@ def main() -> None:
     parser.add_argument("--modules", type=int, default=20)
     options = parser.parse_args()
     print(f"{'':10}{'cases':>7}{'crashed':>8}{'cpu s':>8}{'cases/s':>9}" + "".join(f"{p + ' ms':>11}" for p in PHASES))
-    shares = (
-        ("cheap", options.cases, 0.0),
-        ("campaign", options.cases, Plan(0).build_share),
-        ("build", options.built, 1.0),
+    rows = (
+        ("cheap", options.cases, 0.0, RELAX),
+        ("build", options.built, 1.0, RELAX),
+        ("tir", options.cases // 8, 0.0, ("tir_pipeline",)),
+        ("campaign", options.cases, Plan(0).build_share, ()),
     )
-    for name, cases, share in shares:
-        print(throughput_row(name, measure(options.seed, cases, share)), flush=True)
+    for name, cases, share, kinds in rows:
+        print(throughput_row(name, measure(options.seed, cases, share, kinds)), flush=True)
     drawn, compiled = fifteen_operators(options.seed, options.modules)
     print(
         f"a module of {OPERATORS} statements, medians of CPU time: drawn in {statistics.median(drawn):.1f} ms", end=""

@@ -14,7 +14,8 @@ import tvm
 from tvm import relax
 from tvm.relax import op
 
-from oracles.reference.tir import engine, run_prim_func
+from oracles.reference.tir import engine
+from oracles.reference.tir.signature import Signature, run_prim_func
 
 Build = Callable[..., Any]
 
@@ -52,7 +53,7 @@ def best(run: Callable[[], object], budget: float = 0.2) -> float:
 def row(name: str, func: Any) -> None:
     """One line: decoding and compiling, then a cached run."""
     args = arguments(func)
-    signature = engine.Signature(func)
+    signature = Signature(func)
     first = best(lambda: engine.compile_function(signature, func, ()))
     decode = best(lambda: engine.decode_function(signature, func, ()), 0.05)
     cached = best(lambda: run_prim_func(func, args))

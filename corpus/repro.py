@@ -43,6 +43,7 @@ sys.excepthook = lambda kind, why, _: (
 _BY_KIND = "1 if kind is AssertionError else 2"
 _THREADS = 'os.environ.setdefault("TVM_NUM_THREADS", "1")\n'
 """A forked child of a process with TVM's threads would wait for them."""
+_UNINITIALISED = "reference trap: uninitialised"
 _DIRTY = """\
 if "MALLOC_PERTURB_" not in os.environ:  # Memory that nobody has written must not happen to hold zeros.
     os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "MALLOC_PERTURB_": "90"})
@@ -54,6 +55,8 @@ _IMPORTS = (
     (r"\bnp\.", "import numpy as np"),
     (r"\btvm\.", "import tvm"),
     (r"\brelax\.", "from tvm import relax"),
+    (r"(?<!\.)\bs_tir\.", "from tvm import s_tir"),
+    (r"(?<!\.)\btirx\.", "from tvm import tirx"),
     (r"\bdpl\.", "from tvm.relax import dpl"),
     (r"\btensor\(", "from tvm.runtime import tensor"),
 )
@@ -93,7 +96,8 @@ def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
 
     Large arrays are read from the `inputs.npz` beside the script; with embed_arrays the script holds them itself.
     """
-    check = check_for(stored.oracle, has_expectation=bool(stored.expectations), symptom=stored.symptom)
+    known = bool(stored.expectations)
+    check = check_for(stored.oracle, has_expectation=known, symptom=stored.symptom, message=stored.message)
     load = _LOAD.format(path=stored.case.load) if stored.case.load is not None else ""
     script, module = _module(stored)
     once, calls = calls_text(stored, check, embed_arrays) if check.runs else ("", "")
@@ -110,7 +114,7 @@ def _head(stored: StoredCase, check: Check, script: str) -> str:
     if _needs_late_annotations(script):
         head += "from __future__ import annotations\n\n"
     head += f"import os, {'signal, ' if check.child else ''}sys\n\n"
-    if check.runs and re.search(r"\bis nan\b", stored.message):
+    if check.runs and (stored.symptom == _UNINITIALISED or re.search(r"\bis nan\b", stored.message)):
         head += _DIRTY
     if check.error_is_the_bug:
         return head + "status = 2\n" + _HOOK.format(status="status") + (_THREADS if check.child else "")

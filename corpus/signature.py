@@ -17,6 +17,12 @@ WRONG_RESULT = "wrong result"
 
 LONGEST_MESSAGE = 200
 
+PLACES = tuple(
+    f"reference trap: {kind}"
+    for kind in ("uninitialised", "out-of-bounds", "use-after-kill", "double-free", "storage-overlap", "race")
+)
+"""Symptoms whose message says where, by names that the program gave."""
+
 
 @dataclass(frozen=True, slots=True)
 class Signature:
@@ -41,8 +47,10 @@ def signature_of(oracle: str, failed: Failed, culprit: str | None = None, operat
     `culprit` names the pass of the judged step, for verdicts that name none; `operators` are those of the
     *reduced* module (see `operators_in`) and count for wrong results only.
     """
-    wrong = failed.symptom == WRONG_RESULT
-    message = " ".join(sorted(set(operators))) if wrong else normalise(failed.message)
+    if failed.symptom == WRONG_RESULT:
+        message = " ".join(sorted(set(operators)))
+    else:
+        message = "" if failed.symptom in PLACES else normalise(failed.message)
     return Signature(oracle, failed.symptom, failed.culprit or culprit or "none", message)
 
 

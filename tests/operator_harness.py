@@ -37,7 +37,8 @@ class Sample:
     function: the call is its last binding, its result what the function returns. inputs: parameter name -> array in
     the declared dtype, or a tuple of int for the shape parameter that defines symbols. expected: what `meaning` gives,
     floats in float64 before rounding; a tuple of arrays for a tuple. dtype: the float dtype the row promises (of no
-    concern where the result is no float). call: the drawn call. range: what the row says of the result's elements.
+    concern where the result is no float). call: the drawn call, arguments: what `meaning` gets as operands. range: what
+    the row says of the result's elements.
     """
 
     row: Operator
@@ -47,6 +48,7 @@ class Sample:
     expected: Any
     dtype: str | None
     call: Any
+    arguments: tuple[Any, ...]
     range: Any
 
     @property
@@ -90,9 +92,9 @@ def _sample(row: Operator, seed: int, scope: Scope, values: Any) -> Sample:
     # A function drawn in a fresh Scope is pure unless the operator itself is not.
     pure = not _impure(last.value)
     function = relax.Function(parameters, body, tvm_api.type_of(last.var), is_pure=pure)
-    results = _interpret(row, scope.bindings, inputs, frame.symbols)
+    results, arguments = _interpret(row, scope.bindings, inputs, frame.symbols)
     dtype = _float_dtype(row, last.value)
-    return Sample(row, seed, function, inputs, results, dtype, last.value, values)
+    return Sample(row, seed, function, inputs, results, dtype, last.value, arguments, values)
 
 
 def _impure(call: Any) -> bool:
@@ -138,10 +140,13 @@ def rounded(value: Any, dtype: str | None) -> Any:
     return array.astype(numpy_dtype(dtype)).astype(np.float64)
 
 
-def _interpret(row: Operator, bindings: Sequence[Any], inputs: Mapping[str, Any], symbols: Mapping[Any, int]) -> Any:
-    """The value of the last binding: every binding is a call whose row gives its meaning."""
+def _interpret(
+    row: Operator, bindings: Sequence[Any], inputs: Mapping[str, Any], symbols: Mapping[Any, int]
+) -> tuple[Any, tuple[Any, ...]]:
+    """The value of the last binding and of its operands: every binding is a call whose row gives its meaning."""
     values: dict[Any, Any] = {}
     result: Any = None
+    arguments: tuple[Any, ...] = ()
 
     def value_of(expr: Any) -> Any:
         if isinstance(expr, tvm_api.Constant):
@@ -166,11 +171,12 @@ def _interpret(row: Operator, bindings: Sequence[Any], inputs: Mapping[str, Any]
             result = value_of(call)
         else:
             own = row if name == row.name else OPERATORS[name]
-            result = own.meaning(*(value_of(a) for a in call.args), **attributes_of(own, call))
+            arguments = tuple(value_of(a) for a in call.args)
+            result = own.meaning(*arguments, **attributes_of(own, call))
             if binding is not bindings[-1]:
                 result = rounded(result, _float_dtype(own, call))
         values[binding.var] = result
-    return result
+    return result, arguments
 
 
 def _float_dtype(row: Operator, call: Any) -> str | None:

@@ -71,8 +71,7 @@ def _remainder(a: Range, b: Range) -> Range:
 
 def _divide(a: Any, b: Any) -> Any:
     if a.dtype.kind in "iu":  # truncating, as in C
-        quotient = np.floor_divide(np.abs(a), np.abs(b))
-        return np.where((a < 0) == (b < 0), quotient, -quotient).astype(a.dtype)
+        return np.floor_divide(np.abs(a), np.abs(b)) * (np.sign(a) * np.sign(b))
     return a / b
 
 

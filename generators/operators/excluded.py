@@ -19,14 +19,6 @@ _HEADER = (
     "reads the header of a DLTensor at run time through a PrimFunc on a handle; relax.op has no builder for it, and "
     "the values (offsets, strides, type codes) belong to the memory that a pass may choose freely"
 )
-_NMS = (
-    "non-maximum suppression: what survives turns on comparisons of rounded overlaps and on the order of equal "
-    "scores, and entries behind the valid count are unspecified, so two right answers can differ"
-)
-_BINS = (
-    "the bins are floors and ceilings of region coordinates times spatial_scale in float32: where rounding moves "
-    "a bin, two right answers differ by whole elements"
-)
 _ADJOINT = (
     "made by the pass Gradient as the adjoint of {}, which no frontend writes; a result that holds it is judged by its "
     "form and by the build, not by the reference"
@@ -55,12 +47,6 @@ EXCLUDED: dict[str, ExcludedOperator] = {
         ExcludedOperator("relax.inspect.tensor_ndim", _HEADER),
         ExcludedOperator("relax.inspect.tensor_shape_i", _HEADER),
         ExcludedOperator("relax.inspect.tensor_stride_i", _HEADER),
-        ExcludedOperator("relax.vision.all_class_non_max_suppression", _NMS),
-        ExcludedOperator("relax.vision.get_valid_counts", _NMS),
-        ExcludedOperator("relax.vision.multibox_transform_loc", _NMS),
-        ExcludedOperator("relax.vision.non_max_suppression", _NMS),
-        ExcludedOperator("relax.vision.roi_align", _BINS),
-        ExcludedOperator("relax.vision.roi_pool", _BINS),
         ExcludedOperator("relax.grad.avg_pool2d_backward", _ADJOINT.format("avg_pool2d")),
         ExcludedOperator("relax.grad.max_pool2d_backward", _ADJOINT.format("max_pool2d")),
         ExcludedOperator("relax.grad.nll_loss_backward", _ADJOINT.format("nll_loss")),
@@ -71,11 +57,6 @@ EXCLUDED: dict[str, ExcludedOperator] = {
         ExcludedOperator(
             "relax.nn.attention_var_len",
             "LegalizeOps refuses it: it compiles only where BYOC hands it to a library (CUTLASS) that the wheel lacks",
-        ),
-        ExcludedOperator(
-            "relax.memory.view",
-            "shares memory between tensors of different shape, dtype and byte offset; the reference gives every "
-            "tensor memory of its own, and no pass makes a view",
         ),
         ExcludedOperator(
             "relax.call_inplace_packed",

@@ -22,11 +22,13 @@ from generators.operators import (
     padding,
     pooling,
     reduction,
+    regions,
     reshaping,
     scatter,
     search,
     shapes,
     slicing,
+    vision,
 )
 from generators.operators.row import ExcludedOperator, Operator, Rounding, Unavailable
 
@@ -52,6 +54,8 @@ _FAMILIES = (
     scatter,
     slicing,
     shapes,
+    vision,
+    regions,
 )
 
 

@@ -5,6 +5,7 @@ Each template gives a PrimFunc for exact dims, the range of its result, and the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -91,12 +92,48 @@ def _two_outputs(s: Scope) -> tuple[list[Value], Body]:
     return [x], Body([a, b, c], [(x.dims or (), x.dtype)] * 2, (up, up + up))
 
 
+_DIVISIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "floordiv": tirx.floordiv,
+    "floormod": tirx.floormod,
+    "truncdiv": tirx.truncdiv,
+    "truncmod": tirx.truncmod,
+}
+
+
+def _integer_range(name: str, values: Range, divisor: int) -> Range:
+    """Whole numbers divided by a positive one."""
+    if name == "floormod":
+        return Range(0, divisor - 1, True)
+    if name == "truncmod":
+        return Range(1 - divisor if values.low < 0 else 0, divisor - 1, True)
+    return Range(math.floor(values.low / divisor), math.ceil(values.high / divisor), True)
+
+
+def _integer(s: Scope) -> tuple[list[Value], Body]:
+    """Divisions of loaded integers, negative ones too, by a constant, alone and in sums as index arithmetic has them."""
+    x = s.tensor(("int32", "int64", "int8"), (1, 4))
+    first, second = (s.source.pick(tuple(_DIVISIONS)) for _ in range(2))
+    one, other = s.source.integer(1, 5), s.source.integer(1, 4)
+    a = _placeholder(x, "A", {})
+    by, then = tirx.const(one, x.dtype), tirx.const(other, x.dtype)
+    ranges = _integer_range(first, x.range, one)
+    if s.source.flip():
+        b = te.compute(a.shape, lambda *i: _DIVISIONS[first](a(*i), by), name="divided")
+    else:
+        ranges = ranges.scaled(other) + _integer_range(second, x.range, one)
+        b = te.compute(
+            a.shape, lambda *i: _DIVISIONS[first](a(*i), by) * then + _DIVISIONS[second](a(*i), by), name="divided"
+        )
+    return [x], Body([a, b], [(x.dims or (), x.dtype)], (ranges,))
+
+
 _TEMPLATES: tuple[Callable[[Scope], tuple[list[Value], Body]], ...] = (
     _affine,
     _pairwise,
     _row_sum,
     _swapped,
     _two_outputs,
+    _integer,
 )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tvm import relax
 from tvm.relax import op
 from tvm.relax.op import nn
 
@@ -155,6 +156,11 @@ def _image() -> Iterator[OpRow]:
         )
     rois = "3x5:float32:0:2"
     yield OpRow("roi_align", ("1x2x6x6:float32", rois), lambda x, r: op.vision.roi_align(x, r, (2, 2), 1.0))
+    yield OpRow(
+        "roi_align-max",
+        ("1x6x6x2:float32", rois),
+        lambda x, r: op.vision.roi_align(x, r, (2, 3), 1.0, 2, True, "NHWC", "max"),
+    )
     yield OpRow("roi_pool", ("3x2x6x6:float32", rois), lambda x, r: op.vision.roi_pool(x, r, (2, 2), 1.0))
 
 
@@ -165,6 +171,18 @@ def _vision() -> Iterator[OpRow]:
         "nms",
         ("1x5x6:float32:0:2", "1:int32:5:6", "1x5:int32:0:5"),
         lambda d, v, i: op.vision.non_max_suppression(d, v, i, top_k=3),
+    )
+    yield OpRow(
+        "nms-soft",
+        ("2x5x6:float32:0:2", "2:int32:3:6", "2x5:int32:0:5"),
+        lambda d, v, i: op.vision.non_max_suppression(d, v, i, soft_nms_sigma=0.5),
+    )
+    yield OpRow(
+        "nms-all-class",
+        ("2x4x4:float32:0:6", "2x3x4:float32:0:1"),
+        lambda b, s: op.vision.all_class_non_max_suppression(
+            b, s, relax.const(2, "int64"), relax.const(0.5, F4), relax.const(0.25, F4), "tensorflow"
+        ),
     )
     yield OpRow("sort", ("4x5:float32",), lambda x: op.sort(x, 1), "sort")
     yield OpRow("argsort", ("4x5:float32",), lambda x: op.argsort(x, 1), "sort")

@@ -14,7 +14,8 @@ from typing import Any
 
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.decode_exprs import fold, is_index
-from oracles.reference.tir.decode_pointers import EMPTY, POINTER_TYPE, Arguments, PointerDecoder
+from oracles.reference.tir.decode_packed import HOST_STATEMENTS, PackedCallDecoder
+from oracles.reference.tir.decode_pointers import EMPTY, POINTER_TYPE, RESULT, Arguments, Stack
 from oracles.reference.tir.nodes import (
     DTYPES,
     Alloc,
@@ -28,7 +29,6 @@ from oracles.reference.tir.nodes import (
     Function,
     If,
     Jump,
-    PackedCall,
     Seq,
     Stmt,
     Store,
@@ -43,7 +43,7 @@ SILENT_ATTRIBUTES = ("storage_alignment", "device_id", "device_type", "compute_s
 """What tells the code generator something that changes no value."""
 
 
-class Decoder(PointerDecoder):
+class Decoder(PackedCallDecoder):
     """Decodes one PrimFunc for one binding of its symbols (`symbols`: object address of the variable ->
     value).
     """
@@ -78,8 +78,9 @@ class Decoder(PointerDecoder):
 
     def packed_function(self, func: Any) -> Function:
         """A function after MakePackedAPI, which has its parameters from `arguments`."""
-        _, args, count, _ = func.params
+        _, args, count, result = func.params
         self.pointers[args.__chandle__()] = Arguments()
+        self.pointers[result.__chandle__()] = Stack(RESULT)
         self.env[count.__chandle__()] = Const(len(self.arguments), DTYPES["int32"])
         params: list[Buffer | Var | None] = []
         for argument in self.arguments:
@@ -103,17 +104,20 @@ class Decoder(PointerDecoder):
         body = self.stmt(node)
         if self.returns != returns:
             raise Unsupported("tirx.Return[nested]")
+        self.ended = False
         return body
 
     def _seq(self, node: Any) -> Stmt:
         body: list[Stmt] = []
         for child in node.seq:
             body.append(self.stmt(child))
-            if type(child).__name__ == "Return":
+            if self.ended:
                 break
         return Seq(tuple(body))
 
     def _store(self, node: Any) -> Stmt:
+        if node.buffer.__chandle__() in self.stacks:
+            return self.stack_store(node)
         target, indices = self.access(node.buffer, node.indices)
         return Store(target, self.expr(node.value), indices)
 
@@ -216,11 +220,15 @@ class Decoder(PointerDecoder):
 
     def _declare(self, node: Any) -> Stmt:
         ty = node.buffer.ty
+        pointer = self.pointer(node.data)
+        if isinstance(pointer, Stack):
+            self.stacks[node.buffer.__chandle__()] = pointer
+            return EMPTY
         dtype, shape = self.describe(node.buffer)
         if not self._compact(ty, shape):
             raise Unsupported("tirx.DeclBuffer[strides]")
         offset = self._constant(ty.elem_offset, "tirx.DeclBuffer[elem_offset]") if ty.elem_offset is not None else 0
-        return self.view(node.buffer, self.pointer(node.data), dtype, shape, offset)
+        return self.view(node.buffer, pointer, dtype, shape, offset)
 
     def _compact(self, ty: Any, shape: tuple[int, ...]) -> bool:
         """Whether elements lie one behind the other in row-major order."""
@@ -241,8 +249,8 @@ class Decoder(PointerDecoder):
         value = node.value
         if type(value).__name__ == "Call":
             name = self.op_name(value)
-            if name == "tvm_call_packed":
-                return self._packed(value)
+            if name in HOST_STATEMENTS:
+                return self.host_statement(name, value)
             if name in ("break_loop", "continue_loop"):
                 return self._jump(name.removesuffix("_loop"))
             if name == "assume":
@@ -251,32 +259,11 @@ class Decoder(PointerDecoder):
         self.expr(value)
         return EMPTY
 
-    def _packed(self, call: Any) -> Stmt:
-        """`call_packed(name, ...)`: arrays made of a whole buffer become that buffer."""
-        args: list[Buffer | Expr | str] = []
-        for arg in list(call.args)[1:]:
-            if type(arg).__name__ == "StringImm":
-                args.append(str(arg.value))
-            elif type(arg).__name__ == "Call" and self.op_name(arg) == "tvm_stack_make_array":
-                args.append(self._whole_buffer(arg))
-            else:
-                args.append(self.expr(arg))
-        return PackedCall(str(call.args[0].value), tuple(args))
-
-    def _whole_buffer(self, array: Any) -> Buffer:
-        data, shape = array.args[0], array.args[1]
-        if type(data).__name__ == "Call" and self.op_name(data) == "buffer_data":
-            data = data.args[0]
-        buffer, offsets = self.buffer(data)
-        extents = tuple(self._constant(extent, "tvm_stack_make_shape") for extent in shape.args)
-        if offsets is not None or extents != buffer.shape:
-            raise Unsupported("tirx.tvm_stack_make_array[view]")
-        return buffer
-
     def _assert(self, node: Any) -> Stmt:
         condition = self.expr(node.condition)
         if isinstance(condition, Const) and condition.value:
             return EMPTY
+        self.ended = isinstance(condition, Const)
         return Assert(condition, "".join(str(part.value) for part in node.message_parts))
 
     def _return(self, node: Any) -> Stmt:
@@ -285,6 +272,7 @@ class Decoder(PointerDecoder):
         if not isinstance(value, Const) or value.value != 0:
             raise Unsupported("tirx.Return")
         self.returns += 1
+        self.ended = True
         return EMPTY
 
     def _constant(self, node: Any, what: str) -> int:

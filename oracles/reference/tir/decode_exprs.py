@@ -118,6 +118,8 @@ class ExprDecoder:
         self.slots = 0
         self.jumps = 0
         self.returns = 0
+        self.ended = False
+        """Whether what follows here is never reached."""
 
     def dtype(self, ty: Any) -> DType:
         """The scalar type of a PrimType or BufferType."""

@@ -81,10 +81,16 @@ class Workspace:
 
 @dataclass(slots=True, eq=False)
 class Stack:
-    """Memory from tvm_stack_alloca: fields of structures by (element, kind)."""
+    """Memory from tvm_stack_alloca ("array", "shape", "tvm_ffi_any"): fields of structures by (element, kind)."""
 
     kind: str
     fields: dict[tuple[int, int], Expr | Pointer | str] = field(default_factory=dict)
+
+    def field(self, element: int, kind: int) -> Expr | Pointer | str:
+        """What was stored last. Trap where nothing was."""
+        if (element, kind) not in self.fields:
+            raise Trap("uninitialised", f"field {kind} of element {element} on the stack of {self.kind}")
+        return self.fields[element, kind]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,6 +104,8 @@ class StackElement:
 Pointer: TypeAlias = Arguments | TensorHandle | Extents | Null | Address | Workspace | Stack | StackElement
 
 POINTER_TYPE = "PointerType"
+RESULT = "result"
+"""The kind of the stack that stands for where a packed function leaves its result."""
 NULL = Null()
 
 
@@ -108,6 +116,7 @@ class PointerDecoder(ExprDecoder):
         super().__init__(name, symbols)
         self.arguments = tuple(arguments)
         self.pointers: dict[int, Pointer] = {}
+        self.stacks: dict[int, Stack] = {}
         self.views: dict[tuple[int, str, tuple[int, ...], int], Buffer] = {}
 
     # --- pointers ---------------------------------------------------------------------------------------------------
@@ -138,8 +147,22 @@ class PointerDecoder(ExprDecoder):
     def _buffer_data(self, node: Any) -> Pointer:
         return self._data_of(node.args[0])
 
-    def _same(self, node: Any) -> Pointer:
-        return self.pointer(node.args[0])
+    def _reinterpreted(self, node: Any) -> Pointer:
+        value = node.args[0]
+        if type(value.ty).__name__ == POINTER_TYPE:
+            return self.pointer(value)
+        address = self.expr(value)
+        if not isinstance(address, Const) or address.value != 0:
+            raise Unsupported("pointer from a number")
+        return NULL
+
+    def _address_of(self, node: Any) -> Pointer:
+        load = node.args[0]
+        stack = self.stacks.get(load.source.__chandle__())
+        index = self.expr(load.indices[0]) if len(load.indices) == 1 else None
+        if stack is None or not isinstance(index, Const):
+            raise Unsupported("tirx.address_of")
+        return StackElement(stack, int(index.value))
 
     def _chosen(self, node: Any) -> Pointer:
         condition = self.expr(node.args[0])
@@ -219,6 +242,11 @@ class PointerDecoder(ExprDecoder):
                 if not 0 <= element < len(buffer.shape):
                     raise Trap("out-of-bounds", f"{self.name}: extent {element} of argument {argument}")
                 return Const(buffer.shape[element], dtype)
+            case Stack():
+                stored = base.field(element, kind)
+                if not isinstance(stored, Const):
+                    raise Unsupported(f"tirx.tvm_struct_get[{kind}]")
+                return stored
             case TensorHandle(argument) if element == 0:
                 buffer = self._argument(argument).buffer
                 assert buffer is not None
@@ -252,13 +280,12 @@ class PointerDecoder(ExprDecoder):
         source = pointer.buffer
         if max(8, source.dtype.bits) != max(8, dtype.bits):
             raise Unsupported(f"tirx.DeclBuffer[{source.dtype} as {dtype}]")
-        buffer, statement = self._view(str(tvm_buffer.name), source, dtype, shape, offset)
+        buffer, statement = self.part(str(tvm_buffer.name), source, dtype, shape, offset)
         self.buffers[tvm_buffer.__chandle__()] = (buffer, None)
         return statement if before is EMPTY else Seq((before, statement))
 
-    def _view(
-        self, name: str, source: Buffer, dtype: DType, shape: tuple[int, ...], offset: int
-    ) -> tuple[Buffer, Stmt]:
+    def part(self, name: str, source: Buffer, dtype: DType, shape: tuple[int, ...], offset: int) -> tuple[Buffer, Stmt]:
+        """A view of a buffer, made once for each memory, type and shape, and the statement that gets it."""
         if (dtype, shape, offset) == (source.dtype, source.shape, 0):
             return source, EMPTY
         key = (source.memory, dtype.name, shape, source.start + offset)
@@ -299,6 +326,17 @@ def _header_field(buffer: Buffer, kind: int) -> int:
     return known[kind]
 
 
+def is_header_of(stack: Stack, element: int, buffer: Buffer) -> bool:
+    """Whether a DLTensor on a stack says of its data what is true of the buffer."""
+    known = {kind: _header_field(buffer, kind) for kind in (TYPE_CODE, TYPE_BITS, TYPE_LANES, BYTE_OFFSET, DEVICE_TYPE)}
+
+    def says(kind: int, value: int) -> bool:
+        stored = stack.field(element, kind)
+        return isinstance(stored, Const) and stored.value == value
+
+    return all(says(kind, value) for kind, value in known.items())
+
+
 def number_argument(slot: int, what: int | str) -> Argument:
     """A number: an integer is known; of others the type is, and they are parameters of the generated function."""
     if isinstance(what, str):
@@ -308,7 +346,8 @@ def number_argument(slot: int, what: int | str) -> Argument:
 
 _POINTERS: dict[str, Callable[[PointerDecoder, Any], Pointer]] = {
     "buffer_data": PointerDecoder._buffer_data,
-    "reinterpret": PointerDecoder._same,
+    "reinterpret": PointerDecoder._reinterpreted,
+    "address_of": PointerDecoder._address_of,
     "if_then_else": PointerDecoder._chosen,
     "handle_add_byte_offset": PointerDecoder._byte_offset,
     "tvm_struct_get": PointerDecoder._pointer_field,

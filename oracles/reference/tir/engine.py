@@ -192,7 +192,16 @@ def _begin(emitter: Emitter, function: Function) -> list[str]:
 
 
 _by_identity: OrderedDict[int, Compiled] = OrderedDict()
-_by_structure: OrderedDict[int, list[Compiled]] = OrderedDict()
+_by_structure: OrderedDict[int, list[tuple[Compiled, Any]]] = OrderedDict()
+READ_ATTRIBUTES = ("global_symbol", "tirx.noalias", "calling_conv")
+"""The attributes of a function that the interpreter looks at: with others alone changed, it is the same program."""
+
+
+def _without_notes(func: Any) -> Any:
+    for key in list(func.attrs.keys()) if func.attrs is not None else ():
+        if key not in READ_ATTRIBUTES:
+            func = func.without_attr(key)
+    return func
 
 
 def compiled(func: Any) -> Compiled:
@@ -201,15 +210,16 @@ def compiled(func: Any) -> Compiled:
     found = _by_identity.get(handle)
     if found is not None:
         return found
-    key = tvm_api.structural_hash(func)
+    bare = _without_notes(func)
+    key = tvm_api.structural_hash(bare)
     candidates = _by_structure.setdefault(key, [])
-    for candidate in candidates:
-        if tvm_api.structural_equal(candidate.func, func):
+    for candidate, known in candidates:
+        if tvm_api.structural_equal(known, bare):
             found = candidate
             break
     else:
         found = Compiled(func)
-        candidates.append(found)
+        candidates.append((found, bare))
         if len(_by_structure) > CACHED_FUNCTIONS:
             _by_structure.popitem(last=False)
     # An address is only a key while its object lives: the entry must hold this very object.

@@ -1,0 +1,133 @@
+"""Decoding of packed calls that a PrimFunc makes: with arrays made on the spot, or by way of a stack of arguments.
+
+LowerTVMBuiltin turns the one into the other: headers and shapes are stored field by field, all of them known while
+decoding. Either way a PackedCall on whole buffers comes out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.tir.decode_pointers import (
+    ANY_BOOL,
+    ANY_FLOAT,
+    ANY_INT,
+    ANY_TYPE_INDEX,
+    ANY_VALUE,
+    DATA,
+    EMPTY,
+    INT64_ELEMENT,
+    NDIM,
+    POINTER_TYPE,
+    RESULT,
+    SHAPE,
+    Address,
+    Pointer,
+    PointerDecoder,
+    Stack,
+    StackElement,
+    is_header_of,
+)
+from oracles.reference.tir.nodes import Buffer, Const, Expr, PackedCall, Seq, Stmt
+
+ANY_DLTENSOR, ANY_RAW_STRING = 7, 8
+HOST_STATEMENTS = ("tvm_call_packed", "tvm_call_packed_lowered", "tvm_struct_set")
+
+
+class PackedCallDecoder(PointerDecoder):
+    """Adds calls of packed functions, and the stores that prepare them."""
+
+    def host_statement(self, name: str, call: Any) -> Stmt:
+        """One of HOST_STATEMENTS."""
+        if name == "tvm_struct_set":
+            return self._struct_set(call)
+        return self._packed(call) if name == "tvm_call_packed" else self._packed_lowered(call)
+
+    def stack_store(self, node: Any) -> Stmt:
+        """A store of an extent into a shape on the stack."""
+        stack = self.stacks[node.buffer.__chandle__()]
+        stack.fields[self._number_of(node.indices[0]), INT64_ELEMENT] = self.expr(node.value)
+        return EMPTY
+
+    def _number_of(self, node: Any) -> int:
+        value = self.expr(node)
+        if not isinstance(value, Const):
+            raise Unsupported("a place on the stack computed at run time")
+        return int(value.value)
+
+    def _struct_set(self, call: Any) -> Stmt:
+        target, element, kind = self.pointer(call.args[0]), self._number_of(call.args[1]), self._number_of(call.args[2])
+        if not isinstance(target, Stack) or target.kind == RESULT:
+            raise Unsupported("tirx.tvm_struct_set")
+        target.fields[element, kind] = self._stored(call.args[3])
+        return EMPTY
+
+    def _stored(self, node: Any) -> Expr | Pointer | str:
+        if type(node).__name__ == "StringImm":
+            return str(node.value)
+        return self.pointer(node) if type(node.ty).__name__ == POINTER_TYPE else self.expr(node)
+
+    # --- calls ------------------------------------------------------------------------------------------------------
+
+    def _packed(self, call: Any) -> Stmt:
+        """`call_packed(name, ...)`: arrays made of a whole buffer become that buffer."""
+        before: list[Stmt] = []
+        args: list[Buffer | Expr | str] = []
+        for arg in list(call.args)[1:]:
+            if type(arg).__name__ == "StringImm":
+                args.append(str(arg.value))
+            elif type(arg).__name__ == "Call" and self.op_name(arg) == "tvm_stack_make_array":
+                shape = tuple(self._number_of(extent) for extent in arg.args[1].args)
+                args.append(self._array(self.pointer(arg.args[0]), shape, before))
+            else:
+                args.append(self.expr(arg))
+        return _after(before, PackedCall(str(call.args[0].value), tuple(args)))
+
+    def _packed_lowered(self, call: Any) -> Stmt:
+        """`call_packed_lowered(name, stack, begin, end)`."""
+        stack = self.pointer(call.args[1])
+        if not isinstance(stack, Stack):
+            raise Unsupported("tirx.tvm_call_packed_lowered")
+        before: list[Stmt] = []
+        numbers = range(self._number_of(call.args[2]), self._number_of(call.args[3]))
+        args = tuple(self._argument_on(stack, number, before) for number in numbers)
+        return _after(before, PackedCall(str(call.args[0].value), args))
+
+    def _argument_on(self, stack: Stack, number: int, before: list[Stmt]) -> Buffer | Expr | str:
+        index, value = stack.field(number, ANY_TYPE_INDEX), stack.field(number, ANY_VALUE)
+        kind = int(index.value) if isinstance(index, Const) else None
+        if kind == ANY_DLTENSOR and isinstance(value, StackElement):
+            return self._array_on(value, before)
+        if kind == ANY_RAW_STRING and isinstance(value, str):
+            return value
+        if kind in (ANY_INT, ANY_BOOL, ANY_FLOAT) and not isinstance(value, (Pointer, str)):
+            return value
+        raise Unsupported("argument of a packed call")
+
+    def _array_on(self, place: StackElement, before: list[Stmt]) -> Buffer:
+        """The buffer that a DLTensor on the stack describes."""
+        stack, element = place.stack, place.element
+        data, shape, rank = stack.field(element, DATA), stack.field(element, SHAPE), stack.field(element, NDIM)
+        if not isinstance(data, Address) or not isinstance(shape, StackElement) or not isinstance(rank, Const):
+            raise Unsupported("tensor of a packed call")
+        if not is_header_of(stack, element, data.buffer):
+            raise Trap("type", f"{self.name}: the header of {data.buffer.name} does not say what it is")
+        extents = [shape.stack.field(shape.element + n, INT64_ELEMENT) for n in range(int(rank.value))]
+        known = [int(extent.value) for extent in extents if isinstance(extent, Const)]
+        if len(known) != len(extents):
+            raise Unsupported("tensor of a packed call whose shape is computed")
+        return self._array(data, tuple(known), before)
+
+    def _array(self, data: Pointer, shape: tuple[int, ...], before: list[Stmt]) -> Buffer:
+        """The memory at `data` as a whole buffer of this shape."""
+        if not isinstance(data, Address):
+            raise Unsupported("tirx.tvm_stack_make_array[view]")
+        buffer, statement = self.part(data.buffer.name, data.buffer, data.buffer.dtype, shape, 0)
+        if statement is not EMPTY:
+            before.append(statement)
+        return buffer
+
+
+def _after(before: list[Stmt], call: Stmt) -> Stmt:
+    return Seq((*before, call)) if before else call
