@@ -14,8 +14,8 @@ import tvm
 from tvm import relax
 from tvm.relax import op
 
-from oracles.reference.tir import engine
-from oracles.reference.tir.signature import Signature, run_prim_func
+from oracles.reference.tir import engine, run_prim_func
+from oracles.reference.tir.signature import Signature
 
 Build = Callable[..., Any]
 

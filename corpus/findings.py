@@ -8,6 +8,7 @@ from corpus.finding import Finding
 from corpus.readme import readme_text
 from corpus.repro import repro_text
 from corpus.store import StoredCase, write_case
+from oracles.verdict import difference_in
 
 
 def stored_from(finding: Finding) -> StoredCase:
@@ -31,7 +32,8 @@ def save_finding(out: Path, finding: Finding) -> Path:
     folder = out / finding.folder
     stored = stored_from(finding)
     repro = repro_text(stored)
-    write_case(folder, stored, repro, readme_text(stored, repro, finding.tvm, finding.count))
+    difference = difference_in(finding.verdict.detail)
+    write_case(folder, stored, repro, readme_text(stored, repro, finding.tvm, finding.count, difference))
     return folder
 
 

@@ -27,8 +27,11 @@ _EXPECTED = {
 _NUMBERS = "The pass keeps what the module computes."
 
 
-def readme_text(stored: StoredCase, repro: str, tvm: str, count: int | None = None) -> str:
-    """The report: what, where, since when, and the smallest script. `tvm` is the version that it was seen on."""
+def readme_text(stored: StoredCase, repro: str, tvm: str, count: int | None = None, difference: str = "") -> str:
+    """The report: what, where, since when, and the smallest script. `tvm` is the version that it was seen on.
+
+    difference: what the pass did to the functions, as a unified diff.
+    """
     return "".join(
         (
             f"# {stored.title}\n\n",
@@ -36,6 +39,7 @@ def readme_text(stored: StoredCase, repro: str, tvm: str, count: int | None = No
             _facts(stored, tvm, count),
             f"\n## Expected\n\n{_EXPECTED.get(stored.oracle, _NUMBERS)}\n",
             f"\n## Actual\n\n{stored.symptom}: {stored.message or stored.title}\n",
+            f"\n## What `{stored.culprit}` did\n\n```diff\n{difference.rstrip()}\n```\n" if difference else "",
             _versions(stored),
             "\n## To reproduce\n\nExit status 1: the bug is there. 0: it is gone. 2: this TVM cannot run it.\n\n",
             f"```python\n{repro.rstrip()}\n```\n",

@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.syntax import Syntax
 from rich.table import Table
 
 from fuzzer.commands.doctor import Diagnosis
@@ -76,6 +77,10 @@ def show_check(result: CheckResult, as_json: bool) -> None:
     terminal.print(table)
     counts = ", ".join(f"{number} {word}" for word, number in _counted(result.rows))
     terminal.print(f"{counts}.", markup=False, highlight=False)
+    shown = next((row for row in result.rows if row.difference), None)
+    if shown is not None:
+        terminal.print(f"\nwhat {shown.pass_name} did:", markup=False, highlight=False)
+        terminal.print(Syntax(shown.difference, "diff", background_color="default", word_wrap=True))
     if result.failed:
         terminal.print(f"culprit: {result.culprit or '(no single pass)'}", style="bold", markup=False, highlight=False)
 

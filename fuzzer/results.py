@@ -45,13 +45,17 @@ class CampaignResult:
 
 @dataclass(frozen=True, slots=True)
 class CheckRow:
-    """What one oracle said. verdict: passed, skipped, inconclusive or failed; pass_name: of the step it looked at."""
+    """What one oracle said. verdict: passed, skipped, inconclusive or failed; pass_name: of the step it looked at.
+
+    difference: the functions before and after the step as a unified diff, where numbers went wrong.
+    """
 
     oracle: str
     pass_name: str | None
     verdict: str
     symptom: str = ""
     message: str = ""
+    difference: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,11 @@ from typing import Any
 from generators.passes.row import Meaning
 from oracles.call_protocol import AppliedPass
 from oracles.calling import after_pass
+from oracles.ir.difference import difference
 from oracles.legalised import operator_calls
 from oracles.oracle import StepOracle
 from oracles.reference.numbers import NoMeaning, Unsure, Wrong
-from oracles.trace import Bench, MeaningState, Step
+from oracles.trace import Bench, MeaningState, Raised, Step
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
 
 
@@ -50,7 +51,9 @@ def judge(step: Step, bench: Bench) -> Verdict:
             return Skipped(reason) if skipped else Inconclusive(reason)
         case Wrong(symptom, message, call):
             meaning.lost = "numbers: wrong after an earlier pass"
-            return Failed(symptom, message, f"entry call {call}: {message}")
+            shown = bench.guarded(lambda: difference(step.before, step.after))
+            detail = f"entry call {call}: {message}\n{'' if isinstance(shown, Raised) else shown}"
+            return Failed(symptom, message, detail)
 
 
 def _trains(module: Any) -> bool:

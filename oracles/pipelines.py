@@ -21,7 +21,7 @@ from generators import tvm_api as T
 from generators.case import EntryCall
 from generators.dtypes import is_float
 from oracles.apart import Ended, apart
-from oracles.build import Built, not_runnable
+from oracles.build import Built, as_built, not_runnable
 from oracles.oracle import TraceOracle
 from oracles.reference.compare import Difference, compare
 from oracles.reference.errors import Unsupported
@@ -77,7 +77,7 @@ def judge(trace: Trace, bench: Bench) -> Verdict:
         return Skipped("pipelines: a result of a kind without a name")
     if isinstance(first, Stopped) or isinstance(second, Stopped):
         return _stopped(first, second)
-    return compared(numbers, first, second)
+    return compared(as_built(numbers), first, second)
 
 
 def outputs(

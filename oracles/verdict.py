@@ -54,3 +54,13 @@ ACROSS_PROCESSES = "not deterministic across processes"
 
 Verdict: TypeAlias = Passed | Skipped | Inconclusive | Failed
 PASSED = Passed()
+
+
+DIFFERENCE = "--- before\n+++ after\n"
+"""Where in the detail of a Failed the functions before and after the pass begin, as a unified diff."""
+
+
+def difference_in(detail: str) -> str:
+    """The difference that a detail ends with, "" where it has none."""
+    _, mark, text = detail.partition(DIFFERENCE)
+    return mark + text

@@ -18,7 +18,7 @@ from generators.passes.row import Phase
 from generators.passes.table import PIPELINES
 from generators.source import SeededSource
 from oracles import pipelines, round_trip
-from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
+from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict, difference_in
 
 OURS = ("reference", "numeric")
 """Oracles and stages in which no code of TVM runs: who does not get through them says nothing of a pass."""
@@ -144,6 +144,7 @@ def _row(oracle: str, pass_name: str | None, verdict: Verdict) -> dict[str, Any]
             return {**base, "verdict": "skipped", "message": reason}
         case Inconclusive(reason):
             return {**base, "verdict": "inconclusive", "message": reason}
-        case Failed(symptom, message):
-            return {**base, "verdict": "failed", "symptom": symptom, "message": message}
+        case Failed(symptom, message, detail):
+            told = {"symptom": symptom, "message": message, "difference": difference_in(detail)}
+            return {**base, "verdict": "failed", **told}
     raise AssertionError(verdict)

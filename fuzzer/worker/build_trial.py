@@ -61,7 +61,8 @@ class BuildTrial:
             return self._lowering(built) if built.culprit != llvm.CODEGEN else _not_compiled(built)
         meaning = self.bench.meaning
         self.enter(f"{llvm.BUILDING}{llvm.CODEGEN}")
-        outcome = self.bench.guarded(lambda: meaning.numbers.judge_run(built.run, calling or meaning.calling))
+        numbers = llvm.as_built(meaning.numbers)
+        outcome = self.bench.guarded(lambda: numbers.judge_run(built.run, calling or meaning.calling))
         if isinstance(outcome, Raised):
             return Failed("does not run", f"{outcome.kind}: {headline(outcome.message)}", outcome.message, llvm.CODEGEN)
         match outcome:

@@ -28,6 +28,7 @@ from generators.case import Case, Origin
 from generators.dtypes import is_float
 from generators.passes.table import default_call
 from generators.source import SeededSource
+from oracles.build import excess_precision
 from oracles.oracle import TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Runtime, Tensor, declared, flattened
@@ -194,7 +195,8 @@ def _blamed(rejudge: Rejudging, repertoire: Repertoire, failure: Failure, start:
 def _expectations(candidate: Candidate, repertoire: Repertoire) -> tuple[Expectation, ...]:
     """What the reference gives for the entry calls, as the repro compares with; empty where it cannot be written."""
     floors = (repertoire.rows[call.name].lowers_to for call in candidate.passes)
-    numbers = Numbers(candidate.module, candidate.calls, next((f for f in floors if f), None))
+    floor = next((f for f in floors if f), None) or excess_precision(candidate.module)
+    numbers = Numbers(candidate.module, candidate.calls, floor)
     if isinstance(numbers.expected, NoMeaning):
         return ()
     stated = [_expectation(*pair) for pair in zip(numbers.indices, numbers.expected, strict=True)]

@@ -30,8 +30,9 @@ _SAME_AGAIN = frozenset(
 """Lowerings that leave nothing of what they lower, so that a second application finds nothing."""
 _NEW_FORM = frozenset({"tirx.BindTarget", "tirx.AnnotateEntryFunc", "tirx.SplitHostDevice", "tirx.MakePackedAPI"})
 """Passes that write attributes of functions anew: target, entry function, calling convention, name."""
+_KEEPS_ONLY = {"tirx.BF16ComputeLegalize": "bfloat16"}
+"""What is cast to bfloat16 stays in float32 until it is stored in an argument: more precise, and another number."""
 _ROUNDS = {
-    "tirx.BF16ComputeLegalize": "bfloat16 is computed in float32",
     "tirx.LowerIntrin": "intrinsics become formulas and library calls",
 }
 
@@ -53,7 +54,8 @@ def _row(
         span(first, last),
         why,
         gives=gives,
-        meaning=Meaning.ROUNDED if name in _ROUNDS else Meaning.SAME,
+        meaning=Meaning.APPROXIMATE if name in _KEEPS_ONLY else Meaning.ROUNDED if name in _ROUNDS else Meaning.SAME,
+        lowers_to=_KEEPS_ONLY.get(name),
         idempotent=name in _SAME_AGAIN,
         keeps_attributes=name not in _NEW_FORM,
         in_repertoire=fires,

@@ -10,6 +10,7 @@ from corpus.module_text import live_module
 from fuzzer.worker.build_trial import blamed, not_to_be_built
 from generators.case import EntryCall, ModuleText
 from generators.passes.row import Phase
+from generators.passes.table import default_call
 from generators.source import SeededSource
 from oracles import build
 from oracles.reference.numbers import Numbers
@@ -69,3 +70,28 @@ def test_running_a_build_leaves_the_constants_of_the_module_alone() -> None:
     assert numbers.judge_run(built.run) is not None, "the second run starts from an overwritten constant"
     (again,) = Numbers(module, [call]).expected
     assert again.value.tolist() == [2.0, 3.0]
+
+
+THROUGH_BFLOAT = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), dtype="float32")):
+        with R.dataflow():
+            y = R.astype(x, dtype="bfloat16")
+            z = R.astype(y, dtype="float32")
+            R.output(z)
+        return z
+"""
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_builds_may_keep_more_precision_than_bfloat16(dtype: str) -> None:
+    module = live_module(ModuleText(THROUGH_BFLOAT.replace("bfloat16", dtype)))
+    numbers = Numbers(module, [EntryCall("main", (np.array([-0.7531596, 1.0009766], np.float32),))])
+    bench = Workbench(SeededSource(1, 1), MeaningState(numbers))
+    for name in ("LegalizeOps", "AnnotateTIROpPattern", "FuseOps", "FuseTIR"):
+        module = bench.apply(default_call(name), module)
+    built = build.build(module, Phase.FUSED, bench, 0)
+    assert isinstance(built, build.Built)
+    assert build.as_built(numbers).judge_run(built.run) is None
+    assert (build.as_built(numbers) is numbers) == (dtype == "float16")

@@ -127,6 +127,13 @@ def test_check_names_the_planted_culprit(module: Path, tmp_path: Path, name: str
     assert {row.verdict for row in result.rows if row.pass_name == "Identity"} <= {"passed", "skipped"}
 
 
+def test_check_shows_what_a_wrong_pass_did(module: Path, tmp_path: Path) -> None:
+    result = check_module(module, ("WrongNumbers",), "llvm", write_passes(tmp_path, "WrongNumbers"))
+    (wrong,) = [row for row in result.rows if row.oracle == "numeric" and row.verdict == "failed"]
+    assert wrong.difference.startswith("--- before\n+++ after\n@@ main @@\n")
+    assert all(row.difference == "" for row in result.rows if row.oracle != "numeric")
+
+
 def test_check_of_correct_passes_finds_nothing_and_compares_numbers(module: Path, tmp_path: Path) -> None:
     load = write_passes(tmp_path, "Identity", "Copies")
     result = check_module(module, (), "llvm", load)

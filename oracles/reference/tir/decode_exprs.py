@@ -61,9 +61,15 @@ _FOLD: dict[str, Callable[[int, int], int]] = {
     "floormod": lambda a, b: a % b,
     "div": lambda a, b: a // b,
     "mod": lambda a, b: a % b,
+    "shl": lambda a, b: a << b,
+    "shr": lambda a, b: a >> b,
+    "band": lambda a, b: a & b,
+    "bor": lambda a, b: a | b,
+    "bxor": lambda a, b: a ^ b,
     "min": min,
     "max": max,
 }
+_SHIFTS = ("shl", "shr")
 _DIVIDES = ("floordiv", "floormod", "div", "mod")
 _COMPARE_CONST: dict[str, Callable[[Any, Any], bool]] = {
     "==": lambda a, b: a == b,
@@ -82,6 +88,8 @@ def fold(op: str, a: Expr, b: Expr, dtype: DType) -> Expr:
     if dtype.kind in "iu" and op in _FOLD:
         if isinstance(a, Const) and isinstance(b, Const):
             if op in _DIVIDES and (b.value <= 0 or a.value < 0):  # where they differ, and where they trap
+                return Bin(op, a, b, dtype)
+            if op in _SHIFTS and (a.value < 0 or not 0 <= b.value < dtype.bits):
                 return Bin(op, a, b, dtype)
             value = _FOLD[op](a.value, b.value)
             if dtype.low <= value <= dtype.high:
@@ -238,7 +246,7 @@ class ExprDecoder:
             return self.expr(args[0])
         if name in _CALL_BINARY:
             a, b = self.expr(args[0]), self.expr(args[1])
-            return Bin(_CALL_BINARY[name], a, b, a.dtype)
+            return fold(_CALL_BINARY[name], a, b, a.dtype)
         found = self.host_call(name, node)
         if found is not None:
             return found

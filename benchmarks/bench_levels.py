@@ -1,0 +1,120 @@
+"""How far the reference follows a program through the LLVM pipeline, and what that costs beside compiling it.
+
+Each drawn program goes through the Relax pipeline for LLVM and the TIR pipeline behind it, pass by pass, and is
+interpreted after every pass. A row per step at which programs are lost: how many got there, how many of them were
+interpreted (or are equal to what was), and why not. Programs that a pass refuses or that crash in one are counted and
+left out; so are those without a result of the reference at the start. The last lines give the CPU of all interpretation
+and of all passes beside that of one build, LLVM code generation and JIT included, at the default optimisation level.
+
+    python -m benchmarks.bench_levels [--programs 100] [--operators 10] [--seed 3]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import time
+from collections import Counter, defaultdict
+from typing import Any
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import tvm
+from tvm import relax
+
+from fuzzer.worker.child import before_forking
+from generators.passes.table import PIPELINES, TIR_PIPELINE, default_call
+from generators.relax.knobs import Knobs
+from generators.relax.program import draw_program
+from generators.source import SeededSource
+from oracles.reference.numbers import NoMeaning, Numbers, Unsure
+from oracles.trace import MeaningState, Raised
+from oracles.workbench import Workbench
+
+STEPS = (*PIPELINES["llvm"], *TIR_PIPELINE)
+INTERPRETED = ""
+"""What is said of a step after which the reference ran the program."""
+
+
+def followed(seed: int, index: int, operators: int) -> dict[str, Any]:
+    """What became of a program at each step, and CPU seconds of interpreting, of the passes and of one build."""
+    program = draw_program(SeededSource(seed, index), Knobs(operators=(operators, operators)))
+    numbers = Numbers(program.module, program.calls)
+    if isinstance(numbers.expected, NoMeaning):
+        return {"left_out": numbers.expected.reason}
+    bench = Workbench(SeededSource(seed, index), MeaningState(numbers))
+    module, said, spent, passes = program.module, [], 0.0, 0.0
+    for name in STEPS:
+        begun = time.process_time()
+        after = bench.apply(default_call(name), module)
+        passes += time.process_time() - begun
+        if isinstance(after, Raised):
+            return {"left_out": f"refused by {name}"}
+        module, begun = after, time.process_time()
+        outcome = numbers.judge_module(module)
+        spent += time.process_time() - begun
+        said.append(outcome.reason if isinstance(outcome, Unsure) and outcome.skipped else INTERPRETED)
+    return {"said": said, "interpreting": spent, "passes": passes, "build": _build_seconds(program.module)}
+
+
+def _build_seconds(module: Any) -> float:
+    target = tvm.target.Target("llvm")
+    begun = time.process_time()
+    compiled = relax.build(module, target, relax_pipeline=relax.get_default_pipeline(target))
+    relax.VirtualMachine(compiled, tvm.cpu())
+    return time.process_time() - begun
+
+
+def in_child(seed: int, index: int, operators: int) -> dict[str, Any]:
+    """`followed` in a process of its own, which TVM may end."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            text = json.dumps(followed(seed, index, operators)).encode()
+            with os.fdopen(writing, "wb") as stream:
+                stream.write(text)
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as stream:
+        said = stream.read()
+    os.waitpid(pid, 0)
+    answer: dict[str, Any] = json.loads(said) if said else {"left_out": "crashed or failed to build"}
+    return answer
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", type=int, default=100)
+    parser.add_argument("--operators", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=3)
+    options = parser.parse_args()
+    before_forking()
+    results = [in_child(options.seed, index, options.operators) for index in range(options.programs)]
+    whole = [result for result in results if "said" in result]
+    left_out = Counter(result["left_out"] for result in results if "left_out" in result)
+    print(f"{len(whole)} of {len(results)} programs go through all {len(STEPS)} passes; left out: {dict(left_out)}")
+    reasons: dict[str, Counter[str]] = defaultdict(Counter)
+    for result in whole:
+        for name, reason in zip(STEPS, result["said"], strict=True):
+            reasons[name][reason] += 1
+    for name in STEPS:
+        share = reasons[name][INTERPRETED] / max(1, len(whole))
+        lost = {reason: count for reason, count in reasons[name].items() if reason != INTERPRETED}
+        print(f"{name:45}{share:7.1%}  {lost or ''}")
+    everywhere = sum(all(reason == INTERPRETED for reason in result["said"]) for result in whole)
+    print(f"interpreted after every step: {everywhere} of {len(whole)} ({everywhere / max(1, len(whole)):.1%})")
+    ratios = [result["interpreting"] / result["build"] for result in whole]
+    for what in ("interpreting", "passes", "build"):
+        seconds = [result[what] for result in whole]
+        print(f"{what}: median {statistics.median(seconds) * 1e3:.0f} ms, sum {sum(seconds):.1f} s of CPU")
+    print(f"interpreting beside building: median {statistics.median(ratios):.2f}, worst {max(ratios):.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""What a pass did to the functions of a module, as people read it: a unified diff of their TVMScript."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from generators import tvm_api
+from oracles.verdict import DIFFERENCE
+
+LONGEST = 12_000
+"""Characters of a difference that are kept."""
+
+
+def difference(before: Any, after: Any) -> str:
+    """The functions that differ, before and after, behind the line that `oracles.verdict.difference_in` looks for.
+
+    Functions go by name; one that is there only before or only after differs from nothing.
+    """
+    old, new = _functions(before), _functions(after)
+    lines: list[str] = []
+    for name in dict.fromkeys((*old, *new)):
+        if name in old and name in new and tvm_api.structural_equal(old[name], new[name]):
+            continue
+        changed = difflib.unified_diff(_script(old.get(name)), _script(new.get(name)), lineterm="", n=3)
+        lines += [f"@@ {name} @@", *list(changed)[3:]]
+    text = "\n".join(lines)
+    return DIFFERENCE + (text if len(text) <= LONGEST else f"{text[:LONGEST]}\n...")
+
+
+def _functions(module: Any) -> dict[str, Any]:
+    return {gvar.name_hint: function for gvar, function in module.functions.items()}
+
+
+def _script(function: Any) -> list[str]:
+    """Lines of a function's script without the imports that TVM writes above it."""
+    if function is None:
+        return []
+    lines = function.script(show_meta=False).splitlines()
+    return [line for line in lines if line.strip() and not line.startswith(("# from", "# Metadata"))]
