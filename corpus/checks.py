@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from corpus.memory_checks import ENDED, FITS
 from oracles.verdict import ACROSS_PROCESSES
 
 OUT_OF_BOUNDS = "reference trap: out-of-bounds"
 """The symptom of what a run shows only by chance: by what lies beside the inputs, and whether that can be read."""
+ENDS = ("reference trap: use-after-kill", "reference trap: double-free")  # A run may survive them; the text shows it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,15 +365,20 @@ CHECKS: dict[str, Check] = {
 """Checks by the name of the oracle whose verdict they repeat."""
 
 
-def check_for(oracle: str, *, has_expectation: bool, symptom: str = "") -> Check:
+def check_for(oracle: str, *, has_expectation: bool, symptom: str = "", message: str = "") -> Check:
     """The check for an oracle: for a build, also what it gives, where that is known.
 
+    What is out of bounds where `message` counts bytes is a tensor in a storage.
     An oracle without a check of its own is repeated by numbers where they are known, else by survival.
     """
     if symptom == ACROSS_PROCESSES:
         return _ACROSS_PROCESSES
     if oracle == "attributes" and symptom == "changed signature":
         return _SIGNATURE
+    if symptom in ENDS:
+        return Check(ENDED)
+    if symptom == OUT_OF_BOUNDS and " bytes at " in message:
+        return Check(FITS)
     if symptom == OUT_OF_BOUNDS and has_expectation:
         return _BESIDE_INPUTS
     if oracle == "build" and has_expectation:

@@ -17,6 +17,7 @@ from corpus.module_text import indented, without_imports
 from corpus.repro_calls import calls_text
 from corpus.store import StoredCase
 from generators.case import PassCall
+from generators.passes.row import Phase
 from generators.passes.table import PASSES
 
 TARGETS = {
@@ -45,8 +46,8 @@ _THREADS = 'os.environ.setdefault("TVM_NUM_THREADS", "1")\n'
 """A forked child of a process with TVM's threads would wait for them."""
 _UNINITIALISED = "reference trap: uninitialised"
 _DIRTY = """\
-if "MALLOC_PERTURB_" not in os.environ:  # Memory that nobody has written must not happen to hold zeros.
-    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "MALLOC_PERTURB_": "90"})
+if "MALLOC_PERTURB_" not in os.environ:  # Memory that nobody has written holds 0x4e, a large number as a float.
+    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "MALLOC_PERTURB_": "177"})
 """
 """In scripts that show a result which nobody has written: the reference says NaN of it, a run whatever was there."""
 
@@ -76,6 +77,9 @@ resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
 """
 """In scripts that show a pass without a bound on its memory, which must not take the machine's."""
 
+_COMPILES = "tvm.compile(mod, TARGET"
+_WHOLE = "# {culprit} stands in the TIR pipeline, which tvm.compile applies.\nmod = {module}\n"
+
 _FROM_HERE = "status = 1  # From here on, an exception is the bug.\n"
 _GONE = 'print("the bug is gone", flush=True)\n'
 
@@ -104,9 +108,22 @@ def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
     child = _child(stored) if check.child else ""
     body = child + _passes(stored, check, module) + _check(stored, check)
     body += indented(calls) if check.text else calls
+    if _COMPILES in body and _stands_in_the_pipeline(stored):
+        fused = any(call.name == "FuseOps" for call in (*stored.case.setup, *stored.case.passes))
+        body = child + _WHOLE.format(culprit=stored.culprit, module=module) + _check(stored, check) + calls
+        body = body.replace(
+            _COMPILES, f"{_COMPILES}, relax_pipeline=relax.get_default_pipeline(TARGET)" if fused else _COMPILES
+        )
     end = _GONE + ("os._exit(0)\n" if child else "")
     rest = _with_target("\n".join(part for part in (load, script, once, body + end) if part), stored)
     return _head(stored, check, script) + _imports(rest) + f"\n{rest}"
+
+
+def _stands_in_the_pipeline(stored: StoredCase) -> bool:
+    """Whether the passes leave packed functions, which `tvm.compile` does not take. Whoever brings a module so far has
+    applied the official TIR pipeline, so that compiling the module from the start shows what its passes do."""
+    gives = [PASSES[call.name].gives for call in (*stored.case.setup, *stored.case.passes) if call.name in PASSES]
+    return any(phase is not None and phase >= Phase.PACKED for phase in gives)
 
 
 def _head(stored: StoredCase, check: Check, script: str) -> str:

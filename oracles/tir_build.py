@@ -9,18 +9,7 @@ from tvm.tirx import compilation_pipeline
 
 from generators import tvm_api
 from generators.passes.row import Phase
-from generators.passes.table import PASSES, TIR_PIPELINE, default_call
-
-FINAL = ("tirx.LowerTVMBuiltin", "tirx.LowerIntrin")
-"""What tvm.tirx.build does to host functions after it has parted them from those of the device."""
-
-
-def rest_of_tir_pipeline(phase: Phase) -> tuple[str, ...]:
-    """The TIR passes that are still to come in this phase, in order."""
-    for count, name in enumerate(TIR_PIPELINE, 1):
-        if PASSES[name].gives is phase:
-            return TIR_PIPELINE[count:]
-    return TIR_PIPELINE
+from generators.passes.table import default_call, rest_of_tir_pipeline
 
 
 def tir_pipeline_from(phase: Phase) -> str:
@@ -28,19 +17,17 @@ def tir_pipeline_from(phase: Phase) -> str:
     if phase.of_relax:
         return "default"
     name = f"passfuzz-{phase.name.lower()}"
-    rest = rest_of_tir_pipeline(phase)
-    before = [_constructed(n) for n in rest if n not in FINAL]
-    final = [_constructed(n) for n in rest if n in FINAL]
+    rest = [_constructed(n) for n in rest_of_tir_pipeline(phase)]
 
     def factory() -> Any:
-        return tvm.transform.Sequential(before), lambda: tvm.transform.Sequential(final), _nothing
+        return tvm.transform.Sequential(rest), _nothing, _nothing
 
     compilation_pipeline.register_tir_pipeline(name, factory)
     return name
 
 
 def _nothing() -> Any:
-    """The LLVM target has no device functions to finish."""
+    """What is left for host and device functions: all of it has been done, and LLVM has no device functions."""
     return tvm.transform.Sequential([])
 
 

@@ -20,6 +20,7 @@ from oracles.ir.memo import Memo
 from oracles.ir.types import buffer_type, contradiction, inferred_call, kind_of, said_by_parts
 from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, PRIM_FUNC, TUPLE, bindings, relax_functions
 from oracles.oracle import StepOracle
+from oracles.reference.tir.signature import is_packed
 from oracles.survives import headline
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
@@ -108,7 +109,8 @@ _AGREED = _Agreed()
 
 def _against_call(annotated: Any, call: Any, callee: Any, builder: Any) -> Iterator[str]:
     name = T.op_name(call)
-    if callee is not None and name is None and (why := contradiction(T.type_of(call.op), T.type_of(callee))):
+    plain = callee is not None and name is None and not _is_packed(callee)
+    if plain and (why := contradiction(T.type_of(call.op), T.type_of(callee))):
         yield f"the type of a called GlobalVar and its function: {why}"
     if name is not None and not name.startswith("relax."):
         return
@@ -121,6 +123,11 @@ def _against_call(annotated: Any, call: Any, callee: Any, builder: Any) -> Itera
         yield f"a variable and the inferred type of {_word(call)}: {why}"
     if name in _DESTINATION:
         yield from _of_buffers(call, callee)
+
+
+def _is_packed(callee: Any) -> bool:
+    """Whether a PrimFunc takes its arguments packed, which its type says and the GlobalVar's does not."""
+    return isinstance(callee, PRIM_FUNC) and is_packed(callee)
 
 
 def _of_buffers(call: Any, function: Any) -> Iterator[str]:

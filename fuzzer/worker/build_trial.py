@@ -35,6 +35,8 @@ def not_to_be_built(
         return Skipped(f"build: {reason}")
     if phase is not Phase.HIGH and undispatched(module, applied):
         return Skipped("build: operators that only a pass before LegalizeOps lowers")
+    if phase >= Phase.PACKED:
+        return Skipped("build: packed functions have other names than the Relax functions call")
     if between:
         return Skipped("build: a pass out of its phase left the module between two")
     return None

@@ -197,6 +197,7 @@ OPERATOR_ROWS = (
         "src/relax/transform/dataflow_inplace.cc: a dead operand's storage takes the result",
         meaning=Meaning.ROUNDED,
         recipes=("elementwise_chain", "elementwise_on_alias"),
+        overwrites=True,
     ),
     PassRow(
         "RealizeVDevice",

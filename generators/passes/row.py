@@ -133,6 +133,8 @@ class PassRow:
     so that `LambdaLift` must follow before an official pipeline can.
     `inference_only` passes take every batch_norm for one of inference, whatever its attribute `training` says.
     `idempotent` only where nothing that the pass makes can make room for it again: rewrites of patterns may.
+    `overwrites`: behind it values are overwritten in place by calls that count as pure, which passes that take equal
+    values for one do not expect; only lowering may follow (relax.op.call_tir_inplace warns of it).
     `lowers_to`: the dtype whose precision is all that an APPROXIMATE pass keeps.
     `keeps_functions` and `keeps_attributes`: whether every function that was there is there afterwards (public Relax
     functions that people call must be in any case), and every attribute of the functions that stayed.
@@ -158,6 +160,7 @@ class PassRow:
     first_only: bool = False
     buildable: bool = True
     inference_only: bool = False
+    overwrites: bool = False
     notes: str = field(default="")
 
     def draw(self, source: Source, facts: ProgramFacts) -> str | None:

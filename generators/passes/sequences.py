@@ -75,9 +75,11 @@ class _Walk:
 
     def _combines(self, row: PassRow) -> bool:
         names = {step.name for step in self.steps if not step.setup}
+        overwritten = any(self.table[name].overwrites for name in names if name in self.table)
         conventions = any(self.table[name].calling != "same" for name in names if name in self.table)
         return not (
             (row.first_only and names)
+            or (overwritten and row.gives is None)
             or (row.calling != "same" and conventions)
             or (not row.idempotent and row.name in names)
         )

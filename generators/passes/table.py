@@ -62,6 +62,14 @@ TIR_PIPELINE = tir_lowering.TIR_PIPELINE
 """What `tvm.tirx.build` does to the PrimFuncs behind each of them, for LLVM."""
 
 
+def rest_of_tir_pipeline(phase: Phase) -> tuple[str, ...]:
+    """The TIR passes that are still to come in this phase, in order."""
+    for count, name in enumerate(TIR_PIPELINE, 1):
+        if PASSES[name].gives is phase:
+            return TIR_PIPELINE[count:]
+    return TIR_PIPELINE
+
+
 def default_call(name: str) -> PassCall:
     """The pass as the official pipelines construct it. KeyError for names in no row."""
     return PassCall(name, PASSES[name].sources[0])

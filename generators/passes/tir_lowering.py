@@ -1,5 +1,4 @@
 """The passes that `tvm.tirx.build` takes PrimFuncs through for LLVM, in their order (python/tvm/s_tir/pipeline.py).
-
 They stand behind the Relax pipeline: the module still holds the Relax functions that call the PrimFuncs, which no TIR
 pass touches, so that a case is called and compared as before. Names carry the namespace, as in TVM's own traces.
 """
@@ -57,6 +56,7 @@ def _row(
         meaning=Meaning.APPROXIMATE if name in _KEEPS_ONLY else Meaning.ROUNDED if name in _ROUNDS else Meaning.SAME,
         lowers_to=_KEEPS_ONLY.get(name),
         idempotent=name in _SAME_AGAIN,
+        needs_target=name == "tirx.BindTarget",
         keeps_attributes=name not in _NEW_FORM,
         in_repertoire=fires,
         notes=_ROUNDS.get(name, ""),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import numpy as np
 import tvm
 from tvm import relax, s_tir, te, tirx
 
@@ -110,7 +111,7 @@ def _integer_range(name: str, values: Range, divisor: int) -> Range:
 
 
 def _integer(s: Scope) -> tuple[list[Value], Body]:
-    """Divisions of loaded integers, negative ones too, by a constant, alone and in sums as index arithmetic has them."""
+    """Divisions of loaded integers, negative ones too, by a constant: alone, and in sums as index arithmetic has."""
     x = s.tensor(("int32", "int64", "int8"), (1, 4))
     first, second = (s.source.pick(tuple(_DIVISIONS)) for _ in range(2))
     one, other = s.source.integer(1, 5), s.source.integer(1, 4)
@@ -169,23 +170,22 @@ def _add_in_place(dtype: str) -> Any:
 
 
 def draw_call_tir_inplace(s: Scope) -> None:
-    """A call_tir_inplace whose destination is a fresh copy that nothing else reads."""
+    """A call_tir_inplace whose destination is a fresh copy that nothing else reads.
+
+    The copy adds a number that no other statement adds: a pass that takes two equal calls for one may not make the
+    copy that of somebody else, but is not told that it is overwritten (relax.op.call_tir_inplace counts as pure).
+    """
     x = s.tensor(("float32", "int32"), (2, 2))
     y = s.like(x)
-    one = tvm_api.constant(_one(x.dtype), x.dtype)
-    copy = s.emit_tensor(Drawn(relax.op.add(x.expr, one), x.range + Range(1, 1, True)))
+    number = 11 + s.frame.module.serial
+    added = tvm_api.constant(np.array(number, x.dtype), x.dtype)
+    copy = s.emit_tensor(Drawn(relax.op.add(x.expr, added), x.range + Range(number, number, True)))
     s.values.remove(copy)
     module = s.frame.module
     gvar = module.add(module.new_name("prim"), _add_in_place(x.dtype))
     ty = tvm_api.type_of(copy.expr)
     call = relax.op.call_tir_inplace(gvar, relax.Tuple([copy.expr, y.expr]), 0, ty)
     s.emit(Drawn(call, copy.range + y.range))
-
-
-def _one(dtype: str) -> Any:
-    import numpy as np
-
-    return np.array(1, dtype)
 
 
 TIR_CALLS = (

@@ -1,4 +1,4 @@
-"""Calls that are no operator rows: functions, closures, PrimFuncs, externs, effects, memory."""
+"""Calls that are no operator rows: functions, closures, PrimFuncs, externs, effects. Memory is in `storage`."""
 
 from __future__ import annotations
 
@@ -11,16 +11,28 @@ from tvm.ir import GlobalVar
 
 from generators import tvm_api
 from generators.case import Shape
-from generators.dtypes import is_float, numpy_dtype
+from generators.dtypes import is_float
 from generators.externs import EXTERNS
 from generators.operators.row import Operator
 from generators.operators.table import OPERATORS
 from generators.prim_expr import UnknownPrimExpr, evaluate
 from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.memory import blank, check_read, overwrite
 from oracles.reference.operators import operator_result
 from oracles.reference.prims import prim_result, written_by
-from oracles.reference.tir import run_tracked
-from oracles.reference.values import UNIT, Array, Callback, Closure, Runtime, ShapeHeap, Tensor, carried, declared
+from oracles.reference.storage import (
+    alloc_storage,
+    alloc_tensor,
+    bound_variable,
+    created_view,
+    explained,
+    kill,
+    listed,
+    pass_destinations,
+    tensor_in_storage,
+    view_rule,
+)
+from oracles.reference.values import UNIT, Array, Callback, Closure, Runtime, Tensor, carried, declared
 from oracles.reference.vm_builtins import BUILTINS, call_with_context
 
 if TYPE_CHECKING:  # the engine calls this module
@@ -38,8 +50,8 @@ def call_value(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
         target = machine.lookup(callee)
         arguments = _arguments(machine, call, frame)
         if isinstance(target, tirx.PrimFunc):
-            return _destination_passing(target, arguments, callee.name_hint)
-        return machine.apply(target, arguments, callee.name_hint)
+            return _destination_passing(target, arguments, call, frame)
+        return machine.activate(target, arguments, callee.name_hint)
     if isinstance(callee, relax.ExternFunc):
         return _extern(machine, str(callee.global_symbol), _arguments(machine, call, frame))
     return _invoke(machine, machine.value(callee, frame), _arguments(machine, call, frame))
@@ -52,20 +64,36 @@ def _arguments(machine: Interpreter, call: Any, frame: Frame) -> list[Runtime]:
 def _operator(machine: Interpreter, call: Any, name: str, frame: Frame) -> Runtime:
     row = OPERATORS.get(name)
     if row is not None:
-        return operator_result(row, call, _arguments(machine, call, frame), machine.bounded, machine.floor)
+        arguments = _arguments(machine, call, frame)
+        if any([isinstance(a, tuple) or isinstance(a, Tensor) and a.memory is not None for a in arguments]):
+            if name == "relax.reshape":
+                return created_view(*arguments)
+            _check_reads(name, arguments)
+        return operator_result(row, call, arguments, machine.bounded, machine.floor)
     rule = _SPECIAL.get(name)
     if rule is None:
         raise Unsupported(name)
     return rule(machine, call, frame)
 
 
+_METADATA = ("relax.shape_of", "relax.size", "vm.builtin.shape_of")
+"""What may be asked of a tensor in which nothing is yet."""
+
+
+def _check_reads(name: str, arguments: list[Runtime]) -> None:
+    if name not in _METADATA:
+        for argument in arguments:
+            check_read(argument, name)
+
+
 def _invoke(machine: Interpreter, callee: Runtime, arguments: list[Runtime]) -> Runtime:
     if isinstance(callee, Callback):
+        _check_reads("a callback", arguments)
         result: Runtime = callee.answer(*arguments)
         return result
     if not isinstance(callee, Closure):
         raise Trap("type", f"call of {type(callee).__name__}")
-    return machine.apply(callee.function, [*arguments, *callee.captured], "closure", callee.environment)
+    return machine.activate(callee.function, [*arguments, *callee.captured], "closure", callee.environment)
 
 
 # --- PrimFuncs -----------------------------------------------------------------------------------------------
@@ -76,20 +104,27 @@ def _call_tir(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     inputs = _tensors(machine, call.args[1], frame)
     extra = _scalars(machine, call, frame)
     outputs = _output_specs(machine, call.ty_args[0], frame)
-    results = prim_result(function, call.args[0].name_hint, inputs, outputs, extra, machine.bounded)
+    try:
+        results = prim_result(function, call.args[0].name_hint, inputs, outputs, extra, machine.bounded)
+    except Trap as trap:
+        raise explained(trap, function, inputs, (call.args[0], listed(call.args[1])), frame) from trap
     return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)
 
 
 def _call_tir_inplace(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+    """The operands that the call writes into are the results from then on, wherever they are held."""
     function = machine.lookup(call.args[0])
     inputs = _tensors(machine, call.args[1], frame)
     extra = _scalars(machine, call, frame)
     outputs = _output_specs(machine, call.ty_args[0], frame)
     places = [int(i) for i in call.attrs.inplace_indices]
-    results = written_by(function, call.args[0].name_hint, inputs, outputs, places, extra)
+    try:
+        results = written_by(function, call.args[0].name_hint, inputs, outputs, places, extra, machine.bounded)
+    except Trap as trap:
+        raise explained(trap, function, inputs, (call.args[0], listed(call.args[1])), frame) from trap
     for place, result in zip(places, results, strict=True):
-        if place >= 0 and any(inputs[place] is constant for constant in machine.constants.values()):
-            inputs[place].value[...] = result.value
+        if place >= 0:
+            machine.overwrite(inputs[place], result)
     return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)
 
 
@@ -123,17 +158,12 @@ def _output_specs(machine: Interpreter, ty: Any, frame: Frame) -> list[tuple[tup
     return specs
 
 
-def _destination_passing(function: Any, arguments: list[Runtime], name: str) -> Runtime:
+def _destination_passing(function: Any, arguments: list[Runtime], call: Any, frame: Frame) -> Runtime:
     """A PrimFunc called directly, after CallTIRRewrite: it writes into its last arguments. One that only returns an
     expression of its scalars is what ComputePrimValue makes."""
     if isinstance(function.body, tirx.Return):
         return _returned(function, arguments)
-    tensors = [a for a in arguments if isinstance(a, Tensor)]
-    buffers = {id(t.value): declared(t) for t in tensors}
-    operands = [buffers[id(a.value)] if isinstance(a, Tensor) else _plain(a) for a in arguments]
-    run_tracked(function, operands, [a.written if isinstance(a, ShapeHeap) else None for a in arguments])
-    for tensor in tensors:
-        tensor.value[...] = buffers[id(tensor.value)].astype(tensor.value.dtype)
+    pass_destinations(function, arguments, call, frame)
     return UNIT
 
 
@@ -147,19 +177,12 @@ def _returned(function: Any, arguments: list[Runtime]) -> Runtime:
     return value
 
 
-def _plain(value: Runtime) -> Any:
-    if isinstance(value, Shape):
-        raise Unsupported("PrimFunc called with a shape")
-    return value
-
-
 # --- externs, closures, effects ------------------------------------------------------------------------------
 
 
 _EFFECTS = ("relax.run.print", "relax.run.assert_op")
 """What print and assert_op are lowered to."""
 _LOWERED = {
-    "vm.builtin.reshape": "relax.reshape",
     "vm.builtin.shape_of": "relax.shape_of",
     "vm.builtin.tensor_to_shape": "relax.tensor_to_shape",
     "relax.run.unique": "relax.unique",
@@ -182,24 +205,36 @@ def _as_operand(array: Array, dtype: str) -> Tensor:
     return Tensor(array, dtype if is_float(str(array.dtype)) else str(array.dtype))
 
 
+_VIEWS: dict[str, Callable[..., Runtime]] = {
+    "vm.builtin.reshape": created_view,
+    "runtime.TVMTensorCreateView": created_view,
+    "vm.builtin.ensure_zero_offset": created_view,
+}
+
+
 def _extern(machine: Interpreter, name: str, arguments: list[Runtime]) -> Runtime:
-    if name in _EFFECTS:
-        return UNIT
     if name in BUILTINS:
         return BUILTINS[name](*arguments)
+    if name in _VIEWS:
+        return _VIEWS[name](*arguments)
+    if name == "vm.builtin.make_closure":
+        return _closure(arguments[0], tuple(arguments[1:]))
     if name in machine.packed:
         return _invoke(machine, machine.packed[name], arguments)
+    extern = EXTERNS.get(name)
+    _check_reads(name, arguments[:-1] if extern is not None and extern.writes else arguments)
+    if name in _EFFECTS:
+        return UNIT
     row = OPERATORS.get(_LOWERED.get(name, ""))
     if row is not None and isinstance(arguments[0], Tensor):
         return _lowered(row, arguments[0], arguments[1:])
-    extern = EXTERNS.get(name)
     if extern is None:
         raise Unsupported(f"packed function {name}")
     tensors = [a for a in arguments if isinstance(a, Tensor)]
     source = tensors[:-1] if extern.writes else tensors
     result = extern.meaning(*[declared(t) for t in source])
     if extern.writes:
-        tensors[-1].value[...] = result.astype(tensors[-1].value.dtype)
+        overwrite(tensors[-1], result)
         return UNIT
     return carried(result, source[0].dtype)
 
@@ -225,27 +260,19 @@ def _call_dps_packed(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     if not isinstance(callee, relax.ExternFunc):
         raise Unsupported("call_dps_packed of no extern")
     inputs = _tensors(machine, call.args[1], frame)
-    outputs = [_blank(shape, dtype) for shape, dtype in _output_specs(machine, call.ty_args[0], frame)]
+    outputs = [
+        blank(shape, dtype, bound_variable(frame)) for shape, dtype in _output_specs(machine, call.ty_args[0], frame)
+    ]
     _extern(machine, str(callee.global_symbol), [*inputs, *outputs])
-    results = [_spread(o, inputs) for o in outputs]
+    results = [_spread(Tensor(o.value, o.dtype), inputs) for o in outputs]
     return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)
 
 
-def _blank(shape: tuple[int, ...], dtype: str) -> Tensor:
-    """A tensor that nobody has written to: NaN, or a recognisable pattern for integers. Trap for negative extents."""
-    if min(shape, default=0) < 0:
-        raise Trap("type", f"a tensor of shape {list(shape)}")
-    carrier: Array
-    if is_float(dtype):
-        carrier = np.full(shape, np.nan)
-    else:
-        carrier = np.full(shape, 1, numpy_dtype(dtype)) if dtype == "bool" else np.full(shape, 77, numpy_dtype(dtype))
-    return Tensor(carrier, dtype)
-
-
 def _make_closure(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
-    captured = machine.value(call.args[1], frame)
-    function = machine.value(call.args[0], frame)
+    return _closure(machine.value(call.args[0], frame), machine.value(call.args[1], frame))
+
+
+def _closure(function: Runtime, captured: Runtime) -> Closure:
     if not isinstance(function, Closure) or not isinstance(captured, tuple):
         raise Trap("type", "make_closure of no function")
     return Closure(function.function, captured, None)
@@ -259,12 +286,13 @@ def _invoke_closure(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
 
 
 def _effect(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
-    _arguments(machine, call, frame)
+    _check_reads(call.op.name, _arguments(machine, call, frame))
     return UNIT
 
 
 def _assert(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     condition = machine.value(call.args[0], frame)
+    check_read(condition, f"assert_op of function {frame.function}")
     if isinstance(condition, Tensor) and condition.error is not None:
         raise Unsupported("assert_op on an undecided condition")
     truth = bool(np.all(condition.value)) if isinstance(condition, Tensor) else bool(condition)
@@ -277,31 +305,18 @@ def _builtin(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     """call_builtin_with_ctx: the function, then its arguments as a tuple."""
     arguments = machine.value(call.args[1], frame)
     assert isinstance(arguments, tuple)
-    return call_with_context(str(call.args[0].global_symbol), arguments)
+    name = str(call.args[0].global_symbol)
+    if name == "vm.builtin.invoke_closure":
+        return _invoke(machine, arguments[0], list(arguments[1:]))
+    return call_with_context(name, arguments)
 
 
 def _identity(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     return machine.value(call.args[0], frame)
 
 
-def _storage(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
-    """Storages are not modelled: every tensor made in one gets memory of its own."""
+def _null(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     return UNIT
-
-
-def _tensor_in_storage(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
-    """alloc_tensor(storage, offset, shape, dtype, ...): a tensor that nobody has written to."""
-    shape, dtype = machine.value(call.args[2], frame), tvm_api.dtype_name(tvm_api.type_of(call))
-    if not isinstance(shape, Shape) or dtype is None:
-        raise Unsupported("alloc_tensor of unknown shape or dtype")
-    return _blank(shape.extents, dtype)
-
-
-def _alloc_tensor(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
-    shape, dtype = machine.value(call.args[0], frame), tvm_api.dtype_name(tvm_api.type_of(call))
-    if not isinstance(shape, Shape) or dtype is None:
-        raise Unsupported("alloc_tensor of unknown shape or dtype")
-    return _blank(shape.extents, dtype)
 
 
 _SPECIAL: dict[str, Rule] = {
@@ -320,13 +335,14 @@ _SPECIAL: dict[str, Rule] = {
     "relax.to_vdevice": _identity,
     "relax.builtin.stop_lift_params": _identity,
     "relax.memory.ensure_zero_offset": _identity,
-    "relax.memory.kill_tensor": _effect,
-    "relax.memory.kill_storage": _effect,
-    "relax.builtin.alloc_tensor": _alloc_tensor,
-    "relax.memory.alloc_storage": _storage,
-    "relax.vm.alloc_storage": _storage,
-    "relax.memory.alloc_tensor": _tensor_in_storage,
-    "relax.vm.alloc_tensor": _tensor_in_storage,
-    "relax.vm.kill_object": _effect,
-    "relax.null_value": _storage,
+    "relax.memory.view": view_rule,
+    "relax.memory.kill_tensor": kill,
+    "relax.memory.kill_storage": kill,
+    "relax.builtin.alloc_tensor": alloc_tensor,
+    "relax.memory.alloc_storage": alloc_storage,
+    "relax.vm.alloc_storage": alloc_storage,
+    "relax.memory.alloc_tensor": tensor_in_storage,
+    "relax.vm.alloc_tensor": tensor_in_storage,
+    "relax.vm.kill_object": kill,
+    "relax.null_value": _null,
 }

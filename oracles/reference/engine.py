@@ -22,6 +22,7 @@ from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
 from oracles.reference.annotations import bind_and_check
 from oracles.reference.calls import call_value
 from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.memory import check_read
 from oracles.reference.values import Callback, Closure, Runtime, Tensor, carried, from_argument
 
 FUEL = 20_000
@@ -30,11 +31,16 @@ FUEL = 20_000
 
 @dataclass(slots=True)
 class Frame:
-    """Variables and symbols of one function activation."""
+    """Variables and symbols of one function activation.
+
+    killed: variables that have ended. binding: the variable that is being bound.
+    """
 
     variables: dict[Any, Runtime] = field(default_factory=dict)
     symbols: dict[Any, int] = field(default_factory=dict)
     function: str = ""
+    killed: set[Any] = field(default_factory=set)
+    binding: Any = None
 
 
 class Interpreter:
@@ -66,6 +72,8 @@ class Interpreter:
         self.packed = packed
         self.constants: dict[Any, Tensor] = {} if constants is None else constants
         """One memory per constant, as in the VM: destination passing and calls in place may write into it."""
+        self.overwritten: dict[int, tuple[Tensor, Tensor]] = {}
+        """Operands of calls in place by their address, with what they hold since."""
         self._functions = {g.name_hint: f for g, f in module.functions.items()}
 
     def run(self, call: EntryCall) -> Runtime:
@@ -84,7 +92,13 @@ class Interpreter:
         """The function behind a GlobalVar. Trap when the module has none."""
         return self.function(gvar.name_hint)
 
-    def apply(self, function: Any, arguments: list[Runtime], name: str, environment: Frame | None = None) -> Runtime:
+    def apply(self, function: Any, arguments: list[Runtime], name: str) -> Runtime:
+        """The result of a Relax function on these arguments, for a caller outside, who reads it."""
+        result = self.activate(function, arguments, name)
+        check_read(result, f"the caller of function {name}")
+        return result
+
+    def activate(self, function: Any, arguments: list[Runtime], name: str, environment: Frame | None = None) -> Runtime:
         """The result of a Relax function on these arguments; `environment` holds what a local one captures."""
         if not isinstance(function, relax.Function):
             raise Unsupported(f"call of a {type(function).__name__}")
@@ -94,6 +108,7 @@ class Interpreter:
         if environment is not None:
             frame.variables.update(environment.variables)
             frame.symbols.update(environment.symbols)
+            frame.killed.update(environment.killed)
             for symbol in _own_symbols(function):
                 frame.symbols.pop(symbol, None)
         for var, argument in zip(function.params, arguments, strict=True):
@@ -119,7 +134,7 @@ class Interpreter:
         self.fuel -= 1
         if self.fuel < 0:
             raise Trap("fuel", f"more bindings than {FUEL} in one call")
-        var = binding.var
+        var = frame.binding = binding.var
         if isinstance(binding.value, relax.Function):
             frame.variables[var] = Closure(binding.value, (), frame)
             return
@@ -130,6 +145,22 @@ class Interpreter:
             bind_and_check(tvm_api.type_of(binding), result, frame.symbols, f"match_cast {where}", True, "match-cast")
         bind_and_check(tvm_api.type_of(var), result, frame.symbols, f"variable {where}", True)
         frame.variables[var] = result
+
+    def overwrite(self, operand: Tensor, result: Tensor) -> None:
+        """Whoever holds `operand` holds `result` from now on; a constant does so in later entry calls as well."""
+        if operand is not result:
+            self.overwritten[id(operand)] = operand, result
+        for constant, tensor in self.constants.items():
+            if tensor is operand:
+                self.constants[constant] = result
+
+    def current(self, value: Runtime) -> Runtime:
+        """What calls in place have made of a value."""
+        if isinstance(value, tuple):
+            return tuple(self.current(part) for part in value)
+        while id(value) in self.overwritten:
+            value = self.overwritten[id(value)][1]
+        return value
 
     def value(self, expr: Any, frame: Frame) -> Runtime:
         """The value of any expression."""
@@ -158,9 +189,12 @@ def _own_symbols(function: Any) -> list[Any]:
 
 def _variable(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
     if expr in frame.variables:
-        return frame.variables[expr]
+        value = frame.variables[expr]
+        return machine.current(value) if machine.overwritten else value
     if expr in frame.symbols:
         return frame.symbols[expr]
+    if expr in frame.killed:
+        raise Trap("use-after-kill", f"variable {expr.name} of function {frame.function} is used after it was killed")
     raise Trap("undefined-variable", f"variable {expr.name} in {frame.function}")
 
 
@@ -197,12 +231,17 @@ def _if(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
     condition = machine.value(expr.cond, frame)
     truth = condition
     if isinstance(condition, Tensor):
+        check_read(condition, f"an If of function {frame.function}")
         if condition.value.size != 1:
             raise Trap("type", f"condition of shape {condition.shape} in {frame.function}")
         if condition.error is not None:
             raise Unsupported("If on an undecided condition")
         truth = bool(condition.value.reshape(-1)[0])
-    return machine.sequence(expr.true_branch if truth else expr.false_branch, frame)
+    outside = set(frame.variables)
+    result = machine.sequence(expr.true_branch if truth else expr.false_branch, frame)
+    for variable in [v for v in frame.variables if v not in outside]:
+        del frame.variables[variable]
+    return result
 
 
 def _global(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:

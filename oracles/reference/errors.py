@@ -18,10 +18,10 @@ class Unsupported(Exception):
 class Trap(Exception):
     """The program does something that has no defined result.
 
-    `kind` is one of "uninitialised", "out-of-bounds", "integer-overflow", "division-by-zero", "type",
-    "undefined-variable", "aliasing", "assertion" and "fuel"; `detail` names the function, the block and the
-    buffer. For a caller that judges a pass, "integer-overflow" means that the inputs are to be discarded, not
-    that the pass is wrong.
+    `kind` is one of "uninitialised", "out-of-bounds", "use-after-kill", "double-free", "storage-overlap",
+    "integer-overflow", "division-by-zero", "type", "match-cast", "operand", "undefined-variable", "aliasing",
+    "assertion" and "fuel"; `detail` names the function, the block and the buffer, or the variable. For a caller that
+    judges a pass, "integer-overflow" means that the inputs are to be discarded, not that the pass is wrong.
     """
 
     def __init__(self, kind: str, detail: str) -> None:

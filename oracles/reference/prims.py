@@ -1,7 +1,8 @@
-"""PrimFuncs called from Relax: destination passing on fresh buffers, and what their rounding may do."""
+"""PrimFuncs called from Relax by call_tir: on fresh buffers or in place, and what their rounding may do."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +14,8 @@ from generators import tvm_api
 from generators.case import Shape
 from generators.dtypes import float_facts, is_float, numpy_dtype
 from oracles.reference.errors import Unsupported
-from oracles.reference.tir import run_prim_func, run_tracked
+from oracles.reference.memory import before_call, blank, mask_of, written
+from oracles.reference.tir import run_tracked
 from oracles.reference.values import Array, Runtime, Tensor, carried, declared
 
 _SIGNS = 3
@@ -33,18 +35,23 @@ def prim_result(
         raise Unsupported(f"call_tir of a {type(function).__name__}")
     arrays, written = _run(function, inputs, outputs, extra)
     results = [carried(a, d) for a, (_, d) in zip(arrays, outputs, strict=True)]
-    if not bounded:
-        return results
-    bounds = [_with_bound(k, r, function, inputs, outputs, extra, results) for k, r in enumerate(results)]
-    return [_unknown_unless(mask, tensor) for mask, tensor in zip(written, bounds, strict=True)]
+    if bounded:
+        results = [_with_bound(k, r, function, inputs, outputs, extra, results) for k, r in enumerate(results)]
+    return [_partly(mask, tensor, name, bounded) for mask, tensor in zip(written, results, strict=True)]
 
 
-def _unknown_unless(written: Array | None, tensor: Tensor) -> Tensor:
-    """Nothing is known of elements that nobody has written."""
+def _partly(written: Array | None, tensor: Tensor, name: str, bounded: bool) -> Tensor:
+    """An output of which some elements were not written: nothing is known of them, and they hold no number."""
     if written is None or written.all():
         return tensor
+    empty = blank(tensor.shape, tensor.dtype, f"an output of function {name}")
+    assert empty.memory is not None
+    empty.memory.known = written.reshape(-1)
+    empty.memory.used = True
+    if not bounded:
+        return Tensor(np.where(written, tensor.value, empty.value), tensor.dtype, None, empty.memory)
     error = np.zeros(tensor.shape) if tensor.error is None else tensor.error
-    return Tensor(tensor.value, tensor.dtype, np.where(written, error, np.inf))
+    return Tensor(tensor.value, tensor.dtype, np.where(written, error, np.inf), empty.memory)
 
 
 def written_by(
@@ -54,19 +61,30 @@ def written_by(
     outputs: list[tuple[tuple[int, ...], str]],
     places: list[int],
     extra: list[int],
+    bounded: bool,
 ) -> list[Tensor]:
     """The outputs of a call_tir_inplace: output k is input places[k] after the call, or a fresh one for -1."""
     buffers = [declared(i) if isinstance(i, Tensor) else _scalar(i) for i in inputs]
     fresh = [_empty(shape, dtype) for (shape, dtype), place in zip(outputs, places, strict=True) if place < 0]
-    marks = [True] * len(buffers) + [False] * len(fresh)
-    run_prim_func(function, [*buffers, *fresh, *extra], initialised=marks + [True] * len(extra))
+    before = [before_call(i) if isinstance(i, Tensor) else None for i in inputs]
+    masks = [mask_of(i) if isinstance(i, Tensor) else None for i in inputs]
+    known = [*masks, *[np.zeros(array.shape, np.bool_) for array in fresh], *[None] * len(extra)]
+    after = iter(run_tracked(function, [*buffers, *fresh, *extra], known))
+    held = [next(after) if isinstance(i, Tensor) else None for i in inputs]
+    inexact = any(isinstance(i, Tensor) and i.error is not None for i in inputs)
     unplaced = iter(fresh)
     results = []
     for (_, dtype), place in zip(outputs, places, strict=True):
-        array = next(unplaced) if place < 0 else buffers[place]
-        inexact = any(isinstance(i, Tensor) and i.error is not None for i in inputs)
-        tensor = carried(array, dtype)
-        results.append(Tensor(tensor.value, dtype, np.full(tensor.shape, np.inf)) if inexact else tensor)
+        operand = None if place < 0 else inputs[place]
+        if place < 0:
+            result = _partly(next(after), carried(next(unplaced), dtype), name, bounded)
+        elif isinstance(operand, Tensor) and operand.memory is not None:
+            operand.value[...] = buffers[place]
+            written(operand, held[place], before[place])
+            result = operand
+        else:
+            result = carried(buffers[place], dtype)
+        results.append(replace(result, error=np.full(result.shape, np.inf)) if inexact else result)
     return results
 
 
@@ -77,7 +95,8 @@ def _run(
     arguments = [declared(i) if isinstance(i, Tensor) else _scalar(i) for i in inputs]
     blanks = [_empty(shape, dtype) for shape, dtype in outputs]
     masks = [np.zeros(blank.shape, np.bool_) for blank in blanks]
-    known = [*[None] * len(arguments), *masks, *[None] * len(extra)]
+    inner = [mask_of(i) if isinstance(i, Tensor) else None for i in inputs]
+    known = [*inner, *masks, *[None] * len(extra)]
     after = run_tracked(function, [*arguments, *blanks, *extra], known)
     buffers = sum(isinstance(argument, np.ndarray) for argument in arguments)
     return blanks, after[buffers : buffers + len(blanks)]

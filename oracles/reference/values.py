@@ -8,23 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from generators.case import Argument, Shape
 from generators.dtypes import is_float, numpy_dtype
 
+if TYPE_CHECKING:  # memory is about tensors
+    from oracles.reference.memory import Memory, Storage
+
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor: float64 for float dtypes, else the declared dtype. error None means exact."""
+    """A tensor: float64 for float dtypes, else the declared dtype. error None means exact.
+
+    memory: what the program has allocated for it; None where it is a value, whole and nobody else's. first: where it
+    begins there, as a view of fewer elements.
+    """
 
     value: Array
     dtype: str
     error: Array | None = None
+    memory: Memory | None = None
+    first: int = 0
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -61,7 +70,9 @@ class Unit:
 
 
 UNIT = Unit()
-Runtime: TypeAlias = Tensor | Shape | Closure | Callback | Unit | int | float | bool | str | tuple["Runtime", ...]
+Runtime: TypeAlias = (
+    "Tensor | Shape | Closure | Callback | Storage | Unit | int | float | bool | str | tuple[Runtime, ...]"
+)
 
 
 def round_to(value: Array, dtype: str) -> Array:
@@ -86,7 +97,7 @@ def declared(tensor: Tensor) -> Array:
 def from_argument(argument: Argument) -> Runtime:
     """An entry call's argument as a runtime value."""
     if isinstance(argument, np.ndarray):
-        return carried(argument, argument.dtype.name)
+        return carried(argument.copy(), argument.dtype.name)
     if isinstance(argument, tuple):
         return tuple(from_argument(a) for a in argument)
     return argument

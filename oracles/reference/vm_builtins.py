@@ -147,5 +147,5 @@ def call_with_context(name: str, arguments: Sequence[Runtime]) -> Runtime:
     """What `call_builtin_with_ctx` calls. Unsupported for functions that are not here."""
     if name == "vm.builtin.alloc_shape_heap" and len(arguments) == 1 and isinstance(arguments[0], int):
         size = arguments[0]
-        return ShapeHeap(np.zeros(size, np.int64), "int64", None, np.zeros(size, np.bool_))
+        return ShapeHeap(np.zeros(size, np.int64), "int64", written=np.zeros(size, np.bool_))
     raise Unsupported(f"builtin with context {name}")

@@ -235,11 +235,6 @@ def test_functions_of_the_run_time_mean_what_their_operators_mean() -> None:
     assert run(high, x) == run(low, x) == expected
 
 
-def test_result_of_destination_passing_that_nobody_wrote_is_not_a_number() -> None:
-    module = main(f"x: {V}", 'return R.builtin.alloc_tensor(R.shape([3]), R.dtype("float32"), R.prim_value(0))')
-    assert np.isnan(run(module, X)).all()
-
-
 def test_constant_has_one_memory_within_a_run_and_is_fresh_in_the_next() -> None:
     # The VM keeps constants in one pool: a callee that writes into one changes it for its later users.
     once = main(f"k: {V}, x: {V}", "_ = cls.double(k)\n_1 = cls.double(k)\nreturn R.add(x, k)", WITH_TIR)
