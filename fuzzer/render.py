@@ -16,7 +16,7 @@ from rich.table import Table
 
 from fuzzer.commands.doctor import Diagnosis
 from fuzzer.commands.listing import Listing
-from fuzzer.results import CheckResult, CheckRow, ReduceResult, ReplayResult
+from fuzzer.results import CheckResult, CheckRow, ReduceResult, ReplayResult, ValueRow
 from oracles.verdict import NOT_APPLICABLE
 from reports.junit import TestCase
 
@@ -64,6 +64,14 @@ def print_json(data: dict[str, Any]) -> None:
     print(json.dumps(data, indent=1))
 
 
+def _show_values(terminal: Console, after: str, values: Sequence[ValueRow]) -> None:
+    table = Table("function", "variable", "type", "first elements", box=None, header_style="bold")
+    for row in values:
+        table.add_row(*(escape(text) for text in (row.function, row.variable, row.type, row.elements)))
+    terminal.print(f"\nvalues behind {after}:" if after else "\nvalues:", markup=False, highlight=False)
+    terminal.print(table)
+
+
 def show_check(result: CheckResult, as_json: bool) -> None:
     """What each pass was found to be, and the culprit last. The JSON has every verdict in a row of its own."""
     if as_json:
@@ -77,6 +85,8 @@ def show_check(result: CheckResult, as_json: bool) -> None:
     terminal.print(table)
     counts = ", ".join(f"{number} {word}" for word, number in _counted(result.rows))
     terminal.print(f"{counts}.", markup=False, highlight=False)
+    for after, values in groupby(result.values, key=lambda row: row.after):
+        _show_values(terminal, after, tuple(values))
     shown = next((row for row in result.rows if row.difference), None)
     if shown is not None:
         terminal.print(f"\nwhat {shown.pass_name} did:", markup=False, highlight=False)

@@ -59,11 +59,24 @@ class CheckRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ValueRow:
+    """The value that a variable got in the first entry call: its type and first elements. after: the pass behind which
+    the module was run, "" for the module as given."""
+
+    after: str
+    function: str
+    variable: str
+    type: str
+    elements: str
+
+
+@dataclass(frozen=True, slots=True)
 class CheckResult:
-    """`passfuzz check`: every verdict, and the culprit when one failed."""
+    """`passfuzz check`: every verdict, the culprit when one failed, and the values where they were asked for."""
 
     rows: tuple[CheckRow, ...]
     culprit: str | None = None
+    values: tuple[ValueRow, ...] = ()
 
     @property
     def failed(self) -> bool:

@@ -6,23 +6,27 @@ from pathlib import Path
 
 from fuzzer.errand.ask import Errand, run_errand, scratch_folder
 from fuzzer.errand.subject import judged_on, read_subject, refuse_groups
-from fuzzer.results import CheckResult, CheckRow
+from fuzzer.results import CheckResult, CheckRow, ValueRow
 
 LIMIT_S = 3600.0
 """Seconds for everything; each stage has a deadline of its own."""
 
 
-def check_module(path: Path, passes: tuple[str, ...], target: str, load: Path | None) -> CheckResult:
+def check_module(
+    path: Path, passes: tuple[str, ...], target: str, load: Path | None, explain: bool = False
+) -> CheckResult:
     """Judges the module in a file, or the case in a folder, by every oracle.
 
     passes: names, in order; () for the case's own, else the loaded file's, else the default build pipeline.
+    explain: whether the values of the first entry call are wanted too.
     Inputs of `main` are drawn from its parameters' types where there are none. A crash or a hang is a row like any
     other. Raises UsageError for what cannot be read or is ill-formed, EnvironmentFault for a TVM that does not work.
     """
     refuse_groups(passes)
     case = judged_on(read_subject(path, load), target)
     with scratch_folder() as scratch:
-        replies = run_errand(Errand("check", case, passes, scratch=scratch), LIMIT_S)
+        replies = run_errand(Errand("check", case, passes, scratch=scratch, explain=explain), LIMIT_S)
     rows = tuple(CheckRow(**reply.payload) for reply in replies if reply.kind == "row")
     culprit = next((str(reply.payload["name"]) for reply in replies if reply.kind == "culprit"), None)
-    return CheckResult(rows, culprit)
+    values = tuple(ValueRow(**reply.payload) for reply in replies if reply.kind == "value")
+    return CheckResult(rows, culprit, values)

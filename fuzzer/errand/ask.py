@@ -38,7 +38,8 @@ What: TypeAlias = Literal["check", "reduce"]
 class Errand:
     """What to do. passes: names given by the user, () for the case's own or else the default.
 
-    oracle, interesting, time_s: as given to `passfuzz reduce`. scratch: a folder that the errand may write into.
+    explain: as given to `passfuzz check`; oracle, interesting, time_s: to `passfuzz reduce`. scratch: a folder that the
+    errand may write into.
     """
 
     what: What
@@ -48,11 +49,12 @@ class Errand:
     interesting: str | None = None
     time_s: float = 60.0
     scratch: str = ""
+    explain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One line of the answer: `kind` "ready", "row", "reduced" or "done", with its payload."""
+    """One line of the answer: `kind` "ready", "row", "value", "culprit", "reduced" or "done", with its payload."""
 
     kind: str
     payload: dict[str, Any]

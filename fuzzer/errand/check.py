@@ -9,6 +9,7 @@ from typing import Any
 
 from fuzzer.campaign.job import Failure
 from fuzzer.errand.bench import STAGE_S, Bench, Refused, Say
+from fuzzer.errand.explain import explain
 from fuzzer.processes.fork import in_child
 from fuzzer.worker.child import court_of, lost_failure, oracle_names
 from fuzzer.worker.judge import Experiment, judge
@@ -33,12 +34,15 @@ class Outcome:
 
 
 def check(bench: Bench, say: Say) -> None:
-    """Says a "row" per oracle and step, and the "culprit" last where an oracle failed."""
+    """Says a "row" per oracle and step, the "culprit" where an oracle failed, and "values" where they are asked for."""
     outcome = outcome_of(bench)
     for row in outcome.rows:
         say("row", **row)
-    if outcome.failures:
-        say("culprit", name=outcome.failures[0].culprit)
+    culprit = outcome.failures[0].culprit if outcome.failures else None
+    if culprit is not None:
+        say("culprit", name=culprit)
+    if bench.errand.explain:
+        explain(bench, culprit, say)
 
 
 def outcome_of(bench: Bench, oracle: str | None = None) -> Outcome:

@@ -52,7 +52,8 @@ class Interpreter:
     construct. floor: in a bounded run, the dtype that every float operation may be carried out in instead of its own
     (what a mixed-precision pass does on purpose). packed: what the caller's own external functions do
     (`generators.externs.HOOKS`).
-    constants: their memory, where it outlives an entry call.
+    constants: their memory, where it outlives an entry call. watch: told of function, variable and value of every
+    parameter and binding.
     """
 
     def __init__(
@@ -64,12 +65,14 @@ class Interpreter:
         fuel: int = FUEL,
         packed: Mapping[str, Callback] = MappingProxyType({}),
         constants: dict[Any, Tensor] | None = None,
+        watch: Callable[[str, str, Runtime], None] | None = None,
     ) -> None:
         self.module = module
         self.bounded = bounded
         self.floor = floor
         self.fuel = fuel
         self.packed = packed
+        self.watch = watch
         self.constants: dict[Any, Tensor] = {} if constants is None else constants
         """One memory per constant, as in the VM: destination passing and calls in place may write into it."""
         self.overwritten: dict[int, tuple[Tensor, Tensor]] = {}
@@ -117,6 +120,9 @@ class Interpreter:
         for check in (False, True):
             for var, argument in zip(function.params, arguments, strict=True):
                 bind_and_check(tvm_api.type_of(var), argument, frame.symbols, f"parameter {var.name} of {name}", check)
+        if self.watch is not None:
+            for var, argument in zip(function.params, arguments, strict=True):
+                self.watch(name, str(var.name), argument)
         result = self.sequence(function.body, frame)
         bind_and_check(tvm_api.return_type(function), result, dict(frame.symbols), f"result of {name}", True)
         return result
@@ -145,6 +151,8 @@ class Interpreter:
             bind_and_check(tvm_api.type_of(binding), result, frame.symbols, f"match_cast {where}", True, "match-cast")
         bind_and_check(tvm_api.type_of(var), result, frame.symbols, f"variable {where}", True)
         frame.variables[var] = result
+        if self.watch is not None:
+            self.watch(frame.function, str(var.name), result)
 
     def overwrite(self, operand: Tensor, result: Tensor) -> None:
         """Whoever holds `operand` holds `result` from now on; a constant does so in later entry calls as well."""

@@ -134,6 +134,17 @@ def test_check_shows_what_a_wrong_pass_did(module: Path, tmp_path: Path) -> None
     assert all(row.difference == "" for row in result.rows if row.oracle != "numeric")
 
 
+def test_check_explains_with_values_before_and_behind_the_culprit(module: Path, tmp_path: Path) -> None:
+    load = write_passes(tmp_path, "Identity", "WrongNumbers")
+    result = check_module(module, ("Identity", "WrongNumbers"), "llvm", load, explain=True)
+    given, behind = ([row for row in result.values if row.after == after] for after in ("", "WrongNumbers"))
+    assert [row.variable for row in given] == ["x", "y", "a", "b", "c"]
+    assert {row.type for row in given} == {"float32[2, 4]", "float32[4]"}
+    assert [row.elements for row in given[:2]] == [row.elements for row in behind[:2]], "the inputs are the same"
+    assert given[-1].elements != behind[-1].elements
+    assert check_module(module, ("Identity",), "llvm", load).values == ()
+
+
 def test_check_of_correct_passes_finds_nothing_and_compares_numbers(module: Path, tmp_path: Path) -> None:
     load = write_passes(tmp_path, "Identity", "Copies")
     result = check_module(module, (), "llvm", load)
