@@ -94,7 +94,12 @@ def run(
 
 @app.command()
 def check(
-    subject: Subject, passes: Passes = None, target: Target = "llvm", load: Load = None, as_json: Json = False
+    subject: Subject,
+    passes: Passes = None,
+    target: Target = "llvm",
+    load: Load = None,
+    explain: Annotated[bool, typer.Option(help="Show the values that flow, before and behind the culprit.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Judge one module, or one case, by every oracle."""
     from fuzzer.commands.check import check_module
@@ -104,7 +109,7 @@ def check(
 
     names, loaded = read_sequence(passes, "--passes"), None if load is None else read_load(load)
     check_pass_names(names, loaded is not None)
-    result = check_module(existing(subject), names, read_targets([target])[0], loaded)
+    result = check_module(existing(subject), names, read_targets([target])[0], loaded, explain)
     show_check(result, as_json)
     raise typer.Exit(result.status())
 
@@ -181,6 +186,20 @@ def report(
 
     asked = {"html": html, "markdown": markdown, "junit": junit, "sarif": sarif}
     report_on(tuple(out), tuple(name for name, wanted in asked.items() if wanted), merge, as_json, known)
+
+
+@app.command()
+def harvest(
+    out: Annotated[Path, typer.Argument(help="The --passfuzz-out folder of a pytest run.")],
+    seeds: Annotated[Path, typer.Option("--output", "-o", help="Folder for the seeds.")] = Path("seeds"),
+    as_json: Json = False,
+) -> None:
+    """Turn the modules that `pytest --passfuzz` has seen into a folder of seeds."""
+    from fuzzer.commands.harvest import harvest as harvest_modules
+    from fuzzer.commands.harvest import show_harvest
+    from fuzzer.settings import existing
+
+    show_harvest(harvest_modules(existing(out), seeds), seeds, as_json)
 
 
 @app.command("list")

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tvm import relax
+import tvm_ffi
+from tvm import relax, s_tir
 
 from generators import tvm_api as T
 from generators.passes.row import Phase
 from oracles.ir.walk import bindings, prim_funcs, relax_functions
 from oracles.legalised import unknown_part
+from oracles.reference.tir.signature import is_packed
 
 CALL_TIR = ("relax.call_tir", "relax.call_tir_inplace", "relax.call_tir_with_grad", "relax.call_dps_packed")
 _CHECKS = ("vm.builtin.match_shape", "vm.builtin.check_tensor_info", "vm.builtin.check_shape_info")
@@ -50,7 +52,7 @@ def _lowered_phase(module: Any, names: set[str], packed: set[str]) -> Phase | No
     """From LOWERED on a phase shows in its operators; None before."""
     if packed & set(_CHECKS):
         named = all(function.attrs and "global_symbol" in function.attrs for _, function in prim_funcs(module))
-        return Phase.SYMBOLED if named else Phase.SHAPELESS
+        return _tir_phase(module) if named else Phase.SHAPELESS
     if any(name.startswith("relax.vm.") for name in names) or "relax.call_builtin_with_ctx" in names:
         return Phase.BUILTIN
     if any(name.startswith("relax.memory.kill_") for name in names):
@@ -58,6 +60,30 @@ def _lowered_phase(module: Any, names: set[str], packed: set[str]) -> Phase | No
     if "relax.builtin.alloc_tensor" in names:
         return Phase.LOWERED
     return Phase.ALLOCATED if "relax.memory.alloc_tensor" in names else None
+
+
+def _tir_phase(module: Any) -> Phase:
+    """From BindTarget on a phase shows in the PrimFuncs."""
+    functions = [function for _, function in prim_funcs(module)]
+    if not functions or not all("target" in function.attrs for function in functions):
+        return Phase.SYMBOLED
+    if any(is_packed(function) for function in functions):
+        return Phase.PACKED
+    blocks = [block for function in functions for block in _blocks(function)]
+    if not blocks:
+        return Phase.LOOPS
+    return Phase.BOUND if any(block.iter_vars for block in blocks) else Phase.OPAQUE
+
+
+def _blocks(function: Any) -> list[Any]:
+    found: list[Any] = []
+
+    def seen(block: Any) -> Any:
+        found.append(block)
+        return block
+
+    tvm_ffi.structural_map(function.body, (s_tir.SBlock, seen))
+    return found
 
 
 def _packed(values: list[Any]) -> Iterator[str]:

@@ -166,7 +166,7 @@ def test_check_shows_verdicts_and_the_culprit(passfuzz: Any, fake: Any, tmp_path
     module.write_text("")
     status, stdout, _ = passfuzz("check", module, "--passes", "FuseOps,DeadCodeElimination", "--target", "cuda")
     assert status == 1
-    assert calls == [(module, ("FuseOps", "DeadCodeElimination"), "cuda", None)]
+    assert calls == [(module, ("FuseOps", "DeadCodeElimination"), "cuda", None, False)]
     assert "ill-formed: Var [x] is not defined" in stdout
     assert stdout.splitlines()[-1] == "culprit: FuseOps"
     status, stdout, _ = passfuzz("check", module, "--json")

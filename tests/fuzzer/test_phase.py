@@ -28,7 +28,14 @@ class Module:
             R.output(b)
         return b
 """
-UNMARKED = {Phase.FUSED: Phase.LEGAL, Phase.NONDATAFLOW: Phase.LEGAL, Phase.PLANNED: Phase.LOWERED}
+UNMARKED = {
+    **dict.fromkeys((Phase.FUSED, Phase.NONDATAFLOW), Phase.LEGAL),
+    Phase.PLANNED: Phase.LOWERED,
+    **dict.fromkeys((Phase.INIT, Phase.PLACED), Phase.BOUND),
+    Phase.COMPACT: Phase.OPAQUE,
+    **dict.fromkeys((Phase.FLAT, Phase.VECTORS, Phase.STORAGE, Phase.SPLIT), Phase.LOOPS),
+    **dict.fromkeys((Phase.STORED, Phase.BUILTINS, Phase.INTRINSICS), Phase.PACKED),
+}
 """Phases that leave no mark, or none on this module: the earliest phase that it could stand in."""
 
 

@@ -1,0 +1,185 @@
+"""What happens after the last test: what was found is made small, shown in a fresh process, written, and said.
+
+Outside of the tests' own time. Where OUT was not asked for, the same happens in a folder that goes away.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from corpus.finding import Finding
+from corpus.findings import save_finding, stored_from
+from corpus.readme import readme_text
+from corpus.reduce import candidate_of
+from corpus.signature import operators_in, signature_of
+from corpus.store import write_case
+from fuzzer.campaign.confirm import UNCONFIRMED, Confirmations
+from fuzzer.campaign.job import Plan
+from fuzzer.plugin.contracts import row_of_no_table
+from fuzzer.plugin.repro import test_repro
+from fuzzer.plugin.trial import be_quiet
+from fuzzer.plugin.watch import Ledger, Sighting
+from fuzzer.settings import available_cpus
+from fuzzer.versions import passfuzz_version, tvm_version
+from fuzzer.worker.draw import Repertoire
+from fuzzer.worker.shrink import shrink
+from generators.passes.loaded import source_of
+from generators.passes.table import PASSES
+from oracles.apart import Ended, apart
+from oracles.verdict import Failed
+from reports.finding_row import row_of
+from reports.summary import Report, RunFacts, write_out
+from reports.words import finding_line, largest_first, skipped_apart
+
+FAIL_ON = ("A", "B")
+REDUCE_S = 15.0
+"""Seconds that making one finding small may take, after which it is as small as it has become."""
+REDUCE_ALL_S = 180.0
+"""Seconds after which no further finding is made small."""
+_POLL_S = 0.2
+_SHOWN_REASONS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """lines: what the terminal shows. failing: whether there is a finding of a tier that fails."""
+
+    lines: list[str]
+    failing: bool
+
+
+def end(ledger: Ledger, out: Path | None, scratch: Path, folder: str) -> Ending:
+    """Reduces, confirms and writes what the ledger holds. folder: where pytest was called, for repros that call it."""
+    place = scratch if out is None else out
+    place.mkdir(parents=True, exist_ok=True)
+    findings, unconfirmed = _findings(ledger, place, scratch, folder)
+    for reason, number in ledger.missed.items():
+        ledger.tally.add({"skipped": {reason: number}})
+    faults = [reason for reason in ledger.missed if reason.startswith("own fault")]
+    rows = tuple(row_of(finding) for finding in findings)
+    facts = RunFacts(
+        tvm_version(), passfuzz_version(), 0, ("llvm",), ledger.seconds, own_fault=faults[0] if faults else None
+    )
+    write_out(place, Report(facts, ledger.tally, rows))
+    lines = [headline(ledger, len(findings), unconfirmed)]
+    lines += [
+        f"  {finding_line(row)}\n    {place / row.repro if out else _test_of(f)}"
+        for row, f in zip(rows, findings, strict=True)
+    ]
+    if unconfirmed:
+        kept = f", kept in {place / UNCONFIRMED}" if out else ""
+        lines.append(f"  {unconfirmed} did not show again in a fresh process: no findings{kept}")
+    if out is not None:
+        lines.append(f"  results are in {out}")
+    return Ending(lines, any(row.is_failure(FAIL_ON) for row in rows))
+
+
+def _test_of(finding: Finding) -> str:
+    return f"in {finding.case.origin.file}; --passfuzz-out DIR keeps a script that shows it"
+
+
+def headline(ledger: Ledger, findings: int, unconfirmed: int) -> str:
+    """The whole session in one line."""
+    missed, _ = skipped_apart(ledger.missed)
+    reasons = [f"{reason} {number}" for reason, number in largest_first(missed)]
+    more = [f"{len(reasons) - _SHOWN_REASONS} more reasons"] if len(reasons) > _SHOWN_REASONS else []
+    why = f" ({', '.join(reasons[:_SHOWN_REASONS] + more)})" if reasons else ""
+    return (
+        f"passfuzz: judged {ledger.judged:,} pass calls, {ledger.tally.numeric_verdicts:,} by numbers, "
+        f"skipped {sum(missed.values()):,}{why}, {findings} finding{'' if findings == 1 else 's'}, "
+        f"+{ledger.seconds:.1f} s"
+    )
+
+
+# --- findings -----------------------------------------------------------------------------------------------
+
+
+def _findings(ledger: Ledger, out: Path, scratch: Path, folder: str) -> tuple[list[Finding], int]:
+    """The findings, one per signature, in the order of their first sighting; and how many were not confirmed."""
+    found: dict[str, Finding] = {}
+    by_script: list[Finding] = []
+    unconfirmed = 0
+    until = time.monotonic() + REDUCE_ALL_S
+    for sighting in ledger.sightings.values():
+        made = _reduced(sighting, scratch, until, ledger) if sighting.case.passes[0].source else None
+        if isinstance(made, Finding):
+            by_script.append(made)
+        elif sighting.case.passes[0].source:
+            save_finding(out / UNCONFIRMED, as_it_is(sighting))
+            unconfirmed += 1
+        else:
+            finding = as_it_is(sighting)
+            _save_with_test(out, finding, folder)
+            _add(found, finding)
+    merged: dict[str, Finding] = {}
+    for finding in by_script:
+        _add(merged, finding)
+    for finding, shown in _confirmed(merged.values(), out):
+        if shown:
+            _add(found, finding)
+        else:
+            unconfirmed += 1
+    return sorted(found.values(), key=lambda finding: finding.at_s), unconfirmed
+
+
+def _add(found: dict[str, Finding], finding: Finding) -> None:
+    slug = finding.signature.slug
+    found[slug] = found[slug].seen_again(finding.count) if slug in found else finding
+
+
+def as_it_is(sighting: Sighting) -> Finding:
+    """A finding that was not made small. A pass without a known constructor is named as `--load` would bring it."""
+    failure, case = sighting.failure, sighting.case
+    if not case.passes[0].source:
+        case = replace(case, passes=(replace(case.passes[0], source=source_of(case.passes[0].name)),))
+    failed = Failed(failure.symptom, failure.message, failure.detail, failure.culprit)
+    signature = signature_of(failure.oracle, failed, failure.culprit, operators_in(case.module.script))
+    return Finding(
+        case, failed, failure.oracle, signature, failure.tier, sighting.at_s, tvm_version(), count=sighting.count
+    )
+
+
+def _reduced(sighting: Sighting, scratch: Path, until: float, ledger: Ledger) -> Finding | None:
+    """The finding made small; None where it does not show on the text of its module, outside of the test."""
+    budget_s = max(0.0, min(REDUCE_S, until - time.monotonic()))
+    made = apart(lambda: _shrink(sighting, scratch, budget_s), int(budget_s) + 60)
+    if isinstance(made, Ended):
+        ledger.missed[f"own fault: making a failure of {sighting.failure.oracle} small ended: {made.how}"] += 1
+    if made is None or isinstance(made, Ended):
+        return None
+    return replace(made, at_s=sighting.at_s, count=sighting.count)
+
+
+def _shrink(sighting: Sighting, scratch: Path, budget_s: float) -> Finding | None:
+    be_quiet()
+    case = sighting.case
+    name = case.passes[0].name
+    rows = PASSES if name in PASSES else {**PASSES, name: row_of_no_table(name)}
+    plan = Plan(seed=0, target="llvm", scratch=str(scratch), phase=sighting.failure.index)
+    failure = replace(sighting.failure, index=0)
+    return shrink(plan, Repertoire(rows), failure, candidate_of(case), case, budget_s)
+
+
+def _confirmed(findings: Iterable[Finding], out: Path) -> Iterable[tuple[Finding, bool]]:
+    """Each finding with whether its own script shows it in a fresh process."""
+    trials = Confirmations(out, available_cpus())
+    by_slug = {finding.signature.slug: finding for finding in findings}
+    for finding in by_slug.values():
+        trials.start(finding)
+    try:
+        while trials.pending:
+            for _, finding, shown in trials.finished():
+                yield finding, shown
+            time.sleep(_POLL_S)
+    finally:
+        trials.close()
+
+
+def _save_with_test(out: Path, finding: Finding, folder: str) -> None:
+    stored = stored_from(finding)
+    repro = test_repro(stored, os.path.abspath(folder))
+    write_case(out / finding.folder, stored, repro, readme_text(stored, repro, finding.tvm, finding.count))

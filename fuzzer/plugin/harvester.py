@@ -1,0 +1,133 @@
+"""The process of `passfuzz harvest`: kept modules become case folders, one forked child each. Loads TVM.
+
+`python -m fuzzer.plugin.harvester PARENT OUT SEEDS` answers with one JSON object per module: its file, and the seed's
+folder or why there is none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from corpus.module_text import text_of
+from corpus.repro import repro_text
+from corpus.store import StoredCase, write_case
+from fuzzer.plugin.inputs import NoInputs, meaning_of
+from fuzzer.plugin.modules import FOLDER
+from fuzzer.plugin.trial import MEMORY_BYTES
+from fuzzer.processes.flight import Recorder
+from fuzzer.processes.fork import die_with_parent, in_child
+from fuzzer.versions import tvm_version
+from fuzzer.worker.main import limit_memory
+from generators import tvm_api as T
+from generators.case import Case, Origin, PassCall
+from oracles.ir.compare import digest
+from oracles.well_formed import complaint
+
+DEADLINE_S = 30.0
+_README = """\
+# {title}
+
+A seed: a module that `{test}` gives to `{name}`. It is well-formed, and the reference interprets it on the inputs in
+`case.json`. `passfuzz check` judges it under that pass.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A file under OUT/modules: TVM's JSON of a module, the pass that was applied to it, and by which test."""
+
+    file: Path
+    name: str
+    test: str
+    module: str
+
+    @staticmethod
+    def read(file: Path) -> Kept:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        return Kept(file, str(data["pass"]), str(data["test"]), str(data["module"]))
+
+
+def harvest(out: Path, seeds: Path, say: Callable[..., None]) -> None:
+    """Says "seed" or "left_out" of every file, in the order of their names."""
+    seen: set[str] = set()
+    with TemporaryDirectory(prefix="passfuzz-") as scratch:
+        recorder = Recorder.create(Path(scratch) / "flight")
+        for file in sorted((out / FOLDER).glob("*.json")):
+            recorder.write(0, "read")
+            lines, ended, stage = in_child(_maker(file, seeds, seen, recorder), recorder, DEADLINE_S, per_stage=True)
+            answers = [json.loads(line) for line in lines]
+            seen.update(answer["digest"] for answer in answers if "digest" in answer)
+            last = answers[-1] if answers else {}
+            if "seed" in last:
+                say(file=file.name, seed=last["seed"])
+            else:
+                say(file=file.name, left_out=last.get("left_out") or f"{ended or 'own fault'} in {stage}")
+
+
+def _maker(file: Path, seeds: Path, seen: set[str], recorder: Recorder) -> Callable[[Callable[[str], None]], None]:
+    def make(say: Callable[[str], None]) -> None:
+        limit_memory(MEMORY_BYTES)
+        kept = Kept.read(file)
+        module = T.module_from_json(kept.module)
+        name = digest(module)
+        if name in seen:
+            say(json.dumps({"left_out": "the same as another but for names of variables"}))
+            return
+        say(json.dumps({"digest": name}))
+        if complaint(module):
+            say(json.dumps({"left_out": "ill-formed"}))
+            return
+        recorder.write(0, "reference")
+        numbers = meaning_of(module, int(name, 16))
+        if isinstance(numbers, NoInputs):
+            say(json.dumps({"left_out": numbers.reason}))
+            return
+        recorder.write(0, "text")
+        case = Case(text_of(module), _passes(kept.name), numbers.calls, origin=Origin(file=kept.test))
+        folder = seeds / f"{kept.name.replace('.', '_')}-{name[:8]}"
+        _write(folder, kept, case)
+        say(json.dumps({"seed": folder.name}))
+
+    return make
+
+
+def _passes(name: str) -> tuple[PassCall, ...]:
+    """The pass as its row constructs it first; () for a pass of no row, or one that depends on the program."""
+    from fuzzer.plugin.contracts import rows_named
+
+    rows = [row for row in rows_named(name) if row.sources]
+    return (PassCall(rows[0].name, rows[0].sources[0]),) if rows else ()
+
+
+def _write(folder: Path, kept: Kept, case: Case) -> None:
+    stored = StoredCase(
+        case=case,
+        title=f"seed: what {kept.test or 'a test'} gives to {kept.name}",
+        oracle="survives",
+        symptom="crash",
+        culprit=kept.name,
+        expected=((tvm_version(), "passes"),),
+    )
+    readme = _README.format(title=stored.title, test=kept.test, name=kept.name)
+    write_case(folder, stored, repro_text(stored), readme)
+
+
+def main() -> None:
+    die_with_parent(int(sys.argv[1]))
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    os.dup2(2, 1)  # what TVM prints is not an answer
+
+    def say(**answer: str) -> None:
+        answers.write(json.dumps(answer) + "\n")
+
+    harvest(Path(sys.argv[2]), Path(sys.argv[3]), say)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""`pytest --passfuzz`: hooks of pytest and the options. Every pytest run loads this, so nothing heavy is imported."""
+
+from __future__ import annotations
+
+import base64
+import os
+import pickle
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+GROUP = "passfuzz"
+_KEY = "passfuzz-ledger"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup(GROUP, "passfuzz: judge every TVM pass that the tests apply")
+    group.addoption("--passfuzz", action="store_true", help="Judge every TVM pass that the tests apply.")
+    group.addoption("--passfuzz-out", metavar="DIR", help="Leave findings and the input modules there.")
+    group.addoption(
+        "--passfuzz-deadline",
+        metavar="SECONDS",
+        type=float,
+        default=10.0,
+        help="How long one stage of judging one call may take. [default: 10]",
+    )
+    group.addoption(
+        "--passfuzz-strict", action="store_true", help="Exit with 1 when there is a finding of tier A or B."
+    )
+    parser.addini(
+        "passfuzz_same_meaning",
+        type="linelist",
+        default=[],
+        help="Names of passes of your own that promise to keep meaning and signature, so that numbers are compared.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--passfuzz") or config.getoption("--passfuzz-out"):
+        os.environ.setdefault("TVM_NUM_THREADS", "1")  # before TVM is loaded: a forked child with more would hang
+        config.pluginmanager.register(_Session(config), "passfuzz-session")
+
+
+class _Session:
+    """One pytest process: the controller of pytest-xdist only gathers what its workers have seen."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        from fuzzer.plugin.ending import end
+        from fuzzer.plugin.watch import Ledger, Watch
+
+        self._config = config
+        self._scratch = TemporaryDirectory(prefix="passfuzz-", ignore_cleanup_errors=True)
+        out = config.getoption("--passfuzz-out")
+        self._out = None if out is None else Path(out).absolute()
+        self._watch: Watch | None = None
+        self._ledger = Ledger()
+        self._end = end
+        self._lines: list[str] = []
+        if not self._gathers():
+            names = frozenset(config.getini("passfuzz_same_meaning"))
+            self._watch = Watch(Path(self._scratch.name), config.getoption("--passfuzz-deadline"), names, self._out)
+            self._ledger = self._watch.ledger
+            self._watch.start()
+
+    def _gathers(self) -> bool:
+        return bool(self._config.getoption("dist", "no") != "no" and not self._is_worker())
+
+    def _is_worker(self) -> bool:
+        return hasattr(self._config, "workeroutput")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        if self._watch is not None:
+            self._watch.where = nodeid
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """A worker of pytest-xdist has ended."""
+        packed = getattr(node, "workeroutput", {}).get(_KEY)
+        if packed is not None:
+            self._ledger.merge(pickle.loads(base64.b64decode(packed)))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self._watch is not None:
+            self._watch.stop()
+        if self._is_worker():
+            output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
+            output[_KEY] = base64.b64encode(pickle.dumps(self._ledger)).decode()
+            return
+        try:
+            result = self._end(
+                self._ledger, self._out, Path(self._scratch.name), str(self._config.invocation_params.dir)
+            )
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not take the tests' own summary along
+            self._lines = [f"passfuzz: own fault after the tests: {type(error).__name__}: {error}"]
+            return
+        self._lines = result.lines
+        if result.failing and self._config.getoption("--passfuzz-strict") and session.exitstatus == 0:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if not self._lines:
+            return
+        terminalreporter.section("passfuzz")
+        for line in self._lines:
+            terminalreporter.write_line(line)
+
+    def pytest_unconfigure(self) -> None:
+        self._scratch.cleanup()

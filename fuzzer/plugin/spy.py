@@ -1,0 +1,109 @@
+"""Sees every outermost call of a pass in this process, and hands it on when it has ended. Changes nothing of it.
+
+`tvm.ir.transform.Pass.__call__` is wrapped, because tests make their own PassContexts and an instrument sits in one of
+them. What a pass calls inside is part of it; calls of child processes that tests fork are not seen.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import tvm
+
+from generators import tvm_api as T
+from oracles.ir.fingerprint import fingerprint
+
+_LONG_S = 0.02
+"""A module whose hash takes longer than this holds large constants, and is not written out before every pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """A pass call that gave a module.
+
+    given: the module that the test handed over, which the pass may have changed in place. before: what it was: a copy
+    that shares its functions, as they are now. hash_before: fingerprint of `given` before the pass.
+    """
+
+    transform: Any
+    name: str
+    given: Any
+    before: Any
+    hash_before: int
+    after: Any
+    text: str | None = None
+    """TVM's JSON of the module before the pass, None for large modules: a pass may change what `before` shares."""
+
+
+class Spy:
+    """Wraps `Pass.__call__` between `install` and `remove`.
+
+    applied: told of every outermost call that gave a module. missed: told why one is not to be judged, and the name of
+    its pass. Neither may raise.
+    """
+
+    def __init__(self, applied: Callable[[Application], None], missed: Callable[[str, str], None]) -> None:
+        self._applied = applied
+        self._missed = missed
+        self._inside = threading.local()
+        self._process = os.getpid()
+        self._original: Any = None
+
+    def install(self) -> None:
+        """From now on calls are seen."""
+        original = self._original = tvm.ir.transform.Pass.__call__
+
+        @functools.wraps(original)
+        def call(transform: Any, mod: Any) -> Any:
+            if self._is_deaf() or not isinstance(mod, tvm.ir.IRModule):
+                return original(transform, mod)
+            return self._watched(transform, mod)
+
+        tvm.ir.transform.Pass.__call__ = call
+
+    def remove(self) -> None:
+        """Puts the original back."""
+        tvm.ir.transform.Pass.__call__ = self._original
+
+    def _is_deaf(self) -> bool:
+        return getattr(self._inside, "call", False) or os.getpid() != self._process
+
+    def _watched(self, transform: Any, mod: Any) -> Any:
+        self._inside.call = True
+        try:
+            noted = self._note(transform, mod)
+            try:
+                after = self._original(transform, mod)
+            except BaseException:
+                self._missed("the pass raised", "" if noted is None else noted.name)
+                raise
+            if noted is not None:
+                self._hand_on(noted, after)
+            return after
+        finally:
+            self._inside.call = False
+
+    def _note(self, transform: Any, mod: Any) -> Application | None:
+        """What is known before the pass runs; None where the module cannot be told apart from others."""
+        name = ""
+        try:
+            name = str(transform.info.name)
+            start = time.perf_counter()
+            code = fingerprint(mod)
+            small = time.perf_counter() - start < _LONG_S
+            return Application(transform, name, mod, mod.clone(), code, None, T.json_of(mod) if small else None)
+        except Exception as error:  # noqa: BLE001 - whatever TVM says of an odd module, the test must go on
+            self._missed(f"no hash of the input: {type(error).__name__}", name)
+            return None
+
+    def _hand_on(self, noted: Application, after: Any) -> None:
+        if not isinstance(after, tvm.ir.IRModule):
+            self._missed("the pass gave no module", noted.name)
+            return
+        self._applied(replace(noted, after=after))

@@ -1,0 +1,184 @@
+"""The tests' side of the judging: which pass calls are judged, in a child each, and what has been found so far.
+
+Whatever becomes of a child (a crash, a hang, no memory) costs its verdicts, and nothing of the test. No file but the
+kept modules is written here.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pickle
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from corpus.signature import WRONG_RESULT, normalise, operators_in
+from fuzzer.campaign.job import Failure
+from fuzzer.plugin.modules import module_file
+from fuzzer.plugin.spy import Application, Spy
+from fuzzer.plugin.trial import Terms, Trial
+from fuzzer.processes.flight import Recorder
+from fuzzer.processes.fork import in_child
+from generators.case import Case
+from oracles.ir.fingerprint import fingerprint
+from reports.tally import Tally
+
+
+@dataclass(slots=True)
+class Sighting:
+    """A failed verdict with the case that shows it, and how often it was seen. at_s: seconds into the test session."""
+
+    failure: Failure
+    case: Case
+    at_s: float
+    count: int = 1
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What is the same for two sightings of one bug, before either is reduced. Wrong results are told
+        apart by the operators of their modules."""
+        failure = self.failure
+        wrong = failure.symptom == WRONG_RESULT
+        said = operators_in(self.case.module.script) if wrong else (normalise(failure.message),)
+        return failure.oracle, failure.symptom, failure.culprit, *said
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What was seen and judged. calls: outermost pass calls. judged: those that the oracles spoke of.
+
+    missed: why others were not. seconds: what all of it cost the tests.
+    """
+
+    calls: int = 0
+    judged: int = 0
+    missed: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+    tally: Tally = field(default_factory=Tally)
+    sightings: dict[tuple[str, ...], Sighting] = field(default_factory=dict)
+
+    def see(self, sighting: Sighting) -> None:
+        """Adds a sighting, or counts it where its like was seen before."""
+        known = self.sightings.get(sighting.key)
+        if known is None:
+            self.sightings[sighting.key] = sighting
+        else:
+            known.count += sighting.count
+
+    def merge(self, other: Ledger) -> None:
+        """Adds the ledger of another process."""
+        self.calls += other.calls
+        self.judged += other.judged
+        self.missed.update(other.missed)
+        self.seconds += other.seconds
+        self.tally.merge(other.tally)
+        for sighting in other.sightings.values():
+            self.see(replace(sighting))
+
+
+class Watch:
+    """Judges the pass calls of this process from `start` to `stop`. deadline_s: of each stage of a child.
+
+    where: the test that is running, for the reports. out: where modules are kept, None where nothing is.
+    """
+
+    def __init__(
+        self,
+        scratch: Path,
+        deadline_s: float,
+        same_meaning: frozenset[str] = frozenset(),
+        out: Path | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.ledger = Ledger()
+        self.where = ""
+        self._same_meaning = same_meaning
+        self._out = out
+        self._deadline_s = deadline_s
+        self._clock = clock
+        self._began = clock()
+        self._recorder = Recorder.create(scratch / f"flight-{os.getpid()}")
+        self._judged: set[tuple[Any, ...]] = set()
+        self._spy = Spy(self._applied, self._missed)
+
+    def start(self) -> None:
+        self._spy.install()
+
+    def stop(self) -> None:
+        self._spy.remove()
+
+    def _missed(self, why: str, name: str) -> None:
+        self.ledger.calls += 1
+        self.ledger.missed[why] += 1
+        if name and why == "the pass raised":
+            self.ledger.tally.add({"passes": {name: {"applied": 1, "rejected": 1}}})
+
+    def _applied(self, application: Application) -> None:
+        start = self._clock()
+        try:
+            self._judge(application)
+        except Exception as error:  # noqa: BLE001 - an error of ours must not become one of the test
+            self.ledger.missed[f"own fault: {type(error).__name__}: {error}"[:200]] += 1
+        finally:
+            self.ledger.seconds += self._clock() - start
+
+    def _judge(self, application: Application) -> None:
+        ledger = self.ledger
+        ledger.calls += 1
+        key = (
+            application.name,
+            application.hash_before,
+            fingerprint(application.after),
+            fingerprint(application.given),
+        )
+        if key in self._judged:
+            ledger.missed["the same call was judged before"] += 1
+            return
+        self._judged.add(key)
+        keep = self._out is not None and not module_file(self._out, application.hash_before).exists()
+        if len(set(key[1:])) == 1 and not keep:
+            ledger.judged += 1
+            ledger.tally.add({"cases": 1, "generated": 1, "passes": {application.name: {"applied": 1}}})
+            return
+        terms = Terms(self.where, self._same_meaning, str(self._out) if keep else None)
+        trial = Trial(application, terms, lambda stage: self._recorder.write(0, stage))
+        self._record(*in_child(lambda say: _run(trial, say), self._recorder, self._deadline_s, per_stage=True))
+
+    def _record(self, lines: list[str], ended: str | None, stage: str) -> None:
+        ledger = self.ledger
+        spoke, told = False, False
+        for line in lines:
+            entry = json.loads(line)
+            if "delta" in entry:
+                ledger.tally.add(entry["delta"])
+                spoke = spoke or "oracles" in entry["delta"]
+                told = told or "skipped" in entry["delta"]
+            elif "fault" in entry:
+                ledger.missed[f"own fault: {entry['fault']}"[:200]] += 1
+            else:
+                case: Case = pickle.loads(base64.b64decode(entry["case"]))
+                ledger.see(Sighting(Failure.from_json(entry["failure"]), case, self._clock() - self._began))
+        if ended is not None:
+            ledger.tally.add({"skipped": {f"the judge ended: {ended} in {stage.split(' of ')[0]}": 1}})
+        if spoke:
+            ledger.judged += 1
+            ledger.tally.add({"cases": 1, "generated": 1})
+        elif ended is not None or not told:
+            ledger.missed["the judge did not get through"] += 1
+        else:
+            ledger.missed["outside of what a pass may be held to"] += 1
+
+
+def _run(trial: Trial, say: Callable[[str], None]) -> None:
+    trial.say = say
+    try:
+        trial.run()
+    except Exception as error:  # noqa: BLE001 - the worker boundary: an error of ours is said in one line
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        say(json.dumps({"fault": f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"}))

@@ -1,0 +1,80 @@
+"""`passfuzz harvest`: kept modules become case folders that read back; what is of no use is counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from corpus.store import read_case
+from fuzzer.cli import app
+from fuzzer.commands.harvest import harvest
+from fuzzer.errors import UsageError
+
+SCRIPTS = {
+    "a": """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")) -> R.Tensor((2, 3), "float32"):
+        with R.dataflow():
+            y: R.Tensor((2, 3), "float32") = R.nn.relu(x)
+            R.output(y)
+        return y
+""",
+    "unknown": """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")) -> R.Tensor((2, 3), "float32"):
+        y = R.call_dps_packed("nobody_knows_this", x, out_ty=R.Tensor((2, 3), "float32"))
+        return y
+""",
+}
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """A folder as `pytest --passfuzz-out` leaves it: a module, the same under other names, one of no use."""
+    from generators import tvm_api
+
+    texts = {**SCRIPTS, "b": SCRIPTS["a"].replace("y", "renamed")}
+    folder = tmp_path / "out" / "modules"
+    folder.mkdir(parents=True)
+    for name, text in texts.items():
+        module = tvm_api.json_of(tvm_api.module_from_script(text))
+        entry = {"pass": "Normalize", "test": f"test_{name}", "module": module}
+        (folder / f"{name}.json").write_text(json.dumps(entry))
+    return tmp_path / "out"
+
+
+def test_a_seed_is_a_case_that_reads_back(kept: Path, tmp_path: Path) -> None:
+    result = harvest(kept, tmp_path / "seeds")
+    assert (result.modules, len(result.seeds)) == (3, 1)
+    case = read_case(tmp_path / "seeds" / result.seeds[0]).case
+    assert [call.name for call in case.passes] == ["Normalize"]
+    assert {argument.shape for call in case.calls for argument in call.arguments} == {(2, 3)}
+    assert case.origin.file == "test_a"
+
+
+def test_what_is_left_out_is_counted(kept: Path, tmp_path: Path) -> None:
+    result = harvest(kept, tmp_path / "seeds")
+    assert result.left_out["the same as another but for names of variables"] == 1
+    assert sum(result.left_out.values()) == 2
+
+
+def test_a_seed_can_be_checked(kept: Path, tmp_path: Path) -> None:
+    seeds = tmp_path / "seeds"
+    told = CliRunner().invoke(app, ["harvest", str(kept), "-o", str(seeds), "--json"])
+    assert told.exit_code == 0
+    seed = json.loads(told.stdout)["seeds"][0]
+    checked = CliRunner().invoke(app, ["check", str(seeds / seed), "--json"])
+    rows = json.loads(checked.stdout)["rows"]
+    assert ("numeric", "passed") in [(row["oracle"], row["verdict"]) for row in rows]
+
+
+def test_a_folder_without_modules_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no folder modules"):
+        harvest(tmp_path, tmp_path / "seeds")

@@ -1,0 +1,295 @@
+"""`pytest --passfuzz` in somebody else's suite: finds planted faults, keeps quiet on a clean suite, harms none."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fuzzer.plugin.contracts import ALIASES, BY_ARGUMENTS, Contract, Trust, no_numbers, row_of_no_table, rows_named
+from generators.passes.table import PASSES
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SUITE = """
+import pytest
+import tvm
+from tvm import relax
+from tvm.script import ir as I, relax as R, tirx as T
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32"), y: R.Tensor((2, 3), "float32")):
+        with R.dataflow():
+            a = R.subtract(x, y)
+            b = R.nn.relu(a)
+            R.output(b)
+        return b
+
+@I.ir_module(s_tir=True)
+class Loops:
+    @T.prim_func(s_tir=True)
+    def double(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.sblock("B"):
+                v = T.axis.spatial(4, i)
+                B[v] = A[v] * T.float32(2)
+
+@relax.expr_functor.mutator
+class Swap(relax.PyExprMutator):
+    def visit_call_(self, call):
+        call = self.visit_expr_post_order(call)
+        return relax.op.add(*call.args) if call.op.name == "relax.subtract" else call
+"""
+
+FAULTY = (
+    SUITE
+    + """
+@tvm.ir.transform.module_pass(opt_level=0, name="SwapsOperators")
+def swaps(mod, ctx):
+    new = mod.clone()
+    new["main"] = Swap(mod).visit_expr(mod["main"])
+    return new
+
+@tvm.ir.transform.module_pass(opt_level=0, name="LosesABinding")
+def loses(mod, ctx):
+    f = mod["main"]
+    body = relax.SeqExpr(f.body.blocks, relax.Var("nowhere", f.ret_ty))
+    return tvm.IRModule({name: relax.Function(f.params, body, f.ret_ty, f.is_pure, f.attrs) for name in mod.functions})
+
+@tvm.ir.transform.module_pass(opt_level=0, name="WritesIntoItsInput")
+def writes(mod, ctx):
+    mod["main"] = mod["main"].with_attr("seen", 1)
+    return mod
+
+@pytest.mark.parametrize("transform", [swaps, loses], ids=["swaps", "loses"])
+def test_fault(transform):
+    assert transform(Module)["main"] is not None
+
+def test_in_place():
+    assert writes(Module.clone())["main"].attrs["seen"] == 1
+"""
+)
+
+CLEAN = (
+    SUITE
+    + """
+def test_legal():
+    relax.transform.LegalizeOps()(Module)
+
+def test_several():
+    seq = tvm.transform.Sequential([relax.transform.LegalizeOps(), relax.transform.AnnotateTIROpPattern()])
+    assert len(seq(Module).functions) == 3
+
+def test_loops():
+    tvm.s_tir.transform.LowerInitBlock()(Loops)
+    tvm.s_tir.transform.ConvertBlocksToOpaque()(Loops)
+
+def test_build():
+    tvm.compile(Module, "llvm")
+"""
+)
+
+OUTCOMES = (
+    SUITE
+    + """
+def test_pass(): relax.transform.LegalizeOps()(Module)
+def test_fail(): assert len(relax.transform.LegalizeOps()(Module).functions) == 7
+@pytest.mark.xfail(strict=True)
+def test_xfail(): relax.transform.UpdateVDevice(relax.VDevice("llvm"), 7)(Module)
+@pytest.mark.xfail
+def test_xpass(): relax.transform.Normalize()(Module)
+@pytest.fixture
+def broken(): raise RuntimeError("set-up")
+def test_error(broken): pass
+def test_skip(): pytest.skip("not here")
+def test_raises():
+    with pytest.raises(TypeError):
+        relax.transform.Normalize()("no module")
+def test_output(capfd):
+    tvm.transform.PrintIR("")(Module)
+    text = capfd.readouterr()
+    assert (text.out + text.err).count("def main") == 1
+def test_same_object():
+    given = relax.transform.Normalize()(Module)
+    before = given.script()
+    assert relax.transform.Normalize()(given).script() == before == given.script()
+def test_instruments():
+    seen = []
+    @tvm.ir.instrument.pass_instrument
+    class Counts:
+        def run_before_pass(self, mod, info):
+            seen.append(info.name)
+    with tvm.transform.PassContext(instruments=[Counts()]):
+        relax.transform.Normalize()(Module)
+    assert seen == ["Normalize"]
+"""
+)
+
+ENDS_THE_JUDGE = (
+    SUITE
+    + """
+import os, time
+TESTS = os.getpid()
+
+@tvm.ir.transform.module_pass(opt_level=0, name="HarmsOthers")
+def harms(mod, ctx):
+    if os.getpid() != TESTS:
+        HARM
+    return mod.clone()
+
+def test_judged():
+    assert harms(Module).functions
+"""
+)
+BRIEF = ("--passfuzz", "--passfuzz-deadline", "3")
+
+
+def run(folder: Path, suite: str, *options: str, ini: str = "") -> tuple[int, str, dict[str, str]]:
+    """Exit status, output and the outcome of each test of a suite in its own process and folder."""
+    (folder / "test_suite.py").write_text(suite)
+    (folder / "pytest.ini").write_text(f"[pytest]\n{ini}")
+    command = [sys.executable, "-m", "pytest", "-p", "fuzzer.plugin.hooks", "-p", "no:cacheprovider"]
+    ended = subprocess.run(
+        [*command, "-p", "no:passfuzz", "-rA", "-W", "ignore", *options],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    words = ("PASSED", "FAILED", "ERROR", "XFAIL", "XPASS", "SKIPPED")
+    lines = [line.split(" - ")[0].split() for line in ended.stdout.splitlines() if line.startswith(words)]
+    return ended.returncode, ended.stdout, {" ".join(rest): word for word, *rest in lines}
+
+
+def summary(out: Path) -> dict[str, Any]:
+    text: dict[str, Any] = json.loads((out / "summary.json").read_text())
+    return text
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str]:
+    folder = tmp_path_factory.mktemp("faulty")
+    ini = "passfuzz_same_meaning =\n    SwapsOperators\n"
+    status, text, _ = run(folder, FAULTY, "--passfuzz", "--passfuzz-out", "out", ini=ini)
+    return folder, status, text
+
+
+@pytest.mark.parametrize(
+    ("culprit", "oracle"),
+    [("SwapsOperators", "numeric"), ("LosesABinding", "definedness"), ("WritesIntoItsInput", "input_unchanged")],
+)
+def test_a_planted_fault_is_found(faulty: tuple[Path, int, str], culprit: str, oracle: str) -> None:
+    folder, _, text = faulty
+    rows = [row for row in summary(folder / "out")["findings"] if row["culprit"] == culprit]
+    assert [row["oracle"] for row in rows] == [oracle]
+    assert f"{culprit}: {rows[0]['symptom']}" in text
+    kept = {path.name for path in (folder / "out" / rows[0]["case"]).iterdir()}
+    assert {"repro.py", "module.py", "case.json", "README.md"} <= kept
+
+
+def test_findings_do_not_fail_the_tests(faulty: tuple[Path, int, str]) -> None:
+    assert faulty[1] == 0
+
+
+def test_the_repro_of_a_users_pass_runs_the_test_again(faulty: tuple[Path, int, str]) -> None:
+    folder = faulty[0]
+    row = next(row for row in summary(folder / "out")["findings"] if row["culprit"] == "SwapsOperators")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(folder / "out" / row["repro"])]
+    shown = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert (shown.returncode, shown.stdout.split(":")[0]) == (1, "SwapsOperators")
+    suite = folder / "test_suite.py"
+    suite.write_text(suite.read_text().replace("relax.op.add(*call.args)", "relax.op.subtract(*call.args)"))
+    gone = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert (gone.returncode, gone.stdout.strip()) == (0, "the bug is gone")
+
+
+def test_strict_fails_the_session(tmp_path: Path) -> None:
+    status, _, outcomes = run(tmp_path, FAULTY, "--passfuzz", "--passfuzz-strict", "-k", "loses")
+    assert (status, set(outcomes.values())) == (1, {"PASSED"})
+
+
+def test_a_clean_suite_is_silent(tmp_path: Path) -> None:
+    status, text, _ = run(tmp_path, CLEAN, "--passfuzz", "--passfuzz-out", "out")
+    found = summary(tmp_path / "out")
+    assert status == 0
+    assert (found["findings"], found.get("own_fault")) == ([], None)
+    assert "0 findings" in text
+    assert found["oracles"]["well_formed"]["passed"] >= 10
+    assert found["passes"]["AnnotateTIROpPattern"]["applied"] == 1, "a part of the Sequential is judged on its own"
+    assert found["oracles"]["numeric"]["passed"] >= 5
+    assert len(list((tmp_path / "out" / "modules").glob("*.json"))) >= 3
+
+
+def test_outcomes_are_the_same_with_and_without(tmp_path: Path) -> None:
+    (tmp_path / "with").mkdir()
+    (tmp_path / "without").mkdir()
+    with_it = run(tmp_path / "with", OUTCOMES, "--passfuzz")
+    without = run(tmp_path / "without", OUTCOMES)
+    assert with_it[2] == without[2]
+    assert with_it[0] == without[0] == 1
+    assert {"PASSED", "FAILED", "ERROR", "XFAIL", "XPASS", "SKIPPED"} == set(without[2].values())
+    assert "passfuzz: judged" in with_it[1]
+    assert "passfuzz: judged" not in without[1]
+
+
+@pytest.mark.parametrize(
+    ("harm", "told"),
+    [("os.kill(os.getpid(), 11)", "SIGSEGV"), ("time.sleep(60)", "hang"), ("os._exit(5)", "did not get through")],
+)
+def test_the_end_of_the_judge_is_none_of_the_test(tmp_path: Path, harm: str, told: str) -> None:
+    status, text, outcomes = run(tmp_path, ENDS_THE_JUDGE.replace("HARM", harm), *BRIEF, "--passfuzz-out", "out")
+    found = summary(tmp_path / "out")
+    assert (status, set(outcomes.values()), found["findings"]) == (0, {"PASSED"}, [])
+    assert found["skipped"]["the judge did not get through"] == 1
+    assert any(told in reason for reason in found["skipped"])
+    assert "judged 0 pass calls" in text
+
+
+def test_workers_of_xdist_report_to_one_summary(tmp_path: Path) -> None:
+    pytest.importorskip("xdist")
+    _, text, _ = run(tmp_path, FAULTY, "--passfuzz", "--passfuzz-out", "out", "-n", "2")
+    culprits = {row["culprit"] for row in summary(tmp_path / "out")["findings"]}
+    assert culprits == {"LosesABinding", "WritesIntoItsInput"}
+    assert text.count("passfuzz: judged") == 1
+
+
+# --- what a pass is held to -------------------------------------------------------------------------------------
+
+
+def test_names_of_passes_lead_to_their_rows() -> None:
+    import tvm
+
+    from generators import tvm_api
+
+    sources = {name: row.sources[0] for name, row in PASSES.items() if row.sources}
+    with tvm.target.Target("llvm"):
+        made = {name: eval(source, dict(tvm_api.PASS_NAMES)) for name, source in sources.items()}
+    names = {name: transform.info.name for name, transform in made.items()}
+    lost = {name: told for name, told in names.items() if name not in [row.name for row in rows_named(told)]}
+    assert lost == {"ConvertToDataflow": "sequential"}, "a Sequential is judged by its parts"
+    assert set(ALIASES) <= set(names.values())
+
+
+@pytest.mark.parametrize("name", sorted(BY_ARGUMENTS))
+def test_numbers_are_left_alone_where_arguments_say_the_meaning(name: str) -> None:
+    row = PASSES[name]
+    assert no_numbers(Contract(row, Trust.NAME)) == "numbers: what the pass keeps follows from its arguments"
+
+
+@pytest.mark.parametrize(
+    ("name", "compared"), [("tirx.ConvertSSA", True), ("s_tir.UseAssumeToReduceBranches", False), ("Mine", False)]
+)
+def test_a_pass_of_no_row_is_compared_only_where_it_keeps_the_meaning(name: str, compared: bool) -> None:
+    assert (no_numbers(Contract(row_of_no_table(name), Trust.NOTHING)) is None) is compared
+    mine = Contract(row_of_no_table(name, frozenset({"Mine"})), Trust.NOTHING)
+    assert (no_numbers(mine) is None) is (compared or name == "Mine")
