@@ -26,6 +26,7 @@ def operator_result(
     a well-formed program rule that out.
     """
     attributes = {name: plain(getattr(call.attrs, name)) for name in row.attributes}
+    _refuse_packed_layouts(row.name, attributes)
     leaves = flattened(tuple(arguments))
     dtype_of = _dtype_rule(row, leaves, attributes)
 
@@ -42,6 +43,13 @@ def operator_result(
     except (ValueError, IndexError, ZeroDivisionError, OverflowError) as error:
         raise Trap("operand", f"{row.name}: {error}") from error
     return _wrapped(row, result, dtype_of)
+
+
+def _refuse_packed_layouts(name: str, attributes: dict[str, Any]) -> None:
+    """Unsupported for layouts with a split axis ("NCHW4c"), which rows do not draw."""
+    for attribute, value in attributes.items():
+        if attribute.endswith("layout") and isinstance(value, str) and any(c.isdigit() for c in value):
+            raise Unsupported(f"{name}[{value}]")
 
 
 def plain(value: Any) -> Any:
