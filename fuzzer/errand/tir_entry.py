@@ -47,8 +47,8 @@ def with_entries(module: Any) -> Any:
 
 def _entry(name: str, variable: Any, prim_func: Any) -> Any:
     """`fn(inputs) = call_tir(prim_func, inputs)`. Raises NotCallable."""
-    if not isinstance(T.type_of(variable), T.FuncType):
-        raise NotCallable("its name has no type")
+    if not isinstance(T.type_of(variable), T.FuncType):  # as modules that no parser has made leave it
+        T.set_type(variable, T.type_of(prim_func))
     if _binds_threads(prim_func):
         raise NotCallable("its loops are bound to the threads of a GPU")
     types = [T.type_of(parameter) for parameter in prim_func.params]
@@ -59,7 +59,10 @@ def _entry(name: str, variable: Any, prim_func: Any) -> Any:
     first = outputs.index(True) if any(outputs) else len(outputs)
     if not all(outputs[first:]) or first == len(outputs):
         raise NotCallable("what it writes is not what comes last")
-    tensors = [T.tensor_type(tuple(ty.shape), str(ty.dtype).removeprefix("T.")) for ty in types]
+    symbols: dict[Any, Any] = {}
+    shapes = [tuple(_wide(extent, symbols) for extent in ty.shape) for ty in types]
+    names = [str(ty.dtype).removeprefix("T.") for ty in types]
+    tensors = [T.tensor_type(shape, dtype) for shape, dtype in zip(shapes, names, strict=True)]
     inputs = [relax.Var(f"x{number}", ty) for number, ty in enumerate(tensors[:first])]
     builder = relax.BlockBuilder()
     with builder.function(name, inputs):
@@ -67,6 +70,17 @@ def _entry(name: str, variable: Any, prim_func: Any) -> Any:
             result = builder.emit_output(relax.call_tir(variable, relax.Tuple(inputs), tensors[first:]))
         builder.emit_func_output(result)
     return builder.finalize()[name]
+
+
+def _wide(extent: Any, symbols: dict[Any, Any]) -> Any:
+    """An extent in int64, which Relax wants: a variable of another type becomes one symbol of its name."""
+    if isinstance(extent, int) or str(extent.ty.dtype).removeprefix("T.") == "int64":
+        return extent
+    if isinstance(extent, tirx.IntImm):
+        return int(extent.value)
+    if not isinstance(extent, tirx.Var):
+        raise NotCallable("an extent that is computed in another type than int64")
+    return symbols.setdefault(extent, T.symbol(extent.name))
 
 
 def _written(prim_func: Any) -> set[Any]:

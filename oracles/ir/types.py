@@ -130,8 +130,14 @@ def inferred_call(call: Any, builder: Any) -> Any:
 
 
 def buffer_type(param: Any) -> Any | None:
-    """The tensor type of what a PrimFunc's buffer parameter takes, None for scalars and handles."""
+    """The tensor type of what a PrimFunc's buffer parameter takes; None for scalars and handles, and for a shape that no
+    tensor type can state: extents that are no numbers and not int64."""
     ty = T.type_of(param)
-    if not isinstance(ty, tirx.BufferType):
+    if not isinstance(ty, tirx.BufferType) or not all(_may_be_extent(extent) for extent in ty.shape):
         return None
-    return T.tensor_type(list(ty.shape), str(ty.dtype))
+    extents = [int(extent.value) if isinstance(extent, tirx.IntImm) else extent for extent in ty.shape]
+    return T.tensor_type(extents, str(ty.dtype))
+
+
+def _may_be_extent(extent: Any) -> bool:
+    return isinstance(extent, tirx.IntImm) or str(extent.ty.dtype).removeprefix("T.") == "int64"

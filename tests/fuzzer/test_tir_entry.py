@@ -12,6 +12,7 @@ from fuzzer.errand.tir_entry import with_entries
 from generators.case import EntryCall, ModuleText
 from oracles.reference.numbers import Numbers
 from oracles.reference.values import Tensor
+from oracles.type_soundness import contradictions
 from oracles.well_formed import complaint
 
 HEAD = """
@@ -65,3 +66,32 @@ def test_a_module_with_relax_functions_stays_as_it_is() -> None:
     )
     module = live_module(ModuleText(script))
     assert with_entries(module).same_as(module)
+
+
+NARROW = """
+@I.ir_module(s_tir=True)
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(a: T.handle, b: T.handle):
+        n = T.int32()
+        x = T.match_buffer(a, (n,), "float32")
+        y = T.match_buffer(b, (n,), "float32")
+        for i in range(n):
+            with T.sblock("s"):
+                vi = T.axis.spatial(n, i)
+                y[vi] = x[vi] + x[vi]
+"""
+
+
+def test_extents_in_int32_are_symbols_of_relax() -> None:
+    module = with_entries(live_module(ModuleText(NARROW)))
+    (result,) = Numbers(module, (EntryCall("call_main", (np.array([1, 2, 3], "float32"),)),)).expected
+    assert isinstance(result, Tensor)
+    assert result.value.tolist() == [2, 4, 6]
+    assert not contradictions(module)
+
+
+def test_names_without_a_type_get_one() -> None:
+    module = module_of(FLOATS, "y[vi] = x[vi]")
+    untyped = tvm.ir.IRModule({tvm.ir.GlobalVar("main"): module["main"]})
+    assert {gvar.name_hint for gvar in with_entries(untyped).functions} == {"main", "call_main"}
