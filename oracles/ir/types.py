@@ -130,8 +130,8 @@ def inferred_call(call: Any, builder: Any) -> Any:
 
 
 def buffer_type(param: Any) -> Any | None:
-    """The tensor type of what a PrimFunc's buffer parameter takes; None for scalars and handles, and for a shape that no
-    tensor type can state: extents that are no numbers and not int64."""
+    """The tensor type of what a PrimFunc's buffer parameter takes; None for scalars and handles, and for a shape that
+    no tensor type can state: extents that are no numbers and not int64."""
     ty = T.type_of(param)
     if not isinstance(ty, tirx.BufferType) or not all(_may_be_extent(extent) for extent in ty.shape):
         return None
