@@ -22,14 +22,17 @@ Kind: TypeAlias = Literal["single", "walk", "pipeline", "tir_pipeline", "walk_th
 Table: TypeAlias = Mapping[str, PassRow]
 
 KINDS: tuple[tuple[Kind, int], ...] = (
-    ("single", 48),
+    ("single", 49),
     ("walk", 28),
     ("walk_then_pipeline", 4),
     ("pipeline", 4),
-    ("tir_pipeline", 5),
-    ("unusual", 11),
+    ("tir_pipeline", 3),
+    ("unusual", 12),
 )
-"""The kinds of sequence with their weights. A pipeline costs as much as five single passes."""
+"""The kinds of sequence with their weights. A pipeline costs as much as five single passes, that of TIR as twelve."""
+TIR_SHARE = 0.12
+"""A single pass, or the first of a walk, is one of TIR this often where there is a choice: a module must go through the
+whole Relax pipeline first."""
 
 CPU_PIPELINES = ("default_build", "llvm")
 _LIFT = "LambdaLift"
@@ -116,15 +119,24 @@ def _start(source: Source, table: Table, pool: tuple[PassRow, ...], row: PassRow
     return _Walk(table, pool, phase, _setup(phase))
 
 
+def _first_row(source: Source, pool: tuple[PassRow, ...]) -> PassRow:
+    """A row of Relax or of TIR, in their shares."""
+    relaxed = tuple(row for row in pool if any(phase.of_relax for phase in row.phases))
+    lowering = tuple(row for row in pool if row not in relaxed)
+    if relaxed and lowering:
+        return source.pick(lowering if source.flip(TIR_SHARE) else relaxed)
+    return source.pick(pool)
+
+
 def _draw_single(source: Source, table: Table, pool: tuple[PassRow, ...], length: int) -> _Walk:
-    row = source.pick(pool)
+    row = _first_row(source, pool)
     walk = _start(source, table, pool, row)
     walk.take(row)
     return walk
 
 
 def _draw_walk(source: Source, table: Table, pool: tuple[PassRow, ...], length: int) -> _Walk:
-    row = source.pick(pool)
+    row = _first_row(source, pool)
     walk = _start(source, table, pool, row)
     walk.take(row)
     for _ in range(source.integer(1, max(1, length - 1))):
