@@ -16,19 +16,10 @@ from fuzzer.worker.digests import sample_of
 from fuzzer.worker.draw import Repertoire, draw_experiment
 from fuzzer.worker.judge import Court, judge
 from generators import externs
-from generators import tvm_api as T
 from generators.operators.row import Unavailable
 from generators.passes.row import Phase
 from oracles.build import BUILDING
 from oracles.table import BUILD, ORACLES
-
-A_SCRIPT = """
-@I.ir_module
-class Module:
-    @T.prim_func(private=True)
-    def f(a: T.handle):
-        T.evaluate(0)
-"""
 
 
 def oracle_names(plan: Plan) -> frozenset[str]:
@@ -38,10 +29,8 @@ def oracle_names(plan: Plan) -> frozenset[str]:
 
 def before_forking() -> None:
     """To be called once by a process that forks children: what is alive now is never garbage, and no child looks at
-    it again (one collection of TVM's modules costs as much as judging a small case). The first script with a PrimFunc
-    costs the parser 0.2 s of looking for sources of modules, which is paid here once."""
+    it again (one collection of TVM's modules costs as much as judging a small case)."""
     externs.register()
-    T.module_from_script(A_SCRIPT)
     gc.collect()
     gc.freeze()
 
