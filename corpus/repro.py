@@ -106,14 +106,14 @@ def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
     script, module = _module(stored)
     once, calls = calls_text(stored, check, embed_arrays) if check.runs else ("", "")
     child = _child(stored) if check.child else ""
-    body = child + _passes(stored, check, module) + _check(stored, check)
-    body += indented(calls) if check.text else calls
-    if _COMPILES in body and _stands_in_the_pipeline(stored):
-        fused = any(call.name == "FuseOps" for call in (*stored.case.setup, *stored.case.passes))
-        body = child + _WHOLE.format(culprit=stored.culprit, module=module) + _check(stored, check) + calls
-        body = body.replace(
-            _COMPILES, f"{_COMPILES}, relax_pipeline=relax.get_default_pipeline(TARGET)" if fused else _COMPILES
-        )
+    tested = _check(stored, check) + (indented(calls) if check.text else calls)
+    if _COMPILES in tested and _stands_in_the_pipeline(stored):
+        passes = _WHOLE.format(culprit=stored.culprit, module=module)
+        if any(call.name == "FuseOps" for call in (*stored.case.setup, *stored.case.passes)):
+            tested = tested.replace(_COMPILES, f"{_COMPILES}, relax_pipeline=relax.get_default_pipeline(TARGET)")
+    else:
+        passes = _passes(stored, check, module)
+    body = child + passes + tested
     end = _GONE + ("os._exit(0)\n" if child else "")
     rest = _with_target("\n".join(part for part in (load, script, once, body + end) if part), stored)
     return _head(stored, check, script) + _imports(rest) + f"\n{rest}"

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import tvm_ffi
 from tvm import relax, s_tir
 
 from generators import tvm_api as T
 from generators.passes.row import Phase
-from oracles.ir.walk import bindings, prim_funcs, relax_functions
+from oracles.ir.walk import bindings, nodes_of, prim_funcs, relax_functions
 from oracles.legalised import unknown_part
 from oracles.reference.tir.signature import is_packed
 
@@ -69,21 +68,10 @@ def _tir_phase(module: Any) -> Phase:
         return Phase.SYMBOLED
     if any(is_packed(function) for function in functions):
         return Phase.PACKED
-    blocks = [block for function in functions for block in _blocks(function)]
+    blocks = [block for function in functions for block in nodes_of(function.body, s_tir.SBlock)]
     if not blocks:
         return Phase.LOOPS
     return Phase.BOUND if any(block.iter_vars for block in blocks) else Phase.OPAQUE
-
-
-def _blocks(function: Any) -> list[Any]:
-    found: list[Any] = []
-
-    def seen(block: Any) -> Any:
-        found.append(block)
-        return block
-
-    tvm_ffi.structural_map(function.body, (s_tir.SBlock, seen))
-    return found
 
 
 def _packed(values: list[Any]) -> Iterator[str]:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import tvm
-import tvm_ffi
 from tvm import relax, tirx
 
 from generators import tvm_api as T
-from oracles.ir.walk import prim_funcs, relax_functions
+from oracles.ir.walk import nodes_of, prim_funcs, relax_functions
 from oracles.well_formed import complaint
 
 PREFIX = "call_"
@@ -85,23 +84,9 @@ def _wide(extent: Any, symbols: dict[Any, Any]) -> Any:
 
 def _written(prim_func: Any) -> set[Any]:
     """The parameters that a store of the body writes into by name."""
-    written: set[Any] = set()
-
-    def see(store: Any) -> Any:
-        written.update(parameter for parameter in prim_func.params if store.buffer.same_as(parameter))
-        return store
-
-    tvm_ffi.structural_map(prim_func.body, (tirx.BufferStore, see))
-    return written
+    stores = nodes_of(prim_func.body, tirx.BufferStore)
+    return {p for p in prim_func.params if any(store.buffer.same_as(p) for store in stores)}
 
 
 def _binds_threads(prim_func: Any) -> bool:
-    bound: list[Any] = []
-
-    def see(loop: Any) -> Any:
-        if loop.thread_binding is not None:
-            bound.append(loop)
-        return loop
-
-    tvm_ffi.structural_map(prim_func.body, (tirx.For, see))
-    return bool(bound)
+    return any(loop.thread_binding is not None for loop in nodes_of(prim_func.body, tirx.For))

@@ -163,6 +163,11 @@ class PassRow:
     overwrites: bool = False
     notes: str = field(default="")
 
+    @property
+    def of_relax(self) -> bool:
+        """Whether the pass may stand while Relax passes are still to come."""
+        return any(phase.of_relax for phase in self.phases)
+
     def draw(self, source: Source, facts: ProgramFacts) -> str | None:
         """A constructor expression, or None when the program has nothing for this pass."""
         return self.draw_source(source, facts) if self.draw_source else source.pick(self.sources)

@@ -121,8 +121,8 @@ def _start(source: Source, table: Table, pool: tuple[PassRow, ...], row: PassRow
 
 def _first_row(source: Source, pool: tuple[PassRow, ...]) -> PassRow:
     """A row of Relax or of TIR, in their shares."""
-    relaxed = tuple(row for row in pool if any(phase.of_relax for phase in row.phases))
-    lowering = tuple(row for row in pool if row not in relaxed)
+    relaxed = tuple(row for row in pool if row.of_relax)
+    lowering = tuple(row for row in pool if not row.of_relax)
     if relaxed and lowering:
         return source.pick(lowering if source.flip(TIR_SHARE) else relaxed)
     return source.pick(pool)
@@ -161,7 +161,7 @@ def _draw_high_walk(source: Source, table: Table, pool: tuple[PassRow, ...], len
 def _draw_unusual(source: Source, table: Table, pool: tuple[PassRow, ...], length: int) -> _Walk:
     """Relax rows of the pool wherever they may land, behind the setup of any phase of Relax. TIR passes say of
     nothing but the form that they are made for that they take it."""
-    movable = tuple(row for row in pool if any(phase.of_relax for phase in row.phases))
+    movable = tuple(row for row in pool if row.of_relax)
     if not movable:
         return _draw_walk(source, table, pool, length)
     phase = source.pick(tuple(phase for phase in Phase if phase.of_relax))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import tvm
+import tvm_ffi
 from tvm import relax, tirx
 
 from generators import tvm_api as T
@@ -106,3 +107,15 @@ def prim_vars(expr: Any) -> Iterator[Any]:
             yield from prim_vars(argument)
     else:
         yield from tirx.analysis.undefined_vars(expr)
+
+
+def nodes_of(body: Any, kinds: Any) -> list[Any]:
+    """The nodes of these classes (one, or a tuple) in the body of a PrimFunc."""
+    found: list[Any] = []
+
+    def seen(node: Any) -> Any:
+        found.append(node)
+        return node
+
+    tvm_ffi.structural_map(body, (kinds, seen))
+    return found

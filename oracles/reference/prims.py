@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import tvm_ffi
 from tvm import tirx
 
 from generators import tvm_api
 from generators.case import Shape
 from generators.dtypes import float_facts, is_float, numpy_dtype
+from oracles.ir.walk import nodes_of
 from oracles.reference.errors import Unsupported
 from oracles.reference.memory import before_call, blank, mask_of, written
 from oracles.reference.tir import run_tracked
@@ -166,11 +166,4 @@ _INEXACT = (tirx.Div, tvm_api.Call)
 @lru_cache(maxsize=512)
 def _ring_only(function: Any) -> bool:
     """Whether a PrimFunc computes floats by sums, products, minima and maxima alone."""
-    found: list[Any] = []
-
-    def seen(node: Any) -> Any:
-        found.append(node)
-        return node
-
-    tvm_ffi.structural_map(function.body, (_INEXACT, seen))
-    return not found
+    return not nodes_of(function.body, _INEXACT)

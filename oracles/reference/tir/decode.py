@@ -61,9 +61,7 @@ class Decoder(PackedCallDecoder):
         for tvm_param, param in zip(func.params, params, strict=True):
             if isinstance(param, Buffer):
                 self._layout(tvm_param.ty, param.shape)
-        body = self.stmt(func.body)
-        viewed = frozenset(buffer.memory for buffer in self.views.values())
-        return Function(self.name, params, body, "tirx.noalias" in func.attrs, viewed)
+        return self._whole(func, params)
 
     def _layout(self, ty: Any, shape: tuple[int, ...]) -> None:
         """Arguments begin at their data pointer and are compact: what the variables for that are."""
@@ -86,9 +84,12 @@ class Decoder(PackedCallDecoder):
         for argument in self.arguments:
             params.append(argument.value if isinstance(argument.value, Var) else argument.buffer)
         self.slots = len(params)
+        return self._whole(func, tuple(params))
+
+    def _whole(self, func: Any, params: tuple[Buffer | Var | None, ...]) -> Function:
         body = self.stmt(func.body)
         viewed = frozenset(buffer.memory for buffer in self.views.values())
-        return Function(self.name, tuple(params), body, "tirx.noalias" in func.attrs, viewed)
+        return Function(self.name, params, body, "tirx.noalias" in func.attrs, viewed)
 
     def stmt(self, node: Any) -> Stmt:
         """Any statement."""
