@@ -49,7 +49,7 @@ def dead_copy(function: Any) -> Any:
     """A private copy that shares no variable, constant or call with the function: passes keep maps of them by
     identity, and to share them is nothing that a front end would do."""
     if isinstance(function, PRIM_FUNC):
-        copy = T.module_from_json(T.json_of(function))
+        copy = T.copy_of(function)
     else:
         fresh = relax.utils.copy_with_new_vars(function)
         copy = tvm_ffi.structural_map(fresh, [(T.Constant, own_constant), (T.Call, _own_call)])

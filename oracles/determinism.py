@@ -25,7 +25,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     verdict = _compared(step, bench, step.before, "not deterministic", "two applications to one input")
     if isinstance(verdict, Failed) or not bench.source.flip():
         return verdict
-    copy = bench.guarded(lambda: T.module_from_json(T.json_of(step.before)))
+    copy = bench.guarded(lambda: T.copy_of(step.before))
     if isinstance(copy, Raised) or not equal(step.before, copy):
         return verdict
     return _compared(step, bench, copy, ACROSS_PROCESSES, "applications to an input and to a copy at other addresses")

@@ -19,7 +19,7 @@ from oracles.oracle import StepOracle
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
-_COMPOUND = (CALL, TUPLE_GET_ITEM, relax.SeqExpr, relax.If, FUNCTION, PRIM_FUNC)
+_COMPOUND = frozenset({CALL, TUPLE_GET_ITEM, relax.SeqExpr, relax.If, FUNCTION, PRIM_FUNC})
 
 
 def violations(module: Any) -> list[str]:
@@ -36,7 +36,7 @@ def _sequence(expr: Any, place: str, found: list[str]) -> None:
     if not isinstance(expr, relax.SeqExpr):
         found.append(f"{_kind(expr)} as {place}")
         return
-    if isinstance(expr.body, _COMPOUND):
+    if type(expr.body) in _COMPOUND:
         found.append(f"{_kind(expr.body)} as the result of a sequence")
     _nested(expr.body, found)
 
@@ -56,7 +56,7 @@ def _value(value: Any, found: list[str]) -> None:
 
 def _nested(expr: Any, found: list[str]) -> None:
     for operand in operands(expr):
-        if isinstance(operand, _COMPOUND):
+        if type(operand) in _COMPOUND:
             found.append(f"{_kind(operand)} nested in {_kind(expr)}")
         elif isinstance(operand, TUPLE):
             _nested(operand, found)

@@ -18,7 +18,7 @@ from tvm import relax
 from generators import tvm_api as T
 from oracles.ir.memo import Memo
 from oracles.ir.types import buffer_type, contradiction, inferred_call, kind_of, said_by_parts
-from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, PRIM_FUNC, TUPLE, bindings, relax_functions
+from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, PRIM_FUNC, TUPLE, bindings, operands, relax_functions
 from oracles.oracle import StepOracle
 from oracles.reference.tir.signature import is_packed
 from oracles.survives import headline
@@ -75,7 +75,7 @@ def _of_call(annotated: Any, call: Any, module: Any, builder: Any) -> Iterator[s
     name = T.op_name(call)
     named = call.op if isinstance(call.op, GLOBAL_VAR) else call.args[0] if name in _DESTINATION else None
     callee = module.functions.get(named) if isinstance(named, GLOBAL_VAR) else None
-    looked_at = (call, annotated, callee, *(T.type_of(argument) for argument in call.args))
+    looked_at = (call, annotated, callee, *[T.type_of(argument) for argument in operands(call)[1:]])
     if _AGREED.holds(looked_at):
         return
     found = list(_against_call(annotated, call, callee, builder))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
+from types import CodeType
 from typing import Any
 
 import tvm
@@ -15,6 +17,12 @@ from oracles.trace import MeaningState, Raised
 
 OPT_LEVEL = 3
 """High enough that tvm.transform.Sequential skips no pass."""
+
+
+@functools.lru_cache(maxsize=1024)
+def _code(source: str) -> CodeType:
+    """An expression of the pass table or of the user's own file."""
+    return compile(source, "<pass>", "eval")
 
 
 class Workbench:
@@ -45,4 +53,4 @@ class Workbench:
             return raised_from(error)
 
     def _construct(self, call: PassCall) -> Any:
-        return eval(call.source, dict(self._names))  # expressions of the pass table or of the user's own file
+        return eval(_code(call.source), dict(self._names))

@@ -19,7 +19,7 @@ from generators.passes.row import PassRow, Phase
 from generators.source import Source
 from oracles import build as llvm
 from oracles.call_protocol import Calling, direct
-from oracles.ir.fingerprint import fingerprint
+from oracles.ir.fingerprint import FINGERPRINTS, fingerprint
 from oracles.numeric import follow
 from oracles.oracle import StepOracle, TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
@@ -191,7 +191,7 @@ class _Case:
             outcome = self.bench.apply(call, module)
         after, error = (None, outcome) if isinstance(outcome, Raised) else (outcome, None)
         step = Step(index, call, row, self.phase, module, after, error, before, tier, self._counts_for(call.name))
-        self._changed = after is not None and fingerprint(after) != before
+        self._changed = after is not None and FINGERPRINTS.fresh(after) != before
         self._count_step(step)
         follow(step, self.bench.meaning)
         return step

@@ -11,8 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 from generators import tvm_api as T
+from oracles.ir.memo import Memo
 
 
 def fingerprint(module: Any) -> int:
     """What `Step.hash_before` holds of the input, taken before the pass runs."""
     return int(T.structural_hash(module))
+
+
+FINGERPRINTS = Memo(fingerprint)

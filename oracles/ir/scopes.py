@@ -101,7 +101,7 @@ class ScopeChecker:
                     self._type(param, inner, where)
                 self._type(ty.ret, inner, where)
         elif isinstance(ty, T.TupleType):
-            for part in ty.fields:
+            for part in ty.fields[:]:
                 self._type(part, frame, where)
 
     def _symbol(self, var: Any, frame: _Frame, where: str) -> None:
@@ -114,10 +114,10 @@ class ScopeChecker:
         if not isinstance(sequence, relax.SeqExpr):
             self._expr(sequence, frame)
             return
-        for block in sequence.blocks:
+        for block in sequence.blocks[:]:
             if isinstance(block, relax.DataflowBlock):
                 frame.dataflow = set()
-            for binding in block.bindings:
+            for binding in block.bindings[:]:
                 self._binding(binding, frame)
             frame.dataflow = None
         self._expr(sequence.body, frame)
@@ -178,9 +178,9 @@ class ScopeChecker:
             for branch in (expr.true_branch, expr.false_branch):
                 self._sequence(branch, frame.copied())
         elif isinstance(expr, relax.ShapeExpr):
-            self._shape(expr.values, frame)
+            self._shape(expr.values[:], frame)
         elif isinstance(expr, CALL):
-            for ty in expr.ty_args:
+            for ty in expr.ty_args[:]:
                 self._type(ty, frame, "a type argument of a call")
         elif not parts and isinstance(T.type_of(expr), T.PrimType):
             self._shape([expr], frame)

@@ -56,7 +56,7 @@ def facts_in(ty: Any) -> list[Facts]:
     if isinstance(ty, (T.TensorType, T.ShapeType)):
         return [facts_of(ty)]
     if isinstance(ty, T.TupleType):
-        return [facts for field in ty.fields for facts in facts_in(field)]
+        return [facts for field in ty.fields[:] for facts in facts_in(field)]
     return []
 
 
@@ -67,7 +67,7 @@ def _read(ty: Any) -> Facts:
         mentioned = [] if shape is None or values is not None else [shape]
     else:
         dtype, values, mentioned = None, ty.values, []
-    dims = None if values is None else tuple(int(d) if isinstance(d, tirx.IntImm) else d for d in values)
+    dims = None if values is None else tuple([int(d) if isinstance(d, tirx.IntImm) else d for d in values[:]])
     unknown = mentioned if dims is None else [d for d in dims if not isinstance(d, int)]
     symbols = tuple(v for d in unknown for v in prim_vars(d))
     bare = tuple(d for d in unknown if isinstance(d, VAR))

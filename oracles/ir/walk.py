@@ -1,12 +1,13 @@
 """Walking Relax functions: bindings with their surroundings, sub-expressions, variables of primitive expressions.
 
 Plain recursion over TVM's objects. TVM's PyExprVisitor is avoided: it is slow and an error in it can end the process.
+TVM's arrays are read by `[:]`, as a list: iterating over one takes twice as long.
 What is right or wrong about what is found is said by the oracles, not here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,7 @@ _PAIRS = (
     *(tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod, tirx.Min, tirx.Max),
     *(tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE, tirx.And, tirx.Or),
 )
-_OPERANDS: dict[type, tuple[str, ...]] = {
+_PRIM_OPERANDS: dict[type, tuple[str, ...]] = {
     **dict.fromkeys(_PAIRS, ("a", "b")),
     tirx.Not: ("a",),
     tirx.Cast: ("value",),
@@ -64,9 +65,9 @@ def bindings(function: Any) -> Iterator[Bound]:
 def _of_sequence(sequence: Any, function: Any) -> Iterator[Bound]:
     if not isinstance(sequence, relax.SeqExpr):
         return
-    for block in sequence.blocks:
+    for block in sequence.blocks[:]:
         dataflow = isinstance(block, relax.DataflowBlock)
-        for binding in block.bindings:
+        for binding in block.bindings[:]:
             value = binding.value
             yield Bound(binding, value, dataflow, function)
             if isinstance(value, FUNCTION):
@@ -76,17 +77,32 @@ def _of_sequence(sequence: Any, function: Any) -> Iterator[Bound]:
                 yield from _of_sequence(value.false_branch, function)
 
 
-def operands(expr: Any) -> list[Any]:
-    """The direct Relax sub-expressions of an expression, not those inside If branches, functions and sequences."""
-    if isinstance(expr, CALL):
-        return [expr.op, *expr.args]
-    if isinstance(expr, TUPLE):
-        return list(expr.fields)
-    if isinstance(expr, TUPLE_GET_ITEM):
-        return [expr.tuple_value]
-    if isinstance(expr, relax.If):
-        return [expr.cond]
-    return []
+_OPERANDS: dict[type, Callable[[Any], tuple[Any, ...]]] = {
+    CALL: lambda call: (call.op, *call.args[:]),
+    TUPLE: lambda whole: tuple(whole.fields[:]),
+    TUPLE_GET_ITEM: lambda item: (item.tuple_value,),
+    relax.If: lambda branching: (branching.cond,),
+}
+_KNOWN: dict[int, tuple[Any, tuple[Any, ...]]] = {}
+"""By the address of the expression; entries hold it, so that no address is used again."""
+_LIMIT = 20_000
+
+
+def operands(expr: Any) -> tuple[Any, ...]:
+    """The direct Relax sub-expressions of an expression, not those inside If branches, functions and sequences.
+
+    Read once: several oracles ask, of a module and, as passes leave most expressions alone, of the next one.
+    """
+    read = _OPERANDS.get(type(expr))
+    if read is None:
+        return ()
+    address = expr.__chandle__()
+    known = _KNOWN.get(address)
+    if known is None:
+        if len(_KNOWN) >= _LIMIT:
+            _KNOWN.clear()
+        known = _KNOWN[address] = (expr, read(expr))
+    return known[1]
 
 
 def prim_vars(expr: Any) -> Iterator[Any]:
@@ -99,8 +115,8 @@ def prim_vars(expr: Any) -> Iterator[Any]:
         return
     if isinstance(expr, VAR):
         yield expr
-    elif kind in _OPERANDS:
-        for field in _OPERANDS[kind]:
+    elif kind in _PRIM_OPERANDS:
+        for field in _PRIM_OPERANDS[kind]:
             yield from prim_vars(getattr(expr, field))
     elif kind is CALL:
         for argument in expr.args:

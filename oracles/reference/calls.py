@@ -16,6 +16,7 @@ from generators.externs import EXTERNS
 from generators.operators.row import Operator
 from generators.operators.table import OPERATORS
 from generators.prim_expr import UnknownPrimExpr, evaluate
+from oracles.ir.walk import operands
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.memory import blank, check_read, overwrite
 from oracles.reference.operators import operator_result
@@ -58,7 +59,7 @@ def call_value(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
 
 
 def _arguments(machine: Interpreter, call: Any, frame: Frame) -> list[Runtime]:
-    return [machine.value(a, frame) for a in call.args]
+    return [machine.value(a, frame) for a in operands(call)[1:]]
 
 
 def _operator(machine: Interpreter, call: Any, name: str, frame: Frame) -> Runtime:

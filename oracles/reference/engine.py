@@ -19,6 +19,7 @@ from tvm.ir import Tuple as IRTuple
 from generators import tvm_api
 from generators.case import EntryCall, Shape
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
+from oracles.ir.walk import operands
 from oracles.reference.annotations import bind_and_check
 from oracles.reference.calls import call_value
 from oracles.reference.errors import Trap, Unsupported
@@ -131,8 +132,8 @@ class Interpreter:
         """Evaluates the bindings of a SeqExpr in order, then its result."""
         if not isinstance(body, relax.SeqExpr):
             return self.value(body, frame)
-        for block in body.blocks:
-            for binding in block.bindings:
+        for block in body.blocks[:]:
+            for binding in block.bindings[:]:
                 self._bind(binding, frame)
         return self.value(body.body, frame)
 
@@ -196,8 +197,8 @@ def _own_symbols(function: Any) -> list[Any]:
 
 
 def _variable(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
-    if expr in frame.variables:
-        value = frame.variables[expr]
+    value = frame.variables.get(expr)
+    if value is not None:
         return machine.current(value) if machine.overwritten else value
     if expr in frame.symbols:
         return frame.symbols[expr]
@@ -218,11 +219,11 @@ def _constant(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
 
 
 def _shape(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
-    return Shape(tuple(int(machine.prim(d, frame)) for d in expr.values))
+    return Shape(tuple([int(machine.prim(d, frame)) for d in expr.values[:]]))
 
 
 def _tuple(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
-    return tuple(machine.value(f, frame) for f in expr.fields)
+    return tuple([machine.value(f, frame) for f in operands(expr)])
 
 
 def _item(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from generators import tvm_api
 from generators.case import EntryCall
 from oracles.call_protocol import Calling, LeftOut, Packed, Run, direct
+from oracles.ir.fingerprint import FINGERPRINTS
 from oracles.reference.compare import Agreement, Difference, compare
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported
@@ -65,7 +65,7 @@ class Numbers:
         self._judged: list[tuple[int, EntryCall]] = []
         self.expected: tuple[Runtime, ...] | NoMeaning = self._evaluate(calls)
         """The result of every call that is not left out."""
-        self._agreeing: list[int] = [tvm_api.structural_hash(start)]
+        self._agreeing: list[int] = [FINGERPRINTS.known(start)]
 
     def coarser(self, floor: str) -> Numbers:
         """The same results with the bounds of an implementation in dtype `floor`; both count in one `left_out`."""
@@ -109,7 +109,7 @@ class Numbers:
         """Interprets `module` and compares every entry call's result; None where all agree."""
         if isinstance(self.expected, NoMeaning):
             return Unsure(self.expected.reason)
-        code = tvm_api.structural_hash(module)
+        code = FINGERPRINTS.known(module)
         if code in self._agreeing:
             return None
 
