@@ -1,7 +1,8 @@
 """The LLVM build as an oracle: the module that a case ends with compiles, runs, and gives the reference's numbers.
 
 The rest of the official pipeline is applied pass by pass first, so that a failure has a pass to its name;
-what fails after the last pass is blamed on the code generator ("codegen"). A failure that the starting
+what fails after the last pass is the code generator's ("codegen"), or a wrong pass's that raised nothing
+(`oracles.blame`). A failure that the starting
 module shows as well, under no pass at all, is blamed on the build alone and not on the passes under test.
 """
 
@@ -92,6 +93,11 @@ def rest_of_pipeline(phase: Phase) -> tuple[str, ...]:
     return ()
 
 
+def passes_to_come(module: Any, phase: Phase) -> tuple[str, ...]:
+    """The Relax passes that building applies to a module in this phase."""
+    return (*_lifting(module, phase), *rest_of_pipeline(phase))
+
+
 def build(
     module: Any, phase: Phase, bench: Bench, opt_level: int, enter: Callable[[str], None] = lambda stage: None
 ) -> Built | NotBuilt:
@@ -100,7 +106,7 @@ def build(
     Constants are copied first: a wrong in-place call writes into them when it runs, and modules share them.
     """
     module = _with_own_constants(module)
-    names = (*_lifting(module, phase), *rest_of_pipeline(phase))
+    names = passes_to_come(module, phase)
     for count, name in enumerate(names, 1):
         enter(f"{BUILDING}{name}")
         lowered = bench.apply(default_call(name), module)

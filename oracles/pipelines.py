@@ -4,7 +4,8 @@ The starting module is built by `relax.get_pipeline("default_build")` and by `re
 and the results are held against each other: within the sum of both bounds where the reference gives numbers. Where it
 gives none, shapes and dtypes count, and values only in a module without any float: an integer may follow from a float
 (argmax, a cast), and which rounding the fused kernel does is nobody's promise. The culprit is the pipeline that the
-reference contradicts, or that does not end; both where nobody can tell which of them is wrong.
+reference contradicts, or that does not end; both where nobody can tell which of them is wrong. Of a pipeline that the
+reference contradicts, the first wrong pass is named where the reference can follow it.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ from tvm import relax
 from generators import tvm_api as T
 from generators.case import EntryCall
 from generators.dtypes import is_float
+from generators.passes.table import PIPELINES, TIR_PIPELINE
 from oracles.apart import Ended, apart
-from oracles.build import Built, as_built, not_runnable
+from oracles.blame import first_wrong
+from oracles.build import CODEGEN, Built, as_built, not_runnable
+from oracles.call_protocol import direct
 from oracles.oracle import TraceOracle
 from oracles.reference.compare import Difference, compare
 from oracles.reference.errors import Unsupported
@@ -35,6 +39,9 @@ DEFAULT_BUILD = "default_build"
 TARGET_DEFAULT = "target default pipeline"
 BOTH = f"{DEFAULT_BUILD} or {TARGET_DEFAULT}"
 """The culprit where the two differ and nothing says which is right."""
+
+_NAMES = {DEFAULT_BUILD: "default_build", TARGET_DEFAULT: "llvm"}
+"""The pipelines as the pass table knows them."""
 
 Outputs: TypeAlias = tuple[Runtime, ...]
 """What the entry calls give, one result each."""
@@ -77,7 +84,12 @@ def judge(trace: Trace, bench: Bench) -> Verdict:
         return Skipped("pipelines: a result of a kind without a name")
     if isinstance(first, Stopped) or isinstance(second, Stopped):
         return _stopped(first, second)
-    return compared(as_built(numbers), first, second)
+    verdict = compared(as_built(numbers), first, second)
+    if isinstance(verdict, Failed) and verdict.culprit in _NAMES:
+        names = (*PIPELINES[_NAMES[verdict.culprit]], *TIR_PIPELINE)
+        found = first_wrong(names, numbers.start, as_built(numbers), direct, bench)
+        return verdict if found in (None, CODEGEN) else replace(verdict, culprit=found)
+    return verdict
 
 
 def outputs(

@@ -13,6 +13,7 @@ from generators.passes.row import PassRow, Phase
 from generators.passes.table import default_call
 from oracles import build as llvm
 from oracles import survives
+from oracles.blame import first_wrong, lowering_of
 from oracles.call_protocol import Calling
 from oracles.legalised import undispatched
 from oracles.reference.numbers import Unsure, Wrong
@@ -60,7 +61,7 @@ class BuildTrial:
         self.lowered_by = ()
         built = llvm.build(module, phase, self.bench, self.opt_level, self.enter)
         if isinstance(built, llvm.NotBuilt):
-            return self._lowering(built) if built.culprit != llvm.CODEGEN else _not_compiled(built)
+            return self._raised(built) if built.culprit != llvm.CODEGEN else _not_compiled(built)
         meaning = self.bench.meaning
         self.enter(f"{llvm.BUILDING}{llvm.CODEGEN}")
         numbers = llvm.as_built(meaning.numbers)
@@ -75,10 +76,16 @@ class BuildTrial:
             case Wrong(symptom, message, call):
                 if meaning.lost and calling is None:
                     return Skipped(meaning.lost)
-                return Failed(symptom, message, f"entry call {call}: {message}", llvm.CODEGEN)
+                return Failed(symptom, message, f"entry call {call}: {message}")
         raise AssertionError(outcome)
 
-    def _lowering(self, built: llvm.NotBuilt) -> Verdict:
+    def first_wrong(self, module: Any, phase: Phase) -> str | None:
+        """Which pass of building the last module makes its numbers wrong; see `oracles.blame`."""
+        meaning = self.bench.meaning
+        names = lowering_of(module, phase)
+        return first_wrong(names, module, llvm.as_built(meaning.numbers), meaning.calling, self.bench, self.enter)
+
+    def _raised(self, built: llvm.NotBuilt) -> Verdict:
         """What the survives oracle says of a pass that raised on the way to the code generator."""
         call = default_call(built.culprit)
         step = Step(self.steps, call, self.rows[call.name], built.phase, built.before, None, built.error, 0, "B")
@@ -95,12 +102,19 @@ def _not_compiled(built: llvm.NotBuilt) -> Verdict:
     return Failed("does not build", message, error.traceback or error.message, built.culprit)
 
 
-def blamed(verdict: Failed, base: Verdict, last_changer: str, *, only_some: bool) -> Verdict:
-    """A failed build with its culprit: the last pass of the case that changed something, unless `base`, the verdict on
-    the module before the passes, is the same. only_some: the case's passes are all that is under test."""
+def blamed(verdict: Failed, base: Verdict, last_changer: str, first: str | None, *, only_some: bool) -> Verdict:
+    """A failed build with its culprit: what the verdict or `first`, the first wrong pass of the lowering, names.
+
+    Where neither knows, it is the last pass of the case that changed something, unless `base`, the verdict on the
+    module before the passes, is the same. only_some: the case's passes are all that is under test, and so it is one of
+    them or nobody.
+    """
     same = isinstance(base, Skipped) or (isinstance(base, Failed) and base.symptom == verdict.symptom)
-    if same:
-        return Skipped("build: fails without the passes under test too") if only_some else verdict
-    if verdict.symptom == "crash" and not only_some:
+    if only_some:
+        alike = Skipped("build: fails without the passes under test too")
+        return alike if same else replace(verdict, culprit=last_changer)
+    if verdict.culprit is None:
+        return replace(verdict, culprit=first or (llvm.CODEGEN if same else last_changer))
+    if same or verdict.symptom == "crash":
         return verdict  # a pass that raises on well-formed input is wrong, whoever made the input
     return replace(verdict, culprit=last_changer)

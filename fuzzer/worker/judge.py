@@ -264,9 +264,12 @@ class _Case:
             verdict = trial.verdict(last, self.phase)
             crashed = isinstance(verdict, Failed) and verdict.symptom == "crash" and bool(trial.lowered_by)
             self._tail = trial.lowered_by if crashed else ()
-            if isinstance(verdict, Failed) and self.experiment.passes:
-                base = trial.verdict(start, start_phase, self._start_calling)
-                verdict = blamed(verdict, base, self._last_changer, only_some=self.court.only is not None)
+            if isinstance(verdict, Failed):
+                first = trial.first_wrong(last, self.phase) if verdict.culprit is None else None
+                base: Verdict = verdict
+                if self.experiment.passes:
+                    base = trial.verdict(start, start_phase, self._start_calling)
+                verdict = blamed(verdict, base, self._last_changer, first, only_some=self.court.only is not None)
         self._record("survives" if crashed and isinstance(verdict, Failed) else "build", verdict, None)
         self._tail = ()
 

@@ -19,29 +19,36 @@ from oracles.verdict import Failed, Passed, Skipped, Verdict
 from oracles.workbench import Workbench
 from tests.oracles.modules import add_in_place
 
-WRONG = Failed("wrong result", "3 is not 4", "", build.CODEGEN)
+WRONG = Failed("wrong result", "3 is not 4")
+NO_BUILD = Failed("does not build", "unknown intrinsic", "", build.CODEGEN)
 CRASH = Failed("crash", "SIGSEGV", "", "VMShapeLower")
 CLEAN = Passed()
 
 
 @pytest.mark.parametrize(
-    ("verdict", "base", "only_some", "culprit"),
+    ("verdict", "base", "first", "only_some", "culprit"),
     [
-        (WRONG, CLEAN, False, "FoldConstant"),
-        (WRONG, WRONG, False, build.CODEGEN),
-        (WRONG, CRASH, False, "FoldConstant"),
-        (CRASH, CLEAN, False, "VMShapeLower"),
-        (CRASH, CLEAN, True, "FoldConstant"),
-        (WRONG, CLEAN, True, "FoldConstant"),
-        (WRONG, WRONG, True, None),
-        (WRONG, Skipped("whatever"), True, None),
-        (WRONG, Skipped("whatever"), False, build.CODEGEN),
+        (WRONG, CLEAN, None, False, "FoldConstant"),
+        (WRONG, WRONG, None, False, build.CODEGEN),
+        (WRONG, CRASH, None, False, "FoldConstant"),
+        (WRONG, WRONG, "LegalizeOps", False, "LegalizeOps"),
+        (WRONG, CLEAN, "LegalizeOps", False, "LegalizeOps"),
+        (WRONG, CLEAN, build.CODEGEN, False, build.CODEGEN),
+        (NO_BUILD, CLEAN, None, False, "FoldConstant"),
+        (NO_BUILD, NO_BUILD, None, False, build.CODEGEN),
+        (CRASH, CLEAN, None, False, "VMShapeLower"),
+        (CRASH, CLEAN, None, True, "FoldConstant"),
+        (WRONG, CLEAN, None, True, "FoldConstant"),
+        (WRONG, CLEAN, build.CODEGEN, True, "FoldConstant"),
+        (WRONG, WRONG, "LegalizeOps", True, None),
+        (WRONG, Skipped("whatever"), None, True, None),
+        (WRONG, Skipped("whatever"), None, False, build.CODEGEN),
     ],
 )
 def test_a_failed_build_is_blamed_on_the_passes_only_where_it_needs_them(
-    verdict: Failed, base: Verdict, only_some: bool, culprit: str | None
+    verdict: Failed, base: Verdict, first: str | None, only_some: bool, culprit: str | None
 ) -> None:
-    result = blamed(verdict, base, "FoldConstant", only_some=only_some)
+    result = blamed(verdict, base, "FoldConstant", first, only_some=only_some)
     assert (result.culprit if isinstance(result, Failed) else None) == culprit
 
 

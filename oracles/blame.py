@@ -1,0 +1,48 @@
+"""Whose fault a wrong build is: the first pass of the lowering that the reference contradicts, or the code generator.
+
+A build says that numbers are wrong and not where they became so. The reference goes through the passes of the same
+lowering one by one, down to what the code generator is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from generators.passes.row import Phase
+from generators.passes.table import default_call, rest_of_tir_pipeline
+from oracles.build import CODEGEN, passes_to_come
+from oracles.call_protocol import Calling
+from oracles.reference.numbers import Numbers, Unsure, Wrong
+from oracles.trace import Bench, Raised
+
+
+def lowering_of(module: Any, phase: Phase) -> tuple[str, ...]:
+    """The passes that a build applies to a module in this phase, Relax and TIR, in order."""
+    return (*passes_to_come(module, phase), *rest_of_tir_pipeline(phase))
+
+
+def first_wrong(
+    names: Sequence[str],
+    module: Any,
+    numbers: Numbers,
+    calling: Calling,
+    bench: Bench,
+    enter: Callable[[str], None] = lambda stage: None,
+) -> str | None:
+    """The first of these passes behind which the reference gives another result; CODEGEN where there is none.
+
+    None where nobody can say: a pass raises, or the reference cannot run what the last one has made.
+    """
+    unsure = False
+    for name in names:
+        enter(f"blame: {name}")
+        after = bench.apply(default_call(name), module)
+        if isinstance(after, Raised):
+            return None
+        outcome = numbers.judge_module(after, calling)
+        if isinstance(outcome, Wrong):
+            return None if unsure else name
+        unsure = isinstance(outcome, Unsure)
+        module = after
+    return None if unsure else CODEGEN
