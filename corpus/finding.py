@@ -54,6 +54,7 @@ class Finding:
     """One unique failure. `at_s` is seconds from the campaign's start to the first sighting, `count` sightings.
 
     `tvm` is the version that it was seen on; `reduced` is None until a reduction has been run.
+    `fault`: whose fault wrong numbers are, in lines for a reader (`fuzzer.worker.whose_fault`).
     """
 
     case: Case
@@ -67,6 +68,7 @@ class Finding:
     status: Status = "new"
     reduced: ReductionStats | None = None
     expectations: tuple[Expectation, ...] = ()
+    fault: tuple[str, ...] = ()
 
     @property
     def folder(self) -> str:

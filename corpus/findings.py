@@ -33,7 +33,7 @@ def save_finding(out: Path, finding: Finding) -> Path:
     stored = stored_from(finding)
     repro = repro_text(stored)
     difference = difference_in(finding.verdict.detail)
-    write_case(folder, stored, repro, readme_text(stored, repro, finding.tvm, finding.count, difference))
+    write_case(folder, stored, repro, readme_text(stored, repro, finding.tvm, finding.count, difference, finding.fault))
     return folder
 
 

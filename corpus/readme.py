@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from corpus.store import StoredCase
 
 _EXPECTED = {
@@ -27,10 +29,17 @@ _EXPECTED = {
 _NUMBERS = "The pass keeps what the module computes."
 
 
-def readme_text(stored: StoredCase, repro: str, tvm: str, count: int | None = None, difference: str = "") -> str:
+def readme_text(
+    stored: StoredCase,
+    repro: str,
+    tvm: str,
+    count: int | None = None,
+    difference: str = "",
+    fault: Sequence[str] = (),
+) -> str:
     """The report: what, where, since when, and the smallest script. `tvm` is the version that it was seen on.
 
-    difference: what the pass did to the functions, as a unified diff.
+    difference: what the pass did to the functions, as a unified diff. fault: lines on whose fault it is.
     """
     return "".join(
         (
@@ -40,6 +49,7 @@ def readme_text(stored: StoredCase, repro: str, tvm: str, count: int | None = No
             f"\n## Expected\n\n{_EXPECTED.get(stored.oracle, _NUMBERS)}\n",
             f"\n## Actual\n\n{stored.symptom}: {stored.message or stored.title}\n",
             f"\n## What `{stored.culprit}` did\n\n```diff\n{difference.rstrip()}\n```\n" if difference else "",
+            "\n## Whose fault\n\n" + "".join(f"- {line}\n" for line in fault) if fault else "",
             _versions(stored),
             "\n## To reproduce\n\nExit status 1: the bug is there. 0: it is gone. 2: this TVM cannot run it.\n\n",
             f"```python\n{repro.rstrip()}\n```\n",

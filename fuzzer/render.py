@@ -91,6 +91,8 @@ def show_check(result: CheckResult, as_json: bool) -> None:
     if shown is not None:
         terminal.print(f"\nwhat {shown.pass_name} did:", markup=False, highlight=False)
         terminal.print(Syntax(shown.difference, "diff", background_color="default", word_wrap=True))
+    for line in result.fault:
+        terminal.print(f"- {line}", markup=False, highlight=False)
     if result.failed:
         terminal.print(f"culprit: {result.culprit or '(no single pass)'}", style="bold", markup=False, highlight=False)
 

@@ -72,11 +72,15 @@ class ValueRow:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """`passfuzz check`: every verdict, the culprit when one failed, and the values where they were asked for."""
+    """`passfuzz check`: every verdict, the culprit when one failed, and the values where they were asked for.
+
+    fault: whose fault wrong numbers are, in lines for a reader.
+    """
 
     rows: tuple[CheckRow, ...]
     culprit: str | None = None
     values: tuple[ValueRow, ...] = ()
+    fault: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:

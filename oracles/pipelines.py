@@ -27,7 +27,7 @@ from oracles.blame import first_wrong
 from oracles.build import CODEGEN, Built, as_built, not_runnable
 from oracles.call_protocol import direct
 from oracles.oracle import TraceOracle
-from oracles.reference.compare import Difference, compare
+from oracles.reference.compare import Difference, compare, widened
 from oracles.reference.errors import Unsupported
 from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Runtime, Tensor, from_argument
@@ -159,7 +159,7 @@ def compared(numbers: Numbers, first: Outputs, second: Outputs) -> Verdict:
     if len(wrong) < 2:
         return wrong[0] if wrong else alone[0]
     pairs = zip(numbers.expected, first, strict=True)
-    return _each([_widely(bounded, result) for bounded, result in pairs], second, BOTH)
+    return _each([widened(bounded, result) for bounded, result in pairs], second, BOTH)
 
 
 def _by_culprit(first: Outputs, second: Outputs) -> tuple[tuple[Outputs, str], tuple[Outputs, str]]:
@@ -184,15 +184,6 @@ def _loosely(result: Runtime, exact: bool) -> Runtime:
     if not isinstance(result, Tensor) or (exact and not is_float(result.dtype)):
         return result
     return replace(result, error=np.full(result.shape, np.inf))
-
-
-def _widely(bounded: Runtime, result: Runtime) -> Runtime:
-    """A result with twice the bound of the reference's: the most by which two faithful results may differ."""
-    if isinstance(result, tuple) and isinstance(bounded, tuple) and len(result) == len(bounded):
-        return tuple(_widely(b, r) for b, r in zip(bounded, result, strict=True))
-    if not isinstance(result, Tensor) or not isinstance(bounded, Tensor) or bounded.shape != result.shape:
-        return result
-    return replace(result, error=None if bounded.error is None else 2 * bounded.error)
 
 
 ORACLE = TraceOracle(

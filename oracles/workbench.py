@@ -12,6 +12,7 @@ import tvm
 from generators import tvm_api
 from generators.case import PassCall
 from generators.source import Source
+from oracles.nested import Part, parts_of
 from oracles.survives import raised_from
 from oracles.trace import MeaningState, Raised
 
@@ -44,10 +45,16 @@ class Workbench:
         """The module after all passes as one tvm.transform.Sequential, or what TVM raised."""
         return self.guarded(lambda: tvm.transform.Sequential([self._construct(c) for c in calls])(module))
 
-    def guarded(self, action: Callable[[], Any]) -> Any | Raised:
+    def parts(self, call: PassCall, module: Any) -> list[Part]:
+        """The passes inside of a pass on this module, in order, each with what it did; [] where it is one pass."""
+        return parts_of(
+            lambda recorder: self.guarded(lambda: self._construct(call)(module), recorder), lambda name: False
+        )
+
+    def guarded(self, action: Callable[[], Any], *instruments: Any) -> Any | Raised:
         """What `action` gives under the target and pass context of every application, or what it raised."""
         try:
-            with self._target, tvm.transform.PassContext(opt_level=OPT_LEVEL):
+            with self._target, tvm.transform.PassContext(opt_level=OPT_LEVEL, instruments=list(instruments)):
                 return action()
         except Exception as error:  # noqa: BLE001 - the boundary to TVM: whatever it raises is a value here
             return raised_from(error)

@@ -29,4 +29,5 @@ def check_module(
     rows = tuple(CheckRow(**reply.payload) for reply in replies if reply.kind == "row")
     culprit = next((str(reply.payload["name"]) for reply in replies if reply.kind == "culprit"), None)
     values = tuple(ValueRow(**reply.payload) for reply in replies if reply.kind == "value")
-    return CheckResult(rows, culprit, values)
+    fault = tuple(str(reply.payload["line"]) for reply in replies if reply.kind == "fault")
+    return CheckResult(rows, culprit, values, fault)

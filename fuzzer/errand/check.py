@@ -15,6 +15,7 @@ from fuzzer.worker.child import court_of, lost_failure, oracle_names
 from fuzzer.worker.judge import Experiment, judge
 from fuzzer.worker.main import limit_memory
 from fuzzer.worker.shrink import NUMERIC
+from fuzzer.worker.whose_fault import Experimented, whose_fault
 from generators.passes.row import Phase
 from generators.passes.table import PIPELINES
 from generators.source import SeededSource
@@ -41,8 +42,27 @@ def check(bench: Bench, say: Say) -> None:
     culprit = outcome.failures[0].culprit if outcome.failures else None
     if culprit is not None:
         say("culprit", name=culprit)
+    if any(failure.oracle in NUMERIC for failure in outcome.failures):
+        for line in _fault(bench):
+            say("fault", line=line)
     if bench.errand.explain:
         explain(bench, culprit, say)
+
+
+def _fault(bench: Bench) -> list[str]:
+    """Whose fault wrong numbers are; [] where the child that looks ends early."""
+    start = bench.start
+    case = Experimented(
+        start.module, start.calls, (*start.setup, *start.passes), Phase(bench.plan.phase), bench.plan.target
+    )
+
+    def look(say: Callable[[str], None]) -> None:
+        for line in whose_fault(case, bench.repertoire.rows, bench.repertoire.names):
+            say(json.dumps({"line": line}))
+
+    bench.recorder.write(0, "fault")
+    lines, _, _ = in_child(look, bench.recorder, STAGE_S)
+    return [str(json.loads(line)["line"]) for line in lines]
 
 
 def outcome_of(bench: Bench, oracle: str | None = None) -> Outcome:

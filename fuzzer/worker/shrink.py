@@ -24,8 +24,10 @@ from fuzzer.processes.fork import in_child
 from fuzzer.worker.child import court_of
 from fuzzer.worker.draw import Repertoire, draw_experiment
 from fuzzer.worker.judge import Experiment, judge
+from fuzzer.worker.whose_fault import Experimented, whose_fault
 from generators.case import Case, Origin
 from generators.dtypes import is_float
+from generators.passes.row import Phase
 from generators.passes.table import default_call
 from generators.source import SeededSource
 from oracles.build import excess_precision
@@ -144,15 +146,22 @@ def shrink(
     if isinstance(row, TraceOracle) and not row.of_passes:
         start = replace(start, setup=(), passes=())
     if failure.symptom != ACROSS_PROCESSES:
-        return _shrunk(Rejudge(plan, repertoire, failure, recorder), repertoire, failure, start, like, budget_s)
+        rejudge = Rejudge(plan, repertoire, failure, recorder)
+        return _shrunk(rejudge, plan, repertoire, failure, start, like, budget_s)
     from fuzzer.worker.shrink_across import RejudgeAcross
 
-    with closing(RejudgeAcross(plan, repertoire, failure, recorder)) as rejudge:
-        return _shrunk(rejudge, repertoire, failure, start, like, budget_s)
+    with closing(RejudgeAcross(plan, repertoire, failure, recorder)) as across:
+        return _shrunk(across, plan, repertoire, failure, start, like, budget_s)
 
 
 def _shrunk(
-    rejudge: Rejudging, repertoire: Repertoire, failure: Failure, start: Candidate, like: Case, budget_s: float
+    rejudge: Rejudging,
+    plan: Plan,
+    repertoire: Repertoire,
+    failure: Failure,
+    start: Candidate,
+    like: Case,
+    budget_s: float,
 ) -> Finding | None:
     if not rejudge.interesting(start):
         return None
@@ -175,7 +184,14 @@ def _shrunk(
         tvm=str(tvm.__version__),
         reduced=reduction.stats(),
         expectations=_expectations(reduction.candidate, repertoire) if failure.oracle in NUMERIC else (),
+        fault=_fault(reduction.candidate, repertoire, plan) if failure.oracle in NUMERIC else (),
     )
+
+
+def _fault(candidate: Candidate, repertoire: Repertoire, plan: Plan) -> tuple[str, ...]:
+    passes = (*candidate.setup, *candidate.passes)
+    case = Experimented(candidate.module, candidate.calls, passes, Phase(plan.phase), plan.target)
+    return whose_fault(case, repertoire.rows, repertoire.names)
 
 
 def _blamed(rejudge: Rejudging, repertoire: Repertoire, failure: Failure, start: Candidate) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -86,3 +86,12 @@ def matches(want: Tensor, got: Array) -> tuple[Array, Array]:
         if want.error is not None:
             good |= np.abs(want.value - got) <= want.error
     return good | unknown, unknown
+
+
+def widened(bounded: Runtime, result: Runtime) -> Runtime:
+    """A result with twice the bound of the reference's: the most by which two faithful results may differ."""
+    if isinstance(result, tuple) and isinstance(bounded, tuple) and len(result) == len(bounded):
+        return tuple(widened(b, r) for b, r in zip(bounded, result, strict=True))
+    if not isinstance(result, Tensor) or not isinstance(bounded, Tensor) or bounded.shape != result.shape:
+        return result
+    return replace(result, error=None if bounded.error is None else 2 * bounded.error)

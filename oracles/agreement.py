@@ -1,0 +1,154 @@
+"""Who agrees on what a program computes: the reference and builds of it, before and behind the passes.
+
+The oracles need one witness to call a result wrong. Whose fault it is shows when all are asked: a pass is wrong when
+what the builds give changes with it, code generation when every pass agrees and the build does not, and where the
+reference stands alone, it may be the reference. Builds run in children, which they may crash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from generators.passes.row import Phase
+from oracles import build as llvm
+from oracles.apart import Ended, apart
+from oracles.call_protocol import Calling, LeftOut, Packed, Run, direct
+from oracles.reference.compare import Difference, compare, widened
+from oracles.reference.engine import Interpreter
+from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.numbers import NoMeaning, Numbers
+from oracles.reference.values import Runtime, from_argument
+from oracles.survives import headline
+from oracles.trace import Bench, Raised
+
+BUILD_S = 20
+"""Seconds for one build and its runs."""
+LEVELS = (0, 3)
+"""LLVM's optimisation levels that a module is built with."""
+
+Told: TypeAlias = "tuple[Runtime, ...] | str"
+"""The result of every entry call, or in words why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A module on the way through the passes, and how the entry calls are made in it."""
+
+    module: Any
+    phase: Phase = Phase.HIGH
+    calling: Calling = direct
+
+
+@dataclass(frozen=True, slots=True)
+class Camp:
+    """Witnesses that give one result. says: how it differs from what the program means, "" where it does not."""
+
+    members: tuple[str, ...]
+    says: str
+
+
+def witnesses(before: State, after: State | None, numbers: Numbers, bench: Bench) -> dict[str, Told]:
+    """What each witness says; `after` None where there are no passes. The first is what the program means."""
+    assert not isinstance(numbers.expected, NoMeaning)
+    told: dict[str, Told] = {"reference before": numbers.expected}
+    states = {"before": before} if after is None else {"before": before, "after": after}
+    if after is not None:
+        told["reference after"] = _interpreted(after, numbers)
+    for label, state in states.items():
+        for level in LEVELS:
+            told[f"build {label} at -O{level}"] = _built(state, level, numbers, bench)
+    return told
+
+
+def camps(told: Mapping[str, Told], numbers: Numbers) -> tuple[Camp, ...]:
+    """The witnesses by what they say, those who agree with the program's meaning first."""
+    assert not isinstance(numbers.expected, NoMeaning)
+    expected = numbers.expected
+    found: list[tuple[list[str], Told, str]] = [([], expected, "")]
+    for name, said in told.items():
+        for members, known, _ in found:
+            if _agree(known, said, expected):
+                members.append(name)
+                break
+        else:
+            found.append(([name], said, said if isinstance(said, str) else _difference(expected, said)))
+    return tuple(Camp(tuple(members), says) for members, _, says in found)
+
+
+def conclusion(camps: Sequence[Camp]) -> str:
+    """Whose fault it looks like, in a sentence; "" where the camps do not say."""
+    place = {member: number for number, camp in enumerate(camps) for member in camp.members}
+    built = {
+        label: {place[name] for name in place if name.startswith(f"build {label}")} for label in ("before", "after")
+    }
+    last = "after" if "reference after" in place else "before"
+    if place[f"reference {last}"] == 0:
+        agreed = "So far the reference agrees: a pass of the build, or code generation, is wrong."
+        return "" if built[last] <= {0} else agreed
+    if built["after"] == {0}:
+        return "Only the reference sees it: what is undefined may go well, or the reference is wrong."
+    if built["before"] == {0}:
+        return "The pass is wrong: the reference and the builds say so."
+    if built["before"] == built["after"]:
+        return "The builds agree with each other: LegalizeOps gives an operator another meaning than the reference."
+    return ""
+
+
+def _interpreted(state: State, numbers: Numbers) -> Told:
+    def run(function: str, arguments: list[Runtime], packed: Packed = MappingProxyType({})) -> Runtime:
+        machine = Interpreter(state.module, packed=packed)
+        with np.errstate(all="ignore"):
+            return machine.apply(machine.function(function), arguments, function)
+
+    return _results(run, state.calling, numbers)
+
+
+def _results(run: Run, calling: Calling, numbers: Numbers) -> Told:
+    try:
+        return tuple(calling(run, c.function, [from_argument(a) for a in c.arguments]) for c in numbers.calls)
+    except LeftOut as why:
+        return why.reason
+    except Unsupported as error:
+        return f"not interpreted: {error.node}"
+    except Trap as trap:
+        return f"{trap.kind}: {trap.detail}"
+
+
+def _built(state: State, level: int, numbers: Numbers, bench: Bench) -> Told:
+    def results() -> Told:
+        built = llvm.build(state.module, state.phase, bench, level)
+        if isinstance(built, llvm.NotBuilt):
+            return f"does not build: {headline(built.error.message)}"
+        return _told(bench.guarded(_of(built.run, state.calling, numbers)))
+
+    ended = apart(results, BUILD_S)
+    return ended.how if isinstance(ended, Ended) else ended
+
+
+def _of(run: Run, calling: Calling, numbers: Numbers) -> Callable[[], Told]:
+    return lambda: _results(run, calling, numbers)
+
+
+def _told(outcome: Told | Raised) -> Told:
+    return f"does not run: {headline(outcome.message)}" if isinstance(outcome, Raised) else outcome
+
+
+def _agree(known: Told, said: Told, expected: tuple[Runtime, ...]) -> bool:
+    """Whether two results may be of one computation; one that is what the program means is held to its bounds."""
+    if isinstance(known, str) or isinstance(said, str):
+        return known == said
+    bounded = known if known is expected else tuple(map(widened, expected, known))
+    return _difference(bounded, said) == ""
+
+
+def _difference(expected: tuple[Runtime, ...], said: tuple[Runtime, ...]) -> str:
+    for want, got in zip(expected, said, strict=True):
+        found = compare(want, got)
+        if isinstance(found, Difference):
+            return found.sentence
+    return ""

@@ -1,0 +1,69 @@
+"""The passes inside a pass, seen by an instrument: a Sequential, or a pipeline written in Python, says nothing of them.
+
+A list of Parts, each with copies of its module before and after: inside a Sequential nobody else holds the module, and
+the next pass may change it in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import tvm
+
+from oracles.ir.fingerprint import fingerprint
+
+
+@dataclass(slots=True)
+class Part:
+    """A pass that ran inside another: its name, its module before and after, and the passes inside it."""
+
+    name: str
+    before: Any
+    hash_before: int
+    after: Any = None
+    parts: list[Part] = field(default_factory=list)
+
+
+@tvm.ir.instrument.pass_instrument
+class _Recorder:
+    """Keeps a stack: passes nest, and one that raises is never ended."""
+
+    def __init__(self) -> None:
+        self.root = Part("", None, 0)
+        self.stack = [self.root]
+
+    def run_before_pass(self, module: Any, info: Any) -> None:
+        part = Part(str(info.name), module.clone(), fingerprint(module))
+        self.stack[-1].parts.append(part)
+        self.stack.append(part)
+
+    def run_after_pass(self, module: Any, info: Any) -> None:
+        while len(self.stack) > 1:
+            part = self.stack.pop()
+            if part.name == str(info.name):
+                part.after = module.clone()
+                return
+
+
+def parts_of(apply: Callable[[Any], Any], is_whole: Callable[[str], bool]) -> list[Part]:
+    """The passes inside of one that `apply` applies under the instrument it is given: in order, those that ended.
+
+    [] where it is one pass. is_whole: whether a pass of this name is looked at as a whole, whatever runs inside it.
+    """
+    recorder = _Recorder()
+    apply(recorder)
+    found: list[Part] = []
+    for part in recorder.root.parts:
+        _leaves(part, is_whole, found)
+    alone = len(found) == 1 and found == recorder.root.parts
+    return [] if alone else [part for part in found if part.after is not None]
+
+
+def _leaves(part: Part, is_whole: Callable[[str], bool], found: list[Part]) -> None:
+    if not part.parts or is_whole(part.name):
+        found.append(part)
+        return
+    for inner in part.parts:
+        _leaves(inner, is_whole, found)

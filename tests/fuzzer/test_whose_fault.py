@@ -1,0 +1,43 @@
+"""What a finding of wrong numbers says of whose fault they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from corpus.module_text import live_module
+from fuzzer.worker.whose_fault import Experimented, whose_fault
+from generators.case import EntryCall, ModuleText, PassCall
+from generators.passes.row import Phase
+from tests.oracles.oracle_bench import PASSES_UNDER_TEST, row_of
+from tests.oracles.test_blame import SUM, replaced
+
+GOOD = PassCall("Normalize", "relax.transform.Normalize()")
+BAD = replaced("relax.add", relax.op.subtract)
+BOTH = PassCall("Both", "both()")
+ROWS = {call.name: row_of(call.name) for call in (GOOD, BAD, BOTH)}
+
+
+def both() -> Any:
+    return tvm.transform.Sequential([relax.transform.Normalize(), PASSES_UNDER_TEST[BAD.name]()], name="Both")
+
+
+def fault(*passes: PassCall) -> tuple[str, ...]:
+    module = live_module(ModuleText(SUM))
+    calls = (EntryCall("main", (np.array([1.0, 2.0, 3.0], np.float32),)),)
+    names = {"both": both}
+    return whose_fault(Experimented(module, calls, passes, Phase.HIGH, "llvm"), ROWS, names)
+
+
+def test_the_wrong_pass_inside_of_a_sequential_is_named() -> None:
+    lines = fault(GOOD, BOTH)
+    assert lines[0] == "The pass is wrong: the reference and the builds say so."
+    assert lines[1] == f"The first wrong pass inside of it: {BAD.name}."
+    assert lines[2].startswith("reference before, build before") and lines[3].startswith("reference after, build after")
+
+
+def test_nobody_is_blamed_where_all_agree() -> None:
+    assert [line.split(":")[-1].strip() for line in fault(GOOD)] == ["what the program means"]

@@ -1,0 +1,72 @@
+"""Who agrees with whom, and what follows from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tvm import relax
+
+from corpus.module_text import live_module
+from generators.case import EntryCall, ModuleText
+from generators.source import SeededSource
+from oracles.agreement import Camp, State, camps, conclusion, witnesses
+from oracles.reference.numbers import Numbers
+from oracles.reference.values import carried
+from oracles.trace import MeaningState
+from oracles.workbench import Workbench
+from tests.oracles.oracle_bench import constructed
+from tests.oracles.test_blame import SUM, replaced
+
+X = np.array([0.1, 0.2, 0.3], np.float32)
+PRODUCT = (X + np.float32(1)) * X
+RIGHT = (carried(PRODUCT, "float32"),)
+NEAR = (carried(np.nextafter(PRODUCT, np.float32(9)), "float32"),)
+WRONG = (carried(np.array([0.0, 2.0, 6.0], np.float32), "float32"),)
+OTHER = (carried(np.array([0.0, 2.0, 7.0], np.float32), "float32"),)
+
+
+def numbers() -> Numbers:
+    return Numbers(live_module(ModuleText(SUM)), [EntryCall("main", (X,))])
+
+
+def test_witnesses_fall_into_camps_by_what_they_say() -> None:
+    told = {"a": RIGHT, "b": WRONG, "c": NEAR, "d": "does not build: planted", "e": OTHER, "f": WRONG}
+    found = camps(told, numbers())
+    assert [camp.members for camp in found] == [("a", "c"), ("b", "f"), ("d",), ("e",)]
+    assert found[0].says == ""
+    assert "output 0[0] is 0.0, not 0.11" in found[1].says
+    assert found[2].says == "does not build: planted"
+
+
+@pytest.mark.parametrize(
+    ("groups", "word"),
+    [
+        ((("reference before", "build before"), ("reference after", "build after")), "The pass is wrong"),
+        ((("reference before", "build before", "build after"), ("reference after",)), "Only the reference"),
+        ((("reference before",), ("reference after", "build before", "build after")), "another meaning"),
+        ((("reference before", "reference after", "build before"), ("build after",)), "So far the reference agrees"),
+        ((("reference before",), ("build before",)), "So far the reference agrees"),
+        ((("reference before", "reference after", "build before", "build after"),), None),
+        ((("reference before",), ("reference after",), ("build before",), ("build after",)), None),
+    ],
+)
+def test_camps_say_whose_fault_it_is(groups: tuple[tuple[str, ...], ...], word: str | None) -> None:
+    said = conclusion([Camp(group, "") for group in groups])
+    assert (word in said) if word else said == ""
+
+
+def test_the_builds_of_a_wrong_pass_agree_with_the_reference_of_its_result() -> None:
+    known = numbers()
+    bench = Workbench(SeededSource(0), MeaningState(known))
+    swapped = State(replaced_add(known))
+    found = camps(witnesses(State(known.start), swapped, known, bench), known)
+    assert [camp.members for camp in found] == [
+        ("reference before", "build before at -O0", "build before at -O3"),
+        ("reference after", "build after at -O0", "build after at -O3"),
+    ]
+    assert conclusion(found) == "The pass is wrong: the reference and the builds say so."
+
+
+def replaced_add(known: Numbers) -> object:
+    """The program with the addition taken for a subtraction."""
+    return constructed(replaced("relax.add", relax.op.subtract))(known.start)
