@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fuzzer.campaign.job import Plan
+from fuzzer.campaign.job import Failure, Plan
 from fuzzer.campaign.loop import BATCH
 from fuzzer.processes.flight import Recorder
 from fuzzer.worker.child import before_forking, judge_case
@@ -28,11 +28,13 @@ DEADLINE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What was counted; cpu_s: of the children; crashed: cases that ended their child and are not in the tally."""
+    """What was counted; cpu_s: of the children; crashed: cases that ended their child and are not in the tally;
+    failures: failed verdicts."""
 
     tally: Tally
     cpu_s: float
     crashed: int
+    failures: tuple[Failure, ...] = ()
 
 
 def judge_indices(plan: Plan, indices: Sequence[int], without: Sequence[str] = ()) -> Judged:
@@ -44,21 +46,24 @@ def judge_indices(plan: Plan, indices: Sequence[int], without: Sequence[str] = (
     rows = {name: row for name, row in repertoire.rows.items() if name not in without}
     repertoire = replace(repertoire, rows=rows)
     before_forking()
-    tally, cpu_s, crashed, done = Tally(), 0.0, 0, 0
+    tally, failures, cpu_s, crashed, done = Tally(), list[Failure](), 0.0, 0, 0
     while done < len(indices):
         batch = indices[done : done + BATCH]
         lines, used = _in_child(plan, repertoire, batch)
         cpu_s += used
-        for line in lines:
-            tally.add(json.loads(line))
-        done += len(lines)
-        if len(lines) < len(batch):  # The next one ended the child.
+        said = [json.loads(line) for line in lines]
+        deltas = [line["delta"] for line in said if "delta" in line]
+        for delta in deltas:
+            tally.add(delta)
+        failures += [Failure.from_json(line["failure"]) for line in said if "failure" in line]
+        done += len(deltas)
+        if len(deltas) < len(batch):  # The next one ended the child.
             done, crashed = done + 1, crashed + 1
-    return Judged(tally, cpu_s, crashed)
+    return Judged(tally, cpu_s, crashed, tuple(failures))
 
 
 def _in_child(plan: Plan, repertoire: Repertoire, batch: Sequence[int]) -> tuple[list[str], float]:
-    """One line for each case that was judged, and the child's CPU seconds."""
+    """A line for each case that was judged and for each failed verdict, and the child's CPU seconds."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -84,7 +89,7 @@ def _judge(plan: Plan, repertoire: Repertoire, batch: Sequence[int], writing: in
             recorder = Recorder.create(Path(folder) / "flight")
             for index in batch:
                 for kind, payload in judge_case(plan, repertoire, index, recorder):
-                    if kind == "tally":
-                        os.write(writing, (json.dumps(payload["delta"]) + "\n").encode())
+                    if kind in ("tally", "failure"):
+                        os.write(writing, (json.dumps(payload) + "\n").encode())
     finally:
         os._exit(0)
