@@ -24,6 +24,7 @@ from generators.externs import provided
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, default_call
 from oracles.ir.compare import own_constant
+from oracles.ir.walk import bindings, operands, relax_functions
 from oracles.legalised import CONSUMED, operator_calls
 from oracles.reference.errors import Unsupported
 from oracles.reference.numbers import Numbers
@@ -139,6 +140,17 @@ def not_runnable(module: Any) -> str | None:
         return "device hints that only RealizeVDevice consumes"
     if other_devices(module):
         return "values on a second device, the inputs are on the first"
+    return None
+
+
+def unregistered(module: Any) -> str | None:
+    """The reason why a program runs nowhere here: a packed function that it calls and nobody has registered."""
+    for _, function in relax_functions(module):
+        for bound in bindings(function):
+            for part in (bound.value, *operands(bound.value)):
+                name = str(part.global_symbol) if isinstance(part, relax.ExternFunc) else None
+                if name is not None and tvm.get_global_func(name, allow_missing=True) is None:
+                    return f"packed function {name} is registered nowhere"
     return None
 
 

@@ -24,7 +24,7 @@ from generators.dtypes import is_float
 from generators.passes.table import PIPELINES, TIR_PIPELINE
 from oracles.apart import Ended, apart
 from oracles.blame import first_wrong
-from oracles.build import CODEGEN, Built, as_built, not_runnable
+from oracles.build import CODEGEN, Built, as_built, not_runnable, unregistered
 from oracles.call_protocol import direct
 from oracles.oracle import TraceOracle
 from oracles.reference.compare import Difference, compare, widened
@@ -73,7 +73,7 @@ def judge(trace: Trace, bench: Bench) -> Verdict:
     numbers = bench.meaning.numbers
     if isinstance(numbers.expected, NoMeaning) and numbers.expected.trap is not None:
         return Skipped(numbers.expected.reason)
-    if (reason := not_runnable(numbers.start)) is not None:
+    if (reason := not_runnable(numbers.start) or unregistered(numbers.start)) is not None:
         return Skipped(f"pipelines: {reason}")
     target = tvm.target.Target(trace.target)
     # Numbers leave out the calls that the reference has no result of; where it has none at all, all are made.

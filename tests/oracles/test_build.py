@@ -12,7 +12,7 @@ from generators.case import EntryCall
 from generators.passes.row import Phase
 from generators.passes.table import PIPELINES
 from generators.source import SeededSource
-from oracles.build import BUILDING, CODEGEN, Built, NotBuilt, build, other_devices, rest_of_pipeline
+from oracles.build import BUILDING, CODEGEN, Built, NotBuilt, build, other_devices, rest_of_pipeline, unregistered
 from oracles.reference.numbers import Numbers, Wrong
 from oracles.trace import MeaningState
 from oracles.workbench import Workbench
@@ -111,3 +111,16 @@ class Module:
 """)
     assert not other_devices(module)
     assert other_devices(relax.transform.RealizeVDevice()(module)) == other
+
+
+@pytest.mark.parametrize(("name", "reason"), [("vm.builtin.copy", None), ("nobody.has", "packed function nobody.has")])
+def test_a_program_that_calls_what_nobody_registered_is_not_built(name: str, reason: str | None) -> None:
+    text = f"""@I.ir_module
+class Module:
+    @R.function(pure=False)
+    def main(x: R.Tensor((2,), dtype="float32")):
+        y = R.call_packed("{name}", x, ty_args=R.Tensor((2,), dtype="float32"))
+        return y
+"""
+    said = unregistered(module_of(text))
+    assert said is None if reason is None else said is not None and said.startswith(reason)
