@@ -18,6 +18,8 @@ from fuzzer.worker.main import limit_memory
 
 ILL_TYPED = "type: "
 """How the reference's complaint of a value that is not of its annotated type begins: TVM does not check them all."""
+ROUNDS = 3
+"""How often a function is called where nobody says with what: one input may be blind (symmetric, all zero)."""
 STAGE_S = 30.0
 """Seconds that one stage (a pass, an oracle, the reference) may take."""
 
@@ -170,7 +172,7 @@ def _entry_calls(candidate: Any, errand: Errand, recorder: Recorder) -> tuple[tu
         raise Refused(f"{errand.case.origin.file or 'the case'}: ill-typed before any pass: {found['why']}")
     if found["attempt"] is None:
         return (), f"no inputs that the module takes: {found['why']}"
-    return (candidate.calls or drawn_calls(candidate.module, found["attempt"])), ""
+    return (candidate.calls or drawn_calls(candidate.module, found["attempt"], ROUNDS)), ""
 
 
 def _first_usable(candidate: Any, errand: Errand, recorder: Recorder) -> dict[str, Any]:
@@ -182,7 +184,7 @@ def _first_usable(candidate: Any, errand: Errand, recorder: Recorder) -> dict[st
     for attempt in range(1 if candidate.calls else len(ATTEMPTS)):
         recorder.write(0, f"reference, attempt {attempt}")
         try:
-            calls = candidate.calls or drawn_calls(candidate.module, attempt)
+            calls = candidate.calls or drawn_calls(candidate.module, attempt, ROUNDS)
         except Undrawable as error:
             whys.append(str(error))
             continue

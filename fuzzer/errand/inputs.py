@@ -25,6 +25,8 @@ UNKNOWN_EXTENT = 2
 """Extent of a dim of which nothing is known."""
 UNKNOWN_RANK = 2
 
+TURN = 1_000_000
+"""What lies between the seeds of two rounds: more than any call draws."""
 ATTEMPTS: tuple[tuple[Range, Range, tuple[int, ...]], ...] = (
     (Range(-4, 4, True), Range(0, 3, True), (2, 3, 4, 5)),
     (Range(1, 4, True), Range(1, 3, True), (4,)),
@@ -38,19 +40,20 @@ class Undrawable(Exception):
     """A parameter has a type of which no argument can be made; the message names it."""
 
 
-def drawn_calls(module: Any, attempt: int) -> tuple[EntryCall, ...]:
-    """One call of `main`, or, where there is none, of every public Relax function that can be called.
+def drawn_calls(module: Any, attempt: int, rounds: int = 1) -> tuple[EntryCall, ...]:
+    """So many calls of `main`, or, where there is none, of every public Relax function that can be called.
 
-    `attempt` counts from 0 to len(ATTEMPTS) - 1; the same attempt gives the same inputs. Raises Undrawable when
-    no function can be called.
+    `attempt` counts from 0 to len(ATTEMPTS) - 1; the same attempt gives the same inputs, each round others. Raises
+    Undrawable when no function can be called.
     """
     calls: list[EntryCall] = []
     reasons: list[str] = []
-    for name, function in _entries(module):
-        try:
-            calls.append(EntryCall(name, _Arguments(function, attempt).draw()))
-        except Undrawable as error:
-            reasons.append(f"{name}: {error}")
+    for turn in range(rounds):
+        for name, function in _entries(module):
+            try:
+                calls.append(EntryCall(name, _Arguments(function, attempt, turn).draw()))
+            except Undrawable as error:
+                reasons.append(f"{name}: {error}")
     if not calls:
         raise Undrawable("; ".join(reasons) or "no public Relax function")
     return tuple(calls)
@@ -66,11 +69,13 @@ def _entries(module: Any) -> list[tuple[str, Any]]:
 class _Arguments:
     """The arguments of one call: symbolic dims get one value each."""
 
-    def __init__(self, function: Any, attempt: int) -> None:
+    def __init__(self, function: Any, attempt: int, turn: int) -> None:
         self._function = function
-        self._floats, self._whole, self._extents = ATTEMPTS[attempt]
+        self._floats, self._whole, extents = ATTEMPTS[attempt]
+        start = turn % len(extents)
+        self._extents = extents[start:] + extents[:start]
         self._symbols: dict[Any, int] = {}
-        self._seed = 2 * attempt
+        self._seed = 2 * attempt + turn * TURN
 
     def draw(self) -> tuple[Argument, ...]:
         types = [tvm_api.type_of(parameter) for parameter in self._function.params]
