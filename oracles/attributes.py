@@ -50,7 +50,7 @@ def _lost_functions(step: Step) -> Iterator[tuple[str, str]]:
             mine = {
                 key: value
                 for key, value in _entries(function.attrs).items()
-                if step.row.calling == "same" or key not in CONVENTION
+                if (step.row.calling == "same" or key not in CONVENTION) and key not in step.row.consumes
             }
             yield from _lost(mine, _entries(after[name].attrs), "function attribute", name)
 

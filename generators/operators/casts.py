@@ -118,6 +118,8 @@ def _along(parameter: Any, x: Any, axis: int) -> Any:
 
 def _quantize(x: Any, scale: Any, zero: Any, axis: int, out_dtype: str) -> Any:
     low, high = integer_limits(out_dtype)
+    if not np.asarray(scale).all():
+        raise ZeroDivisionError("a scale of zero")
     level = np.round(x / _along(scale, x, axis)) + _along(zero, x, axis)
     return np.clip(level, low, high).astype(out_dtype)
 

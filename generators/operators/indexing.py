@@ -72,6 +72,8 @@ def _take(x: Any, indices: Any, axis: int | None, mode: str) -> Any:
     length = x.shape[axis]
     where = np.asarray(indices).astype(np.int64)
     inside = where % length if mode == "wrap" else np.clip(where, 0, length - 1)
+    if mode == "fast" and (inside != where).any():
+        raise IndexError("an index out of range in mode fast")  # topi.take: the user must make sure
     result = np.asarray(np.take(x, inside, axis))
     if mode == "nan":
         result[(slice(None),) * axis + (inside != where,)] = np.nan

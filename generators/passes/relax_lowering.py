@@ -147,6 +147,7 @@ MEMORY_ROWS = (
         frozenset({Phase.LOWERED}),
         "src/relax/transform/static_plan_block_memory.cc: storages are reused after the last use",
         gives=Phase.PLANNED,
+        consumes=frozenset({"relax.memory_plan_dynamic_func_output"}),
         recipes=("elementwise_chain", "if_branches", "reshape_chain", "symbolic_upper_bound", "several_outputs"),
     ),
     PassRow(

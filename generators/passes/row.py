@@ -137,7 +137,8 @@ class PassRow:
     values for one do not expect; only lowering may follow (relax.op.call_tir_inplace warns of it).
     `lowers_to`: the dtype whose precision is all that an APPROXIMATE pass keeps.
     `keeps_functions` and `keeps_attributes`: whether every function that was there is there afterwards (public Relax
-    functions that people call must be in any case), and every attribute of the functions that stayed.
+    functions that people call must be in any case), and every attribute of the functions that stayed. `consumes`:
+    attributes of functions that tell the pass something and that it takes away when it has done it.
     """
 
     name: str
@@ -153,6 +154,7 @@ class PassRow:
     wants: tuple[str, ...] = ()
     draw_source: Callable[[Source, ProgramFacts], str | None] | None = None
     keeps_attributes: bool = True
+    consumes: frozenset[str] = frozenset()
     keeps_functions: bool = True
     in_repertoire: bool = True
     lowers_to: str | None = None

@@ -87,6 +87,11 @@ def test_take_treats_positions_out_of_range_as_its_mode_says(mode: str, expected
         np.testing.assert_array_equal(result, np.stack([X[:, i] for i in expected], 1))
 
 
+def test_take_in_mode_fast_has_no_result_for_a_position_out_of_range() -> None:
+    with pytest.raises(IndexError, match="mode fast"):
+        meaning("take", np.arange(4), np.array([4]), axis=0, mode="fast")
+
+
 def test_take_with_a_scalar_index_drops_the_axis() -> None:
     for index in (2, np.array(2, np.uint8)):
         np.testing.assert_array_equal(meaning("take", X, index, axis=0, mode="fast"), X[2])

@@ -166,6 +166,13 @@ def test_quantize_rounds_ties_to_even_and_clamps() -> None:
     assert level.tolist() == [0, 2, 0, 255, 0]
 
 
+def test_quantize_has_no_result_for_a_scale_of_zero() -> None:
+    with pytest.raises(ZeroDivisionError):
+        OPERATORS["relax.quantize"].meaning(
+            np.zeros(2), np.array([1.0, 0.0]), np.array(0, np.int32), axis=0, out_dtype="int8"
+        )
+
+
 @pytest.mark.parametrize("descending", [False, True])
 def test_sorting_is_stable_in_both_directions(descending: bool) -> None:
     keys = np.array([2, 0, 2, 1, 0, 2])

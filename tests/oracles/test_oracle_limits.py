@@ -249,6 +249,18 @@ def test_no_contract_lets_a_loaded_pass_lose_what_is_not_its_business(name: str)
     assert isinstance(kept, Passed)
 
 
+@pytest.mark.parametrize(("consumes", "verdict"), [(frozenset({"planted.hint"}), Passed), (frozenset(), Failed)])
+def test_a_pass_may_take_away_the_attribute_that_told_it_something(consumes: frozenset[str], verdict: type) -> None:
+    bench, module = RealBench(), module_of(DATAFLOW)
+    hinted = tvm.IRModule({relax.GlobalVar("main"): module["main"].with_attr("planted.hint", 1)})
+
+    def take_away(m: Any) -> Any:
+        return tvm.IRModule({relax.GlobalVar("main"): m["main"].without_attr("planted.hint")})
+
+    step = step_of(module_pass(take_away), hinted, bench, row_of("Planted", consumes=consumes))
+    assert isinstance(attributes.judge(step, bench), verdict)
+
+
 # --- whole cases and texts --------------------------------------------------------------------------------
 
 
