@@ -1,12 +1,13 @@
-"""How far the reference follows a program through the LLVM pipeline, and what that costs beside compiling it.
+"""How far the reference follows a program through the pipeline of a target, and what that costs beside compiling it.
 
-Each drawn program goes through the Relax pipeline for LLVM and the TIR pipeline behind it, pass by pass, and is
-interpreted after every pass. A row per step at which programs are lost: how many got there, how many of them were
-interpreted (or are equal to what was), and why not. Programs that a pass refuses or that crash in one are counted and
-left out; so are those without a result of the reference at the start. The last lines give the CPU of all interpretation
-and of all passes beside that of one build, LLVM code generation and JIT included, at the default optimisation level.
+Each drawn program goes through the target's Relax pipeline and the TIR pipeline behind it, pass by pass, and is
+interpreted after every pass (for CUDA up to the host and device code; past ThreadSync, races are looked for as well).
+A row per step at which programs are lost: how many got there, how many of them were interpreted (or are equal to what
+was), and why not. Programs that a pass refuses or that crash in one are counted and left out; so are those without a
+result of the reference at the start. The last lines give the CPU of all interpretation and of all passes, for LLVM
+beside that of one build, code generation and JIT included, at the default optimisation level.
 
-    python -m benchmarks.bench_levels [--programs 100] [--operators 10] [--seed 3]
+    python -m benchmarks.bench_levels [--target llvm|cuda] [--programs 100] [--operators 10] [--seed 3]
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ import tvm
 from tvm import relax
 
 from fuzzer.worker.child import before_forking
-from generators.passes.table import PIPELINES, TIR_PIPELINE, default_call
+from generators.passes.row import Phase
+from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call
 from generators.relax.knobs import Knobs
 from generators.relax.program import draw_program
 from generators.source import SeededSource
@@ -34,30 +36,36 @@ from oracles.reference.numbers import NoMeaning, Numbers, Unsure
 from oracles.trace import MeaningState, Raised
 from oracles.workbench import Workbench
 
-STEPS = (*PIPELINES["llvm"], *TIR_PIPELINE)
 INTERPRETED = ""
 """What is said of a step after which the reference ran the program."""
 
 
-def followed(seed: int, index: int, operators: int) -> dict[str, Any]:
+def steps(target: str) -> tuple[str, ...]:
+    """The passes of the target's pipelines; the TIR pipeline is one for both (tvm/s_tir/pipeline.py)."""
+    return (*PIPELINES[target], *TIR_PIPELINE)
+
+
+def followed(seed: int, index: int, operators: int, target: str) -> dict[str, Any]:
     """What became of a program at each step, and CPU seconds of interpreting, of the passes and of one build."""
     program = draw_program(SeededSource(seed, index), Knobs(operators=(operators, operators)))
     numbers = Numbers(program.module, program.calls)
     if isinstance(numbers.expected, NoMeaning):
         return {"left_out": numbers.expected.reason}
-    bench = Workbench(SeededSource(seed, index), MeaningState(numbers))
-    module, said, spent, passes = program.module, [], 0.0, 0.0
-    for name in STEPS:
+    bench = Workbench(SeededSource(seed, index), MeaningState(numbers), target=target)
+    module, said, spent, passes, synchronised = program.module, [], 0.0, 0.0, False
+    for name in steps(target):
         begun = time.process_time()
         after = bench.apply(default_call(name), module)
         passes += time.process_time() - begun
         if isinstance(after, Raised):
             return {"left_out": f"refused by {name}"}
         module, begun = after, time.process_time()
-        outcome = numbers.judge_module(module)
+        synchronised |= PASSES[name].gives is Phase.SYNCED
+        outcome = numbers.judge_module(module, synchronised=synchronised)
         spent += time.process_time() - begun
         said.append(outcome.reason if isinstance(outcome, Unsure) and outcome.skipped else INTERPRETED)
-    return {"said": said, "interpreting": spent, "passes": passes, "build": _build_seconds(program.module)}
+    build = _build_seconds(program.module) if target == "llvm" else 0.0
+    return {"said": said, "interpreting": spent, "passes": passes, "build": build}
 
 
 def _build_seconds(module: Any) -> float:
@@ -68,14 +76,14 @@ def _build_seconds(module: Any) -> float:
     return time.process_time() - begun
 
 
-def in_child(seed: int, index: int, operators: int) -> dict[str, Any]:
+def in_child(seed: int, index: int, operators: int, target: str) -> dict[str, Any]:
     """`followed` in a process of its own, which TVM may end."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            text = json.dumps(followed(seed, index, operators)).encode()
+            text = json.dumps(followed(seed, index, operators, target)).encode()
             with os.fdopen(writing, "wb") as stream:
                 stream.write(text)
         finally:
@@ -90,29 +98,33 @@ def in_child(seed: int, index: int, operators: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--target", choices=("llvm", "cuda"), default="llvm")
     parser.add_argument("--programs", type=int, default=100)
     parser.add_argument("--operators", type=int, default=10)
     parser.add_argument("--seed", type=int, default=3)
     options = parser.parse_args()
     before_forking()
-    results = [in_child(options.seed, index, options.operators) for index in range(options.programs)]
+    passed = steps(options.target)
+    results = [in_child(options.seed, index, options.operators, options.target) for index in range(options.programs)]
     whole = [result for result in results if "said" in result]
     left_out = Counter(result["left_out"] for result in results if "left_out" in result)
-    print(f"{len(whole)} of {len(results)} programs go through all {len(STEPS)} passes; left out: {dict(left_out)}")
+    print(f"{len(whole)} of {len(results)} programs go through all {len(passed)} passes; left out: {dict(left_out)}")
     reasons: dict[str, Counter[str]] = defaultdict(Counter)
     for result in whole:
-        for name, reason in zip(STEPS, result["said"], strict=True):
+        for name, reason in zip(passed, result["said"], strict=True):
             reasons[name][reason] += 1
-    for name in STEPS:
+    for name in passed:
         share = reasons[name][INTERPRETED] / max(1, len(whole))
         lost = {reason: count for reason, count in reasons[name].items() if reason != INTERPRETED}
         print(f"{name:45}{share:7.1%}  {lost or ''}")
     everywhere = sum(all(reason == INTERPRETED for reason in result["said"]) for result in whole)
     print(f"interpreted after every step: {everywhere} of {len(whole)} ({everywhere / max(1, len(whole)):.1%})")
-    ratios = [result["interpreting"] / result["build"] for result in whole]
-    for what in ("interpreting", "passes", "build"):
+    for what in ("interpreting", "passes", "build") if options.target == "llvm" else ("interpreting", "passes"):
         seconds = [result[what] for result in whole]
         print(f"{what}: median {statistics.median(seconds) * 1e3:.0f} ms, sum {sum(seconds):.1f} s of CPU")
+    if options.target != "llvm":
+        return
+    ratios = [result["interpreting"] / result["build"] for result in whole]
     print(f"interpreting beside building: median {statistics.median(ratios):.2f}, worst {max(ratios):.2f}")
 
 

@@ -71,7 +71,8 @@ def _facts(stored: StoredCase, tvm: str, count: int | None) -> str:
         rows.append(("issue", stored.issue))
     origin = stored.case.origin
     if origin.seed is not None:
-        rows.append(("drawn from", f"seed {origin.seed}, case {origin.index}"))
+        start = f", which starts from {origin.file}" if origin.file else ""
+        rows.append(("drawn from", f"seed {origin.seed}, case {origin.index}{start}"))
     return "".join(f"- {name}: {value}\n" for name, value in rows if value)
 
 

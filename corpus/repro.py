@@ -19,13 +19,7 @@ from corpus.store import StoredCase
 from generators.case import PassCall
 from generators.passes.row import Phase
 from generators.passes.table import PASSES
-
-TARGETS = {
-    "llvm": 'tvm.target.Target("llvm")',
-    "cuda": 'tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host="llvm")',
-    "cuda-cpu": 'tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host="llvm")',
-}
-"""Constructors of the targets by their names in a Case."""
+from generators.targets import TARGETS
 
 DEADLINE_S, HANG_S = 120, 15
 """Seconds after which a script ends itself; those that show a hang need not take as long as others may."""
@@ -80,6 +74,20 @@ resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
 _COMPILES = "tvm.compile(mod, TARGET"
 _WHOLE = "# {culprit} stands in the TIR pipeline, which tvm.compile applies.\nmod = {module}\n"
 
+_DEVICE = """\
+device = tvm.cuda()
+if not device.exist:
+    print("this needs a CUDA device", flush=True)
+    os._exit(2)
+
+
+def on_device(array):
+    return tvm.runtime.tensor(array, device)
+
+
+"""
+"""In scripts that run what was built for a GPU."""
+
 _FROM_HERE = "status = 1  # From here on, an exception is the bug.\n"
 _GONE = 'print("the bug is gone", flush=True)\n'
 
@@ -115,7 +123,8 @@ def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
         passes = _passes(stored, check, module)
     body = child + passes + tested
     end = _GONE + ("os._exit(0)\n" if child else "")
-    rest = _with_target("\n".join(part for part in (load, script, once, body + end) if part), stored)
+    whole = "\n".join(part for part in (load, script, once, body + end) if part)
+    rest = _with_target(_on_device(whole, stored), stored)
     return _head(stored, check, script) + _imports(rest) + f"\n{rest}"
 
 
@@ -147,8 +156,15 @@ def _with_target(text: str, stored: StoredCase) -> str:
     """The text with its target in the place of TARGET, or named before it where it is needed more than once."""
     if "TARGET" not in text:
         return text
-    maker = TARGETS[stored.case.target]
+    maker = TARGETS[stored.case.target].source
     return text.replace("TARGET", maker) if text.count("TARGET") == 1 else f"TARGET = {maker}\n\n{text}"
+
+
+def _on_device(text: str, stored: StoredCase) -> str:
+    """The text with what runs in it on the device of the target."""
+    if not TARGETS[stored.case.target].threads or "VirtualMachine" not in text:
+        return text
+    return _DEVICE + re.sub(r"(?<![.\w])tensor\(", "on_device(", text).replace("tvm.cpu()", "device")
 
 
 def _one_line(text: str) -> str:

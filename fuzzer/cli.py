@@ -27,7 +27,7 @@ Passes = Annotated[str | None, typer.Option("--passes", help="Passes by name, co
 Load = Annotated[
     Path | None, typer.Option("--load", help="Python file that defines PASSES under test.", metavar="FILE.py")
 ]
-Target = Annotated[str, typer.Option("--target", help="llvm, cuda or cuda-cpu.")]
+Target = Annotated[str | None, typer.Option("--target", help="llvm, cuda or cuda-cpu; a case's own, else llvm.")]
 Subject = Annotated[Path, typer.Argument(help="A module (TVMScript .py or TVM JSON) or a case (folder or case.json).")]
 
 
@@ -96,7 +96,7 @@ def run(
 def check(
     subject: Subject,
     passes: Passes = None,
-    target: Target = "llvm",
+    target: Target = None,
     load: Load = None,
     explain: Annotated[bool, typer.Option(help="Show the values that flow, before and behind the culprit.")] = False,
     as_json: Json = False,
@@ -109,7 +109,8 @@ def check(
 
     names, loaded = read_sequence(passes, "--passes"), None if load is None else read_load(load)
     check_pass_names(names, loaded is not None)
-    result = check_module(existing(subject), names, read_targets([target])[0], loaded, explain)
+    wanted = None if target is None else read_targets([target])[0]
+    result = check_module(existing(subject), names, wanted, loaded, explain)
     show_check(result, as_json)
     raise typer.Exit(result.status())
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from fuzzer.errors import UsageError
+from generators.targets import TARGETS
 
-TARGETS = ("llvm", "cuda", "cuda-cpu")
 PASS_GROUPS = ("@relax", "@tir", "@pipelines")
 TIERS = ("A", "B", "C")
 DEFAULT_TIME_S = 60.0

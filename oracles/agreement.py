@@ -42,6 +42,7 @@ class State:
     module: Any
     phase: Phase = Phase.HIGH
     calling: Calling = direct
+    synchronised: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +53,20 @@ class Camp:
     says: str
 
 
-def witnesses(before: State, after: State | None, numbers: Numbers, bench: Bench) -> dict[str, Told]:
-    """What each witness says; `after` None where there are no passes. The first is what the program means."""
+def witnesses(
+    before: State, after: State | None, numbers: Numbers, bench: Bench, builds: bool = True
+) -> dict[str, Told]:
+    """What each witness says; `after` None where there are no passes. The first is what the program means.
+
+    builds: whether there are any for the target.
+    """
     assert not isinstance(numbers.expected, NoMeaning)
     told: dict[str, Told] = {"reference before": numbers.expected}
     states = {"before": before} if after is None else {"before": before, "after": after}
     if after is not None:
         told["reference after"] = _interpreted(after, numbers)
     for label, state in states.items():
-        for level in LEVELS:
+        for level in LEVELS if builds else ():
             told[f"build {label} at -O{level}"] = _built(state, level, numbers, bench)
     return told
 
@@ -86,6 +92,8 @@ def conclusion(camps: Sequence[Camp]) -> str:
     built = {
         label: {place[name] for name in place if name.startswith(f"build {label}")} for label in ("before", "after")
     }
+    if not any(built.values()):
+        return ""
     last = "after" if "reference after" in place else "before"
     if place[f"reference {last}"] == 0:
         agreed = "So far the reference agrees: a pass of the build, or code generation, is wrong."
@@ -101,7 +109,7 @@ def conclusion(camps: Sequence[Camp]) -> str:
 
 def _interpreted(state: State, numbers: Numbers) -> Told:
     def run(function: str, arguments: list[Runtime], packed: Packed = MappingProxyType({})) -> Runtime:
-        machine = Interpreter(state.module, packed=packed)
+        machine = Interpreter(state.module, packed=packed, synchronised=state.synchronised)
         with np.errstate(all="ignore"):
             return machine.apply(machine.function(function), arguments, function)
 

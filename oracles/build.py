@@ -8,6 +8,7 @@ module shows as well, under no pass at all, is blamed on the build alone and not
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -23,8 +24,9 @@ from generators.case import Shape
 from generators.externs import provided
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, default_call
+from generators.targets import TARGETS
 from oracles.ir.compare import own_constant
-from oracles.ir.walk import bindings, operands, relax_functions
+from oracles.ir.walk import bindings, nodes_of, operands, prim_funcs, relax_functions
 from oracles.legalised import CONSUMED, operator_calls
 from oracles.reference.errors import Unsupported
 from oracles.reference.numbers import Numbers
@@ -82,9 +84,10 @@ def as_built(numbers: Numbers) -> Numbers:
     return numbers if floor is None else numbers.coarser(floor)
 
 
-def rest_of_pipeline(phase: Phase) -> tuple[str, ...]:
-    """The passes that an official pipeline still has for a module in this phase."""
-    names = PIPELINES["llvm" if phase in _GROUPED else "default_build"]
+def rest_of_pipeline(phase: Phase, target: str = "llvm") -> tuple[str, ...]:
+    """The Relax passes that an official pipeline of the target still has for a module in this phase."""
+    first, *others = TARGETS[target].pipelines
+    names = PIPELINES[others[0] if others and phase in _GROUPED else first]
     if phase is Phase.HIGH:
         return names
     for start, name in enumerate(names):
@@ -144,14 +147,30 @@ def not_runnable(module: Any) -> str | None:
 
 
 def unregistered(module: Any) -> str | None:
-    """The reason why a program runs nowhere here: a packed function that it calls and nobody has registered."""
+    """The reason why a program runs nowhere here: a packed function that it calls and nobody has registered, or an
+    extern function that no library of this process has."""
     for _, function in relax_functions(module):
         for bound in bindings(function):
             for part in (bound.value, *operands(bound.value)):
-                name = str(part.global_symbol) if isinstance(part, relax.ExternFunc) else None
-                if name is not None and tvm.get_global_func(name, allow_missing=True) is None:
-                    return f"packed function {name} is registered nowhere"
+                if isinstance(part, relax.ExternFunc) and not _is_registered(str(part.global_symbol)):
+                    return f"packed function {part.global_symbol} is registered nowhere"
+    process = ctypes.CDLL(None)
+    for _, function in prim_funcs(module):
+        for call in nodes_of(function.body, tvm_api.Call):
+            kind = tvm_api.op_name(call)
+            if kind in _PACKED_CALLS and not _is_registered(str(call.args[0].value)):
+                return f"packed function {call.args[0].value} is registered nowhere"
+            if kind in _EXTERN_CALLS and not hasattr(process, str(call.args[0].value)):
+                return f"extern function {call.args[0].value} is in no library"
     return None
+
+
+_PACKED_CALLS = ("tirx.tvm_call_packed", "tirx.tvm_call_cpacked")
+_EXTERN_CALLS = ("tirx.call_extern", "tirx.call_pure_extern")
+
+
+def _is_registered(name: str) -> bool:
+    return tvm.get_global_func(name, allow_missing=True) is not None
 
 
 def other_devices(module: Any) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from generators.passes.row import Meaning
+from generators.passes.row import Meaning, Phase
 from oracles.call_protocol import AppliedPass
 from oracles.calling import after_pass
 from oracles.ir.difference import difference
@@ -22,6 +22,8 @@ from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
 
 def follow(step: Step, meaning: MeaningState) -> None:
     """Keeps track of how the module after a pass is called. To be told of every step, judged or not, before judging."""
+    if step.row.gives is not None and step.row.gives >= Phase.SYNCED:
+        meaning.synchronised = True
     if step.after is None or step.row.calling == "same":
         return
     applied = AppliedPass(step.call.source, step.before, step.after)
@@ -43,7 +45,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if step.row.inference_only and _trains(step.before):
         meaning.lost = "numbers: inference form of a training batch_norm"
         return Skipped(meaning.lost)
-    outcome = meaning.numbers.judge_module(step.after, meaning.calling)
+    outcome = meaning.numbers.judge_module(step.after, meaning.calling, meaning.synchronised)
     match outcome:
         case None:
             return PASSED

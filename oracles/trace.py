@@ -68,11 +68,13 @@ class MeaningState:
     """What is known of the numbers along one case. lost: why later steps are not compared, None while they are.
 
     calling: how to make the entry calls in the current module; it leaves out those of which nobody can say.
+    synchronised: barriers between GPU threads are explicit in it.
     """
 
     numbers: Numbers
     calling: Calling = direct
     lost: str | None = None
+    synchronised: bool = False
 
 
 class Bench(Protocol):

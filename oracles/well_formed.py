@@ -18,7 +18,7 @@ from oracles.ir.verifier import complaint as complaint
 from oracles.oracle import StepOracle
 from oracles.survives import headline
 from oracles.trace import Bench, Step
-from oracles.verdict import PASSED, Failed, Skipped, Verdict
+from oracles.verdict import PASSED, Failed, Skipped, Verdict, not_applicable
 
 VERIFIER = "relax.analysis.well_formed"
 
@@ -51,6 +51,8 @@ def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("ill-formed") with TVM's complaint, or Failed("checker disagreement")."""
     if step.after is None:
         return Skipped("no result")
+    if not step.row.well_formed:
+        return not_applicable("what the pass leaves is for a later one to mend")
     if COMPLAINTS.known(step.before):
         return Skipped("input already ill-formed")
     said = COMPLAINTS.fresh(step.after)

@@ -12,6 +12,7 @@ import tvm
 from generators import tvm_api
 from generators.case import PassCall
 from generators.source import Source
+from generators.targets import TARGETS
 from oracles.nested import Part, parts_of
 from oracles.survives import raised_from
 from oracles.trace import MeaningState, Raised
@@ -35,7 +36,7 @@ class Workbench:
         self.source = source
         self.meaning = meaning
         self._names = {**tvm_api.PASS_NAMES, **(names or {})}
-        self._target = tvm.target.Target(target)
+        self._target = eval(TARGETS[target].source, dict(tvm_api.PASS_NAMES))
 
     def apply(self, call: PassCall, module: Any) -> Any | Raised:
         """The module after the pass, constructed anew, or what TVM raised."""

@@ -80,6 +80,7 @@ def _validity(report: Report) -> str:
         ("generated", tally.generated, ""),
         ("invalid before any pass (our fault)", tally.invalid, share(tally.invalid, tally.generated)),
         ("judged", tally.cases, share(tally.cases, tally.generated)),
+        *([("from seeds", tally.seeded, share(tally.seeded, tally.cases))] if tally.seeded else []),
         ("results compared by value", tally.numeric_verdicts, ""),
     )
     stages = ", ".join(f"{name} {share(spent, tally.cpu_s)}" for name, spent in sorted(tally.phases.items()))

@@ -12,6 +12,7 @@ FIELDS: dict[str, int] = {
     "cases": 0,
     "generated": 0,
     "invalid": 0,
+    "seeded": 0,
     "numeric_verdicts": 0,
     "cpu_s": 0,
     "skipped": 1,
@@ -24,8 +25,9 @@ FIELDS: dict[str, int] = {
 """Every counter and how many levels of names it has: 0 a number, 1 {name: n}, 2 {name: {column: n}}.
 
 cases: judged. generated: drawn, valid or not. invalid: not well-formed before any pass, our fault.
-numeric_verdicts: results compared by value. cpu_s: CPU seconds of all workers. phases: CPU seconds by stage
-(generate, passes, reference, build, run, ...). passes and oracles: see PASS_COLUMNS and ORACLE_COLUMNS.
+seeded: of the judged cases those that start from a module of --corpus. numeric_verdicts: results compared by value.
+cpu_s: CPU seconds of all workers. phases: CPU seconds by stage (generate, passes, reference, build, run, ...). passes
+and oracles: see PASS_COLUMNS and ORACLE_COLUMNS.
 """
 
 PASS_COLUMNS = ("applied", "changed", "rejected", "failed")
@@ -44,6 +46,7 @@ class Tally:
         self.cases = 0
         self.generated = 0
         self.invalid = 0
+        self.seeded = 0
         self.numeric_verdicts = 0
         self.cpu_s = 0.0
         self.skipped: dict[str, int] = {}

@@ -1,7 +1,11 @@
-"""Confirms findings: a finding counts when its own repro.py shows it in a fresh process. No TVM here."""
+"""Confirms findings: a finding counts when its own repro.py shows it in a fresh process. No TVM here.
+
+Where nothing is built for the target, no script can show numbers: there `passfuzz check` must find the case wrong.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -16,6 +20,8 @@ from pathlib import Path
 from corpus.finding import Finding
 from corpus.findings import save_finding
 from fuzzer.processes.guard import guarded
+from fuzzer.processes.start import module_command
+from generators.targets import TARGETS
 from oracles.verdict import ACROSS_PROCESSES
 
 SHOWN = 1
@@ -33,6 +39,8 @@ class _Running:
     folder: Path
     process: subprocess.Popen[bytes]
     since: float
+    said: Path
+    """What it prints."""
     left: int
     """How many more times the repro is to be run, should it show its bug now."""
 
@@ -62,7 +70,7 @@ class Confirmations:
             if status is None:
                 continue
             self._running.remove(trial)
-            shown = status == SHOWN
+            shown = status == SHOWN and _is_said(trial)
             if shown and trial.left:
                 self._run(trial.finding, trial.folder, trial.left - 1)
                 continue
@@ -82,15 +90,17 @@ class Confirmations:
             self._run(finding, save_finding(self._trial_room(), finding), TRIALS_BY_CHANCE - 1 if by_chance else 0)
 
     def _run(self, finding: Finding, folder: Path, left: int) -> None:
-        process = subprocess.Popen(
-            guarded([sys.executable, str(folder / "repro.py")]),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-            start_new_session=True,
-        )
-        self._running.append(_Running(finding, folder, process, time.monotonic(), left))
+        said = self._trial_room() / f"{finding.signature.slug}.txt"
+        with said.open("wb") as stream:
+            process = subprocess.Popen(
+                guarded(_command(finding, folder)),
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+                start_new_session=True,
+            )
+        self._running.append(_Running(finding, folder, process, time.monotonic(), said, left))
 
     def _trial_room(self) -> Path:
         if self._room is None:
@@ -112,3 +122,26 @@ class Confirmations:
             trial.process.wait()
         if self._room is not None:
             shutil.rmtree(self._room, ignore_errors=True)
+
+
+def _is_scripted(finding: Finding) -> bool:
+    """Whether the script of the finding can run here."""
+    return not finding.expectations or TARGETS[finding.case.target].built
+
+
+def _command(finding: Finding, folder: Path) -> list[str]:
+    if _is_scripted(finding):
+        return [sys.executable, str(folder / "repro.py")]
+    return module_command("fuzzer.cli", "check", str(folder), "--json")
+
+
+def _is_said(trial: _Running) -> bool:
+    """Whether `check` has said the very thing that was found; a script says it by its status."""
+    if _is_scripted(trial.finding):
+        return True
+    try:
+        rows = json.loads(trial.said.read_text(encoding="utf-8"))["rows"]
+    except (ValueError, KeyError):
+        return False
+    finding = trial.finding
+    return any((row["oracle"], row["symptom"]) == (finding.oracle, finding.verdict.symptom) for row in rows)

@@ -6,21 +6,24 @@ A worker process gets commands on its standard input and answers on its standard
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+from zlib import crc32
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What a campaign's workers must know once: how cases are drawn and which oracles judge them.
 
-    under_test: pass names, empty for all. oracles: names, empty for all. load: the user's file, or None.
+    targets: a case is for one of them, see `at`. under_test: pass names, empty for all. oracles: names, empty for all.
+    load: the user's file, or None.
     build_share: how often the LLVM build and run is judged as well. scratch: where reduced cases are left.
     phase: where modules stand before any pass, a `generators.passes.row.Phase` by value; drawn ones are high-level.
+    corpus: a folder of case folders whose modules a share of the cases starts from, or None.
     """
 
     seed: int
-    target: str = "llvm"
+    targets: tuple[str, ...] = ("llvm",)
     under_test: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     oracles: tuple[str, ...] = ()
@@ -30,13 +33,24 @@ class Plan:
     memory_bytes: int = 6 << 30
     scratch: str = ""
     phase: int = 0
+    corpus: str | None = None
+
+    @property
+    def target(self) -> str:
+        """The target of the cases, where there is one."""
+        return self.targets[0]
+
+    def at(self, index: int) -> Plan:
+        """The plan for case `index`, with the one target of that case."""
+        number = crc32(f"{self.seed}:{index}".encode()) % len(self.targets)
+        return replace(self, targets=(self.targets[number],))
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Plan:
-        lists = {k: tuple(data[k]) for k in ("under_test", "kinds", "oracles")}
+        lists = {k: tuple(data[k]) for k in ("targets", "under_test", "kinds", "oracles")}
         return Plan(**{**data, **lists})
 
 
@@ -72,7 +86,7 @@ class Counts:
     tables: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
 
     def count(self, field_name: str, amount: float = 1) -> None:
-        """Adds to a plain counter (cases, generated, invalid, numeric_verdicts, cpu_s)."""
+        """Adds to a plain counter (cases, generated, invalid, seeded, numeric_verdicts, cpu_s)."""
         self.numbers[field_name] = self.numbers.get(field_name, 0) + amount
 
     def name(self, field_name: str, name: str, amount: float = 1) -> None:

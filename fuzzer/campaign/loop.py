@@ -32,6 +32,7 @@ from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.results import CampaignResult
 from fuzzer.selection import PIPELINE_KINDS, named_passes
 from fuzzer.settings import Settings
+from generators.targets import JUDGED
 from oracles.verdict import Failed
 from reports.tally import Tally
 
@@ -306,9 +307,9 @@ def run_campaign(settings: Settings, observer: Observer) -> CampaignResult:
     """
     if settings.on != "local":
         raise UsageError(f"--on {settings.on}: this version runs campaigns on one machine only")
-    unsupported = [t for t in settings.targets if t != "llvm"]
+    unsupported = [t for t in settings.targets if t not in JUDGED]
     if unsupported:
-        raise UsageError(f"--target {unsupported[0]}: this version judges the llvm target only")
+        raise UsageError(f"--target {unsupported[0]}: this version judges {' and '.join(JUDGED)} only")
     try:
         settings.out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".scratch-", dir=settings.out, ignore_cleanup_errors=True) as scratch:
@@ -333,12 +334,13 @@ def plan_of(settings: Settings, scratch: Path) -> Plan:
     kinds = PIPELINE_KINDS if "@pipelines" in settings.passes else ()
     return Plan(
         seed=settings.seed,
-        target=settings.targets[0],
+        targets=settings.targets,
         under_test=under_test,
         kinds=kinds,
         oracles=settings.oracles,
         load=str(settings.load.absolute()) if settings.load else None,
         scratch=str(scratch),
+        corpus=str(settings.corpus.absolute()) if settings.corpus else None,
     )
 
 

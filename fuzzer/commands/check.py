@@ -13,11 +13,12 @@ LIMIT_S = 3600.0
 
 
 def check_module(
-    path: Path, passes: tuple[str, ...], target: str, load: Path | None, explain: bool = False
+    path: Path, passes: tuple[str, ...], target: str | None, load: Path | None, explain: bool = False
 ) -> CheckResult:
     """Judges the module in a file, or the case in a folder, by every oracle.
 
-    passes: names, in order; () for the case's own, else the loaded file's, else the default build pipeline.
+    target: None for the case's own. passes: names, in order; () for the case's own, else the loaded file's, else the
+    default build pipeline.
     explain: whether the values of the first entry call are wanted too.
     Inputs of `main` are drawn from its parameters' types where there are none. A crash or a hang is a row like any
     other. Raises UsageError for what cannot be read or is ill-formed, EnvironmentFault for a TVM that does not work.

@@ -8,12 +8,7 @@ from typing import Any
 
 from fuzzer.campaign.job import Plan
 from fuzzer.errors import EnvironmentFault, UsageError
-
-TARGETS = (
-    ("llvm", "built by LLVM and run on the CPU"),
-    ("cuda", "built for CUDA; run where a device is present, else code generation only"),
-    ("cuda-cpu", "CUDA source built with a C++ compiler and run on the CPU"),
-)
+from generators.targets import JUDGED, TARGETS
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +65,8 @@ def _oracles() -> Listing:
 
 
 def _targets() -> Listing:
-    return Listing("targets", ("name", "meaning"), TARGETS)
+    rows = tuple((row.name, row.name in JUDGED, row.meaning) for row in TARGETS.values())
+    return Listing("targets", ("name", "judged", "meaning"), rows)
 
 
 _TABLES: dict[str, Callable[[], Listing]] = {

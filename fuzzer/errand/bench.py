@@ -63,7 +63,7 @@ def make_ready(errand: Errand) -> Bench:
 
     plan = Plan(
         seed=0,
-        target=errand.case.target,
+        targets=(errand.case.target,),
         under_test=errand.passes,
         load=errand.case.load,
         deadline_s=STAGE_S,
@@ -206,7 +206,9 @@ def _passes(errand: Errand, repertoire: Any, module: Any, calls: tuple[Any, ...]
     """
     from fuzzer.errand.inputs import facts_of
     from generators.case import PassCall
+    from generators.passes.table import rest_of_tir_pipeline
     from generators.source import SeededSource
+    from generators.targets import TARGETS
     from oracles.build import rest_of_pipeline
 
     if not errand.passes and errand.case.passes:
@@ -216,7 +218,10 @@ def _passes(errand: Errand, repertoire: Any, module: Any, calls: tuple[Any, ...]
         return errand.case.passes
     drawn: list[PassCall] = []
     facts, source = facts_of(module, calls), SeededSource(0)
-    for name in errand.passes or _loaded(repertoire) or rest_of_pipeline(phase):
+    implied = rest_of_pipeline(phase, errand.case.target)
+    if not TARGETS[errand.case.target].built:  # else building does the rest
+        implied += rest_of_tir_pipeline(phase)
+    for name in errand.passes or _loaded(repertoire) or implied:
         row = repertoire.rows[name]
         text = row.sources[0] if row.sources else row.draw(source, facts)
         if text is None:

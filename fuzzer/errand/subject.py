@@ -13,6 +13,7 @@ from corpus.store import CorruptCase, read_case
 from fuzzer.errors import UsageError
 from fuzzer.settings import PASS_GROUPS, read_load
 from generators.case import Case, Origin
+from generators.targets import JUDGED
 
 
 def read_subject(path: Path, load: Path | None) -> Case:
@@ -27,13 +28,13 @@ def read_subject(path: Path, load: Path | None) -> Case:
     return replace(case, load=None if load is None else str(load.absolute()))
 
 
-def judged_on(case: Case, target: str) -> Case:
-    """The case for a target. Raises UsageError for those that no module is judged on yet."""
-    if target != "llvm":
-        raise UsageError(f"--target {target}: this version judges the llvm target only")
-    if case.target != "llvm":
-        raise UsageError(f"the case is for target {case.target}: this version judges the llvm target only")
-    return case
+def judged_on(case: Case, target: str | None) -> Case:
+    """The case for a target, None for its own. Raises UsageError for those that no module is judged on yet."""
+    wanted = target or case.target
+    if wanted not in JUDGED:
+        whose = f"--target {wanted}" if target else f"the case is for target {wanted}"
+        raise UsageError(f"{whose}: this version judges {' and '.join(JUDGED)} only")
+    return replace(case, target=wanted)
 
 
 def refuse_groups(names: tuple[str, ...]) -> None:

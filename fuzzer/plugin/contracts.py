@@ -20,6 +20,7 @@ from generators import tvm_api as T
 from generators.passes.phases import UNMEMORIED
 from generators.passes.row import Meaning, PassRow, Phase
 from generators.passes.table import PASSES
+from oracles.ir.walk import relax_functions
 from oracles.legalised import operator_calls
 from oracles.table import ORACLES as ALL_ORACLES
 from oracles.trace import Raised
@@ -166,14 +167,14 @@ def _gives(source: str, before: Any, after: Any, guarded: Callable[[Callable[[],
     return not isinstance(again, Raised) and bool(T.structural_equal(after, again, map_free_vars=True))
 
 
-def no_numbers(contract: Contract) -> str | None:
-    """Why the numbers before and after the pass are not compared; None where they are."""
+def no_numbers(contract: Contract, module: Any) -> str | None:
+    """Why the numbers before and after the pass on `module` are not compared; None where they are."""
     row = contract.row
     if contract.trust is Trust.NOTHING:
         return "numbers: a pass of no row" if row.meaning is Meaning.CHANGED else None
     if row.meaning is Meaning.CHANGED:
         return "numbers: changed on purpose"
-    if row.name in IN_PLACE_ONLY:
+    if row.name in IN_PLACE_ONLY and not relax_functions(module):
         return "numbers: the pass changes how a PrimFunc is called"
     if row.calling in _NAMED_CALLBACKS:
         return "numbers: what the pass keeps follows from its arguments"
@@ -182,3 +183,10 @@ def no_numbers(contract: Contract) -> str | None:
     if row.calling != "same" or row.name in BY_ARGUMENTS or len(rows_named(row.name)) > 1:
         return "numbers: what the pass keeps follows from its arguments"
     return None
+
+
+def keeps_meaning(contract: Contract, module: Any) -> bool:
+    """Whether the numbers of `module` must stay what they are, and so those of a whole that holds the pass."""
+    row = contract.row
+    unbound = row.calling == "same" and row.lowers_to is None and not row.inference_only
+    return unbound and no_numbers(contract, module) is None

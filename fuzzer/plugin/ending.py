@@ -5,6 +5,7 @@ Outside of the tests' own time. Where OUT was not asked for, the same happens in
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterable
@@ -16,10 +17,11 @@ from corpus.findings import save_finding, stored_from
 from corpus.readme import readme_text
 from corpus.reduce import candidate_of
 from corpus.signature import operators_in, signature_of
-from corpus.store import write_case
+from corpus.store import write_atomically, write_case
 from fuzzer.campaign.confirm import UNCONFIRMED, Confirmations
 from fuzzer.campaign.job import Plan
 from fuzzer.plugin.contracts import row_of_no_table
+from fuzzer.plugin.pairs import Pairs
 from fuzzer.plugin.repro import test_repro
 from fuzzer.plugin.trial import be_quiet
 from fuzzer.plugin.watch import Ledger, Sighting
@@ -36,6 +38,8 @@ from reports.summary import Report, RunFacts, write_out
 from reports.words import finding_line, largest_first, skipped_apart
 
 FAIL_ON = ("A", "B")
+PAIRS_FILE = "pairs.json"
+"""Under OUT: which pairs were interpreted, and why others were not."""
 REDUCE_S = 15.0
 """Seconds that making one finding small may take, after which it is as small as it has become."""
 REDUCE_ALL_S = 180.0
@@ -65,7 +69,9 @@ def end(ledger: Ledger, out: Path | None, scratch: Path, folder: str) -> Ending:
         tvm_version(), passfuzz_version(), 0, ("llvm",), ledger.seconds, own_fault=faults[0] if faults else None
     )
     write_out(place, Report(facts, ledger.tally, rows))
-    lines = [headline(ledger, len(findings), unconfirmed)]
+    pairs = Pairs.of(ledger.pairs)
+    write_atomically(place / PAIRS_FILE, json.dumps(pairs.to_json(), indent=1).encode())
+    lines = [headline(ledger, len(findings), unconfirmed), f"  {pairs.line()}"]
     lines += [
         f"  {finding_line(row)}\n    {place / row.repro if out else _test_of(f)}"
         for row, f in zip(rows, findings, strict=True)
@@ -159,7 +165,7 @@ def _shrink(sighting: Sighting, scratch: Path, budget_s: float) -> Finding | Non
     case = sighting.case
     name = case.passes[0].name
     rows = PASSES if name in PASSES else {**PASSES, name: row_of_no_table(name)}
-    plan = Plan(seed=0, target="llvm", scratch=str(scratch), phase=sighting.failure.index)
+    plan = Plan(seed=0, scratch=str(scratch), phase=sighting.failure.index)
     failure = replace(sighting.failure, index=0)
     return shrink(plan, Repertoire(rows), failure, candidate_of(case), case, budget_s)
 

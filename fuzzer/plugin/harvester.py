@@ -1,5 +1,7 @@
 """The process of `passfuzz harvest`: kept modules become case folders, one forked child each. Loads TVM.
 
+PrimFuncs that nobody calls get a Relax function that does, where call_tir can: a seed needs somebody who gives values.
+
 `python -m fuzzer.plugin.harvester PARENT OUT SEEDS` answers with one JSON object per module: its file, and the seed's
 folder or why there is none.
 """
@@ -17,6 +19,7 @@ from tempfile import TemporaryDirectory
 from corpus.module_text import text_of
 from corpus.repro import repro_text
 from corpus.store import StoredCase, write_case
+from fuzzer.errand.tir_entry import with_entries
 from fuzzer.plugin.inputs import NoInputs, meaning_of
 from fuzzer.plugin.modules import FOLDER
 from fuzzer.plugin.trial import MEMORY_BYTES
@@ -74,7 +77,7 @@ def _maker(file: Path, seeds: Path, seen: set[str], recorder: Recorder) -> Calla
     def make(say: Callable[[str], None]) -> None:
         limit_memory(MEMORY_BYTES)
         kept = Kept.read(file)
-        module = T.module_from_json(kept.module)
+        module = with_entries(T.module_from_json(kept.module))
         name = digest(module)
         if name in seen:
             say(json.dumps({"left_out": "the same as another but for names of variables"}))

@@ -20,7 +20,7 @@ from oracles.reference.numbers import NoMeaning, Numbers
 
 SETS = 2
 """How many sets of inputs a module is called with: others of the attempts come in where one is not taken."""
-LARGEST = 1 << 20
+LARGEST = 1 << 23
 """Elements that the arguments of one call may have together: more takes the interpreter too long."""
 _KINDS = (
     ("no argument of type", "a parameter of which no argument can be made"),
@@ -38,8 +38,8 @@ class NoInputs:
     reason: str
 
 
-def meaning_of(module: Any, seed: int) -> Numbers | NoInputs:
-    """What the reference gives for a module on SETS sets of drawn inputs.
+def meaning_of(module: Any, seed: int, largest: int = LARGEST) -> Numbers | NoInputs:
+    """What the reference gives for a module on SETS sets of drawn inputs of at most `largest` elements.
 
     The first set is one that the module takes; where it does not take another one, that is left out.
     """
@@ -51,8 +51,8 @@ def meaning_of(module: Any, seed: int) -> Numbers | NoInputs:
         except Undrawable as error:
             why = _kind(str(error))
             continue
-        if sum(_elements(argument) for call in drawn for argument in call.arguments) > LARGEST:
-            why = f"more than {LARGEST} elements"
+        if sum(_elements(argument) for call in drawn for argument in call.arguments) > largest:
+            why = f"more than {largest} elements"
             continue
         people = tuple(call for call in drawn if not _for_tools(module, call.function))
         if people:

@@ -21,10 +21,10 @@ import tvm
 from corpus.module_text import text_of
 from fuzzer.campaign.job import Counts, Failure
 from fuzzer.errand.phase import phase_of
-from fuzzer.plugin.contracts import Contract, asked_of, contract_of, is_by_request, rows_named, tier_of
+from fuzzer.plugin.contracts import Contract, asked_of, contract_of, is_by_request, keeps_meaning, rows_named, tier_of
 from fuzzer.plugin.flaws import flaw_of
 from fuzzer.plugin.numbers import compared
-from fuzzer.plugin.parts import Part, guarded, parts_of
+from fuzzer.plugin.parts import guarded, parts_of
 from fuzzer.plugin.spy import Application
 from fuzzer.worker.judge import ENDS_CASE, STRUCTURE
 from fuzzer.worker.main import limit_memory
@@ -33,6 +33,7 @@ from generators.case import Case, EntryCall, Origin, PassCall
 from generators.passes.table import EXCLUDED
 from generators.source import SeededSource
 from oracles.ir.fingerprint import fingerprint
+from oracles.nested import Part
 from oracles.table import ORACLES as ALL_ORACLES
 from oracles.trace import Raised, Step
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
@@ -82,6 +83,8 @@ class Trial:
         self._terms = terms
         self._told = enter
         self._stage, self._since = "", time.process_time()
+        self._keeps: bool | None = None
+        """Whether every part so far keeps what its module means; None before the first."""
         self.say: Say = lambda line: None
 
     def _enter(self, stage: str) -> None:
@@ -94,7 +97,7 @@ class Trial:
         self._told(stage)
 
     def run(self) -> None:
-        """Says {"delta": ...} and {"failure": ..., "case": ...} lines."""
+        """Says {"delta": ...}, {"failure": ..., "case": ...} and {"pair": ...} lines: see `pairs`."""
         be_quiet()
         limit_memory(MEMORY_BYTES)
         gc.disable()
@@ -110,8 +113,9 @@ class Trial:
         if flaw is not None:
             self._count("skipped", flaw)
             return
-        for part in self._parts(before):
-            self._judge(part)
+        parts = self._parts(before)
+        for part in parts:
+            self._judge(part, part is parts[-1])
         self._enter("end")
 
     def _as_it_was(self) -> Any | None:
@@ -138,14 +142,16 @@ class Trial:
 
     # --- one pass -----------------------------------------------------------------------------------------------
 
-    def _judge(self, part: Part) -> None:
+    def _judge(self, part: Part, whole: bool) -> None:
         phase = phase_of(part.before)
-        whole = part.name == self._application.name
         if not whole and (flaw_of(part.before, phase) or fingerprint(part.before) != part.hash_before):
             self._count("skipped", "input: ill-formed after an earlier part")
+            self._keeps = False
             return
         self._enter(f"constructors of {part.name}")
-        contract = contract_of(part.name, part.before, part.after, guarded, self._terms.same_meaning)
+        same_meaning = self._terms.same_meaning | ({part.name} if whole and self._keeps else set())
+        contract = contract_of(part.name, part.before, part.after, guarded, same_meaning)
+        self._keeps = not whole and (self._keeps is not False) and keeps_meaning(contract, part.before)
         row = contract.row
         tier = tier_of(contract, phase)
         call = PassCall(row.name, contract.source)
@@ -186,10 +192,12 @@ class Trial:
 
     def _ask_numbers(self, step: Step, contract: Contract, bench: _Bench) -> None:
         self._enter(f"numeric of {step.row.name}")
-        verdict, module, calls = compared(step, contract, bench)
-        self._verdict("numeric", step.row.name, verdict)
-        if isinstance(verdict, Failed):
-            self._fail("numeric", verdict, step, contract, module, calls)
+        found = compared(step, contract, bench)
+        self._verdict("numeric", step.row.name, found.verdict)
+        self.say(json.dumps({"pair": found.missing}))
+        if isinstance(found.verdict, Failed):
+            self._keeps = False
+            self._fail("numeric", found.verdict, step, contract, found.module, found.calls)
 
     # --- what is said -------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from typing import Any
 from corpus.signature import WRONG_RESULT, normalise, operators_in
 from fuzzer.campaign.job import Failure
 from fuzzer.plugin.modules import module_file
+from fuzzer.plugin.pairs import INTERPRETED
 from fuzzer.plugin.spy import Application, Spy
 from fuzzer.plugin.trial import Terms, Trial
 from fuzzer.processes.flight import Recorder
@@ -53,12 +54,13 @@ class Sighting:
 class Ledger:
     """What was seen and judged. calls: outermost pass calls. judged: those that the oracles spoke of.
 
-    missed: why others were not. seconds: what all of it cost the tests.
+    missed: why others were not. pairs: see `fuzzer.plugin.pairs`. seconds: what all of it cost the tests.
     """
 
     calls: int = 0
     judged: int = 0
     missed: Counter[str] = field(default_factory=Counter)
+    pairs: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     tally: Tally = field(default_factory=Tally)
     sightings: dict[tuple[str, ...], Sighting] = field(default_factory=dict)
@@ -76,6 +78,7 @@ class Ledger:
         self.calls += other.calls
         self.judged += other.judged
         self.missed.update(other.missed)
+        self.pairs.update(other.pairs)
         self.seconds += other.seconds
         self.tally.merge(other.tally)
         for sighting in other.sightings.values():
@@ -159,13 +162,18 @@ class Watch:
                 ledger.tally.add(entry["delta"])
                 spoke = spoke or "oracles" in entry["delta"]
                 told = told or "skipped" in entry["delta"]
+            elif "pair" in entry:
+                ledger.pairs[entry["pair"] or INTERPRETED] += 1
             elif "fault" in entry:
                 ledger.missed[f"own fault: {entry['fault']}"[:200]] += 1
             else:
                 case: Case = pickle.loads(base64.b64decode(entry["case"]))
                 ledger.see(Sighting(Failure.from_json(entry["failure"]), case, self._clock() - self._began))
         if ended is not None:
-            ledger.tally.add({"skipped": {f"the judge ended: {ended} in {stage.split(' of ')[0]}": 1}})
+            why = f"the judge ended: {ended} in {stage.split(' of ')[0]}"
+            ledger.tally.add({"skipped": {why: 1}})
+            if stage.startswith("numeric"):
+                ledger.pairs[why] += 1
         if spoke:
             ledger.judged += 1
             ledger.tally.add({"cases": 1, "generated": 1})

@@ -15,16 +15,22 @@ from fuzzer.processes.flight import Recorder
 from fuzzer.worker.digests import sample_of
 from fuzzer.worker.draw import Repertoire, draw_experiment
 from fuzzer.worker.judge import Court, judge
+from fuzzer.worker.seeds import USELESS, SeedProgram
 from generators import externs
 from generators.operators.row import Unavailable
 from generators.passes.row import Phase
+from generators.targets import TARGETS
+from oracles import pipelines
 from oracles.build import BUILDING
 from oracles.table import BUILD, ORACLES
+
+BUILDING_ORACLES = (BUILD, pipelines.ORACLE.name)
 
 
 def oracle_names(plan: Plan) -> frozenset[str]:
     """The oracles that the plan asks for; the build is one of them."""
-    return frozenset(plan.oracles) or frozenset((*ORACLES, BUILD))
+    names = frozenset(plan.oracles) or frozenset((*ORACLES, BUILD))
+    return names if TARGETS[plan.target].built else names.difference(BUILDING_ORACLES)
 
 
 def before_forking() -> None:
@@ -54,7 +60,7 @@ def judge_case(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Draws and judges case `index`: a "tally", and a "failure" for each failed verdict."""
     start = time.process_time()
-    counts = Counts()
+    plan, counts = plan.at(index), Counts()
     try:
         experiment, program, source = draw_experiment(plan, repertoire, index)
     except Unavailable as reason:
@@ -68,10 +74,13 @@ def judge_case(
     counts = judged.counts
     counts.name("phases", "generate", drawn - start)
     counts.count("cpu_s", time.process_time() - start)
+    if isinstance(program, SeedProgram) and counts.numbers.get("cases"):
+        counts.count("seeded")
     for name, number in program.operators.items():
         counts.name("ops", name, number)
     for name, number in program.rejected.items():
-        counts.name("skipped", f"draw refused by type inference: {name.split(':')[0]}", number)
+        refused = name if name.startswith(USELESS) else f"draw refused by type inference: {name.split(':')[0]}"
+        counts.name("skipped", refused, number)
     yield "tally", {"delta": counts.delta()}
     for failure in judged.failures:
         yield "failure", {"failure": failure.to_json()}

@@ -44,6 +44,7 @@ def sample_of(experiment: Experiment, judged: Judged) -> Sample | None:
 
 def digests_of_case(plan: Plan, repertoire: Repertoire, index: int) -> list[str]:
     """The digests of case `index`, drawn in this process. Raises Unavailable where nothing is drawn."""
+    plan = plan.at(index)
     experiment, _, _ = draw_experiment(plan, repertoire, index)
     return digests_of(plan, repertoire, experiment.module, experiment.setup, experiment.passes)
 

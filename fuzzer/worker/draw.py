@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import runpy
 import sys
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -13,10 +14,13 @@ from typing import Any, cast
 from fuzzer.campaign.job import Plan
 from fuzzer.worker.judge import Experiment
 from fuzzer.worker.load_trial import RUN_NAME, complaint_about, complaint_about_factory, first_line
+from fuzzer.worker.seeds import SHARE as SEEDED_SHARE
+from fuzzer.worker.seeds import SeedProgram, draw_seed, seed_folders
+from generators.case import Origin
 from generators.operators.row import Unavailable
 from generators.passes.loaded import rows_from_contracts
 from generators.passes.row import PassRow
-from generators.passes.sequences import Kind, draw_names, instantiate, wishes
+from generators.passes.sequences import Kind, Step, draw_names, instantiate, wishes
 from generators.passes.table import PASSES
 from generators.program import Program
 from generators.recipes.table import RECIPES
@@ -24,6 +28,7 @@ from generators.relax.body import attempt
 from generators.relax.program import draw_program
 from generators.relax.scope import Scope
 from generators.source import SeededSource, Source, weighted
+from generators.targets import TARGETS
 
 PLAIN_SHARE = 0.25
 """A program is drawn without a recipe of its passes this often: what fires on a shape must not fire on others."""
@@ -53,11 +58,15 @@ class LoadFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Repertoire:
-    """The passes of a campaign: rows by name, what their constructors may name, and which are under test."""
+    """The passes of a campaign: rows by name, what their constructors may name, and which are under test.
+
+    seeds: case folders whose modules a share of the cases starts from.
+    """
 
     rows: Mapping[str, PassRow]
     names: Mapping[str, Any] = field(default_factory=dict)
     under_test: tuple[str, ...] | None = None
+    seeds: tuple[Path, ...] = ()
 
 
 def repertoire_of(plan: Plan) -> Repertoire:
@@ -71,7 +80,7 @@ def repertoire_of(plan: Plan) -> Repertoire:
         raise LoadFault(f"--passes {unknown[0]}: not in {where}; `passfuzz list passes` shows the table")
     if plan.load and not under_test:
         raise LoadFault(f"{plan.load}: no pass in PASSES can stand in a Relax sequence")
-    return Repertoire(rows, loaded[1], under_test)
+    return Repertoire(rows, loaded[1], under_test, seed_folders(plan.corpus))
 
 
 def load_passes(path: Path) -> tuple[dict[str, PassRow], dict[str, Any]]:
@@ -134,15 +143,29 @@ def _weight(name: str) -> int:
     return 1 if name in _asked_for() else UNASKED_WEIGHT
 
 
+def _program_for(source: Source, steps: Sequence[Step], repertoire: Repertoire) -> Program:
+    """A program in which there is something for these passes to do, mostly."""
+    recipes, wants = wishes(steps, repertoire.rows)
+    features = {*wants, *(w for w, share in FEATURES if source.flip(share))}
+    own = () if source.flip(PLAIN_SHARE) else recipes
+    return draw_program(source, patterns=[_planting(source, own, features)], wants=frozenset(features))
+
+
+def origin_of(plan: Plan, index: int, program: Program) -> Origin:
+    """Where a case comes from: the campaign, and the seed's folder where it started from one."""
+    return Origin(plan.seed, index, program.folder if isinstance(program, SeedProgram) else None)
+
+
 def draw_experiment(plan: Plan, repertoire: Repertoire, index: int) -> tuple[Experiment, Program, Source]:
     """Case `index` of the campaign, with the source that the judge goes on drawing from. Raises Unavailable."""
     source = SeededSource(plan.seed, index)
     kinds = cast("tuple[Kind, ...] | None", plan.kinds or (IN_CONTRACT if plan.load else None))
-    steps = draw_names(source, repertoire.rows, under_test=repertoire.under_test, kinds=kinds)
-    recipes, wants = wishes(steps, repertoire.rows)
-    features = {*wants, *(w for w, share in FEATURES if source.flip(share))}
-    own = () if source.flip(PLAIN_SHARE) else recipes
-    program = draw_program(source, patterns=[_planting(source, own, features)], wants=frozenset(features))
+    target = TARGETS[plan.at(index).target]
+    seeded = bool(repertoire.seeds) and source.flip(SEEDED_SHARE)
+    steps = draw_names(source, repertoire.rows, under_test=repertoire.under_test, kinds=kinds, target=target)
+    seed, useless = draw_seed(source, repertoire.seeds) if seeded else (None, Counter[str]())
+    program = seed or _program_for(source, steps, repertoire)
+    program.rejected.update(useless)
     drawn = instantiate(source, steps, program.facts, repertoire.rows)
     if not drawn.passes:
         raise Unavailable("no pass has anything to do in this program")

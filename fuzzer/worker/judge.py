@@ -20,18 +20,16 @@ from generators.source import Source
 from oracles import build as llvm
 from oracles.call_protocol import Calling, direct
 from oracles.ir.fingerprint import FINGERPRINTS, fingerprint
+from oracles.ir.verifier import COMPLAINTS
 from oracles.numeric import follow
 from oracles.oracle import StepOracle, TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.table import ORACLES
 from oracles.trace import MeaningState, Raised, Step, Trace
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
-from oracles.well_formed import complaint
 from oracles.workbench import Workbench
 
-ENDS_CASE = frozenset(
-    {"survives", "purity", "normal_form", "definedness", "well_formed", "type_soundness", "numeric", "input_unchanged"}
-)
+ENDS_CASE = frozenset({"survives", "purity", "normal_form", "definedness", "well_formed", "type_soundness", "numeric"})
 """Oracles after whose failure a case goes no further: what follows would be a consequence."""
 STRUCTURE = ("purity", "normal_form", "definedness", "well_formed", "type_soundness")
 """Oracles that see one broken module from several sides: the first that fails speaks for the others."""
@@ -111,7 +109,7 @@ class _Case:
         counts = self.result.counts
         counts.count("generated")
         self.court.enter("well-formedness")
-        if complaint(self.experiment.module):
+        if COMPLAINTS.fresh(self.experiment.module):
             counts.count("invalid")
             counts.name("skipped", "invalid: ill-formed before any pass")
             return self.result
@@ -136,7 +134,7 @@ class _Case:
     def _judge_from(self, module: Any, numbers: Numbers) -> None:
         if self.experiment.setup:
             with self._timed("reference"):
-                outcome = numbers.judge_module(module, self.bench.meaning.calling)
+                outcome = numbers.judge_module(module, self.bench.meaning.calling, self.bench.meaning.synchronised)
             if isinstance(outcome, Unsure) and outcome.skipped:
                 self.bench.meaning.lost = outcome.reason
             if isinstance(outcome, Wrong):
@@ -154,17 +152,22 @@ class _Case:
     def _set_up(self, module: Any) -> Any | None:
         """The module after the setup passes; None (counted) where they do not get that far."""
         for call in self.experiment.setup:
+            row = self.court.rows[call.name]
             self.court.enter(f"setup {call.name}")
             with self._timed("passes"):
                 after = self.bench.apply(call, module)
-            if isinstance(after, Raised) or complaint(after):
+            if isinstance(after, Raised) or self._breaks(row, module, after):
                 self.result.counts.name("skipped", f"setup: {call.name} gives nothing to go on with")
                 return None
-            row = self.court.rows[call.name]
             follow(Step(0, call, row, self.phase, module, after, None, 0, under_test=False), self.bench.meaning)
             module = after
             self._advance(row)
         return module
+
+    @staticmethod
+    def _breaks(row: PassRow, before: Any, after: Any) -> bool:
+        """Whether a pass of the setup has left an ill-formed module that none of its kind should."""
+        return row.well_formed and bool(COMPLAINTS.fresh(after)) and not COMPLAINTS.known(before)
 
     def _advance(self, row: PassRow) -> None:
         # FuseTIR of a high-level module does not fuse it, and what a high-level pass brings into a lowered one needs
@@ -270,7 +273,7 @@ class _Case:
             if isinstance(verdict, Failed):
                 first = trial.first_wrong(last, self.phase) if verdict.culprit is None else None
                 base: Verdict = verdict
-                if self.experiment.passes:
+                if self.result.steps and fingerprint(start) == self.result.steps[0].hash_before:
                     base = trial.verdict(start, start_phase, self._start_calling)
                 verdict = blamed(verdict, base, self._last_changer, first, only_some=self.court.only is not None)
         self._record("survives" if crashed and isinstance(verdict, Failed) else "build", verdict, None)

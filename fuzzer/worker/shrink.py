@@ -22,10 +22,10 @@ from fuzzer.campaign.job import Failure, Plan
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.fork import in_child
 from fuzzer.worker.child import court_of
-from fuzzer.worker.draw import Repertoire, draw_experiment
+from fuzzer.worker.draw import Repertoire, draw_experiment, origin_of
 from fuzzer.worker.judge import Experiment, judge
 from fuzzer.worker.whose_fault import Experimented, whose_fault
-from generators.case import Case, Origin
+from generators.case import Case
 from generators.dtypes import is_float
 from generators.passes.row import Phase
 from generators.passes.table import default_call
@@ -118,7 +118,8 @@ def shrink_failure(plan: Plan, repertoire: Repertoire, failure: Failure, out: Pa
 
     False when the failure does not show again: it is then no finding.
     """
-    experiment, _, _ = draw_experiment(plan, repertoire, failure.index)
+    plan = plan.at(failure.index)
+    experiment, program, _ = draw_experiment(plan, repertoire, failure.index)
     passes, tiers = experiment.passes, experiment.tiers
     if failure.step is not None:
         passes, tiers = passes[: failure.step + 1], tiers[: failure.step + 1]
@@ -126,7 +127,7 @@ def shrink_failure(plan: Plan, repertoire: Repertoire, failure: Failure, out: Pa
     start = Candidate(experiment.module, experiment.setup, passes, experiment.calls)
     like = Case(
         text_of(experiment.module), passes, experiment.calls, plan.target, experiment.setup,
-        Origin(plan.seed, failure.index), plan.load,
+        origin_of(plan, failure.index, program), plan.load,
     )  # fmt: skip
     finding = shrink(plan, repertoire, failure, start, like, budget_s)
     if finding is None:

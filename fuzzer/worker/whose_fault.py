@@ -9,6 +9,7 @@ from typing import Any
 from generators.case import EntryCall, PassCall
 from generators.passes.row import PassRow, Phase
 from generators.source import SeededSource
+from generators.targets import TARGETS
 from oracles.agreement import State, camps, conclusion, witnesses
 from oracles.build import as_built
 from oracles.numeric import follow
@@ -38,11 +39,11 @@ def whose_fault(case: Experimented, rows: Mapping[str, PassRow], names: Mapping[
     states = [State(case.module, case.phase)]
     for step in _steps(case, rows, bench):
         follow(step, meaning)
-        states.append(State(step.after, step.row.gives or step.phase, meaning.calling))
+        states.append(State(step.after, step.row.gives or step.phase, meaning.calling, meaning.synchronised))
     if len(states) != len(case.passes) + 1:
         return ()
     after = states[-1] if case.passes else None
-    found = camps(witnesses(states[0], after, numbers, bench), numbers)
+    found = camps(witnesses(states[0], after, numbers, bench, TARGETS[case.target].built), numbers)
     lines = [f"{', '.join(camp.members)}: {camp.says or 'what the program means'}" for camp in found]
     inside = _wrong_part(case.passes[-1], rows, states[-2], bench) if case.passes else None
     return (*filter(None, (conclusion(found), inside and f"The first wrong pass inside of it: {inside}.")), *lines)
@@ -64,6 +65,6 @@ def _wrong_part(call: PassCall, rows: Mapping[str, PassRow], before: State, benc
     if rows[call.name].calling != "same":
         return None
     for part in bench.parts(call, before.module):
-        if isinstance(bench.meaning.numbers.judge_module(part.after, before.calling), Wrong):
+        if isinstance(bench.meaning.numbers.judge_module(part.after, before.calling, before.synchronised), Wrong):
             return part.name
     return None

@@ -23,10 +23,6 @@ _ADJOINT = (
     "made by the pass Gradient as the adjoint of {}, which no frontend writes; a result that holds it is judged by its "
     "form and by the build, not by the reference"
 )
-_MARKER = (
-    "an identity that the pass Gradient reads and removes; a program keeps its meaning without it, and one that "
-    "reaches LegalizeOps with it is legalised to its operand"
-)
 
 EXCLUDED: dict[str, ExcludedOperator] = {
     row.name: row
@@ -51,9 +47,6 @@ EXCLUDED: dict[str, ExcludedOperator] = {
         ExcludedOperator("relax.grad.max_pool2d_backward", _ADJOINT.format("max_pool2d")),
         ExcludedOperator("relax.grad.nll_loss_backward", _ADJOINT.format("nll_loss")),
         ExcludedOperator("relax.grad.take_backward", _ADJOINT.format("take")),
-        ExcludedOperator("relax.grad.no_grad", _MARKER),
-        ExcludedOperator("relax.grad.start_checkpoint", _MARKER),
-        ExcludedOperator("relax.grad.end_checkpoint", _MARKER),
         ExcludedOperator(
             "relax.nn.attention_var_len",
             "LegalizeOps refuses it: it compiles only where BYOC hands it to a library (CUTLASS) that the wheel lacks",
@@ -69,7 +62,7 @@ EXCLUDED: dict[str, ExcludedOperator] = {
         ),
         ExcludedOperator(
             "relax.vm.call_tir_dyn",
-            "made by VMShapeLower alone, for PrimFuncs with scalar parameters taken from a shape on the VM's heap",
+            "no pass of 0.27 makes it any more; it called PrimFuncs with scalars taken from a shape on the VM's heap",
         ),
     )
 }

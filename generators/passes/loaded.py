@@ -38,15 +38,18 @@ def source_of(name: str) -> str:
 
 def _row(name: str, contract: Mapping[str, Any]) -> PassRow:
     phase, form = _checked(name, contract)
-    on_loops = phase == "tir" and form == "loops"
+    needs_target = bool(contract.get("needs_target", False))
+    phases = {_PHASES[phase]}
+    if phase == "tir" and form == "loops":
+        phases = {Phase.LOOPS, Phase.SYNCED} if needs_target else {Phase.LOOPS}
     return PassRow(
         name,
         (source_of(name),),
-        frozenset({Phase.LOOPS if on_loops else _PHASES[phase]}),
+        frozenset(phases),
         _WHY,
         calling="same" if contract.get("preserves_signature", True) else "unknown",
         idempotent=bool(contract.get("idempotent", False)),
-        needs_target=bool(contract.get("needs_target", False)),
+        needs_target=needs_target,
         keeps_functions=False,
     )
 

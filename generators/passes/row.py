@@ -61,15 +61,17 @@ class Phase(IntEnum):
     """After VectorizeLoop."""
     STORAGE = 22
     """After StorageRewrite."""
-    SPLIT = 23
+    SYNCED = 23
+    """After ThreadSync: barriers between the threads of a GPU are explicit."""
+    SPLIT = 24
     """After SplitHostDevice."""
-    PACKED = 24
+    PACKED = 25
     """After MakePackedAPI."""
-    STORED = 25
+    STORED = 26
     """After BF16StorageLegalize: host and device functions may go their own ways."""
-    BUILTINS = 26
+    BUILTINS = 27
     """After LowerTVMBuiltin."""
-    INTRINSICS = 27
+    INTRINSICS = 28
     """After LowerIntrin: ready for LLVM."""
 
     @property
@@ -135,7 +137,9 @@ class PassRow:
     `idempotent` only where nothing that the pass makes can make room for it again: rewrites of patterns may.
     `overwrites`: behind it values are overwritten in place by calls that count as pure, which passes that take equal
     values for one do not expect; only lowering may follow (relax.op.call_tir_inplace warns of it).
+    `in_repertoire`: False where there is nothing to do for it but on targets with threads.
     `lowers_to`: the dtype whose precision is all that an APPROXIMATE pass keeps.
+    `well_formed`: False where TVM's own tests say that what the pass leaves is not, for a later pass to mend.
     `keeps_functions` and `keeps_attributes`: whether every function that was there is there afterwards (public Relax
     functions that people call must be in any case), and every attribute of the functions that stayed. `consumes`:
     attributes of functions that tell the pass something and that it takes away when it has done it.
@@ -153,6 +157,7 @@ class PassRow:
     recipes: tuple[str, ...] = ()
     wants: tuple[str, ...] = ()
     draw_source: Callable[[Source, ProgramFacts], str | None] | None = None
+    well_formed: bool = True
     keeps_attributes: bool = True
     consumes: frozenset[str] = frozenset()
     keeps_functions: bool = True

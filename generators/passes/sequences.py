@@ -14,8 +14,9 @@ from typing import Literal, TypeAlias
 
 from generators.case import PassCall
 from generators.passes.row import PassRow, Phase, ProgramFacts
-from generators.passes.table import PIPELINES, SETUP, TIR_PIPELINE
+from generators.passes.table import PIPELINES, SETUP, THREADED_SETUP, TIR_PIPELINE
 from generators.source import Source, weighted
+from generators.targets import TARGETS, TargetRow
 
 Tier: TypeAlias = Literal["A", "B", "C"]
 Kind: TypeAlias = Literal["single", "walk", "pipeline", "tir_pipeline", "walk_then_pipeline", "unusual"]
@@ -34,7 +35,7 @@ TIR_SHARE = 0.12
 """A single pass, or the first of a walk, is one of TIR this often where there is a choice: a module must go through the
 whole Relax pipeline first."""
 
-CPU_PIPELINES = ("default_build", "llvm")
+LLVM = TARGETS["llvm"]
 _LIFT = "LambdaLift"
 
 
@@ -100,23 +101,28 @@ class _Walk:
         self.phase = self.phase if row.gives is None else row.gives
 
 
-def _setup(phase: Phase) -> list[Step]:
-    return [Step(call.name, "B", setup=True) for call in SETUP[phase]]
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """What sequences are drawn from: the rows, the pool of those that may come, and the target."""
+
+    table: Table
+    pool: tuple[PassRow, ...]
+    target: TargetRow
+
+    def walk(self, phase: Phase, pool: tuple[PassRow, ...] | None = None, tier: Tier = "B") -> _Walk:
+        """A walk that starts in a phase, behind what leads there."""
+        calls = (THREADED_SETUP if self.target.threads else SETUP)[phase]
+        setup = [Step(call.name, "B", setup=True) for call in calls]
+        return _Walk(self.table, pool or self.pool, phase, setup, tier=tier)
 
 
-def _pool(table: Table, under_test: Sequence[str] | None) -> tuple[PassRow, ...]:
-    names = [name for name, row in table.items() if row.in_repertoire] if under_test is None else list(under_test)
+def _pool(table: Table, under_test: Sequence[str] | None, target: TargetRow) -> tuple[PassRow, ...]:
+    everything = [name for name, row in table.items() if row.in_repertoire or target.threads]
+    names = everything if under_test is None else list(under_test)
     unknown = [name for name in names if name not in table]
     if unknown or not names:
         raise ValueError(f"no such pass: {', '.join(unknown)}" if unknown else "no pass to draw from")
     return tuple(table[name] for name in names)
-
-
-def _start(source: Source, table: Table, pool: tuple[PassRow, ...], row: PassRow | None = None) -> _Walk:
-    """A walk that stands in a phase of `row`, or of a row that the pool has."""
-    chosen = row or source.pick(pool)
-    phase = source.pick(sorted(chosen.phases))
-    return _Walk(table, pool, phase, _setup(phase))
 
 
 def _first_row(source: Source, pool: tuple[PassRow, ...]) -> PassRow:
@@ -128,17 +134,15 @@ def _first_row(source: Source, pool: tuple[PassRow, ...]) -> PassRow:
     return source.pick(pool)
 
 
-def _draw_single(source: Source, table: Table, pool: tuple[PassRow, ...], length: int) -> _Walk:
-    row = _first_row(source, pool)
-    walk = _start(source, table, pool, row)
+def _draw_single(source: Source, ground: _Ground, length: int) -> _Walk:
+    row = _first_row(source, ground.pool)
+    walk = ground.walk(source.pick(sorted(row.phases)))
     walk.take(row)
     return walk
 
 
-def _draw_walk(source: Source, table: Table, pool: tuple[PassRow, ...], length: int) -> _Walk:
-    row = _first_row(source, pool)
-    walk = _start(source, table, pool, row)
-    walk.take(row)
+def _draw_walk(source: Source, ground: _Ground, length: int) -> _Walk:
+    walk = _draw_single(source, ground, length)
     for _ in range(source.integer(1, max(1, length - 1))):
         options = walk.options(staying=False) if walk.open else []
         if not options:
@@ -147,9 +151,9 @@ def _draw_walk(source: Source, table: Table, pool: tuple[PassRow, ...], length: 
     return walk
 
 
-def _draw_high_walk(source: Source, table: Table, pool: tuple[PassRow, ...], length: int) -> _Walk:
+def _draw_high_walk(source: Source, ground: _Ground, length: int) -> _Walk:
     """High-level passes only, so that a whole pipeline can follow; empty when the pool has none."""
-    walk = _Walk(table, pool, Phase.HIGH, [])
+    walk = ground.walk(Phase.HIGH)
     for _ in range(source.integer(1, max(1, length - 1))):
         options = walk.options(staying=True) if walk.open else []
         if not options:
@@ -158,21 +162,20 @@ def _draw_high_walk(source: Source, table: Table, pool: tuple[PassRow, ...], len
     return walk
 
 
-def _draw_unusual(source: Source, table: Table, pool: tuple[PassRow, ...], length: int) -> _Walk:
+def _draw_unusual(source: Source, ground: _Ground, length: int) -> _Walk:
     """Relax rows of the pool wherever they may land, behind the setup of any phase of Relax. TIR passes say of
     nothing but the form that they are made for that they take it."""
-    movable = tuple(row for row in pool if row.of_relax)
+    movable = tuple(row for row in ground.pool if row.of_relax)
     if not movable:
-        return _draw_walk(source, table, pool, length)
-    phase = source.pick(tuple(phase for phase in Phase if phase.of_relax))
-    walk = _Walk(table, movable, phase, _setup(phase), tier="C")
+        return _draw_walk(source, ground, length)
+    walk = ground.walk(source.pick(tuple(phase for phase in Phase if phase.of_relax)), movable, "C")
     for _ in range(source.integer(1, max(1, min(3, length)))):
         if walk.open:
             walk.take(source.pick(movable))
     return walk
 
 
-_WALKS: dict[Kind, Callable[[Source, Table, tuple[PassRow, ...], int], _Walk]] = {
+_WALKS: dict[Kind, Callable[[Source, _Ground, int], _Walk]] = {
     "single": _draw_single,
     "walk": _draw_walk,
     "walk_then_pipeline": _draw_high_walk,
@@ -199,15 +202,16 @@ def draw_names(
     under_test: Sequence[str] | None = None,
     kinds: Sequence[Kind] | None = None,
     length: int = 6,
-    pipelines: Sequence[str] = CPU_PIPELINES,
+    target: TargetRow = LLVM,
 ) -> tuple[Step, ...]:
     """The passes of one case, setup first. Never empty.
 
     `under_test` limits the passes drawn to these rows, `kinds` the kinds of sequence, `length` the passes of a
-    walk; `pipelines` names the official pipelines of the target. Pipelines as such are drawn where nothing is
-    under test in particular, or a pass under test stands in them. ValueError for unknown or no names.
+    walk. The official pipelines of the target are drawn as such where nothing is under test in particular, or a pass
+    under test stands in them. ValueError for unknown or no names.
     """
-    pool = _pool(table, under_test)
+    ground = _Ground(table, _pool(table, under_test, target), target)
+    pipelines = target.pipelines
     usable = [name for name in pipelines if under_test is None or set(under_test) & set(PIPELINES[name])]
     useless: set[Kind] = set() if usable else {"pipeline"}
     if under_test is not None and not set(under_test) & set(TIR_PIPELINE):
@@ -218,11 +222,11 @@ def draw_names(
         return _pipeline_steps(source, source.pick(usable), whole=False)
     if kind == "tir_pipeline":
         return _tir_pipeline_steps(source, pipelines)
-    walk = _WALKS[kind](source, table, pool, length)
+    walk = _WALKS[kind](source, ground, length)
     if kind != "walk_then_pipeline":
         return tuple(walk.steps)
     if not walk.steps:
-        return tuple(_draw_walk(source, table, pool, length).steps)
+        return tuple(_draw_walk(source, ground, length).steps)
     if walk.phase is not Phase.HIGH:
         return tuple(walk.steps)
     pipeline = source.pick(pipelines) if walk.open else pipelines[0]
@@ -272,8 +276,8 @@ def draw_sequence(
     under_test: Sequence[str] | None = None,
     kinds: Sequence[Kind] | None = None,
     length: int = 6,
-    pipelines: Sequence[str] = CPU_PIPELINES,
+    target: TargetRow = LLVM,
 ) -> DrawnSequence:
     """Both halves at once; `facts_of` makes the program for the names and says what is in it."""
-    steps = draw_names(source, table, under_test=under_test, kinds=kinds, length=length, pipelines=pipelines)
+    steps = draw_names(source, table, under_test=under_test, kinds=kinds, length=length, target=target)
     return instantiate(source, steps, facts_of(steps), table)

@@ -80,8 +80,6 @@ def _calls(*names: str) -> tuple[PassCall, ...]:
 
 
 _TO_LEGAL = (*_DISPATCH, "LegalizeOps")
-_TO_LOWERED = (*_TO_LEGAL, *_DATAFLOW_LOWER)
-_TO_PLANNED = (*_TO_LOWERED, "StaticPlanBlockMemory")
 
 
 def _tir_prefixes() -> Iterator[tuple[Phase, tuple[str, ...]]]:
@@ -92,21 +90,30 @@ def _tir_prefixes() -> Iterator[tuple[Phase, tuple[str, ...]]]:
             yield phase, TIR_PIPELINE[:count]
 
 
-SETUP: dict[Phase, tuple[PassCall, ...]] = {
-    Phase.HIGH: (),
-    Phase.LEGAL: _calls(*_TO_LEGAL),
-    Phase.ANNOTATED: _calls(*_TO_LEGAL, "AnnotateTIROpPattern"),
-    Phase.GROUPED: _calls(*_TO_LEGAL, "AnnotateTIROpPattern", "FuseOps"),
-    Phase.FUSED: _calls(*_TO_LEGAL, "AnnotateTIROpPattern", "FuseOps", "FuseTIR"),
-    Phase.NONDATAFLOW: _calls(*_TO_LOWERED[:-2]),
-    Phase.IMPURE: _calls(*_TO_LOWERED[:-1]),
-    Phase.LOWERED: _calls(*_TO_LOWERED),
-    Phase.PLANNED: _calls(*_TO_PLANNED),
-    Phase.ALLOCATED: _calls(*_TO_PLANNED, *_FINALIZE[:1]),
-    Phase.KILLED: _calls(*_TO_PLANNED, *_FINALIZE[:2]),
-    Phase.BUILTIN: _calls(*_TO_PLANNED, *_FINALIZE[:3]),
-    Phase.SHAPELESS: _calls(*_TO_PLANNED, *_FINALIZE[:5]),
-    Phase.SYMBOLED: _calls(*_TO_PLANNED, *_FINALIZE),
-    **{phase: _calls(*_TO_PLANNED, *_FINALIZE, *names) for phase, names in _tir_prefixes()},
-}
+def _setup(*schedule: str) -> dict[Phase, tuple[PassCall, ...]]:
+    """For each phase, the passes that lead there; `schedule` binds the loops of PrimFuncs to threads on the way."""
+    to_lowered = (*_TO_LEGAL, *schedule, *_DATAFLOW_LOWER)
+    to_planned = (*to_lowered, "StaticPlanBlockMemory")
+    return {
+        Phase.HIGH: (),
+        Phase.LEGAL: _calls(*_TO_LEGAL),
+        Phase.ANNOTATED: _calls(*_TO_LEGAL, "AnnotateTIROpPattern"),
+        Phase.GROUPED: _calls(*_TO_LEGAL, "AnnotateTIROpPattern", "FuseOps"),
+        Phase.FUSED: _calls(*_TO_LEGAL, "AnnotateTIROpPattern", "FuseOps", "FuseTIR"),
+        Phase.NONDATAFLOW: _calls(*to_lowered[:-2]),
+        Phase.IMPURE: _calls(*to_lowered[:-1]),
+        Phase.LOWERED: _calls(*to_lowered),
+        Phase.PLANNED: _calls(*to_planned),
+        Phase.ALLOCATED: _calls(*to_planned, *_FINALIZE[:1]),
+        Phase.KILLED: _calls(*to_planned, *_FINALIZE[:2]),
+        Phase.BUILTIN: _calls(*to_planned, *_FINALIZE[:3]),
+        Phase.SHAPELESS: _calls(*to_planned, *_FINALIZE[:5]),
+        Phase.SYMBOLED: _calls(*to_planned, *_FINALIZE),
+        **{phase: _calls(*to_planned, *_FINALIZE, *names) for phase, names in _tir_prefixes()},
+    }
+
+
+SETUP = _setup()
 """The shortest prefix of an official pipeline that brings a HIGH module to each phase (with a target in scope)."""
+THREADED_SETUP = _setup("ApplyDefaultSchedule")
+"""The same for targets with threads."""

@@ -34,7 +34,7 @@ from oracles.reference.storage import (
     view_rule,
 )
 from oracles.reference.values import UNIT, Array, Callback, Closure, Runtime, Tensor, carried, declared
-from oracles.reference.vm_builtins import BUILTINS, call_with_context
+from oracles.reference.vm_builtins import BUILTINS, WITH_CONTEXT
 
 if TYPE_CHECKING:  # the engine calls this module
     from oracles.reference.engine import Frame, Interpreter
@@ -51,7 +51,7 @@ def call_value(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
         target = machine.lookup(callee)
         arguments = _arguments(machine, call, frame)
         if isinstance(target, tirx.PrimFunc):
-            return _destination_passing(target, arguments, call, frame)
+            return _destination_passing(machine, target, arguments, call, frame)
         return machine.activate(target, arguments, callee.name_hint)
     if isinstance(callee, relax.ExternFunc):
         return _extern(machine, str(callee.global_symbol), _arguments(machine, call, frame))
@@ -71,7 +71,7 @@ def _operator(machine: Interpreter, call: Any, name: str, frame: Frame) -> Runti
                 return created_view(*arguments)
             _check_reads(name, arguments)
         return operator_result(row, call, arguments, machine.bounded, machine.floor)
-    rule = _SPECIAL.get(name)
+    rule = SPECIAL.get(name)
     if rule is None:
         raise Unsupported(name)
     return rule(machine, call, frame)
@@ -106,7 +106,8 @@ def _call_tir(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     extra = _scalars(machine, call, frame)
     outputs = _output_specs(machine, call.ty_args[0], frame)
     try:
-        results = prim_result(function, call.args[0].name_hint, inputs, outputs, extra, machine.bounded)
+        name = call.args[0].name_hint
+        results = prim_result(function, name, inputs, outputs, extra, machine.bounded, machine.context)
     except Trap as trap:
         raise explained(trap, function, inputs, (call.args[0], listed(call.args[1])), frame) from trap
     return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)
@@ -120,7 +121,8 @@ def _call_tir_inplace(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     outputs = _output_specs(machine, call.ty_args[0], frame)
     places = [int(i) for i in call.attrs.inplace_indices]
     try:
-        results = written_by(function, call.args[0].name_hint, inputs, outputs, places, extra, machine.bounded)
+        name = call.args[0].name_hint
+        results = written_by(function, name, inputs, outputs, places, extra, machine.bounded, machine.context)
     except Trap as trap:
         raise explained(trap, function, inputs, (call.args[0], listed(call.args[1])), frame) from trap
     for place, result in zip(places, results, strict=True):
@@ -148,7 +150,7 @@ def _output_specs(machine: Interpreter, ty: Any, frame: Frame) -> list[tuple[tup
     """Shape and dtype of each output that a call's type argument asks for."""
     specs = []
     for field in ty.fields if isinstance(ty, tvm_api.TupleType) else [ty]:
-        dtype = tvm_api.dtype_name(field)
+        dtype = tvm_api.dtype_name(field) if isinstance(field, tvm_api.TensorType) else None
         if dtype is None or field.shape is None:
             raise Unsupported("call with an output of unknown shape")
         shape = machine.value(field.shape, frame)
@@ -159,13 +161,15 @@ def _output_specs(machine: Interpreter, ty: Any, frame: Frame) -> list[tuple[tup
     return specs
 
 
-def _destination_passing(function: Any, arguments: list[Runtime], call: Any, frame: Frame) -> Runtime:
+def _destination_passing(
+    machine: Interpreter, function: Any, arguments: list[Runtime], call: Any, frame: Frame
+) -> Runtime:
     """A PrimFunc called directly, after CallTIRRewrite: it writes into its last arguments. One that only returns an
     expression of its scalars is what ComputePrimValue makes."""
     if isinstance(function.body, tirx.Return):
         return _returned(function, arguments)
-    pass_destinations(function, arguments, call, frame)
-    return UNIT
+    number = pass_destinations(function, arguments, call, frame, machine.context)
+    return UNIT if number is None else number
 
 
 def _returned(function: Any, arguments: list[Runtime]) -> Runtime:
@@ -181,9 +185,10 @@ def _returned(function: Any, arguments: list[Runtime]) -> Runtime:
 # --- externs, closures, effects ------------------------------------------------------------------------------
 
 
-_EFFECTS = ("relax.run.print", "relax.run.assert_op")
+INVOKE = "vm.builtin.invoke_closure"
+EFFECTS = ("relax.run.print", "relax.run.assert_op")
 """What print and assert_op are lowered to."""
-_LOWERED = {
+LOWERED = {
     "vm.builtin.shape_of": "relax.shape_of",
     "vm.builtin.tensor_to_shape": "relax.tensor_to_shape",
     "relax.run.unique": "relax.unique",
@@ -206,31 +211,34 @@ def _as_operand(array: Array, dtype: str) -> Tensor:
     return Tensor(array, dtype if is_float(str(array.dtype)) else str(array.dtype))
 
 
-_VIEWS: dict[str, Callable[..., Runtime]] = {
+GIVES: dict[str, Callable[..., Runtime]] = {
     "vm.builtin.reshape": created_view,
     "runtime.TVMTensorCreateView": created_view,
     "vm.builtin.ensure_zero_offset": created_view,
+    "vm.builtin.to_device": lambda value, *device: value,
+    "vm.builtin.make_closure": lambda function, *captured: _closure(function, captured),
 }
+"""Functions that give a view, a closure or what they were given, and read nothing."""
 
 
 def _extern(machine: Interpreter, name: str, arguments: list[Runtime]) -> Runtime:
     if name in BUILTINS:
         return BUILTINS[name](*arguments)
-    if name in _VIEWS:
-        return _VIEWS[name](*arguments)
-    if name == "vm.builtin.make_closure":
-        return _closure(arguments[0], tuple(arguments[1:]))
+    if name in GIVES:
+        return GIVES[name](*arguments)
     if name in machine.packed:
         return _invoke(machine, machine.packed[name], arguments)
     extern = EXTERNS.get(name)
+    if extern is None and name not in EFFECTS and name not in LOWERED:
+        raise Unsupported(f"packed function {name}")
     _check_reads(name, arguments[:-1] if extern is not None and extern.writes else arguments)
-    if name in _EFFECTS:
+    if name in EFFECTS:
         return UNIT
-    row = OPERATORS.get(_LOWERED.get(name, ""))
+    row = OPERATORS.get(LOWERED.get(name, ""))
     if row is not None and isinstance(arguments[0], Tensor):
         return _lowered(row, arguments[0], arguments[1:])
     if extern is None:
-        raise Unsupported(f"packed function {name}")
+        raise Unsupported(f"packed function {name} of no tensor")
     tensors = [a for a in arguments if isinstance(a, Tensor)]
     source = tensors[:-1] if extern.writes else tensors
     result = extern.meaning(*[declared(t) for t in source])
@@ -307,9 +315,12 @@ def _builtin(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     arguments = machine.value(call.args[1], frame)
     assert isinstance(arguments, tuple)
     name = str(call.args[0].global_symbol)
-    if name == "vm.builtin.invoke_closure":
+    if name == INVOKE:
         return _invoke(machine, arguments[0], list(arguments[1:]))
-    return call_with_context(name, arguments)
+    rule = WITH_CONTEXT.get(name)
+    if rule is None:
+        raise Unsupported(f"builtin with context {name}")
+    return rule(*arguments)
 
 
 def _identity(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
@@ -320,7 +331,7 @@ def _null(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     return UNIT
 
 
-_SPECIAL: dict[str, Rule] = {
+SPECIAL: dict[str, Rule] = {
     "relax.call_tir": _call_tir,
     "relax.call_tir_with_grad": _call_tir,
     "relax.call_tir_inplace": _call_tir_inplace,
@@ -334,6 +345,9 @@ _SPECIAL: dict[str, Rule] = {
     "relax.assert_op": _assert,
     "relax.hint_on_device": _identity,
     "relax.to_vdevice": _identity,
+    "relax.grad.no_grad": _identity,
+    "relax.grad.start_checkpoint": _identity,
+    "relax.grad.end_checkpoint": _identity,
     "relax.builtin.stop_lift_params": _identity,
     "relax.memory.ensure_zero_offset": _identity,
     "relax.memory.view": view_rule,

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from tvm import relax
+from tvm import relax, tirx
 from tvm.ir import GlobalVar, StringImm, TupleGetItem
 from tvm.ir import Tuple as IRTuple
 
@@ -24,6 +24,7 @@ from oracles.reference.annotations import bind_and_check
 from oracles.reference.calls import call_value
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.memory import check_read
+from oracles.reference.tir import Context, kernels_of
 from oracles.reference.values import Callback, Closure, Runtime, Tensor, carried, from_argument
 
 FUEL = 20_000
@@ -54,7 +55,7 @@ class Interpreter:
     (what a mixed-precision pass does on purpose). packed: what the caller's own external functions do
     (`generators.externs.HOOKS`).
     constants: their memory, where it outlives an entry call. watch: told of function, variable and value of every
-    parameter and binding.
+    parameter and binding. synchronised: barriers between GPU threads are explicit; see `tir.Context`.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Interpreter:
         packed: Mapping[str, Callback] = MappingProxyType({}),
         constants: dict[Any, Tensor] | None = None,
         watch: Callable[[str, str, Runtime], None] | None = None,
+        synchronised: bool = False,
     ) -> None:
         self.module = module
         self.bounded = bounded
@@ -79,6 +81,8 @@ class Interpreter:
         self.overwritten: dict[int, tuple[Tensor, Tensor]] = {}
         """Operands of calls in place by their address, with what they hold since."""
         self._functions = {g.name_hint: f for g, f in module.functions.items()}
+        prims = [(name, f) for name, f in self._functions.items() if isinstance(f, tirx.PrimFunc)]
+        self.context = Context(kernels_of(prims), synchronised)
 
     def run(self, call: EntryCall) -> Runtime:
         """The result of an entry call."""
@@ -173,7 +177,7 @@ class Interpreter:
 
     def value(self, expr: Any, frame: Frame) -> Runtime:
         """The value of any expression."""
-        rule = _EXPRESSIONS.get(type(expr))
+        rule = EXPRESSIONS.get(type(expr))
         if rule is not None:
             return rule(self, expr, frame)
         value: Runtime = self.prim(expr, frame)
@@ -265,7 +269,7 @@ def _string(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
     return str(expr.value)
 
 
-_EXPRESSIONS: dict[type, Callable[[Interpreter, Any, Frame], Runtime]] = {
+EXPRESSIONS: dict[type, Callable[[Interpreter, Any, Frame], Runtime]] = {
     relax.Var: _variable,
     relax.DataflowVar: _variable,
     tvm_api.Constant: _constant,

@@ -20,7 +20,8 @@ class Trap(Exception):
 
     `kind` is one of "uninitialised", "out-of-bounds", "use-after-kill", "double-free", "storage-overlap",
     "integer-overflow", "division-by-zero", "type", "match-cast", "operand", "undefined-variable", "aliasing",
-    "assertion" and "fuel"; `detail` names the function, the block and the buffer, or the variable. For a caller that
+    "assertion", "data-race", "divergent-barrier", "host-memory"
+    and "fuel"; `detail` names the function, the block and the buffer, or the variable. For a caller that
     judges a pass, "integer-overflow" means that the inputs are to be discarded, not that the pass is wrong.
     """
 

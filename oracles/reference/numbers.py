@@ -65,7 +65,7 @@ class Numbers:
         self._judged: list[tuple[int, EntryCall]] = []
         self.expected: tuple[Runtime, ...] | NoMeaning = self._evaluate(calls)
         """The result of every call that is not left out."""
-        self._agreeing: list[int] = [FINGERPRINTS.known(start)]
+        self._agreeing: list[tuple[int, bool]] = [(FINGERPRINTS.known(start), False)]
 
     def coarser(self, floor: str) -> Numbers:
         """The same results with the bounds of an implementation in dtype `floor`; both count in one `left_out`."""
@@ -105,18 +105,21 @@ class Numbers:
         except Trap as trap:
             return NoMeaning(f"reference trap: {trap.kind}", f"{trap.kind}: {trap.detail}")
 
-    def judge_module(self, module: Any, calling: Calling = direct) -> None | Wrong | Unsure:
-        """Interprets `module` and compares every entry call's result; None where all agree."""
+    def judge_module(self, module: Any, calling: Calling = direct, synchronised: bool = False) -> None | Wrong | Unsure:
+        """Interprets `module` and compares every entry call's result; None where all agree.
+
+        synchronised: the module is past ThreadSync, so that barriers between GPU threads are explicit.
+        """
         if isinstance(self.expected, NoMeaning):
             return Unsure(self.expected.reason)
-        code = FINGERPRINTS.known(module)
+        code = FINGERPRINTS.known(module), synchronised
         if code in self._agreeing:
             return None
 
         constants: dict[Any, Tensor] = {}  # a virtual machine keeps them from call to call
 
         def run(function: str, arguments: list[Runtime], packed: Packed = MappingProxyType({})) -> Runtime:
-            machine = Interpreter(module, packed=packed, constants=constants)
+            machine = Interpreter(module, packed=packed, constants=constants, synchronised=synchronised)
             with np.errstate(all="ignore"):
                 return machine.apply(machine.function(function), arguments, function)
 

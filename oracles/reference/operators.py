@@ -12,6 +12,7 @@ from generators.dtypes import is_float
 from generators.operators.row import Operator, Rounding
 from oracles.reference.bounds import bounded_result
 from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.layouts import is_split, on_split
 from oracles.reference.values import Array, Runtime, Tensor, flattened, round_to
 
 _NEVER_ROUNDS = (Rounding.MOVE, Rounding.EXACT)
@@ -26,30 +27,26 @@ def operator_result(
     a well-formed program rule that out.
     """
     attributes = {name: plain(getattr(call.attrs, name)) for name in row.attributes}
-    _refuse_packed_layouts(row.name, attributes)
+    meaning, terms_of = row.meaning, row.terms
+    if is_split(attributes):
+        meaning = on_split(meaning, attributes)
+        terms_of = terms_of and on_split(terms_of, attributes)
     leaves = flattened(tuple(arguments))
     dtype_of = _dtype_rule(row, leaves, attributes)
 
     def evaluate(carriers: Sequence[Any]) -> Any:
         feed = iter(carriers)
-        return row.meaning(*[_refilled(a, feed) for a in arguments], **attributes)
+        return meaning(*[_refilled(a, feed) for a in arguments], **attributes)
 
     feed = (leaf.value if isinstance(leaf, Tensor) else leaf for leaf in leaves)
     try:
         if bounded:
-            terms = row.terms(*[_refilled(a, feed) for a in arguments], **attributes) if row.terms else None
+            terms = terms_of(*[_refilled(a, feed) for a in arguments], **attributes) if terms_of else None
             return _bounded(row, leaves, evaluate, dtype_of, terms, floor)
         result = evaluate([leaf.value if isinstance(leaf, Tensor) else leaf for leaf in leaves])
     except (ValueError, IndexError, ZeroDivisionError, OverflowError) as error:
         raise Trap("operand", f"{row.name}: {error}") from error
     return _wrapped(row, result, dtype_of)
-
-
-def _refuse_packed_layouts(name: str, attributes: dict[str, Any]) -> None:
-    """Unsupported for layouts with a split axis ("NCHW4c"), which rows do not draw."""
-    for attribute, value in attributes.items():
-        if attribute.endswith("layout") and isinstance(value, str) and any(c.isdigit() for c in value):
-            raise Unsupported(f"{name}[{value}]")
 
 
 def plain(value: Any) -> Any:

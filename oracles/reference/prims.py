@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from generators.dtypes import float_facts, is_float, numpy_dtype
 from oracles.ir.walk import nodes_of
 from oracles.reference.errors import Unsupported
 from oracles.reference.memory import before_call, blank, mask_of, written
-from oracles.reference.tir import run_tracked
+from oracles.reference.tir import ALONE, Context, run_tracked
 from oracles.reference.values import Array, Runtime, Tensor, carried, declared
 
 _SIGNS = 3
@@ -29,14 +30,16 @@ def prim_result(
     outputs: list[tuple[tuple[int, ...], str]],
     extra: list[int],
     bounded: bool,
+    context: Context = ALONE,
 ) -> list[Tensor]:
     """The outputs of a call_tir. With `bounded`, with error bounds from perturbed runs."""
     if not isinstance(function, tirx.PrimFunc):
         raise Unsupported(f"call_tir of a {type(function).__name__}")
-    arrays, written = _run(function, inputs, outputs, extra)
+    arrays, written = _run(function, inputs, outputs, extra, context)
     results = [carried(a, d) for a, (_, d) in zip(arrays, outputs, strict=True)]
     if bounded:
-        results = [_with_bound(k, r, function, inputs, outputs, extra, results) for k, r in enumerate(results)]
+        again = lambda moved: _run(function, moved, outputs, extra, context)[0]  # noqa: E731
+        results = _with_bounds(results, function, inputs, again)
     return [_partly(mask, tensor, name, bounded) for mask, tensor in zip(written, results, strict=True)]
 
 
@@ -62,6 +65,7 @@ def written_by(
     places: list[int],
     extra: list[int],
     bounded: bool,
+    context: Context = ALONE,
 ) -> list[Tensor]:
     """The outputs of a call_tir_inplace: output k is input places[k] after the call, or a fresh one for -1."""
     buffers = [declared(i) if isinstance(i, Tensor) else _scalar(i) for i in inputs]
@@ -69,27 +73,50 @@ def written_by(
     before = [before_call(i) if isinstance(i, Tensor) else None for i in inputs]
     masks = [mask_of(i) if isinstance(i, Tensor) else None for i in inputs]
     known = [*masks, *[np.zeros(array.shape, np.bool_) for array in fresh], *[None] * len(extra)]
-    after = iter(run_tracked(function, [*buffers, *fresh, *extra], known))
+    after = iter(run_tracked(function, [*buffers, *fresh, *extra], known, context=context))
     held = [next(after) if isinstance(i, Tensor) else None for i in inputs]
-    inexact = any(isinstance(i, Tensor) and i.error is not None for i in inputs)
     unplaced = iter(fresh)
+    left = [carried(buffers[p] if p >= 0 else next(unplaced), d) for p, (_, d) in zip(places, outputs, strict=True)]
+    if bounded:
+        left = _with_bounds(
+            left, function, inputs, lambda moved: _run_in_place(function, moved, outputs, places, extra, context)
+        )
     results = []
-    for (_, dtype), place in zip(outputs, places, strict=True):
+    for result, place in zip(left, places, strict=True):
         operand = None if place < 0 else inputs[place]
         if place < 0:
-            result = _partly(next(after), carried(next(unplaced), dtype), name, bounded)
+            result = _partly(next(after), result, name, bounded)
         elif isinstance(operand, Tensor) and operand.memory is not None:
             operand.value[...] = buffers[place]
             written(operand, held[place], before[place])
-            result = operand
-        else:
-            result = carried(buffers[place], dtype)
-        results.append(replace(result, error=np.full(result.shape, np.inf)) if inexact else result)
+            result = operand if result.error is None else replace(operand, error=result.error)
+        results.append(result)
     return results
 
 
+def _run_in_place(
+    function: Any,
+    inputs: list[Runtime],
+    outputs: list[tuple[tuple[int, ...], str]],
+    places: list[int],
+    extra: list[int],
+    context: Context,
+) -> list[Array]:
+    """What a call in place leaves, where it is known that it reads nothing that is uninitialised."""
+    buffers = [declared(i) if isinstance(i, Tensor) else _scalar(i) for i in inputs]
+    fresh = [_empty(shape, dtype) for (shape, dtype), place in zip(outputs, places, strict=True) if place < 0]
+    known = [None] * (len(buffers) + len(fresh) + len(extra))
+    run_tracked(function, [*buffers, *fresh, *extra], known, context=context)
+    unplaced = iter(fresh)
+    return [buffers[place] if place >= 0 else next(unplaced) for place in places]
+
+
 def _run(
-    function: Any, inputs: list[Runtime], outputs: list[tuple[tuple[int, ...], str]], extra: list[int]
+    function: Any,
+    inputs: list[Runtime],
+    outputs: list[tuple[tuple[int, ...], str]],
+    extra: list[int],
+    context: Context,
 ) -> tuple[list[Array], tuple[Array | None, ...]]:
     """The outputs, and for each which elements are written (None: all)."""
     arguments = [declared(i) if isinstance(i, Tensor) else _scalar(i) for i in inputs]
@@ -97,7 +124,7 @@ def _run(
     masks = [np.zeros(blank.shape, np.bool_) for blank in blanks]
     inner = [mask_of(i) if isinstance(i, Tensor) else None for i in inputs]
     known = [*inner, *masks, *[None] * len(extra)]
-    after = run_tracked(function, [*arguments, *blanks, *extra], known)
+    after = run_tracked(function, [*arguments, *blanks, *extra], known, context=context)
     buffers = sum(isinstance(argument, np.ndarray) for argument in arguments)
     return blanks, after[buffers : buffers + len(blanks)]
 
@@ -112,35 +139,44 @@ def _scalar(value: Runtime) -> Any:
     return value
 
 
-def _with_bound(
-    index: int,
-    result: Tensor,
-    function: Any,
-    inputs: list[Runtime],
-    outputs: list[tuple[tuple[int, ...], str]],
-    extra: list[int],
-    results: list[Tensor],
-) -> Tensor:
-    """A result with its bound: none for whole numbers computed by sums and products alone."""
+def _with_bounds(
+    results: list[Tensor], function: Any, inputs: list[Runtime], again: Callable[[list[Runtime]], list[Array]]
+) -> list[Tensor]:
+    """The results with their bounds: none for whole numbers computed by sums and products alone.
+
+    again: all results for other inputs.
+    """
     tensors = [i for i in inputs if isinstance(i, Tensor)]
     exact = all(t.error is None for t in tensors)
-    if exact and (not is_float(result.dtype) or (_ring_only(function) and _small_whole([*tensors, result]))):
-        return result
-    if any(t.error is not None and not np.all(np.isfinite(t.error)) for t in tensors):
-        return Tensor(result.value, result.dtype, np.full(result.shape, np.inf))
-    error = np.zeros(result.shape)
-    unit = max((float_facts(t.dtype).unit for t in [*tensors, result] if is_float(t.dtype)), default=0.0)
-    random = np.random.default_rng(0)
+    unit = max((float_facts(t.dtype).unit for t in [*tensors, *results] if is_float(t.dtype)), default=0.0)
     terms = max((t.value.size for t in tensors), default=1)
-    for _ in range(_SIGNS):
-        moved = [_perturbed(i, random, unit * terms**0.5) for i in inputs]
-        seen = carried(_run(function, moved, outputs, extra)[0][index], result.dtype)
+
+    @cache
+    def moved() -> list[list[Array]]:
+        random = np.random.default_rng(0)
+        return [again([_perturbed(i, random, unit * terms**0.5) for i in inputs]) for _ in range(_SIGNS)]
+
+    bounded = []
+    for index, result in enumerate(results):
+        if exact and (not is_float(result.dtype) or (_ring_only(function) and _small_whole([*tensors, result]))):
+            bounded.append(result)
+        elif any(t.error is not None and not np.all(np.isfinite(t.error)) for t in tensors):
+            bounded.append(Tensor(result.value, result.dtype, np.full(result.shape, np.inf)))
+        else:
+            bounded.append(_moved_apart(result, [seen[index] for seen in moved()], unit * (terms + 8)))
+    return bounded
+
+
+def _moved_apart(result: Tensor, others: list[Array], own: float) -> Tensor:
+    """A result with the bound that the results of inputs moved a little show; own: what it rounds by itself."""
+    error = np.zeros(result.shape)
+    for other in others:
+        seen = carried(other, result.dtype)
         gap = np.abs(seen.value.astype(np.float64) - result.value.astype(np.float64))
         error = np.maximum(error, np.nan_to_num(gap, nan=np.inf))
     if not is_float(result.dtype):
         return Tensor(result.value, result.dtype, np.where(error > 0, np.inf, 0.0) if error.any() else None)
-    own = unit * (terms + 8) * np.abs(result.value)
-    return Tensor(result.value, result.dtype, _SAFETY * error + own)
+    return Tensor(result.value, result.dtype, _SAFETY * error + own * np.abs(result.value))
 
 
 def _perturbed(value: Runtime, random: np.random.Generator, relative: float) -> Runtime:

@@ -37,7 +37,7 @@ from generators.case import Shape
 from generators.dtypes import numpy_dtype
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.memory import Storage, before_call, blank, mask_of, without_overlap, written
-from oracles.reference.tir import run_tracked
+from oracles.reference.tir import ALONE, Context, run_returning
 from oracles.reference.values import UNIT, Array, Runtime, ShapeHeap, Tensor, declared
 
 if TYPE_CHECKING:  # the engine calls this module
@@ -61,10 +61,16 @@ def alloc_storage(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     return Storage(bound_variable(frame), prod(size.extents) * width)
 
 
+def _dtype(call: Any) -> str | None:
+    """The dtype of the tensor that a call gives; None where its type does not say it."""
+    ty = tvm_api.type_of(call)
+    return tvm_api.dtype_name(ty) if isinstance(ty, tvm_api.TensorType) else None
+
+
 def tensor_in_storage(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     """alloc_tensor(storage, offset, shape, dtype, ...): a tensor that nobody has written to, `offset` bytes in."""
     storage, offset = machine.value(call.args[0], frame), machine.value(call.args[1], frame)
-    shape, dtype = machine.value(call.args[2], frame), tvm_api.dtype_name(tvm_api.type_of(call))
+    shape, dtype = machine.value(call.args[2], frame), _dtype(call)
     if not isinstance(shape, Shape) or dtype is None:
         raise Unsupported("alloc_tensor of unknown shape or dtype")
     if not isinstance(storage, Storage) or not isinstance(offset, int):
@@ -74,7 +80,7 @@ def tensor_in_storage(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
 
 def alloc_tensor(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     """relax.builtin.alloc_tensor(shape, ...): a tensor with memory of its own that nobody has written to."""
-    shape, dtype = machine.value(call.args[0], frame), tvm_api.dtype_name(tvm_api.type_of(call))
+    shape, dtype = machine.value(call.args[0], frame), _dtype(call)
     if not isinstance(shape, Shape) or dtype is None:
         raise Unsupported("alloc_tensor of unknown shape or dtype")
     return blank(shape.extents, dtype, bound_variable(frame))
@@ -130,8 +136,10 @@ def view_rule(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
 # --- PrimFuncs that write into their arguments -----------------------------------------------------------------
 
 
-def pass_destinations(function: Any, arguments: list[Runtime], call: Any, frame: Frame) -> None:
-    """Runs a PrimFunc on the arguments of a call, which it writes into."""
+def pass_destinations(
+    function: Any, arguments: list[Runtime], call: Any, frame: Frame, context: Context = ALONE
+) -> Runtime | None:
+    """Runs a PrimFunc on the arguments of a call, which it writes into; the number that it returns, if it does."""
     tensors = [a for a in arguments if isinstance(a, Tensor) and not isinstance(a, ShapeHeap)]
     sharing = [t for t in tensors if t.memory is not None and t.memory.shares]
     readable = without_overlap(sharing)
@@ -153,7 +161,7 @@ def pass_destinations(function: Any, arguments: list[Runtime], call: Any, frame:
             operands.append(argument)
             known.append(None)
     try:
-        after = run_tracked(function, operands, known)
+        after, number = run_returning(function, operands, known, context=context)
     except Trap as trap:
         raise explained(trap, function, arguments, (call.op, call.args), frame) from trap
     holds = iter(after)
@@ -162,6 +170,8 @@ def pass_destinations(function: Any, arguments: list[Runtime], call: Any, frame:
             now = next(holds)
             if not isinstance(argument, ShapeHeap):
                 _store(argument, buffers[id(argument)], now, before)
+    result: Runtime | None = number
+    return result
 
 
 def _store(tensor: Tensor, buffer: Array, now: Array | None, before: dict[int, Array | None]) -> None:

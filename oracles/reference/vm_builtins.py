@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from generators.case import Shape
-from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.errors import Trap
 from oracles.reference.values import UNIT, Callback, Closure, Runtime, ShapeHeap, Tensor
 
 _EQUAL_TO_NUMBER, _STORE, _ANYTHING, _EQUAL_TO_SLOT = range(4)
@@ -130,7 +130,26 @@ def _check_function(value: Runtime, context: Any) -> Runtime:
     return UNIT
 
 
+# --- tuples and shapes as values ---------------------------------------------------------------------------------
+
+
+def _field(whole: Runtime, index: Any) -> Runtime:
+    """The field. tuple_reset_item takes it from the tuple: who writes the call sees to it that nobody asks again."""
+    if not isinstance(whole, tuple) or not 0 <= int(index) < len(whole):
+        raise Trap("type", f"field {index} of {type(whole).__name__}")
+    return whole[int(index)]
+
+
+def _shape_to_tensor(shape: Runtime) -> Runtime:
+    _require(isinstance(shape, Shape), "relax.run.shape_to_tensor", "a shape")
+    assert isinstance(shape, Shape)
+    return Tensor(np.array(shape.extents, np.int64), "int64")
+
+
 BUILTINS: dict[str, Callable[..., Runtime]] = {
+    "relax.run.shape_to_tensor": _shape_to_tensor,
+    "vm.builtin.tuple_getitem": _field,
+    "vm.builtin.tuple_reset_item": _field,
     "vm.builtin.match_shape": _match_shape,
     "vm.builtin.match_prim_value": _match_prim_value,
     "vm.builtin.make_shape": _make_shape,
@@ -143,9 +162,10 @@ BUILTINS: dict[str, Callable[..., Runtime]] = {
 }
 
 
-def call_with_context(name: str, arguments: Sequence[Runtime]) -> Runtime:
-    """What `call_builtin_with_ctx` calls. Unsupported for functions that are not here."""
-    if name == "vm.builtin.alloc_shape_heap" and len(arguments) == 1 and isinstance(arguments[0], int):
-        size = arguments[0]
-        return ShapeHeap(np.zeros(size, np.int64), "int64", written=np.zeros(size, np.bool_))
-    raise Unsupported(f"builtin with context {name}")
+def _shape_heap(size: Any) -> Runtime:
+    """A heap of that many slots, in which nothing is yet."""
+    return ShapeHeap(np.zeros(int(size), np.int64), "int64", written=np.zeros(int(size), np.bool_))
+
+
+WITH_CONTEXT: dict[str, Callable[..., Runtime]] = {"vm.builtin.alloc_shape_heap": _shape_heap}
+"""What `call_builtin_with_ctx` calls."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tvm
 
 from corpus.finding import Expectation
 from corpus.store import StoredCase
@@ -176,3 +177,26 @@ def test_a_result_that_nobody_has_written_is_not_taken_for_zeros(tmp_path: Path)
     message = "value: output 0[0] is nan, not 0.0 within 0"
     found = StoredCase(case, "t", "numeric", "wrong result", "P", message, expectations=(expected,))
     assert run(written(tmp_path, found))[0] == 1
+
+
+def test_numbers_of_a_gpu_are_asked_of_a_gpu_alone(tmp_path: Path) -> None:
+    script = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), dtype="float32")):
+        return R.add(x, x)
+"""
+    x = np.ones(2, np.float32)
+    case = Case(
+        ModuleText(script),
+        (PassCall("ToNonDataflow", "relax.transform.ToNonDataflow()"),),
+        (EntryCall("main", (x,)),),
+        target="cuda",
+    )
+    found = StoredCase(case, "t", "numeric", "wrong result", "P", expectations=(Expectation(0, (x,), (0.0,)),))
+    folder = written(tmp_path, found)
+    text = (folder / "repro.py").read_text()
+    assert "relax.VirtualMachine(" in text and "tvm.cpu()" not in text and "on_device(np" in text
+    if not tvm.cuda().exist:
+        assert run(folder) == (2, "this needs a CUDA device\n")

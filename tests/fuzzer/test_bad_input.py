@@ -236,7 +236,7 @@ def test_a_pass_that_the_loaded_file_does_not_bring(passfuzz: Run, arguments: tu
     ("arguments", "words"),
     [
         (("check", "good.py", "--passes", "@relax"), "--passes @relax"),
-        (("check", "good.py", "--target", "cuda"), "--target cuda"),
+        (("check", "good.py", "--target", "cuda-cpu"), "--target cuda-cpu"),
         (("check", "good.py", "--load", "gone.py"), "--load gone.py: no such file"),
         (("reduce", "good.py", "--passes", "DeadCodeElimination"), "nothing to reduce: no oracle fails"),
         (("reduce", "good.py", "--oracle", "nope", "--passes", "DeadCodeElimination"), "--oracle nope"),

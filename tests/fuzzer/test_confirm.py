@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -10,14 +11,15 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from corpus.finding import Finding
+from corpus.finding import Expectation, Finding
 from corpus.signature import signature_of
 from fuzzer.campaign import confirm
 from fuzzer.campaign.confirm import TRIALS_BY_CHANCE, UNCONFIRMED, Confirmations
 from fuzzer.processes.guard import guarded
-from generators.case import ModuleText
+from generators.case import EntryCall, ModuleText
 from oracles.verdict import ACROSS_PROCESSES, Failed
 from tests.fuzzer.test_campaign import alive, wait_for
 from tests.reports.reports_data import finding
@@ -97,3 +99,34 @@ def test_what_may_hang_on_chance_must_show_every_time(
     one = replace(finding(), verdict=failed, signature=signature_of("determinism", failed))
     assert _tried(tmp_path, one) == confirmed
     assert len(counter.read_text()) == TRIALS_BY_CHANCE
+
+
+@pytest.mark.parametrize(
+    ("rows", "confirmed"),
+    [
+        ([("numeric", "wrong result")], True),
+        ([("input_unchanged", "input changed"), ("numeric", "wrong result")], True),
+        ([("input_unchanged", "input changed")], False),
+        ([("numeric", "reference trap: data-race")], False),
+    ],
+)
+def test_where_nothing_is_built_check_must_find_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: list[tuple[str, str]], confirmed: bool
+) -> None:
+    said = json.dumps({"rows": [{"oracle": oracle, "symptom": symptom} for oracle, symptom in rows]})
+    asked = [sys.executable, "-c", f"import sys; print({said!r}); sys.exit(1)"]
+    monkeypatch.setattr(confirm, "module_command", lambda *arguments: asked)
+    failed = Failed("wrong result", "1 is not 2", culprit="s_tir.ThreadSync[shared]")
+    one = replace(
+        finding(),
+        verdict=failed,
+        oracle="numeric",
+        signature=signature_of("numeric", failed),
+        expectations=(Expectation(0, (np.ones(2),), (0.0,)),),
+    )
+    script = (
+        '@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,), "float32")):\n        return x\n'
+    )
+    call = EntryCall("main", (np.ones(2, np.float32),))
+    case = replace(one.case, module=ModuleText(script), target="cuda", calls=(call,))
+    assert _tried(tmp_path, replace(one, case=case)) == confirmed

@@ -34,3 +34,11 @@ def test_counts_are_the_delta_of_a_tally() -> None:
     assert tally.skipped == {"why": 5}
     assert tally.passes["FuseOps"]["applied"] == 2
     assert tally.oracles["numeric"]["passed"] == 1
+
+
+def test_cases_are_dealt_to_the_targets_whatever_the_shard() -> None:
+    plan = Plan(7, targets=("llvm", "cuda"))
+    for shard in (range(0, 200, 2), range(1, 200, 2)):
+        targets = [plan.at(index).target for index in shard]
+        assert 30 < targets.count("cuda") < 70
+    assert len(plan.at(5).targets) == 1

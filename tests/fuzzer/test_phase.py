@@ -33,7 +33,7 @@ UNMARKED = {
     Phase.PLANNED: Phase.LOWERED,
     **dict.fromkeys((Phase.INIT, Phase.PLACED), Phase.BOUND),
     Phase.COMPACT: Phase.OPAQUE,
-    **dict.fromkeys((Phase.FLAT, Phase.VECTORS, Phase.STORAGE, Phase.SPLIT), Phase.LOOPS),
+    **dict.fromkeys((Phase.FLAT, Phase.VECTORS, Phase.STORAGE, Phase.SYNCED, Phase.SPLIT), Phase.LOOPS),
     **dict.fromkeys((Phase.STORED, Phase.BUILTINS, Phase.INTRINSICS), Phase.PACKED),
 }
 """Phases that leave no mark, or none on this module: the earliest phase that it could stand in."""

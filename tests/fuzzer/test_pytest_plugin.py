@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tvm
 
 from fuzzer.plugin.contracts import ALIASES, BY_ARGUMENTS, Contract, Trust, no_numbers, row_of_no_table, rows_named
 from generators.passes.table import PASSES
@@ -228,6 +229,11 @@ def test_a_clean_suite_is_silent(tmp_path: Path) -> None:
     assert found["passes"]["AnnotateTIROpPattern"]["applied"] == 1, "a part of the Sequential is judged on its own"
     assert found["oracles"]["numeric"]["passed"] >= 5
     assert len(list((tmp_path / "out" / "modules").glob("*.json"))) >= 3
+    pairs = json.loads((tmp_path / "out" / "pairs.json").read_text())
+    assert pairs["interpreted"] >= 10
+    others = sum(pairs["missing"].values()) + sum(pairs["by_nature"].values())
+    assert pairs["interpreted"] + others == pairs["pairs"]
+    assert f"interpreted before and after: {pairs['interpreted']}" in text
 
 
 def test_outcomes_are_the_same_with_and_without(tmp_path: Path) -> None:
@@ -267,8 +273,6 @@ def test_workers_of_xdist_report_to_one_summary(tmp_path: Path) -> None:
 
 
 def test_names_of_passes_lead_to_their_rows() -> None:
-    import tvm
-
     from generators import tvm_api
 
     sources = {name: row.sources[0] for name, row in PASSES.items() if row.sources}
@@ -283,13 +287,16 @@ def test_names_of_passes_lead_to_their_rows() -> None:
 @pytest.mark.parametrize("name", sorted(BY_ARGUMENTS))
 def test_numbers_are_left_alone_where_arguments_say_the_meaning(name: str) -> None:
     row = PASSES[name]
-    assert no_numbers(Contract(row, Trust.NAME)) == "numbers: what the pass keeps follows from its arguments"
+    assert (
+        no_numbers(Contract(row, Trust.NAME), tvm.IRModule({}))
+        == "numbers: what the pass keeps follows from its arguments"
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "compared"), [("tirx.ConvertSSA", True), ("s_tir.UseAssumeToReduceBranches", False), ("Mine", False)]
 )
 def test_a_pass_of_no_row_is_compared_only_where_it_keeps_the_meaning(name: str, compared: bool) -> None:
-    assert (no_numbers(Contract(row_of_no_table(name), Trust.NOTHING)) is None) is compared
+    assert (no_numbers(Contract(row_of_no_table(name), Trust.NOTHING), tvm.IRModule({})) is None) is compared
     mine = Contract(row_of_no_table(name, frozenset({"Mine"})), Trust.NOTHING)
-    assert (no_numbers(mine) is None) is (compared or name == "Mine")
+    assert (no_numbers(mine, tvm.IRModule({})) is None) is (compared or name == "Mine")

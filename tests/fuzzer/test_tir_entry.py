@@ -8,10 +8,11 @@ import tvm
 
 from corpus.module_text import live_module
 from fuzzer.errand.inputs import drawn_calls
-from fuzzer.errand.tir_entry import with_entries
-from generators.case import EntryCall, ModuleText
+from fuzzer.errand.tir_entry import NotCallable, pointers_of, with_buffers, with_entries, with_entries_in_place
+from generators import tvm_api
+from generators.case import Argument, EntryCall, ModuleText, Shape
 from oracles.reference.numbers import Numbers
-from oracles.reference.values import Tensor
+from oracles.reference.values import Tensor, flattened
 from oracles.type_soundness import contradictions
 from oracles.well_formed import complaint
 
@@ -95,3 +96,102 @@ def test_names_without_a_type_get_one() -> None:
     module = module_of(FLOATS, "y[vi] = x[vi]")
     untyped = tvm.ir.IRModule({tvm.ir.GlobalVar("main"): module["main"]})
     assert {gvar.name_hint for gvar in with_entries(untyped).functions} == {"main", "call_main"}
+
+
+# --- in place: any PrimFunc of buffers and scalars ---------------------------------------------------------------
+
+
+def left_behind(module: tvm.ir.IRModule, *arguments: Argument) -> list[list[float]]:
+    """What a call of `main` leaves in each buffer."""
+    called = with_entries_in_place(module)
+    assert not complaint(called)
+    (result,) = Numbers(called, (EntryCall("call_main", arguments),)).expected
+    return [np.asarray(leaf.value).tolist() for leaf in flattened(result) if isinstance(leaf, Tensor)]
+
+
+FOUR = np.array([1, 2, 3, 4], "float32")
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("x[vi] = y[vi]", [[1, 1, 1, 1], [1, 1, 1, 1]]),
+        ("y[vi] = y[vi] + x[vi]", [[1, 2, 3, 4], [2, 3, 4, 5]]),
+        ("T.evaluate(0)", [[1, 2, 3, 4], [1, 1, 1, 1]]),
+    ],
+)
+def test_every_buffer_is_read_and_written_in_place(statement: str, expected: list[list[float]]) -> None:
+    assert left_behind(module_of(FLOATS, statement), FOUR, np.ones(4, "float32")) == expected
+
+
+def test_a_scalar_is_an_argument() -> None:
+    module = module_of('x: T.Buffer((4,), "float32"), n: T.int32', 'x[vi] = x[vi] + T.Cast("float32", n)')
+    assert left_behind(module, FOUR, 3) == [[4, 5, 6, 7]]
+
+
+SYMBOLIC = """
+@I.ir_module(s_tir=True)
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(a: T.handle, n: T.int32):
+        x = T.match_buffer(a, (n * 2,), "float32")
+        for i in range(n):
+            with T.sblock("s"):
+                vi = T.axis.spatial(n, i)
+                x[vi] = x[vi] + T.float32(1)
+"""
+
+
+def test_an_extent_that_no_buffer_says_is_an_argument() -> None:
+    module = live_module(ModuleText(SYMBOLIC))
+    assert left_behind(module, FOUR, Shape((2,))) == [[2, 3, 3, 4]]
+    (call,) = drawn_calls(with_entries_in_place(module), 0)
+    assert isinstance(call.arguments[1], Shape)
+    assert call.arguments[0].shape == (2 * call.arguments[1].extents[0],)  # type: ignore[union-attr]
+
+
+POINTER = """
+@I.ir_module(s_tir=True)
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(a: T.handle("float32", "global")):
+        x = T.decl_buffer((4,), "float32", data=a)
+        for i in range(4):
+            x[i] = x[i] * T.float32(2)
+"""
+
+
+def test_a_pointer_is_a_buffer_of_what_is_declared_there() -> None:
+    module = live_module(ModuleText(POINTER))
+    with pytest.raises(NotCallable, match="pointer"):
+        with_entries_in_place(module)
+    pointers = pointers_of(module)
+    assert pointers == {"main": {0: (4, "float32")}}
+    assert left_behind(with_buffers(module, pointers), FOUR) == [[2, 4, 6, 8]]
+
+
+def test_a_prim_func_without_buffers_is_run_for_what_it_does_wrong() -> None:
+    text = POINTER.replace('a: T.handle("float32", "global")', "n: T.int32").replace(
+        'T.decl_buffer((4,), "float32", data=a)', 'T.alloc_buffer((4,), "float32")'
+    )
+    called = with_entries_in_place(live_module(ModuleText(text)))
+    numbers = Numbers(called, (EntryCall("call_main", (1,)),))
+    assert getattr(numbers.expected, "reason", "") == "reference trap: uninitialised"
+    clean = with_entries_in_place(live_module(ModuleText(text.replace("x[i] * T.float32(2)", "T.float32(2)"))))
+    assert Numbers(clean, (EntryCall("call_main", (1,)),)).expected == ((),)
+
+
+def test_a_module_read_from_json_is_called_too() -> None:
+    module = tvm_api.module_from_json(tvm_api.json_of(module_of(FLOATS, "y[vi] = x[vi]")))
+    assert left_behind(module, FOUR, np.ones(4, "float32")) == [[1, 2, 3, 4], [1, 2, 3, 4]]
+
+
+def test_a_call_in_place_has_bounds_where_it_rounds() -> None:
+    rounds = with_entries_in_place(module_of(FLOATS, "y[vi] = T.exp(x[vi])"))
+    (result,) = Numbers(rounds, (EntryCall("call_main", (FOUR, FOUR)),)).expected
+    copied, computed = flattened(result)
+    assert isinstance(copied, Tensor)
+    assert isinstance(computed, Tensor)
+    assert computed.error is not None
+    assert np.all(np.abs(computed.value - np.exp(FOUR.astype("float64"))) <= computed.error)
+    assert np.all(computed.error < 1e-3 * computed.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from generators.passes.row import Phase, ProgramFacts
 from generators.passes.sequences import KINDS, Kind, Step, draw_names, draw_sequence, instantiate, wishes
 from generators.passes.table import PASSES, PIPELINES, SETUP
 from generators.source import SeededSource
+from generators.targets import TARGETS
 
 MANY = range(300)
 
@@ -56,7 +58,9 @@ def test_every_row_of_the_repertoire_comes_up() -> None:
 def test_pipeline_is_official_and_tier_a() -> None:
     lengths = set()
     for index in MANY:
-        steps = draw_names(SeededSource(5, index), PASSES, kinds=("pipeline",), pipelines=("llvm",))
+        steps = draw_names(
+            SeededSource(5, index), PASSES, kinds=("pipeline",), target=replace(TARGETS["llvm"], pipelines=("llvm",))
+        )
         assert {step.tier for step in steps} == {"A"}
         assert tuple(step.name for step in steps) == PIPELINES["llvm"][: len(steps)]
         lengths.add(len(steps))
@@ -190,3 +194,19 @@ def test_a_loaded_pass_is_drawn_in_its_phase() -> None:
     assert [step.name for step in steps] == [*(call.name for call in SETUP[Phase.LOWERED]), "Mine"]
     drawn = instantiate(SeededSource(15), steps, ProgramFacts(), table)
     assert [call.source for call in drawn.passes] == ["PASSES['Mine']()"]
+
+
+def test_functions_get_threads_before_their_lowering_for_a_gpu() -> None:
+    names: set[str] = set()
+    for index in MANY:
+        steps = [step.name for step in draw_names(SeededSource(9, index), PASSES, target=TARGETS["cuda"])]
+        names.update(steps)
+        if "tirx.BindTarget" in steps:
+            assert steps.index("ApplyDefaultSchedule") < steps.index("tirx.BindTarget")
+    assert {"s_tir.ThreadSync[shared]", "s_tir.LowerThreadAllreduce"} <= names
+
+
+def test_pipelines_are_those_of_the_target() -> None:
+    for index in MANY:
+        steps = draw_names(SeededSource(10, index), PASSES, kinds=("pipeline",), target=TARGETS["cuda"])
+        assert tuple(step.name for step in steps) == PIPELINES["cuda"][: len(steps)]

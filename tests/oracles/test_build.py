@@ -124,3 +124,23 @@ class Module:
 """
     said = unregistered(module_of(text))
     assert said is None if reason is None else said is not None and said.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        ('T.call_extern("float32", "fabsf", A[i])', None),
+        ('T.call_extern("float32", "mystery", A[i])', "extern function mystery"),
+        ('T.call_packed("mystery", A[i])', "packed function mystery"),
+    ],
+)
+def test_a_prim_func_that_calls_what_nobody_has_is_not_built(call: str, reason: str | None) -> None:
+    text = f"""@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((4,), "float32")):
+        for i in range(4):
+            T.evaluate({call})
+"""
+    said = unregistered(module_of(text))
+    assert said is None if reason is None else said is not None and said.startswith(reason)

@@ -13,6 +13,7 @@ from tvm import relax, tirx
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, SETUP
 from oracles import definedness, normal_form, purity, type_soundness, well_formed
+from oracles.ir import verifier
 from oracles.oracle import StepOracle
 from oracles.trace import Raised
 from oracles.verdict import Failed, Passed, Skipped
@@ -249,3 +250,30 @@ def test_a_memo_keeps_what_was_true_before_a_pass_changed_its_input() -> None:
 
 def test_rows_of_made_passes_stand_in_every_phase() -> None:
     assert row_of("anything").phases == frozenset(Phase)
+
+
+# --- pragmas ------------------------------------------------------------------------------------------------
+
+PRAGMA = """@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((4,), "float32")):
+        for i in T.serial(4, annotations={"pragma_unroll_explicit": 1}):
+            with T.sblock("a"):
+                A[i] = T.float32(0)
+"""
+
+
+@pytest.mark.parametrize("undefined", [False, True])
+def test_the_node_of_a_pragma_is_no_use_of_a_variable(undefined: bool) -> None:
+    lowered = tvm.s_tir.transform.LowerOpaqueBlock()(module_of(PRAGMA))
+    assert "pragma_unroll_explicit" in str(lowered)
+
+    def lose(store: Any) -> Any:
+        return tirx.BufferStore(store.buffer, store.value, [tirx.Var("lost", "int32")])
+
+    function = lowered["main"]
+    if undefined:
+        function = function.with_body(tvm_ffi.structural_map(function.body, (tirx.BufferStore, lose)))
+    assert ("lost" in verifier.complaint(tvm.IRModule({"main": function}))) == undefined
+    assert (verifier.complaint(lowered) == "") and verifier._verified(lowered["main"]).endswith(".node.")

@@ -11,7 +11,6 @@ from tvm import relax
 from generators.case import Argument, EntryCall, Shape
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Runtime, Tensor
 from tests.oracles.oracle_bench import module_of
 
@@ -323,15 +322,3 @@ def test_wrong_annotation_of_a_variable_traps() -> None:
     with pytest.raises(Trap) as trap:
         run(broken, X)
     assert (trap.value.kind, "variable y" in trap.value.detail) == ("type", True)
-
-
-def test_a_layout_with_a_split_axis_is_unsupported_by_name() -> None:
-    script = """@I.ir_module
-class Module:
-    @R.function
-    def main(x: R.Tensor((1, 1, 4, 4, 4), "float32")):
-        return R.nn.max_pool2d(x, pool_size=(2, 2), layout="NCHW4c")
-"""
-    numbers = Numbers(module_of(script), [EntryCall("main", (np.zeros((1, 1, 4, 4, 4), np.float32),))])
-    assert isinstance(numbers.expected, NoMeaning)
-    assert numbers.expected.reason == "reference: relax.nn.max_pool2d[NCHW4c]"

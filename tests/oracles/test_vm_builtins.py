@@ -14,6 +14,7 @@ from tvm import relax, tirx
 from corpus.module_text import live_module
 from generators.case import EntryCall, ModuleText, Shape
 from oracles.reference.numbers import Numbers, Wrong
+from oracles.reference.values import Tensor
 
 SHAPES = """@I.ir_module
 class Module:
@@ -124,3 +125,29 @@ def test_computed_condition_takes_the_same_branch(extent: int) -> None:
     assert numbers.judge_module(module) is None
     (result,) = numbers.expected  # type: ignore[misc]
     assert (result.value == (6.0 if extent > 3 else 9.0)).all()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ('R.call_pure_packed("relax.run.shape_to_tensor", R.shape([5, 7]), ty_args=R.Tensor((2,), "int64"))', [5, 7]),
+        ('R.call_pure_packed("vm.builtin.tuple_reset_item", (x, x), R.prim_value(1), ty_args=R.Tensor)', [1, 2]),
+        ("R.grad.end_checkpoint(R.grad.start_checkpoint(x))", [1, 2]),
+        ("R.grad.no_grad(x)", [1, 2]),
+    ],
+)
+def test_values_that_builtins_hand_on(call: str, expected: list[int]) -> None:
+    head = '@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,), "float32")):\n'
+    script = f"{head}        return {call}\n"
+    numbers = Numbers(live_module(ModuleText(script)), (EntryCall("main", (np.array([1, 2], np.float32),)),))
+    assert isinstance(numbers.expected, tuple)
+    assert [leaf.value.tolist() for leaf in numbers.expected if isinstance(leaf, Tensor)] == [expected]
+
+
+def test_a_destination_that_an_unknown_function_fills_is_not_read_before() -> None:
+    script = (
+        '@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,), "float32")):\n'
+        '        return R.call_dps_packed("nobody", (x,), out_ty=R.Tensor((2,), "float32"))\n'
+    )
+    numbers = Numbers(live_module(ModuleText(script)), (EntryCall("main", (np.zeros(2, np.float32),)),))
+    assert getattr(numbers.expected, "reason", "") == "reference: packed function nobody"

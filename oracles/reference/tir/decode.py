@@ -9,13 +9,17 @@ Constructs that the interpreter does not know raise `Unsupported` with their nam
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.tir.decode_exprs import fold, is_index
-from oracles.reference.tir.decode_packed import HOST_STATEMENTS, PackedCallDecoder
+from oracles.reference.tir.constants import settled
+from oracles.reference.tir.decode_exprs import fold, is_index, lanes_of, scalar_of
+from oracles.reference.tir.decode_lanes import LaneDecoder
+from oracles.reference.tir.decode_packed import HOST_STATEMENTS
 from oracles.reference.tir.decode_pointers import EMPTY, POINTER_TYPE, RESULT, Arguments, Stack
+from oracles.reference.tir.decode_threads import THREAD_ATTRIBUTES, UNROLLED, ThreadDecoder, UnknownThreads
 from oracles.reference.tir.nodes import (
     DTYPES,
     Alloc,
@@ -39,11 +43,11 @@ from oracles.reference.tir.nodes import (
 LOOP_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread")
 REDUCTION = 2  # IterVar.CommReduce
 
-SILENT_ATTRIBUTES = ("storage_alignment", "device_id", "device_type", "compute_scope")
+SILENT_ATTRIBUTES = ("hand_threaded", "storage_alignment", "device_id", "device_type", "compute_scope")
 """What tells the code generator something that changes no value."""
 
 
-class Decoder(PackedCallDecoder):
+class Decoder(ThreadDecoder, LaneDecoder):
     """Decodes one PrimFunc for one binding of its symbols (`symbols`: object address of the variable ->
     value).
     """
@@ -78,7 +82,7 @@ class Decoder(PackedCallDecoder):
         """A function after MakePackedAPI, which has its parameters from `arguments`."""
         _, args, count, result = func.params
         self.pointers[args.__chandle__()] = Arguments()
-        self.pointers[result.__chandle__()] = Stack(RESULT)
+        self.pointers[result.__chandle__()] = self.returned = Stack(RESULT)
         self.env[count.__chandle__()] = Const(len(self.arguments), DTYPES["int32"])
         params: list[Buffer | Var | None] = []
         for argument in self.arguments:
@@ -88,13 +92,18 @@ class Decoder(PackedCallDecoder):
 
     def _whole(self, func: Any, params: tuple[Buffer | Var | None, ...]) -> Function:
         body = self.stmt(func.body)
+        blanks = self.blank_buffers()
+        if blanks:
+            body = Seq((*blanks, body))
         viewed = frozenset(buffer.memory for buffer in self.views.values())
-        return Function(self.name, params, body, "tirx.noalias" in func.attrs, viewed)
+        noalias = "tirx.noalias" in func.attrs
+        calls = frozenset(self.called)
+        return Function(self.name, params, body, noalias, viewed, calls=calls, units=self.units(), result=self.result)
 
     def stmt(self, node: Any) -> Stmt:
         """Any statement."""
         name = type(node).__name__
-        method = _STMTS.get(name)
+        method = STATEMENTS.get(name)
         if method is None:
             raise Unsupported(f"tirx.{name}")
         return method(self, node)
@@ -119,6 +128,9 @@ class Decoder(PackedCallDecoder):
     def _store(self, node: Any) -> Stmt:
         if node.buffer.__chandle__() in self.stacks:
             return self.stack_store(node)
+        lanes = lanes_of(node.value.ty)
+        if lanes > 1:
+            return _single(self.store_lanes(node, lanes))
         target, indices = self.access(node.buffer, node.indices)
         return Store(target, self.expr(node.value), indices)
 
@@ -126,7 +138,10 @@ class Decoder(PackedCallDecoder):
         if type(node.var.ty).__name__ == POINTER_TYPE:
             self.pointers[node.var.__chandle__()] = self.pointer(node.value)
             return EMPTY
-        before, value = self.named(node.var, self.expr(node.value))
+        lanes = lanes_of(node.value.ty)
+        if lanes > 1:
+            return self.bind_lanes(node, lanes)
+        before, value = self.named(node.var, settled(self.expr(node.value)))
         self.env[node.var.__chandle__()] = value
         return before[0] if before else EMPTY
 
@@ -134,7 +149,7 @@ class Decoder(PackedCallDecoder):
         kind = LOOP_KINDS[int(node.kind)]
         thread = node.thread_binding.thread_tag if node.thread_binding is not None else ""
         before, low = self.named(node.loop_var, self.expr(node.min))
-        extent = self.expr(node.extent)
+        extent = settled(self.expr(node.extent))
         handle = node.loop_var.__chandle__()
         step = 1 if node.step is None else self._constant(node.step, "For.step")
         if step != 1:
@@ -145,10 +160,24 @@ class Decoder(PackedCallDecoder):
             if extent.value == 1 and not thread:
                 self.env[handle] = low
                 return Seq((*before, self._once(node, kind)))
+        elif thread:
+            raise UnknownThreads(thread)
         var = self.fresh(node.loop_var, low.dtype)
         self.env[handle] = fold("add", low, fold("mul", var, Const(step, low.dtype), low.dtype), low.dtype)
-        loop = For(var, extent, kind, thread, self._inner(node.body))
+        try:
+            body = self._inner(node.body)
+        except UnknownThreads:
+            return Seq((*before, *self._turns(node, low, step, extent)))
+        loop = For(var, extent, kind, thread, body)
         return Seq((*before, loop)) if before else loop
+
+    def _turns(self, node: Any, low: Expr, step: int, extent: Expr) -> Iterator[Stmt]:
+        """The iterations of a loop one by one: each knows how many threads the kernels in it have."""
+        if not isinstance(extent, Const) or extent.value > UNROLLED:
+            raise UnknownThreads("threads")
+        for turn in range(extent.value):
+            self.env[node.loop_var.__chandle__()] = fold("add", low, Const(turn * step, low.dtype), low.dtype)
+            yield self._inner(node.body)
 
     def _once(self, node: Any, kind: str) -> Stmt:
         """The body of a loop with one iteration; still a loop if something in it jumps."""
@@ -229,7 +258,8 @@ class Decoder(PackedCallDecoder):
         if not self._compact(ty, shape):
             raise Unsupported("tirx.DeclBuffer[strides]")
         offset = self._constant(ty.elem_offset, "tirx.DeclBuffer[elem_offset]") if ty.elem_offset is not None else 0
-        return self.view(node.buffer, pointer, dtype, shape, offset)
+        lanes = self.elements(node.buffer)
+        return self.view(node.buffer, pointer, dtype, shape + lanes, offset * math.prod(lanes))
 
     def _compact(self, ty: Any, shape: tuple[int, ...]) -> bool:
         """Whether elements lie one behind the other in row-major order."""
@@ -242,6 +272,10 @@ class Decoder(PackedCallDecoder):
 
     def _attr(self, node: Any) -> Stmt:
         key = str(node.attr_key)
+        if key in THREAD_ATTRIBUTES:
+            return self.launched(node)
+        if key == "reduce_scope":
+            return self.reducing(node)
         if not key.startswith("pragma_") and key not in SILENT_ATTRIBUTES:
             raise Unsupported(f"tirx.AttrStmt[{key}]")
         return self.stmt(node.body)
@@ -252,11 +286,13 @@ class Decoder(PackedCallDecoder):
             name = self.op_name(value)
             if name in HOST_STATEMENTS:
                 return self.host_statement(name, value)
-            if name in ("break_loop", "continue_loop"):
-                return self._jump(name.removesuffix("_loop"))
-            if name == "assume":
-                return Assert(self.expr(value.args[0]), "assume")
-            raise Unsupported(f"tirx.{name}")
+            rule = EFFECTS.get(name)
+            if rule is not None:
+                return rule(self, value)
+            statement = self.thread_statement(name, value)
+            if statement is None:
+                raise Unsupported(f"tirx.{name}")
+            return statement
         self.expr(value)
         return EMPTY
 
@@ -268,12 +304,17 @@ class Decoder(PackedCallDecoder):
         return Assert(condition, "".join(str(part.value) for part in node.message_parts))
 
     def _return(self, node: Any) -> Stmt:
-        """The end of a packed function, which says that all went well."""
+        """The end of the function, and the number that it returns; a packed function says that all went well."""
         value = self.expr(node.value)
-        if not isinstance(value, Const) or value.value != 0:
-            raise Unsupported("tirx.Return")
         self.returns += 1
         self.ended = True
+        if self.returned is None:
+            var = self.new_var("result", value.dtype)
+            self.result = var
+            return Bind(var, value)
+        if not isinstance(value, Const) or value.value != 0:
+            raise Unsupported("tirx.Return[error]")
+        self.result = self.returned_number()
         return EMPTY
 
     def _constant(self, node: Any, what: str) -> int:
@@ -286,19 +327,32 @@ class Decoder(PackedCallDecoder):
         """The element type and the constant shape of a buffer that is no parameter."""
         ty = buffer.ty
         shape = tuple(self._constant(extent, f"{buffer.name}.shape") for extent in ty.shape)
-        return self.dtype(ty), shape
+        return scalar_of(ty), shape
 
     def new_buffer(self, buffer: Any) -> Buffer:
         """A buffer of the function's own."""
         dtype, shape = self.describe(buffer)
         if any(extent < 0 for extent in shape):
             raise Trap("type", f"{self.name}: {buffer.name} has a negative extent")
-        decoded = self.owner(str(buffer.name), dtype, shape)
+        decoded = self.owner(str(buffer.name), dtype, shape + self.elements(buffer), str(buffer.scope()))
         self.buffers[buffer.__chandle__()] = (decoded, None)
         return decoded
 
 
-_STMTS: dict[str, Callable[[Decoder, Any], Stmt]] = {
+def _single(stmt: Stmt) -> Stmt:
+    """What one statement of TVM's became."""
+    return Seq(stmt.body, True) if isinstance(stmt, Seq) else stmt
+
+
+_NO_EFFECT = ("prefetch", "print_buffer", "start_profile_intrinsic", "end_profile_intrinsic")
+EFFECTS: dict[str, Callable[[Decoder, Any], Stmt]] = {
+    **{name: lambda self, call: EMPTY for name in _NO_EFFECT},
+    "break_loop": lambda self, _call: self._jump("break"),
+    "continue_loop": lambda self, _call: self._jump("continue"),
+    "masked_store": lambda self, call: _single(self.masked_store(call)),
+    "assume": lambda self, call: Assert(self.expr(call.args[0]), "assume"),
+}
+STATEMENTS: dict[str, Callable[[Decoder, Any], Stmt]] = {
     "SeqStmt": Decoder._seq,
     "BufferStore": Decoder._store,
     "Bind": Decoder._bind,

@@ -29,7 +29,7 @@ from oracles.reference.tir.nodes import (
     Var,
 )
 
-_BINARY = {
+BINARY = {
     "Add": "add",
     "Sub": "sub",
     "Mul": "mul",
@@ -46,13 +46,6 @@ _BINARY = {
     "RShift": "shr",
 }
 _COMPARE = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
-_CALL_BINARY = {
-    "shift_left": "shl",
-    "shift_right": "shr",
-    "bitwise_and": "band",
-    "bitwise_or": "bor",
-    "bitwise_xor": "bxor",
-}
 _FOLD: dict[str, Callable[[int, int], int]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
@@ -80,6 +73,9 @@ _COMPARE_CONST: dict[str, Callable[[Any, Any], bool]] = {
     ">=": lambda a, b: a >= b,
 }
 _DTYPE_CACHE: dict[Any, DType] = {}
+_LANES: dict[Any, tuple[int, DType | None]] = {}
+_MASK = "uint1"
+"""The type of a mask of lanes (src/tirx/transform/vectorize_loop.cc)."""
 _VARIABLE_KEYS = count()
 
 
@@ -115,6 +111,40 @@ def is_index(value: Expr) -> bool:
             return False
 
 
+def _parsed(raw: Any) -> tuple[int, DType | None]:
+    """The number of lanes of a type, and their scalar type; None for one that is not known."""
+    found = _LANES.get(raw)
+    if found is None:
+        primitive = getattr(raw, "dtype", raw)  # a BufferType has a PrimType here, a PrimType the type itself
+        lanes, name = int(primitive.lanes), str(primitive)
+        scalar = name if lanes == 1 else name.removesuffix(f"x{lanes}")
+        found = _LANES[raw] = (lanes, BOOL if scalar == _MASK else DTYPES.get(scalar))
+    return found
+
+
+def _spelled(raw: Any) -> str:
+    return str(raw).removeprefix("T.")
+
+
+def lanes_of(ty: Any) -> int:
+    """How many lanes a PrimType or a BufferType has. Unsupported where only the processor knows, and for others."""
+    raw = getattr(ty, "dtype", None)
+    if raw is None:
+        raise Unsupported(f"value of {type(ty).__name__}")
+    lanes = _parsed(raw)[0]
+    if lanes < 1:
+        raise Unsupported(f"dtype {_spelled(ty.dtype)}")
+    return lanes
+
+
+def scalar_of(ty: Any) -> DType:
+    """The type of each lane of a PrimType or a BufferType."""
+    scalar = _parsed(ty.dtype)[1]
+    if scalar is None:
+        raise Unsupported(f"dtype {_spelled(ty.dtype)}")
+    return scalar
+
+
 class ExprDecoder:
     """The state of one decoding: what variables and buffers stand for, keyed by the address of TVM's object."""
 
@@ -128,17 +158,21 @@ class ExprDecoder:
         self.returns = 0
         self.ended = False
         """Whether what follows here is never reached."""
+        self.result: Expr | None = None
+        """The number that the function returns."""
+        self.lane: Expr | None = None
+        """The lane that vectors are decoded for; None where there are only scalars."""
 
     def dtype(self, ty: Any) -> DType:
-        """The scalar type of a PrimType or BufferType."""
+        """The scalar type of a PrimType or BufferType; that of a lane inside a statement of lanes."""
         raw = ty.dtype
         found = _DTYPE_CACHE.get(raw)
         if found is None:
-            name = str(raw).removeprefix("T.")
-            found = DTYPES.get(name)
-            if found is None:
-                raise Unsupported(f"dtype {name}")
-            _DTYPE_CACHE[raw] = found
+            lanes, found = _parsed(raw)
+            if found is None or lanes < 1 or (lanes > 1 and self.lane is None):
+                raise Unsupported(f"dtype {_spelled(raw)}")
+            if lanes == 1:
+                _DTYPE_CACHE[raw] = found
         return found
 
     def op_name(self, call: Any) -> str:
@@ -146,20 +180,24 @@ class ExprDecoder:
         name = getattr(call.op, "name", None)
         return "call" if name is None else str(name).split(".", 1)[-1]
 
+    def new_var(self, name: str, dtype: DType) -> Var:
+        """A new variable."""
+        return Var(next(_VARIABLE_KEYS), name, dtype)
+
     def fresh(self, tvm_var: Any, dtype: DType) -> Var:
         """A new variable that stands for `tvm_var` from here on."""
-        var = Var(next(_VARIABLE_KEYS), str(tvm_var.name), dtype)
+        var = self.new_var(str(tvm_var.name), dtype)
         self.env[tvm_var.__chandle__()] = var
         return var
 
     def expr(self, node: Any) -> Expr:
         """Any expression."""
         name = type(node).__name__
-        binary = _BINARY.get(name)
+        binary = BINARY.get(name)
         if binary is not None:
             a, b = self.expr(node.a), self.expr(node.b)
             return fold(binary, a, b, a.dtype)
-        method = _EXPRS.get(name)
+        method = EXPRESSIONS.get(name)
         if method is None:
             raise Unsupported(f"tirx.{name}")
         return method(self, node)
@@ -181,7 +219,22 @@ class ExprDecoder:
             return found
         if handle in self.symbols:
             return Const(self.symbols[handle], self.dtype(node.ty))
-        raise Trap("undefined-variable", f"{self.name}: {node.name}")
+        vector = self.vector(node)
+        if vector is None:
+            raise Trap("undefined-variable", f"{self.name}: {node.name}")
+        return vector
+
+    def vector(self, node: Any) -> Expr | None:
+        """The lane of a variable that holds a vector; in `decode_lanes.py`, as are the two that follow."""
+        return None
+
+    def vector_let(self, node: Any) -> Expr:
+        """A Let of a vector."""
+        raise Unsupported("prim.Let of a vector")
+
+    def lane_expr(self, node: Any) -> Expr:
+        """An expression that makes a vector."""
+        raise Unsupported(f"prim.{type(node).__name__}")
 
     def _compare(self, node: Any) -> Expr:
         a, b = self.expr(node.a), self.expr(node.b)
@@ -225,6 +278,8 @@ class ExprDecoder:
         return Select(cond, chosen, self.expr(other), chosen.dtype)
 
     def _let(self, node: Any) -> Expr:
+        if lanes_of(node.value.ty) > 1:
+            return self.vector_let(node)
         value = self.expr(node.value)
         if is_index(value):
             self.env[node.var.__chandle__()] = value
@@ -240,19 +295,21 @@ class ExprDecoder:
     def _call(self, node: Any) -> Expr:
         name = self.op_name(node)
         args = node.args
-        if name == "if_then_else":
-            return self._choose(args[0], args[1], args[2])
-        if name == "likely":
-            return self.expr(args[0])
-        if name in _CALL_BINARY:
-            a, b = self.expr(args[0]), self.expr(args[1])
-            return fold(_CALL_BINARY[name], a, b, a.dtype)
+        rule = CALLS.get(name)
+        if rule is not None:
+            return rule(self, node)
         found = self.host_call(name, node)
         if found is not None:
             return found
         if name in LIBRARY_CALLS:
             name, args = library_function(name, args)
         return Call(name, tuple(self.expr(arg) for arg in args), self.dtype(node.ty))
+
+    def _if_then_else(self, node: Any) -> Expr:
+        return self._choose(*node.args)
+
+    def _argument_itself(self, node: Any) -> Expr:
+        return self.expr(node.args[0])
 
     def host_call(self, name: str, node: Any) -> Expr | None:
         """The value of a call of the calling convention; in `decode_pointers.py`."""
@@ -279,7 +336,13 @@ class ExprDecoder:
         return buffer, indices
 
 
-_EXPRS: dict[str, Callable[[ExprDecoder, Any], Expr]] = {
+CALLS: dict[str, Callable[[ExprDecoder, Any], Expr]] = {
+    "if_then_else": ExprDecoder._if_then_else,
+    "likely": ExprDecoder._argument_itself,
+    "ignore_loop_partition": ExprDecoder._argument_itself,
+    "tvm_thread_invariant": ExprDecoder._argument_itself,
+}
+EXPRESSIONS: dict[str, Callable[[ExprDecoder, Any], Expr]] = {
     "IntImm": ExprDecoder._int,
     "FloatImm": ExprDecoder._float,
     "Var": ExprDecoder._var,
@@ -292,5 +355,6 @@ _EXPRS: dict[str, Callable[[ExprDecoder, Any], Expr]] = {
     "Select": ExprDecoder._select,
     "Let": ExprDecoder._let,
     "TensorLoad": ExprDecoder._load,
+    **{name: lambda self, node: self.lane_expr(node) for name in ("Ramp", "Broadcast", "Shuffle")},
     "Call": ExprDecoder._call,
 }

@@ -6,6 +6,7 @@ decoding. Either way a PackedCall on whole buffers comes out.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from oracles.reference.errors import Trap, Unsupported
@@ -29,10 +30,12 @@ from oracles.reference.tir.decode_pointers import (
     StackElement,
     is_header_of,
 )
-from oracles.reference.tir.nodes import Buffer, Const, Expr, PackedCall, Seq, Stmt
+from oracles.reference.tir.nodes import Bind, Buffer, Cmp, Const, Expr, PackedCall, Seq, Stmt, Var
 
 ANY_DLTENSOR, ANY_RAW_STRING = 7, 8
-HOST_STATEMENTS = ("tvm_call_packed", "tvm_call_packed_lowered", "tvm_struct_set")
+MADE_ON_THE_SPOT = _MAKE_ARRAY, _MAKE_SHAPE = "tvm_stack_make_array", "tvm_stack_make_shape"
+RESULT_KINDS = {ANY_INT: "iu", ANY_BOOL: "iub", ANY_FLOAT: "f"}
+"""The kinds of number that a type index may stand for; the value itself is 64 bits wide."""
 
 
 class PackedCallDecoder(PointerDecoder):
@@ -40,28 +43,45 @@ class PackedCallDecoder(PointerDecoder):
 
     def host_statement(self, name: str, call: Any) -> Stmt:
         """One of HOST_STATEMENTS."""
-        if name == "tvm_struct_set":
-            return self._struct_set(call)
-        return self._packed(call) if name == "tvm_call_packed" else self._packed_lowered(call)
+        return HOST_STATEMENTS[name](self, call)
 
     def stack_store(self, node: Any) -> Stmt:
         """A store of an extent into a shape on the stack."""
         stack = self.stacks[node.buffer.__chandle__()]
-        stack.fields[self._number_of(node.indices[0]), INT64_ELEMENT] = self.expr(node.value)
+        stack.fields[self.number_of(node.indices[0]), INT64_ELEMENT] = self.expr(node.value)
         return EMPTY
 
-    def _number_of(self, node: Any) -> int:
+    def number_of(self, node: Any) -> int:
+        """A number that is known while decoding."""
         value = self.expr(node)
         if not isinstance(value, Const):
             raise Unsupported("a place on the stack computed at run time")
         return int(value.value)
 
     def _struct_set(self, call: Any) -> Stmt:
-        target, element, kind = self.pointer(call.args[0]), self._number_of(call.args[1]), self._number_of(call.args[2])
-        if not isinstance(target, Stack) or target.kind == RESULT:
+        target, element, kind = self.pointer(call.args[0]), self.number_of(call.args[1]), self.number_of(call.args[2])
+        if not isinstance(target, Stack):
             raise Unsupported("tirx.tvm_struct_set")
-        target.fields[element, kind] = self._stored(call.args[3])
+        stored = self._stored(call.args[3])
+        if target.kind == RESULT and kind == ANY_VALUE and not isinstance(stored, (Pointer, str)):
+            var = self.new_var("result", stored.dtype)
+            target.fields[element, kind] = var
+            return Bind(var, stored)
+        target.fields[element, kind] = stored
         return EMPTY
+
+    def returned_number(self) -> Expr | None:
+        """What a packed function has left as its result. Traps where type and value do not agree."""
+        assert self.returned is not None
+        if not self.returned.fields:
+            return None
+        index, value = self.returned.field(0, ANY_TYPE_INDEX), self.returned.field(0, ANY_VALUE)
+        if not isinstance(value, Var) or not isinstance(index, Const):
+            raise Unsupported("result of a packed function")
+        if value.dtype.kind not in RESULT_KINDS.get(int(index.value), ""):
+            raise Trap("type", f"{self.name}: a result of {value.dtype} with type index {index.value}")
+        truth = index.value == ANY_BOOL and value.dtype.kind != "b"
+        return Cmp("!=", value, Const(0, value.dtype)) if truth else value
 
     def _stored(self, node: Any) -> Expr | Pointer | str:
         if type(node).__name__ == "StringImm":
@@ -77,20 +97,24 @@ class PackedCallDecoder(PointerDecoder):
         for arg in list(call.args)[1:]:
             if type(arg).__name__ == "StringImm":
                 args.append(str(arg.value))
-            elif type(arg).__name__ == "Call" and self.op_name(arg) == "tvm_stack_make_array":
-                shape = tuple(self._number_of(extent) for extent in arg.args[1].args)
-                args.append(self._array(self.pointer(arg.args[0]), shape, before))
+            elif type(arg).__name__ == "Call" and self.op_name(arg) == _MAKE_ARRAY:
+                args.append(self._array(self.pointer(arg.args[0]), self._shape_made(arg.args[1]), before))
             else:
                 args.append(self.expr(arg))
         return _after(before, PackedCall(str(call.args[0].value), tuple(args)))
 
-    def _packed_lowered(self, call: Any) -> Stmt:
+    def _shape_made(self, call: Any) -> tuple[int, ...]:
+        if self.op_name(call) != _MAKE_SHAPE:
+            raise Unsupported(f"tirx.{self.op_name(call)} as a shape")
+        return tuple(self.number_of(extent) for extent in call.args)
+
+    def packed_lowered(self, call: Any) -> Stmt:
         """`call_packed_lowered(name, stack, begin, end)`."""
         stack = self.pointer(call.args[1])
         if not isinstance(stack, Stack):
             raise Unsupported("tirx.tvm_call_packed_lowered")
         before: list[Stmt] = []
-        numbers = range(self._number_of(call.args[2]), self._number_of(call.args[3]))
+        numbers = range(self.number_of(call.args[2]), self.number_of(call.args[3]))
         args = tuple(self._argument_on(stack, number, before) for number in numbers)
         return _after(before, PackedCall(str(call.args[0].value), args))
 
@@ -127,6 +151,13 @@ class PackedCallDecoder(PointerDecoder):
         if statement is not EMPTY:
             before.append(statement)
         return buffer
+
+
+HOST_STATEMENTS: dict[str, Callable[[PackedCallDecoder, Any], Stmt]] = {
+    "tvm_call_packed": PackedCallDecoder._packed,
+    "tvm_call_packed_lowered": lambda self, call: self.packed_lowered(call),
+    "tvm_struct_set": PackedCallDecoder._struct_set,
+}
 
 
 def _after(before: list[Stmt], call: Stmt) -> Stmt:

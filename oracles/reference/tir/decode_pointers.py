@@ -21,7 +21,7 @@ EMPTY = Seq(())
 DL_TYPE_CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
 """DLPack's codes by kind; bfloat16 has one of its own."""
 DL_BFLOAT = 4
-DL_CPU = 1
+DL_CPU, DL_CUDA = 1, 2
 ANY_INT, ANY_BOOL, ANY_FLOAT, ANY_TENSOR = 1, 2, 3, 70
 """Type indices of TVMFFIAny (tvm/ffi/c_api.h)."""
 
@@ -110,13 +110,18 @@ NULL = Null()
 
 
 class PointerDecoder(ExprDecoder):
-    """Adds pointers to expressions. `arguments` are those of a packed call, in order."""
+    """Adds pointers to expressions. `arguments` are those of a packed call, in order, and lie on such a device."""
 
-    def __init__(self, name: str, symbols: dict[int, int], arguments: Sequence[Argument] = ()) -> None:
+    def __init__(
+        self, name: str, symbols: dict[int, int], arguments: Sequence[Argument] = (), device_type: int = DL_CPU
+    ) -> None:
         super().__init__(name, symbols)
         self.arguments = tuple(arguments)
+        self.device_type = device_type
         self.pointers: dict[int, Pointer] = {}
         self.stacks: dict[int, Stack] = {}
+        self.returned: Stack | None = None
+        """Where a packed function leaves its result."""
         self.views: dict[tuple[int, str, tuple[int, ...], int], Buffer] = {}
 
     # --- pointers ---------------------------------------------------------------------------------------------------
@@ -133,7 +138,7 @@ class PointerDecoder(ExprDecoder):
             raise Trap("undefined-variable", f"{self.name}: {node.name}")
         if name != "Call":
             raise Unsupported(f"pointer from tirx.{name}")
-        rule = _POINTERS.get(self.op_name(node))
+        rule = POINTERS.get(self.op_name(node))
         if rule is None:
             raise Unsupported(f"pointer from tirx.{self.op_name(node)}")
         return rule(self, node)
@@ -218,15 +223,14 @@ class PointerDecoder(ExprDecoder):
 
     def host_call(self, name: str, node: Any) -> Expr | None:
         """The number that a call of the calling convention gives; None for other calls."""
-        match name:
-            case "isnullptr":
-                return Const(isinstance(self.pointer(node.args[0]), Null), DTYPES["bool"])
-            case "tvm_struct_get":
-                return self._number(node)
-            case "TVMBackendFreeWorkspace":
-                return Const(0, DTYPES["int32"])
-            case _:
-                return None
+        rule = HOST_CALLS.get(name)
+        return None if rule is None else rule(self, node)
+
+    def _is_null(self, node: Any) -> Expr:
+        return Const(isinstance(self.pointer(node.args[0]), Null), DTYPES["bool"])
+
+    def _freed(self, node: Any) -> Expr:
+        return Const(0, DTYPES["int32"])
 
     def _number(self, node: Any) -> Expr:
         base, element, kind = self._field(node)
@@ -250,7 +254,7 @@ class PointerDecoder(ExprDecoder):
             case TensorHandle(argument) if element == 0:
                 buffer = self._argument(argument).buffer
                 assert buffer is not None
-                return Const(_header_field(buffer, kind), dtype)
+                return Const(_header_field(buffer, kind, self.device_type), dtype)
             case _:
                 raise Unsupported(f"tirx.tvm_struct_get[{kind}]")
 
@@ -278,27 +282,36 @@ class PointerDecoder(ExprDecoder):
         if not isinstance(pointer, Address):
             raise Unsupported("tirx.DeclBuffer[pointer]")
         source = pointer.buffer
-        if max(8, source.dtype.bits) != max(8, dtype.bits):
-            raise Unsupported(f"tirx.DeclBuffer[{source.dtype} as {dtype}]")
         buffer, statement = self.part(str(tvm_buffer.name), source, dtype, shape, offset)
         self.buffers[tvm_buffer.__chandle__()] = (buffer, None)
         return statement if before is EMPTY else Seq((before, statement))
+
+    def units(self) -> dict[int, int]:
+        """The smallest element in bytes of each memory that is seen as elements of several sizes."""
+        widths: dict[int, set[int]] = {}
+        for view in self.views.values():
+            whole: Buffer | None = view
+            while whole is not None:
+                widths.setdefault(view.memory, set()).add(int(whole.dtype.numpy.itemsize))
+                whole = whole.source
+        return {memory: min(sizes) for memory, sizes in widths.items() if len(sizes) > 1}
 
     def part(self, name: str, source: Buffer, dtype: DType, shape: tuple[int, ...], offset: int) -> tuple[Buffer, Stmt]:
         """A view of a buffer, made once for each memory, type and shape, and the statement that gets it."""
         if (dtype, shape, offset) == (source.dtype, source.shape, 0):
             return source, EMPTY
-        key = (source.memory, dtype.name, shape, source.start + offset)
+        lead = offset * int(dtype.numpy.itemsize)
+        key = (source.memory, dtype.name, shape, source.start + lead)
         known = self.views.get(key)
         if known is None:
-            known = Buffer(self.slots, name, dtype, shape, source, offset)
+            known = Buffer(self.slots, name, dtype, shape, source, lead, source.scope)
             self.slots += 1
             self.views[key] = known
         return known, View(known)
 
-    def owner(self, name: str, dtype: DType, shape: tuple[int, ...]) -> Buffer:
+    def owner(self, name: str, dtype: DType, shape: tuple[int, ...], scope: str = "global") -> Buffer:
         """A new buffer with memory of its own."""
-        buffer = Buffer(self.slots, name, dtype, shape)
+        buffer = Buffer(self.slots, name, dtype, shape, scope=scope)
         self.slots += 1
         return buffer
 
@@ -310,7 +323,7 @@ def _type_index(argument: Argument) -> int:
     return {"f": ANY_FLOAT, "b": ANY_BOOL}.get(argument.value.dtype.kind, ANY_INT)
 
 
-def _header_field(buffer: Buffer, kind: int) -> int:
+def _header_field(buffer: Buffer, kind: int, device_type: int = DL_CPU) -> int:
     dtype = buffer.dtype
     known = {
         NDIM: len(buffer.shape),
@@ -319,7 +332,7 @@ def _header_field(buffer: Buffer, kind: int) -> int:
         TYPE_LANES: 1,
         BYTE_OFFSET: 0,
         DEVICE_ID: 0,
-        DEVICE_TYPE: DL_CPU,
+        DEVICE_TYPE: device_type,
     }
     if kind not in known:
         raise Unsupported(f"tirx.tvm_struct_get[{kind}]")
@@ -344,7 +357,12 @@ def number_argument(slot: int, what: int | str) -> Argument:
     return Argument(None, Const(what, DTYPES["int64"]))
 
 
-_POINTERS: dict[str, Callable[[PointerDecoder, Any], Pointer]] = {
+HOST_CALLS: dict[str, Callable[[PointerDecoder, Any], Expr]] = {
+    "isnullptr": PointerDecoder._is_null,
+    "tvm_struct_get": PointerDecoder._number,
+    "TVMBackendFreeWorkspace": PointerDecoder._freed,
+}
+POINTERS: dict[str, Callable[[PointerDecoder, Any], Pointer]] = {
     "buffer_data": PointerDecoder._buffer_data,
     "reinterpret": PointerDecoder._reinterpreted,
     "address_of": PointerDecoder._address_of,

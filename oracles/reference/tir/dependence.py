@@ -9,7 +9,7 @@ that the flattened index identifies the element.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from oracles.reference.tir.bounds import Bounds, Linear
@@ -26,8 +26,10 @@ from oracles.reference.tir.nodes import (
     Const,
     Expr,
     For,
+    Forget,
     If,
     Jump,
+    Known,
     Let,
     Load,
     Logic,
@@ -38,7 +40,7 @@ from oracles.reference.tir.nodes import (
     Stmt,
     Store,
     Var,
-    View,
+    Watched,
     While,
 )
 
@@ -86,7 +88,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (a,)
         case Select(cond, then, other, _):
             return (cond, then, other)
-        case Load(_, indices, _):
+        case Load(_, indices, _) | Known(_, indices, _):
             return indices
         case Call(_, args, _):
             return args
@@ -146,7 +148,13 @@ class Dependence:
                     total.add(self.summary(other))
             case Block():
                 self._block(total, stmt)
-            case While() | Alloc() | View() | Assert() | Jump() | PackedCall():
+            case Watched(_, _, body):
+                total.add(self.summary(body))
+            case Forget(buffer, indices):
+                self._reads(total, *indices)
+                total.access(buffer, indices)
+                total.written.add(buffer.memory)
+            case _:
                 self._sequential(total, stmt)
         return total
 
@@ -191,16 +199,32 @@ class Dependence:
     def _reads(self, total: Summary, *exprs: Expr) -> None:
         for expr in exprs:
             for node in walk(expr):
-                if isinstance(node, Load):
+                if isinstance(node, Load | Known):
                     total.access(node.buffer, node.indices)
                 elif isinstance(node, Let):
                     total.defined.add(node.var.key)
 
     def parallel(self, loop: For) -> bool:
-        """Whether to run the iterations of `loop` all at once: they are independent and nothing inside
-        forbids it.
+        """Whether to run the iterations of `loop` all at once: they are independent, or only scatter, and nothing
+        inside forbids it.
         """
-        return self.vectorise and not self.summary(loop).rigid and self.independent(loop)
+        if not self.vectorise or self.summary(loop).rigid:
+            return False
+        return self.independent(loop) or self.scatters(loop)
+
+    def scatters(self, loop: For) -> bool:
+        """Whether all that the iterations do is to store to a buffer that they do not read. Then everything may be
+        computed first, and stored in the order of the iterations.
+        """
+        inner: Stmt = loop
+        while not isinstance(inner, Store):
+            match inner:
+                case For(_, Const(), _, _, body) | Watched(_, _, body) | If(_, body, None):
+                    inner = body
+                case _:
+                    return False
+        total, memory = self.summary(loop), inner.buffer.memory
+        return len(total.accesses[memory]) == 1
 
     def independent(self, loop: For) -> bool:
         """Whether no two iterations touch the same element of a written buffer, whatever the enclosing loops'
@@ -224,6 +248,8 @@ class Dependence:
                     found = max((self.depth(child) for child in body), default=0)
                 case If(_, then, other):
                     found = max(self.depth(then), 0 if other is None else self.depth(other))
+                case Watched():
+                    found = self.depth(stmt.body)
                 case Block():
                     found = max(self.depth(stmt.body), 0 if stmt.init is None else self.depth(stmt.init))
                 case _:
@@ -244,11 +270,14 @@ class Dependence:
             for dim in range(len(first.shape)):
                 if self._distinct(loop, total, [self.bounds.linear(indices[dim]) for _, indices in accesses]):
                     return True
-        return flat and self._distinct(loop, total, [self._flat(buffer, indices) for buffer, indices in accesses])
+        widths = [buffer.dtype.numpy.itemsize for buffer, _ in accesses]
+        forms = [self._flat(buffer, indices) for buffer, indices in accesses]
+        return flat and self._distinct(loop, total, forms, widths)
 
     def _flat(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Linear:
+        """The first byte of an access in its memory."""
         terms: dict[Expr, int] = {}
-        const, stride = buffer.start, 1
+        const, stride = buffer.start, int(buffer.dtype.numpy.itemsize)
         for extent, index in zip(reversed(buffer.shape), reversed(indices), strict=True):
             form = self.bounds.linear(index)
             const += form.const * stride
@@ -257,14 +286,14 @@ class Dependence:
             stride *= extent
         return self.bounds.recombine(Linear(terms, const))
 
-    def _distinct(self, loop: For, total: Summary, forms: list[Linear]) -> bool:
-        """Whether equal values of two of the forms imply the same iteration of `loop`."""
+    def _distinct(self, loop: For, total: Summary, forms: list[Linear], widths: Sequence[int] = ()) -> bool:
+        """Whether two of the forms that meet belong to the same iteration of `loop`; each takes `widths` (or 1)."""
         scale = forms[0].terms.get(loop.var, 0)
         if scale == 0:
             return False
         fixed: dict[Expr, int] | None = None
         lows, highs = [], []
-        for form in forms:
+        for form, width in zip(forms, widths or [1] * len(forms), strict=True):
             if form.terms.get(loop.var, 0) != scale:
                 return False
             inner, outer = self._split(loop, total, form)
@@ -274,7 +303,7 @@ class Dependence:
                 return False
             low, high = self.bounds.span(inner)
             lows.append(low + form.const)
-            highs.append(high + form.const)
+            highs.append(high + form.const + width - 1)
         return max(highs) - min(lows) < abs(scale)
 
     def _split(self, loop: For, total: Summary, form: Linear) -> tuple[dict[Expr, int] | None, dict[Expr, int]]:

@@ -26,6 +26,7 @@ from oracles.reference.tir.nodes import (
     Const,
     DType,
     Expr,
+    Known,
     Let,
     Load,
     Logic,
@@ -53,21 +54,27 @@ class ExprEmitter(EmitterState):
             case Logic():
                 return self._logic(node)
             case Not(a, _):
-                code = self.expr(a)
-                return Code(f"(~{code.text})" if code.grid else f"(not {code.text})", code.grid)
+                return self._not(self.expr(a))
             case Cast(a, dtype):
                 return emit_ops.cast(self, a, dtype)
             case Select():
                 return self._select(node)
-            case Load(buffer, indices, _):
-                return self.load(buffer, indices)
+            case Load(buffer, indices, _) | Known(buffer, indices, _):
+                return (self.load if isinstance(node, Load) else self.known_at)(buffer, indices)
             case Call():
                 return emit_ops.call(self, node)
             case Let(var, value, body, _):
                 return self._let(var, value, body)
 
+    def _not(self, code: Code) -> Code:
+        return Code(f"(~{code.text})" if code.grid else f"(not {code.text})", code.grid)
+
     def load(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Code:
         """One element or a grid of elements; in `emit_access.py`."""
+        raise NotImplementedError
+
+    def known_at(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Code:
+        """Whether an element, or each of a grid, is initialised; in `emit_access.py`."""
         raise NotImplementedError
 
     def _const(self, value: Any, dtype: DType) -> Code:

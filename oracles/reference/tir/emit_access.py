@@ -4,11 +4,13 @@ elsewhere.
 
 from __future__ import annotations
 
+from math import prod
 from typing import NamedTuple
 
+from oracles.reference.tir.decode_exprs import fold
 from oracles.reference.tir.emit import ExprEmitter
 from oracles.reference.tir.emit_state import Code
-from oracles.reference.tir.nodes import Buffer, Expr, Load, Var
+from oracles.reference.tir.nodes import INT64, Buffer, Const, Expr, Load, Var, Watched
 
 
 class _Dim(NamedTuple):
@@ -49,6 +51,18 @@ class AccessEmitter(ExprEmitter):
 
     def load(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Code:
         """A uniform element if no index is a grid, else a grid."""
+        code = self._load(buffer, indices)
+        if self.actor is None or buffer.memory not in self.watched:
+            return code
+        place, parts = self._place(buffer, indices, self.actor), self.parts(buffer)
+        return code._replace(text=f"races.load({code.text}, {buffer.memory}, {place}, {self.mask}, {parts})")
+
+    def _place(self, buffer: Buffer, indices: tuple[Expr, ...], actor: Watched) -> str:
+        """Element of the memory, block, thread and statement of an access, as code, and where that is."""
+        parts = [self.expr(part) for part in (flat_index(buffer, indices), actor.block, actor.thread)]
+        return f"{_tuple(parts)}, {actor.statement}, {self.site(buffer.name)}"
+
+    def _load(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Code:
         if self.proven(buffer, indices):
             slices = self._slices(buffer, indices)
             if slices is not None:
@@ -64,6 +78,19 @@ class AccessEmitter(ExprEmitter):
 
     def _known(self, buffer: Buffer) -> str:
         return "None" if buffer.slot in self.full else f"m{buffer.slot}"
+
+    def known_at(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Code:
+        """Whether an element, or each of a grid, is initialised."""
+        codes = [self.expr(index) for index in indices]
+        grid = any(code.grid for code in codes)
+        arguments = f"m{buffer.slot}, {buffer.shape}, {self.mask}, {self.site(buffer.name)}, {_tuple(codes)}"
+        return Code(f"known_at({arguments})" if grid else f"bool(known_at({arguments}))", grid)
+
+    def forget(self, buffer: Buffer, indices: tuple[Expr, ...]) -> None:
+        """The statement that makes elements hold nothing."""
+        codes = [self.expr(index) for index in indices]
+        name = f"m{buffer.slot}"
+        self.line(f"{name} = forgotten({name}, {buffer.shape}, {self.mask}, {_tuple(codes)})")
 
     def _widened(self, text: str, buffer: Buffer) -> str:
         narrow = buffer.dtype.kind == "i" and buffer.dtype.bits < 64
@@ -157,6 +184,16 @@ class AccessEmitter(ExprEmitter):
 
     def store(self, buffer: Buffer, indices: tuple[Expr, ...], value: Code) -> None:
         """The statements that store `value` and mark the elements as initialised."""
+        if self.actor is not None and buffer.memory in self.watched:
+            place = self._place(buffer, indices, self.actor)
+            value = value._replace(text=self._named(value))
+            where = f"{place}, {self.mask}, {self.parts(buffer)}"
+            arguments = f"{value.text}, {buffer.memory}, {where}"
+            start = buffer.start // buffer.dtype.numpy.itemsize
+            self.line(f"races.store({arguments}, (b{buffer.slot}, {self._known(buffer)}, {start}))")
+        if self.scattering:
+            self._scatter(buffer, indices, value)
+            return
         slices = self._slices(buffer, indices) if self.proven(buffer, indices) else None
         if slices is not None and self.mask is None:
             self.line(f"{slices.target(f'b{buffer.slot}')} = {value.text}")
@@ -167,7 +204,7 @@ class AccessEmitter(ExprEmitter):
             self.line(f"copyto({view}, {value.text}, 'unsafe', {self.mask})")
             if buffer.slot not in self.full:
                 known = slices.of(f"m{buffer.slot}")
-                self.line(f"if m{buffer.slot} is not None: copyto({known}, True, 'unsafe', {self.mask})")
+                self.line(f"if m{buffer.slot} is not None: mark({known}, {self.mask})")
             return
         codes = [self.expr(index) for index in indices]
         if self.mask is not None or any(code.grid for code in codes):
@@ -175,6 +212,19 @@ class AccessEmitter(ExprEmitter):
             self.line(f"store_grid(b{buffer.slot}, {arguments})")
             return
         self._store_one(buffer, indices, codes, value)
+
+    def _named(self, value: Code) -> str:
+        name = self.temporary()
+        self.line(f"{name} = {value.text}.copy()" if value.view and value.grid else f"{name} = {value.text}")
+        return name
+
+    def _scatter(self, buffer: Buffer, indices: tuple[Expr, ...], value: Code) -> None:
+        """Iterations may store to one element: the last one does."""
+        codes = [self.expr(index) for index in indices]
+        extents = {axis.position: axis.extent for axis in self.axes.values()}
+        shape = tuple(extents.get(position, 1) for position in range(min(extents), 0))
+        arguments = f"{self._known(buffer)}, {self.mask}, {self.site(buffer.name)}, {_tuple(codes)}, {value.text}"
+        self.line(f"scatter(b{buffer.slot}, {arguments}, {shape})")
 
     def _store_one(self, buffer: Buffer, indices: tuple[Expr, ...], codes: list[Code], value: Code) -> None:
         name = f"b{buffer.slot}"
@@ -189,12 +239,25 @@ class AccessEmitter(ExprEmitter):
     def _mark(self, buffer: Buffer, target: str, covers: bool) -> None:
         if buffer.slot in self.full:
             return
-        if covers and buffer.memory not in self.viewed:
+        if covers and buffer.memory not in self.viewed and buffer.slot not in self.unsure:
             self.line(f"m{buffer.slot} = None")
         else:
             self.line(f"if m{buffer.slot} is not None: {target} = True")
-        if covers:
+        if covers and buffer.slot not in self.unsure:
             self.full.add(buffer.slot)
+
+
+def flat_index(buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
+    """The number of an element in the memory of a buffer."""
+    total: Expr = Const(buffer.start // buffer.dtype.numpy.itemsize, INT64)
+    for extent, index, stride in zip(buffer.shape, indices, _strides(buffer.shape), strict=True):
+        if extent > 1:
+            total = fold("add", total, fold("mul", index, Const(stride, INT64), INT64), INT64)
+    return total
+
+
+def _strides(shape: tuple[int, ...]) -> list[int]:
+    return [prod(shape[number + 1 :]) for number in range(len(shape))]
 
 
 def loads(expr: Expr, buffer: Buffer, indices: tuple[Expr, ...]) -> bool:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from oracles.reference.errors import Unsupported
 from oracles.reference.tir.emit_state import Code
-from oracles.reference.tir.intrinsics import INTRINSICS, constant_of
-from oracles.reference.tir.nodes import Bin, Call, Const, DType, Expr
+from oracles.reference.tir.intrinsics import INTRINSICS
+from oracles.reference.tir.nodes import Bin, Call, DType, Expr
 
 if TYPE_CHECKING:
     from oracles.reference.tir.emit import ExprEmitter
@@ -162,9 +162,6 @@ def _int_cast(emitter: ExprEmitter, inner: Expr, code: Code, dtype: DType) -> Co
 
 def call(emitter: ExprEmitter, node: Call) -> Code:
     """The code of an intrinsic."""
-    constant = constant_of(node.name, node.dtype, node.args)
-    if constant is not None:
-        return emitter.expr(Const(constant, node.dtype))
     row = INTRINSICS.get(node.name)
     first = node.args[0].dtype if node.args else node.dtype
     if row is None or first.kind not in row.kinds:

@@ -5,13 +5,14 @@ Not here: any code of a construct (see `emit.py`, which also says what generated
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from oracles.reference.tir.bounds import Bounds
 from oracles.reference.tir.dependence import Dependence
-from oracles.reference.tir.nodes import DType, Expr
+from oracles.reference.tir.nodes import Buffer, DType, Expr, Watched
 
 
 class Axis(NamedTuple):
@@ -48,12 +49,24 @@ class EmitterState:
         self.block = ""
         self.full: set[int] = set()
         self.viewed: frozenset[int] = frozenset()
+        self.unsure: frozenset[int] = frozenset()
+        self.watched: frozenset[int] = frozenset()
+        self.actor: Watched | None = None
+        """Whose accesses these are."""
+        self.scattering = 0
+        """How many axes are around whose iterations may store to one element."""
         self.views: dict[int, list[int]] = {}
+        self.units: Mapping[int, int] = {}
         self.hoisted: list[dict[Expr, str]] = [{}]
         self.constants: dict[str, Any] = {}
         self._sites: dict[str, str] = {}
         self._floats: dict[tuple[str, str], str] = {}
         self._temporaries = 0
+
+    def parts(self, buffer: Buffer) -> int:
+        """How many units of initialisation an element has."""
+        width: int = buffer.dtype.numpy.itemsize
+        return width // self.units.get(buffer.memory, width)
 
     def line(self, text: str) -> None:
         """One line at the current indentation."""

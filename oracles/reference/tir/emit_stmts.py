@@ -21,6 +21,7 @@ from oracles.reference.tir.nodes import (
     Const,
     Expr,
     For,
+    Forget,
     If,
     Jump,
     Logic,
@@ -28,7 +29,9 @@ from oracles.reference.tir.nodes import (
     Seq,
     Stmt,
     Store,
+    Sync,
     View,
+    Watched,
     While,
 )
 from oracles.reference.tir.packed import PACKED, BufferArgument
@@ -58,8 +61,14 @@ class Emitter(FoldEmitter):
             case _:
                 self._control(node)
 
-    def _control(self, node: If | While | Assert | Jump | PackedCall) -> None:
+    def _control(self, node: Stmt) -> None:
         match node:
+            case Watched():
+                self._watched(node)
+            case Forget(buffer, indices):
+                self.forget(buffer, indices)
+            case Sync():
+                self._sync(node)
             case If(cond, then, other):
                 self._if(cond, then, other)
             case While(cond, body):
@@ -70,6 +79,8 @@ class Emitter(FoldEmitter):
                 self.line(kind)
             case PackedCall(name, args):
                 self._packed(name, args)
+            case _:
+                raise Unsupported(type(node).__name__)
 
     @contextmanager
     def _nested(self) -> Iterator[None]:
@@ -89,7 +100,9 @@ class Emitter(FoldEmitter):
         """A fresh buffer with nothing initialised."""
         shape, dtype = buffer.shape, buffer.dtype
         name = dtype.numpy.name.replace("bool", "bool_")
-        self.line(f"b{buffer.slot} = empty({shape}, {name}); m{buffer.slot} = zeros({shape}, bool_)")
+        parts = self.parts(buffer)
+        known = f"zeros({shape}, bool_)" if parts == 1 else f"nothing_in({shape}, {parts})"
+        self.line(f"b{buffer.slot} = empty({shape}, {name}); m{buffer.slot} = {known}")
         self.full.discard(buffer.slot)
         if self.indent == 1:
             self.outside.add(buffer.slot)
@@ -99,7 +112,8 @@ class Emitter(FoldEmitter):
         source, slot = buffer.source, buffer.slot
         assert source is not None
         name = buffer.dtype.numpy.name.replace("bool", "bool_")
-        arguments = f"{buffer.shape}, {name}, {buffer.offset}, {self.site(buffer.name)}"
+        unit = buffer.dtype.numpy.itemsize // self.parts(buffer)
+        arguments = f"{buffer.shape}, {name}, {buffer.offset}, {unit}, {self.site(buffer.name)}"
         self.line(f"b{slot}, m{slot} = view_of(b{source.slot}, m{source.slot}, {arguments})")
         if source.slot in self.full:
             self.full.add(slot)
@@ -189,8 +203,6 @@ class Emitter(FoldEmitter):
         if self.dependence.parallel(node):
             self.axis_loop(node)
             return
-        if node.thread and not self.dependence.independent(node):
-            raise Unsupported(f"tirx.For[{node.thread}]")
         self._sequential(node)
 
     def axis_loop(self, node: For) -> None:
@@ -199,7 +211,10 @@ class Emitter(FoldEmitter):
         self.axes[node.var.key] = Axis(int(node.extent.value), self.depth - self.rank)
         self.depth += 1
         self.hoisted.append({})
+        scatters = not self.dependence.independent(node)
+        self.scattering += scatters
         self.stmt(node.body)
+        self.scattering -= scatters
         self.hoisted.pop()
         self.depth -= 1
         del self.axes[node.var.key]
@@ -227,6 +242,18 @@ class Emitter(FoldEmitter):
         for slot in sorted((slots | views) - self.full):
             if slot in self.outside:
                 self.line(f"m{slot} = settled(m{slot})")
+
+    def _watched(self, node: Watched) -> None:
+        if self.watched & self.dependence.summary(node.body).accesses.keys():
+            self.actor = node
+        self.stmt(node.body)
+        self.actor = None
+
+    def _sync(self, node: Sync) -> None:
+        if node.guard is not None:
+            self.line(f"same_for_all(b{node.guard.slot}, {node.blocks}, {self.site(node.site)})")
+        if self.watched:
+            self.line("races.warp_barrier()" if node.scope == "warp" else "races.barrier()")
 
     def _while(self, cond: Expr, body: Stmt) -> None:
         before = set(self.full)

@@ -14,13 +14,16 @@ import numpy as np
 
 from generators import tvm_api
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.tir import arithmetic, folds, memory
+from oracles.reference.tir import arithmetic, folds, memory, races
 from oracles.reference.tir.bounds import Bounds
+from oracles.reference.tir.context import ALONE, Context, chooses_device
 from oracles.reference.tir.decode import Decoder
-from oracles.reference.tir.decode_pointers import Argument, number_argument
+from oracles.reference.tir.decode_pointers import DL_CPU, DL_CUDA, Argument, number_argument
+from oracles.reference.tir.decode_threads import LAUNCH_PARAMS
 from oracles.reference.tir.dependence import Dependence
 from oracles.reference.tir.emit_state import Code
 from oracles.reference.tir.emit_stmts import Emitter
+from oracles.reference.tir.fission import without_threads
 from oracles.reference.tir.nodes import DTYPES, Buffer, Function, Var
 from oracles.reference.tir.signature import ArrayParam, PackedSignature, ScalarParam, Signature, is_packed
 
@@ -46,6 +49,7 @@ NAMESPACE: dict[str, Any] = {
     **arithmetic.NAMES,
     **memory.NAMES,
     **folds.NAMES,
+    **races.NAMES,
     **{("bool_" if name == "bool" else name): dtype.numpy.type for name, dtype in DTYPES.items()},
     **_NUMPY,
     "fuel": fuel,
@@ -62,32 +66,39 @@ class Compiled:
         self.func = func
         self.signature = PackedSignature(func) if is_packed(func) else Signature(func)
         self.programs: OrderedDict[tuple[Any, ...], Program] = OrderedDict()
+        self.calls: frozenset[str] = frozenset()
 
-    def program(self, args: Sequence[object]) -> Program:
+    def program(self, args: Sequence[object], context: Context = ALONE) -> Program:
         """The program for these arguments, compiled if it is new. Raises Trap("type") if they do not fit the
         signature.
         """
         values = self.signature.bind(args)
-        found = self.programs.get(values)
+        found = self.programs.get(self._key(values, context))
         if found is None:
-            found = compile_function(self.signature, self.func, values)
-            self.programs[values] = found
+            found = compile_function(self.signature, self.func, values, context=context)
+            self.calls |= found.calls
+            self.programs[self._key(values, context)] = found
             if len(self.programs) > CACHED_SHAPES:
                 self.programs.popitem(last=False)
         return found
+
+    def _key(self, values: tuple[Any, ...], context: Context) -> tuple[Any, ...]:
+        kernels = [_kernel_key(context.kernels[name]) for name in sorted(self.calls) if name in context.kernels]
+        return values, context.synchronised, *kernels
 
 
 class Program:
     """Generated code for one binding. `written` numbers the parameters that are stored to."""
 
-    __slots__ = ("run", "source", "written", "noalias", "name")
+    __slots__ = ("run", "source", "written", "noalias", "name", "calls")
 
-    def __init__(self, run: Callable[..., Any], source: str, written: frozenset[int], noalias: bool, name: str) -> None:
+    def __init__(self, run: Callable[..., Any], source: str, written: frozenset[int], function: Function) -> None:
         self.run = run
         self.source = source
         self.written = written
-        self.noalias = noalias
-        self.name = name
+        self.noalias = function.noalias
+        self.name = function.name
+        self.calls = function.calls
 
     def check_memory(self, args: Sequence[Any]) -> None:
         """Refuses to store to a read-only array, and arguments that share memory with one that is stored to."""
@@ -103,11 +114,13 @@ class Program:
                     raise Unsupported("aliased arguments")
 
 
-def decode_function(signature: Signature | PackedSignature, func: Any, values: tuple[Any, ...]) -> Function:
+def decode_function(
+    signature: Signature | PackedSignature, func: Any, values: tuple[Any, ...], context: Context = ALONE
+) -> Function:
     """The function's nodes for one binding of its symbols."""
     if isinstance(signature, PackedSignature):
-        return _decode_packed(signature, func, values)
-    decoder = Decoder(signature.name, dict(zip(signature.symbols, values, strict=True)))
+        return _decode_packed(signature, func, values, context)
+    decoder = Decoder(signature.name, dict(zip(signature.symbols, values, strict=True)), (), context.kernels)
     params: list[Buffer | Var | None] = []
     for slot, param in enumerate(signature.params):
         match param:
@@ -121,7 +134,7 @@ def decode_function(signature: Signature | PackedSignature, func: Any, values: t
     return decoder.function(func, tuple(params), [param.handle for param in signature.params])
 
 
-def _decode_packed(signature: PackedSignature, func: Any, described: tuple[Any, ...]) -> Function:
+def _decode_packed(signature: PackedSignature, func: Any, described: tuple[Any, ...], context: Context) -> Function:
     arguments: list[Argument] = []
     for slot, what in enumerate(described):
         if isinstance(what, tuple):
@@ -129,18 +142,24 @@ def _decode_packed(signature: PackedSignature, func: Any, described: tuple[Any, 
             arguments.append(Argument(Buffer(slot, f"argument{slot}", DTYPES[dtype], shape)))
         else:
             arguments.append(number_argument(slot, what))
-    return Decoder(signature.name, {}, arguments).packed_function(func)
+    device = DL_CUDA if chooses_device(func) else DL_CPU
+    return Decoder(signature.name, {}, arguments, context.kernels, device).packed_function(func)
 
 
 def compile_function(
-    signature: Signature | PackedSignature, func: Any, values: tuple[Any, ...], vectorise: bool = True
+    signature: Signature | PackedSignature,
+    func: Any,
+    values: tuple[Any, ...],
+    vectorise: bool = True,
+    context: Context = ALONE,
 ) -> Program:
     """Decodes and compiles. Raises Unsupported for what the interpreter does not know.
 
     `vectorise` False gives the plain loops: slow, and the same result bit for bit.
     """
     try:
-        return program_of(decode_function(signature, func, values), vectorise)
+        function = decode_function(signature, func, values, context)
+        return program_of(without_threads(function, context.synchronised), vectorise)
     except RecursionError as error:
         raise Unsupported("expression too deep") from error
     except SyntaxError as error:
@@ -152,16 +171,19 @@ def compile_function(
 def program_of(function: Function, vectorise: bool = True) -> Program:
     """Compiles a decoded function."""
     emitter, dependence = emitter_for(function, vectorise)
-    emitter.viewed = function.viewed
+    emitter.viewed, emitter.units, emitter.unsure = function.viewed, function.units, function.unsure
+    emitter.watched = function.watched
     arguments = _begin(emitter, function)
+    if function.watched:
+        emitter.line("races = Races()")
     emitter.stmt(function.body)
-    emitter.line(f"return ({''.join(f'm{s}, ' for s in _slots(function))})")
+    emitter.line(f"return ({''.join(_left(emitter, function))}), {_result(emitter, function)}")
     source = "\n".join([f"def run({', '.join(arguments)}):", *emitter.lines])
     namespace = dict(NAMESPACE)
     namespace.update(emitter.constants)
     exec(compile(source, f"<tir {function.name}>", "exec"), namespace)
     written = frozenset(dependence.summary(function.body).written & set(_slots(function)))
-    return Program(namespace["run"], source, written, function.noalias, function.name)
+    return Program(namespace["run"], source, written, function)
 
 
 def emitter_for(function: Function, vectorise: bool) -> tuple[Emitter, Dependence]:
@@ -176,6 +198,21 @@ def _slots(function: Function) -> list[int]:
     return [param.slot for param in function.params if isinstance(param, Buffer)]
 
 
+def _finer(emitter: Emitter, function: Function) -> list[Buffer]:
+    """The parameters that are also seen as smaller elements."""
+    return [param for param in function.params if isinstance(param, Buffer) and emitter.parts(param) > 1]
+
+
+def _left(emitter: Emitter, function: Function) -> list[str]:
+    """The masks at the end."""
+    finer = {param.slot for param in _finer(emitter, function)}
+    return [f"joined(m{s}, k{s}), " if s in finer else f"m{s}, " for s in _slots(function)]
+
+
+def _result(emitter: Emitter, function: Function) -> str:
+    return "None" if function.result is None else emitter.expr(function.result).text
+
+
 def _begin(emitter: Emitter, function: Function) -> list[str]:
     """Registers the parameters; the parameter list of the generated function."""
     arguments: list[str] = []
@@ -188,12 +225,15 @@ def _begin(emitter: Emitter, function: Function) -> list[str]:
             emitter.names[param.key] = Code(f"p{slot}", False)
         else:
             arguments.append(f"p{slot}")
+    for param in _finer(emitter, function):
+        name = f"m{param.slot}"
+        emitter.line(f"k{param.slot}, {name} = {name}, split({name}, {emitter.parts(param)})")
     return arguments
 
 
 _by_identity: OrderedDict[int, Compiled] = OrderedDict()
 _by_structure: OrderedDict[int, list[tuple[Compiled, Any]]] = OrderedDict()
-READ_ATTRIBUTES = ("global_symbol", "tirx.noalias", "calling_conv")
+READ_ATTRIBUTES = ("global_symbol", "tirx.noalias", "calling_conv", LAUNCH_PARAMS)
 """The attributes of a function that the interpreter looks at: with others alone changed, it is the same program."""
 
 
@@ -202,6 +242,26 @@ def _without_notes(func: Any) -> Any:
         if key not in READ_ATTRIBUTES:
             func = func.without_attr(key)
     return func
+
+
+_kernels: dict[int, list[Any]] = {}
+_kernel_keys: OrderedDict[int, tuple[Any, tuple[int, int]]] = OrderedDict()
+
+
+def _kernel_key(func: Any) -> tuple[int, int]:
+    """The same for equal kernels."""
+    found = _kernel_keys.get(func.__chandle__())
+    if found is None:
+        bare = _without_notes(func)
+        code = tvm_api.structural_hash(bare)
+        equal = _kernels.setdefault(code, [])
+        number = next((n for n, known in enumerate(equal) if tvm_api.structural_equal(known, bare)), len(equal))
+        if number == len(equal):
+            equal.append(bare)
+        found = _kernel_keys[func.__chandle__()] = (func, (code, number))
+        if len(_kernel_keys) > CACHED_FUNCTIONS:
+            _kernel_keys.popitem(last=False)
+    return found[1]
 
 
 def compiled(func: Any) -> Compiled:
@@ -230,23 +290,37 @@ def compiled(func: Any) -> Compiled:
     return found
 
 
-def run_tracked(func: Any, args: Sequence[object], known: Sequence[Known], steps: int = FUEL) -> tuple[Known, ...]:
+def run_tracked(
+    func: Any, args: Sequence[object], known: Sequence[Known], steps: int = FUEL, context: Context = ALONE
+) -> tuple[Known, ...]:
     """Runs a PrimFunc on its arguments in place.
 
     `known` has for each argument None (all initialised; also for scalars) or a bool array of its shape, which
     is updated in place. Returns, for each buffer argument in order, None (now all initialised) or that array.
     """
-    program = compiled(func).program(args)
+    return run_returning(func, args, known, steps, context)[0]
+
+
+def run_returning(
+    func: Any, args: Sequence[object], known: Sequence[Known], steps: int = FUEL, context: Context = ALONE
+) -> tuple[tuple[Known, ...], Any]:
+    """What `run_tracked` gives, and the number that the PrimFunc returns as a Python number (None for most)."""
+    program = compiled(func).program(args, context)
     if len(args) != len(known):
         raise Trap("type", f"{program.name}: {len(args)} arguments, {len(known)} initialisation masks")
     program.check_memory(args)
-    return run_program(program, args, known, steps)
+    masks, number = _run(program, args, known, steps)
+    return masks, number.item() if isinstance(number, np.generic) else number
 
 
 def run_program(
     program: Program, args: Sequence[object], known: Sequence[Known], steps: int = FUEL
 ) -> tuple[Known, ...]:
     """Runs generated code; see `run_tracked`."""
+    return _run(program, args, known, steps)[0]
+
+
+def _run(program: Program, args: Sequence[object], known: Sequence[Known], steps: int) -> tuple[tuple[Known, ...], Any]:
     passed: list[object] = []
     for value, mask in zip(args, known, strict=True):
         passed.append(value)
@@ -254,15 +328,15 @@ def run_program(
             passed.append(mask)
     _fuel[0] = steps
     with np.errstate(all="ignore"):
-        result: tuple[Known, ...] = program.run(*passed)
+        result: tuple[tuple[Known, ...], Any] = program.run(*passed)
     return result
 
 
 def run_prim_func(
     func: Any, args: Sequence[object], initialised: Sequence[bool] | None = None, steps: int = FUEL
-) -> None:
+) -> Any:
     """Runs a PrimFunc: `args` in parameter order, arrays for buffers (changed in place), Python numbers for
-    scalars.
+    scalars. Gives the number that it returns, or None.
 
     `initialised[i]` False says that the array `args[i]` holds nothing yet: reading an element before it is
     written is a Trap("uninitialised"). `steps` bounds the iterations of loops that run one by one. Raises
@@ -276,4 +350,4 @@ def run_prim_func(
             None if ready or not isinstance(value, np.ndarray) else np.zeros(value.shape, np.bool_)
             for value, ready in zip(args, initialised, strict=True)
         ]
-    run_tracked(func, args, known, steps)
+    return run_returning(func, args, known, steps)[1]

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from oracles.reference.tir.nodes import Const, DType, Expr
+from oracles.reference.errors import Unsupported
+from oracles.reference.tir.nodes import DType
 
 Maker = Callable[[DType, DType, bool], Callable[..., Any]]
 
@@ -77,6 +78,12 @@ def _sigmoid(x: Any) -> Any:
     return 1.0 / (1.0 + np.exp(-x))
 
 
+def _make_nextafter(first: DType, _result: DType, _grid: bool) -> Callable[..., Any]:
+    if first.name == "bfloat16":
+        raise Unsupported("tirx.nextafter on bfloat16")
+    return np.nextafter
+
+
 def _make_popcount(first: DType, _result: DType, grid: bool) -> Callable[..., Any]:
     mask = (1 << first.bits) - 1
     if not grid:
@@ -110,16 +117,6 @@ def _make_reinterpret(first: DType, result: DType, grid: bool) -> Callable[..., 
     return bits
 
 
-def constant_of(name: str, dtype: DType, args: tuple[Expr, ...]) -> Any:
-    """The value of an intrinsic that is a constant, else None."""
-    if name == "infinity" and dtype.kind == "f":
-        return math.inf
-    if name == "large_uint_imm" and all(isinstance(arg, Const) for arg in args):
-        low, high = (int(arg.value) for arg in args if isinstance(arg, Const))
-        return high << 32 | low
-    return None
-
-
 _DOUBLE: dict[str, Callable[..., Any]] = {
     "exp": np.exp,
     "exp2": np.exp2,
@@ -148,6 +145,7 @@ _DOUBLE: dict[str, Callable[..., Any]] = {
     "pow": np.power,
     "hypot": np.hypot,
     "fma": lambda a, b, c: a * b + c,
+    "ldexp": lambda a, b: a * np.exp2(b),
 }
 _EXACT: dict[str, Callable[..., Any]] = {
     "floor": np.floor,
@@ -165,7 +163,10 @@ INTRINSICS: dict[str, Intrinsic] = {
     "isnan": _predicate(np.isnan),
     "isinf": _predicate(np.isinf),
     "isfinite": _predicate(np.isfinite),
+    "nextafter": Intrinsic("f", _make_nextafter),
     "popcount": Intrinsic("iu", _make_popcount),
     "bitwise_not": Intrinsic("iub", _make_not),
     "reinterpret": Intrinsic("iuf", _make_reinterpret),
 }
+OF_NODES = frozenset({"bitwise_not"})
+"""Rows that no operator has: the decoder makes them of nodes."""

@@ -1,4 +1,4 @@
-"""Functions of LLVM and of the C library that LowerIntrin writes, as the intrinsics of TIR that they are."""
+"""Functions of LLVM, of the C library and of CUDA that LowerIntrin writes, as the intrinsics of TIR that they are."""
 
 from __future__ import annotations
 
@@ -27,6 +27,20 @@ LLVM: dict[str, str] = {
 """LLVM's intrinsics without their prefix and types."""
 C_LIBRARY: dict[str, str] = {spelled: name for name in (*_EVERYWHERE, *_C_ONLY) for spelled in (name, f"{name}f")}
 """Functions of the C library in both precisions."""
+_FAST = ("exp", "exp10", "log", "log2", "log10", "pow", "sin", "cos", "tan")
+CUDA: dict[str, str] = {
+    **{f"h{name}": name for name in (*_EVERYWHERE, *_C_ONLY, "rsqrt")},
+    **{f"__{name}f": name for name in _FAST},
+    "rsqrt": "rsqrt",
+    "rsqrtf": "rsqrt",
+    "hrint": "nearbyint",
+    "rintf": "nearbyint",
+    "rint": "nearbyint",
+    "__popc": "popcount",
+    "__popcll": "popcount",
+}
+"""Of CUDA's own (src/backend/cuda/codegen/intrin_rule_cuda.cc, and what the code generator's prelude adds): halves,
+and fast ones of float32."""
 
 
 def library_function(kind: str, args: Sequence[Any]) -> tuple[str, list[Any]]:
@@ -37,7 +51,7 @@ def library_function(kind: str, args: Sequence[Any]) -> tuple[str, list[Any]]:
         name = LLVM.get(full.removeprefix("llvm.").split(".")[0])
     else:
         full = str(first.value)
-        name = C_LIBRARY.get(full)
+        name = C_LIBRARY.get(full) or CUDA.get(full)
     if name is None:
         raise Unsupported(f"tirx.{kind}[{full}]")
     return name, list(args)[1:]

@@ -31,6 +31,67 @@ def initialised(value: Array, known: Array, mask: Array, site: str) -> Array:
     return value
 
 
+class Units:
+    """The initialisation mask of elements that other views see in smaller parts: a bool for each unit of an element,
+    along one more dimension. Indexing is by element; an element counts as initialised when all its units are.
+    """
+
+    __slots__ = ("units",)
+
+    def __init__(self, units: Array) -> None:
+        self.units = units
+
+    def __getitem__(self, index: Any) -> Units:
+        return Units(self.units[index])
+
+    def __setitem__(self, index: Any, value: bool) -> None:
+        self.units[index] = value
+
+    def __invert__(self) -> Array:
+        return ~self.units.all(axis=-1)
+
+    def __bool__(self) -> bool:
+        return bool(self.units.all())
+
+    def transpose(self, *order: int) -> Units:
+        """The dimensions of the elements in another order."""
+        return Units(self.units.transpose(*order, len(order)))
+
+    def reshape(self, *shape: int) -> Array:
+        """The units themselves in another shape."""
+        return self.units.reshape(*shape)
+
+    def all(self) -> bool:
+        """Whether everything is initialised."""
+        return bool(self)
+
+
+def nothing_in(shape: tuple[int, ...], count: int) -> Units:
+    """The mask of fresh memory whose elements have `count` units each."""
+    return Units(np.zeros((*shape, count), np.bool_))
+
+
+def split(known: Array, count: int) -> Any:
+    """A mask by element as one of `count` units for each element."""
+    return None if known is None else Units(np.repeat(known[..., None], count, axis=-1))
+
+
+def joined(known: Any, whole: Array) -> Array:
+    """The mask by element that `split` was given, brought up to date; None if all is initialised."""
+    if known is None:
+        return None
+    whole[...] = known.units.all(axis=-1)
+    return whole
+
+
+def mark(known: Any, mask: Array) -> None:
+    """Marks the elements that the mask selects as initialised."""
+    if isinstance(known, Units):
+        np.copyto(known.units, True, where=np.asarray(mask)[..., None])
+    else:
+        np.copyto(known, True, where=mask)
+
+
 def load_one(buffer: Array, known: Array, site: str, index: tuple[int, ...]) -> Any:
     """One element as a NumPy scalar, with both checks."""
     for position, extent in zip(index, buffer.shape, strict=True):
@@ -93,18 +154,55 @@ def store_grid(buffer: Array, known: Array, mask: Array, site: str, index: tuple
             known[where] = True
 
 
+def scatter(
+    buffer: Array, known: Array, mask: Array, site: str, index: tuple[Any, ...], value: Any, shape: tuple[int, ...]
+) -> None:
+    """`store_grid` for positions that may be the same: the last of a grid of this shape, in row-major order, counts."""
+    legal = _legal(buffer, mask, site, index)
+    chosen = slice(None) if mask is None else np.broadcast_to(mask, shape).reshape(-1)
+    where = tuple(np.broadcast_to(position, shape).reshape(-1)[chosen] for position in legal)
+    values = np.broadcast_to(value, shape).reshape(-1)[chosen]
+    if values.size and not where:
+        buffer[()] = values[-1]
+    elif values.size:
+        buffer[where] = values
+    if known is not None and values.size:
+        known[where] = True
+
+
+def known_at(known: Array, shape: tuple[int, ...], mask: Array, site: str, index: tuple[Any, ...]) -> Array:
+    """Which elements of a buffer of this shape are initialised."""
+    held = np.broadcast_to(np.True_, shape) if known is None else known
+    return held[_legal(held, mask, site, index)]
+
+
+def forgotten(known: Array, shape: tuple[int, ...], mask: Array, index: tuple[Any, ...]) -> Array:
+    """The mask of a buffer in which the elements hold nothing any more, where `mask` says so."""
+    held = np.ones(shape, np.bool_) if known is None else known
+    if mask is None:
+        held[index] = False
+    else:
+        where = tuple(np.broadcast_arrays(mask, *index))
+        held[tuple(position[where[0]] for position in where[1:])] = False
+    return held
+
+
 def view_of(
-    buffer: Array, known: Array, shape: tuple[int, ...], dtype: Any, offset: int, site: str
-) -> tuple[Array, Array]:
-    """The elements of a buffer from `offset` on in another shape and a type of the same size, with their mask."""
-    size = math.prod(shape)
-    if not 0 <= offset <= buffer.size - size:
-        raise Trap("out-of-bounds", f"{site}: elements {offset} to {offset + size} of {buffer.size}")
+    buffer: Array, known: Any, shape: tuple[int, ...], dtype: Any, offset: int, unit: int, site: str
+) -> tuple[Array, Any]:
+    """The memory of a buffer from `offset` (in bytes) on in another shape and type, with its mask, which goes by
+    `unit` bytes."""
+    width = np.dtype(dtype).itemsize
+    end = offset + math.prod(shape) * width
+    if offset < 0 or end > buffer.nbytes:
+        raise Trap("out-of-bounds", f"{site}: bytes {offset} to {end} of {buffer.nbytes}")
     if not buffer.flags.c_contiguous:
         raise Unsupported("view of an array that is not contiguous")
-    part = slice(offset, offset + size)
-    view = buffer.reshape(-1)[part].view(dtype).reshape(shape)
-    return view, None if known is None else known.reshape(-1)[part].reshape(shape)
+    view = buffer.reshape(-1).view(np.uint8)[offset:end].view(dtype).reshape(shape)
+    if known is None:
+        return view, None
+    units = (known.units if isinstance(known, Units) else known).reshape(-1)[offset // unit : end // unit]
+    return view, units.reshape(shape) if width == unit else Units(units.reshape(*shape, width // unit))
 
 
 def settled(known: Array) -> Array:
@@ -113,5 +211,10 @@ def settled(known: Array) -> Array:
 
 
 NAMES: dict[str, Any] = {
-    f.__name__: f for f in (axis, initialised, load_one, store_one, load_grid, store_grid, view_of, settled)
+    f.__name__: f
+    for f in (
+        *(axis, initialised, load_one, store_one, load_grid, store_grid, view_of, settled),
+        *(nothing_in, split, joined, mark),
+        *(scatter, known_at, forgotten),
+    )
 }

@@ -8,7 +8,8 @@ integer parameters. No TVM object occurs in these nodes, and no code generation 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import ml_dtypes
@@ -147,6 +148,15 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """Whether an element of a buffer is initialised."""
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+    dtype: DType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
 class Let:
     """`body` with `var` bound to `value`."""
 
@@ -156,14 +166,15 @@ class Let:
     dtype: DType
 
 
-Expr = Const | Var | Bin | Cmp | Logic | Not | Cast | Select | Load | Call | Let
+Expr = Const | Var | Bin | Cmp | Logic | Not | Cast | Select | Load | Call | Known | Let
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Buffer:
     """A parameter, an allocated buffer or a view of one; `slot` numbers the buffers of one function.
 
-    A view sees the elements of `source` from `offset` (in elements, which have the same size) on.
+    A view sees the memory of `source` from `offset` (in bytes) on, maybe as elements of another size. `scope` is TVM's
+    storage scope.
     """
 
     slot: int
@@ -172,6 +183,7 @@ class Buffer:
     shape: tuple[int, ...]
     source: Buffer | None = None
     offset: int = 0
+    scope: str = "global"
 
     @property
     def memory(self) -> int:
@@ -180,7 +192,7 @@ class Buffer:
 
     @property
     def start(self) -> int:
-        """Where the first element lies in that memory."""
+        """Where the first element lies in that memory, in bytes."""
         return self.offset if self.source is None else self.offset + self.source.start
 
 
@@ -203,15 +215,16 @@ class Bind:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seq:
-    """Statements in order."""
+    """Statements in order. `single`: together they are one statement of TVM's, whose loads come before its stores."""
 
     body: tuple[Stmt, ...]
+    single: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class For:
     """A loop over 0 .. extent - 1 (another start or step is in the uses of the variable); `thread` is a
-    thread tag or "".
+    thread tag or "". A `kind` of "launch" is no loop of the schedule: all that is inside is done by every thread.
     """
 
     var: Var
@@ -291,13 +304,79 @@ class PackedCall:
     args: tuple[Buffer | Expr | str, ...]
 
 
-Stmt = Store | Bind | Seq | For | While | If | Block | Alloc | View | Assert | Jump | PackedCall
+@dataclass(frozen=True, slots=True, eq=False)
+class Sync:
+    """A barrier of a warp ("warp") or a block (other scopes). `guard`, of one bool per thread of each of so many
+    `blocks`, says who arrives; None: everybody."""
+
+    scope: str
+    guard: Buffer | None = None
+    blocks: int = 1
+    site: str = "barrier"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Allreduce:
+    """Combines `values` of all threads that differ in `threads` alone, and leaves the result with each of them.
+
+    `combined` gives the new accumulators from `left` and `right`; `cond` says whose value counts, else `identity`.
+    """
+
+    left: tuple[Var, ...]
+    right: tuple[Var, ...]
+    combined: tuple[Expr, ...]
+    identity: tuple[Expr, ...]
+    values: tuple[Expr, ...]
+    cond: Expr
+    results: tuple[tuple[Buffer, tuple[Expr, ...]], ...]
+    threads: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Forget:
+    """From here on, an element holds nothing."""
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Watched:
+    """Accesses inside are those of thread `thread` of block `block` in a statement of this number; see `races.py`."""
+
+    block: Expr
+    thread: Expr
+    body: Stmt
+    statement: int = 0
+
+
+Stmt = (
+    Store
+    | Bind
+    | Seq
+    | For
+    | While
+    | If
+    | Block
+    | Alloc
+    | View
+    | Assert
+    | Jump
+    | PackedCall
+    | Sync
+    | Allreduce
+    | Forget
+    | Watched
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """A decoded PrimFunc. `params` holds a buffer, or the variable of a float or bool parameter, or None for
-    a bound integer; `viewed` numbers the memories that are also reached through views.
+    a bound integer; `viewed` numbers the memories that are also reached through views, `unsure` the buffers whose
+    elements may be forgotten again, `watched` the memories whose accesses may race, `calls` names the kernels that it
+    launches. `units` gives, of the memories that are seen as elements of several sizes, the smallest size in bytes.
+    `result` holds the number that the function returns.
     """
 
     name: str
@@ -305,3 +384,8 @@ class Function:
     body: Stmt
     noalias: bool
     viewed: frozenset[int] = frozenset()
+    unsure: frozenset[int] = frozenset()
+    watched: frozenset[int] = frozenset()
+    calls: frozenset[str] = frozenset()
+    units: Mapping[int, int] = field(default_factory=dict)
+    result: Expr | None = None

@@ -1,0 +1,134 @@
+"""Cases that start from a module of `--corpus` instead of a drawn program. Worker processes only.
+
+A seed is any case folder: what `passfuzz harvest` leaves, or a corpus of known bugs. Its module is taken, its passes
+are not; the inputs are drawn anew from the types. Nobody has promised that those are good, so they are calm ones: no
+zero among the floats, every whole number the same. What the reference cannot follow, or no sequence starts from, is
+no seed: its reason is counted, and another one is picked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpus.module_text import live_module
+from corpus.replayable import case_folders
+from corpus.store import CorruptCase, StoredCase, read_case
+from fuzzer.errand.inputs import ENTRY, facts_of
+from fuzzer.errand.phase import phase_of
+from fuzzer.plugin.flaws import flaw_of
+from fuzzer.plugin.inputs import NoInputs, calm, meaning_of
+from generators.case import EntryCall
+from generators.operators.row import Unavailable
+from generators.passes.row import Phase
+from generators.program import Program
+from generators.source import Source
+from oracles.ir.walk import nodes_of, prim_funcs, relax_functions
+from oracles.legalised import operator_calls
+from oracles.reference.numbers import NoMeaning, Numbers
+
+SHARE = 0.25
+"""A case starts from a seed this often, while there are seeds."""
+STARTS = (Phase.HIGH, Phase.LEGAL)
+"""Where the module of a seed may stand: a lowered one has the first half of every sequence behind it."""
+LARGEST = 1 << 16
+"""Elements that the arguments of a seed may have together: a campaign looks at hundreds of cases a minute."""
+TRIES = 4
+"""So many seeds are picked before a program is drawn after all."""
+USELESS = "seed left out: "
+"""How the reasons begin under which seeds of no use are counted."""
+_WHOLE = (0, 1)
+_CPU = ("llvm", "c")
+_OF_THREADS = ("thread_extent", "virtual_thread", "device_scope")
+
+
+@dataclass(frozen=True, slots=True)
+class SeedProgram(Program):
+    """A program that is a seed's module. `folder` is the seed's, as it was found."""
+
+    folder: str = ""
+
+
+def seed_folders(corpus: str | None) -> tuple[Path, ...]:
+    """The case folders of `--corpus` by name; () without one. Read once: a campaign's seeds do not change."""
+    return () if corpus is None else tuple(case_folders(Path(corpus)))
+
+
+def draw_seed(source: Source, folders: tuple[Path, ...]) -> tuple[SeedProgram | None, Counter[str]]:
+    """One of the seeds with inputs, and why others that were picked before it are of no use; None where TRIES are."""
+    useless: Counter[str] = Counter()
+    for _ in range(TRIES):
+        try:
+            return _program(source.pick(folders), source), useless
+        except Unavailable as reason:
+            useless[f"{USELESS}{reason}"] += 1
+    return None, useless
+
+
+def _program(folder: Path, source: Source) -> SeedProgram:
+    stored = _stored(folder)
+    module = _module(stored)
+    calls = _calls(module, stored, source)
+    operators = [call.op.name for call, _ in operator_calls(module)]
+    program = SeedProgram(module, calls, facts_of(module, calls), folder=str(folder))
+    program.operators.update(operators)
+    return program
+
+
+def _stored(folder: Path) -> StoredCase:
+    try:
+        return read_case(folder)
+    except CorruptCase as error:
+        raise Unavailable("its case folder cannot be read") from error
+
+
+def _module(stored: StoredCase) -> Any:
+    try:
+        module = live_module(stored.case.module)
+    except Exception as error:  # noqa: BLE001 - whatever this TVM says of a text of another one
+        raise Unavailable("this TVM cannot read its module") from error
+    phase = phase_of(module)
+    flaw = flaw_of(module, phase)
+    if flaw is not None:
+        raise Unavailable(f"{flaw.removeprefix('input: ')}")
+    if phase not in STARTS or not relax_functions(module):
+        raise Unavailable("no sequence starts from its phase")
+    if any(variable.name_hint == ENTRY for variable, _ in prim_funcs(module)):
+        raise Unavailable("its main is a PrimFunc")  # which passes with entry functions take for one of Relax
+    if _is_for_a_device(module):
+        raise Unavailable("made for another device")
+    return module
+
+
+def _calls(module: Any, stored: StoredCase, source: Source) -> tuple[EntryCall, ...]:
+    """Entry calls that the reference has a result of: drawn from the types, else those that the seed brings."""
+    found = meaning_of(module, source.integer(0, (1 << 31) - 1), LARGEST)
+    drawn = stored.case.calls if isinstance(found, NoInputs) else found.calls
+    reason = found.reason if isinstance(found, NoInputs) else ""
+    for whole in _WHOLE:
+        numbers = Numbers(module, calm(drawn, whole))
+        if drawn and not isinstance(numbers.expected, NoMeaning):
+            return numbers.calls
+        reason = numbers.expected.reason if drawn and isinstance(numbers.expected, NoMeaning) else reason
+    raise Unavailable(f"{reason}")
+
+
+def _is_for_a_device(module: Any) -> bool:
+    """Whether something in the module is made for another device than the CPU that the build is judged on."""
+    import tvm
+
+    devices = [info for infos in module.global_infos.values() for info in infos if hasattr(info, "target")]
+    targets = [info.target for info in devices]
+    functions = [function for _, function in (*prim_funcs(module), *relax_functions(module))]
+    targets += [function.attrs["target"] for function in functions if function.attrs and "target" in function.attrs]
+    if any(str(target.kind) not in _CPU for target in targets if target is not None):
+        return True
+    return any(_binds_threads(function, tvm.tirx) for _, function in prim_funcs(module))
+
+
+def _binds_threads(function: Any, tirx: Any) -> bool:
+    if any(loop.thread_binding is not None for loop in nodes_of(function.body, tirx.For)):
+        return True
+    return any(statement.attr_key in _OF_THREADS for statement in nodes_of(function.body, tirx.AttrStmt))

@@ -1,0 +1,46 @@
+"""The targets that modules are lowered for: how TVM constructs them, their pipelines, and what is done with the result.
+
+No TVM is imported here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_CUDA = 'tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host="llvm")'
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRow:
+    """One target.
+
+    source: the expression that constructs it. pipelines: rows of `generators.passes.table.PIPELINES`. threads: whether
+    its loops run in threads, so that passes for GPUs have something to do. built: whether modules are built and run;
+    the reference alone judges the numbers of the others.
+    """
+
+    name: str
+    source: str
+    meaning: str
+    pipelines: tuple[str, ...]
+    threads: bool = False
+    built: bool = True
+
+
+TARGETS: dict[str, TargetRow] = {
+    row.name: row
+    for row in (
+        TargetRow("llvm", 'tvm.target.Target("llvm")', "built by LLVM and run on the CPU", ("default_build", "llvm")),
+        TargetRow(
+            "cuda",
+            _CUDA,
+            "lowered for CUDA down to the device code, interpreted thread by thread; nothing is built",
+            ("cuda",),
+            threads=True,
+            built=False,
+        ),
+        TargetRow("cuda-cpu", _CUDA, "CUDA source built by a C++ compiler and run on the CPU", ("cuda",), threads=True),
+    )
+}
+JUDGED = ("llvm", "cuda")
+"""The targets that this version judges."""
