@@ -55,13 +55,16 @@ def loadable(path: Path, clean: bool) -> Iterator[Path]:
         yield file
 
 
-def measure(path: Path, name: str, seconds: float, seed: int, wanted: Callable[[Row], bool] | None) -> Campaign:
+def measure(
+    path: Path, name: str, seconds: float, seed: int, wanted: Callable[[Row], bool] | None, target: str = "llvm"
+) -> Campaign:
     """One campaign on one pass, to the first wanted finding; without `wanted` it gets the whole time."""
 
     def content(rows: list[Row]) -> bool:
         return wanted is not None and any(map(wanted, rows))
 
-    return run_campaign(["--load", str(path), "--passes", name, "--seed", str(seed)], seconds, content)
+    options = ["--load", str(path), "--passes", name, "--seed", str(seed), "--target", target]
+    return run_campaign(options, seconds, content)
 
 
 def line(name: str, campaign: Campaign, mine: Sequence[Row]) -> str:
@@ -81,6 +84,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--phase", help="only passes of this phase in CONTRACTS")
     parser.add_argument("--clean", action="store_true", help="measure CLEAN: every finding is a false alarm")
+    parser.add_argument("--target", default="llvm")
     parser.add_argument("--only", nargs="+", metavar="NAME")
     parser.add_argument("--ignore", nargs="+", metavar="ORACLE", default=[], help="oracles whose findings do not count")
     options = parser.parse_args()
@@ -94,7 +98,7 @@ def main() -> None:
                 return row["culprit"] == name and row["oracle"] not in options.ignore
 
             wanted = None if options.clean else counts
-            campaign = measure(file, name, options.seconds, options.seed, wanted)
+            campaign = measure(file, name, options.seconds, options.seed, wanted, options.target)
             mine = [row for row in campaign.findings if counts(row)]
             found += bool(mine)
             print(line(name, campaign, mine), flush=True)

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from corpus.finding import Finding
 from corpus.findings import save_finding
+from fuzzer.campaign.pool import worker_environment
 from fuzzer.processes.guard import guarded
 from fuzzer.processes.start import module_command
 from generators.targets import TARGETS
@@ -97,7 +98,7 @@ class Confirmations:
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.DEVNULL,
-                env={**os.environ, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+                env=worker_environment(),
                 start_new_session=True,
             )
         self._running.append(_Running(finding, folder, process, time.monotonic(), said, left))
