@@ -58,7 +58,12 @@ def run(
     passes: Annotated[str | None, typer.Option(help="Names, or @relax, @tir, @pipelines.", metavar="A,B")] = None,
     oracles: Annotated[str | None, typer.Option(help="Oracles by name. [default: all]", metavar="A,B")] = None,
     load: Load = None,
-    corpus: Annotated[Path | None, typer.Option(help="Case folders: their findings are known, their modules start a quarter of the cases.", metavar="DIR")] = None,
+    corpus: Annotated[
+        Path | None,
+        typer.Option(
+            help="Case folders: their findings are known, their modules start a quarter of the cases.", metavar="DIR"
+        ),
+    ] = None,
     known: Annotated[Path | None, typer.Option(help="Known findings, which do not fail.", metavar="FILE")] = None,
     fail_on: Annotated[str | None, typer.Option(help="Tiers that fail. [default: A,B]", metavar="A,B")] = None,
     shard: Annotated[str | None, typer.Option(help="Part i of n, from 1.", metavar="i/n")] = None,
