@@ -22,7 +22,7 @@ from oracles.reference.compare import Difference, compare, widened
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.numbers import NoMeaning, Numbers
-from oracles.reference.values import Runtime, from_argument
+from oracles.reference.values import Runtime, Tensor, from_argument
 from oracles.survives import headline
 from oracles.trace import Bench, Raised
 
@@ -108,8 +108,10 @@ def conclusion(camps: Sequence[Camp]) -> str:
 
 
 def _interpreted(state: State, numbers: Numbers) -> Told:
+    constants: dict[Any, Tensor] = {}  # what one call writes into them, the next one reads
+
     def run(function: str, arguments: list[Runtime], packed: Packed = MappingProxyType({})) -> Runtime:
-        machine = Interpreter(state.module, packed=packed, synchronised=state.synchronised)
+        machine = Interpreter(state.module, packed=packed, constants=constants, synchronised=state.synchronised)
         with np.errstate(all="ignore"):
             return machine.apply(machine.function(function), arguments, function)
 

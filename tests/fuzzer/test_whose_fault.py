@@ -25,11 +25,11 @@ def both() -> Any:
     return tvm.transform.Sequential([relax.transform.Normalize(), PASSES_UNDER_TEST[BAD.name]()], name="Both")
 
 
-def fault(*passes: PassCall) -> tuple[str, ...]:
+def fault(*passes: PassCall, names: dict[str, Any] | None = None) -> tuple[str, ...]:
     module = live_module(ModuleText(SUM))
     calls = (EntryCall("main", (np.array([1.0, 2.0, 3.0], np.float32),)),)
-    names = {"both": both}
-    return whose_fault(Experimented(module, calls, passes, Phase.HIGH, "llvm"), ROWS, names)
+    rows = ROWS | {call.name: row_of(call.name) for call in passes}
+    return whose_fault(Experimented(module, calls, passes, Phase.HIGH, "llvm"), rows, names or {"both": both})
 
 
 def test_the_wrong_pass_inside_of_a_sequential_is_named() -> None:
@@ -37,6 +37,18 @@ def test_the_wrong_pass_inside_of_a_sequential_is_named() -> None:
     assert lines[0] == "The pass is wrong: the reference and the builds say so."
     assert lines[1] == f"The first wrong pass inside of it: {BAD.name}."
     assert lines[2].startswith("reference before, build before") and lines[3].startswith("reference after, build after")
+
+
+def test_passes_on_modules_of_their_own_are_no_parts() -> None:
+    compiling = PassCall("Compiles", "compiles()")
+
+    @tvm.transform.module_pass(opt_level=0, name="Compiles")
+    def compiles(module: Any, _context: Any) -> Any:
+        relax.transform.DeadCodeElimination()(tvm.IRModule({}))
+        return PASSES_UNDER_TEST[BAD.name]()(module)
+
+    lines = fault(compiling, names={"compiles": lambda: compiles})
+    assert lines[1] == f"The first wrong pass inside of it: {BAD.name}."
 
 
 def test_nobody_is_blamed_where_all_agree() -> None:

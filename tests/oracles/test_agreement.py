@@ -14,6 +14,7 @@ from oracles.reference.numbers import Numbers
 from oracles.reference.values import carried
 from oracles.trace import MeaningState
 from oracles.workbench import Workbench
+from tests.oracles.modules import add_in_place
 from tests.oracles.oracle_bench import constructed
 from tests.oracles.test_blame import SUM, replaced
 
@@ -70,3 +71,12 @@ def test_the_builds_of_a_wrong_pass_agree_with_the_reference_of_its_result() -> 
 def replaced_add(known: Numbers) -> object:
     """The program with the addition taken for a subtraction."""
     return constructed(replaced("relax.add", relax.op.subtract))(known.start)
+
+
+def test_what_a_call_writes_into_a_constant_the_next_one_reads() -> None:
+    module = live_module(ModuleText(add_in_place('c = R.const(np.array([1.0, 2.0], "float32"))')))
+    call = EntryCall("main", (np.ones(2, np.float32),))
+    known = Numbers(module, [call, call])
+    bench = Workbench(SeededSource(0), MeaningState(known))
+    found = camps(witnesses(State(module), State(module), known, bench), known)
+    assert [len(camp.members) for camp in found] == [1, 5]
