@@ -7,6 +7,7 @@ Worker processes only.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ ENTRY = "main"
 UNKNOWN_EXTENT = 2
 """Extent of a dim of which nothing is known."""
 UNKNOWN_RANK = 2
+MOST = 1 << 26
+"""Elements that one tensor may have: drawing more takes gigabytes."""
 
 TURN = 1_000_000
 """What lies between the seeds of two rounds: more than any call draws."""
@@ -109,6 +112,8 @@ class _Arguments:
             shape = tuple(self._extent(v) for v in ty.shape.values)
         else:
             shape = (UNKNOWN_EXTENT,) * (ty.ndim if ty.ndim >= 0 else UNKNOWN_RANK)
+        if prod(shape) > MOST:
+            raise Undrawable(f"more elements than {MOST}")
         self._seed += 2 * len(ATTEMPTS)
         values = self._floats if is_float(dtype) else self._whole
         if dtype == "bool":

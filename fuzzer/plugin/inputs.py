@@ -27,6 +27,7 @@ _KINDS = (
     ("no arrays of", "a dtype that NumPy does not have"),
     ("has no value", "an extent that no parameter says"),
     ("would be", "an extent that is negative"),
+    ("more elements", f"more than {LARGEST} elements"),
 )
 """How `Undrawable` says it, and the counter's key."""
 

@@ -7,7 +7,7 @@ import pytest
 import tvm
 
 from corpus.module_text import live_module
-from fuzzer.errand.inputs import drawn_calls
+from fuzzer.errand.inputs import Undrawable, drawn_calls
 from fuzzer.errand.tir_entry import NotCallable, pointers_of, with_buffers, with_entries, with_entries_in_place
 from generators import tvm_api
 from generators.case import Argument, EntryCall, ModuleText, Shape
@@ -195,3 +195,16 @@ def test_a_call_in_place_has_bounds_where_it_rounds() -> None:
     assert computed.error is not None
     assert np.all(np.abs(computed.value - np.exp(FOUR.astype("float64"))) <= computed.error)
     assert np.all(computed.error < 1e-3 * computed.value)
+
+
+HUGE = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1048576, 1048576), "int8")):
+        return x
+"""
+
+
+def test_no_argument_is_drawn_that_memory_does_not_hold() -> None:
+    with pytest.raises(Undrawable, match="more elements"):
+        drawn_calls(live_module(ModuleText(HUGE)), 0)
