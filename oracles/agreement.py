@@ -9,20 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, TypeAlias
-
-import numpy as np
 
 from generators.passes.row import Phase
 from oracles import build as llvm
 from oracles.apart import Ended, apart
-from oracles.call_protocol import Calling, LeftOut, Packed, Run, direct
+from oracles.call_protocol import Calling, LeftOut, Run, direct
 from oracles.reference.compare import Difference, compare, widened
-from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.numbers import NoMeaning, Numbers
-from oracles.reference.values import Runtime, Tensor, from_argument
+from oracles.reference.numbers import NoMeaning, Numbers, interpreted
+from oracles.reference.values import Runtime, from_argument
 from oracles.survives import headline
 from oracles.trace import Bench, Raised
 
@@ -64,7 +60,7 @@ def witnesses(
     told: dict[str, Told] = {"reference before": numbers.expected}
     states = {"before": before} if after is None else {"before": before, "after": after}
     if after is not None:
-        told["reference after"] = _interpreted(after, numbers)
+        told["reference after"] = _results(interpreted(after.module, after.synchronised), after.calling, numbers)
     for label, state in states.items():
         for level in LEVELS if builds else ():
             told[f"build {label} at -O{level}"] = _built(state, level, numbers, bench)
@@ -105,17 +101,6 @@ def conclusion(camps: Sequence[Camp]) -> str:
     if built["before"] == built["after"]:
         return "The builds agree with each other: LegalizeOps gives an operator another meaning than the reference."
     return ""
-
-
-def _interpreted(state: State, numbers: Numbers) -> Told:
-    constants: dict[Any, Tensor] = {}  # what one call writes into them, the next one reads
-
-    def run(function: str, arguments: list[Runtime], packed: Packed = MappingProxyType({})) -> Runtime:
-        machine = Interpreter(state.module, packed=packed, constants=constants, synchronised=state.synchronised)
-        with np.errstate(all="ignore"):
-            return machine.apply(machine.function(function), arguments, function)
-
-    return _results(run, state.calling, numbers)
 
 
 def _results(run: Run, calling: Calling, numbers: Numbers) -> Told:

@@ -7,9 +7,9 @@ from typing import Any
 import tvm
 from tvm.tirx import compilation_pipeline
 
-from generators import tvm_api
 from generators.passes.row import Phase
 from generators.passes.table import default_call, rest_of_tir_pipeline
+from oracles.workbench import constructed
 
 
 def tir_pipeline_from(phase: Phase) -> str:
@@ -17,7 +17,7 @@ def tir_pipeline_from(phase: Phase) -> str:
     if phase.of_relax:
         return "default"
     name = f"passfuzz-{phase.name.lower()}"
-    rest = [_constructed(n) for n in rest_of_tir_pipeline(phase)]
+    rest = [constructed(default_call(n).source) for n in rest_of_tir_pipeline(phase)]
 
     def factory() -> Any:
         return tvm.transform.Sequential(rest), _nothing, _nothing
@@ -29,7 +29,3 @@ def tir_pipeline_from(phase: Phase) -> str:
 def _nothing() -> Any:
     """What is left for host and device functions: all of it has been done, and LLVM has no device functions."""
     return tvm.transform.Sequential([])
-
-
-def _constructed(name: str) -> Any:
-    return eval(default_call(name).source, dict(tvm_api.PASS_NAMES))  # an expression of the pass table

@@ -21,6 +21,11 @@ OPT_LEVEL = 3
 """High enough that tvm.transform.Sequential skips no pass."""
 
 
+def constructed(source: str, names: Mapping[str, Any] = tvm_api.PASS_NAMES) -> Any:
+    """The pass that an expression over these names constructs."""
+    return eval(_code(source), dict(names))
+
+
 @functools.lru_cache(maxsize=1024)
 def _code(source: str) -> CodeType:
     """An expression of the pass table or of the user's own file."""
@@ -61,4 +66,4 @@ class Workbench:
             return raised_from(error)
 
     def _construct(self, call: PassCall) -> Any:
-        return eval(_code(call.source), dict(self._names))
+        return constructed(call.source, self._names)

@@ -15,7 +15,7 @@ from fuzzer.worker.child import court_of, lost_failure, oracle_names
 from fuzzer.worker.judge import Experiment, judge
 from fuzzer.worker.main import limit_memory
 from fuzzer.worker.shrink import NUMERIC
-from fuzzer.worker.whose_fault import Experimented, whose_fault
+from fuzzer.worker.whose_fault import whose_fault
 from generators.passes.row import Phase
 from generators.passes.table import PIPELINES
 from generators.source import SeededSource
@@ -51,13 +51,9 @@ def check(bench: Bench, say: Say) -> None:
 
 def _fault(bench: Bench) -> list[str]:
     """Whose fault wrong numbers are; [] where the child that looks ends early."""
-    start = bench.start
-    case = Experimented(
-        start.module, start.calls, (*start.setup, *start.passes), Phase(bench.plan.phase), bench.plan.target
-    )
 
     def look(say: Callable[[str], None]) -> None:
-        for line in whose_fault(case, bench.repertoire.rows, bench.repertoire.names):
+        for line in whose_fault(bench.start, bench.plan, bench.repertoire):
             say(json.dumps({"line": line}))
 
     bench.recorder.write(0, "fault")

@@ -257,10 +257,10 @@ class _Case:
         if "build" not in self.court.oracles:
             return
         applied = [call.name for call in (*self.experiment.setup, *self.experiment.passes)]
-        missing = llvm.unregistered(self.experiment.module)
+        if (missing := llvm.unregistered(self.experiment.module)) is not None:
+            self._record("build", Skipped(f"build: {missing}"), None)
+            return
         why_not = not_to_be_built(last, self.phase, self.result.steps, applied, self._between)
-        if missing is not None:
-            why_not = Skipped(f"build: {missing}")
         if why_not is not None:
             self._record("build", why_not, None)
             return

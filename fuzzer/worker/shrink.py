@@ -24,10 +24,9 @@ from fuzzer.processes.fork import in_child
 from fuzzer.worker.child import court_of
 from fuzzer.worker.draw import Repertoire, draw_experiment, origin_of
 from fuzzer.worker.judge import Experiment, judge
-from fuzzer.worker.whose_fault import Experimented, whose_fault
+from fuzzer.worker.whose_fault import whose_fault
 from generators.case import Case
 from generators.dtypes import is_float
-from generators.passes.row import Phase
 from generators.passes.table import default_call
 from generators.source import SeededSource
 from oracles.build import excess_precision
@@ -185,14 +184,8 @@ def _shrunk(
         tvm=str(tvm.__version__),
         reduced=reduction.stats(),
         expectations=_expectations(reduction.candidate, repertoire) if failure.oracle in NUMERIC else (),
-        fault=_fault(reduction.candidate, repertoire, plan) if failure.oracle in NUMERIC else (),
+        fault=whose_fault(reduction.candidate, plan, repertoire) if failure.oracle in NUMERIC else (),
     )
-
-
-def _fault(candidate: Candidate, repertoire: Repertoire, plan: Plan) -> tuple[str, ...]:
-    passes = (*candidate.setup, *candidate.passes)
-    case = Experimented(candidate.module, candidate.calls, passes, Phase(plan.phase), plan.target)
-    return whose_fault(case, repertoire.rows, repertoire.names)
 
 
 def _blamed(rejudge: Rejudging, repertoire: Repertoire, failure: Failure, start: Candidate) -> str | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
-from generators.case import EntryCall, PassCall
+from corpus.reduce import Candidate
+from fuzzer.campaign.job import Plan
+from fuzzer.worker.draw import Repertoire
+from generators.case import PassCall
 from generators.passes.row import PassRow, Phase
 from generators.source import SeededSource
 from generators.targets import TARGETS
@@ -18,40 +19,30 @@ from oracles.trace import MeaningState, Raised, Step
 from oracles.workbench import Workbench
 
 
-@dataclass(frozen=True, slots=True)
-class Experimented:
-    """A failing experiment: a module, its entry calls, and all passes that are applied to it, in order."""
-
-    module: Any
-    calls: tuple[EntryCall, ...]
-    passes: tuple[PassCall, ...]
-    phase: Phase
-    target: str
-
-
-def whose_fault(case: Experimented, rows: Mapping[str, PassRow], names: Mapping[str, Any]) -> tuple[str, ...]:
+def whose_fault(case: Candidate, plan: Plan, repertoire: Repertoire) -> tuple[str, ...]:
     """Lines for a reader; () where the program means nothing to the reference, or a pass raises."""
+    rows, passes = repertoire.rows, (*case.setup, *case.passes)
     numbers = as_built(Numbers(case.module, case.calls))
     if isinstance(numbers.expected, NoMeaning):
         return ()
     meaning = MeaningState(numbers)
-    bench = Workbench(SeededSource(0), meaning, names, case.target)
-    states = [State(case.module, case.phase)]
-    for step in _steps(case, rows, bench):
+    bench = Workbench(SeededSource(0), meaning, repertoire.names, plan.target)
+    states = [State(case.module, Phase(plan.phase))]
+    for step in _steps(states[0], passes, rows, bench):
         follow(step, meaning)
         states.append(State(step.after, step.row.gives or step.phase, meaning.calling, meaning.synchronised))
-    if len(states) != len(case.passes) + 1:
+    if len(states) != len(passes) + 1:
         return ()
-    after = states[-1] if case.passes else None
-    found = camps(witnesses(states[0], after, numbers, bench, TARGETS[case.target].built), numbers)
+    after = states[-1] if passes else None
+    found = camps(witnesses(states[0], after, numbers, bench, TARGETS[plan.target].built), numbers)
     lines = [f"{', '.join(camp.members)}: {camp.says or 'what the program means'}" for camp in found]
-    inside = _wrong_part(case.passes[-1], rows, states[-2], bench) if case.passes else None
+    inside = _wrong_part(passes[-1], rows, states[-2], bench) if passes else None
     return (*filter(None, (conclusion(found), inside and f"The first wrong pass inside of it: {inside}.")), *lines)
 
 
-def _steps(case: Experimented, rows: Mapping[str, PassRow], bench: Workbench) -> Iterator[Step]:
-    module, phase = case.module, case.phase
-    for index, call in enumerate(case.passes):
+def _steps(start: State, passes: Sequence[PassCall], rows: Mapping[str, PassRow], bench: Workbench) -> Iterator[Step]:
+    module, phase = start.module, start.phase
+    for index, call in enumerate(passes):
         after = bench.apply(call, module)
         if isinstance(after, Raised):
             return

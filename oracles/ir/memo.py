@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 R = TypeVar("R")
+LIMIT = 20_000
+"""Objects of which a ByAddress remembers something at a time."""
 
 
 class Memo(Generic[R]):
@@ -34,3 +36,21 @@ class Memo(Generic[R]):
         """The remembered result, computed when there is none."""
         found = self._entries.get(module)
         return self.fresh(module) if found is None else found
+
+
+class ByAddress(Generic[R]):
+    """What was read of TVM's immutable objects, by address. Entries hold their object: no address is used again."""
+
+    def __init__(self, read: Callable[[Any], R]) -> None:
+        self._read = read
+        self._known: dict[int, tuple[Any, R]] = {}
+
+    def of(self, node: Any) -> R:
+        """What `read` gives of the object, read once."""
+        address = node.__chandle__()
+        known = self._known.get(address)
+        if known is None:
+            if len(self._known) >= LIMIT:
+                self._known.clear()
+            known = self._known[address] = (node, self._read(node))
+        return known[1]

@@ -12,12 +12,11 @@ from typing import Any, TypeAlias
 from tvm import relax, tirx
 
 from generators import tvm_api as T
+from oracles.ir.memo import ByAddress
 from oracles.ir.walk import VAR, prim_vars
 
 Dim: TypeAlias = Any
 """An int, or TVM's expression where the extent is not a number."""
-LIMIT = 20_000
-"""Types that are remembered at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +35,9 @@ class Facts:
     static: bool
 
 
-_KNOWN: dict[int, tuple[Any, Facts]] = {}
-"""By the address of the type; entries hold it, so that no address is used again."""
-
-
 def facts_of(ty: Any) -> Facts:
     """The facts of a TensorType or ShapeType."""
-    address = ty.__chandle__()
-    known = _KNOWN.get(address)
-    if known is None:
-        if len(_KNOWN) >= LIMIT:
-            _KNOWN.clear()
-        known = _KNOWN[address] = (ty, _read(ty))
-    return known[1]
+    return _READ.of(ty)
 
 
 def facts_in(ty: Any) -> list[Facts]:
@@ -72,3 +61,6 @@ def _read(ty: Any) -> Facts:
     symbols = tuple(v for d in unknown for v in prim_vars(d))
     bare = tuple(d for d in unknown if isinstance(d, VAR))
     return Facts(dtype, int(ty.ndim), dims, symbols, bare, dims is not None and not unknown)
+
+
+_READ = ByAddress(_read)

@@ -16,6 +16,7 @@ import tvm_ffi
 from tvm import relax, tirx
 
 from generators import tvm_api as T
+from oracles.ir.memo import ByAddress
 
 CALL, VAR, OP = tvm.ir.Call, tvm.ir.Var, tvm.ir.Op
 TUPLE, TUPLE_GET_ITEM = tvm.ir.Tuple, tvm.ir.TupleGetItem
@@ -83,9 +84,7 @@ _OPERANDS: dict[type, Callable[[Any], tuple[Any, ...]]] = {
     TUPLE_GET_ITEM: lambda item: (item.tuple_value,),
     relax.If: lambda branching: (branching.cond,),
 }
-_KNOWN: dict[int, tuple[Any, tuple[Any, ...]]] = {}
-"""By the address of the expression; entries hold it, so that no address is used again."""
-_LIMIT = 20_000
+_READ = ByAddress[tuple[Any, ...]](lambda expr: _OPERANDS[type(expr)](expr))
 
 
 def operands(expr: Any) -> tuple[Any, ...]:
@@ -93,16 +92,7 @@ def operands(expr: Any) -> tuple[Any, ...]:
 
     Read once: several oracles ask, of a module and, as passes leave most expressions alone, of the next one.
     """
-    read = _OPERANDS.get(type(expr))
-    if read is None:
-        return ()
-    address = expr.__chandle__()
-    known = _KNOWN.get(address)
-    if known is None:
-        if len(_KNOWN) >= _LIMIT:
-            _KNOWN.clear()
-        known = _KNOWN[address] = (expr, read(expr))
-    return known[1]
+    return _READ.of(expr) if type(expr) in _OPERANDS else ()
 
 
 def prim_vars(expr: Any) -> Iterator[Any]:

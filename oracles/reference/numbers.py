@@ -49,6 +49,18 @@ DISCARDS = ("integer-overflow", "fuel", "aliasing")
 in-place call is a known way of DataflowUseInplaceCalls that elementwise PrimFuncs survive."""
 
 
+def interpreted(module: Any, synchronised: bool = False) -> Run:
+    """Runs functions of a module by the reference; constants are kept from call to call, as a virtual machine does."""
+    constants: dict[Any, Tensor] = {}
+
+    def run(function: str, arguments: list[Runtime], packed: Packed = MappingProxyType({})) -> Runtime:
+        machine = Interpreter(module, packed=packed, constants=constants, synchronised=synchronised)
+        with np.errstate(all="ignore"):
+            return machine.apply(machine.function(function), arguments, function)
+
+    return run
+
+
 class Numbers:
     """Reference results of a case's entry calls, made once and compared with later modules.
 
@@ -116,14 +128,7 @@ class Numbers:
         if code in self._agreeing:
             return None
 
-        constants: dict[Any, Tensor] = {}  # a virtual machine keeps them from call to call
-
-        def run(function: str, arguments: list[Runtime], packed: Packed = MappingProxyType({})) -> Runtime:
-            machine = Interpreter(module, packed=packed, constants=constants, synchronised=synchronised)
-            with np.errstate(all="ignore"):
-                return machine.apply(machine.function(function), arguments, function)
-
-        outcome = self.judge_run(run, calling)
+        outcome = self.judge_run(interpreted(module, synchronised), calling)
         if outcome is None:
             self._agreeing.append(code)
         return outcome

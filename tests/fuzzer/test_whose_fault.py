@@ -9,9 +9,11 @@ import tvm
 from tvm import relax
 
 from corpus.module_text import live_module
-from fuzzer.worker.whose_fault import Experimented, whose_fault
+from corpus.reduce import Candidate
+from fuzzer.campaign.job import Plan
+from fuzzer.worker.draw import Repertoire
+from fuzzer.worker.whose_fault import whose_fault
 from generators.case import EntryCall, ModuleText, PassCall
-from generators.passes.row import Phase
 from tests.oracles.oracle_bench import PASSES_UNDER_TEST, row_of
 from tests.oracles.test_blame import SUM, replaced
 
@@ -29,7 +31,7 @@ def fault(*passes: PassCall, names: dict[str, Any] | None = None) -> tuple[str, 
     module = live_module(ModuleText(SUM))
     calls = (EntryCall("main", (np.array([1.0, 2.0, 3.0], np.float32),)),)
     rows = ROWS | {call.name: row_of(call.name) for call in passes}
-    return whose_fault(Experimented(module, calls, passes, Phase.HIGH, "llvm"), rows, names or {"both": both})
+    return whose_fault(Candidate(module, (), passes, calls), Plan(0), Repertoire(rows, names or {"both": both}))
 
 
 def test_the_wrong_pass_inside_of_a_sequential_is_named() -> None:
