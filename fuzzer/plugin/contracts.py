@@ -24,6 +24,7 @@ from oracles.ir.walk import relax_functions
 from oracles.legalised import operator_calls
 from oracles.table import ORACLES as ALL_ORACLES
 from oracles.trace import Raised
+from oracles.workbench import constructed
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "AttachExternalModules": ("AttachExternModules",),
@@ -163,7 +164,7 @@ def row_of_no_table(name: str, same_meaning: frozenset[str] = frozenset()) -> Pa
 
 
 def _gives(source: str, before: Any, after: Any, guarded: Callable[[Callable[[], Any]], Any]) -> bool:
-    again = guarded(lambda: eval(source, dict(T.PASS_NAMES))(before))  # an expression of the pass table
+    again = guarded(lambda: constructed(source)(before))
     return not isinstance(again, Raised) and bool(T.structural_equal(after, again, map_free_vars=True))
 
 

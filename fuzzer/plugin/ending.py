@@ -22,7 +22,7 @@ from fuzzer.campaign.confirm import UNCONFIRMED, Confirmations
 from fuzzer.campaign.job import Plan
 from fuzzer.plugin.contracts import row_of_no_table
 from fuzzer.plugin.pairs import Pairs
-from fuzzer.plugin.repro import test_repro
+from fuzzer.plugin.repro import script_that_runs_the_test
 from fuzzer.plugin.trial import be_quiet
 from fuzzer.plugin.watch import Ledger, Sighting
 from fuzzer.settings import available_cpus
@@ -187,5 +187,5 @@ def _confirmed(findings: Iterable[Finding], out: Path) -> Iterable[tuple[Finding
 
 def _save_with_test(out: Path, finding: Finding, folder: str) -> None:
     stored = stored_from(finding)
-    repro = test_repro(stored, os.path.abspath(folder))
+    repro = script_that_runs_the_test(stored, os.path.abspath(folder))
     write_case(out / finding.folder, stored, repro, readme_text(stored, repro, finding.tvm, finding.count))

@@ -39,7 +39,7 @@ print("the bug is gone")
 '''
 
 
-def test_repro(stored: StoredCase, folder: str) -> str:
+def script_that_runs_the_test(stored: StoredCase, folder: str) -> str:
     """The text of `repro.py`. folder: where pytest was called."""
     plugin = [] if passfuzz_version() != MISSING else ["-p", "fuzzer.plugin.hooks"]
     title = " ".join(stored.title.replace("\\", "/").replace('"', "'").split())

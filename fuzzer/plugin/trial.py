@@ -37,6 +37,7 @@ from oracles.nested import Part
 from oracles.table import ORACLES as ALL_ORACLES
 from oracles.trace import Raised, Step
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
+from oracles.workbench import constructed
 
 Say: TypeAlias = Callable[[str], None]
 MEMORY_BYTES = 4 << 30
@@ -65,7 +66,7 @@ class _Bench:
 
     def apply(self, call: PassCall, module: Any) -> Any | Raised:
         if self._text:
-            return self.guarded(lambda: eval(self._text, dict(T.PASS_NAMES))(module))  # from the pass table
+            return self.guarded(lambda: constructed(self._text)(module))
         return self.guarded(lambda: self._transform(module))
 
     def apply_all(self, calls: Sequence[PassCall], module: Any) -> Any | Raised:
