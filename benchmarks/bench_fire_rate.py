@@ -22,7 +22,7 @@ from typing import Any
 import tvm
 
 from generators import tvm_api as T
-from generators.passes.sequences import DrawnSequence, draw_names, instantiate, wishes
+from generators.passes.sequences import DrawnSequence, draw_names, instantiate, to_fire
 from generators.passes.table import PASSES
 from generators.recipes.table import patterns_for
 from generators.relax.program import draw_program
@@ -37,8 +37,8 @@ def draw_case(name: str, seed: int, index: int) -> tuple[Any, DrawnSequence, int
     """A program with the recipes of the row, the passes for it, and how many draws were refused."""
     source = SeededSource(seed, index)
     steps = draw_names(source, PASSES, under_test=(name,), kinds=("single",))
-    recipes, wants = wishes(steps, PASSES)
-    program = draw_program(source, patterns=patterns_for(recipes), wants=frozenset(wants))
+    rows = to_fire(steps, PASSES)
+    program = draw_program(source, patterns=patterns_for(rows.recipes), wants=frozenset(rows.wants))
     return program.module, instantiate(source, steps, program.facts, PASSES), program.rejected.total()
 
 

@@ -24,7 +24,7 @@ from generators import tvm_api
 from generators.case import Case, ModuleText
 from generators.operators.row import Unavailable
 from generators.passes.row import ProgramFacts
-from generators.passes.sequences import DrawnSequence, Kind, draw_names, instantiate, wishes
+from generators.passes.sequences import DrawnSequence, Kind, draw_names, instantiate, to_fire
 from generators.passes.table import PASSES
 from generators.program import Program
 from generators.recipes.table import patterns_for
@@ -119,8 +119,8 @@ def _cases(
 ) -> Case:
     source = HypothesisSource(draw)
     steps = draw_names(source, PASSES, under_test=under_test, kinds=kinds, length=length)
-    recipes, wants = wishes(steps, PASSES)
-    program = draw(programs(knobs, recipes=recipes, wants=wants))
+    rows = to_fire(steps, PASSES)
+    program = draw(programs(knobs, recipes=rows.recipes, wants=rows.wants))
     drawn = _usable(instantiate(source, steps, program.facts, PASSES))
     return Case(_text_of(program.module), drawn.passes, program.calls, target, drawn.setup)
 

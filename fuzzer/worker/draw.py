@@ -5,7 +5,7 @@ from __future__ import annotations
 import runpy
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -20,10 +20,10 @@ from generators.case import Origin
 from generators.operators.row import Unavailable
 from generators.passes.loaded import rows_from_contracts
 from generators.passes.row import PassRow
-from generators.passes.sequences import Kind, Step, draw_names, instantiate, wishes
+from generators.passes.sequences import Kind, Step, ToFire, draw_names, instantiate, to_fire
 from generators.passes.table import PASSES
 from generators.program import Program
-from generators.recipes.table import RECIPES
+from generators.recipes.table import RECIPES, Recipe
 from generators.relax.body import attempt
 from generators.relax.program import draw_program
 from generators.relax.scope import Scope
@@ -44,8 +44,13 @@ FEATURES = (
 """Features that a program gets this often though no pass of the sequence asks for them."""
 IN_CONTRACT: tuple[Kind, ...] = ("single", "walk", "walk_then_pipeline", "pipeline")
 """Kinds of sequence for loaded passes: their contracts say where they may stand, so odd orders prove nothing."""
-OTHERS = (1, 3)
-"""How many shapes of other passes are planted: every pass must also keep quiet on what it does not fire on."""
+FIRING = 2
+"""How many of the passes drawn one by one get a shape that they fire on."""
+FIRING_IN_PIPELINES = 4
+"""The same for the steps of a pipeline, of which each stands in every case."""
+SHAPES = (1, 3)
+"""How many shapes are planted, those of other passes with them: every pass must also keep quiet on what it does not
+fire on."""
 
 
 UNASKED_WEIGHT = 5
@@ -116,21 +121,50 @@ def load_passes(path: Path) -> tuple[dict[str, PassRow], dict[str, Any]]:
     return rows, {"PASSES": passes}
 
 
-def _planting(source: Source, own: tuple[str, ...], features: set[str]) -> Callable[[Scope], None]:
-    """Plants one recipe of the sequence's passes, and some of any; more of any where the passes have none."""
+@dataclass(frozen=True, slots=True)
+class Planting:
+    """Plants recipes into one block, of the kind that the first one needs to which it matters; those that need a
+    plain one are left out of dataflow blocks."""
+
+    recipes: tuple[Recipe, ...]
+
+    @property
+    def plain(self) -> bool:
+        """Whether the block must be no dataflow block."""
+        return self._choosy is not None and self._choosy.plain
+
+    @property
+    def dataflow(self) -> bool:
+        """Whether the block must be a dataflow block."""
+        return self._choosy is not None and self._choosy.dataflow
+
+    @property
+    def _choosy(self) -> Recipe | None:
+        return next((recipe for recipe in self.recipes if recipe.plain or recipe.dataflow), None)
+
+    def __call__(self, scope: Scope) -> None:
+        """Plants them in order."""
+        for recipe in self.recipes:
+            if not (recipe.plain and scope.dataflow):
+                attempt(scope, recipe.name, recipe.draw)
+
+
+def _firing(source: Source, rows: ToFire) -> tuple[PassRow, ...]:
+    """The rows whose shapes are planted: some of those drawn one by one, else some steps of the pipeline."""
+    most = FIRING if rows.drawn else FIRING_IN_PIPELINES
+    left = [row for row in rows.drawn or rows.pipeline if row.recipes]
+    return tuple(left.pop(source.integer(0, len(left) - 1)) for _ in range(min(most, len(left))))
+
+
+def _planting(source: Source, firing: Sequence[PassRow], features: set[str]) -> Planting:
+    """One recipe of each of these rows and some of any; more of any where there are no rows."""
     anything = [
         (n, _weight(n)) for n, r in RECIPES.items() if not r.costly and (r.wants is None or r.wants in features)
     ]
-    chosen = [source.pick(own)] if own else []
-    chosen += [weighted(source, anything) for _ in range(source.integer(0 if own else OTHERS[0], OTHERS[1]))]
-
-    def plant(scope: Scope) -> None:
-        for name in chosen:
-            recipe = RECIPES[name]
-            if not (recipe.plain and scope.dataflow):
-                attempt(scope, name, recipe.draw)
-
-    return plant
+    chosen = [source.pick(row.recipes) for row in firing]
+    fewest, most = (max(0, number - len(chosen)) for number in SHAPES)
+    chosen += [weighted(source, anything) for _ in range(source.integer(fewest, most))]
+    return Planting(tuple(RECIPES[name] for name in chosen))
 
 
 @cache
@@ -145,10 +179,11 @@ def _weight(name: str) -> int:
 
 def _program_for(source: Source, steps: Sequence[Step], repertoire: Repertoire) -> Program:
     """A program in which there is something for these passes to do, mostly."""
-    recipes, wants = wishes(steps, repertoire.rows)
+    rows = to_fire(steps, repertoire.rows)
+    firing = () if source.flip(PLAIN_SHARE) else _firing(source, rows)
+    wants = {want for row in (*rows.drawn, *firing) for want in row.wants}
     features = {*wants, *(w for w, share in FEATURES if source.flip(share))}
-    own = () if source.flip(PLAIN_SHARE) else recipes
-    return draw_program(source, patterns=[_planting(source, own, features)], wants=frozenset(features))
+    return draw_program(source, patterns=[_planting(source, firing, features)], wants=frozenset(features))
 
 
 def origin_of(plan: Plan, index: int, program: Program) -> Origin:

@@ -1,7 +1,7 @@
 """Draws which passes a case applies: one pass, a walk over the phases, an official pipeline, or an odd order.
 
 Two halves, because the program is drawn between them: `draw_names` says which passes will run, so that the
-program can hold what they fire on (`wishes`), and `instantiate` makes their constructors when the program is known.
+program can hold what they fire on (`to_fire`), and `instantiate` makes their constructors when the program is known.
 
 Tiers: A = a step of an official pipeline, B = a pass in its documented phase, C = at any phase.
 """
@@ -233,15 +233,32 @@ def draw_names(
     return (*walk.steps, *_pipeline_steps(source, pipeline, whole=True))
 
 
-def wishes(steps: Sequence[Step], table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The recipes and the features that make the passes under test fire, each once, in order."""
-    rows = [table[step.name] for step in steps if not step.setup and step.tier != "A"]
-    if any(not row.buildable for row in rows):
-        rows = [row for row in rows if row.name != _LIFT]  # it is there to make the others buildable
-    rows = rows or [table[step.name] for step in steps if not step.setup]
-    recipes = dict.fromkeys(recipe for row in rows for recipe in row.recipes)
-    wants = dict.fromkeys(want for row in rows for want in row.wants)
-    return tuple(recipes), tuple(wants)
+@dataclass(frozen=True, slots=True)
+class ToFire:
+    """The rows that a program should make fire: the passes drawn one by one, and the steps of a pipeline."""
+
+    drawn: tuple[PassRow, ...]
+    pipeline: tuple[PassRow, ...]
+
+    @property
+    def recipes(self) -> tuple[str, ...]:
+        """What the drawn passes fire on, or where there are none the pipeline's steps; each once, in order."""
+        return tuple(dict.fromkeys(recipe for row in self.drawn or self.pipeline for recipe in row.recipes))
+
+    @property
+    def wants(self) -> tuple[str, ...]:
+        """The features that go with `recipes`."""
+        return tuple(dict.fromkeys(want for row in self.drawn or self.pipeline for want in row.wants))
+
+
+def to_fire(steps: Sequence[Step], table: Table) -> ToFire:
+    """The rows under test, each once."""
+    under_test = [step for step in steps if not step.setup]
+    drawn = {step.name: table[step.name] for step in under_test if step.tier != "A"}
+    if any(not row.buildable for row in drawn.values()):
+        drawn.pop(_LIFT, None)  # it is there to make the others buildable
+    pipeline = {step.name: table[step.name] for step in under_test if step.tier == "A"}
+    return ToFire(tuple(drawn.values()), tuple(pipeline.values()))
 
 
 def instantiate(source: Source, steps: Sequence[Step], facts: ProgramFacts, table: Table) -> DrawnSequence:

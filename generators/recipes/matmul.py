@@ -247,7 +247,7 @@ RECIPES = (
     Recipe("parallel_matmuls_with_bias", parallel_matmuls_with_bias),
     Recipe("matmul_of_take", matmul_of_take),
     Recipe("concat_of_permutes", concat_of_permutes),
-    Recipe("transpose_matmul", transpose_matmul),
+    Recipe("transpose_matmul", transpose_matmul, dataflow=True),
     Recipe("matmul_bias_relu", matmul_bias_relu),
     Recipe("permute_chain", permute_chain),
     Recipe("take_out_of_range", take_out_of_range),

@@ -9,7 +9,7 @@ import pytest
 
 from generators.passes.loaded import rows_from_contracts
 from generators.passes.row import Phase, ProgramFacts
-from generators.passes.sequences import KINDS, Kind, Step, draw_names, draw_sequence, instantiate, wishes
+from generators.passes.sequences import KINDS, Kind, Step, draw_names, draw_sequence, instantiate, to_fire
 from generators.passes.table import PASSES, PIPELINES, SETUP
 from generators.source import SeededSource
 from generators.targets import TARGETS
@@ -135,11 +135,26 @@ def test_official_steps_are_constructed_as_the_pipelines_do() -> None:
         assert [call.source for call in drawn.passes] == [PASSES[name].sources[0] for name in PIPELINES["llvm"]]
 
 
-def test_wishes_name_the_recipes_of_what_is_under_test() -> None:
+def test_rows_to_fire_are_those_under_test() -> None:
     setup = tuple(Step(call.name, "B", setup=True) for call in SETUP[Phase.LEGAL])
-    recipes, wants = wishes((*setup, Step("FoldConstant", "B")), PASSES)
-    assert recipes == ("constant_subexpressions", "duplicate_constants")
-    assert wants == ("constants",)
+    pipeline = tuple(Step(name, "A") for name in PIPELINES["default_build"])
+    rows = to_fire((*setup, Step("FoldConstant", "B"), *pipeline), PASSES)
+    assert rows.drawn == (PASSES["FoldConstant"],)
+    assert [row.name for row in rows.pipeline] == list(dict.fromkeys(PIPELINES["default_build"]))
+    assert rows.recipes == ("constant_subexpressions", "duplicate_constants")
+    assert rows.wants == ("constants",)
+
+
+def test_lifting_is_not_to_fire_where_it_serves_another_pass() -> None:
+    unbuildable = next(name for name, row in PASSES.items() if not row.buildable)
+    rows = to_fire((Step(unbuildable, "B"), Step("LambdaLift", "B")), PASSES)
+    assert [row.name for row in rows.drawn] == [unbuildable]
+
+
+def test_a_pipeline_alone_is_to_fire() -> None:
+    rows = to_fire((Step("ComputePrimValue", "A"),), PASSES)
+    assert rows.recipes == PASSES["ComputePrimValue"].recipes
+    assert rows.wants == ("symbolic",)
 
 
 def test_draw_sequence_hands_the_names_to_the_program() -> None:

@@ -14,7 +14,7 @@ import pytest
 from tvm import relax
 
 from generators import tvm_api
-from generators.passes.sequences import Step, wishes
+from generators.passes.sequences import Step, to_fire
 from generators.passes.table import PASSES
 from generators.program import Program
 from generators.recipes.recipe import Recipe
@@ -306,12 +306,12 @@ def test_programs_differ_between_seeds(name: str, programs: dict[str, list[Progr
 
 @pytest.mark.parametrize("name", [n for n, row in PASSES.items() if row.recipes])
 def test_row_names_draw_programs_with_its_features(name: str) -> None:
-    recipes, wants = wishes((Step(name, "B"),), PASSES)
-    program = draw_program(SeededSource(3, 1), patterns=patterns_for(recipes), wants=frozenset(wants))
+    rows = to_fire((Step(name, "B"),), PASSES)
+    program = draw_program(SeededSource(3, 1), patterns=patterns_for(rows.recipes), wants=frozenset(rows.wants))
     relax.analysis.well_formed(program.module)
-    assert set(recipes) & program.features
+    assert set(rows.recipes) & program.features
     known = {"num_input", "vdevice", "scalar_loss", "constants", "float32_only"}
-    assert known & set(wants) <= program.facts.features
+    assert known & set(rows.wants) <= program.facts.features
 
 
 def test_facts_hold_the_arguments_and_the_weights_come_last() -> None:
