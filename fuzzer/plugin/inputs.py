@@ -20,7 +20,7 @@ from oracles.reference.numbers import NoMeaning, Numbers
 
 SETS = 2
 """How many sets of inputs a module is called with: others of the attempts come in where one is not taken."""
-LARGEST = 1 << 23
+LARGEST = 1 << 24
 """Elements that the arguments of one call may have together: more takes the interpreter too long."""
 _KINDS = (
     ("no argument of type", "a parameter of which no argument can be made"),

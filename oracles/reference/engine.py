@@ -82,7 +82,7 @@ class Interpreter:
         """Operands of calls in place by their address, with what they hold since."""
         self._functions = {g.name_hint: f for g, f in module.functions.items()}
         prims = [(name, f) for name, f in self._functions.items() if isinstance(f, tirx.PrimFunc)]
-        self.context = Context(kernels_of(prims), synchronised)
+        self.context = Context(kernels_of(prims), synchronised, dict(prims))
 
     def run(self, call: EntryCall) -> Runtime:
         """The result of an entry call."""

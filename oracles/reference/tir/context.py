@@ -16,12 +16,14 @@ DEVICE_KERNEL_LAUNCH = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """The rest of a module. kernels: device functions that a PrimFunc may launch, by name. synchronised: the module is
-    past ThreadSync, so that accesses that no barrier orders may race; where a function has barriers for a scope of
-    memory, that is so for this memory in any case."""
+    """The rest of a module. kernels: device functions that a PrimFunc may launch, by symbol. functions: PrimFuncs that
+    it may call, by the names of their GlobalVars. synchronised: the module is past ThreadSync, so that accesses that no
+    barrier orders may race; where a function has barriers for a scope of memory, that is so for this memory in any
+    case."""
 
     kernels: Mapping[str, Any] = field(default_factory=dict)
     synchronised: bool = False
+    functions: Mapping[str, Any] = field(default_factory=dict)
 
 
 ALONE = Context()

@@ -19,7 +19,13 @@ from oracles.reference.tir.decode_exprs import fold, is_index, lanes_of, scalar_
 from oracles.reference.tir.decode_lanes import LaneDecoder
 from oracles.reference.tir.decode_packed import HOST_STATEMENTS
 from oracles.reference.tir.decode_pointers import EMPTY, POINTER_TYPE, RESULT, Arguments, Stack
-from oracles.reference.tir.decode_threads import THREAD_ATTRIBUTES, UNROLLED, ThreadDecoder, UnknownThreads
+from oracles.reference.tir.decode_threads import (
+    THREAD_ATTRIBUTES,
+    UNROLLED,
+    ThreadDecoder,
+    UnknownThreads,
+    is_function_call,
+)
 from oracles.reference.tir.nodes import (
     DTYPES,
     Alloc,
@@ -43,8 +49,22 @@ from oracles.reference.tir.nodes import (
 LOOP_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread")
 REDUCTION = 2  # IterVar.CommReduce
 
-SILENT_ATTRIBUTES = ("hand_threaded", "storage_alignment", "device_id", "device_type", "compute_scope")
-"""What tells the code generator something that changes no value."""
+SILENT_ATTRIBUTES = (
+    "hand_threaded",
+    "storage_alignment",
+    "device_id",
+    "device_type",
+    "device_scope",
+    "compute_scope",
+    "double_buffer_scope",
+    "double_buffer_write",
+    "async_scope",
+    "async_commit_queue_scope",
+    "async_wait_queue_scope",
+    "async_wait_inflight_count",
+)
+"""What tells passes and the code generator something that changes no value: where code runs, how memory is laid out,
+and what may still be under way (statements are read in order, as if it were not)."""
 
 
 class Decoder(ThreadDecoder, LaneDecoder):
@@ -97,8 +117,17 @@ class Decoder(ThreadDecoder, LaneDecoder):
             body = Seq((*blanks, body))
         viewed = frozenset(buffer.memory for buffer in self.views.values())
         noalias = "tirx.noalias" in func.attrs
-        calls = frozenset(self.called)
-        return Function(self.name, params, body, noalias, viewed, calls=calls, units=self.units(), result=self.result)
+        return Function(
+            self.name,
+            params,
+            body,
+            noalias,
+            viewed,
+            launches=frozenset(self.launches),
+            calls=frozenset(self.calls),
+            units=self.units(),
+            result=self.result,
+        )
 
     def stmt(self, node: Any) -> Stmt:
         """Any statement."""
@@ -135,6 +164,12 @@ class Decoder(ThreadDecoder, LaneDecoder):
         return Store(target, self.expr(node.value), indices)
 
     def _bind(self, node: Any) -> Stmt:
+        if is_function_call(node.value):
+            body, value = self.called(node.value)
+            if value is None:
+                raise Trap("type", f"{self.name}: {node.var.name} is bound to what returns nothing")
+            before, self.env[node.var.__chandle__()] = self.named(node.var, value)
+            return Seq((body, *before))
         if type(node.var.ty).__name__ == POINTER_TYPE:
             self.pointers[node.var.__chandle__()] = self.pointer(node.value)
             return EMPTY
@@ -282,6 +317,8 @@ class Decoder(ThreadDecoder, LaneDecoder):
 
     def _evaluate(self, node: Any) -> Stmt:
         value = node.value
+        if is_function_call(value):
+            return self.called(value)[0]
         if type(value).__name__ == "Call":
             name = self.op_name(value)
             if name in HOST_STATEMENTS:

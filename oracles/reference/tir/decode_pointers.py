@@ -19,8 +19,9 @@ from oracles.reference.tir.nodes import DTYPES, Alloc, Buffer, Const, DType, Exp
 EMPTY = Seq(())
 
 DL_TYPE_CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
-"""DLPack's codes by kind; bfloat16 has one of its own."""
-DL_BFLOAT = 4
+"""DLPack's codes by kind."""
+DL_CODES_BY_NAME = {"bfloat16": 4, "float8_e4m3fn": 10, "float8_e5m2": 12}
+"""Types that have a code of their own."""
 DL_CPU, DL_CUDA = 1, 2
 ANY_INT, ANY_BOOL, ANY_FLOAT, ANY_TENSOR = 1, 2, 3, 70
 """Type indices of TVMFFIAny (tvm/ffi/c_api.h)."""
@@ -164,7 +165,10 @@ class PointerDecoder(ExprDecoder):
     def _address_of(self, node: Any) -> Pointer:
         load = node.args[0]
         stack = self.stacks.get(load.source.__chandle__())
-        index = self.expr(load.indices[0]) if len(load.indices) == 1 else None
+        indices = [self.expr(index) for index in load.indices]
+        if stack is None and all(isinstance(index, Const) and index.value == 0 for index in indices):
+            return self._data_of(load.source)
+        index = indices[0] if len(indices) == 1 else None
         if stack is None or not isinstance(index, Const):
             raise Unsupported("tirx.address_of")
         return StackElement(stack, int(index.value))
@@ -327,7 +331,7 @@ def _header_field(buffer: Buffer, kind: int, device_type: int = DL_CPU) -> int:
     dtype = buffer.dtype
     known = {
         NDIM: len(buffer.shape),
-        TYPE_CODE: DL_BFLOAT if dtype.name == "bfloat16" else DL_TYPE_CODES[dtype.kind],
+        TYPE_CODE: DL_CODES_BY_NAME.get(dtype.name, DL_TYPE_CODES[dtype.kind]),
         TYPE_BITS: max(8, dtype.bits),
         TYPE_LANES: 1,
         BYTE_OFFSET: 0,

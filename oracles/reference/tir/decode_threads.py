@@ -1,18 +1,19 @@
 """Decoding of what only GPU functions have: launches of threads, barriers, reductions over threads, calls of kernels.
 
-A kernel that the host part of a function calls (SplitHostDevice) is decoded in its place: its pointers are buffers of
-the host, and its threads are as many as the call says. What the threads mean is in `threads.py`.
+A kernel that the host part of a function launches (SplitHostDevice) is decoded in its place, as is any PrimFunc that
+another one calls: its pointers are buffers of the caller, and its threads are as many as the launch says. What the
+threads mean is in `threads.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.constants import settled
-from oracles.reference.tir.context import SET_DEVICE
+from oracles.reference.tir.context import ALONE, SET_DEVICE, Context
 from oracles.reference.tir.decode_packed import PackedCallDecoder
 from oracles.reference.tir.decode_pointers import (
     ANY_BOOL,
@@ -62,20 +63,22 @@ class UnknownThreads(Unsupported):
 
 
 class ThreadDecoder(PackedCallDecoder):
-    """Adds threads. `functions` holds the module's other PrimFuncs by name, of which kernels may be called."""
+    """Adds threads, and calls of the other PrimFuncs of the module, which are in `context`."""
 
     def __init__(
         self,
         name: str,
         symbols: dict[int, int],
         arguments: Sequence[Argument] = (),
-        functions: Mapping[str, Any] = MappingProxyType({}),
+        context: Context = ALONE,
         device_type: int = DL_CPU,
     ) -> None:
         super().__init__(name, symbols, arguments, device_type)
-        self.functions = functions
-        self.called: set[str] = set()
+        self.context = context
+        self.launches: set[str] = set()
         """The kernels that were decoded in place."""
+        self.calls: set[str] = set()
+        """The functions that were."""
         self.extents: dict[str, Expr] = {}
         """How many threads the call of the kernel that is being decoded asks for, by thread tag."""
         self.reducers: list[Any] = []
@@ -157,7 +160,7 @@ class ThreadDecoder(PackedCallDecoder):
             callee = str(call.args[0].value)
             if callee == SET_DEVICE:
                 return EMPTY
-            if callee in self.functions:
+            if callee in self.context.kernels:
                 return self._launch(callee, [self._passed(arg) for arg in list(call.args)[1:]])
         return super().host_statement(name, call)
 
@@ -166,7 +169,7 @@ class ThreadDecoder(PackedCallDecoder):
         name = str(call.args[0].value)
         if name == SET_DEVICE:
             return EMPTY
-        if name not in self.functions:
+        if name not in self.context.kernels:
             return super().packed_lowered(call)
         stack = self.pointer(call.args[1])
         if not isinstance(stack, Stack):
@@ -175,7 +178,7 @@ class ThreadDecoder(PackedCallDecoder):
         return self._launch(name, [self._on_stack(stack, number) for number in numbers])
 
     def _passed(self, node: Any) -> Expr | Pointer:
-        return self.pointer(node) if type(node.ty).__name__ == POINTER_TYPE else self.expr(node)
+        return self.expr(node) if type(node.ty).__name__ == "PrimType" else self.pointer(node)
 
     def _on_stack(self, stack: Stack, number: int) -> Expr | Pointer:
         kind, value = stack.field(number, ANY_TYPE_INDEX), stack.field(number, ANY_VALUE)
@@ -185,14 +188,18 @@ class ThreadDecoder(PackedCallDecoder):
         return value
 
     def _launch(self, name: str, args: list[Expr | Pointer]) -> Stmt:
-        callee = self.functions.get(name)
+        callee = self.context.kernels.get(name)
         if callee is None:
             raise Trap("undefined-variable", f"{self.name}: no kernel {name}")
-        self.called.add(name)
+        self.launches.add(name)
         params, tags = list(callee.params), [str(tag) for tag in callee.attrs.get(LAUNCH_PARAMS, ())]
         if len(args) != len(params) + len(tags):
             raise Trap("type", f"{self.name}: {name} takes {len(params)} arguments and {len(tags)} extents")
-        before = [self._bound(param, arg) for param, arg in zip(params, args, strict=False)]
+        for arg in args:
+            if isinstance(arg, Address) and arg.buffer.scope == "local":
+                given = arg.buffer.name or "memory"
+                raise Trap("host-memory", f"{self.name}: a kernel is given {given}, which is on the host's stack")
+        before = [self._bound(name, param, arg) for param, arg in zip(params, args, strict=False)]
         outer, self.extents = self.extents, {}
         for tag, extent in zip(tags, args[len(params) :], strict=True):
             if tag != SHARED_BYTES:
@@ -203,24 +210,62 @@ class ThreadDecoder(PackedCallDecoder):
         self.extents = outer
         return Seq((*before, body))
 
-    def _bound(self, param: Any, arg: Expr | Pointer) -> Stmt:
-        """Gives a parameter of a kernel its argument."""
-        if isinstance(arg, Address) != (type(param.ty).__name__ == POINTER_TYPE):
-            raise Trap("type", f"{self.name}: a kernel takes {param.name} as another type")
+    def called(self, call: Any) -> tuple[Stmt, Expr | None]:
+        """A call of a PrimFunc by its GlobalVar: its body, and the number that it returns."""
+        name = str(call.op.name_hint)
+        callee = self.context.functions.get(name)
+        if callee is None:
+            raise Trap("undefined-variable", f"{self.name}: no PrimFunc {name}")
+        self.calls.add(name)
+        args, params = list(call.args), list(callee.params)
+        if len(args) != len(params):
+            raise Trap("type", f"{self.name}: {name} takes {len(params)} arguments and gets {len(args)}")
+        passed = [self._passed(arg) for arg in args]
+        outside = dict(self.env), dict(self.pointers), dict(self.buffers), dict(self.stacks)
+        state = self.returned, self.result, self.returns, self.extents
+        self.returned, self.result, self.extents = None, None, {}
+        before = [self._bound(name, param, arg) for param, arg in zip(params, passed, strict=True)]
+        body, result = self.stmt(callee.body), self.result
+        self.env, self.pointers, self.buffers, self.stacks = outside
+        self.returned, self.result, self.returns, self.extents = state
+        self.ended = False
+        return Seq((*before, body)), result
+
+    def _bound(self, callee: str, param: Any, arg: Expr | Pointer) -> Stmt:
+        """Gives a parameter of a function that is decoded in its place its argument."""
+        expected = type(param.ty).__name__
+        if isinstance(arg, Address) != (expected != "PrimType"):
+            raise Trap("type", f"{self.name}: {callee} takes {param.name} as another type")
         if isinstance(arg, Address):
-            if arg.buffer.scope == "local":
-                given = arg.buffer.name or "memory"
-                raise Trap("host-memory", f"{self.name}: a kernel is given {given}, which is on the host's stack")
+            if expected != POINTER_TYPE:
+                return self._bound_buffer(param, arg)
             self.pointers[param.__chandle__()] = arg
             return EMPTY
         if isinstance(arg, Pointer):
-            raise Unsupported("pointer to a kernel")
+            raise Unsupported("call with a pointer to no buffer")
         dtype = self.dtype(param.ty)
         if isinstance(arg, Const):
             self.env[param.__chandle__()] = Const(arg.value, dtype)
             return EMPTY
         var = self.fresh(param, dtype)
         return Bind(var, arg)
+
+    def _bound_buffer(self, param: Any, arg: Address) -> Stmt:
+        """A parameter that is a buffer: its extents that are variables are those of the argument."""
+        extents = list(param.ty.shape)
+        if len(extents) == len(arg.buffer.shape):
+            for extent, given in zip(extents, arg.buffer.shape, strict=True):
+                if type(extent).__name__ == "Var":
+                    self.env[extent.__chandle__()] = Const(given, self.dtype(extent.ty))
+        shape = tuple(self.number_of(extent) for extent in extents)
+        if prod(shape) > prod(arg.buffer.shape):
+            raise Trap("out-of-bounds", f"{self.name}: {param.name} is larger than {arg.buffer.name}")
+        return self.view(param, arg, self.dtype(param.ty), shape, 0)
+
+
+def is_function_call(node: Any) -> bool:
+    """Whether an expression calls a PrimFunc of the module."""
+    return type(node).__name__ == "Call" and type(node.op).__name__ == "GlobalVar"
 
 
 THREAD_STATEMENTS: dict[str, Callable[[ThreadDecoder, Any], Stmt]] = {

@@ -66,6 +66,7 @@ class Compiled:
         self.func = func
         self.signature = PackedSignature(func) if is_packed(func) else Signature(func)
         self.programs: OrderedDict[tuple[Any, ...], Program] = OrderedDict()
+        self.launches: frozenset[str] = frozenset()
         self.calls: frozenset[str] = frozenset()
 
     def program(self, args: Sequence[object], context: Context = ALONE) -> Program:
@@ -76,6 +77,7 @@ class Compiled:
         found = self.programs.get(self._key(values, context))
         if found is None:
             found = compile_function(self.signature, self.func, values, context=context)
+            self.launches |= found.launches
             self.calls |= found.calls
             self.programs[self._key(values, context)] = found
             if len(self.programs) > CACHED_SHAPES:
@@ -83,14 +85,15 @@ class Compiled:
         return found
 
     def _key(self, values: tuple[Any, ...], context: Context) -> tuple[Any, ...]:
-        kernels = [_kernel_key(context.kernels[name]) for name in sorted(self.calls) if name in context.kernels]
-        return values, context.synchronised, *kernels
+        callees = [context.kernels.get(name) for name in sorted(self.launches)]
+        callees += [context.functions.get(name) for name in sorted(self.calls)]
+        return values, context.synchronised, *(_callee_key(callee) for callee in callees if callee is not None)
 
 
 class Program:
     """Generated code for one binding. `written` numbers the parameters that are stored to."""
 
-    __slots__ = ("run", "source", "written", "noalias", "name", "calls")
+    __slots__ = ("run", "source", "written", "noalias", "name", "launches", "calls")
 
     def __init__(self, run: Callable[..., Any], source: str, written: frozenset[int], function: Function) -> None:
         self.run = run
@@ -98,6 +101,7 @@ class Program:
         self.written = written
         self.noalias = function.noalias
         self.name = function.name
+        self.launches = function.launches
         self.calls = function.calls
 
     def check_memory(self, args: Sequence[Any]) -> None:
@@ -120,7 +124,7 @@ def decode_function(
     """The function's nodes for one binding of its symbols."""
     if isinstance(signature, PackedSignature):
         return _decode_packed(signature, func, values, context)
-    decoder = Decoder(signature.name, dict(zip(signature.symbols, values, strict=True)), (), context.kernels)
+    decoder = Decoder(signature.name, dict(zip(signature.symbols, values, strict=True)), (), context)
     params: list[Buffer | Var | None] = []
     for slot, param in enumerate(signature.params):
         match param:
@@ -143,7 +147,7 @@ def _decode_packed(signature: PackedSignature, func: Any, described: tuple[Any, 
         else:
             arguments.append(number_argument(slot, what))
     device = DL_CUDA if chooses_device(func) else DL_CPU
-    return Decoder(signature.name, {}, arguments, context.kernels, device).packed_function(func)
+    return Decoder(signature.name, {}, arguments, context, device).packed_function(func)
 
 
 def compile_function(
@@ -244,23 +248,23 @@ def _without_notes(func: Any) -> Any:
     return func
 
 
-_kernels: dict[int, list[Any]] = {}
-_kernel_keys: OrderedDict[int, tuple[Any, tuple[int, int]]] = OrderedDict()
+_callees: dict[int, list[Any]] = {}
+_callee_keys: OrderedDict[int, tuple[Any, tuple[int, int]]] = OrderedDict()
 
 
-def _kernel_key(func: Any) -> tuple[int, int]:
-    """The same for equal kernels."""
-    found = _kernel_keys.get(func.__chandle__())
+def _callee_key(func: Any) -> tuple[int, int]:
+    """The same for equal functions."""
+    found = _callee_keys.get(func.__chandle__())
     if found is None:
         bare = _without_notes(func)
         code = tvm_api.structural_hash(bare)
-        equal = _kernels.setdefault(code, [])
+        equal = _callees.setdefault(code, [])
         number = next((n for n, known in enumerate(equal) if tvm_api.structural_equal(known, bare)), len(equal))
         if number == len(equal):
             equal.append(bare)
-        found = _kernel_keys[func.__chandle__()] = (func, (code, number))
-        if len(_kernel_keys) > CACHED_FUNCTIONS:
-            _kernel_keys.popitem(last=False)
+        found = _callee_keys[func.__chandle__()] = (func, (code, number))
+        if len(_callee_keys) > CACHED_FUNCTIONS:
+            _callee_keys.popitem(last=False)
     return found[1]
 
 

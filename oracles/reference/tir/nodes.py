@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import ml_dtypes
 import numpy as np
+
+from generators.dtypes import OF_ML_DTYPES, numpy_dtype
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +42,8 @@ def _dtype_table() -> dict[str, DType]:
         table[f"uint{bits}"] = DType(f"uint{bits}", "u", bits, np.dtype(f"uint{bits}"), 0, (1 << bits) - 1)
     for bits in (16, 32, 64):
         table[f"float{bits}"] = DType(f"float{bits}", "f", bits, np.dtype(f"float{bits}"))
-    table["bfloat16"] = DType("bfloat16", "f", 16, np.dtype(ml_dtypes.bfloat16))
+    for name in OF_ML_DTYPES:
+        table[name] = DType(name, "f", 8 * numpy_dtype(name).itemsize, numpy_dtype(name))
     return table
 
 
@@ -374,9 +376,9 @@ Stmt = (
 class Function:
     """A decoded PrimFunc. `params` holds a buffer, or the variable of a float or bool parameter, or None for
     a bound integer; `viewed` numbers the memories that are also reached through views, `unsure` the buffers whose
-    elements may be forgotten again, `watched` the memories whose accesses may race, `calls` names the kernels that it
-    launches. `units` gives, of the memories that are seen as elements of several sizes, the smallest size in bytes.
-    `result` holds the number that the function returns.
+    elements may be forgotten again, `watched` the memories whose accesses may race, `launches` and `calls` name the
+    kernels and the functions that it calls. `units` gives, of the memories that are seen as elements of several sizes,
+    the smallest size in bytes. `result` holds the number that the function returns.
     """
 
     name: str
@@ -386,6 +388,7 @@ class Function:
     viewed: frozenset[int] = frozenset()
     unsure: frozenset[int] = frozenset()
     watched: frozenset[int] = frozenset()
+    launches: frozenset[str] = frozenset()
     calls: frozenset[str] = frozenset()
     units: Mapping[int, int] = field(default_factory=dict)
     result: Expr | None = None
