@@ -138,6 +138,7 @@ class PassRow:
     `overwrites`: behind it values are overwritten in place by calls that count as pure, which passes that take equal
     values for one do not expect; only lowering may follow (relax.op.call_tir_inplace warns of it).
     `in_repertoire`: False where there is nothing to do for it but on targets with threads.
+    `refuses`: what its internal errors say where they refuse what the pass is not for (a regular expression).
     `lowers_to`: the dtype whose precision is all that an APPROXIMATE pass keeps.
     `well_formed`: False where TVM's own tests say that what the pass leaves is not, for a later pass to mend.
     `keeps_functions` and `keeps_attributes`: whether every function that was there is there afterwards (public Relax
@@ -162,6 +163,7 @@ class PassRow:
     consumes: frozenset[str] = frozenset()
     keeps_functions: bool = True
     in_repertoire: bool = True
+    refuses: str | None = None
     lowers_to: str | None = None
     prepared_by: tuple[str, ...] = ()
     first_only: bool = False

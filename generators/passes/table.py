@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from generators.case import PassCall
-from generators.passes import relax_bindings, relax_functions, relax_lowering, relax_rewrites, tir_lowering
+from generators.passes import relax_bindings, relax_functions, relax_lowering, relax_rewrites, tir_lowering, tir_others
 from generators.passes.excluded import EXCLUDED as EXCLUDED
 from generators.passes.row import PassRow, Phase
 
@@ -21,7 +21,14 @@ def join(rows: Iterable[PassRow]) -> dict[str, PassRow]:
 
 
 PASSES: dict[str, PassRow] = join(
-    relax_rewrites.ROWS + relax_bindings.ROWS + relax_functions.ROWS + relax_lowering.ROWS + tir_lowering.ROWS
+    (
+        *relax_rewrites.ROWS,
+        *relax_bindings.ROWS,
+        *relax_functions.ROWS,
+        *relax_lowering.ROWS,
+        *tir_lowering.ROWS,
+        *tir_others.ROWS,
+    )
 )
 
 _FINALIZE = (

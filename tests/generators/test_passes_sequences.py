@@ -216,8 +216,8 @@ def test_functions_get_threads_before_their_lowering_for_a_gpu() -> None:
     for index in MANY:
         steps = [step.name for step in draw_names(SeededSource(9, index), PASSES, target=TARGETS["cuda"])]
         names.update(steps)
-        if "tirx.BindTarget" in steps:
-            assert steps.index("ApplyDefaultSchedule") < steps.index("tirx.BindTarget")
+        if "s_tir.LowerInitBlock" in steps:
+            assert steps.index("ApplyDefaultSchedule") < steps.index("s_tir.LowerInitBlock")
     assert {"s_tir.ThreadSync[shared]", "s_tir.LowerThreadAllreduce"} <= names
 
 

@@ -1,0 +1,120 @@
+"""The passes of `tvm.tirx.transform` and `tvm.s_tir.transform` that `tvm.tirx.build` takes PrimFuncs through for no host
+or only with an option: other code generators, schedulers and people call them.
+
+Where they may stand follows from the form that their visitors read: sblocks, loops, flat buffers, packed functions.
+"""
+
+from __future__ import annotations
+
+from generators.passes.phases import span
+from generators.passes.row import PassRow, Phase
+
+BLOCKS = span(Phase.BOUND, Phase.COMPACT)
+LOOPS = span(Phase.LOOPS, Phase.STORAGE)
+
+ROWS: tuple[PassRow, ...] = (
+    PassRow(
+        "s_tir.ConvertSSA",
+        ("s_tir.transform.ConvertSSA()",),
+        BLOCKS,
+        "src/s_tir/transform/convert_ssa.cc: every variable, block axes too, is defined once",
+    ),
+    PassRow(
+        "tirx.ConvertSSA",
+        ("tirx.transform.ConvertSSA()",),
+        LOOPS,
+        "src/tirx/transform/ir_utils.cc: every variable is defined once",
+    ),
+    PassRow(
+        "tirx.ForceNarrowIndexToInt32",
+        ("tirx.transform.ForceNarrowIndexToInt32()",),
+        LOOPS,
+        "src/tirx/transform/force_narrow_index_to_i32.cc: 64-bit integers become 32-bit ones, as WebGPU wants",
+        refuses=r"has dtype (T\.)?int64\. The function is",
+        notes="a sum that no longer fits is an overflow, which the reference discards",
+    ),
+    PassRow(
+        "tirx.InlinePrivateFunctions",
+        ("tirx.transform.InlinePrivateFunctions()",),
+        LOOPS,
+        "src/tirx/transform/inline_private_functions.cc: calls of private PrimFuncs become their bodies",
+        keeps_functions=False,
+    ),
+    PassRow(
+        "tirx.PointerValueTypeRewrite",
+        ("tirx.transform.PointerValueTypeRewrite()",),
+        span(Phase.VECTORS, Phase.STORAGE),
+        "src/tirx/transform/storage_rewrite.cc: buffers that are read as vectors alone become buffers of vectors",
+    ),
+    PassRow(
+        "tirx.RemoveAssume",
+        ("tirx.transform.RemoveAssume()",),
+        LOOPS,
+        "src/tirx/transform/remove_assume.cc: T.assume has no effect once it has been used",
+    ),
+    PassRow(
+        "tirx.SkipAssert",
+        ("tirx.transform.SkipAssert()",),
+        span(Phase.BOUND, Phase.STORED),
+        "src/tirx/transform/skip_assert.cc: as tirx.disable_assert does before everything else",
+    ),
+    PassRow(
+        "s_tir.HoistExpression",
+        ("s_tir.transform.HoistExpression()",),
+        LOOPS,
+        "src/s_tir/transform/hoist_expression.cc: conditions and bindings move out of loops",
+        idempotent=False,
+    ),
+    PassRow(
+        "s_tir.RemoveStoreUndef",
+        ("s_tir.transform.RemoveStoreUndef()",),
+        LOOPS,
+        "src/s_tir/transform/remove_store_undef.cc: stores of T.undef",
+    ),
+    PassRow(
+        "s_tir.RemoveWeightLayoutRewriteBlock",
+        (
+            "s_tir.transform.RemoveWeightLayoutRewriteBlock()",
+            "s_tir.transform.RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)",
+        ),
+        frozenset({Phase.BOUND}),
+        "src/s_tir/transform/remove_weight_layout_rewrite_block.cc: blocks that tuning has marked",
+    ),
+    PassRow(
+        "s_tir.UseAssumeToReduceBranches",
+        ("s_tir.transform.UseAssumeToReduceBranches()",),
+        frozenset({Phase.BOUND}),
+        "src/s_tir/transform/using_assume_to_reduce_branches.cc: branches of padding that T.assume decides",
+    ),
+    PassRow(
+        "s_tir.DefaultGPUSchedule",
+        ("s_tir.transform.DefaultGPUSchedule()",),
+        frozenset({Phase.LEGAL, Phase.FUSED}),
+        "src/s_tir/transform/default_gpu_schedule.cc: loops without threads get them",
+        needs_target=True,
+        recipes=("injective_then_reduce", "matmul_chain"),
+        wants=("gpu_target",),
+        in_repertoire=False,
+    ),
+    PassRow(
+        "tirx.LowerWarpMemory",
+        ("tirx.transform.LowerWarpMemory()",),
+        frozenset({Phase.STORED}),
+        "src/tirx/transform/lower_warp_memory.cc: memory of warps becomes registers and shuffles, for the device alone",
+        in_repertoire=False,
+    ),
+    PassRow(
+        "s_tir.LowerAsyncDMA",
+        ("s_tir.transform.LowerAsyncDMA()",),
+        frozenset({Phase.STORAGE}),
+        "src/s_tir/transform/lower_async_dma.cc: annotated copies, with tirx.use_async_copy",
+        in_repertoire=False,
+    ),
+    PassRow(
+        "s_tir.InjectPTXAsyncCopy",
+        ("s_tir.transform.InjectPTXAsyncCopy()",),
+        frozenset({Phase.SYNCED}),
+        "src/s_tir/transform/inject_ptx_async_copy.cc: annotated copies, with tirx.use_async_copy",
+        in_repertoire=False,
+    ),
+)
