@@ -98,7 +98,7 @@ def to_line(finding: Finding) -> dict[str, Any]:
         "symptom": finding.verdict.symptom,
         "tier": finding.tier,
         "message": finding.verdict.message,
-        "passes": [call.source for call in finding.case.passes],
+        "passes": [str(call) for call in finding.case.passes],
         "target": finding.case.target,
         "at_s": round(finding.at_s, 3),
         "count": finding.count,

@@ -58,8 +58,8 @@ def readme_text(
 
 
 def _facts(stored: StoredCase, tvm: str, count: int | None) -> str:
-    passes = " ; ".join(f"`{call.source}`" for call in stored.case.passes)
-    setup = " ; ".join(f"`{call.source}`" for call in stored.case.setup)
+    passes = " ; ".join(f"`{call}`" for call in stored.case.passes)
+    setup = " ; ".join(f"`{call}`" for call in stored.case.setup)
     rows = [
         ("pass", f"`{stored.culprit}`"),
         ("sequence", f"{setup} ; {passes}" if setup else passes),

@@ -241,7 +241,10 @@ def _applied(stored: StoredCase, call: PassCall, name: str, given: str) -> str:
 
 
 def _under_target(stored: StoredCase, call: PassCall, line: str) -> str:
-    return f"with TARGET:\n{indented(line)}" if _needs_target(stored, call) else line
+    """The line under the target and the options that the pass wants."""
+    contexts = ["TARGET"] if _needs_target(stored, call) else []
+    contexts += [f"tvm.transform.PassContext(config={call.options})"] if call.options else []
+    return f"with {', '.join(contexts)}:\n{indented(line)}" if contexts else line
 
 
 def _needs_target(stored: StoredCase, call: PassCall) -> bool:

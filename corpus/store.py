@@ -143,8 +143,8 @@ def to_json(stored: StoredCase, arrays: dict[str, np.ndarray[Any, Any]]) -> Json
         "module": "module.py" if case.module.json is None else "module.json",
         "target": case.target,
         "load": case.load,
-        "setup": [{"name": call.name, "source": call.source} for call in case.setup],
-        "passes": [{"name": call.name, "source": call.source} for call in case.passes],
+        "setup": [_pass_json(call) for call in case.setup],
+        "passes": [_pass_json(call) for call in case.passes],
         "calls": [
             {"function": call.function, "arguments": [encode(argument, arrays) for argument in call.arguments]}
             for call in case.calls
@@ -152,6 +152,11 @@ def to_json(stored: StoredCase, arrays: dict[str, np.ndarray[Any, Any]]) -> Json
         "origin": {"seed": case.origin.seed, "index": case.origin.index, "file": case.origin.file},
         "expectations": [_expectation_json(expectation, arrays) for expectation in stored.expectations],
     }
+
+
+def _pass_json(call: PassCall) -> Json:
+    options = {"options": call.options} if call.options else {}
+    return {"name": call.name, "source": call.source, **options}
 
 
 def _expectation_json(expectation: Expectation, arrays: dict[str, np.ndarray[Any, Any]]) -> Json:
@@ -230,7 +235,7 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def _read_passes(entries: Json) -> tuple[PassCall, ...]:
-    return tuple(PassCall(str(entry["name"]), str(entry["source"])) for entry in entries)
+    return tuple(PassCall(str(entry["name"]), str(entry["source"]), str(entry.get("options", ""))) for entry in entries)
 
 
 def _read_call(entry: Json, arrays: Mapping[str, np.ndarray[Any, Any]]) -> EntryCall:

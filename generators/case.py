@@ -28,11 +28,16 @@ class PassCall:
     """One application of a pass: its name in the table and the expression that constructs it.
 
     `source` is Python over the names of `generators.tvm_api.PASS_NAMES` (tvm, relax, dpl, np), and is
-    printed into repros as it stands.
+    printed into repros as it stands. `options` is the `config` of the PassContext around it, a dict as Python text, or
+    nothing.
     """
 
     name: str
     source: str
+    options: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.source} with {self.options}" if self.options else self.source
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ def judge(trace: Trace, bench: Bench) -> Verdict:
     """Failed("sequential") with the first difference."""
     if len(trace.steps) < 2:
         return not_applicable("fewer than two passes")
+    if any(step.call.options for step in trace.steps):
+        return not_applicable("a pass has options of its own")
     if any(step.after is None for step in trace.steps):
         return Skipped("a step raised")
     if any(fingerprint(step.before) != step.hash_before for step in trace.steps):

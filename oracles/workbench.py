@@ -28,7 +28,7 @@ def constructed(source: str, names: Mapping[str, Any] = tvm_api.PASS_NAMES) -> A
 
 @functools.lru_cache(maxsize=1024)
 def _code(source: str) -> CodeType:
-    """An expression of the pass table or of the user's own file."""
+    """An expression or options of the pass table, or of the user's own file."""
     return compile(source, "<pass>", "eval")
 
 
@@ -45,22 +45,27 @@ class Workbench:
 
     def apply(self, call: PassCall, module: Any) -> Any | Raised:
         """The module after the pass, constructed anew, or what TVM raised."""
-        return self.guarded(lambda: self._construct(call)(module))
+        return self.guarded(lambda: self._construct(call)(module), options=call.options)
 
     def apply_all(self, calls: Sequence[PassCall], module: Any) -> Any | Raised:
-        """The module after all passes as one tvm.transform.Sequential, or what TVM raised."""
+        """The module after all passes as one tvm.transform.Sequential without options, or what TVM raised."""
         return self.guarded(lambda: tvm.transform.Sequential([self._construct(c) for c in calls])(module))
 
     def parts(self, call: PassCall, module: Any) -> list[Part]:
         """The passes inside of a pass on this module, in order, each with what it did; [] where it is one pass."""
         return parts_of(
-            lambda recorder: self.guarded(lambda: self._construct(call)(module), recorder), lambda name: False
+            lambda recorder: self.guarded(lambda: self._construct(call)(module), recorder, options=call.options),
+            lambda name: False,
         )
 
-    def guarded(self, action: Callable[[], Any], *instruments: Any) -> Any | Raised:
+    def guarded(self, action: Callable[[], Any], *instruments: Any, options: str = "") -> Any | Raised:
         """What `action` gives under the target and pass context of every application, or what it raised."""
+        config = eval(_code(options), {}) if options else None
         try:
-            with self._target, tvm.transform.PassContext(opt_level=OPT_LEVEL, instruments=list(instruments)):
+            with (
+                self._target,
+                tvm.transform.PassContext(opt_level=OPT_LEVEL, instruments=list(instruments), config=config),
+            ):
                 return action()
         except Exception as error:  # noqa: BLE001 - the boundary to TVM: whatever it raises is a value here
             return raised_from(error)

@@ -22,6 +22,7 @@ STEPS: tuple[Step, ...] = (
     Step("prune dead code", dead_code.prune),
     Step("functions", dead_code.functions),
     Step("calls", passes.calls),
+    Step("options of passes", passes.options),
     Step("setup", passes.setup),
     Step("TIR statements", tir.statements),
     Step("output fields", outputs.fields),

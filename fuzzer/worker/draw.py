@@ -31,7 +31,8 @@ from generators.source import SeededSource, Source, weighted
 from generators.targets import TARGETS
 
 PLAIN_SHARE = 0.25
-"""A program is drawn without a recipe of its passes this often: what fires on a shape must not fire on others."""
+"""A program is drawn without a recipe of its passes this often: what fires on a shape must not fire on others. Those of
+pipelines have one for some of their steps in any case."""
 
 
 FEATURES = (
@@ -46,7 +47,7 @@ IN_CONTRACT: tuple[Kind, ...] = ("single", "walk", "walk_then_pipeline", "pipeli
 """Kinds of sequence for loaded passes: their contracts say where they may stand, so odd orders prove nothing."""
 FIRING = 2
 """How many of the passes drawn one by one get a shape that they fire on."""
-FIRING_IN_PIPELINES = 4
+FIRING_IN_PIPELINES = 5
 """The same for the steps of a pipeline, of which each stands in every case."""
 SHAPES = (1, 3)
 """How many shapes are planted, those of other passes with them: every pass must also keep quiet on what it does not
@@ -180,7 +181,7 @@ def _weight(name: str) -> int:
 def _program_for(source: Source, steps: Sequence[Step], repertoire: Repertoire) -> Program:
     """A program in which there is something for these passes to do, mostly."""
     rows = to_fire(steps, repertoire.rows)
-    firing = () if source.flip(PLAIN_SHARE) else _firing(source, rows)
+    firing = () if rows.drawn and source.flip(PLAIN_SHARE) else _firing(source, rows)
     wants = {want for row in (*rows.drawn, *firing) for want in row.wants}
     features = {*wants, *(w for w, share in FEATURES if source.flip(share))}
     return draw_program(source, patterns=[_planting(source, firing, features)], wants=frozenset(features))

@@ -128,6 +128,7 @@ class PassRow:
     `calling` names the row of `oracles.calling` that says how to call the result.
     `recipes` are the shapes of program that the pass fires on (rows of `generators.recipes`), `wants`
     the language features that it needs ("num_input", "vdevice", ...).
+    `options` are configurations of the PassContext that the pass reads, dicts as Python text; one is drawn at times.
     `phases` is where the pass is documented to stand; `gives` the phase it leads to, None for the same.
     `prepared_by` names the rows to apply just before, without which the pass has nothing to work on.
     `first_only` is True where the pass asks for a module straight from the front end, with no pass before it.
@@ -158,6 +159,7 @@ class PassRow:
     recipes: tuple[str, ...] = ()
     wants: tuple[str, ...] = ()
     draw_source: Callable[[Source, ProgramFacts], str | None] | None = None
+    options: tuple[str, ...] = ()
     well_formed: bool = True
     keeps_attributes: bool = True
     consumes: frozenset[str] = frozenset()
@@ -180,6 +182,10 @@ class PassRow:
     def draw(self, source: Source, facts: ProgramFacts) -> str | None:
         """A constructor expression, or None when the program has nothing for this pass."""
         return self.draw_source(source, facts) if self.draw_source else source.pick(self.sources)
+
+    def draw_options(self, source: Source) -> str:
+        """A configuration of the PassContext for this pass; "" for what is so by default."""
+        return source.pick(self.options) if self.options and source.flip() else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -264,7 +264,7 @@ def to_fire(steps: Sequence[Step], table: Table) -> ToFire:
 def instantiate(source: Source, steps: Sequence[Step], facts: ProgramFacts, table: Table) -> DrawnSequence:
     """Constructors for `steps` in a program of these facts.
 
-    Steps of an official pipeline and of the setup get the official constructor where they have one.
+    Steps of an official pipeline and of the setup get the official constructor where they have one, and no options.
     A pass without use here is dropped, and with it the passes that it would have prepared.
     """
     setup: list[PassCall] = []
@@ -279,7 +279,8 @@ def instantiate(source: Source, steps: Sequence[Step], facts: ProgramFacts, tabl
         elif step.setup:
             setup.append(PassCall(step.name, text))
         else:
-            passes.append((PassCall(step.name, text), step.tier))
+            options = "" if official else row.draw_options(source)
+            passes.append((PassCall(step.name, text, options), step.tier))
     return DrawnSequence(
         tuple(setup), tuple(call for call, _ in passes), tuple(tier for _, tier in passes), tuple(dropped)
     )

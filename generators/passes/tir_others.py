@@ -1,5 +1,5 @@
-"""The passes of `tvm.tirx.transform` and `tvm.s_tir.transform` that `tvm.tirx.build` takes PrimFuncs through for no host
-or only with an option: other code generators, schedulers and people call them.
+"""The passes of `tvm.tirx.transform` and `tvm.s_tir.transform` that `tvm.tirx.build` runs for no host, or only with an
+option: other code generators, schedulers and people call them.
 
 Where they may stand follows from the form that their visitors read: sblocks, loops, flat buffers, packed functions.
 """
@@ -63,6 +63,11 @@ ROWS: tuple[PassRow, ...] = (
         ("s_tir.transform.HoistExpression()",),
         LOOPS,
         "src/s_tir/transform/hoist_expression.cc: conditions and bindings move out of loops",
+        options=(
+            "{'s_tir.HoistExpression': {'hoisted_conditionals': 15, 'hoisted_let_bindings': 7}}",
+            "{'s_tir.HoistExpression': {'hoisted_conditionals': 0, 'hoisted_let_bindings': 2}}",
+            "{'s_tir.HoistExpression': {'hoisted_conditionals': 2, 'hoisted_let_bindings': 0}}",
+        ),
         idempotent=False,
     ),
     PassRow(

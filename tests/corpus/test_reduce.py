@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -193,6 +194,14 @@ def test_what_the_predicate_needs_stays_and_all_else_goes(
     assert reduction.passes_after == 1
     assert reduction.candidate.setup == ()
     assert relax.analysis.check_well_formed(reduction.candidate.module)
+
+
+@pytest.mark.parametrize("needed", [True, False])
+def test_options_that_do_not_matter_go(needed: bool) -> None:
+    start = candidate("tuples")
+    start = replace(start, passes=(replace(start.passes[0], options="{'a': 1}"), *start.passes[1:]))
+    reduction = reduce(start, lambda c: any(p.name == "A" and (p.options or not needed) for p in c.passes))
+    assert reduction.candidate.passes == (PassCall("A", "A()", "{'a': 1}" if needed else ""),)
 
 
 def test_tir_statements_go() -> None:

@@ -47,6 +47,15 @@ class Module:
     assert (status, line.strip()) == (1, "AssertionError: output 2 is -3 instead of 3")
 
 
+def test_options_of_a_pass_are_around_it(tmp_path: Path) -> None:
+    options = "{'tirx.UnrollLoop': {'auto_max_step': 64}}"
+    case = Case(ModuleText(WEIGHTED), (PassCall("tirx.UnrollLoop", "tirx.transform.UnrollLoop()", options),))
+    path = written(tmp_path, StoredCase(case, "t", "survives", "crash", "tirx.UnrollLoop"))
+    text = (path / "repro.py").read_text()
+    assert f"with tvm.transform.PassContext(config={options}):\n" in text
+    assert run(path) == (0, "the bug is gone\n")
+
+
 @pytest.mark.deep
 def test_prim_funcs_are_run_too(tmp_path: Path) -> None:
     script = """

@@ -73,7 +73,10 @@ def test_unreadable_arguments_are_named(value: Any) -> None:
 def stored_case(json_text: str | None = None) -> StoredCase:
     case = Case(
         module=ModuleText(SCRIPT, json_text),
-        passes=(PassCall("FoldConstant", "relax.transform.FoldConstant()"),),
+        passes=(
+            PassCall("FoldConstant", "relax.transform.FoldConstant()"),
+            PassCall("FuseOps", "relax.transform.FuseOps()", "{'relax.FuseOps.max_depth': 2}"),
+        ),
         calls=(EntryCall("main", tuple(ARGUMENTS)),),
         target="cuda",
         setup=(PassCall("LegalizeOps", "relax.transform.LegalizeOps()"),),

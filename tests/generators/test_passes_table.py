@@ -247,3 +247,14 @@ def test_setup_leaves_the_operators_of_its_phase(phase: Phase, operator: str) ->
 
     relax.analysis.post_order_visit(mod["main"], note)
     assert operator in seen
+
+
+@pytest.mark.parametrize("row", [row for row in PASSES.values() if row.options], ids=lambda row: row.name)
+def test_options_are_what_a_pass_context_takes(row: PassRow) -> None:
+    assert len(set(row.options)) == len(row.options)
+    for text in row.options:
+        config = eval(text, {})
+        with tvm.transform.PassContext(config=config) as context:
+            assert set(dict(context.config.items())) == set(config)
+    drawn = {row.draw_options(SeededSource(2, index)) for index in range(40)}
+    assert drawn == {"", *row.options}

@@ -1,4 +1,4 @@
-"""Fewer passes, fewer set-up passes, fewer entry calls."""
+"""Fewer passes, options of passes, set-up passes and entry calls."""
 
 from __future__ import annotations
 
@@ -20,6 +20,21 @@ def _without_pass(index: int) -> Edit:
         if not kept or len(kept) == len(plan.passes):
             raise NotApplicable("the last pass stays")
         return replace(plan, passes=kept)
+
+    return edit
+
+
+def options(view: View) -> Sequence[Edit]:
+    """Each pass under test may do without its options."""
+    return [_without_options(index) for index, call in view.plan.passes if call.options]
+
+
+def _without_options(index: int) -> Edit:
+    def edit(plan: Plan) -> Plan:
+        plain = tuple((n, replace(call, options="") if n == index else call) for n, call in plan.passes)
+        if plain == plan.passes:
+            raise NotApplicable("gone")
+        return replace(plan, passes=plain)
 
     return edit
 
