@@ -1,6 +1,7 @@
 """Arguments as JSON and back: arrays inline while small, else named arrays of one `inputs.npz`.
 
-bfloat16 keeps its bits (stored as uint16 in the npz); NaN and infinities are strings, since JSON has none.
+What NumPy has from ml_dtypes keeps its bits (bfloat16 is stored as uint16 in the npz); NaN and infinities are strings,
+since JSON has none.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from generators.case import Argument, Shape
-from generators.dtypes import numpy_dtype
+from generators.dtypes import OF_ML_DTYPES, numpy_dtype
 
 Json: TypeAlias = Any
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -63,7 +64,7 @@ def _encode_array(array: Array, arrays: dict[str, Array]) -> Json:
         entry["values"] = [_encode_number(element) for element in array.reshape(-1).tolist()]
     else:
         entry["npz"] = f"a{len(arrays)}"
-        arrays[entry["npz"]] = array.view(np.uint16) if entry["dtype"] == "bfloat16" else array
+        arrays[entry["npz"]] = array.view(f"uint{8 * array.itemsize}") if entry["dtype"] in OF_ML_DTYPES else array
     return entry
 
 
@@ -72,7 +73,7 @@ def _decode_array(entry: Mapping[str, Json], arrays: Mapping[str, Array]) -> Arr
     extents = tuple(int(extent) for extent in entry["extents"])
     if "npz" in entry:
         stored = arrays[entry["npz"]]
-        array = stored.view(dtype) if entry["dtype"] == "bfloat16" else stored
+        array = stored.view(dtype) if entry["dtype"] in OF_ML_DTYPES else stored
         if array.shape != extents or array.dtype != dtype:
             raise ValueError(f"array {entry['npz']} is {array.dtype}{array.shape}, not {dtype}{extents}")
         return array

@@ -19,7 +19,7 @@ import numpy as np
 
 from corpus.encoding import INLINE_ELEMENTS
 from generators.case import ModuleText
-from generators.dtypes import numpy_dtype
+from generators.dtypes import OF_ML_DTYPES, numpy_dtype
 
 IMPORTS = """\
 from __future__ import annotations
@@ -215,7 +215,7 @@ def array_source(array: Any, most: int = INLINE_ELEMENTS) -> str | None:
     """A NumPy expression for the array, None when it has more than `most` elements and no short form."""
     dtype = str(array.dtype)
     extents = f"{array.shape[0]}" if array.ndim == 1 else str(tuple(array.shape))
-    maker, cast = ("float32", f'.astype("{dtype}")') if dtype == "bfloat16" else (dtype, "")
+    maker, cast = ("float32", f'.astype("{dtype}")') if dtype in OF_ML_DTYPES else (dtype, "")
     flat = array.reshape(-1)
     if flat.size > 1 and (flat == flat[0]).all():
         return f'np.full({extents}, {number_source(flat[0].item())}, "{maker}"){cast}'

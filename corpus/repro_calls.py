@@ -21,6 +21,7 @@ from corpus.module_text import array_source, indented, number_source
 from corpus.repro_calling import Way, way_after
 from corpus.store import StoredCase, to_json
 from generators.case import Argument, Shape
+from generators.dtypes import OF_ML_DTYPES
 from generators.externs import EXTERNS
 
 WIDTH = 120
@@ -222,4 +223,4 @@ def _array_source(array: np.ndarray[Any, Any], names: dict[object, str]) -> str:
     if text is not None and (array.size <= INLINE_ELEMENTS or _identity(array) not in names):
         return text
     name = f'ARRAYS["{names[_identity(array)]}"]'
-    return f'{name}.view("bfloat16")' if str(array.dtype) == "bfloat16" else name
+    return f'{name}.view("{array.dtype}")' if str(array.dtype) in OF_ML_DTYPES else name

@@ -78,7 +78,7 @@ _STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<![\w.])(?:/[\w.+-]+){2,}"), "<file>"),
     (re.compile(r"<root>(?:\.\w+(?:\[\d+\])*)+"), "<place>"),
     (re.compile(r"\b0x[0-9a-fA-F]+\b"), "<address>"),
-    (re.compile(r"\b(?:u?int|float|bfloat)\d+(?:x\d+)?\b|\bbool\b"), "<dtype>"),
+    (re.compile(r"\b(?:u?int|float|bfloat)\d+(?:_e\dm\d\w*)?(?:x\d+)?\b|\bbool\b"), "<dtype>"),
     (re.compile(r"\b[a-z]{1,8}_?\d+\b"), "<name>"),
 )
 _SPECIES = (
@@ -182,7 +182,8 @@ _RELAX_FRAME = (
 _TIR_FRAME = (
     "Buffer handle match_buffer func_attr sblock block reads writes axis.remap axis.spatial axis.reduce grid serial "
     "prim_func alloc_buffer sblock_alloc_buffer sblock_attr decl_buffer TypeVar init where evaluate Range ptr Tuple "
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64"
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 "
+    "float8_e4m3fn float8_e5m2"
 )
 _NO_OPERATORS = frozenset((*_RELAX_FRAME.split(), *(f"tir.{word}" for word in _TIR_FRAME.split())))
 

@@ -13,6 +13,11 @@ SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = SIGNED + UNSIGNED
 FLOATS = ("float32", "float16", "float64", "bfloat16")
+FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
+"""Floats of 8 bits that TVM converts as the formats say (src/tirx/transform/dtype_conversion.h); none is drawn into
+programs."""
+OF_ML_DTYPES = ("bfloat16", *FLOAT8)
+"""The dtypes that NumPy has from ml_dtypes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +34,13 @@ _FLOAT_FACTS = {
     "bfloat16": FloatFacts(2.0**-8, float.fromhex("0x1.fep127"), 2.0**-126),
     "float32": FloatFacts(2.0**-24, float.fromhex("0x1.fffffep127"), 2.0**-126),
     "float64": FloatFacts(2.0**-53, float.fromhex("0x1.fffffffffffffp1023"), 2.0**-1022),
+    "float8_e4m3fn": FloatFacts(2.0**-4, 448.0, 2.0**-6),
+    "float8_e5m2": FloatFacts(2.0**-3, 57344.0, 2.0**-14),
 }
 
 
 def is_float(dtype: str) -> bool:
-    """Whether `dtype` is one of FLOATS."""
+    """Whether `dtype` is one of FLOATS or FLOAT8."""
     return dtype in _FLOAT_FACTS
 
 
@@ -44,8 +51,8 @@ def float_facts(dtype: str) -> FloatFacts:
 
 @cache
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
-    """The NumPy dtype with the same bits: bfloat16 is ml_dtypes', bool is np.bool_."""
-    return np.dtype(ml_dtypes.bfloat16) if dtype == "bfloat16" else np.dtype(dtype)
+    """The NumPy dtype with the same bits: bfloat16 and floats of 8 bits are ml_dtypes', bool is np.bool_."""
+    return np.dtype(getattr(ml_dtypes, dtype)) if dtype in OF_ML_DTYPES else np.dtype(dtype)
 
 
 @cache
