@@ -38,7 +38,8 @@ def draw_case(name: str, seed: int, index: int) -> tuple[Any, DrawnSequence, int
     source = SeededSource(seed, index)
     steps = draw_names(source, PASSES, under_test=(name,), kinds=("single",))
     rows = to_fire(steps, PASSES)
-    program = draw_program(source, patterns=patterns_for(rows.recipes), wants=frozenset(rows.wants))
+    one = [source.pick(rows.recipes)] if rows.recipes else []
+    program = draw_program(source, patterns=patterns_for(one), wants=frozenset(rows.wants))
     return program.module, instantiate(source, steps, program.facts, PASSES), program.rejected.total()
 
 

@@ -26,7 +26,7 @@ from tvm import relax
 from benchmarks.batches import Judged, judge_indices
 from fuzzer.campaign.job import Plan
 from generators.passes.sequences import KINDS
-from generators.passes.table import TIR_PIPELINE
+from generators.passes.table import TIR_PASSES
 from generators.relax.knobs import Knobs
 from generators.relax.program import draw_program
 from generators.source import SeededSource
@@ -45,7 +45,7 @@ def measure(seed: int, cases: int, build_share: float, kinds: tuple[str, ...]) -
     """The cases 0 to `cases` of the campaign with this seed; without a build_share, under the cheap oracles alone."""
     cheap = () if build_share else tuple(name for name in ORACLES if name != pipelines.ORACLE.name)
     plan = Plan(seed=seed, build_share=build_share, oracles=cheap, kinds=kinds)
-    return judge_indices(plan, range(cases), TIR_PIPELINE if kinds == RELAX else ())
+    return judge_indices(plan, range(cases), TIR_PASSES if kinds == RELAX else ())
 
 
 def throughput_row(name: str, judged: Judged) -> str:

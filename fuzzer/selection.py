@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from fuzzer.errors import UsageError
 from fuzzer.settings import PASS_GROUPS
-from generators.passes.table import PASSES, TIR_PIPELINE
+from generators.passes.table import PASSES, TIR_PASSES
 
 PIPELINE_KINDS = ("pipeline", "tir_pipeline", "walk_then_pipeline")
 """Kinds of sequence that `@pipelines` asks for."""
@@ -18,9 +18,9 @@ def named_passes(names: Sequence[str]) -> tuple[str, ...]:
     chosen: dict[str, None] = {}
     for name in names:
         if name == "@relax":
-            chosen.update(dict.fromkeys(n for n, row in PASSES.items() if row.in_repertoire and n not in TIR_PIPELINE))
+            chosen.update(dict.fromkeys(n for n, row in PASSES.items() if row.in_repertoire and n not in TIR_PASSES))
         elif name == "@tir":
-            chosen.update(dict.fromkeys(TIR_PIPELINE))
+            chosen.update(dict.fromkeys(TIR_PASSES))
         elif not name.startswith("@"):
             chosen[name] = None
     return tuple(chosen)

@@ -90,7 +90,9 @@ def cases(
 @st.composite
 def _programs(draw: st.DrawFn, knobs: Knobs, recipes: tuple[str, ...], wants: frozenset[str]) -> Program:
     try:
-        return draw_program(HypothesisSource(draw), knobs, patterns_for(recipes), wants)
+        source = HypothesisSource(draw)
+        patterns = patterns_for([source.pick(recipes)] if recipes else [])
+        return draw_program(source, knobs, patterns, wants)
     except Unavailable:
         hypothesis.reject()
 

@@ -8,7 +8,7 @@ takes buffers that hold something and leaves something in them, which is what ca
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, TypeAlias
 
@@ -56,50 +56,83 @@ Pointers: TypeAlias = Mapping[str, Mapping[int, tuple[Any, ...]]]
 
 
 def pointers_of(module: Any) -> Pointers:
-    """What the pointers among the parameters of the module's PrimFuncs point at, as their bodies declare it."""
+    """What the pointers among the parameters of the module's PrimFuncs point at, as their bodies declare it.
+
+    A buffer of vectors counts as a pointer to their elements: NumPy has no arrays of vectors.
+    """
     return {
         variable.name_hint: {
             place: declared
             for place, parameter in enumerate(prim_func.params)
-            if isinstance(T.type_of(parameter), tvm.ir.PointerType)
-            and (declared := _declared(parameter, prim_func)) is not None
+            if (declared := _declared(parameter, prim_func)) is not None
         }
         for variable, prim_func in prim_funcs(module)
     }
 
 
-def _declared(pointer: Any, prim_func: Any) -> tuple[Any, ...] | None:
-    """The largest of the buffers that lie where the pointer points; None where one has no fixed shape, or none does."""
-    views = [view.buffer for view in nodes_of(prim_func.body, tirx.DeclBuffer) if view.data.same_as(pointer)]
+def _declared(parameter: Any, prim_func: Any) -> tuple[Any, ...] | None:
+    """The largest of the buffers that lie where a pointer points; None where one has no fixed shape, or none does.
+
+    None for what is neither a pointer nor a buffer of vectors.
+    """
+    if _has_vectors(parameter):
+        dtype, lanes = str(T.type_of(parameter).dtype).removeprefix("T."), _lanes(parameter)
+        shape = [int(extent) for extent in parameter.shape if isinstance(extent, tirx.IntImm)]
+        known = len(shape) == len(parameter.shape)
+        return (prod(shape) * lanes, dtype.removesuffix(f"x{lanes}")) if known else None
+    if not isinstance(T.type_of(parameter), tvm.ir.PointerType):
+        return None
+    views = [view.buffer for view in nodes_of(prim_func.body, tirx.DeclBuffer) if view.data.same_as(parameter)]
     shapes = [[int(extent) for extent in view.shape if isinstance(extent, tirx.IntImm)] for view in views]
     if not views or any(len(shape) != len(view.shape) for shape, view in zip(shapes, views, strict=True)):
         return None
     return prod(max(shapes, key=prod)), str(T.type_of(views[0]).dtype).removeprefix("T.")
 
 
+def _has_vectors(parameter: Any) -> bool:
+    """Whether a parameter is a buffer of vectors of so many lanes."""
+    return isinstance(T.type_of(parameter), tirx.BufferType) and _lanes(parameter) > 1
+
+
+def _lanes(buffer: Any) -> int:
+    """The lanes of a buffer's elements, below zero where only the processor knows how many."""
+    return int(T.type_of(buffer).dtype.dtype.lanes)
+
+
 def with_buffers(module: Any, pointers: Pointers) -> Any:
-    """The module with buffers for the parameters that are `pointers`, into which the bodies look as before."""
+    """The module with buffers for the parameters that are `pointers`, into which the bodies look as before.
+
+    Raises NotCallable where a parameter is no pointer to such elements (any more).
+    """
     functions = dict(module.functions.items())
+    changed = []
     for variable, prim_func in prim_funcs(module):
         places = pointers.get(variable.name_hint, {})
-        if places and max(places) < len(prim_func.params):
+        if places and max(places) < len(prim_func.params) and not is_packed(prim_func):
             functions[variable] = _with_buffers(prim_func, places)
-    return tvm.ir.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+            changed.append(variable.name_hint)
+    return _typed(tvm.ir.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos), changed)
 
 
 def _with_buffers(prim_func: Any, places: Mapping[int, tuple[Any, ...]]) -> Any:
     params = list(prim_func.params)
     data: dict[Any, Any] = {}
+    views: list[Any] = []
     for place, (size, dtype) in places.items():
         buffer = tirx.decl_buffer((size,), dtype, name=params[place].name)
-        data[params[place]] = buffer.data
+        if isinstance(T.type_of(params[place]), tvm.ir.PointerType):
+            data[params[place]] = buffer.data
+        elif _declared(params[place], prim_func) == (size, dtype):
+            views.append(tirx.DeclBuffer(params[place], data=buffer.data))
+        else:
+            raise NotCallable("a parameter that is one of vectors on one side alone")
         params[place] = buffer
 
     def seen(variable: Any) -> Any:
         return data.get(variable, variable)
 
     body = tvm_ffi.structural_map(prim_func.body, (VAR, seen))
-    return tirx.PrimFunc(params, body, prim_func.ret_type, prim_func.attrs)
+    return tirx.PrimFunc(params, tirx.SeqStmt([*views, body]) if views else body, prim_func.ret_type, prim_func.attrs)
 
 
 def _with(module: Any, entry: Entry, all_of_them: bool) -> Any:
@@ -127,11 +160,14 @@ def _with(module: Any, entry: Entry, all_of_them: bool) -> Any:
     return made
 
 
-def _typed(module: Any) -> Any:
-    """The module with the types of its PrimFuncs on their names, which modules that no parser has made leave out."""
+def _typed(module: Any, changed: Sequence[str] = ()) -> Any:
+    """The module with the types of its PrimFuncs on their names, which modules that no parser has made leave out.
+
+    changed: functions whose names have a type that is not theirs any more.
+    """
     fresh: dict[Any, Any] = {}
     for variable, function in module.functions.items():
-        if not isinstance(T.type_of(variable), T.FuncType):
+        if variable.name_hint in changed or not isinstance(T.type_of(variable), T.FuncType):
             fresh[variable] = GLOBAL_VAR(variable.name_hint)
             T.set_type(fresh[variable], T.type_of(function))
     if not fresh:
@@ -196,17 +232,24 @@ def _entry_packed(name: str, variable: Any, prim_func: Any) -> Any:
     T.set_type(called, T.FuncType(types, T.TupleType([]), False))
     inputs = [relax.Var(f"x{number}", ty) for number, ty in enumerate(types)]
     places = list(range(len(types)))
+    if not places:
+        return _function(name, inputs, relax.Call(called, []), is_pure=False)
     return _function(name, inputs, relax.op.call_tir_inplace(called, relax.Tuple(inputs), places, types))
 
 
 def _spelled(prim_func: Any) -> list[Any]:
-    """The types in "name(A: Tensor([2, 3], float32), ...)", as MakePackedAPI puts it into its assertions."""
+    """The types in "name(A: Tensor([2, 3], float32), ...)", as MakePackedAPI puts it into its assertions.
+
+    None where it asserts nothing and reads no argument. Raises NotCallable.
+    """
     for assertion in nodes_of(prim_func.body, tirx.AssertStmt):
         for part in assertion.message_parts:
             text = re.sub(r"T\.int\d+\((\d+)\)", r"\1", str(part.value))
             if _SPELLED.fullmatch(text):
                 found = _TENSOR.findall(text)
                 return [T.tensor_type(tuple(map(int, re.findall(r"\d+", shape))), dtype) for shape, dtype in found]
+    if not any(variable.same_as(prim_func.params[1]) for variable in nodes_of(prim_func.body, tirx.Var)):
+        return []
     raise NotCallable("a packed function that does not say what it takes")
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import tvm
 
-from fuzzer.plugin.tir_passes import KEEP_MEANING, constructor
 from fuzzer.worker.judge import STRUCTURE
 from generators import tvm_api as T
 from generators.passes.phases import UNMEMORIED
@@ -30,6 +29,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "AttachExternalModules": ("AttachExternModules",),
     "DataflowInsertInPlaceCalls": ("DataflowUseInplaceCalls",),
     "DecomposeOps": ("DecomposeOpsForInference", "DecomposeOpsForTraining"),
+    "DefaultGPUSchedule": ("s_tir.DefaultGPUSchedule",),
+    "tirx.NarrowDataType": ("tirx.NarrowDataType", "tirx.ForceNarrowIndexToInt32"),
     "s_tir.ThreadSync": ("s_tir.ThreadSync[shared]", "s_tir.ThreadSync[shared.dyn]", "s_tir.ThreadSync[warp]"),
 }
 """Names that passes give themselves, where they are not those of their constructors; two constructors may share one."""
@@ -143,7 +144,7 @@ def contract_of(
                 return Contract(row, Trust.ROW, source)
     if rows:
         return Contract(rows[0], Trust.NAME)
-    source = constructor(name)
+    source = _of_tir(name)
     if source and not _gives(source, before, after, guarded):
         source = ""
     return Contract(row_of_no_table(name, same_meaning), Trust.NOTHING, source)
@@ -151,7 +152,7 @@ def contract_of(
 
 def row_of_no_table(name: str, same_meaning: frozenset[str] = frozenset()) -> PassRow:
     """The row of a pass that the table does not have: nothing is promised but, for some, the meaning."""
-    keeps = name in same_meaning or name in KEEP_MEANING
+    keeps = name in same_meaning
     return PassRow(
         name,
         (),
@@ -161,6 +162,12 @@ def row_of_no_table(name: str, same_meaning: frozenset[str] = frozenset()) -> Pa
         meaning=Meaning.ROUNDED if keeps else Meaning.CHANGED,
         idempotent=False,
     )
+
+
+def _of_tir(name: str) -> str:
+    """How a pass over PrimFuncs with this name is constructed without arguments; "" for any other."""
+    dialect, _, rest = name.partition(".")
+    return f"tvm.{dialect}.transform.{rest}()" if dialect in ("s_tir", "tirx") and rest.isidentifier() else ""
 
 
 def _gives(source: str, before: Any, after: Any, guarded: Callable[[Callable[[], Any]], Any]) -> bool:

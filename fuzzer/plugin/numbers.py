@@ -32,7 +32,7 @@ from oracles.verdict import Failed, Inconclusive, Skipped, Verdict
 
 OURS = "reference trap: operand"
 """An operator row does not take operands that TVM's type inference takes: a gap of ours."""
-NOBODY = "no inputs: no function that can be called"
+NO_FUNCTION = "no function that can be called"
 GONE = "no inputs: no function is left behind the pass"
 _CALM = (0, 1)
 
@@ -85,7 +85,7 @@ def _gap(step: Step, found: Numbers, bench: Any) -> str | None:
     if not relax_functions(after):
         made = bench.guarded(lambda: with_entries_in_place(after))
         if isinstance(made, Raised):
-            return NOBODY
+            return f"no inputs: {NO_FUNCTION}"
         after = made
     own = meaning_of(after, step.hash_before)
     return own.reason if isinstance(own, NoInputs) else None
@@ -146,10 +146,15 @@ def _callable(step: Step, bench: Any) -> Step | NotCallable:
         return step
     pointers = pointers_of(step.before)
     if any(pointers.values()):
-        step = replace(step, before=with_buffers(step.before, pointers), after=with_buffers(step.after, pointers))
+        both = bench.guarded(_or_why(lambda: tuple(with_buffers(m, pointers) for m in (step.before, step.after))))
+        if isinstance(both, Raised):
+            return NotCallable(NO_FUNCTION)
+        if isinstance(both, NotCallable):
+            return both
+        step = replace(step, before=both[0], after=both[1])
     made = bench.guarded(_or_why(lambda: with_entries_in_place(step.before)))
     if isinstance(made, Raised):
-        return NotCallable(NOBODY)
+        return NotCallable(NO_FUNCTION)
     if isinstance(made, NotCallable):
         return made
     after = {name.name_hint for name, _ in prim_funcs(step.after)}

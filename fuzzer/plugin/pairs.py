@@ -18,6 +18,7 @@ BY_NATURE: tuple[tuple[str, str], ...] = (
     ("reference trap: uninitialised", "the module reads what nobody has written on every input tried"),
     ("reference trap: division-by-zero", "the module divides by zero on every input tried"),
     ("reference: packed function", "calls a function that only the test's process or another library has"),
+    ("reference: call_packed", "calls a function that only the test's process or another library has"),
     ("reference: relax.ccl.", "needs several devices"),
     ("reference: relax.dist.", "needs several devices"),
     ("reference: builtin with context vm.builtin.cuda_graph", "needs a device"),

@@ -24,15 +24,14 @@ from generators.passes.sequences import Kind, Step, ToFire, draw_names, instanti
 from generators.passes.table import PASSES
 from generators.program import Program
 from generators.recipes.table import RECIPES, Recipe
-from generators.relax.body import attempt
+from generators.relax.body import plant
 from generators.relax.program import draw_program
 from generators.relax.scope import Scope
 from generators.source import SeededSource, Source, weighted
 from generators.targets import TARGETS
 
 PLAIN_SHARE = 0.25
-"""A program is drawn without a recipe of its passes this often: what fires on a shape must not fire on others. Those of
-pipelines have one for some of their steps in any case."""
+"""A program is drawn without a recipe of its passes this often: what fires on a shape must not fire on others."""
 
 
 FEATURES = (
@@ -47,8 +46,8 @@ IN_CONTRACT: tuple[Kind, ...] = ("single", "walk", "walk_then_pipeline", "pipeli
 """Kinds of sequence for loaded passes: their contracts say where they may stand, so odd orders prove nothing."""
 FIRING = 2
 """How many of the passes drawn one by one get a shape that they fire on."""
-FIRING_IN_PIPELINES = 5
-"""The same for the steps of a pipeline, of which each stands in every case."""
+FIRING_IN_PIPELINES = 2
+"""The same for those steps of a pipeline that may have nothing to do: those that lead to another phase always have."""
 SHAPES = (1, 3)
 """How many shapes are planted, those of other passes with them: every pass must also keep quiet on what it does not
 fire on."""
@@ -124,48 +123,63 @@ def load_passes(path: Path) -> tuple[dict[str, PassRow], dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Planting:
-    """Plants recipes into one block, of the kind that the first one needs to which it matters; those that need a
-    plain one are left out of dataflow blocks."""
+    """Plants recipes into one block, of the kind that those need to which it matters."""
 
     recipes: tuple[Recipe, ...]
 
     @property
     def plain(self) -> bool:
         """Whether the block must be no dataflow block."""
-        return self._choosy is not None and self._choosy.plain
+        return any(recipe.plain for recipe in self.recipes)
 
     @property
     def dataflow(self) -> bool:
         """Whether the block must be a dataflow block."""
-        return self._choosy is not None and self._choosy.dataflow
+        return any(recipe.dataflow for recipe in self.recipes)
 
     @property
-    def _choosy(self) -> Recipe | None:
-        return next((recipe for recipe in self.recipes if recipe.plain or recipe.dataflow), None)
+    def wants(self) -> str | None:
+        """The feature that they all need."""
+        return self.recipes[0].wants
+
+    def takes(self, recipe: Recipe) -> bool:
+        """Whether one more can stand in the block."""
+        conflict = (self.plain and recipe.dataflow) or (self.dataflow and recipe.plain)
+        return not conflict and recipe.wants == self.wants
 
     def __call__(self, scope: Scope) -> None:
         """Plants them in order."""
         for recipe in self.recipes:
-            if not (recipe.plain and scope.dataflow):
-                attempt(scope, recipe.name, recipe.draw)
+            plant(scope, recipe)
 
 
 def _firing(source: Source, rows: ToFire) -> tuple[PassRow, ...]:
-    """The rows whose shapes are planted: some of those drawn one by one, else some steps of the pipeline."""
-    most = FIRING if rows.drawn else FIRING_IN_PIPELINES
-    left = [row for row in rows.drawn or rows.pipeline if row.recipes]
+    """The rows whose shapes are planted: some of those drawn one by one, and some steps of the pipeline behind them."""
+    drawn = () if source.flip(PLAIN_SHARE) else _some(source, rows.drawn, FIRING)
+    seldom = [row for row in rows.pipeline if row.gives is None]
+    return (*drawn, *_some(source, seldom, FIRING_IN_PIPELINES))
+
+
+def _some(source: Source, rows: Sequence[PassRow], most: int) -> tuple[PassRow, ...]:
+    left = [row for row in rows if row.recipes]
     return tuple(left.pop(source.integer(0, len(left) - 1)) for _ in range(min(most, len(left))))
 
 
-def _planting(source: Source, firing: Sequence[PassRow], features: set[str]) -> Planting:
-    """One recipe of each of these rows and some of any; more of any where there are no rows."""
+def _plantings(source: Source, firing: Sequence[PassRow], features: set[str]) -> list[Planting]:
+    """One recipe of each of these rows and some of any, more of any where there are no rows; some share a block."""
     anything = [
         (n, _weight(n)) for n, r in RECIPES.items() if not r.costly and (r.wants is None or r.wants in features)
     ]
     chosen = [source.pick(row.recipes) for row in firing]
     fewest, most = (max(0, number - len(chosen)) for number in SHAPES)
     chosen += [weighted(source, anything) for _ in range(source.integer(fewest, most))]
-    return Planting(tuple(RECIPES[name] for name in chosen))
+    plantings: list[Planting] = []
+    for recipe in (RECIPES[name] for name in chosen):
+        if plantings and plantings[-1].takes(recipe) and source.flip():
+            plantings[-1] = Planting((*plantings[-1].recipes, recipe))
+        else:
+            plantings.append(Planting((recipe,)))
+    return plantings
 
 
 @cache
@@ -181,10 +195,10 @@ def _weight(name: str) -> int:
 def _program_for(source: Source, steps: Sequence[Step], repertoire: Repertoire) -> Program:
     """A program in which there is something for these passes to do, mostly."""
     rows = to_fire(steps, repertoire.rows)
-    firing = () if rows.drawn and source.flip(PLAIN_SHARE) else _firing(source, rows)
+    firing = _firing(source, rows)
     wants = {want for row in (*rows.drawn, *firing) for want in row.wants}
     features = {*wants, *(w for w, share in FEATURES if source.flip(share))}
-    return draw_program(source, patterns=[_planting(source, firing, features)], wants=frozenset(features))
+    return draw_program(source, patterns=_plantings(source, firing, features), wants=frozenset(features))
 
 
 def origin_of(plan: Plan, index: int, program: Program) -> Origin:

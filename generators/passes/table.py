@@ -69,6 +69,10 @@ TIR_PIPELINE = tir_lowering.TIR_PIPELINE
 """What `tvm.tirx.build` does to the PrimFuncs behind each of them, for LLVM."""
 
 
+TIR_PASSES: tuple[str, ...] = tuple(row.name for row in (*tir_lowering.ROWS, *tir_others.ROWS))
+"""The passes of TIR: those of the pipeline in its order, then the others."""
+
+
 def rest_of_tir_pipeline(phase: Phase) -> tuple[str, ...]:
     """The TIR passes that are still to come in this phase, in order."""
     for count, name in enumerate(TIR_PIPELINE, 1):

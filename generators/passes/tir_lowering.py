@@ -5,23 +5,15 @@ pass touches, so that a case is called and compared as before. Names carry the n
 
 from __future__ import annotations
 
+from generators.passes.options import OPTIONS
 from generators.passes.phases import span
 from generators.passes.row import Meaning, PassRow, Phase
 
 _SAME_AGAIN = frozenset(
     {
-        "tirx.BindTarget",
-        "s_tir.LowerInitBlock",
-        "s_tir.ConvertBlocksToOpaque",
-        "s_tir.LowerMatchBuffer",
-        "s_tir.LowerOpaqueBlock",
-        "tirx.FlattenBuffer",
-        "tirx.BF16ComputeLegalize",
-        "tirx.VectorizeLoop",
-        "tirx.SplitHostDevice",
-        "tirx.MakePackedAPI",
-        "tirx.BF16StorageLegalize",
-        "tirx.LowerTVMBuiltin",
+        *("tirx.BindTarget", "s_tir.LowerInitBlock", "s_tir.ConvertBlocksToOpaque", "s_tir.LowerMatchBuffer"),
+        *("s_tir.LowerOpaqueBlock", "tirx.FlattenBuffer", "tirx.BF16ComputeLegalize", "tirx.VectorizeLoop"),
+        *("tirx.SplitHostDevice", "tirx.MakePackedAPI", "tirx.BF16StorageLegalize", "tirx.LowerTVMBuiltin"),
     }
 )
 """Lowerings that leave nothing of what they lower, so that a second application finds nothing."""
@@ -31,33 +23,6 @@ _KEEPS_ONLY = {"tirx.BF16ComputeLegalize": "bfloat16"}
 """What is cast to bfloat16 stays in float32 until it is stored in an argument: more precise, and another number."""
 _ILL_FORMED = frozenset({"s_tir.LowerCrossThreadReduction"})
 """Loop variables of threads stand in blocks that are not opaque yet; TVM's tests of it have check_well_formed=False."""
-_SIMPLIFY = tuple(
-    f"{{'tirx.StmtSimplify': {{'{flag}': True}}}}"
-    for flag in (
-        "transitively_prove_inequalities",
-        "convert_boolean_to_and_of_ors",
-        "apply_constraints_to_boolean_branches",
-    )
-)
-_OPTIONS: dict[str, tuple[str, ...]] = {
-    "s_tir.StmtSimplify": _SIMPLIFY,
-    "tirx.StmtSimplify": _SIMPLIFY,
-    "s_tir.LoopPartition": (
-        "{'s_tir.LoopPartition': {'partition_const_loop': True}}",
-        "{'s_tir.LoopPartition': {'partition_const_loop': True, 'no_unroll_loop_with_extent_one': True}}",
-        "{'s_tir.LoopPartition': {'partition_const_loop': True, 'unroll_loop_with_partition_hint_no_interval': True}}",
-    ),
-    "s_tir.HoistIfThenElse": ("{'s_tir.HoistIfThenElse': {'support_block_scope_hoisting': True}}",),
-    "s_tir.InjectDoubleBuffer": ("{'s_tir.InjectDoubleBuffer': {'split_loop': 2}}",),
-    "tirx.RemoveNoOp": ("{'tirx.RemoveNoOp': {'max_simplification_steps': 100}}",),
-    "tirx.UnrollLoop": (
-        "{'tirx.UnrollLoop': {'auto_max_step': 64}}",
-        "{'tirx.UnrollLoop': {'auto_max_step': 64, 'auto_max_depth': 2, 'explicit_unroll': False}}",
-        "{'tirx.UnrollLoop': {'auto_max_extent': 4, 'unroll_local_access': True}}",
-    ),
-    "tirx.VectorizeLoop": ("{'tirx.enable_buffer_level_predication': True}",),
-}
-"""What passes read from the PassContext."""
 _ROUNDS = {"tirx.LowerIntrin": "intrinsics become formulas and library calls"}
 
 
@@ -84,7 +49,7 @@ def _row(
         well_formed=name not in _ILL_FORMED,
         needs_target=name == "tirx.BindTarget",
         keeps_attributes=name not in _NEW_FORM,
-        options=_OPTIONS.get(name, ()),
+        options=OPTIONS.get(name, ()),
         in_repertoire=fires,
         notes=_ROUNDS.get(name, ""),
     )

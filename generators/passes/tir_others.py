@@ -6,8 +6,9 @@ Where they may stand follows from the form that their visitors read: sblocks, lo
 
 from __future__ import annotations
 
+from generators.passes.options import OPTIONS
 from generators.passes.phases import span
-from generators.passes.row import PassRow, Phase
+from generators.passes.row import Meaning, PassRow, Phase
 
 BLOCKS = span(Phase.BOUND, Phase.COMPACT)
 LOOPS = span(Phase.LOOPS, Phase.STORAGE)
@@ -63,11 +64,7 @@ ROWS: tuple[PassRow, ...] = (
         ("s_tir.transform.HoistExpression()",),
         LOOPS,
         "src/s_tir/transform/hoist_expression.cc: conditions and bindings move out of loops",
-        options=(
-            "{'s_tir.HoistExpression': {'hoisted_conditionals': 15, 'hoisted_let_bindings': 7}}",
-            "{'s_tir.HoistExpression': {'hoisted_conditionals': 0, 'hoisted_let_bindings': 2}}",
-            "{'s_tir.HoistExpression': {'hoisted_conditionals': 2, 'hoisted_let_bindings': 0}}",
-        ),
+        options=OPTIONS["s_tir.HoistExpression"],
         idempotent=False,
     ),
     PassRow(
@@ -83,7 +80,11 @@ ROWS: tuple[PassRow, ...] = (
             "s_tir.transform.RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)",
         ),
         frozenset({Phase.BOUND}),
-        "src/s_tir/transform/remove_weight_layout_rewrite_block.cc: blocks that tuning has marked",
+        "src/s_tir/transform/remove_weight_layout_rewrite_block.cc: blocks that tuning has marked; weights then come in "
+        "the layout that the blocks made",
+        meaning=Meaning.CHANGED,
+        idempotent=False,
+        notes="the mark stays on what is left of the block, and the pass cannot read that",
     ),
     PassRow(
         "s_tir.UseAssumeToReduceBranches",

@@ -28,7 +28,7 @@ Build = Callable[[Scope], None]
 def private(s: Scope, build: Build, *, count: int = 1, symbolic: bool = False) -> PrivateFunction:
     """A private function of up to `count` random statements around what `build` plants (and keeps)."""
     frame = FunctionFrame(s.frame.module, symbolic=symbolic, level=s.frame.level + 1, prefix="w")
-    function, result = draw_function(s.source, frame, SIMPLE, s.source.integer(0, count), build)
+    function, result = draw_function(s.source, frame, SIMPLE, s.source.integer(0, count), [build])
     gvar = s.frame.module.add(s.frame.module.new_name("sub"), function)
     callee = PrivateFunction(gvar, tuple(frame.parameters), result, not frame.impure)
     s.frame.module.private.append(callee)
@@ -297,7 +297,7 @@ def external_workspace(s: Scope) -> None:
     frame = FunctionFrame(module, symbolic=False, level=s.frame.level + 1, prefix="w")
     name = module.new_name("external")
     frame.attributes = {"Codegen": "byoc", "WorkspaceSize": size, "global_symbol": name}
-    function, result = draw_function(s.source, frame, (), 0, build)
+    function, result = draw_function(s.source, frame, (), 0, [build])
     gvar = module.add(name, function)
     callee = PrivateFunction(gvar, tuple(frame.parameters), result)
     for _ in range(s.source.integer(1, 2)):

@@ -79,7 +79,7 @@ def prim_values(s: Scope) -> None:
     number = s.frame.module.builder.normalize(s.source.pick((e * 2 + 1, e + 3, (e + 1) // 2, e * e)))
     var = s.frame.new_var(tvm_api.type_of(number), stem="s")
     s.bindings.append(relax.VarBinding(var, number))
-    if s.source.flip(0.7):
+    if s.source.flip(0.85):
         s.frame.kept.append(var)
     if s.source.flip(0.4):
         other = s.frame.new_var(tvm_api.type_of(number), stem="s")

@@ -113,7 +113,7 @@ def weight_transform_shared(s: Scope) -> None:
     def build(inner: Scope) -> None:
         b.finish(inner, _used(inner, other(inner)))
 
-    function, _ = draw_function(s.source, frame, SIMPLE, s.source.integer(0, 1), build)
+    function, _ = draw_function(s.source, frame, SIMPLE, s.source.integer(0, 1), [build])
     name = s.frame.module.new_name("second")
     function = function.with_attr("global_symbol", name).with_attr("num_input", frame.num_input)
     s.frame.module.add(name, function)

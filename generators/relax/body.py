@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from tvm import relax
 
@@ -18,6 +18,8 @@ from generators.relax.scope import Scope
 from generators.relax.values import AnyValue, TupleValue, Value
 from generators.source import weighted
 
+Pattern: TypeAlias = Callable[[Scope], None]
+"""Plants a shape of program into the current block; `name`, `plain`, `dataflow`, `wants` are read where it has them."""
 _PLANTINGS = 5
 
 
@@ -57,38 +59,35 @@ def attempt(scope: Scope, name: str, draw: Callable[[Scope], None]) -> bool:
     return True
 
 
-def plant(scope: Scope, pattern: Callable[[Scope], None]) -> bool:
+def plant(scope: Scope, pattern: Pattern) -> bool:
     """Draws `pattern`, again where its random operands did not serve; whether it stands now."""
     name = getattr(pattern, "name", "recipe")
     return any(attempt(scope, name, pattern) for _ in range(_PLANTINGS))
 
 
-def draw_blocks(
-    scope: Scope, table: Sequence[Statement], count: int, pattern: Callable[[Scope], None] | None = None
-) -> list[Any]:
-    """`count` statements cut into dataflow and plain blocks; `pattern` is planted into one of them.
+def draw_blocks(scope: Scope, table: Sequence[Statement], count: int, patterns: Sequence[Pattern] = ()) -> list[Any]:
+    """`count` statements cut into dataflow and plain blocks; each pattern is planted into one of them, in order.
 
     A pattern whose attribute `plain` (or `dataflow`) is true gets a plain (or a dataflow) block.
     """
     blocks: list[Any] = []
-    where = scope.source.integer(0, count)
+    left = list(zip(sorted(scope.source.integer(0, count) for _ in patterns), patterns, strict=True))
     done = 0
-    while done < count or pattern is not None:
+    while done < count or left:
         size = scope.source.integer(1, count - done) if done < count else 0
-        here = pattern is not None and done + size >= where
-        scope.dataflow = _draw_kind(scope, pattern if here else None)
+        where, pattern = left.pop(0) if left and done + size >= left[0][0] else (done, None)
+        scope.dataflow = _draw_kind(scope, pattern)
         first = max(0, min(size, where - done))
         draw_statements(scope, table, first)
-        if here and pattern is not None:
+        if pattern is not None:
             plant(scope, pattern)
-            pattern = None
         draw_statements(scope, table, size - first)
         done += size
         blocks += close_block(scope)
     return blocks
 
 
-def _draw_kind(scope: Scope, pattern: Callable[[Scope], None] | None) -> bool:
+def _draw_kind(scope: Scope, pattern: Pattern | None) -> bool:
     """Whether the next block is a dataflow block: as the pattern needs it, else mostly."""
     if getattr(pattern, "plain", False):
         return False

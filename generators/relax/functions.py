@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tvm import relax
 
 from generators import tvm_api
 from generators.ranges import Range
-from generators.relax.body import Statement, close_block, draw_blocks, draw_result, draw_statements, plant
+from generators.relax.body import Pattern, Statement, close_block, draw_blocks, draw_result, draw_statements, plant
 from generators.relax.frames import FunctionFrame, ParameterSpec
 from generators.relax.losses import DIFFERENTIABLE, draw_loss
 from generators.relax.scope import Scope
@@ -22,7 +22,7 @@ def draw_function(
     frame: FunctionFrame,
     table: Sequence[Statement],
     count: int,
-    pattern: Callable[[Scope], None] | None = None,
+    patterns: Sequence[Pattern] = (),
 ) -> tuple[Any, Range | tuple[Any, ...]]:
     """A function of about `count` statements, and the range of its result.
 
@@ -30,7 +30,7 @@ def draw_function(
     """
     scope = Scope(source, frame)
     _draw_leading_parameters(scope)
-    blocks = draw_blocks(scope, table, count, pattern)
+    blocks = draw_blocks(scope, table, count, patterns)
     scope.dataflow = False
     result = draw_result(scope)
     blocks += close_block(scope)
@@ -38,14 +38,12 @@ def draw_function(
     return _finished(frame, blocks, result), _range_of(scope, result)
 
 
-def draw_loss_function(
-    source: Source, frame: FunctionFrame, count: int, pattern: Callable[[Scope], None] | None = None
-) -> Any:
+def draw_loss_function(source: Source, frame: FunctionFrame, count: int, patterns: Sequence[Pattern] = ()) -> Any:
     """A function that can be differentiated: one dataflow block of operators with a gradient, a scalar loss."""
     scope = Scope(source, frame)
     scope.dataflow = True
     draw_statements(scope, DIFFERENTIABLE, count)
-    if pattern is not None:
+    for pattern in patterns:
         plant(scope, pattern)
     if frame.loss is None:
         draw_loss(scope)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,12 +15,12 @@ from generators.operators.row import Unavailable
 from generators.passes.row import Parameter, ProgramFacts
 from generators.program import Program
 from generators.relax import losses
+from generators.relax.body import Pattern
 from generators.relax.control import CONTROL
 from generators.relax.entry_calls import draw_arguments, draw_calls
 from generators.relax.frames import FunctionFrame, ModuleFrame
 from generators.relax.functions import draw_function, draw_loss_function
 from generators.relax.knobs import DEFAULT, Knobs
-from generators.relax.scope import Scope
 from generators.relax.statements import SIMPLE
 from generators.relax.tir_calls import TIR_CALLS
 from generators.source import Source
@@ -33,15 +33,14 @@ _LOCAL_FUNCTIONS = ("local call", "local_functions", "local_functions_capturing"
 def draw_program(
     source: Source,
     knobs: Knobs = DEFAULT,
-    patterns: Sequence[Callable[[Scope], None]] = (),
+    patterns: Sequence[Pattern] = (),
     wants: frozenset[str] = frozenset(),
 ) -> Program:
     """A random well-formed module with a public `main` and inputs for it; the first entry call is of `main`.
 
-    One of `patterns` is planted where given; its attributes `wants` (a feature) and `plain` are read where it has
-    them. `wants` asks for features: "num_input" (the attribute that splits inputs from weights), "vdevice"
-    (devices and hints), "symbolic", "constants" (most operands), "float32_only", "scalar_loss" (main can be
-    differentiated). Other names are left to the patterns.
+    All `patterns` are planted, in order, each into a block of its own. `wants` asks for features: "num_input" (the
+    attribute that splits inputs from weights), "vdevice" (devices and hints), "symbolic", "constants" (most operands),
+    "float32_only", "scalar_loss" (main can be differentiated). Other names are left to the patterns.
     """
     for _ in range(_TRIES):
         module = ModuleFrame(_fitting(knobs, wants), features=wants)
@@ -65,18 +64,17 @@ def _fitting(knobs: Knobs, wants: frozenset[str]) -> Knobs:
     return knobs
 
 
-def _draw_module(source: Source, module: ModuleFrame, patterns: Sequence[Callable[[Scope], None]]) -> Program:
+def _draw_module(source: Source, module: ModuleFrame, patterns: Sequence[Pattern]) -> Program:
     differentiable = "scalar_loss" in module.features
     symbolic = not differentiable and ("symbolic" in module.features or source.flip(0.35))
     frame = FunctionFrame(module, symbolic=symbolic)
     if differentiable:
         patterns = [p for p in patterns if getattr(p, "wants", None) == "scalar_loss"]
-    pattern = source.pick(patterns) if patterns else None
     count = source.integer(*module.knobs.operators)
     if differentiable:
-        main = draw_loss_function(source, frame, count, pattern)
+        main = draw_loss_function(source, frame, count, patterns)
     else:
-        main, _ = draw_function(source, frame, STATEMENTS, count, pattern)
+        main, _ = draw_function(source, frame, STATEMENTS, count, patterns)
     main, num_input = _with_attributes(source, module, frame, main)
     _draw_dead_function(source, module)
     whole = _assemble(source, module, main)

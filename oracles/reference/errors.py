@@ -20,9 +20,10 @@ class Trap(Exception):
 
     `kind` is one of "uninitialised", "out-of-bounds", "use-after-kill", "double-free", "storage-overlap",
     "integer-overflow", "division-by-zero", "type", "match-cast", "operand", "undefined-variable", "aliasing",
-    "assertion", "data-race", "divergent-barrier", "host-memory"
-    and "fuel"; `detail` names the function, the block and the buffer, or the variable. For a caller that
-    judges a pass, "integer-overflow" means that the inputs are to be discarded, not that the pass is wrong.
+    "assertion", "data-race", "divergent-barrier", "host-memory",
+    "float8-range" and "fuel"; `detail` names the function, the block and the buffer, or the variable. For a caller that
+    judges a pass, "integer-overflow" and "float8-range" mean that the inputs are to be discarded, not that the pass is
+    wrong.
     """
 
     def __init__(self, kind: str, detail: str) -> None:

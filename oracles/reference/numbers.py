@@ -44,7 +44,7 @@ class Unsure:
     skipped: bool = True
 
 
-DISCARDS = ("integer-overflow", "fuel", "aliasing")
+DISCARDS = ("integer-overflow", "float8-range", "fuel", "aliasing")
 """Traps that say nothing against a pass: overflow is to be discarded (TRIAGE), and one tensor as two operands of an
 in-place call is a known way of DataflowUseInplaceCalls that elementwise PrimFuncs survive."""
 

@@ -63,6 +63,7 @@ SAME_BUG = [
     ("Impure function call {} occurs within a dataflow block.", ("put(0, v20)",), ("fset_output(1, (d, e))",)),
     ("killed: no answer after {} s", (20,), (31.5,)),
     ("expected dtype {} but got {}", ("float32", "int64"), ("float16", "bool")),
+    ("expected dtype {} but got {}", ("float8_e4m3fn", "float8_e5m2x4"), ("float16", "float32x4")),
 ]
 
 

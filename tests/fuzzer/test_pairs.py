@@ -32,6 +32,7 @@ def test_a_suite_without_pairs_has_no_share() -> None:
     ("reason", "nature"),
     [
         ("reference trap: uninitialised", True),
+        ("reference: call_packed tvm.mine", True),
         ("reference trap: out-of-bounds behind a pass that promises nothing", False),
         ("reference trap: type", False),
         ("reference trap: match-cast", False),

@@ -170,6 +170,54 @@ def test_a_pointer_is_a_buffer_of_what_is_declared_there() -> None:
     assert left_behind(with_buffers(module, pointers), FOUR) == [[2, 4, 6, 8]]
 
 
+VECTORS = """
+@I.ir_module(s_tir=True)
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(x: T.Buffer((2,), "float32x4"), n: T.int32):
+        for i in range(2):
+            x[i] = x[1 - i] + T.Broadcast(T.float32(1), 4)
+"""
+
+
+def test_a_buffer_of_vectors_is_one_of_their_elements() -> None:
+    module = live_module(ModuleText(VECTORS))
+    pointers = pointers_of(module)
+    assert pointers == {"main": {0: (8, "float32")}}
+    eight = np.arange(8, dtype=np.float32)
+    expected = np.concatenate([eight[4:] + 1, eight[4:] + 2])
+    assert left_behind(with_buffers(module, pointers), eight, 3) == [expected.tolist()]
+
+
+def test_vectors_on_one_side_alone_are_not_compared() -> None:
+    pointers = pointers_of(live_module(ModuleText(VECTORS)))
+    other = live_module(
+        ModuleText(VECTORS.replace('"float32x4"', '"float32"').replace("T.Broadcast(T.float32(1), 4)", "x[i]"))
+    )
+    with pytest.raises(NotCallable, match="one side"):
+        with_buffers(other, pointers)
+
+
+PACKED = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(self_handle: T.handle, args: T.handle, num_args: T.int32, result: T.handle) -> T.int32:
+        T.func_attr({"calling_conv": 1, "global_symbol": "__tvm_ffi_main"})
+        STATEMENT
+        return 0
+"""
+
+
+def test_a_packed_function_that_reads_no_argument_takes_none() -> None:
+    module = live_module(ModuleText(PACKED.replace("STATEMENT", 'T.call_packed("testing.echo", "payload")')))
+    called = with_entries_in_place(module)
+    assert Numbers(called, (EntryCall("call_main", ()),)).expected != ()
+    reads = PACKED.replace("STATEMENT", 'n: T.let[T.int32] = T.tvm_struct_get(args, 0, 13, "int32")')
+    with pytest.raises(NotCallable, match="does not say"):
+        with_entries_in_place(live_module(ModuleText(reads)))
+
+
 def test_a_prim_func_without_buffers_is_run_for_what_it_does_wrong() -> None:
     text = POINTER.replace('a: T.handle("float32", "global")', "n: T.int32").replace(
         'T.decl_buffer((4,), "float32", data=a)', 'T.alloc_buffer((4,), "float32")'

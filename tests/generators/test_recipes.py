@@ -307,7 +307,7 @@ def test_programs_differ_between_seeds(name: str, programs: dict[str, list[Progr
 @pytest.mark.parametrize("name", [n for n, row in PASSES.items() if row.recipes])
 def test_row_names_draw_programs_with_its_features(name: str) -> None:
     rows = to_fire((Step(name, "B"),), PASSES)
-    program = draw_program(SeededSource(3, 1), patterns=patterns_for(rows.recipes), wants=frozenset(rows.wants))
+    program = draw_program(SeededSource(3, 1), patterns=patterns_for(rows.recipes[:1]), wants=frozenset(rows.wants))
     relax.analysis.well_formed(program.module)
     assert set(rows.recipes) & program.features
     known = {"num_input", "vdevice", "scalar_loss", "constants", "float32_only"}

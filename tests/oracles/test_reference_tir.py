@@ -63,6 +63,14 @@ UNARY: dict[str, tuple[str, str, Any, list[Any], list[Any]]] = {
     "int to bool": ("int32", "bool", lambda x: T.Cast("bool", x), [0, 2, -1], [False, True, True]),
     "NaN to bool": ("float32", "bool", lambda x: T.Cast("bool", x), [0.0, -0.0, NAN], [False, False, True]),
     "wraps to uint8": ("int32", "uint8", lambda x: T.Cast("uint8", x), [-1, 256, 5], [255, 0, 5]),
+    "wraps, and is added to": (
+        "int32",
+        "uint8",
+        lambda x: T.Cast("uint8", T.truncmod(x, 5) - 4) + T.uint8(9),
+        [1, 8],
+        [6, 8],
+    ),
+    "a shift drops bits": ("uint16", "uint16", lambda x: (x << T.uint16(1)) >> T.uint16(11), [0x8400, 0x7C00], [1, 31]),
     "int64 to float32 once": (
         "int64",
         "float32",

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from generators.dtypes import float_facts
 from oracles.reference.errors import Trap
 
 Array = Any
@@ -93,10 +94,10 @@ def _unsigned(dtype: Any) -> dict[str, Any]:
 
 
 def one_shl(a: int, b: int, bits: int, low: int, high: int, site: str) -> int:
-    """Left shift; the amount and the result must be in range."""
+    """Left shift; the amount must be in range, and the result where it is signed: LLVM's shl drops bits."""
     if not 0 <= b < bits:
         raise Trap("integer-overflow", site)
-    return in_range(a << b, low, high, site)
+    return (a << b) & high if low == 0 else in_range(a << b, low, high, site)
 
 
 def one_shr(a: int, b: int, bits: int, _low: int, _high: int, site: str) -> int:
@@ -113,9 +114,11 @@ def _legal_amount(b: Array, bits: int, mask: Mask, site: str) -> Array:
 
 
 def grid_shl(a: Array, b: Array, bits: int, low: int, high: int, mask: Mask, site: str) -> Array:
-    """Left shift; the amount and the result must be in range."""
+    """Left shift; the amount must be in range, and the result where it is signed."""
     amount = _legal_amount(b, bits, mask, site)
     shifted = a << amount
+    if low == 0:
+        return shifted
     trap_where(((shifted >> amount) != a) | (shifted < low) | (shifted > high), mask, "integer-overflow", site)
     return shifted
 
@@ -207,6 +210,17 @@ def grid_from_float(value: Array, low: int, high: int, mask: Mask, site: str) ->
     return whole.astype(np.uint64 if high > 1 << 63 else np.int64)
 
 
+def float8(value: Any, mask: Mask, site: str) -> Any:
+    """A float of 8 bits, which must be finite, and zero or normal.
+
+    What is too large saturates or becomes NaN as the implementation likes (OCP 8-bit Floating Point Specification);
+    TVM's own conversions know neither, and no subnormal numbers (src/tirx/transform/dtype_conversion.cc).
+    """
+    small = (np.abs(value) < float_facts(value.dtype.name).tiny) & (value != 0)
+    trap_where(~np.isfinite(value) | small, mask, "float8-range", site)
+    return value
+
+
 def one_min(a: Any, b: Any) -> Any:
     """TVM's Min on floats."""
     return a if a < b else b
@@ -260,6 +274,7 @@ NAMES: dict[str, Any] = (
             grid_mod,
             one_from_float,
             grid_from_float,
+            float8,
             one_min,
             one_max,
             grid_min,

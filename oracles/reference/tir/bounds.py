@@ -68,6 +68,8 @@ class Bounds:
                 return Interval(dtype.low, dtype.high, False)
             case _:
                 return Interval(dtype.low, dtype.high, False)
+        if dtype.kind == "u" and (low < dtype.low or high > dtype.high):
+            return Interval(dtype.low, dtype.high, False)  # it may wrap
         if low < dtype.low or high > dtype.high:
             return Interval(max(low, dtype.low), min(high, dtype.high), False)
         return Interval(low, high, safe)

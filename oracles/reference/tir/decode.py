@@ -4,19 +4,18 @@ attributes.
 Dispatch is by class name, so nothing of TVM is imported here. Shape variables and integer parameters are
 replaced by their values, block variables by their bindings, loops of extent one by their only iteration.
 Constructs that the interpreter does not know raise `Unsupported` with their name. Expressions are in
-`decode_exprs.py`.
+`decode_exprs.py`, definitions of buffers in `decode_buffers.py`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.constants import settled
-from oracles.reference.tir.decode_exprs import fold, is_index, lanes_of, scalar_of
-from oracles.reference.tir.decode_lanes import LaneDecoder
+from oracles.reference.tir.decode_buffers import BufferDecoder
+from oracles.reference.tir.decode_exprs import fold, is_index, lanes_of
 from oracles.reference.tir.decode_packed import HOST_STATEMENTS
 from oracles.reference.tir.decode_pointers import EMPTY, POINTER_TYPE, RESULT, Arguments, Stack
 from oracles.reference.tir.decode_threads import (
@@ -67,7 +66,7 @@ SILENT_ATTRIBUTES = (
 and what may still be under way (statements are read in order, as if it were not)."""
 
 
-class Decoder(ThreadDecoder, LaneDecoder):
+class Decoder(ThreadDecoder, BufferDecoder):
     """Decodes one PrimFunc for one binding of its symbols (`symbols`: object address of the variable ->
     value).
     """
@@ -186,9 +185,9 @@ class Decoder(ThreadDecoder, LaneDecoder):
         before, low = self.named(node.loop_var, self.expr(node.min))
         extent = settled(self.expr(node.extent))
         handle = node.loop_var.__chandle__()
-        step = 1 if node.step is None else self._constant(node.step, "For.step")
+        step = 1 if node.step is None else self.constant(node.step, "For.step")
         if step != 1:
-            extent = Const(-(-self._constant(node.extent, "For.extent[step]") // step), low.dtype)
+            extent = Const(-(-self.constant(node.extent, "For.extent[step]") // step), low.dtype)
         if isinstance(extent, Const):
             if extent.value <= 0:
                 return EMPTY
@@ -262,48 +261,14 @@ class Decoder(ThreadDecoder, LaneDecoder):
             return EMPTY
         allocs = tuple(self.new_buffer(buffer) for buffer in block.alloc_buffers)
         for match in block.match_buffers:
-            self._match(match)
+            self.match(match)
         init = None if block.init is None else self.stmt(block.init)
         where = None if isinstance(predicate, Const) else predicate
         realized = Block(str(block.name_hint), where, tuple(reduce), init, allocs, self.stmt(block.body))
         return Seq((*before, realized)) if before else realized
 
-    def _match(self, match: Any) -> None:
-        """A matched buffer is its source at an offset: accesses are rewritten, and no new storage appears."""
-        source, outer = self.buffer(match.source.source)
-        ranges = list(match.source.region)
-        rank = len(match.buffer.ty.shape)
-        offsets = tuple(self.expr(r.min) for r in ranges)
-        if outer is not None:
-            raise Unsupported("s_tir.MatchBufferRegion[nested]")
-        if rank > len(offsets):
-            raise Unsupported("s_tir.MatchBufferRegion[rank]")
-        self.buffers[match.buffer.__chandle__()] = (source, offsets)
-
     def _alloc(self, node: Any) -> Stmt:
         return Alloc(self.new_buffer(node.buffer))
-
-    def _declare(self, node: Any) -> Stmt:
-        ty = node.buffer.ty
-        pointer = self.pointer(node.data)
-        if isinstance(pointer, Stack):
-            self.stacks[node.buffer.__chandle__()] = pointer
-            return EMPTY
-        dtype, shape = self.describe(node.buffer)
-        if not self._compact(ty, shape):
-            raise Unsupported("tirx.DeclBuffer[strides]")
-        offset = self._constant(ty.elem_offset, "tirx.DeclBuffer[elem_offset]") if ty.elem_offset is not None else 0
-        lanes = self.elements(node.buffer)
-        return self.view(node.buffer, pointer, dtype, shape + lanes, offset * math.prod(lanes))
-
-    def _compact(self, ty: Any, shape: tuple[int, ...]) -> bool:
-        """Whether elements lie one behind the other in row-major order."""
-        expected = 1
-        for stride, extent in zip(reversed(list(ty.strides or ())), reversed(shape), strict=False):
-            if self._constant(stride, "strides") != expected:
-                return False
-            expected *= extent
-        return True
 
     def _attr(self, node: Any) -> Stmt:
         key = str(node.attr_key)
@@ -354,34 +319,16 @@ class Decoder(ThreadDecoder, LaneDecoder):
         self.result = self.returned_number()
         return EMPTY
 
-    def _constant(self, node: Any, what: str) -> int:
-        value = self.expr(node)
-        if not isinstance(value, Const):
-            raise Unsupported(what)
-        return int(value.value)
-
-    def describe(self, buffer: Any) -> tuple[Any, tuple[int, ...]]:
-        """The element type and the constant shape of a buffer that is no parameter."""
-        ty = buffer.ty
-        shape = tuple(self._constant(extent, f"{buffer.name}.shape") for extent in ty.shape)
-        return scalar_of(ty), shape
-
-    def new_buffer(self, buffer: Any) -> Buffer:
-        """A buffer of the function's own."""
-        dtype, shape = self.describe(buffer)
-        if any(extent < 0 for extent in shape):
-            raise Trap("type", f"{self.name}: {buffer.name} has a negative extent")
-        decoded = self.owner(str(buffer.name), dtype, shape + self.elements(buffer), str(buffer.scope()))
-        self.buffers[buffer.__chandle__()] = (decoded, None)
-        return decoded
-
 
 def _single(stmt: Stmt) -> Stmt:
     """What one statement of TVM's became."""
     return Seq(stmt.body, True) if isinstance(stmt, Seq) else stmt
 
 
-_NO_EFFECT = ("prefetch", "print_buffer", "start_profile_intrinsic", "end_profile_intrinsic")
+_NO_EFFECT = (
+    *("tvm_access_ptr", "address_of", "prefetch", "print_buffer"),
+    *("start_profile_intrinsic", "end_profile_intrinsic"),
+)
 EFFECTS: dict[str, Callable[[Decoder, Any], Stmt]] = {
     **{name: lambda self, call: EMPTY for name in _NO_EFFECT},
     "break_loop": lambda self, _call: self._jump("break"),
@@ -398,7 +345,7 @@ STATEMENTS: dict[str, Callable[[Decoder, Any], Stmt]] = {
     "IfThenElse": Decoder._if,
     "SBlockRealize": Decoder._block,
     "AllocBuffer": Decoder._alloc,
-    "DeclBuffer": Decoder._declare,
+    "DeclBuffer": Decoder.declare,
     "AttrStmt": Decoder._attr,
     "Evaluate": Decoder._evaluate,
     "AssertStmt": Decoder._assert,

@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.tir.libraries import LIBRARY_CALLS, library_function
+from oracles.reference.tir.libraries import LIBRARY_CALLS, TO_WHOLE, library_function
 from oracles.reference.tir.nodes import (
     BOOL,
     DTYPES,
@@ -74,6 +74,10 @@ _COMPARE_CONST: dict[str, Callable[[Any, Any], bool]] = {
 }
 _DTYPE_CACHE: dict[Any, DType] = {}
 _LANES: dict[Any, tuple[int, DType | None]] = {}
+VSCALE = 2
+"""What `vscale` is: scalable vectors have so many times the lanes that their type says; only the processor knows it.
+SVE and RVV allow powers of two, and a pass must keep the meaning with each; 2 is the smallest with which a forgotten
+factor shows."""
 _MASK = "uint1"
 """The type of a mask of lanes (src/tirx/transform/vectorize_loop.cc)."""
 _VARIABLE_KEYS = count()
@@ -116,10 +120,18 @@ def _parsed(raw: Any) -> tuple[int, DType | None]:
     found = _LANES.get(raw)
     if found is None:
         primitive = getattr(raw, "dtype", raw)  # a BufferType has a PrimType here, a PrimType the type itself
-        lanes, name = int(primitive.lanes), str(primitive)
-        scalar = name if lanes == 1 else name.removesuffix(f"x{lanes}")
-        found = _LANES[raw] = (lanes, BOOL if scalar == _MASK else DTYPES.get(scalar))
+        lanes, name = _lanes_named(primitive)
+        found = _LANES[raw] = (lanes, BOOL if name == _MASK else DTYPES.get(name))
     return found
+
+
+def _lanes_named(primitive: Any) -> tuple[int, str]:
+    """The number of lanes and the name of the scalar type. "int8xvscalex4" has -4 lanes: so many times vscale."""
+    dtype = getattr(primitive, "dtype", primitive)
+    lanes, name = int(dtype.lanes), str(dtype)
+    if lanes < 0:
+        return -lanes * VSCALE, name.removesuffix(f"xvscalex{-lanes}")
+    return lanes, name if lanes == 1 else name.removesuffix(f"x{lanes}")
 
 
 def _spelled(raw: Any) -> str:
@@ -127,7 +139,7 @@ def _spelled(raw: Any) -> str:
 
 
 def lanes_of(ty: Any) -> int:
-    """How many lanes a PrimType or a BufferType has. Unsupported where only the processor knows, and for others."""
+    """How many lanes a PrimType or a BufferType has. Unsupported for other types."""
     raw = getattr(ty, "dtype", None)
     if raw is None:
         raise Unsupported(f"value of {type(ty).__name__}")
@@ -303,6 +315,9 @@ class ExprDecoder:
             return found
         if name in LIBRARY_CALLS:
             name, args = library_function(name, args)
+        if name in TO_WHOLE:
+            value = self.expr(args[0])
+            return Cast(Call(TO_WHOLE[name], (value,), value.dtype), self.dtype(node.ty))
         return Call(name, tuple(self.expr(arg) for arg in args), self.dtype(node.ty))
 
     def _if_then_else(self, node: Any) -> Expr:
@@ -310,6 +325,9 @@ class ExprDecoder:
 
     def _argument_itself(self, node: Any) -> Expr:
         return self.expr(node.args[0])
+
+    def _vscale(self, node: Any) -> Expr:
+        return Const(VSCALE, self.dtype(node.ty))
 
     def host_call(self, name: str, node: Any) -> Expr | None:
         """The value of a call of the calling convention; in `decode_pointers.py`."""
@@ -341,6 +359,7 @@ CALLS: dict[str, Callable[[ExprDecoder, Any], Expr]] = {
     "likely": ExprDecoder._argument_itself,
     "ignore_loop_partition": ExprDecoder._argument_itself,
     "tvm_thread_invariant": ExprDecoder._argument_itself,
+    "vscale": ExprDecoder._vscale,
 }
 EXPRESSIONS: dict[str, Callable[[ExprDecoder, Any], Expr]] = {
     "IntImm": ExprDecoder._int,

@@ -4,7 +4,7 @@ A statement of lanes becomes a loop over its lanes in which all loads come befor
 decoded for one lane at a time (`lane`, an int32 expression), so that no vector is left for the generated code. A
 buffer with vector elements is a buffer of their scalars with one more dimension.
 
-Scalable vectors, whose number of lanes the processor knows, are Unsupported.
+A scalable vector has VSCALE times as many lanes as its type says (`decode_exprs.py`).
 """
 
 from __future__ import annotations

@@ -30,10 +30,12 @@ from oracles.reference.tir.decode_pointers import (
     StackElement,
     is_header_of,
 )
-from oracles.reference.tir.nodes import Bind, Buffer, Cmp, Const, Expr, PackedCall, Seq, Stmt, Var
+from oracles.reference.tir.nodes import Bind, Buffer, Cast, Cmp, Const, Expr, PackedCall, Seq, Stmt, Var
 
 ANY_DLTENSOR, ANY_RAW_STRING = 7, 8
 MADE_ON_THE_SPOT = _MAKE_ARRAY, _MAKE_SHAPE = "tvm_stack_make_array", "tvm_stack_make_shape"
+ECHO = "testing.echo"
+"""TVM's FFI has it for tests: it gives back its argument (tvm_ffi, testing.cc)."""
 RESULT_KINDS = {ANY_INT: "iu", ANY_BOOL: "iub", ANY_FLOAT: "f"}
 """The kinds of number that a type index may stand for; the value itself is 64 bits wide."""
 
@@ -86,6 +88,8 @@ class PackedCallDecoder(PointerDecoder):
     def _stored(self, node: Any) -> Expr | Pointer | str:
         if type(node).__name__ == "StringImm":
             return str(node.value)
+        if type(node).__name__ == "Call" and self.op_name(node) == "reinterpret":  # a string's address
+            return self._stored(node.args[0])
         return self.pointer(node) if type(node.ty).__name__ == POINTER_TYPE else self.expr(node)
 
     # --- calls ------------------------------------------------------------------------------------------------------
@@ -102,6 +106,43 @@ class PackedCallDecoder(PointerDecoder):
             else:
                 args.append(self.expr(arg))
         return _after(before, PackedCall(str(call.args[0].value), tuple(args)))
+
+    def host_call(self, name: str, node: Any) -> Expr | None:
+        """Also the number that a packed function gives."""
+        if name not in PACKED_VALUES:
+            return super().host_call(name, node)
+        value, dtype = PACKED_VALUES[name](self, node), self.dtype(node.ty)
+        if isinstance(value, (Pointer, str)):
+            raise Trap("type", f"{self.name}: {ECHO} gives no number")
+        if value.dtype.kind != dtype.kind or value.dtype.bits < dtype.bits:
+            raise Unsupported(f"call_packed {ECHO} of {value.dtype} as {dtype}")
+        return value if value.dtype is dtype else Cast(value, dtype)
+
+    def pointer(self, node: Any) -> Pointer:
+        """Also the pointer that a packed function gives."""
+        name = self.op_name(node) if type(node).__name__ == "Call" else ""
+        if name not in PACKED_VALUES:
+            return super().pointer(node)
+        value = PACKED_VALUES[name](self, node)
+        if not isinstance(value, Pointer):
+            raise Trap("type", f"{self.name}: {ECHO} gives no pointer")
+        return value
+
+    def _echoed(self, call: Any) -> Expr | Pointer | str:
+        self._must_be_echo(call, len(call.args) - 1)
+        return self._stored(call.args[1])
+
+    def _echoed_on_stack(self, call: Any) -> Expr | Pointer | str:
+        stack, first, end = self.pointer(call.args[1]), self.number_of(call.args[2]), self.number_of(call.args[3])
+        self._must_be_echo(call, end - first)
+        if not isinstance(stack, Stack):
+            raise Unsupported("tirx.tvm_call_packed_lowered")
+        return stack.field(first, ANY_VALUE)
+
+    def _must_be_echo(self, call: Any, count: int) -> None:
+        name = str(call.args[0].value)
+        if name != ECHO or count != 1:
+            raise Unsupported(f"call_packed {name}")
 
     def _shape_made(self, call: Any) -> tuple[int, ...]:
         if self.op_name(call) != _MAKE_SHAPE:
@@ -158,6 +199,11 @@ HOST_STATEMENTS: dict[str, Callable[[PackedCallDecoder, Any], Stmt]] = {
     "tvm_call_packed_lowered": lambda self, call: self.packed_lowered(call),
     "tvm_struct_set": PackedCallDecoder._struct_set,
 }
+PACKED_VALUES: dict[str, Callable[[PackedCallDecoder, Any], Expr | Pointer | str]] = {
+    "tvm_call_packed": PackedCallDecoder._echoed,
+    "tvm_call_packed_lowered": PackedCallDecoder._echoed_on_stack,
+}
+"""Calls whose result is used."""
 
 
 def _after(before: list[Stmt], call: Stmt) -> Stmt:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from generators.dtypes import FLOAT8
 from oracles.reference.errors import Unsupported
 from oracles.reference.tir.emit_state import Code
 from oracles.reference.tir.intrinsics import INTRINSICS
@@ -30,7 +31,8 @@ def binary(emitter: ExprEmitter, node: Bin, a: Code, b: Code) -> Code:
     grid = a.grid or b.grid
     kind = node.dtype.kind
     if kind == "f":
-        return Code(_float(node, a.text, b.text, grid), grid)
+        text = _float(node, a.text, b.text, grid)
+        return Code(text if node.op in ("min", "max") else _ranged(emitter, node.dtype, text, grid), grid)
     if kind == "b":
         sign = {"min": "&", "max": "|", **_BITS}.get(node.op)
         if sign is None:
@@ -91,6 +93,8 @@ def _shift(emitter: ExprEmitter, node: Bin, a: Code, b: Code) -> str:
     if legal and emitter.bounds.fits(node):
         return f"({a.text} << {b.text})"
     dtype = node.dtype
+    if legal and dtype.kind == "u" and not (a.grid or b.grid):
+        return f"(({a.text} << {b.text}) & {dtype.high})"
     site = emitter.site("shift")
     if not (a.grid or b.grid):
         return f"one_{node.op}({a.text}, {b.text}, {dtype.bits}, {dtype.low}, {dtype.high}, {site})"
@@ -119,7 +123,7 @@ def cast(emitter: ExprEmitter, inner: Expr, dtype: DType) -> Code:
     if dtype.kind == "b":
         return Code(f"({code.text} != 0)", code.grid)
     if dtype.kind == "f":
-        return Code(_to_float(code, source, dtype), code.grid)
+        return Code(_ranged(emitter, dtype, _to_float(code, source, dtype), code.grid), code.grid)
     if source.kind == "f":
         name = "grid_from_float" if code.grid else "one_from_float"
         mask = f"{emitter.mask}, " if code.grid else ""
@@ -171,4 +175,12 @@ def call(emitter: ExprEmitter, node: Call) -> Code:
     name = f"{node.name}_{first.name}_{node.dtype.name}_{'grid' if grid else 'one'}"
     if name not in emitter.constants:
         emitter.constants[name] = row.make(first, node.dtype, grid)
-    return Code(f"{name}({', '.join(code.text for code in codes)})", grid)
+    text = f"{name}({', '.join(code.text for code in codes)})"
+    return Code(text if node.name == "reinterpret" else _ranged(emitter, node.dtype, text, grid), grid)
+
+
+def _ranged(emitter: ExprEmitter, dtype: DType, text: str, grid: bool) -> str:
+    """What was computed as a float of 8 bits may only be used where all implementations agree on it."""
+    if dtype.name not in FLOAT8:
+        return text
+    return f"float8({text}, {emitter.mask if grid else None}, {emitter.site(dtype.name)})"

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from generators.dtypes import OF_ML_DTYPES
 from oracles.reference.errors import Unsupported
 from oracles.reference.tir.nodes import DType
 
@@ -46,10 +47,10 @@ def _by_double(function: Callable[..., Any]) -> Intrinsic:
 
 
 def _exact(function: Callable[..., Any]) -> Intrinsic:
-    """Exact in every float type; bfloat16 goes through float32, which holds it."""
+    """Exact in every float type; those of ml_dtypes go through float32, which holds them."""
 
     def make(first: DType, result: DType, _grid: bool) -> Callable[..., Any]:
-        if first.name != "bfloat16":
+        if first.name not in OF_ML_DTYPES:
             return function
         target = result.numpy
         return lambda *args: function(*(a.astype(np.float32) for a in args)).astype(target)
@@ -78,9 +79,15 @@ def _sigmoid(x: Any) -> Any:
     return 1.0 / (1.0 + np.exp(-x))
 
 
+def _round_half_away(x: Any) -> Any:
+    """To the nearest whole number, away from zero where two are as near. x - trunc(x) is exact."""
+    whole = np.trunc(x)
+    return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(np.ones_like(x), x), whole)[()]
+
+
 def _make_nextafter(first: DType, _result: DType, _grid: bool) -> Callable[..., Any]:
-    if first.name == "bfloat16":
-        raise Unsupported("tirx.nextafter on bfloat16")
+    if first.name in OF_ML_DTYPES:
+        raise Unsupported(f"tirx.nextafter on {first.name}")
     return np.nextafter
 
 
@@ -155,6 +162,7 @@ _EXACT: dict[str, Callable[..., Any]] = {
     "nearbyint": np.rint,
     "fmod": np.fmod,
     "copysign": np.copysign,
+    "round_half_away": _round_half_away,
 }
 INTRINSICS: dict[str, Intrinsic] = {
     **{name: _by_double(function) for name, function in _DOUBLE.items()},
@@ -168,5 +176,5 @@ INTRINSICS: dict[str, Intrinsic] = {
     "bitwise_not": Intrinsic("iub", _make_not),
     "reinterpret": Intrinsic("iuf", _make_reinterpret),
 }
-OF_NODES = frozenset({"bitwise_not"})
-"""Rows that no operator has: the decoder makes them of nodes."""
+OF_NODES = frozenset({"bitwise_not", "round_half_away"})
+"""Rows that no operator has: the decoder makes them of nodes and of calls of libraries."""

@@ -12,20 +12,32 @@ LIBRARY_CALLS = ("call_extern", "call_pure_extern", "call_llvm_intrin", "call_ll
 
 _EVERYWHERE = (
     *("exp", "exp2", "exp10", "log", "log2", "log10", "sqrt", "pow", "fma", "copysign", "fabs"),
-    *("floor", "ceil", "trunc", "round", "nearbyint"),
+    *("floor", "ceil", "trunc", "nearbyint"),
     *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh"),
 )
 _C_ONLY = ("log1p", "asinh", "acosh", "atanh", "erf", "hypot", "fmod")
 
 LLVM: dict[str, str] = {
     **{name: name for name in _EVERYWHERE},
+    "round": "round_half_away",
     "fmuladd": "fma",
     "rint": "nearbyint",
     "roundeven": "nearbyint",
     "ctpop": "popcount",
+    **{name: name for name in ("lround", "llround", "lrint", "llrint")},
 }
 """LLVM's intrinsics without their prefix and types."""
-C_LIBRARY: dict[str, str] = {spelled: name for name in (*_EVERYWHERE, *_C_ONLY) for spelled in (name, f"{name}f")}
+TO_WHOLE: dict[str, str] = {
+    "lround": "round_half_away",
+    "llround": "round_half_away",
+    "lrint": "nearbyint",
+    "llrint": "nearbyint",
+}
+"""Roundings that give a signed integer; where none is near enough, LLVM does not specify which (Language Reference)."""
+C_LIBRARY: dict[str, str] = {
+    **{spelled: name for name in (*_EVERYWHERE, *_C_ONLY) for spelled in (name, f"{name}f")},
+    **{spelled: "round_half_away" for spelled in ("round", "roundf")},
+}
 """Functions of the C library in both precisions."""
 _FAST = ("exp", "exp10", "log", "log2", "log10", "pow", "sin", "cos", "tan")
 CUDA: dict[str, str] = {

@@ -1,5 +1,5 @@
-"""Packed functions that legalised operators call: TVM's sorts, by their meaning in
-src/runtime/extra/contrib/sort/sort.cc.
+"""Packed functions that PrimFuncs call for their effect: TVM's sorts, by their meaning in
+src/runtime/extra/contrib/sort/sort.cc, and one that has none.
 
 A function takes buffers as `BufferArgument` and Python values for the rest. The sorts are stable in both
 directions. Data with NaN has no defined order in C++ and is Unsupported, as are the element types that TVM
@@ -90,6 +90,11 @@ def argsort_nms(data: BufferArgument, count: BufferArgument, out: BufferArgument
     out.write(np.moveaxis(order, -1, axis))
 
 
+def echo(_argument: Any) -> None:
+    """TVM's FFI has it for tests; what it gives back is decoded (`decode_packed.py`)."""
+
+
 PACKED: dict[str, Callable[..., None]] = {
-    f"tvm.contrib.sort.{function.__name__}": function for function in (sort, argsort, topk, argsort_nms)
+    **{f"tvm.contrib.sort.{function.__name__}": function for function in (sort, argsort, topk, argsort_nms)},
+    "testing.echo": echo,
 }

@@ -229,12 +229,12 @@ def test_a_planted_fault_is_noticed(name: str, kind: Any, change: Callable[[Any]
         assert trap.kind == "out-of-bounds"
 
 
-def test_scalable_vectors_are_unsupported_by_name() -> None:
-    ramp = tirx.Ramp(0, 1, tirx.vscale() * 4)
-    source, target = (tirx.decl_buffer((64,), "float32", name) for name in "AB")
+def test_vectors_of_unknown_scalars_are_unsupported_by_name() -> None:
+    ramp = tirx.Ramp(0, 1, 4)
+    source, target = (tirx.decl_buffer((64,), "float8_e8m0fnu", name) for name in "AB")
     func = tirx.PrimFunc([source, target], tirx.BufferStore(target, tirx.BufferLoad(source, [ramp]), [ramp]))
-    with pytest.raises(Unsupported, match="float32xvscalex4"):
-        run_prim_func(func, [np.zeros(64, np.float32), np.zeros(64, np.float32)])
+    with pytest.raises(Unsupported, match="float8_e8m0fnu"):
+        run_prim_func(func, [np.zeros(64, np.uint8), np.zeros(64, np.uint8)])
 
 
 @settings(max_examples=150, deadline=None, derandomize=True, database=None)

@@ -1,0 +1,163 @@
+"""Control flow of functions without blocks: loops with any start and step, while, branches, names, scratch buffers.
+
+Every loop ends: a while counts down, and its data-dependent test can only end it earlier.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+from tvm import tirx
+
+from generators.ranges import Range
+from generators.tir.draft import Extent, Unfit, load
+from generators.tir.expressions import draw_condition
+from generators.tir.place import Inner, Place, sequence, store
+from generators.tir.reads import Point
+from generators.tir.terms import Term, constant
+
+
+def _budget(place: Place, turns: int) -> None:
+    if place.turns * max(turns, 1) > place.draft.knobs.max_iterations // 20:
+        raise Unfit("too many iterations")
+
+
+def draw_loop(place: Place, inner: Inner) -> Any:
+    """A serial or unrolled loop over a dim or some numbers, from any start, in any step."""
+    draft = place.draft
+    source = draft.source
+    lengths = [d for t in place.tensors for d in t.dims]
+    extent = source.pick(lengths) if lengths and source.flip(0.6) else draft.draw_extent()
+    _budget(place, extent.high)
+    start = source.pick((0, 0, 0, 1, -2, 3))
+    step = source.pick((1, 1, 1, 2, 3)) if extent.static else 1
+    var = tirx.Var(draft.new_name("i"), draft.index_dtype)
+    last = start + max(extent.high - 1, 0) * step
+    raw = Term(var, draft.index_dtype, Range(min(start, last), max(start, last), True))
+    points = [_counted(place, raw, extent, start, step)]
+    if start or step != 1:
+        points.append(Point(raw, Extent("any", extent.value, extent.low, extent.high, None)))
+    body = inner(place.inside(*points, turns=extent.high))
+    kind = tirx.ForKind.SERIAL
+    if extent.static and 0 < extent.value <= 6 and step == 1 and source.flip(0.2):
+        kind = tirx.ForKind.UNROLLED
+        draft.features.add("unrolled")
+    notes = {"pragma_unroll_explicit": 1} if source.flip(0.05) else None
+    count = extent.expr if step == 1 else draft.number(extent.value * step)
+    if start:
+        draft.features.add("shifted_loop")
+    if step != 1:
+        draft.features.add("loop_step")
+    return tirx.For(var, draft.number(start), count, kind, body, None, notes, draft.number(step) if step != 1 else None)
+
+
+def _counted(place: Place, raw: Term, extent: Extent, start: int, step: int) -> Point:
+    """How many iterations were before this one."""
+    draft = place.draft
+    expr = raw.expr
+    if start:
+        expr = tirx.Sub(expr, draft.number(start))
+    if step != 1:
+        expr = tirx.FloorDiv(expr, draft.number(step))
+    return Point(Term(expr, raw.dtype, draft.index_range(extent)), extent)
+
+
+def draw_triangle(place: Place, inner: Inner) -> Any:
+    """A loop as long as the variable of one around it."""
+    draft = place.draft
+    outer = [p for p in place.points if p.term.range.low >= 0 and p.extent.static]
+    if not outer:
+        raise Unfit("no loop around")
+    point = draft.source.pick(outer)
+    _budget(place, point.extent.high)
+    var = tirx.Var(draft.new_name("i"), draft.index_dtype)
+    count = point.term.expr if draft.source.flip() else tirx.Add(point.term.expr, draft.number(1))
+    term = Term(var, draft.index_dtype, draft.index_range(point.extent))
+    body = inner(place.inside(Point(term, point.extent), turns=point.extent.high))
+    draft.features.add("triangular_loop")
+    return tirx.For(var, draft.number(0), count, tirx.ForKind.SERIAL, body)
+
+
+def draw_branch(place: Place, inner: Inner) -> Any:
+    """One of two statements, or none."""
+    draft = place.draft
+    condition = draw_condition(place.site([t for t in place.tensors if not t.special], 1), 2)
+    then = inner(place.inside(in_loop=place.in_loop))
+    other = inner(place.inside(in_loop=place.in_loop)) if draft.source.flip() else None
+    draft.features.add("if_then_else_statement")
+    return tirx.IfThenElse(condition.expr, then, other)
+
+
+def draw_while(place: Place, inner: Inner) -> Any:
+    """A while with a counter of its own, which goes down in every iteration."""
+    draft = place.draft
+    count = draft.source.integer(0, 5)
+    _budget(place, count)
+    one = (draft.extent(1),)
+    counter = draft.add_tensor("c", one, "int32", Range(0, count, True), role="alloc", scope="local")
+    draft.tensors.pop()
+    zero = [draft.number(0)]
+    now = load(counter, zero)
+    condition: Any = tirx.GT(now.expr, tirx.IntImm("int32", 0))
+    if draft.source.flip(0.4):
+        other = draw_condition(place.site([t for t in place.tensors if not t.special], 1), 1)
+        condition = tirx.And(condition, other.expr)
+    deeper = place.inside(turns=count, in_loop=False)
+    deeper.values.append(now)
+    down = tirx.BufferStore(counter.buffer, tirx.Sub(now.expr, tirx.IntImm("int32", 1)), zero)
+    body = sequence(down, inner(deeper))
+    draft.features.add("while")
+    begun = tirx.BufferStore(counter.buffer, tirx.IntImm("int32", count), zero)
+    return sequence(tirx.AllocBuffer(counter.buffer), begun, tirx.While(condition, body))
+
+
+def draw_bind(place: Place, _inner: Inner) -> Any:
+    """A number by name for the statements behind."""
+    draft = place.draft
+    value = place.value(draft.draw_dtype())
+    var = tirx.Var(draft.new_name("x"), value.dtype)
+    place.values.append(Term(var, value.dtype, value.range, value.fraction))
+    draft.features.add("bind")
+    return tirx.Bind(var, value.expr)
+
+
+def draw_scratch(place: Place, inner: Inner) -> Any:
+    """A buffer that lives in a loop or a branch only: filled, used, gone."""
+    draft = place.draft
+    dtype = draft.draw_dtype()
+    if dtype == "bool":
+        raise Unfit("a number is wanted")
+    dims = (draft.extent(draft.source.pick((1, 2, 4))),)
+    low = 0 if dtype.startswith("u") else -20
+    scratch = draft.add_tensor("L", dims, dtype, Range(low, 20, True), role="alloc", scope="local")
+    draft.tensors.pop()
+    fill = [store(scratch, place.value(dtype), [draft.number(i)]) for i in range(dims[0].value)]
+    deeper = place.inside(in_loop=place.in_loop)
+    deeper.tensors.append(scratch)
+    draft.features.add("scratch")
+    return sequence(tirx.AllocBuffer(scratch.buffer), *fill, inner(deeper))
+
+
+def draw_assertion(place: Place, _inner: Inner) -> Any:
+    """An assertion that holds."""
+    draft = place.draft
+    if not place.points:
+        raise Unfit("nothing to assert about")
+    term = draft.source.pick(place.points).term
+    least = constant(int(term.range.low), term.dtype)
+    draft.features.add("assert")
+    kind, *message = (tvm.ir.StringImm(text) for text in ("RuntimeError", "a loop variable ", "is in range"))
+    # The order that TVM's constructor takes; its Python wrapper names the first two parameters the other way round.
+    return tirx.AssertStmt(tirx.GE(term.expr, least.expr), kind, message)
+
+
+def draw_jump(place: Place, _inner: Inner) -> Any:
+    """The end of a loop or of its iteration, behind a test."""
+    draft = place.draft
+    if not place.in_loop:
+        raise Unfit("no loop to jump in")
+    condition = draw_condition(place.site([t for t in place.tensors if not t.special], 1), 1)
+    jump = tirx.Evaluate(tirx.break_loop() if draft.source.flip() else tirx.continue_loop())
+    draft.features.add("jump")
+    return tirx.IfThenElse(condition.expr, jump, None)

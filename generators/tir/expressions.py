@@ -1,0 +1,285 @@
+"""Random expressions over the values in scope: what every operator means for ranges is in `terms.py`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tvm import tirx
+
+from generators.dtypes import is_float
+from generators.ranges import Range
+from generators.source import Source, weighted
+from generators.tir.draft import Draft
+from generators.tir.terms import (
+    BY_NAME,
+    COMPARISONS,
+    FLOAT_BINARY,
+    INTEGER_BINARY,
+    Binary,
+    Term,
+    apply,
+    capacity,
+    cast,
+    chosen,
+    clipped,
+    constant,
+    fits,
+    truth,
+)
+
+_WIDEST_SHIFT = 3
+
+
+@dataclass(slots=True)
+class Site:
+    """Where an expression is drawn: the values that it may use. `indices` are loop and block variables."""
+
+    draft: Draft
+    leaves: list[Term] = field(default_factory=list)
+    indices: list[Term] = field(default_factory=list)
+    lets: bool = True
+    """Whether a Let may be drawn: not where the expression may be used twice, and its variable defined twice."""
+
+    @property
+    def source(self) -> Source:
+        """The source of the function's choices."""
+        return self.draft.source
+
+    def with_leaves(self, *terms: Term) -> Site:
+        """The same with more values."""
+        return Site(self.draft, [*self.leaves, *terms], self.indices, self.lets)
+
+
+def draw_value(site: Site, dtype: str, depth: int | None = None) -> Term:
+    """A value of the dtype, exact and without overflow for all values of what it is made of."""
+    left = site.draft.knobs.depth if depth is None else depth
+    if dtype == "bool":
+        return draw_condition(site, left)
+    if left <= 0:
+        return draw_leaf(site, dtype)
+    rows = _FLOAT if is_float(dtype) else _INTEGER
+    term = weighted(site.source, rows)(site, dtype, left - 1)
+    return term if fits(term.range, dtype, term.fraction) else clipped(term, capacity(dtype, term.fraction))
+
+
+def draw_condition(site: Site, depth: int) -> Term:
+    """A bool: a comparison of two numbers mostly."""
+    flags = [t for t in site.leaves if t.dtype == "bool"]
+    if flags and (depth <= 0 or site.source.flip(0.3)):
+        return site.source.pick(flags)
+    if depth > 0 and site.source.flip(0.3):
+        a = draw_condition(site, depth - 1)
+        kind = site.source.pick((tirx.And, tirx.Or, tirx.Not))
+        site.draft.features.add("logic")
+        return truth(kind(a.expr) if kind is tirx.Not else kind(a.expr, draw_condition(site, depth - 1).expr))
+    numbers = sorted({t.dtype for t in (*site.leaves, *site.indices) if t.dtype != "bool"})
+    dtype = site.source.pick(numbers) if numbers else "int32"
+    a, b = draw_value(site, dtype, min(depth, 1)), draw_leaf(site, dtype)
+    return truth(site.source.pick(COMPARISONS)(a.expr, b.expr))
+
+
+def draw_leaf(site: Site, dtype: str) -> Term:
+    """A value in scope, converted where none has the dtype, or a constant."""
+    same = [t for t in (*site.leaves, *site.indices) if t.dtype == dtype]
+    if same and not site.source.flip(0.15):
+        return site.source.pick(same)
+    others = [t for t in (*site.leaves, *site.indices) if t.dtype != dtype]
+    if others and site.source.flip(0.5):
+        return converted(site, site.source.pick(others), dtype)
+    return draw_constant(site, dtype)
+
+
+def draw_constant(site: Site, dtype: str) -> Term:
+    """A small number, seldom a large one."""
+    source = site.source
+    if dtype == "bool":
+        return truth(tirx.IntImm("bool", source.integer(0, 1)))
+    value = source.integer(0, 7) if source.flip() else source.integer(-5, 5)
+    if source.flip(0.1):
+        value = source.pick((16, 100, 1000, 65536, 2**31 + 5, -(2**33)))
+    if not fits(Range(value, value, True), dtype):
+        value = abs(value) % 8
+    if is_float(dtype) and source.flip(0.2):
+        return constant(value + 0.5, dtype) if abs(value) < 8 else constant(0.25, dtype)
+    return constant(value, dtype)
+
+
+def converted(site: Site, term: Term, dtype: str) -> Term:
+    """The value in another dtype, brought into its range where it may be out of it."""
+    if dtype == "bool":
+        return truth(tirx.NE(term.expr, constant(0, term.dtype).expr))
+    site.draft.features.add("cast")
+    fraction = term.fraction if is_float(dtype) else 0
+    bound = math.floor(min(capacity(dtype, fraction), capacity(term.dtype, term.fraction)))
+    if bound < 1:
+        return draw_constant(site, dtype)
+    low = 0 if dtype.startswith("u") else -bound
+    if term.range.within(low, bound):
+        return cast(term, dtype)
+    if not is_float(term.dtype) and not term.dtype.startswith("u") and site.source.flip():
+        wrapped = apply(BY_NAME["floormod"], term, constant(min(bound, 11), term.dtype))
+        if wrapped is not None:
+            return cast(wrapped, dtype)
+    inside = clipped(term, float(bound))
+    if low == 0 and inside.range.low < 0:
+        floor = tirx.Max(inside.expr, constant(0, inside.dtype).expr)
+        inside = Term(floor, inside.dtype, inside.range.clipped(0, bound), inside.fraction)
+    return cast(inside, dtype)
+
+
+def _binary(rows: tuple[Binary, ...]) -> Callable[[Site, str, int], Term]:
+    def draw(site: Site, dtype: str, depth: int) -> Term:
+        row = site.source.pick(rows)
+        a = draw_value(site, dtype, depth)
+        b = _right_operand(site, row, dtype, depth)
+        drawn = apply(row, a, b)
+        if drawn is None:
+            bound = _operand_bound(row, dtype, a, b)
+            if bound < 1:
+                return a
+            a = clipped(a, bound)
+            drawn = apply(row, a, b if row.right != "any" else clipped(b, bound))
+        if drawn is None:
+            return a
+        site.draft.features.add(row.name)
+        if row.right == "nonzero" and a.range.low < 0:
+            site.draft.features.add("negative_division")
+        return drawn
+
+    return draw
+
+
+def _operand_bound(row: Binary, dtype: str, a: Term, b: Term) -> int:
+    """How large operands may be for the result to fit."""
+    if row.name == "mul":
+        return math.isqrt(int(max(capacity(dtype, a.fraction + b.fraction), 0)))
+    top = int(capacity(dtype, max(a.fraction, b.fraction)))
+    return top >> _WIDEST_SHIFT if row.name == "shift_left" else top // 2
+
+
+def _right_operand(site: Site, row: Binary, dtype: str, depth: int) -> Term:
+    if row.right == "any":
+        return draw_value(site, dtype, depth)
+    if row.right == "amount":
+        top = _WIDEST_SHIFT
+        if site.source.flip(0.7):
+            return constant(site.source.integer(0, top), dtype)
+        inner = draw_value(site, dtype, 0)
+        masked = apply(BY_NAME["bitwise_and"], inner, constant(top, dtype))
+        return constant(1, dtype) if masked is None else masked
+    return _divisor(site, dtype, depth)
+
+
+def _divisor(site: Site, dtype: str, depth: int) -> Term:
+    """A number of one sign, never 0: a constant mostly."""
+    source = site.source
+    if source.flip(0.7):
+        value = source.pick((2, 3, 4, 5, 7, 8, 1, 16))
+        negative = not dtype.startswith("u") and source.flip(0.25)
+        return constant(-value if negative else value, dtype)
+    term = draw_value(site, dtype, min(depth, 1))
+    if term.range.low > 0 or term.range.high < 0:
+        return term
+    expr = tirx.Max(term.expr, constant(1, dtype).expr)
+    return Term(expr, dtype, term.range.clipped(1, max(term.range.high, 1)))
+
+
+def _leaf(site: Site, dtype: str, _depth: int) -> Term:
+    return draw_leaf(site, dtype)
+
+
+def _chosen(site: Site, dtype: str, depth: int) -> Term:
+    """Select, which evaluates both sides, or if_then_else, which does not."""
+    lazily = site.source.flip()
+    site.draft.features.add("if_then_else" if lazily else "select")
+    condition = draw_condition(site, min(depth, 1)).expr
+    if site.source.flip(0.1):
+        condition = tirx.likely(condition)
+        site.draft.features.add("likely")
+    return chosen(condition, draw_value(site, dtype, depth), draw_value(site, dtype, depth), lazily=lazily)
+
+
+def _let(site: Site, dtype: str, depth: int) -> Term:
+    """A value by name, used in what follows."""
+    if not site.lets:
+        return draw_leaf(site, dtype)
+    numbers = sorted({t.dtype for t in site.leaves if t.dtype != "bool"} | {dtype})
+    value = draw_value(site, site.source.pick(numbers), depth)
+    var = tirx.Var(site.draft.new_name("x"), value.dtype)
+    named = Term(var, value.dtype, value.range, value.fraction)
+    body = draw_value(site.with_leaves(named, named), dtype, max(depth, 1))
+    site.draft.features.add("let")
+    return Term(tirx.Let(var, value.expr, body.expr), dtype, body.range, body.fraction)
+
+
+def _converted(site: Site, dtype: str, depth: int) -> Term:
+    options = sorted({t.dtype for t in (*site.leaves, *site.indices) if t.dtype not in (dtype, "bool")})
+    if not options:
+        return draw_leaf(site, dtype)
+    return converted(site, draw_value(site, site.source.pick(options), depth), dtype)
+
+
+def _flag(site: Site, dtype: str, depth: int) -> Term:
+    """A condition as a number."""
+    site.draft.features.add("cast")
+    return cast(draw_condition(site, depth), dtype)
+
+
+def _integer_unary(site: Site, dtype: str, depth: int) -> Term:
+    term = draw_value(replace(site, lets=False), dtype, depth)  # abs takes its operand twice
+    options = ["popcount"] if dtype in ("int32", "int64") else []
+    if not dtype.startswith("u"):
+        options += ["bitwise_not", "negative", "abs"]
+    if not options:
+        return term
+    kind = site.source.pick(options)
+    site.draft.features.add(kind)
+    match kind:
+        case "bitwise_not":
+            return Term(tirx.BitwiseNot(term.expr), dtype, Range(-1 - term.range.high, -1 - term.range.low, True))
+        case "negative":
+            return Term(tirx.Sub(constant(0, dtype).expr, term.expr), dtype, -term.range)
+        case "abs":
+            return Term(tirx.abs(term.expr), dtype, term.range.absolute())
+        case _:
+            return Term(tirx.popcount(term.expr), dtype, Range(0, 64, True))
+
+
+def _float_unary(site: Site, dtype: str, depth: int) -> Term:
+    term = draw_value(site, dtype, depth)
+    kind = site.source.pick(("abs", "negative", "half", "floor", "ceil", "trunc", "nearbyint"))
+    site.draft.features.add(kind)
+    if kind == "half":
+        halved = apply(FLOAT_BINARY[2], term, constant(0.5, dtype))
+        return term if halved is None else halved
+    if kind == "negative":
+        return Term(tirx.Sub(constant(0, dtype).expr, term.expr), dtype, -term.range, term.fraction)
+    if kind == "abs":
+        return Term(tirx.abs(term.expr), dtype, term.range.absolute(), term.fraction)
+    whole = Range(math.floor(term.range.low), math.ceil(term.range.high), True)
+    call: Any = getattr(tirx, kind)
+    return Term(call(term.expr), dtype, whole)
+
+
+_Rows = tuple[tuple[Callable[[Site, str, int], Term], int], ...]
+_INTEGER: _Rows = (
+    (_binary(INTEGER_BINARY), 12),
+    (_leaf, 3),
+    (_chosen, 2),
+    (_converted, 3),
+    (_let, 1),
+    (_flag, 1),
+    (_integer_unary, 2),
+)
+_FLOAT: _Rows = (
+    (_binary(FLOAT_BINARY), 10),
+    (_leaf, 3),
+    (_chosen, 2),
+    (_converted, 2),
+    (_let, 1),
+    (_flag, 1),
+    (_float_unary, 3),
+)

@@ -1,0 +1,229 @@
+"""Whole PrimFuncs of blocks: inputs, stages, the root block, the module around it, and the arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import s_tir, tirx
+
+from generators.arrays import draw_array
+from generators.dtypes import is_float, numpy_dtype
+from generators.ranges import Range
+from generators.source import Source, weighted
+from generators.tir.draft import Draft, Extent, Symbol, Tensor, Unfit, input_range
+from generators.tir.knobs import DEFAULT, SCHEDULABLE, SYMBOL_LIMIT, TirKnobs
+from generators.tir.nested import draw_halves, draw_row_block, draw_tiles, draw_whole_update
+from generators.tir.opaque import draw_statements
+from generators.tir.place import sequence
+from generators.tir.program import PrimParameter, PrimProgram, blank
+from generators.tir.reductions import draw_argmax, draw_bias, draw_matmul, draw_reduction, draw_window
+from generators.tir.stages import (
+    draw_copy,
+    draw_in_place,
+    draw_padding,
+    draw_pointwise,
+    draw_reshape,
+    draw_scan,
+    draw_special,
+)
+
+_STAGES = (
+    (draw_pointwise, 10),
+    (draw_reduction, 5),
+    (draw_matmul, 4),
+    (draw_bias, 4),
+    (draw_window, 3),
+    (draw_padding, 2),
+    (draw_copy, 2),
+    (draw_reshape, 2),
+    (draw_argmax, 1),
+    (draw_tiles, 1),
+    (draw_row_block, 1),
+    (draw_in_place, 1),
+    (draw_whole_update, 1),
+    (draw_scan, 1),
+    (draw_halves, 1),
+)
+_TRIES = 6
+_SPECIALS = (float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1.0, -1.0)
+
+
+def draw_prim_func(source: Source, knobs: TirKnobs = DEFAULT) -> PrimProgram:
+    """A random well-formed PrimFunc with exact arguments: in bounds, terminating, without undefined results."""
+    opaque = source.flip(knobs.opaque_share)
+    draft = _begun(source, knobs)
+    if opaque:
+        draw_statements(draft)
+    else:
+        _draw_stages(draft)
+    return _finished(draft, schedulable=not opaque)
+
+
+def draw_schedulable(source: Source, knobs: TirKnobs = SCHEDULABLE) -> PrimProgram:
+    """A random PrimFunc of blocks, as `draw_prim_func` draws most, for schedules."""
+    draft = _begun(source, knobs)
+    _draw_stages(draft)
+    return _finished(draft, schedulable=True)
+
+
+def _begun(source: Source, knobs: TirKnobs) -> Draft:
+    """A function with its inputs."""
+    draft = Draft(source, knobs)
+    draft.dtype = weighted(source, knobs.dtypes)
+    symbolic = source.flip(knobs.symbolic_share)
+    draft.index_dtype = "int64" if symbolic or source.flip() else "int32"
+    if symbolic:
+        for name in ("n", "m")[: source.pick((1, 1, 2))]:
+            value = source.pick((4, 5, 7, 8, 1, 3, 0))
+            draft.symbols[name] = Symbol(tirx.Var(name, "int64"), value, parameter=source.flip(0.3))
+        draft.features.add("symbolic")
+    _draw_inputs(draft)
+    return draft
+
+
+def _draw_inputs(draft: Draft) -> None:
+    source = draft.source
+    dims: list[Extent] = [draft.symbolic(name) for name in draft.symbols]
+    rank = weighted(source, ((2, 8), (1, 4), (3, 3), (0, 1)))
+    while len(dims) < rank and _count(dims) <= draft.knobs.max_elements // 4:
+        dims.append(draft.draw_extent())
+    if source.flip():
+        dims.reverse()
+    while _count(dims) > draft.knobs.max_elements:
+        dims[dims.index(max(dims, key=lambda d: d.high if d.static else 0))] = draft.extent(2)
+    _add_input(draft, tuple(dims), draft.dtype)
+    for _ in range(source.integer(0, 2)):
+        kept = tuple(d for d in dims if source.flip(0.8))
+        _add_input(draft, kept, draft.draw_dtype())
+    if source.flip(0.15):
+        _add_input(draft, tuple(dims[:1]), source.pick(("int32", "int64")))
+    floats = [d for d in ("float32", "float16", "float64") if source.flip(draft.knobs.special_share / 3)]
+    for dtype in floats:
+        values = Range(-1, 1, True)
+        draft.add_tensor("Z", tuple(dims), dtype, values, role="input", special=True)
+    draft.features |= {f"extent_{d.text}" for d in dims if d.text in ("0", "1")}
+
+
+def _count(dims: list[Extent]) -> int:
+    count = 1
+    for dim in dims:
+        count *= max(dim.high, 1)
+    return count
+
+
+def _add_input(draft: Draft, dims: tuple[Extent, ...], dtype: str) -> None:
+    """A parameter; seldom with an offset and strides that are the caller's."""
+    layout: dict[str, Any] = {}
+    if dims and draft.source.flip(0.05):
+        layout["elem_offset"] = tirx.Var(draft.new_name("off"), draft.index_dtype)
+        layout["offset_factor"] = 1
+        draft.features.add("elem_offset")
+    if dims and draft.source.flip(0.05):
+        layout["strides"] = [tirx.Var(draft.new_name("s"), draft.index_dtype) for _ in dims]
+        draft.features.add("symbolic_strides")
+    draft.add_tensor("A", dims, dtype, input_range(draft.source, dtype), role="input", **layout)
+
+
+def _draw_stages(draft: Draft) -> None:
+    count = draft.source.integer(*draft.knobs.stages)
+    for number in range(count):
+        draft.final = number == count - 1
+        draw_one(draft)
+    if not any(t.role == "output" for t in draft.tensors):
+        draw_pointwise(draft)
+    if any(t.special for t in draft.tensors):
+        draw_special(draft)
+
+
+def draw_one(draft: Draft) -> None:
+    """One stage; an elementwise one where the drawn kinds do not fit."""
+    for _ in range(_TRIES):
+        stage = weighted(draft.source, _STAGES)
+        before, statements, features = list(draft.tensors), list(draft.statements), set(draft.features)
+        try:
+            stage(draft)
+        except Unfit:
+            draft.tensors, draft.statements, draft.features = before, statements, features
+            continue
+        return
+    draw_pointwise(draft)
+
+
+def _finished(draft: Draft, *, schedulable: bool) -> PrimProgram:
+    """The module with the function and the arguments."""
+    scalars = [s for s in draft.symbols.values() if s.parameter]
+    inputs = [t for t in draft.tensors if t.role == "input"]
+    outputs = [t for t in draft.tensors if t.role == "output"]
+    params = [*(t.buffer for t in inputs), *(s.var for s in scalars), *(t.buffer for t in outputs)]
+    func = tirx.PrimFunc(params, _body(draft) if schedulable else sequence(*draft.statements))
+    attributes: dict[str, Any] = {"global_symbol": "main", "s_tir": True}
+    if draft.source.flip(0.85):
+        attributes["tirx.noalias"] = True
+    functions = {"main": func.with_attr(attributes)}
+    if draft.source.flip(draft.knobs.dead_share):
+        functions["unused"] = _dead_function(draft)
+        draft.features.add("dead_function")
+    draft.features |= {f"dtype_{t.dtype}" for t in draft.tensors}
+    draft.features.add("sblocks" if schedulable else "opaque_function")
+    if draft.index_dtype == "int32":
+        draft.features.add("int32_index")
+    if scalars:
+        draft.features.add("scalar_parameter")
+    numbers = {name: symbol.value for name, symbol in draft.symbols.items()}
+    limit = Range(0, SYMBOL_LIMIT, True)
+    parameters = [
+        *(_parameter(t) for t in inputs),
+        *(PrimParameter(str(s.var.name), "int64", None, "input", limit) for s in scalars),
+        *(_parameter(t) for t in outputs),
+    ]
+    arguments = [
+        *(_argument(draft.source, t) for t in inputs),
+        *(s.value for s in scalars),
+        *(_argument(draft.source, t) for t in outputs),
+    ]
+    return PrimProgram(
+        tvm.IRModule(functions),
+        "main",
+        tuple(parameters),
+        tuple(arguments),
+        numbers,
+        {t.name: t.range for t in draft.tensors},
+        draft.exact,
+        schedulable,
+        frozenset(draft.features),
+    )
+
+
+def _parameter(tensor: Tensor) -> PrimParameter:
+    return PrimParameter(tensor.name, tensor.dtype, tuple(d.text for d in tensor.dims), tensor.role, tensor.range)
+
+
+def _body(draft: Draft) -> Any:
+    """The statements in the root block, which allocates what is no parameter."""
+    local = [t.buffer for t in draft.tensors if t.role == "local"]
+    root = s_tir.SBlock([], [], [], "root", sequence(*draft.statements), None, local)
+    return s_tir.SBlockRealize([], True, root)
+
+
+def _dead_function(draft: Draft) -> Any:
+    """A private function that nobody calls."""
+    other = Draft(draft.source, draft.knobs)
+    other.add_tensor("A", (other.extent(4),), "int32", Range(-3, 3, True), role="input")
+    other.final = True
+    draw_pointwise(other)
+    params = [t.buffer for t in other.tensors]
+    return tirx.PrimFunc(params, _body(other)).with_attr({"s_tir": True, "tirx.noalias": True})
+
+
+def _argument(source: Source, tensor: Tensor) -> Any:
+    """An array for the parameter."""
+    if tensor.role == "output":
+        return blank(tensor.shape, tensor.dtype)
+    seed = source.array_seed()
+    if tensor.special and is_float(tensor.dtype):
+        values = (*_SPECIALS, float(np.finfo(tensor.dtype).smallest_subnormal), float(np.finfo(tensor.dtype).max))
+        drawn = np.random.default_rng(seed).choice(np.array(values, dtype="float64"), tensor.shape)
+        return np.asarray(drawn).astype(numpy_dtype(tensor.dtype))
+    return draw_array(seed, tensor.shape, tensor.dtype, tensor.range)

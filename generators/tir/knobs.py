@@ -1,0 +1,74 @@
+"""Every size and ratio of the TIR generator, in one place, with the reason for its value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TirKnobs:
+    """Sizes and probabilities of drawn PrimFuncs."""
+
+    stages: tuple[int, int] = (1, 5)
+    """Blocks of a schedulable function, one for each tensor computed: producers and consumers for compute_at."""
+    statements: tuple[int, int] = (2, 6)
+    """Statements at the top of a function without blocks."""
+    depth: int = 3
+    """How deep expressions nest."""
+    max_elements: int = 1024
+    """Largest tensor: small enough to interpret in milliseconds."""
+    max_iterations: int = 20_000
+    """Most iterations of one nest of loops."""
+    extents: tuple[tuple[int, int], ...] = (
+        (4, 8),
+        (8, 6),
+        (3, 4),
+        (2, 4),
+        (5, 4),
+        (1, 3),
+        (7, 3),
+        (6, 3),
+        (16, 3),
+        (9, 2),
+        (12, 2),
+        (0, 1),
+    )
+    """(extent, weight): divisible and not, with 0 and 1 as the degenerate ones."""
+    dtypes: tuple[tuple[str, int], ...] = (
+        ("float32", 12),
+        ("int32", 6),
+        ("int64", 4),
+        ("int8", 3),
+        ("uint8", 3),
+        ("float16", 3),
+        ("int16", 2),
+        ("float64", 2),
+        ("bfloat16", 2),
+        ("bool", 1),
+    )
+    """(dtype, weight) of tensors."""
+    mixed_share: float = 0.25
+    """A tensor has a dtype of its own this often, else the function's."""
+    symbolic_share: float = 0.25
+    """A function has symbolic extents this often."""
+    opaque_share: float = 0.25
+    """A function is of loops alone this often, without blocks."""
+    special_share: float = 0.08
+    """A float input holds NaN, infinities, signed zeros and subnormals this often."""
+    inexact_share: float = 0.05
+    """An output is computed by an elementary function this often: then the answer is not exact."""
+    dead_share: float = 0.15
+    """A private function that nobody calls stands beside the live one this often."""
+    loop_kind_share: float = 0.15
+    """A loop around a block is parallel, vectorized or unrolled this often where it may be."""
+    step_share: float = 0.4
+    """A loop around a block that is shaped as its axis' own has a step this often."""
+    shaped_share: float = 0.25
+    """Loops around a block are split, fused or begin elsewhere this often; else there is one for each axis."""
+
+
+DEFAULT = TirKnobs()
+SCHEDULABLE = TirKnobs(step_share=0.0)
+"""For functions to be scheduled: the primitives of 0.27 rewrite loops as if there were no For.step."""
+SYMBOL_LIMIT = 16
+"""What a symbolic extent is at most: index expressions are in range for every value from 0 to this."""

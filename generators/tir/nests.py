@@ -1,0 +1,248 @@
+"""Loops around a block: one for each axis, or split with a predicate, fused, shifted, with a step, of every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tvm
+from tvm import s_tir, tirx
+
+from generators.ranges import Range
+from generators.tir.draft import Draft, Extent, Tensor
+from generators.tir.terms import Term
+
+SPATIAL, REDUCE, OPAQUE = 0, 2, 4
+"""IterVar types: DataPar, CommReduce, Opaque."""
+_NAMES = {SPATIAL: "v", REDUCE: "k", OPAQUE: "o"}
+_UNROLLED = 8
+_VECTOR = (2, 3, 4, 8, 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis of a block."""
+
+    kind: int
+    extent: Extent
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a block does, and its init where it reduces."""
+
+    statement: Any
+    init: Any = None
+    match_buffers: tuple[Any, ...] = ()
+    simple: bool = True
+    """One store for each point: its loops may be of any kind."""
+
+
+@dataclass(slots=True)
+class _Loop:
+    """A loop of the nest: `value` is what counts from 0 (the variable less its start, over its step)."""
+
+    var: Any
+    minimum: Any
+    extent: Any
+    value: Any
+    length: int
+    static: bool
+    kinds: frozenset[int]
+    step: Any = None
+
+
+@dataclass(slots=True)
+class _Shape:
+    """What the loops of a nest look like."""
+
+    loops: list[_Loop]
+    bindings: list[Any]
+    predicates: list[Any]
+
+
+def draw_nest(
+    draft: Draft,
+    name: str,
+    axes: Sequence[Axis],
+    make_body: Callable[[list[Term]], Body],
+    *,
+    tensors: Sequence[Tensor] = (),
+    plain: bool = False,
+) -> Any:
+    """A block over the axes inside its loops. `make_body` gets the block's variables as terms, in order.
+
+    tensors: what the block may touch besides the draft's. plain: one serial loop for each axis in order.
+    """
+    variables = [tirx.Var(draft.new_name(_NAMES[axis.kind]), draft.index_dtype) for axis in axes]
+    terms = [Term(v, draft.index_dtype, draft.index_range(a.extent)) for v, a in zip(variables, axes, strict=True)]
+    body = make_body(terms)
+    zero = draft.number(0)
+    iters = [
+        tirx.IterVar(tvm.ir.Range(zero, axis.extent.expr), var, axis.kind)
+        for axis, var in zip(axes, variables, strict=True)
+    ]
+    block = block_of(draft, iters, name, body, tensors)
+    shape = _plain(draft, axes) if plain else _shaped(draft, axes)
+    realize = s_tir.SBlockRealize(shape.bindings, _all(shape.predicates), block)
+    return _around(draft, shape.loops, realize, may_vary=body.simple and not plain)
+
+
+def block_of(draft: Draft, iters: list[Any], name: str, body: Body, tensors: Sequence[Tensor] = ()) -> Any:
+    """The block with the regions that TVM's analysis finds; allocations are those of the root."""
+    known = {t.buffer: t.buffer for t in (*draft.tensors, *tensors)}
+    matches = list(body.match_buffers)
+    bare = s_tir.SBlock(iters, [], [], name, body.statement, body.init, None, matches)
+    reads, writes = s_tir.analysis.get_sblock_read_write_region(bare, known)
+    return s_tir.SBlock(iters, list(reads), list(writes), name, body.statement, body.init, None, matches)
+
+
+def _all(predicates: list[Any]) -> Any:
+    if not predicates:
+        return tirx.IntImm("bool", 1)
+    joined = predicates[0]
+    for predicate in predicates[1:]:
+        joined = tirx.And(joined, predicate)
+    return joined
+
+
+def _loop(draft: Draft, extent: Extent, kind: int) -> _Loop:
+    var = tirx.Var(draft.new_name("i"), draft.index_dtype)
+    return _Loop(var, draft.number(0), extent.expr, var, extent.value, extent.static, frozenset({kind}))
+
+
+def _plain(draft: Draft, axes: Sequence[Axis]) -> _Shape:
+    loops = [_loop(draft, axis.extent, axis.kind) for axis in axes]
+    return _Shape(loops, [loop.var for loop in loops], [])
+
+
+def _shaped(draft: Draft, axes: Sequence[Axis]) -> _Shape:
+    """Mostly plain; else each axis is looped over in a way of its own, and loops change places."""
+    source = draft.source
+    if not source.flip(draft.knobs.shaped_share):
+        return _plain(draft, axes)
+    shape = _Shape([], [], [])
+    rest = list(axes)
+    while rest:
+        axis = rest.pop(0)
+        pair = rest and axis.extent.static and rest[0].extent.static and axis.extent.value and rest[0].extent.value
+        if pair and source.flip(0.25):
+            _fused(draft, shape, axis, rest.pop(0))
+        else:
+            source.pick((_one, _split, _shifted, _stepped, _constant))(draft, shape, axis)
+    if source.flip(0.3) and not any(OPAQUE in loop.kinds for loop in shape.loops):
+        shape.loops.reverse()
+        draft.features.add("reordered_loops")
+    return shape
+
+
+def _one(draft: Draft, shape: _Shape, axis: Axis) -> None:
+    loop = _loop(draft, axis.extent, axis.kind)
+    shape.loops.append(loop)
+    shape.bindings.append(loop.var)
+
+
+def _constant(draft: Draft, shape: _Shape, axis: Axis) -> None:
+    """No loop for an axis of length one."""
+    if axis.extent.text != "1":
+        return _one(draft, shape, axis)
+    shape.bindings.append(draft.number(0))
+    draft.features.add("axis_without_loop")
+    return None
+
+
+def _split(draft: Draft, shape: _Shape, axis: Axis) -> None:
+    """Two loops, with a predicate where they overshoot."""
+    if not axis.extent.value:
+        return _one(draft, shape, axis)
+    factor = draft.source.pick((2, 3, 4, 5))
+    extent = axis.extent
+    if extent.static:
+        outer = draft.extent(-(-extent.value // factor))
+    else:
+        rounded = tirx.FloorDiv(tirx.Add(extent.expr, draft.number(factor - 1)), draft.number(factor))
+        text = f"ceil({extent.text} / {factor})"
+        outer = Extent(text, -(-extent.value // factor), min(extent.low, 1), extent.high, rounded)
+    first, second = _loop(draft, outer, axis.kind), _loop(draft, draft.extent(factor), axis.kind)
+    value = tirx.Add(tirx.Mul(first.var, draft.number(factor)), second.var)
+    shape.loops += [first, second]
+    shape.bindings.append(value)
+    draft.features.add("split_loops")
+    if not extent.static or extent.value % factor:
+        shape.predicates.append(tirx.LT(value, extent.expr))
+        draft.features.add("predicate")
+    return None
+
+
+def _shifted(draft: Draft, shape: _Shape, axis: Axis) -> None:
+    """A loop that does not begin at 0."""
+    start = draft.source.pick((1, 2, -3))
+    loop = _loop(draft, axis.extent, axis.kind)
+    loop.minimum = draft.number(start)
+    loop.value = tirx.Sub(loop.var, draft.number(start))
+    shape.loops.append(loop)
+    shape.bindings.append(loop.value)
+    draft.features.add("shifted_loop")
+
+
+def _stepped(draft: Draft, shape: _Shape, axis: Axis) -> None:
+    """A loop whose variable goes up by more than one."""
+    if not axis.extent.static or not draft.source.flip(draft.knobs.step_share):
+        return _one(draft, shape, axis)
+    step = draft.source.pick((2, 3))
+    loop = _loop(draft, axis.extent, axis.kind)
+    loop.extent = draft.number(axis.extent.value * step)
+    loop.step = draft.number(step)
+    shape.loops.append(loop)
+    shape.bindings.append(tirx.FloorDiv(loop.var, draft.number(step)))
+    draft.features.add("loop_step")
+    return None
+
+
+def _fused(draft: Draft, shape: _Shape, one: Axis, other: Axis) -> None:
+    """One loop for two axes."""
+    inner = draft.number(other.extent.value)
+    both = draft.extent(one.extent.value * other.extent.value)
+    loop = _loop(draft, both, one.kind)
+    loop.kinds = frozenset({one.kind, other.kind})
+    shape.loops.append(loop)
+    shape.bindings += [tirx.FloorDiv(loop.var, inner), tirx.FloorMod(loop.var, inner)]
+    draft.features.add("fused_loops")
+
+
+def _around(draft: Draft, loops: list[_Loop], body: Any, *, may_vary: bool) -> Any:
+    """The body in its loops. Parallel, vectorized: only where each iteration writes what no other touches."""
+    for depth, loop in reversed(list(enumerate(loops))):
+        kind, notes = tirx.ForKind.SERIAL, None
+        if may_vary and draft.source.flip(draft.knobs.loop_kind_share):
+            kind = _kind(draft, loop, outermost=depth == 0, innermost=depth == len(loops) - 1)
+        if draft.source.flip(0.04):
+            notes = {"pragma_auto_unroll_max_step": draft.source.pick((0, 4, 16)), "pragma_unroll_explicit": 1}
+            draft.features.add("annotated_loop")
+        body = tirx.For(loop.var, loop.minimum, loop.extent, kind, body, None, notes, loop.step)
+    return body
+
+
+def _kind(draft: Draft, loop: _Loop, *, outermost: bool, innermost: bool) -> Any:
+    options = []
+    if loop.static and 0 < loop.length <= _UNROLLED and loop.step is None:
+        options.append(("unrolled", tirx.ForKind.UNROLLED))
+    if loop.kinds == {SPATIAL} and loop.step is None:
+        if outermost:
+            options.append(("parallel", tirx.ForKind.PARALLEL))
+        if innermost and loop.static and loop.length in _VECTOR:
+            options.append(("vectorized", tirx.ForKind.VECTORIZED))
+    if not options:
+        return tirx.ForKind.SERIAL
+    name, kind = draft.source.pick(options)
+    draft.features.add(name)
+    return kind
+
+
+def product_range(*extents: Extent) -> Range:
+    """What a row-major position in these extents is."""
+    count = 1
+    for extent in extents:
+        count *= extent.high
+    return Range(0, max(count - 1, 0), True)

@@ -1,0 +1,233 @@
+"""Functions without blocks: buffers filled, then loops of every kind, stores, branches over them.
+
+Each output is written whole first, so that what follows may read and write any element of it in any order. A tensor
+holds its range whatever is stored, since values are brought into it. Control flow is in `control.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import tirx
+
+from generators.dtypes import is_float
+from generators.ranges import TRUTH, Range
+from generators.source import weighted
+from generators.tir.control import (
+    draw_assertion,
+    draw_bind,
+    draw_branch,
+    draw_jump,
+    draw_loop,
+    draw_scratch,
+    draw_triangle,
+    draw_while,
+)
+from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
+from generators.tir.expressions import draw_value
+from generators.tir.place import Place, sequence, store
+from generators.tir.reads import Point
+from generators.tir.terms import Term, capacity
+from generators.tir.vectors import draw_lanes
+
+_TRIES = 5
+
+
+def held_range(dtype: str) -> tuple[Range, int]:
+    """What the tensors of a function without blocks hold, and how fine."""
+    if dtype == "bool":
+        return TRUTH, 0
+    top = min(50, int(capacity(dtype, 2)) if is_float(dtype) else int(capacity(dtype)))
+    return Range(0 if dtype.startswith("u") else -top, top, True), 2 if is_float(dtype) and dtype != "bfloat16" else 0
+
+
+def draw_statements(draft: Draft) -> None:
+    """The statements of the whole function."""
+    source = draft.source
+    place = Place(draft, [t for t in draft.tensors if t.role == "input" and not t.special])
+    for role in (
+        "output",
+        *("output" for _ in range(source.integer(0, 1))),
+        *("alloc" for _ in range(source.integer(0, 2))),
+    ):
+        tensor = _new_tensor(draft, role)
+        if role == "alloc":
+            draft.statements.append(tirx.AllocBuffer(tensor.buffer))
+            draft.features.add("alloc_buffer")
+        draft.statements.append(_fill(place, tensor))
+        place.tensors.append(tensor)
+    for _ in range(source.integer(*draft.knobs.statements)):
+        draft.statements.append(draw_one(place))
+        if source.flip(0.2):
+            _draw_view(place)
+
+
+def _new_tensor(draft: Draft, role: str) -> Tensor:
+    base = draft.source.pick(draft.tensors)
+    dims = base.dims if draft.source.flip(0.6) else (draft.draw_extent(empty=False), draft.draw_extent(empty=False))
+    dims = dims if role == "output" else tuple(d if d.static else draft.extent(8) for d in dims)
+    if role == "alloc" and not all(d.value for d in dims):
+        dims = (draft.extent(4),)
+    dtype = draft.draw_dtype()
+    values, fraction = held_range(dtype)
+    layout: dict[str, Any] = {"scope": "local"} if role == "alloc" and draft.source.flip(0.3) else {}
+    return draft.add_tensor("T", dims, dtype, values, fraction=fraction, role=role, **layout)
+
+
+def _fill(place: Place, tensor: Tensor) -> Any:
+    """Every element stored once."""
+    draft = place.draft
+    variables = [tirx.Var(draft.new_name("i"), draft.index_dtype) for _ in tensor.dims]
+    points = [
+        Point(Term(v, draft.index_dtype, draft.index_range(d)), d) for v, d in zip(variables, tensor.dims, strict=True)
+    ]
+    inner = place.inside(*points)
+    body = store(tensor, inner.value(tensor.dtype), list(variables))
+    for depth, (var, dim) in reversed(list(enumerate(zip(variables, tensor.dims, strict=True)))):
+        kind = tirx.ForKind.SERIAL
+        if draft.source.flip(0.2):
+            kind = _fill_kind(draft, dim, outermost=depth == 0, innermost=depth == len(variables) - 1)
+        body = tirx.For(var, draft.number(0), dim.expr, kind, body)
+    return body
+
+
+def _fill_kind(draft: Draft, dim: Extent, *, outermost: bool, innermost: bool) -> Any:
+    if innermost and dim.static and dim.value in (2, 3, 4, 8, 16):
+        draft.features.add("vectorized")
+        return tirx.ForKind.VECTORIZED
+    if outermost:
+        draft.features.add("parallel")
+        return tirx.ForKind.PARALLEL
+    return tirx.ForKind.SERIAL
+
+
+def draw_one(place: Place) -> Any:
+    """One statement, with what is inside it; a store of a constant where the drawn kinds do not fit."""
+    draft = place.draft
+    for _ in range(_TRIES):
+        kind = weighted(draft.source, _DEEP if place.depth >= 3 else _STATEMENTS)
+        features, values, tensors = set(draft.features), list(place.values), list(draft.tensors)
+        try:
+            return kind(place, draw_sequence)
+        except Unfit:
+            draft.features, place.values, draft.tensors = features, values, tensors
+    draft.features.add("no_op")
+    return tirx.Evaluate(tirx.IntImm("int32", 0))
+
+
+def draw_sequence(place: Place) -> Any:
+    """One statement or some, which see what those before them bind."""
+    count = place.draft.source.pick((1, 1, 2, 3))
+    statements = [draw_one(place) for _ in range(count)]
+    return sequence(*statements)
+
+
+def _writable(place: Place) -> Tensor:
+    if not place.writable:
+        raise Unfit("nothing to write")
+    return place.draft.source.pick(place.writable)
+
+
+def draw_store(place: Place, _inner: Any) -> Any:
+    """A store anywhere in a tensor."""
+    tensor = _writable(place)
+    return store(tensor, place.value(tensor.dtype), place.index_of(tensor))
+
+
+def draw_update(place: Place, _inner: Any) -> Any:
+    """An element changed by what it was."""
+    tensor = _writable(place)
+    now, indices = place.element(tensor)
+    if tensor.dtype == "bool":
+        return tirx.BufferStore(tensor.buffer, tirx.Not(now.expr), indices)
+    node, values = place.draft.source.pick(
+        ((tirx.Add, Range.__add__), (tirx.Sub, Range.__sub__), (tirx.Max, Range.maximum), (tirx.Min, Range.minimum))
+    )
+    other = place.value(tensor.dtype)
+    top = capacity(tensor.dtype, max(tensor.fraction, other.fraction))
+    if values(now.range, other.range).magnitude > top or tensor.dtype.startswith("u") and node is tirx.Sub:
+        raise Unfit("an update would overflow")
+    changed = Term(
+        node(now.expr, other.expr), tensor.dtype, values(now.range, other.range), max(now.fraction, other.fraction)
+    )
+    place.draft.features.add("accumulate")
+    return store(tensor, changed, indices)
+
+
+def draw_each(place: Place, _inner: Any) -> Any:
+    """A loop, parallel or vectorized too, in which every iteration touches an element of its own."""
+    draft = place.draft
+    tensor = _writable(place)
+    if not tensor.dims or not all(d.static and d.value for d in tensor.dims):
+        raise Unfit("a dim that may be empty")
+    var = tirx.Var(draft.new_name("i"), draft.index_dtype)
+    dim = tensor.dims[-1]
+    point = Point(Term(var, draft.index_dtype, draft.index_range(dim)), dim)
+    lead = [place.index(d) for d in tensor.dims[:-1]]
+    at = place.inside(point, turns=dim.value)
+    base = place.memory.get(tensor.name, tensor.name)
+    others = [t for t in place.tensors if place.memory.get(t.name, t.name) != base]
+    site = at.site(others, 2).with_leaves(load(tensor, [*lead, var]))
+    body = store(tensor, draw_value(site, tensor.dtype), [*lead, var])
+    kinds = [("parallel", tirx.ForKind.PARALLEL)] if not place.in_loop else []
+    if dim.value in (2, 3, 4, 8, 16):
+        kinds.append(("vectorized", tirx.ForKind.VECTORIZED))
+    if dim.value <= 8:
+        kinds.append(("unrolled", tirx.ForKind.UNROLLED))
+    if not kinds:
+        raise Unfit("only a serial loop")
+    name, kind = draft.source.pick(kinds)
+    draft.features.add(name)
+    return tirx.For(var, draft.number(0), dim.expr, kind, body)
+
+
+def _draw_view(place: Place) -> None:
+    """Another buffer on the memory of one: other dims, sometimes from an offset on."""
+    draft = place.draft
+    options = [t for t in place.tensors if t.dims and all(d.static and d.value for d in t.dims)]
+    options = [t for t in options if t.name not in place.memory]
+    if not options:
+        return
+    tensor = draft.source.pick(options)
+    offset = draft.source.integer(0, tensor.elements - 1) if draft.source.flip(0.4) else 0
+    left = tensor.elements - offset
+    size = next(s for s in (draft.source.pick((2, 4, 3)), 1) if left % s == 0)
+    dims = (draft.extent(left // size), draft.extent(size))
+    layout: dict[str, Any] = {"elem_offset": draft.number(offset)} if offset else {}
+    view = draft.add_tensor(
+        "Y",
+        dims,
+        tensor.dtype,
+        tensor.range,
+        fraction=tensor.fraction,
+        role="input" if tensor.role == "input" else "alloc",
+        data=tensor.buffer.data,
+        **layout,
+    )
+    draft.tensors.pop()
+    draft.statements.append(tirx.DeclBuffer(view.buffer, data=tensor.buffer.data))
+    place.memory[view.name] = tensor.name
+    place.tensors.append(view)
+    draft.features.add("view")
+    if offset:
+        draft.features.add("view_offset")
+
+
+_SIMPLE = (
+    (draw_store, 5),
+    (draw_update, 4),
+    (draw_bind, 2),
+    (draw_lanes, 2),
+    (draw_each, 2),
+    (draw_assertion, 1),
+    (draw_jump, 1),
+)
+_DEEP = _SIMPLE
+_STATEMENTS = (
+    *_SIMPLE,
+    (draw_loop, 8),
+    (draw_triangle, 2),
+    (draw_branch, 3),
+    (draw_while, 2),
+    (draw_scratch, 1),
+)

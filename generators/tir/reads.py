@@ -1,0 +1,152 @@
+"""Reading tensors inside a block: at its own point mostly, else reversed, shifted behind a guard, wrapped, gathered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tvm import tirx
+
+from generators.ranges import Range
+from generators.source import weighted
+from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
+from generators.tir.expressions import Site, draw_value
+from generators.tir.terms import BY_NAME, Term, apply, chosen, constant, fits
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """An axis variable as a term, and the length that it counts up to."""
+
+    term: Term
+    extent: Extent
+
+
+def points(terms: Sequence[Term], extents: Sequence[Extent]) -> list[Point]:
+    """The variables of a block with their lengths."""
+    return [Point(term, extent) for term, extent in zip(terms, extents, strict=True)]
+
+
+def can_read(tensor: Tensor, at: Sequence[Extent]) -> bool:
+    """Whether every dim of the tensor has elements wherever the axes `at` have."""
+    lengths = {extent.text for extent in at}
+    return all(dim.text in lengths or (dim.static and dim.value > 0) for dim in tensor.dims)
+
+
+def read(draft: Draft, tensor: Tensor, at: Sequence[Point], *, straight: float = 0.7) -> Term:
+    """An element of the tensor at a point; `straight` is how often every index is an axis variable where it can be.
+
+    Raises Unfit where a dim may be empty and no axis has its length.
+    """
+    plain = draft.source.flip(straight)
+    used: set[int] = set()
+    indices: list[Any] = []
+    guards: list[Any] = []
+    for dim in tensor.dims:
+        same = [i for i, point in enumerate(at) if point.extent.text == dim.text]
+        same = [i for i in same if i not in used] or same
+        if same and (plain or draft.source.flip()):
+            used.add(same[0])
+            indices.append(at[same[0]].term.expr)
+        else:
+            indices.append(_bent(draft, dim, at, same, guards))
+    element = load(tensor, indices)
+    if not guards:
+        return element
+    guard = guards[0]
+    for other in guards[1:]:
+        guard = tirx.And(guard, other)
+    draft.features.add("guarded_read")
+    outside = (
+        constant(0, tensor.dtype) if tensor.dtype != "bool" else Term(tirx.IntImm("bool", 0), "bool", element.range)
+    )
+    return chosen(guard, element, outside, lazily=True)
+
+
+def _bent(draft: Draft, dim: Extent, at: Sequence[Point], same: list[int], guards: list[Any]) -> Any:
+    """An index that is no axis variable itself; what must hold for it to be in bounds is added to `guards`."""
+    source = draft.source
+    options = [("guarded", 2)] if at else []
+    if same:
+        options += [("reversed", 3)]
+    if dim.static and dim.value > 0:
+        options += [("wrapped", 3), ("clamped", 2), ("constant", 1)]
+        options += [("gathered", 2)] if _positions(draft, at) else []
+    if not options:
+        raise Unfit("a dim that may be empty")
+    kind = weighted(source, options)
+    draft.features.add(f"index_{kind}")
+    match kind:
+        case "reversed":
+            return tirx.Sub(tirx.Sub(dim.expr, draft.number(1)), at[source.pick(same)].term.expr)
+        case "constant":
+            return draft.number(source.integer(0, dim.value - 1))
+        case "guarded":
+            return _guarded(draft, dim, at, guards)
+        case "gathered":
+            return index_within(draft, dim, _position(draft, at), clamp=True)
+        case _:
+            return index_within(draft, dim, _arithmetic(draft, at), clamp=kind == "clamped")
+
+
+def _arithmetic(draft: Draft, at: Sequence[Point]) -> Term:
+    """Integer arithmetic on the axis variables."""
+    site = Site(draft, [], [point.term for point in at], lets=False)
+    return draw_value(site, draft.index_dtype, 2)
+
+
+def index_within(draft: Draft, dim: Extent, term: Term, *, clamp: bool) -> Any:
+    """The index brought into the bounds of a dim that is a number."""
+    if term.range.within(0, dim.value - 1) and draft.source.flip(0.8):
+        return term.expr
+    if clamp:
+        inner = tirx.Max(term.expr, draft.number(0))
+        return tirx.Min(inner, draft.number(dim.value - 1))
+    wrapped = apply(BY_NAME["floormod"], term, constant(dim.value, draft.index_dtype))
+    assert wrapped is not None
+    return wrapped.expr
+
+
+def _guarded(draft: Draft, dim: Extent, at: Sequence[Point], guards: list[Any]) -> Any:
+    """A neighbour, behind a test that there is one."""
+    point = draft.source.pick(at)
+    offset = draft.source.pick((-1, 1, 2, -2, 0))
+    scale = draft.source.pick((1, 1, 1, 2))
+    index = point.term.expr if scale == 1 else tirx.Mul(point.term.expr, draft.number(scale))
+    index = tirx.Add(index, draft.number(offset)) if offset else index
+    if point.term.range.low * scale + offset < 0:
+        guards.append(tirx.LE(draft.number(0), index))
+    guards.append(tirx.LT(index, dim.expr))
+    return index
+
+
+def _positions(draft: Draft, at: Sequence[Point]) -> list[Tensor]:
+    """Integer tensors whose elements can be indices."""
+    lengths = {point.extent.text for point in at}
+    return [
+        t
+        for t in draft.tensors
+        if t.dtype in ("int32", "int64") and t.role == "input" and all(d.text in lengths for d in t.dims)
+    ]
+
+
+def _position(draft: Draft, at: Sequence[Point]) -> Term:
+    tensor = draft.source.pick(_positions(draft, at))
+    by_length = {point.extent.text: point.term.expr for point in at}
+    element = load(tensor, [by_length[d.text] for d in tensor.dims])
+    if tensor.dtype == draft.index_dtype:
+        return element
+    return Term(tirx.Cast(draft.index_dtype, element.expr), draft.index_dtype, element.range)
+
+
+def fitted(draft: Draft, term: Term, dtype: str) -> Term:
+    """The term as an element of `dtype`, asserted to fit: expressions are drawn to."""
+    if not fits(term.range, dtype, term.fraction):
+        raise Unfit(f"{term.range} in {dtype}")
+    return term
+
+
+def scaled_range(values: Range, count: int) -> Range:
+    """The range of a sum of up to `count` of them, none included."""
+    return values.summed(count).including(0)

@@ -1,0 +1,247 @@
+"""Blocks that reduce: sums, products, extremes, windows, matrix products, and the two-value argmax."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tvm import tirx
+
+from generators.dtypes import is_float
+from generators.ranges import Range
+from generators.tir.draft import Draft, Extent, Tensor, Unfit, load, room
+from generators.tir.expressions import Site, converted, draw_value
+from generators.tir.nests import REDUCE, SPATIAL, Axis, Body, draw_nest
+from generators.tir.reads import points, read, scaled_range
+from generators.tir.stages import pick_recent, recent, result
+from generators.tir.terms import Term, cast, clipped, constant
+
+_NODES: dict[str, Any] = {"sum": tirx.Add, "product": tirx.Mul, "max": tirx.Max, "min": tirx.Min}
+_ACCUMULATORS = {
+    "int8": ("int32", "int16", "int8"),
+    "uint8": ("int32", "uint8"),
+    "int16": ("int32", "int64", "int16"),
+    "int32": ("int32", "int64"),
+    "float16": ("float32", "float16"),
+    "bfloat16": ("float32", "bfloat16"),
+    "float32": ("float32", "float64"),
+}
+
+
+def _nonempty(dims: tuple[Extent, ...]) -> bool:
+    return all(d.static and d.value for d in dims)
+
+
+def _accumulator(draft: Draft, dtype: str) -> str:
+    options = _ACCUMULATORS.get(dtype, (dtype,))
+    return options[0] if draft.source.flip(0.4) else draft.source.pick(options)
+
+
+def draw_reduction(draft: Draft) -> None:
+    """A sum, product or extreme over some axes of a tensor."""
+    options = [t for t in recent(draft) if t.dims and t.dtype != "bool" and t.elements <= draft.knobs.max_elements]
+    tensor = pick_recent(draft, options)
+    rank = len(tensor.dims)
+    over = {draft.source.integer(0, rank - 1) for _ in range(draft.source.integer(1, 2))}
+    kind = draft.source.pick(("sum", "sum", "max", "min", "product"))
+    if any(tensor.dims[i].low < 1 for i in over):
+        raise Unfit("nothing is written where an axis that is reduced is empty, not even the init")
+    _reduce(draft, kind, list(tensor.dims), over, tensor)
+
+
+def _reduce(draft: Draft, kind: str, dims: list[Extent], over: set[int], tensor: Tensor) -> None:
+    """The block over `dims`, of which the axes `over` are reduced."""
+    count = 1
+    for axis in over:
+        count *= dims[axis].high
+    dtype = _accumulator(draft, tensor.dtype)
+    name = draft.new_name("red")
+
+    def body(terms: list[Term]) -> Body:
+        element = read(draft, tensor, points(terms, dims), straight=0.85)
+        if draft.source.flip(0.3):
+            element = draw_value(Site(draft, [element], terms), tensor.dtype, 1)
+        spatial = [(i, t) for i, t in enumerate(terms) if i not in over]
+        kept = tuple(dims[i] for i, _ in spatial)
+        return _accumulated(draft, kind, element, dtype, kept, [t.expr for _, t in spatial], count)
+
+    axes = [Axis(REDUCE if i in over else SPATIAL, d) for i, d in enumerate(dims)]
+    draft.features.add(f"reduce_{kind}")
+    draft.statements.append(draw_nest(draft, name, axes, body))
+
+
+def _accumulated(
+    draft: Draft, kind: str, element: Term, dtype: str, kept: tuple[Extent, ...], indices: list[Any], count: int
+) -> Body:
+    """`out[indices] = combine(out[indices], element)` with its init, into a new tensor."""
+    value = _summand(draft, kind, element, dtype, count)
+    if kind == "sum":
+        values, init = scaled_range(value.range, count), constant(0, dtype)
+    elif kind == "product":
+        values, init = Range(-1, 1, True), constant(1, dtype)
+        values = values.clipped(0, 1) if value.range.low >= 0 else values
+    else:
+        values = value.range
+        extreme = tirx.min_value(dtype) if kind == "max" else tirx.max_value(dtype)
+        init = Term(extreme, dtype, values)
+    fraction = value.fraction if kind != "product" else 0
+    tensor = result(draft, "R", kept, Term(None, dtype, values, fraction))
+    now = load(tensor, indices)
+    update = tirx.BufferStore(tensor.buffer, _NODES[kind](now.expr, value.expr), indices)
+    return Body(update, tirx.BufferStore(tensor.buffer, init.expr, indices))
+
+
+def _summand(draft: Draft, kind: str, element: Term, dtype: str, count: int) -> Term:
+    """The element in the accumulator's dtype, small enough for `count` of them."""
+    if element.dtype != dtype:
+        element = converted(Site(draft), element, dtype)
+    if kind == "product":
+        whole = element if element.fraction == 0 else Term(tirx.floor(element.expr), dtype, element.range)
+        return clipped(whole, 1.0)
+    if kind == "sum":
+        bound = room(dtype, count) >> element.fraction
+        if bound < 1:
+            raise Unfit("a sum would overflow")
+        return clipped(element, float(bound))
+    return element
+
+
+def draw_window(draft: Draft) -> None:
+    """A pool or a correlation along one axis: neighbouring windows overlap, so that buffers can roll."""
+    options = [t for t in recent(draft) if t.dims and _nonempty(t.dims) and t.dtype != "bool"]
+    options = [t for t in options if max(d.value for d in t.dims) >= 3]
+    tensor = pick_recent(draft, options)
+    axis = max(range(len(tensor.dims)), key=lambda i: tensor.dims[i].value)
+    length = tensor.dims[axis].value
+    size = draft.source.integer(2, min(3, length))
+    stride = draft.source.pick((1, 1, 2))
+    windows = draft.extent((length - size) // stride + 1)
+    dims = [*tensor.dims[:axis], windows, *tensor.dims[axis + 1 :]]
+    kind = draft.source.pick(("sum", "max", "min"))
+    dtype = _accumulator(draft, tensor.dtype)
+
+    def body(terms: list[Term]) -> Body:
+        spatial, tap = terms[:-1], terms[-1]
+        indices = [t.expr for t in spatial]
+        start = indices[axis] if stride == 1 else tirx.Mul(indices[axis], draft.number(stride))
+        at = [*indices[:axis], tirx.Add(start, tap.expr), *indices[axis + 1 :]]
+        return _accumulated(draft, kind, load(tensor, at), dtype, tuple(dims), indices, size)
+
+    axes = [*(Axis(SPATIAL, d) for d in dims), Axis(REDUCE, draft.extent(size))]
+    draft.features.add("window")
+    draft.statements.append(draw_nest(draft, draft.new_name("win"), axes, body))
+
+
+def draw_matmul(draft: Draft) -> None:
+    """A matrix product in one of its layouts: pad_einsum and tensor intrinsics look for it."""
+    options = [t for t in recent(draft) if len(t.dims) == 2 and t.dtype != "bool"]
+    left = pick_recent(draft, options)
+    rows, inner = left.dims
+    columns = draft.extent(draft.source.pick((4, 8, 3, 5, 16, 1)))
+    if inner.high * columns.high > draft.knobs.max_elements or inner.low < 1:
+        raise Unfit("too large, or nothing to add up")
+    transposed = draft.source.flip(0.4)
+    shape = (columns, inner) if transposed else (inner, columns)
+    right = next((t for t in options if t is not left and t.dims == shape and t.dtype == left.dtype), None)
+    if right is None:
+        values = Range(0 if left.dtype.startswith("u") else -2, 2, True)
+        right = draft.add_tensor("W", shape, left.dtype, values, role="input")
+    dtype = _accumulator(draft, left.dtype)
+
+    def body(terms: list[Term]) -> Body:
+        i, j, k = (t.expr for t in terms)
+        one, other = load(left, [i, k]), load(right, [j, k] if transposed else [k, j])
+        product = _product(draft, one, other, dtype, inner.high)
+        return _accumulated(draft, "sum", product, dtype, (rows, columns), [i, j], inner.high)
+
+    axes = [Axis(SPATIAL, rows), Axis(SPATIAL, columns), Axis(REDUCE, inner)]
+    draft.features.add("matmul")
+    draft.statements.append(draw_nest(draft, draft.new_name("mm"), axes, body))
+
+
+def _product(draft: Draft, one: Term, other: Term, dtype: str, count: int) -> Term:
+    """A product of two elements in the accumulator's dtype, of which `count` can be added up."""
+    fraction = one.fraction + other.fraction
+    values = one.range * other.range
+    if values.magnitude * count * 2**fraction > room(dtype, 1):
+        raise Unfit("a sum of products would overflow")
+    factors = [cast(t, dtype).expr for t in (one, other)]
+    return Term(tirx.Mul(*factors), dtype, values, fraction if is_float(dtype) else 0)
+
+
+def draw_bias(draft: Draft) -> None:
+    """A sum with a vector added behind it: what fuse_reduction_epilogue looks for."""
+    sums = [t for t in recent(draft) if t.role == "local" and t.name.startswith("R") and t.dims]
+    total = pick_recent(draft, sums)
+    values = Range(0 if total.dtype.startswith("u") else -4, 4, True)
+    last = total.dims[-1]
+    if total.range.magnitude + 4 > room(total.dtype, 1) >> total.fraction:
+        raise Unfit("a biased sum would overflow")
+    whole = draft.source.flip(0.3)
+    bias = draft.add_tensor("V", total.dims if whole else (last,), total.dtype, values, role="input")
+    at_point: Callable[[list[Any]], list[Any]] = (lambda i: i) if whole else (lambda i: i[-1:])
+    term = Term(None, total.dtype, total.range + values, total.fraction)
+    output = result(draft, "B", total.dims, term)
+
+    def body(terms: list[Term]) -> Body:
+        indices = [t.expr for t in terms]
+        value = tirx.Add(load(total, indices).expr, load(bias, at_point(indices)).expr)
+        return Body(tirx.BufferStore(output.buffer, value, indices))
+
+    draft.features.add("bias")
+    axes = [Axis(SPATIAL, d) for d in total.dims]
+    draft.statements.append(draw_nest(draft, draft.new_name("bias"), axes, body, plain=True))
+
+
+def draw_argmax(draft: Draft) -> None:
+    """The largest (or smallest) element along the last axis and where it is.
+
+    Elements are made distinct first, since which of two equal ones is found depends on the order.
+    """
+    options = [t for t in recent(draft) if t.dims and t.dtype in ("int32", "int64", "float32") and not t.fraction]
+    options = [t for t in options if _nonempty(t.dims[-1:]) and t.range.magnitude <= 4096]
+    tensor = pick_recent(draft, options)
+    length = tensor.dims[-1].value
+    distinct = draft.add_tensor("D", tensor.dims, tensor.dtype, tensor.range.scaled(length) + Range(0, length, True))
+    largest = draft.source.flip()
+
+    def spread(terms: list[Term]) -> Body:
+        indices = [t.expr for t in terms]
+        scaled = tirx.Mul(load(tensor, indices).expr, constant(length, tensor.dtype).expr)
+        position = tirx.Cast(tensor.dtype, indices[-1]) if tensor.dtype != draft.index_dtype else indices[-1]
+        return Body(tirx.BufferStore(distinct.buffer, tirx.Add(scaled, position), indices))
+
+    axes = [Axis(SPATIAL, d) for d in tensor.dims]
+    draft.statements.append(draw_nest(draft, draft.new_name("spread"), axes, spread))
+    kept = tensor.dims[:-1]
+    where = Term(None, "int32", Range(-1, length - 1, True))
+    found = result(draft, "P", kept, where)
+    best = result(draft, "M", kept, Term(None, tensor.dtype, distinct.range))
+
+    def body(terms: list[Term]) -> Body:
+        return _argmax_body(draft, [t.expr for t in terms], distinct, found, best, largest)
+
+    draft.features.add("argmax")
+    axes = [*(Axis(SPATIAL, d) for d in kept), Axis(REDUCE, tensor.dims[-1])]
+    draft.statements.append(draw_nest(draft, draft.new_name("arg"), axes, body))
+
+
+def _argmax_body(draft: Draft, at: list[Any], distinct: Tensor, found: Tensor, best: Tensor, largest: bool) -> Body:
+    """In the form in which rfactor knows the reducer (src/s_tir/schedule/primitive/reduction.cc)."""
+    out, position = at[:-1], at[-1]
+    index = position if draft.index_dtype == "int32" else tirx.Cast("int32", position)
+    element, now, where = (load(t, i).expr for t, i in ((distinct, at), (best, out), (found, out)))
+    better = tirx.GE(now, element) if largest else tirx.LE(now, element)
+    names = [tirx.Var(draft.new_name("x"), dtype) for dtype in ("int32", distinct.dtype)]
+    update = [
+        tirx.Bind(names[0], tirx.Select(better, where, index)),
+        tirx.Bind(names[1], tirx.Select(better, now, element)),
+        tirx.BufferStore(found.buffer, names[0], out),
+        tirx.BufferStore(best.buffer, names[1], out),
+    ]
+    extreme = tirx.min_value(distinct.dtype) if largest else tirx.max_value(distinct.dtype)
+    init = [
+        tirx.BufferStore(found.buffer, tirx.IntImm("int32", -1), out),
+        tirx.BufferStore(best.buffer, extreme, out),
+    ]
+    return Body(tirx.SeqStmt(update), tirx.SeqStmt(init))

@@ -1,0 +1,35 @@
+"""What a row of the table of schedule primitives says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from generators.tir.schedule_view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """One primitive of `tvm.s_tir.Schedule`.
+
+    draw: the step as text, an expression over `sch`; raises `NoPlace` where nothing has the form that it asks for.
+    keeps: why the scheduled function means what it meant, and under which conditions that are drawn.
+    rounds: whether the order of a reduction may change, so that inexact floats round otherwise. last: no other step is
+    taken behind it. threads: only for targets with thread axes.
+    """
+
+    name: str
+    draw: Callable[[View], str]
+    keeps: str
+    weight: int = 1
+    rounds: bool = False
+    last: bool = False
+    threads: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExcludedPrimitive:
+    """A public method of `tvm.s_tir.Schedule` that is drawn by no row, and why a TVM developer would agree."""
+
+    name: str
+    reason: str

@@ -1,0 +1,183 @@
+"""What drawing a schedule primitive looks at: the blocks and loops so far, with the text that names each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import s_tir, tirx
+
+from generators.source import Source
+from generators.tir.program import PrimProgram
+
+
+class NoPlace(Exception):
+    """Nothing in the schedule is of the form that the primitive asks for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """A loop: its statement, and the expression that gets it from the schedule."""
+
+    node: Any
+    text: str
+
+    @property
+    def extent(self) -> int | None:
+        """The number of iterations, None where it is symbolic."""
+        return int(self.node.extent.value) if isinstance(self.node.extent, tirx.IntImm) else None
+
+    @property
+    def serial(self) -> bool:
+        """An ordinary loop from 0 without annotations."""
+        node = self.node
+        start = isinstance(node.min, tirx.IntImm) and int(node.min.value) == 0
+        plain = int(node.kind) == int(tirx.ForKind.SERIAL) and node.thread_binding is None
+        return start and plain and node.step is None and len(node.annotations) == 0
+
+    def holds(self, inner: Loop) -> bool:
+        """Whether the other loop is all of its body."""
+        return bool(self.node.body.same_as(inner.node))
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """A block: its statement, the expression that gets it, and its loops from the outermost inwards."""
+
+    node: Any
+    text: str
+    loops: list[Loop]
+    parent: str
+    bindings: list[Any]
+    innermost: bool
+    """Whether there is no block inside."""
+    guarded: bool
+    """Whether it has a predicate."""
+
+    @property
+    def reduces(self) -> bool:
+        """Whether it has an axis that is reduced."""
+        return any(int(v.iter_type) == int(tirx.IterVar.CommReduce) for v in self.node.iter_vars)
+
+    @property
+    def spatial(self) -> bool:
+        """Whether its axes are all spatial."""
+        return all(int(v.iter_type) == int(tirx.IterVar.DataPar) for v in self.node.iter_vars)
+
+    def touches(self, buffer: Any) -> tuple[bool, bool]:
+        """Whether it reads the buffer, and whether it writes it."""
+        reads, writes = (any(r.source.same_as(buffer) for r in rs) for rs in (self.node.reads, self.node.writes))
+        return reads, writes
+
+    def axes_of(self, loop: Loop) -> set[int]:
+        """The types of the block's axes whose bindings use the loop's variable."""
+        return {
+            int(v.iter_type)
+            for v, value in zip(self.node.iter_vars, self.bindings, strict=True)
+            if uses(value, loop.node.loop_var)
+        }
+
+
+def uses(expr: Any, var: Any) -> bool:
+    """Whether the variable occurs in the expression."""
+    return any(var.same_as(found) for found in tirx.analysis.undefined_vars(expr))
+
+
+@dataclass(slots=True)
+class View:
+    """The schedule as it stands. `threads`: whether the target has thread axes. `applied`: names of the steps taken."""
+
+    source: Source
+    schedule: Any
+    program: PrimProgram
+    threads: bool
+    applied: Sequence[str]
+    blocks: list[Block]
+    prelude: list[str] = field(default_factory=list)
+    """Statements that must come before the steps: intrinsics that they name."""
+
+    def pick(self, options: Sequence[Any]) -> Any:
+        """One of the options. Raises NoPlace where there is none."""
+        if not options:
+            raise NoPlace
+        return self.source.pick(options)
+
+    def block(self, wanted: Callable[[Block], bool] = lambda _: True) -> Block:
+        """A block of some form. Raises NoPlace where there is none."""
+        block: Block = self.pick([b for b in self.blocks if wanted(b)])
+        return block
+
+    def loop(self, wanted: Callable[[Block, Loop], bool]) -> tuple[Block, Loop]:
+        """A loop of some form, around a block. Raises NoPlace where there is none."""
+        pairs = [(b, loop) for b in self.blocks for loop in b.loops if wanted(b, loop)]
+        block, loop = self.pick(pairs)
+        return block, loop
+
+    def register(self, statement: str) -> None:
+        """Has the statement run before the steps."""
+        if statement not in self.prelude:
+            run_statement(statement)
+            self.prelude.append(statement)
+
+    def alone(self, block: Block, buffer: Any, *, written: bool) -> bool:
+        """Whether no other block reads (or writes) the buffer, and this one does not do both."""
+        side = 1 if written else 0
+        others = [b for b in self.blocks if b is not block and b.innermost and b.touches(buffer)[side]]
+        return not others and not all(block.touches(buffer))
+
+    def below(self, loop: Loop) -> list[Block]:
+        """The blocks inside a loop."""
+        return [b for b in self.blocks if any(other.node.same_as(loop.node) for other in b.loops)]
+
+    def written_local(self, block: Block) -> bool:
+        """Whether what the block writes is a buffer of the function's own."""
+        params = list(self.schedule.mod[self.program.function].params)
+        return all(not any(w.source.same_as(p) for p in params) for w in block.node.writes)
+
+
+def run_statement(text: str) -> None:
+    """Runs a statement of a prelude over `tvm`."""
+    exec(text, {"tvm": tvm})
+
+
+def view_of(
+    source: Source, schedule: Any, program: PrimProgram, threads: bool, applied: Sequence[str], prelude: list[str]
+) -> View:
+    """The schedule as it stands."""
+    found: list[tuple[Any, str, str]] = []
+    _below(schedule, schedule.get_sblock("root"), 'sch.get_sblock("root")', found)
+    nodes = [schedule.get(rv) for rv, _, _ in found]
+    names = Counter(str(node.name_hint) for node in nodes)
+    realized = _realized(schedule.mod[program.function].body)
+    parents = {parent for _, _, parent in found}
+    blocks = []
+    for node, (rv, path, parent) in zip(nodes, found, strict=True):
+        name = str(node.name_hint)
+        text = f'sch.get_sblock("{name}")' if names[name] == 1 and name != "root" else path
+        loops = [Loop(schedule.get(x), f"sch.get_loops({text})[{i}]") for i, x in enumerate(schedule.get_loops(rv))]
+        realize = realized[node.__chandle__()]
+        guarded = not isinstance(realize.predicate, tirx.IntImm)
+        blocks.append(Block(node, text, loops, parent, list(realize.iter_values), path not in parents, guarded))
+    return View(source, schedule, program, threads, applied, blocks, prelude)
+
+
+def _realized(body: Any) -> dict[int, Any]:
+    """Where each block stands, by the address of the block."""
+    found: dict[int, Any] = {}
+
+    def see(realize: Any) -> None:
+        found[realize.block.__chandle__()] = realize
+
+    tvm_ffi.structural_walk(body, (s_tir.SBlockRealize, see), order="post")
+    return found
+
+
+def _below(schedule: Any, block: Any, text: str, found: list[tuple[Any, str, str]]) -> None:
+    for number, child in enumerate(schedule.get_child_blocks(block)):
+        path = f"sch.get_child_blocks({text})[{number}]"
+        found.append((child, path, text))
+        _below(schedule, child, path, found)

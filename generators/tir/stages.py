@@ -1,0 +1,265 @@
+"""Blocks that compute one tensor from others point by point: elementwise, reshapes, padding, copies, scans.
+
+Reductions are in `reductions.py`, blocks with blocks or loops inside in `nested.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import tvm
+from tvm import tirx
+
+from generators.dtypes import is_float
+from generators.ranges import Range
+from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
+from generators.tir.expressions import Site, converted, draw_value
+from generators.tir.nests import OPAQUE, SPATIAL, Axis, Body, draw_nest, product_range
+from generators.tir.reads import can_read, points, read
+from generators.tir.terms import Term, bounded, capacity, cast, chosen, clipped, constant, truth
+
+
+def recent(draft: Draft, *, special: bool = False) -> list[Tensor]:
+    """Tensors that can be read, the newest first, so that stages hang together."""
+    return [t for t in reversed(draft.tensors) if t.special == special]
+
+
+def pick_recent(draft: Draft, options: list[Tensor]) -> Tensor:
+    """One of them, mostly one of the first. Raises Unfit where there is none."""
+    if not options:
+        raise Unfit("no tensor to read")
+    return options[0] if draft.source.flip(0.6) else draft.source.pick(options)
+
+
+def result(draft: Draft, prefix: str, dims: tuple[Extent, ...], term: Term) -> Tensor:
+    """The tensor that a stage writes: an output where nothing is drawn behind it, seldom otherwise."""
+    output = draft.final or draft.source.flip(0.15)
+    layout: dict[str, Any] = {}
+    if not output:
+        layout = _layout(draft, dims)
+    role = "output" if output else "local"
+    return draft.add_tensor(prefix, dims, term.dtype, term.range, fraction=term.fraction, role=role, **layout)
+
+
+def _layout(draft: Draft, dims: tuple[Extent, ...]) -> dict[str, Any]:
+    """Where and how a buffer of the function's own lies in memory."""
+    source = draft.source
+    layout: dict[str, Any] = {}
+    if source.flip(0.12):
+        layout["scope"] = "local"
+        draft.features.add("scope_local")
+    if len(dims) > 1 and all(d.static and d.value for d in dims) and source.flip(0.12):
+        stride, strides = 1, []
+        for dim in reversed(dims):
+            strides.append(draft.number(stride))
+            stride *= dim.value + source.pick((0, 1, 3))
+        layout["strides"] = strides[::-1]
+        draft.features.add("strides")
+    return layout
+
+
+def draw_pointwise(draft: Draft) -> None:
+    """An expression of one to three tensors at each point."""
+    base = pick_recent(draft, recent(draft))
+    dims = list(base.dims)
+    if len(dims) > 1 and draft.source.flip(0.15):
+        dims.reverse()
+    others = [t for t in recent(draft) if t is not base and can_read(t, dims)]
+    operands = [base] + [draft.source.pick(others) for _ in range(draft.source.integer(0, 2)) if others]
+    dtype = draft.draw_dtype()
+    name = draft.new_name("map")
+    drawn: list[Term] = []
+
+    def value(terms: list[Term]) -> Term:
+        at = points(terms, dims)
+        leaves = [read(draft, t, at) for t in operands]
+        return _guard_inexact(draft, draw_value(Site(draft, leaves, terms), dtype))
+
+    _stage(draft, name, dims, value, drawn)
+
+
+def _guard_inexact(draft: Draft, term: Term) -> Term:
+    """Sometimes, where nothing reads it, an elementary function of the value: then the answer is rounded."""
+    if not (draft.final and term.dtype in ("float32", "float64") and draft.source.flip(draft.knobs.inexact_share)):
+        return term
+    kind = draft.source.pick(("exp", "tanh", "sigmoid", "sqrt"))
+    inner = clipped(term, 8.0)
+    expr = tirx.abs(inner.expr) if kind == "sqrt" else inner.expr
+    draft.exact = False
+    draft.features.add("elementary_function")
+    call: Any = getattr(tirx, kind)
+    return Term(call(expr), term.dtype, Range(-1.0, 4096.0))
+
+
+def _stage(draft: Draft, name: str, dims: list[Extent], value: Any, drawn: list[Term], prefix: str = "T") -> Tensor:
+    """A block that stores `value(axis terms)` at each point of a new tensor."""
+    made: list[Tensor] = []
+
+    def body(terms: list[Term]) -> Body:
+        term = value(terms)
+        drawn.append(term)
+        tensor = result(draft, prefix, tuple(dims), term)
+        made.append(tensor)
+        return Body(tirx.BufferStore(tensor.buffer, term.expr, [t.expr for t in terms]))
+
+    axes = [Axis(SPATIAL, extent) for extent in dims]
+    draft.statements.append(draw_nest(draft, name, axes, body))
+    return made[0]
+
+
+def draw_reshape(draft: Draft) -> None:
+    """The elements of a tensor in row-major order under other dims."""
+    options = [t for t in recent(draft) if t.dims and all(d.static and d.value for d in t.dims)]
+    source = pick_recent(draft, options)
+    count = source.elements
+    factor = next((f for f in (draft.source.pick((2, 3, 4, 8)), 2, 1) if count % f == 0), 1)
+    dims = [draft.extent(count // factor), draft.extent(factor)]
+    if draft.source.flip(0.3):
+        dims = [draft.extent(count)]
+
+    def value(terms: list[Term]) -> Term:
+        flat = terms[0].expr
+        if len(dims) == 2:
+            flat = tirx.Add(tirx.Mul(flat, draft.number(factor)), terms[1].expr)
+        return load(source, _unravelled(draft, flat, source))
+
+    draft.features.add("reshape")
+    _stage(draft, draft.new_name("reshape"), dims, value, [])
+
+
+def _unravelled(draft: Draft, flat: Any, tensor: Tensor) -> list[Any]:
+    """The indices of the element at a row-major position."""
+    indices: list[Any] = []
+    stride = 1
+    for number, dim in reversed(list(enumerate(tensor.dims))):
+        index = flat if stride == 1 else tirx.FloorDiv(flat, draft.number(stride))
+        indices.append(index if number == 0 else tirx.FloorMod(index, draft.number(dim.value)))
+        stride *= dim.value
+    assert product_range(*tensor.dims).high == stride - 1
+    return indices[::-1]
+
+
+def draw_padding(draft: Draft) -> None:
+    """A tensor with constants around it: what decompose_padding looks for."""
+    options = [t for t in recent(draft) if t.dims and t.dtype != "bool" and t.elements <= 256]
+    tensor = pick_recent(draft, options)
+    before = [draft.source.pick((0, 1, 1, 2)) for _ in tensor.dims]
+    after = [draft.source.pick((0, 1, 2)) for _ in tensor.dims]
+    dims = [_grown(draft, d, a + b) for d, a, b in zip(tensor.dims, before, after, strict=True)]
+    fill = constant(draft.source.pick((0, 0, 1)), tensor.dtype)
+
+    def value(terms: list[Term]) -> Term:
+        inside: Any = None
+        indices = []
+        for term, dim, low, high in zip(terms, tensor.dims, before, after, strict=True):
+            tests = [tirx.LE(draft.number(low), term.expr)] if low else []
+            if high:
+                end = draft.number(dim.value + low) if dim.static else tirx.Add(dim.expr, draft.number(low))
+                tests.append(tirx.LT(term.expr, end))
+            for test in tests:
+                inside = test if inside is None else tirx.And(inside, test)
+            indices.append(tirx.Sub(term.expr, draft.number(low)) if low else term.expr)
+        element = load(tensor, indices)
+        return element if inside is None else chosen(inside, element, fill, lazily=True)
+
+    draft.features.add("padding")
+    _stage(draft, draft.new_name("pad"), dims, value, [])
+
+
+def _grown(draft: Draft, dim: Extent, by: int) -> Extent:
+    if dim.static:
+        return draft.extent(dim.value + by)
+    if not by:
+        return dim
+    grown = tirx.Add(dim.expr, draft.number(by))
+    return Extent(f"{dim.text} + {by}", dim.value + by, dim.low + by, dim.high + by, grown)
+
+
+def draw_copy(draft: Draft) -> None:
+    """A tensor as it is, sometimes in another dtype: cached reads and writes look like this."""
+    tensor = pick_recent(draft, recent(draft))
+    dtype = draft.draw_dtype()
+
+    def value(terms: list[Term]) -> Term:
+        element = load(tensor, [t.expr for t in terms])
+        if dtype in (element.dtype, "bool") or not draft.source.flip():
+            return element
+        return converted(Site(draft, [element], terms), element, dtype)
+
+    _stage(draft, draft.new_name("copy"), list(tensor.dims), value, [])
+
+
+def draw_in_place(draft: Draft) -> None:
+    """A block that overwrites what it reads, point by point."""
+    options = [t for t in recent(draft) if t.role != "input" and t.dtype != "bool" and t.dims]
+    tensor = pick_recent(draft, options)
+    name = draft.new_name("update")
+
+    def body(terms: list[Term]) -> Body:
+        indices = [t.expr for t in terms]
+        now = load(tensor, indices)
+        other = draw_value(Site(draft, [now], terms), tensor.dtype, 1)
+        if other.fraction > tensor.fraction:
+            other = Term(
+                tirx.floor(other.expr), other.dtype, Range(math.floor(other.range.low), other.range.high, True)
+            )
+        held = bounded(other, tensor.range)
+        return Body(tirx.BufferStore(tensor.buffer, held.expr, indices))
+
+    draft.features.add("in_place")
+    draft.statements.append(draw_nest(draft, name, [Axis(SPATIAL, d) for d in tensor.dims], body))
+
+
+def draw_scan(draft: Draft) -> None:
+    """Each element from the one before: an axis whose iterations stay in order."""
+    options = [t for t in recent(draft) if len(t.dims) == 1 and t.dtype not in ("bool", "uint8", "bfloat16", "float16")]
+    tensor = pick_recent(draft, options)
+    extent = tensor.dims[0]
+    bound = int(capacity(tensor.dtype, tensor.fraction)) // 2
+    if bound < tensor.range.magnitude:
+        raise Unfit("a scan would overflow")
+    output = result(draft, "S", (extent,), Term(None, tensor.dtype, Range(-bound, bound, True), tensor.fraction))
+
+    def body(terms: list[Term]) -> Body:
+        here = terms[0].expr
+        before = load(output, [tirx.Sub(here, draft.number(1))])
+        before = chosen(tirx.LT(draft.number(0), here), before, constant(0, tensor.dtype), lazily=True)
+        total = Term(tirx.Add(before.expr, load(tensor, [here]).expr), tensor.dtype, before.range + tensor.range)
+        return Body(tirx.BufferStore(output.buffer, clipped(total, float(bound)).expr, [here]), simple=False)
+
+    draft.features.add("scan")
+    draft.statements.append(draw_nest(draft, draft.new_name("scan"), [Axis(OPAQUE, extent)], body, plain=True))
+
+
+def draw_special(draft: Draft) -> None:
+    """Operations that mean the same for NaN, infinities, signed zeros and subnormals everywhere."""
+    tensor = pick_recent(draft, recent(draft, special=True))
+    kind = draft.source.pick(("select", "isnan", "compare", "widen", "abs"))
+
+    def value(terms: list[Term]) -> Term:
+        x = load(tensor, [t.expr for t in terms])
+        zero = constant(0, x.dtype)
+        if kind == "isnan":
+            return truth(tirx.isnan(x.expr))
+        if kind == "compare":
+            return truth(draft.source.pick((tirx.LT, tirx.GE, tirx.EQ, tirx.NE))(x.expr, zero.expr))
+        if kind == "select":
+            return chosen(tirx.LT(x.expr, zero.expr), constant(1, x.dtype), x, lazily=draft.source.flip())
+        if kind == "widen":
+            return cast(x, "float64")
+        return Term(tirx.abs(x.expr), x.dtype, x.range)
+
+    final, draft.final = draft.final, True
+    made = _stage(draft, draft.new_name("special"), list(tensor.dims), value, [], "N")
+    draft.final = final
+    if is_float(made.dtype):
+        draft.tensors[draft.tensors.index(made)] = Tensor(
+            made.buffer, made.name, made.dims, made.dtype, made.range, made.fraction, made.role, True
+        )
+    draft.features.add("special_values")
+
+
+def whole_region(tensor: Tensor) -> Any:
+    """All of a tensor."""
+    return tirx.BufferRegion(tensor.buffer, [tvm.ir.Range(0, d.expr) for d in tensor.dims])

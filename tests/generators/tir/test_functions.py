@@ -1,0 +1,135 @@
+"""Drawn PrimFuncs: well-formed, without undefined results, and of all the kinds that the generator is to know."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+
+from collections import Counter
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import tvm_ffi
+from hypothesis import HealthCheck, given, settings
+from tvm import relax, s_tir
+
+from generators import tvm_api
+from generators.dtypes import is_float
+from generators.source import SeededSource
+from generators.tir.functions import draw_prim_func
+from generators.tir.program import PrimProgram
+from generators.tir.strategies import prim_funcs
+from generators.tir.wrap import CALLED, wrapped
+from oracles.reference.engine import Interpreter
+from oracles.reference.tir import run_prim_func
+from oracles.reference.values import Tensor
+
+SEEDS = 400
+FEATURES = (
+    *("sblocks", "opaque_function", "predicate", "split_loops", "fused_loops", "shifted_loop", "loop_step"),
+    *("reordered_loops", "axis_without_loop", "annotated_loop", "parallel", "vectorized", "unrolled"),
+    *("match_buffer", "nested_block", "loop_in_block", "two_writers", "in_place", "scan", "block_without_axes"),
+    *("reduce_sum", "reduce_max", "reduce_min", "reduce_product", "argmax", "window", "matmul", "bias"),
+    *("padding", "reshape", "guarded_read", "index_reversed", "index_wrapped", "index_clamped", "index_gathered"),
+    *("symbolic", "scalar_parameter", "extent_0", "extent_1", "int32_index", "symbolic_strides", "elem_offset"),
+    *("strides", "scope_local", "view", "view_offset", "alloc_buffer", "scratch", "dead_function"),
+    *("while", "if_then_else_statement", "triangular_loop", "jump", "assert", "bind", "let", "ramp", "broadcast"),
+    *("accumulate", "if_then_else", "select", "likely", "logic", "cast", "special_values", "elementary_function"),
+    *("floordiv", "floormod", "truncdiv", "truncmod", "negative_division", "shift_left", "shift_right"),
+    *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "popcount", "min", "max"),
+    *(f"dtype_{name}" for name in ("float16", "bfloat16", "float32", "float64", "int8", "uint8", "int16", "bool")),
+    *("dtype_int32", "dtype_int64"),
+)
+
+
+@cache
+def drawn(seed: int) -> PrimProgram:
+    """A program; the tests look at the same ones."""
+    return draw_prim_func(SeededSource(11, seed))
+
+
+def results(program: PrimProgram) -> list[Any]:
+    """What the reference gives for the outputs."""
+    arguments = program.fresh_arguments()
+    run_prim_func(program.func, arguments, program.initialised())
+    return [arguments[number] for number in program.outputs]
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, 50))
+def test_functions_are_well_formed_and_defined(first: int) -> None:
+    for seed in range(first, first + 50):
+        program = drawn(seed)
+        assert s_tir.analysis.verify_well_formed(program.func, assert_mode=False), seed
+        outputs = results(program)
+        assert outputs, seed
+
+
+def test_results_are_in_the_declared_range() -> None:
+    for seed in range(SEEDS):
+        program = drawn(seed)
+        for number, array in zip(program.outputs, results(program), strict=True):
+            values = array.astype(np.float64)
+            finite = values[np.isfinite(values)]
+            declared = program.parameters[number].range
+            special = "special_values" in program.features
+            if finite.size and not special:
+                assert declared.low <= finite.min() and finite.max() <= declared.high, (seed, number)
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_every_feature_is_drawn(feature: str) -> None:
+    assert any(feature in drawn(seed).features for seed in range(SEEDS))
+
+
+def test_no_feature_is_in_every_function() -> None:
+    counts = Counter(name for seed in range(SEEDS) for name in drawn(seed).features)
+    assert max(counts.values()) < SEEDS
+
+
+def test_the_same_source_gives_the_same_function() -> None:
+    for seed in range(20):
+        again = draw_prim_func(SeededSource(11, seed))
+        assert tvm_ffi.structural_equal(again.module, drawn(seed).module)
+        for one, other in zip(again.arguments, drawn(seed).arguments, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_arguments_are_as_declared() -> None:
+    for seed in range(100):
+        program = drawn(seed)
+        assert len(program.parameters) == len(program.arguments) == len(program.func.params)
+        for parameter, value in zip(program.parameters, program.arguments, strict=True):
+            if parameter.dims is None:
+                assert value == program.symbols[parameter.name]
+            else:
+                assert value.dtype.name == parameter.dtype and value.ndim == len(parameter.dims)
+
+
+def test_modules_survive_as_json() -> None:
+    for seed in range(40):
+        module = drawn(seed).module
+        assert tvm_ffi.structural_equal(tvm_api.module_from_json(tvm_api.json_of(module)), module), seed
+
+
+def test_a_wrapped_function_gives_the_same() -> None:
+    for seed in range(60):
+        program = drawn(seed)
+        module = wrapped(program)
+        assert relax.analysis.check_well_formed(module.module), seed
+        assert CALLED in {g.name_hint for g in module.module.functions}
+        value = Interpreter(module.module).run(module.calls[0])
+        fields = value if isinstance(value, tuple) else (value,)
+        for one, other in zip(fields, results(program), strict=True):
+            assert isinstance(one, Tensor)
+            expected = other.astype(np.float64) if is_float(one.dtype) else other
+            np.testing.assert_array_equal(one.value, expected, err_msg=str(seed))
+
+
+@settings(max_examples=10, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(prim_funcs())
+def test_the_strategy_draws_valid_functions(program: PrimProgram) -> None:
+    assert s_tir.analysis.verify_well_formed(program.func, assert_mode=False)
+    assert results(program)

@@ -1,0 +1,126 @@
+"""Buffers that lie somewhere in others: matched twice, declared with strides, arguments that are vectors."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tvm import tirx
+from tvm.script import tirx as T
+
+from oracles.reference.tir import Trap, Unsupported, run_prim_func
+
+A = np.arange(64, dtype=np.float32).reshape(8, 8)
+
+
+@T.prim_func(s_tir=True)
+def matched_twice(A: T.Buffer((2, 8, 8), "float32")):
+    for i, j in T.grid(2, 2):
+        with T.sblock("outer"):
+            outer = T.match_buffer(A[1, i * 4 : i * 4 + 4, j * 4 : j * 4 + 4], (4, 4), offset_factor=1)
+            for k in T.serial(2):
+                with T.sblock("inner"):
+                    inner = T.match_buffer(outer[k * 2, 0:4], (4,), offset_factor=1)
+                    for n in T.serial(4):
+                        inner[n] = T.Cast("float32", i * 1000 + j * 100 + k * 10 + n)
+
+
+@T.prim_func(s_tir=True)
+def matched_beyond(A: T.Buffer((2, 8, 8), "float32")):
+    with T.sblock("outer"):
+        outer = T.match_buffer(A[1, 4:8, 4:8], (4, 4), offset_factor=1)
+        with T.sblock("inner"):
+            inner = T.match_buffer(outer[2:6, 0:4], (4, 4), offset_factor=1)
+            for n in T.serial(4):
+                inner[n, 0] = T.float32(1)
+
+
+@T.prim_func(s_tir=True)
+def with_gaps(A: T.Buffer((8, 8), "float32"), B: T.Buffer((4, 6), "float32"), C: T.Buffer((40,), "float32")):
+    rows = T.decl_buffer((4, 6), "float32", data=C.data, strides=(10, 1))
+    for i, j in T.grid(4, 6):
+        rows[i, j] = A[i, j]
+    for i, j in T.grid(4, 6):
+        B[i, j] = rows[3 - i, j]
+
+
+@T.prim_func(s_tir=True)
+def three_dimensions(A: T.Buffer((8, 8), "float32"), C: T.Buffer((48,), "float32")):
+    blocks = T.decl_buffer((2, 2, 4), "float32", data=C.data, strides=(24, 6, 1))
+    for i, j, k in T.grid(2, 2, 4):
+        blocks[i, j, k] = A[i * 2 + j, k]
+
+
+@T.prim_func(s_tir=True)
+def columns(A: T.Buffer((8, 8), "float32")):
+    turned = T.decl_buffer((8, 8), "float32", data=A.data, strides=(1, 8))
+    for i, j in T.grid(8, 8):
+        turned[i, j] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def last_row_short(C: T.Buffer((36,), "float32")):
+    rows = T.decl_buffer((4, 6), "float32", data=C.data, strides=(10, 1))
+    for i, j in T.grid(4, 6):
+        rows[i, j] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def unused_address(A: T.Buffer((8, 8), "float32")):
+    T.evaluate(T.tvm_access_ptr(T.type_annotation("float32"), A.data, 3, 8, 1))
+    T.evaluate(T.address_of(A[1, 2]))
+    A[0, 0] = T.float32(7)
+
+
+def test_a_region_of_a_region_lies_where_both_offsets_say() -> None:
+    out, expected = np.zeros((2, 8, 8), np.float32), np.zeros((2, 8, 8), np.float32)
+    for i, j, k, n in np.ndindex(2, 2, 2, 4):
+        expected[1, i * 4 + k * 2, j * 4 + n] = i * 1000 + j * 100 + k * 10 + n
+    run_prim_func(matched_twice, [out])
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_a_region_that_leaves_its_source_is_noticed() -> None:
+    with pytest.raises(Trap) as caught:
+        run_prim_func(matched_beyond, [np.zeros((2, 8, 8), np.float32)])
+    assert caught.value.kind == "out-of-bounds"
+
+
+def test_rows_with_gaps_leave_the_gaps_alone() -> None:
+    rows, memory = np.zeros((4, 6), np.float32), np.full(40, -1, np.float32)
+    run_prim_func(with_gaps, [A, rows, memory])
+    expected = np.full((4, 10), -1, np.float32)
+    expected[:, :6] = A[:4, :6]
+    np.testing.assert_array_equal(memory.reshape(4, 10), expected)
+    np.testing.assert_array_equal(rows, A[3::-1, :6])
+
+
+def test_blocks_with_gaps_in_several_dimensions() -> None:
+    memory = np.full(48, -1, np.float32)
+    run_prim_func(three_dimensions, [A, memory])
+    expected = np.full((2, 4, 6), -1, np.float32)
+    expected[:, :2, :4] = A[:4, :4].reshape(2, 2, 4)
+    np.testing.assert_array_equal(memory.reshape(2, 4, 6), expected)
+
+
+@pytest.mark.parametrize(("func", "shape"), [(columns, (8, 8)), (last_row_short, (36,))])
+def test_other_strides_are_unsupported(func: Any, shape: tuple[int, ...]) -> None:
+    with pytest.raises(Unsupported, match="strides"):
+        run_prim_func(func, [np.zeros(shape, np.float32)])
+
+
+def test_an_address_that_nobody_uses_does_nothing() -> None:
+    out = np.zeros((8, 8), np.float32)
+    run_prim_func(unused_address, [out])
+    assert out.sum() == out[0, 0] == 7
+
+
+def test_an_address_that_is_used_is_unsupported() -> None:
+    pointer = tirx.call_intrin("handle", "tirx.tvm_access_ptr", tirx.call_intrin("float32", "tirx.type_annotation"))
+    with pytest.raises(Unsupported):
+        run_prim_func(tirx.PrimFunc([], tirx.Evaluate(tirx.call_extern("int32", "consume", pointer))), [])

@@ -1,0 +1,70 @@
+"""Packed functions whose result is used: before LowerTVMBuiltin and behind it."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tvm
+from tvm import tirx
+
+from oracles.reference.tir import Unsupported, run_prim_func
+
+A = tirx.decl_buffer((4,), "float32", "A")
+ECHO = "testing.echo"
+
+
+def packed(ty: Any, name: str, *args: Any) -> Any:
+    return tirx.call_intrin(ty, tvm.ir.Op.get("tirx.tvm_call_packed"), name, *args)
+
+
+def storing(name: str, number: Any) -> Any:
+    """A[0] = name(number), A[1] = (what name makes of A)[3], as a function for the CPU."""
+    view = tirx.decl_buffer((4,), "float32", "view")
+    pointer = tirx.Var("pointer", A.data.ty)
+    body = tirx.SeqStmt(
+        [
+            tirx.BufferStore(A, packed("float32", name, number), [0]),
+            tirx.Bind(pointer, packed(A.data.ty, name, A.data)),
+            tirx.DeclBuffer(view, data=pointer),
+            tirx.BufferStore(A, tirx.BufferLoad(view, [3]), [1]),
+        ]
+    )
+    func = tirx.PrimFunc([A], body)
+    return func.with_attr("global_symbol", "main").with_attr("target", tvm.target.Target("llvm"))
+
+
+def lowered(func: Any) -> Any:
+    return tirx.transform.LowerTVMBuiltin()(tvm.IRModule({"main": func}))["main"]
+
+
+@pytest.mark.parametrize("form", [lambda func: func, lowered])
+def test_echo_gives_back_its_argument(form: Any) -> None:
+    out = np.array([1, 2, 3, 4], np.float32)
+    run_prim_func(form(storing(ECHO, tirx.BufferLoad(A, [2]) + tirx.const(0.25, "float32"))), [out])
+    assert out.tolist() == [3.25, 4, 3, 4]
+
+
+@pytest.mark.parametrize("form", [lambda func: func, lowered])
+def test_others_are_unsupported_by_name(form: Any) -> None:
+    with pytest.raises(Unsupported, match="call_packed testing.nop"):
+        run_prim_func(form(storing("testing.nop", tirx.const(1, "float32"))), [np.zeros(4, np.float32)])
+
+
+def test_a_number_of_another_kind_is_unsupported() -> None:
+    with pytest.raises(Unsupported, match=ECHO):
+        run_prim_func(storing(ECHO, tirx.const(1, "int32")), [np.zeros(4, np.float32)])
+
+
+def test_a_string_is_passed_and_nothing_happens() -> None:
+    for form in (lambda func: func, lowered):
+        text = tirx.PrimFunc([A], tirx.Evaluate(packed("int32", ECHO, "payload")))
+        func = text.with_attr("global_symbol", "main").with_attr("target", tvm.target.Target("llvm"))
+        out = np.ones(4, np.float32)
+        run_prim_func(form(func), [out])
+        assert out.tolist() == [1, 1, 1, 1]
