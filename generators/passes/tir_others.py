@@ -32,7 +32,8 @@ ROWS: tuple[PassRow, ...] = (
         LOOPS,
         "src/tirx/transform/force_narrow_index_to_i32.cc: 64-bit integers become 32-bit ones, as WebGPU wants",
         refuses=r"has dtype (T\.)?int64\. The function is",
-        notes="a sum that no longer fits is an overflow, which the reference discards",
+        idempotent=False,
+        notes="a sum that no longer fits is an overflow, which the reference discards; T.clz gets another cast each time",
     ),
     PassRow(
         "tirx.InlinePrivateFunctions",
@@ -80,8 +81,8 @@ ROWS: tuple[PassRow, ...] = (
             "s_tir.transform.RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)",
         ),
         frozenset({Phase.BOUND}),
-        "src/s_tir/transform/remove_weight_layout_rewrite_block.cc: blocks that tuning has marked; weights then come in "
-        "the layout that the blocks made",
+        "src/s_tir/transform/remove_weight_layout_rewrite_block.cc: blocks that tuning has marked, as if "
+        "callers gave what they make",
         meaning=Meaning.CHANGED,
         idempotent=False,
         notes="the mark stays on what is left of the block, and the pass cannot read that",
