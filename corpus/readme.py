@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from corpus.store import StoredCase
+from generators.targets import TARGETS
+from oracles.verdict import BUILD
 
 _EXPECTED = {
     "survives": "The pass ends, or explains in a diagnostic why it does not take this module.",
@@ -27,6 +29,10 @@ _EXPECTED = {
     "pipelines": "The official pipelines give the same numbers.",
 }
 _NUMBERS = "The pass keeps what the module computes."
+_WITHOUT_A_DEVICE = (
+    "The script runs kernels, for which it needs a CUDA device (2 without one). `passfuzz check` on this folder shows the "
+    "same without, and has shown it in a fresh process.\n\n"
+)
 
 
 def readme_text(
@@ -51,10 +57,16 @@ def readme_text(
             f"\n## What `{stored.culprit}` did\n\n```diff\n{difference.rstrip()}\n```\n" if difference else "",
             "\n## Whose fault\n\n" + "".join(f"- {line}\n" for line in fault) if fault else "",
             _versions(stored),
-            "\n## To reproduce\n\nExit status 1: the bug is there. 0: it is gone. 2: this TVM cannot run it.\n\n",
+            "\n## To reproduce\n\nExit status 1: the bug is there. 0: it is gone. 2: this TVM cannot run it.\n",
+            _WITHOUT_A_DEVICE if _needs_a_device(stored) else "\n",
             f"```python\n{repro.rstrip()}\n```\n",
         )
     )
+
+
+def _needs_a_device(stored: StoredCase) -> bool:
+    """Whether the script has kernels to run that are built for a device."""
+    return TARGETS[stored.case.target].threads and (bool(stored.expectations) or stored.oracle == BUILD)
 
 
 def _facts(stored: StoredCase, tvm: str, count: int | None) -> str:

@@ -15,8 +15,9 @@ class TargetRow:
     """One target.
 
     source: the expression that constructs it. pipelines: rows of `generators.passes.table.PIPELINES`. threads: whether
-    its loops run in threads, so that passes for GPUs have something to do. built: whether modules are built and run;
-    the reference alone judges the numbers of the others.
+    its loops run in threads, so that passes for GPUs have something to do, and a script of TVM's alone needs a device
+    to show numbers. builder: the row of `oracles.builders.BUILDERS` that builds and runs modules; None where the
+    reference alone judges the numbers.
     """
 
     name: str
@@ -24,7 +25,12 @@ class TargetRow:
     meaning: str
     pipelines: tuple[str, ...]
     threads: bool = False
-    built: bool = True
+    builder: str | None = "llvm"
+
+    @property
+    def built(self) -> bool:
+        """Whether modules are built and run."""
+        return self.builder is not None
 
 
 TARGETS: dict[str, TargetRow] = {
@@ -37,10 +43,15 @@ TARGETS: dict[str, TargetRow] = {
             "lowered for CUDA down to the device code, interpreted thread by thread; nothing is built",
             ("cuda",),
             threads=True,
-            built=False,
+            builder=None,
         ),
-        TargetRow("cuda-cpu", _CUDA, "CUDA source built by a C++ compiler and run on the CPU", ("cuda",), threads=True),
+        TargetRow(
+            "cuda-cpu",
+            _CUDA,
+            "as cuda, and the CUDA source built by a C++ compiler and run on the CPU in three orders of threads",
+            ("cuda",),
+            threads=True,
+            builder="cuda-cpu",
+        ),
     )
 }
-JUDGED = ("llvm", "cuda")
-"""The targets that this version judges."""

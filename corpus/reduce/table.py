@@ -23,6 +23,7 @@ STEPS: tuple[Step, ...] = (
     Step("functions", dead_code.functions),
     Step("calls", passes.calls),
     Step("options of passes", passes.options),
+    Step("steps of schedules", passes.schedules, repeat=True),
     Step("setup", passes.setup),
     Step("TIR statements", tir.statements),
     Step("output fields", outputs.fields),

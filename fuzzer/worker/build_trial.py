@@ -14,6 +14,7 @@ from generators.passes.table import default_call
 from oracles import build as llvm
 from oracles import survives
 from oracles.blame import first_wrong, lowering_of
+from oracles.builders import BUILDERS, EMPTY_LAUNCH, Builder
 from oracles.call_protocol import Calling
 from oracles.legalised import undispatched
 from oracles.reference.numbers import Unsure, Wrong
@@ -45,27 +46,34 @@ def not_to_be_built(
 
 @dataclass(slots=True)
 class BuildTrial:
-    """Builds modules of one case. steps: how many passes the case has applied. lowered_by: the passes that the last
-    failing build had applied until then, empty where it failed behind them."""
+    """Builds modules of one case. steps: how many passes the case has applied. builder: a row of BUILDERS. lowered_by:
+    the passes that the last failing build had applied until then, empty where it failed behind them."""
 
     rows: Mapping[str, PassRow]
     bench: Workbench
     enter: Callable[[str], None]
     opt_level: int
     steps: int
+    builder: str = "llvm"
     lowered_by: tuple[str, ...] = ()
+
+    @property
+    def _builder(self) -> Builder:
+        return BUILDERS[self.builder]
 
     def verdict(self, module: Any, phase: Phase, calling: Calling | None = None) -> Verdict:
         """Whether a module builds, runs and gives the reference's numbers, called as the last module of the case is or
         in the given way."""
         self.lowered_by = ()
-        built = llvm.build(module, phase, self.bench, self.opt_level, self.enter)
+        built = self._builder.build(module, phase, self.bench, self.opt_level, self.enter)
         if isinstance(built, llvm.NotBuilt):
             return self._raised(built) if built.culprit != llvm.CODEGEN else _not_compiled(built)
+        if isinstance(built, (Failed, Skipped)):
+            return built
         meaning = self.bench.meaning
         self.enter(f"{llvm.BUILDING}{llvm.CODEGEN}")
         numbers = llvm.as_built(meaning.numbers)
-        outcome = self.bench.guarded(lambda: numbers.judge_run(built.run, calling or meaning.calling))
+        outcome = self.bench.guarded(lambda: self._builder.judge(built, numbers, calling or meaning.calling))
         if isinstance(outcome, Raised):
             return Failed("does not run", f"{outcome.kind}: {headline(outcome.message)}", outcome.message, llvm.CODEGEN)
         match outcome:
@@ -76,14 +84,15 @@ class BuildTrial:
             case Wrong(symptom, message, call):
                 if meaning.lost and calling is None:
                     return Skipped(meaning.lost)
-                return Failed(symptom, message, f"entry call {call}: {message}")
+                said, culprit = self._builder.same_bug.get(symptom, (message, None))
+                return Failed(symptom, said, f"entry call {call}: {message}", culprit)
         raise AssertionError(outcome)
 
     def first_wrong(self, module: Any, phase: Phase) -> str | None:
         """Which pass of building the last module makes its numbers wrong; see `oracles.blame`."""
         meaning = self.bench.meaning
-        names = lowering_of(module, phase)
-        return first_wrong(names, module, llvm.as_built(meaning.numbers), meaning.calling, self.bench, self.enter)
+        names, numbers = lowering_of(module, phase, self.builder), llvm.as_built(meaning.numbers)
+        return first_wrong(names, module, numbers, meaning.calling, self.bench, self.enter, meaning.synchronised)
 
     def _raised(self, built: llvm.NotBuilt) -> Verdict:
         """What the survives oracle says of a pass that raised on the way to the code generator."""
@@ -115,6 +124,6 @@ def blamed(verdict: Failed, base: Verdict, last_changer: str, first: str | None,
         return alike if same else replace(verdict, culprit=last_changer)
     if verdict.culprit is None:
         return replace(verdict, culprit=first or (llvm.CODEGEN if same else last_changer))
-    if same or verdict.symptom == "crash":
-        return verdict  # a pass that raises on well-formed input is wrong, whoever made the input
+    if same or verdict.symptom in ("crash", EMPTY_LAUNCH):
+        return verdict  # what is wrong on well-formed input is wrong, whoever made the input
     return replace(verdict, culprit=last_changer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -22,21 +22,30 @@ from generators.passes.row import Phase
 from generators.targets import TARGETS
 from oracles import pipelines
 from oracles.build import BUILDING
+from oracles.needs import missing
 from oracles.table import BUILD, ORACLES
 
-BUILDING_ORACLES = (BUILD, pipelines.ORACLE.name)
+NOT_ASKED: dict[str | None, tuple[str, ...]] = {
+    None: (BUILD, pipelines.ORACLE.name),
+    "cuda-cpu": (pipelines.ORACLE.name,),
+}
+"""By builder, the oracles that have nothing to run: official pipelines are compared where LLVM builds."""
 
 
 def oracle_names(plan: Plan) -> frozenset[str]:
     """The oracles that the plan asks for; the build is one of them."""
     names = frozenset(plan.oracles) or frozenset((*ORACLES, BUILD))
-    return names if TARGETS[plan.target].built else names.difference(BUILDING_ORACLES)
+    builder = TARGETS[plan.target].builder
+    return names.difference(NOT_ASKED[builder]) if builder in NOT_ASKED else names
 
 
-def before_forking() -> None:
+def before_forking(targets: Sequence[str] = ()) -> None:
     """To be called once by a process that forks children: what is alive now is never garbage, and no child looks at
-    it again (one collection of TVM's modules costs as much as judging a small case)."""
+    it again (one collection of TVM's modules costs as much as judging a small case). What the targets need is looked
+    for once."""
     externs.register()
+    for target in targets:
+        missing(target)
     gc.collect()
     gc.freeze()
 

@@ -29,6 +29,8 @@ from generators.relax.program import draw_program
 from generators.relax.scope import Scope
 from generators.source import SeededSource, Source, weighted
 from generators.targets import TARGETS
+from generators.tir.functions import draw_prim_func
+from generators.tir.wrap import draw_scheduled_program, wrapped
 
 PLAIN_SHARE = 0.25
 """A program is drawn without a recipe of its passes this often: what fires on a shape must not fire on others."""
@@ -48,6 +50,8 @@ FIRING = 2
 """How many of the passes drawn one by one get a shape that they fire on."""
 FIRING_IN_PIPELINES = 2
 """The same for those steps of a pipeline that may have nothing to do: those that lead to another phase always have."""
+PRIM_SHARE, PRIM_SHARE_RELAX = 0.5, 0.03
+"""A program is a drawn PrimFunc that Relax calls this often: where passes of TIR are under test, and elsewhere."""
 SHAPES = (1, 3)
 """How many shapes are planted, those of other passes with them: every pass must also keep quiet on what it does not
 fire on."""
@@ -195,6 +199,11 @@ def _weight(name: str) -> int:
 def _program_for(source: Source, steps: Sequence[Step], repertoire: Repertoire) -> Program:
     """A program in which there is something for these passes to do, mostly."""
     rows = to_fire(steps, repertoire.rows)
+    if any("schedule" in row.wants for row in rows.drawn):
+        return draw_scheduled_program(source)
+    lowering = any(not repertoire.rows[step.name].of_relax for step in steps if not step.setup)
+    if source.flip(PRIM_SHARE if lowering else PRIM_SHARE_RELAX):
+        return wrapped(draw_prim_func(source))
     firing = _firing(source, rows)
     wants = {want for row in (*rows.drawn, *firing) for want in row.wants}
     features = {*wants, *(w for w, share in FEATURES if source.flip(share))}

@@ -17,6 +17,7 @@ from fuzzer.worker.build_trial import BuildTrial, blamed, not_to_be_built
 from generators.case import EntryCall, PassCall
 from generators.passes.row import PassRow, Phase
 from generators.source import Source
+from generators.targets import TARGETS
 from oracles import build as llvm
 from oracles.call_protocol import Calling, direct
 from oracles.ir.fingerprint import FINGERPRINTS, fingerprint
@@ -265,7 +266,8 @@ class _Case:
             self._record("build", why_not, None)
             return
         opt_level = 0 if self.experiment.index % 10 < 7 else 2
-        trial = BuildTrial(self.court.rows, self.bench, self.court.enter, opt_level, len(self.result.steps))
+        builder = TARGETS[self.court.target].builder or "llvm"
+        trial = BuildTrial(self.court.rows, self.bench, self.court.enter, opt_level, len(self.result.steps), builder)
         with self._timed("build"):
             verdict = trial.verdict(last, self.phase)
             crashed = isinstance(verdict, Failed) and verdict.symptom == "crash" and bool(trial.lowered_by)

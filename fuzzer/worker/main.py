@@ -68,11 +68,13 @@ class _Worker:
         except LoadFault as fault:
             self.say("fault", message=str(fault))
             return False
-        unknown = [name for name in self.plan.oracles if name not in oracle_names(replace(self.plan, oracles=()))]
+        plans = [replace(self.plan, oracles=(), targets=(target,)) for target in self.plan.targets]
+        known = frozenset[str]().union(*map(oracle_names, plans))
+        unknown = [name for name in self.plan.oracles if name not in known]
         if unknown:
             self.say("fault", message=f"--oracles {unknown[0]}: unknown oracle; `passfuzz list oracles` shows them all")
             return False
-        before_forking()
+        before_forking(self.plan.targets)
         self.say("ready", tvm=str(tvm.__version__))
         return True
 

@@ -17,6 +17,7 @@ import tvm
 from corpus.finding import Expectation, Finding, flatten_outputs
 from corpus.module_text import text_of
 from corpus.reduce import Candidate, as_case, reduce
+from corpus.schedule import culprit_named
 from corpus.signature import operators_in, signature_of
 from fuzzer.campaign.job import Failure, Plan
 from fuzzer.processes.flight import Recorder
@@ -30,6 +31,7 @@ from generators.dtypes import is_float
 from generators.passes.table import default_call
 from generators.source import SeededSource
 from oracles.build import excess_precision
+from oracles.ir.regions import declares_what_it_does
 from oracles.oracle import TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Runtime, Tensor, declared, flattened
@@ -78,10 +80,17 @@ class Rejudge:
         self._failure = failure
         self._recorder = recorder
         self._likeness = Likeness.of(failure)
+        self._declared: bool | None = None
+        """Whether the first candidate, which is the case itself, declares what its blocks do."""
         self.last: Failure | None = None
 
     def interesting(self, candidate: Candidate) -> bool:
-        """Whether the candidate fails in the same way."""
+        """Whether the candidate fails in the same way, and is a program whose blocks say what they do where the
+        failing one was."""
+        if self._declared is None:
+            self._declared = declares_what_it_does(candidate.module)
+        elif self._declared and not declares_what_it_does(candidate.module):
+            return False
         for failure in self._failures(candidate):
             if Likeness.of(failure) == self._likeness:
                 self.last = failure
@@ -172,6 +181,7 @@ def _shrunk(
     rejudge.interesting(reduction.candidate)
     last = rejudge.last or failure
     case = as_case(reduction.candidate, like)
+    blamed = culprit_named(blamed, case.passes)
     verdict = Failed(last.symptom, last.message, last.detail, blamed)
     signature = signature_of(last.oracle, verdict, blamed, operators_in(case.module.script))
     return Finding(

@@ -10,7 +10,6 @@ from fuzzer.worker.draw import Repertoire
 from generators.case import PassCall
 from generators.passes.row import PassRow, Phase
 from generators.source import SeededSource
-from generators.targets import TARGETS
 from oracles.agreement import State, camps, conclusion, witnesses
 from oracles.build import as_built
 from oracles.numeric import follow
@@ -34,7 +33,7 @@ def whose_fault(case: Candidate, plan: Plan, repertoire: Repertoire) -> tuple[st
     if len(states) != len(passes) + 1:
         return ()
     after = states[-1] if passes else None
-    found = camps(witnesses(states[0], after, numbers, bench, TARGETS[plan.target].built), numbers)
+    found = camps(witnesses(states[0], after, numbers, bench, plan.target), numbers)
     lines = [f"{', '.join(camp.members)}: {camp.says or 'what the program means'}" for camp in found]
     inside = _wrong_part(passes[-1], rows, states[-2], bench) if passes else None
     return (*filter(None, (conclusion(found), inside and f"The first wrong pass inside of it: {inside}.")), *lines)

@@ -117,6 +117,10 @@ class ProgramFacts:
     """The public functions; the first is the entry function."""
     features: frozenset[str] = frozenset()
     """Which of the features that rows name in `wants` this program has."""
+    schedule: tuple[str, ...] = ()
+    """Steps of a schedule of its PrimFunc, expressions over `sch`."""
+    scheduled: str = ""
+    """The name of that PrimFunc."""
 
 
 @dataclass(frozen=True, slots=True)

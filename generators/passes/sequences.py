@@ -15,25 +15,30 @@ from typing import Literal, TypeAlias
 from generators.case import PassCall
 from generators.passes.row import PassRow, Phase, ProgramFacts
 from generators.passes.table import PIPELINES, SETUP, THREADED_SETUP, TIR_PIPELINE
+from generators.passes.tir_others import SCHEDULE
 from generators.source import Source, weighted
 from generators.targets import TARGETS, TargetRow
 
 Tier: TypeAlias = Literal["A", "B", "C"]
-Kind: TypeAlias = Literal["single", "walk", "pipeline", "tir_pipeline", "walk_then_pipeline", "unusual"]
+Kind: TypeAlias = Literal["single", "walk", "pipeline", "tir_pipeline", "walk_then_pipeline", "unusual", "schedule"]
 Table: TypeAlias = Mapping[str, PassRow]
 
 KINDS: tuple[tuple[Kind, int], ...] = (
-    ("single", 49),
+    ("single", 45),
     ("walk", 28),
     ("walk_then_pipeline", 4),
     ("pipeline", 4),
     ("tir_pipeline", 3),
     ("unusual", 12),
+    ("schedule", 4),
 )
 """The kinds of sequence with their weights. A pipeline costs as much as five single passes, that of TIR as twelve."""
 TIR_SHARE = 0.12
 """A single pass, or the first of a walk, is one of TIR this often where there is a choice: a module must go through the
 whole Relax pipeline first."""
+
+SCHEDULES_LOWERED = 0.3
+"""A scheduled function is taken through both pipelines this often."""
 
 LLVM = TARGETS["llvm"]
 _LIFT = "LambdaLift"
@@ -195,6 +200,16 @@ def _tir_pipeline_steps(source: Source, pipelines: Sequence[str]) -> tuple[Step,
     return (*(Step(name, "A", setup=True) for name in before), *(Step(name, "A") for name in TIR_PIPELINE))
 
 
+def _schedule_steps(source: Source, pipelines: Sequence[str]) -> tuple[Step, ...]:
+    """A schedule, and at times everything that comes behind it."""
+    setup = tuple(Step(call.name, "B", setup=True) for call in SETUP[Phase.LEGAL])
+    steps = (*setup, Step(SCHEDULE, "B"))
+    if not source.flip(SCHEDULES_LOWERED):
+        return steps
+    names = PIPELINES[source.pick(pipelines)]
+    return (*steps, *(Step(name, "A") for name in (*names[len(setup) :], *TIR_PIPELINE)))
+
+
 def draw_names(
     source: Source,
     table: Table,
@@ -217,7 +232,11 @@ def draw_names(
     if under_test is not None and not set(under_test) & set(TIR_PIPELINE):
         useless.add("tir_pipeline")
     allowed = [(kind, w) for kind, w in KINDS if (kinds is None or kind in kinds) and kind not in useless]
+    if under_test is None or SCHEDULE not in under_test:
+        allowed = [(kind, w) for kind, w in allowed if kind != "schedule"]
     kind: Kind = weighted(source, allowed or [("single", 1)])
+    if kind == "schedule":
+        return _schedule_steps(source, pipelines)
     if kind == "pipeline":
         return _pipeline_steps(source, source.pick(usable), whole=False)
     if kind == "tir_pipeline":

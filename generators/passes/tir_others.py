@@ -8,12 +8,34 @@ from __future__ import annotations
 
 from generators.passes.options import OPTIONS
 from generators.passes.phases import span
-from generators.passes.row import Meaning, PassRow, Phase
+from generators.passes.row import Meaning, PassRow, Phase, ProgramFacts
+from generators.source import Source
 
+SCHEDULE = "s_tir.Schedule"
+"""The row of random schedules: not one pass, but the steps that were drawn with a program."""
 BLOCKS = span(Phase.BOUND, Phase.COMPACT)
 LOOPS = span(Phase.LOOPS, Phase.STORAGE)
 
+
+def _schedule(source: Source, facts: ProgramFacts) -> str | None:
+    """The steps one after another, as one expression."""
+    if not facts.schedule:
+        return None
+    steps = ("sch := tvm.s_tir.Schedule(mod)", f"sch.work_on({facts.scheduled!r})", *facts.schedule, "sch.mod")
+    return f"tvm.transform.module_pass(lambda mod, ctx: ({', '.join(steps)})[-1], opt_level=0)"
+
+
 ROWS: tuple[PassRow, ...] = (
+    PassRow(
+        SCHEDULE,
+        (),
+        frozenset({Phase.LEGAL}),
+        "python/tvm/s_tir/schedule/schedule.py: what each primitive keeps is in `generators.tir.primitives`",
+        meaning=Meaning.ROUNDED,
+        idempotent=False,
+        wants=("schedule",),
+        draw_source=_schedule,
+    ),
     PassRow(
         "s_tir.ConvertSSA",
         ("s_tir.transform.ConvertSSA()",),
@@ -33,7 +55,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/tirx/transform/force_narrow_index_to_i32.cc: 64-bit integers become 32-bit ones, as WebGPU wants",
         refuses=r"has dtype (T\.)?int64\. The function is",
         idempotent=False,
-        notes="a sum that no longer fits is an overflow, which the reference discards; T.clz gets another cast each time",
+        notes="a sum that no longer fits is an overflow, which the reference discards; T.clz gets a cast each time",
     ),
     PassRow(
         "tirx.InlinePrivateFunctions",

@@ -10,19 +10,26 @@ from tvm import relax, tirx
 
 from generators import tvm_api
 from generators.case import EntryCall
+from generators.operators.row import Unavailable
 from generators.passes.row import Parameter, ProgramFacts
 from generators.program import Program
+from generators.source import Source
+from generators.tir.functions import draw_schedulable
 from generators.tir.program import PrimParameter, PrimProgram
+from generators.tir.schedules import draw_schedule
 
+STEPS = (1, 5)
+"""How many primitives a schedule asks for."""
 CALLED = "prim"
 """The name of the function in the module around it."""
 
 
-def wrapped(program: PrimProgram) -> Program:
+def wrapped(program: PrimProgram, schedule: tuple[str, ...] = ()) -> Program:
     """A Relax module whose public `main` takes the function's inputs and gives its outputs.
 
     The function is private and named CALLED, dead functions stay beside it. Symbolic extents are symbolic in `main`;
-    numbers among the parameters are given by the shapes. One entry call, with the program's arguments.
+    numbers among the parameters are given by the shapes. One entry call, with the program's arguments. schedule: steps
+    of a schedule of the function, which the facts then name.
     """
     symbols = {name: tvm_api.symbol(name) for name in program.symbols}
     numbered = list(zip(program.parameters, program.arguments, strict=True))
@@ -41,10 +48,25 @@ def wrapped(program: PrimProgram) -> Program:
     facts = ProgramFacts(
         tuple(Parameter(p.name, a.shape, p.dtype, True, a) for p, a in inputs),
         tuple(program.symbols.items()),
-        features=frozenset({"symbolic"} if program.symbols else ()),
+        features=frozenset(name for name, there in (("symbolic", program.symbols), ("schedule", schedule)) if there),
+        schedule=schedule,
+        scheduled=CALLED,
     )
     call = EntryCall("main", tuple(np.asarray(a) for _, a in inputs))
     return Program(module, (call,), facts, features=program.features)
+
+
+def draw_scheduled_program(source: Source) -> Program:
+    """A drawn function with a schedule of it; the last step is one that TVM broke on where one did.
+
+    Raises Unavailable where no step applied, or one wants something registered first.
+    """
+    program = draw_schedulable(source)
+    drawn = draw_schedule(source, program, source.integer(*STEPS))
+    steps = [*drawn.steps, *([drawn.broken.step] if drawn.broken is not None else [])]
+    if not steps or drawn.prelude:
+        raise Unavailable("no schedule")
+    return wrapped(program, tuple(step.text for step in steps))
 
 
 def _main(gvar: Any, given: list[PrimParameter], outputs: list[PrimParameter], symbols: dict[str, Any]) -> Any:

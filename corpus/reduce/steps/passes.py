@@ -1,4 +1,4 @@
-"""Fewer passes, options of passes, set-up passes and entry calls."""
+"""Fewer passes, options of passes, steps of schedules, set-up passes and entry calls."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from corpus.reduce.draft import NotApplicable
 from corpus.reduce.plan import Edit, Plan, View
+from corpus.schedule import schedule_steps
 
 
 def passes(view: View) -> Sequence[Edit]:
@@ -35,6 +36,29 @@ def _without_options(index: int) -> Edit:
         if plain == plan.passes:
             raise NotApplicable("gone")
         return replace(plan, passes=plain)
+
+    return edit
+
+
+def schedules(view: View) -> Sequence[Edit]:
+    """Each step of a schedule may go."""
+    return [
+        _without_step(index, number)
+        for index, call in view.plan.passes
+        for number in reversed(range(len(schedule_steps(call.source))))
+    ]
+
+
+def _without_step(index: int, number: int) -> Edit:
+    def edit(plan: Plan) -> Plan:
+        call = dict(plan.passes).get(index)
+        steps = [] if call is None else schedule_steps(call.source)
+        if call is None or number >= len(steps) or len(steps) == 1:
+            raise NotApplicable("gone, or the last one")
+        shorter = replace(call, source=call.source.replace(f", {steps[number]}, ", ", ", 1))
+        if shorter == call:
+            raise NotApplicable("written in another way")
+        return replace(plan, passes=tuple((n, shorter if n == index else old) for n, old in plan.passes))
 
     return edit
 

@@ -1,0 +1,59 @@
+"""Whether sblocks declare what they do: which buffers they read and write, and which iterations they have.
+
+Schedule primitives and lowerings go by T.reads, T.writes and the extents of block axes. A program whose declarations
+are about another body says nothing about them, so that reduction must not make one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import s_tir, tirx
+from tvm.ir import TensorLoad
+
+from generators import tvm_api as T
+from oracles.ir.walk import nodes_of, prim_funcs
+
+
+def declares_what_it_does(module: Any) -> bool:
+    """Whether every sblock of the module's PrimFuncs writes the buffers that it declares and no others, reads those
+    that it declares, and is run for every value of its axes that are bound to a loop or to a number."""
+    return all(_honest(prim_func) for _, prim_func in prim_funcs(module))
+
+
+def _honest(prim_func: Any) -> bool:
+    loops = {loop.loop_var: loop for loop in nodes_of(prim_func.body, tirx.For)}
+    return all(
+        _declared(realize.block) and _covered(realize, loops)
+        for realize in nodes_of(prim_func.body, s_tir.SBlockRealize)
+        if str(realize.block.name_hint) != "root"
+    )
+
+
+def _declared(block: Any) -> bool:
+    blocks = [block, *(inner for part in _parts(block) for inner in nodes_of(part, s_tir.SBlock))]
+    matched = {match.buffer: match.source.source for each in blocks for match in each.match_buffers}
+    own = {buffer for each in blocks for buffer in each.alloc_buffers}
+    stores = [store.buffer for part in _parts(block) for store in nodes_of(part, tirx.BufferStore)]
+    loads = [load.source for part in _parts(block) for load in nodes_of(part, TensorLoad)]
+    stored = {matched.get(buffer, buffer) for buffer in stores} - own
+    seen = stored | {matched.get(buffer, buffer) for buffer in loads}
+    reads = {region.source for region in block.reads}
+    writes = {region.source for region in block.writes}
+    return bool(stored) and stored == writes and reads <= seen
+
+
+def _parts(block: Any) -> list[Any]:
+    return [block.body] if block.init is None else [block.body, block.init]
+
+
+def _covered(realize: Any, loops: dict[Any, Any]) -> bool:
+    """Whether axes that are bound to a loop variable or a number have the extent of the loop, or of one."""
+    for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+        extent = axis.dom.extent
+        if isinstance(value, tirx.IntImm):
+            if not isinstance(extent, tirx.IntImm) or int(extent.value) != 1:
+                return False
+        elif value in loops and not T.structural_equal(extent, loops[value].extent):
+            return False
+    return True

@@ -1,0 +1,77 @@
+"""The steps of schedules inside of constructors: read, dropped one by one, and named in the culprit."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+
+from dataclasses import replace
+
+import pytest
+import tvm
+
+from corpus.reduce import Candidate, reduce
+from corpus.schedule import culprit_named, primitives_of, schedule_steps
+from generators import tvm_api
+from generators.case import PassCall
+from generators.operators.row import Unavailable
+from generators.passes.row import ProgramFacts
+from generators.passes.table import PASSES
+from generators.passes.tir_others import SCHEDULE
+from generators.source import SeededSource
+from generators.tir.wrap import draw_scheduled_program
+
+STEPS = (
+    'sch.cache_read(sch.get_sblock("b"), 0, "local")',
+    'sch.reindex(sch.get_sblock("b"), ("write", 0))',
+    'sch.transform_layout(sch.get_sblock("b"), ("read", 0), lambda i, j: (j, i,))',
+)
+
+
+def constructor(*steps: str) -> str:
+    text = PASSES[SCHEDULE].draw(SeededSource(0), ProgramFacts(schedule=steps, scheduled="prim"))
+    assert text is not None
+    return text
+
+
+def test_steps_come_back_as_they_were_written() -> None:
+    assert schedule_steps(constructor(*STEPS)) == list(STEPS)
+    assert schedule_steps("tirx.transform.StmtSimplify()") == []
+    assert schedule_steps("PASSES['Mine']()") == []
+
+
+def test_primitives_are_those_that_change_something() -> None:
+    assert primitives_of(constructor(*STEPS)) == ("cache_read", "reindex", "transform_layout")
+
+
+def test_the_culprit_names_what_is_left_of_its_schedule() -> None:
+    call = PassCall(SCHEDULE, constructor(STEPS[1]))
+    assert culprit_named(SCHEDULE, (call,)) == "s_tir.Schedule[reindex]"
+    assert culprit_named("FuseOps", (call,)) == "FuseOps"
+
+
+def test_a_program_without_a_schedule_has_no_use_for_the_row() -> None:
+    assert PASSES[SCHEDULE].draw(SeededSource(0), ProgramFacts()) is None
+
+
+@pytest.mark.parametrize("index", range(6))
+def test_a_drawn_schedule_applies_to_the_module_around_its_function(index: int) -> None:
+    try:
+        program = draw_scheduled_program(SeededSource(21, index))
+    except Unavailable:
+        pytest.skip("no step applied")
+    made = eval(constructor(*program.facts.schedule), dict(tvm_api.PASS_NAMES))
+    try:
+        after = made(program.module)
+    except (tvm_api.InternalError, KeyError):
+        return  # the last step is one that TVM broke on
+    assert {g.name_hint for g in after.functions} == {g.name_hint for g in program.module.functions}
+    assert not tvm_api.structural_equal(after, program.module)
+
+
+def test_steps_that_the_failure_does_not_need_go() -> None:
+    source = constructor(*STEPS)
+    start = Candidate(tvm.IRModule({}), (), (PassCall(SCHEDULE, source),), ())
+    reduction = reduce(start, lambda c: "reindex" in c.passes[0].source)
+    assert reduction.candidate.passes == (replace(start.passes[0], source=constructor(STEPS[1])),)
