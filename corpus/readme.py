@@ -30,8 +30,8 @@ _EXPECTED = {
 }
 _NUMBERS = "The pass keeps what the module computes."
 _WITHOUT_A_DEVICE = (
-    "The script runs kernels, for which it needs a CUDA device (2 without one). `passfuzz check` on this folder shows the "
-    "same without, and has shown it in a fresh process.\n\n"
+    "The script runs kernels, for which it needs a CUDA device (2 without one). `passfuzz check` on this folder needs "
+    "none, and has shown the same in a fresh process.\n\n"
 )
 
 

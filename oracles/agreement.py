@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from generators.passes.row import Phase
+from generators.source import SeededSource
+from generators.targets import TARGETS
 from oracles import build as llvm
 from oracles.apart import Ended, apart
+from oracles.builders import BUILDERS
 from oracles.call_protocol import Calling, LeftOut, Run, direct
 from oracles.reference.compare import Difference, compare, widened
 from oracles.reference.errors import Trap, Unsupported
@@ -21,6 +24,8 @@ from oracles.reference.numbers import NoMeaning, Numbers, interpreted
 from oracles.reference.values import Runtime, from_argument
 from oracles.survives import headline
 from oracles.trace import Bench, Raised
+from oracles.verdict import Failed, Skipped
+from oracles.workbench import Workbench
 
 BUILD_S = 20
 """Seconds for one build and its runs."""
@@ -50,21 +55,31 @@ class Camp:
 
 
 def witnesses(
-    before: State, after: State | None, numbers: Numbers, bench: Bench, builds: bool = True
+    before: State, after: State | None, numbers: Numbers, bench: Bench, target: str = "llvm"
 ) -> dict[str, Told]:
     """What each witness says; `after` None where there are no passes. The first is what the program means.
 
-    builds: whether there are any for the target.
+    For a target whose modules another builder runs, LLVM is asked about the program as it was before the passes; for
+    one whose modules nobody builds there are no builds.
     """
     assert not isinstance(numbers.expected, NoMeaning)
     told: dict[str, Told] = {"reference before": numbers.expected}
     states = {"before": before} if after is None else {"before": before, "after": after}
     if after is not None:
         told["reference after"] = _results(interpreted(after.module, after.synchronised), after.calling, numbers)
-    for label, state in states.items():
-        for level in LEVELS if builds else ():
-            told[f"build {label} at -O{level}"] = _built(state, level, numbers, bench)
+    builder = TARGETS[target].builder
+    if builder == "llvm":
+        for label, state in states.items():
+            told |= _by_llvm(label, state, numbers, bench)
+    elif builder is not None:
+        told |= _by_llvm("before", before, numbers, Workbench(SeededSource(0), bench.meaning))
+        for label, state in states.items():
+            told[f"{builder} {label}"] = _built(builder, state, 0, numbers, bench)
     return told
+
+
+def _by_llvm(label: str, state: State, numbers: Numbers, bench: Bench) -> dict[str, Told]:
+    return {f"build {label} at -O{level}": _built("llvm", state, level, numbers, bench) for level in LEVELS}
 
 
 def camps(told: Mapping[str, Told], numbers: Numbers) -> tuple[Camp, ...]:
@@ -93,7 +108,8 @@ def conclusion(camps: Sequence[Camp]) -> str:
     last = "after" if "reference after" in place else "before"
     if place[f"reference {last}"] == 0:
         agreed = "So far the reference agrees: a pass of the build, or code generation, is wrong."
-        return "" if built[last] <= {0} else agreed
+        threaded = {place[name] for name in place if name.endswith(f" {last}") and not name.startswith("reference")}
+        return "" if built[last] | threaded <= {0} else agreed
     if built["after"] == {0}:
         return "Only the reference sees it: what is undefined may go well, or the reference is wrong."
     if built["before"] == {0}:
@@ -114,12 +130,14 @@ def _results(run: Run, calling: Calling, numbers: Numbers) -> Told:
         return f"{trap.kind}: {trap.detail}"
 
 
-def _built(state: State, level: int, numbers: Numbers, bench: Bench) -> Told:
+def _built(builder: str, state: State, level: int, numbers: Numbers, bench: Bench) -> Told:
     def results() -> Told:
-        built = llvm.build(state.module, state.phase, bench, level)
+        built = BUILDERS[builder].build(state.module, state.phase, bench, level, lambda stage: None)
         if isinstance(built, llvm.NotBuilt):
             return f"does not build: {headline(built.error.message)}"
-        return _told(bench.guarded(_of(built.run, state.calling, numbers)))
+        if isinstance(built, (Failed, Skipped)):
+            return f"does not build: {built.message if isinstance(built, Failed) else built.reason}"
+        return _told(bench.guarded(_of(BUILDERS[builder].run(built), state.calling, numbers)))
 
     ended = apart(results, BUILD_S)
     return ended.how if isinstance(ended, Ended) else ended

@@ -10,16 +10,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from generators.passes.row import Phase
-from generators.passes.table import default_call, rest_of_tir_pipeline
-from oracles.build import CODEGEN, passes_to_come
+from generators.passes.table import PASSES, default_call, rest_of_tir_pipeline
+from oracles.build import CODEGEN
+from oracles.builders import BUILDERS
 from oracles.call_protocol import Calling
 from oracles.reference.numbers import Numbers, Unsure, Wrong
 from oracles.trace import Bench, Raised
 
 
-def lowering_of(module: Any, phase: Phase) -> tuple[str, ...]:
+def lowering_of(module: Any, phase: Phase, builder: str = "llvm") -> tuple[str, ...]:
     """The passes that a build applies to a module in this phase, Relax and TIR, in order."""
-    return (*passes_to_come(module, phase), *rest_of_tir_pipeline(phase))
+    return (*BUILDERS[builder].passes(module, phase), *rest_of_tir_pipeline(phase))
 
 
 def first_wrong(
@@ -29,18 +30,22 @@ def first_wrong(
     calling: Calling,
     bench: Bench,
     enter: Callable[[str], None] = lambda stage: None,
+    synchronised: bool = False,
 ) -> str | None:
     """The first of these passes behind which the reference gives another result; CODEGEN where there is none.
 
-    None where nobody can say: a pass raises, or the reference cannot run what the last one has made.
+    None where nobody can say: a pass raises, or the reference cannot run what the last one has made. synchronised: the
+    module is past ThreadSync.
     """
-    unsure = False
+    unsure, module = False, module.clone()
     for name in names:
         enter(f"blame: {name}")
         after = bench.apply(default_call(name), module)
         if isinstance(after, Raised):
             return None
-        outcome = numbers.judge_module(after, calling)
+        gives = PASSES[name].gives if name in PASSES else None
+        synchronised = synchronised or (gives is not None and gives >= Phase.SYNCED)
+        outcome = numbers.judge_module(after, calling, synchronised)
         if isinstance(outcome, Wrong):
             return None if unsure else name
         unsure = isinstance(outcome, Unsure)

@@ -9,7 +9,7 @@ module shows as well, under no pass at all, is blamed on the build alone and not
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -97,9 +97,9 @@ def rest_of_pipeline(phase: Phase, target: str = "llvm") -> tuple[str, ...]:
     return ()
 
 
-def passes_to_come(module: Any, phase: Phase) -> tuple[str, ...]:
+def passes_to_come(module: Any, phase: Phase, target: str = "llvm") -> tuple[str, ...]:
     """The Relax passes that building applies to a module in this phase."""
-    return (*_lifting(module, phase), *rest_of_pipeline(phase))
+    return (*_lifting(module, phase), *rest_of_pipeline(phase, target))
 
 
 def build(
@@ -111,12 +111,10 @@ def build(
     """
     module = _with_own_constants(module)
     names = passes_to_come(module, phase)
-    for count, name in enumerate(names, 1):
-        enter(f"{BUILDING}{name}")
-        lowered = bench.apply(default_call(name), module)
-        if isinstance(lowered, Raised):
-            return NotBuilt(name, lowered, module, phase, names[:count])
-        module, phase = lowered, PASSES[name].gives or phase
+    lowered = lowered_by(names, module, phase, bench, enter)
+    if isinstance(lowered, NotBuilt):
+        return lowered
+    module, phase = lowered
     enter(f"{BUILDING}{CODEGEN}")
     target = tvm.target.Target({"kind": "llvm", "opt-level": opt_level})
     tir_pipeline = bench.guarded(lambda: tir_pipeline_from(phase))
@@ -127,6 +125,19 @@ def build(
     if isinstance(machine, Raised):
         return NotBuilt(CODEGEN, machine, module, phase, names)
     return Built(machine)
+
+
+def lowered_by(
+    names: Sequence[str], module: Any, phase: Phase, bench: Bench, enter: Callable[[str], None]
+) -> tuple[Any, Phase] | NotBuilt:
+    """The module behind these passes with its phase, or where they stopped."""
+    for count, name in enumerate(names, 1):
+        enter(f"{BUILDING}{name}")
+        lowered = bench.apply(default_call(name), module)
+        if isinstance(lowered, Raised):
+            return NotBuilt(name, lowered, module, phase, tuple(names[:count]))
+        module, phase = lowered, PASSES[name].gives or phase
+    return module, phase
 
 
 def _with_own_constants(module: Any) -> Any:

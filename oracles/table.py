@@ -26,6 +26,7 @@ from oracles import (
     well_formed,
 )
 from oracles.oracle import StepOracle, TraceOracle
+from oracles.verdict import BUILD as BUILD
 
 ORACLES: dict[str, StepOracle | TraceOracle] = {
     row.name: row
@@ -51,6 +52,4 @@ ORACLES: dict[str, StepOracle | TraceOracle] = {
     )
 }
 
-BUILD = "build"
-"""The oracle that is no row: a build is judged by the worker itself, which knows what is left of the pipeline."""
 BUILD_PROMISE = "the module that a case ends with compiles, runs, and gives the reference's numbers"

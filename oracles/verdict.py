@@ -52,6 +52,9 @@ def not_applicable(reason: str) -> Skipped:
 ACROSS_PROCESSES = "not deterministic across processes"
 """The symptom of a result that follows addresses or hash seeds: reduced and shown in another way than others are."""
 
+BUILD = "build"
+"""The oracle that is no row: a build is judged by the worker itself, which knows what is left of the pipeline."""
+
 Verdict: TypeAlias = Passed | Skipped | Inconclusive | Failed
 PASSED = Passed()
 

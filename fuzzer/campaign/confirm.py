@@ -1,6 +1,7 @@
 """Confirms findings: a finding counts when its own repro.py shows it in a fresh process. No TVM here.
 
-Where nothing is built for the target, no script can show numbers: there `passfuzz check` must find the case wrong.
+Where a target runs in threads, no script of TVM's alone can show numbers without a device: there `passfuzz check` must
+find the case wrong.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from fuzzer.campaign.pool import worker_environment
 from fuzzer.processes.guard import guarded
 from fuzzer.processes.start import module_command
 from generators.targets import TARGETS
-from oracles.verdict import ACROSS_PROCESSES
+from oracles.verdict import ACROSS_PROCESSES, BUILD
 
 SHOWN = 1
 """Exit status of a repro that shows its bug (DESIGN, contracts)."""
@@ -127,7 +128,7 @@ class Confirmations:
 
 def _is_scripted(finding: Finding) -> bool:
     """Whether the script of the finding can run here."""
-    return not finding.expectations or TARGETS[finding.case.target].built
+    return not TARGETS[finding.case.target].threads or not (finding.expectations or finding.oracle == BUILD)
 
 
 def _command(finding: Finding, folder: Path) -> list[str]:

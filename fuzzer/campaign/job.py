@@ -17,7 +17,7 @@ class Plan:
 
     targets: a case is for one of them, see `at`. under_test: pass names, empty for all. oracles: names, empty for all.
     load: the user's file, or None.
-    build_share: how often the LLVM build and run is judged as well. scratch: where reduced cases are left.
+    build_share: how often building and running is judged as well. scratch: where reduced cases are left.
     phase: where modules stand before any pass, a `generators.passes.row.Phase` by value; drawn ones are high-level.
     corpus: a folder of case folders whose modules a share of the cases starts from, or None.
     """

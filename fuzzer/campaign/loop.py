@@ -32,7 +32,6 @@ from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.results import CampaignResult
 from fuzzer.selection import PIPELINE_KINDS, named_passes
 from fuzzer.settings import Settings
-from generators.targets import JUDGED
 from oracles.verdict import Failed
 from reports.tally import Tally
 
@@ -176,10 +175,12 @@ class _Campaign:
         return not busy and self.witness.idle and not self.state.waiting and not self.confirmations.pending
 
     def _give_up_waiting(self) -> None:
-        """Failures that nobody had time to reduce are counted, not lost."""
+        """Failures that nobody had time to reduce or to confirm are counted, not lost."""
         left = [*self.state.waiting, *self.state.reducing.values()]
         for _, failure, _ in left:
             self._count_skip(f"not reduced in time: {failure.oracle} {failure.culprit}")
+        for finding in self.confirmations.pending.values():
+            self._count_skip(f"not confirmed in time: {finding.oracle} {finding.signature.culprit}")
 
     def _employ(self, pool: Pool, slot: Slot) -> None:
         drawing = self._drawing()
@@ -307,9 +308,6 @@ def run_campaign(settings: Settings, observer: Observer) -> CampaignResult:
     """
     if settings.on != "local":
         raise UsageError(f"--on {settings.on}: this version runs campaigns on one machine only")
-    unsupported = [t for t in settings.targets if t not in JUDGED]
-    if unsupported:
-        raise UsageError(f"--target {unsupported[0]}: this version judges {' and '.join(JUDGED)} only")
     try:
         settings.out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".scratch-", dir=settings.out, ignore_cleanup_errors=True) as scratch:

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +21,8 @@ from typing import Any, Literal, TypeAlias
 from fuzzer.errors import EnvironmentFault
 from fuzzer.processes.start import module_command
 from fuzzer.versions import MISSING, installed, tvm_version
+from oracles.cuda_cpu import compiler_path
+from oracles.needs import HINT, missing
 
 State: TypeAlias = Literal["ok", "absent", "broken"]
 """absent: passfuzz works without it. broken: fuzzing is impossible."""
@@ -65,8 +68,7 @@ def examine(python: str = sys.executable) -> Diagnosis:
         looked.append(importable)
         if importable.state == "ok":
             looked += [_run_probe(name, python) for name in ("llvm", "cuda-codegen", "cuda-device")]
-    looked += [_program("g++", "needed for --target cuda-cpu"), _program("nvcc", "not needed")]
-    return Diagnosis(tuple(looked))
+    return Diagnosis((*looked, *_targets(looked)))
 
 
 def require_tvm() -> None:
@@ -154,6 +156,16 @@ def _last_line(ended: subprocess.CompletedProcess[str]) -> str:
     return lines[-1][:200] if lines else f"exit status {ended.returncode}"
 
 
-def _program(name: str, without: str) -> Probe:
-    path = shutil.which(name)
-    return Probe(name, "absent", f"not found; {without}") if path is None else Probe(name, "ok", path)
+def _targets(looked: Sequence[Probe]) -> list[Probe]:
+    """A row for each target that runs in threads: what it can do here."""
+    device = next((probe for probe in looked if probe.name == "tvm cuda-device"), None)
+    here = f"a device is here: {device.detail}" if device is not None and device.state == "ok" else "no device is here"
+    nvcc = shutil.which("nvcc")
+    asked = f"{nvcc} checks the sources" if nvcc else "no nvcc: what our header does not know is left out"
+    why = missing("cuda-cpu")
+    return [
+        Probe("target cuda", "ok", f"interpreted thread by thread; {here}, which only a repro of numbers needs"),
+        Probe("target cuda-cpu", "absent", f"{why}; {HINT}")
+        if why is not None
+        else Probe("target cuda-cpu", "ok", f"built by {compiler_path()}; {asked}"),
+    ]

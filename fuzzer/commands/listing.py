@@ -8,7 +8,7 @@ from typing import Any
 
 from fuzzer.campaign.job import Plan
 from fuzzer.errors import EnvironmentFault, UsageError
-from generators.targets import JUDGED, TARGETS
+from generators.targets import TARGETS
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,8 @@ def _oracles() -> Listing:
 
 
 def _targets() -> Listing:
-    rows = tuple((row.name, row.name in JUDGED, row.meaning) for row in TARGETS.values())
-    return Listing("targets", ("name", "judged", "meaning"), rows)
+    rows = tuple((row.name, row.built, row.meaning) for row in TARGETS.values())
+    return Listing("targets", ("name", "built", "meaning"), rows)
 
 
 _TABLES: dict[str, Callable[[], Listing]] = {

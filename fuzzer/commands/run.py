@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 from corpus.replayable import replayable
 from corpus.store import CorruptCase
@@ -14,6 +15,7 @@ from fuzzer.render import console, print_json
 from fuzzer.results import CampaignResult
 from fuzzer.settings import Settings
 from fuzzer.versions import passfuzz_version, tvm_version
+from oracles.needs import HINT, missing
 from reports.finding_row import row_of
 from reports.formats import FORMATS
 from reports.live import LiveDisplay
@@ -25,6 +27,7 @@ from reports.view import show
 def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
     """Runs the campaign and leaves every report format under OUT. Raises EnvironmentFault when nothing can run."""
     require_tvm()
+    settings = able(settings)
     _make_out(settings)
     terminal = console(stderr=as_json)
     _tell_corrupt(settings)
@@ -47,6 +50,20 @@ def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
     if fault is not None:
         print(f"passfuzz: error: {fault}", file=sys.stderr)
     return result.status(settings.fail_on)
+
+
+def able(settings: Settings) -> Settings:
+    """The settings with the targets that this machine has what it needs for; a line on stderr for each of the others.
+
+    Raises EnvironmentFault where none is left.
+    """
+    lacking = {target: why for target in settings.targets if (why := missing(target)) is not None}
+    left = tuple(target for target in settings.targets if target not in lacking)
+    for target, why in lacking.items():
+        if not left:
+            raise EnvironmentFault(f"--target {target}: {why}; {HINT}")
+        print(f"passfuzz: warning: --target {target}: left out: {why}; {HINT}", file=sys.stderr)
+    return replace(settings, targets=left)
 
 
 def report_of(settings: Settings, result: CampaignResult) -> Report:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from corpus.module_text import UnreadableModule, read_module_file
 from corpus.store import CorruptCase, read_case
-from fuzzer.errors import UsageError
+from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.settings import PASS_GROUPS, read_load
 from generators.case import Case, Origin
-from generators.targets import JUDGED
+from oracles.needs import HINT, missing
 
 
 def read_subject(path: Path, load: Path | None) -> Case:
@@ -29,11 +29,11 @@ def read_subject(path: Path, load: Path | None) -> Case:
 
 
 def judged_on(case: Case, target: str | None) -> Case:
-    """The case for a target, None for its own. Raises UsageError for those that no module is judged on yet."""
+    """The case for a target, None for its own. Raises EnvironmentFault where this machine has not what it needs."""
     wanted = target or case.target
-    if wanted not in JUDGED:
+    if (why := missing(wanted)) is not None:
         whose = f"--target {wanted}" if target else f"the case is for target {wanted}"
-        raise UsageError(f"{whose}: this version judges {' and '.join(JUDGED)} only")
+        raise EnvironmentFault(f"{whose}: {why}; {HINT}")
     return replace(case, target=wanted)
 
 

@@ -84,7 +84,7 @@ class BuildTrial:
             case Wrong(symptom, message, call):
                 if meaning.lost and calling is None:
                     return Skipped(meaning.lost)
-                said, culprit = self._builder.same_bug.get(symptom, (message, None))
+                said, culprit = self._builder.same_bug.get(symptom, (message.partition(" (kernel ")[0], None))
                 return Failed(symptom, said, f"entry call {call}: {message}", culprit)
         raise AssertionError(outcome)
 

@@ -25,7 +25,6 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "{'s_tir.HoistExpression': {'hoisted_conditionals': 2, 'hoisted_let_bindings': 0}}",
     ),
     "s_tir.InjectDoubleBuffer": ("{'s_tir.InjectDoubleBuffer': {'split_loop': 2}}",),
-    "tirx.RemoveNoOp": ("{'tirx.RemoveNoOp': {'max_simplification_steps': 100}}",),
     "tirx.UnrollLoop": (
         "{'tirx.UnrollLoop': {'auto_max_step': 64}}",
         "{'tirx.UnrollLoop': {'auto_max_step': 64, 'auto_max_depth': 2, 'explicit_unroll': False}}",

@@ -122,7 +122,7 @@ class _Ground:
 
 
 def _pool(table: Table, under_test: Sequence[str] | None, target: TargetRow) -> tuple[PassRow, ...]:
-    everything = [name for name, row in table.items() if row.in_repertoire or target.threads]
+    everything = [name for name, row in table.items() if (row.in_repertoire or target.threads) and name != SCHEDULE]
     names = everything if under_test is None else list(under_test)
     unknown = [name for name in names if name not in table]
     if unknown or not names:

@@ -102,7 +102,7 @@ ROWS: tuple[PassRow, ...] = (
             "s_tir.transform.RemoveWeightLayoutRewriteBlock()",
             "s_tir.transform.RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)",
         ),
-        frozenset({Phase.BOUND}),
+        frozenset({Phase.LEGAL}),
         "src/s_tir/transform/remove_weight_layout_rewrite_block.cc: blocks that tuning has marked, as if "
         "callers gave what they make",
         meaning=Meaning.CHANGED,

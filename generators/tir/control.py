@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import tvm
+import tvm_ffi
 from tvm import tirx
 
+from generators import tvm_api
 from generators.ranges import Range
 from generators.tir.draft import Extent, Unfit, load
 from generators.tir.expressions import draw_condition
@@ -40,16 +42,29 @@ def draw_loop(place: Place, inner: Inner) -> Any:
         points.append(Point(raw, Extent("any", extent.value, extent.low, extent.high, None)))
     body = inner(place.inside(*points, turns=extent.high))
     kind = tirx.ForKind.SERIAL
-    if extent.static and 0 < extent.value <= 6 and step == 1 and source.flip(0.2):
+    irregular = _jumps(body)  # TVM takes those as plain serial loops alone (annotate_irregular_loop.cc)
+    if extent.static and 0 < extent.value <= 6 and step == 1 and not irregular and source.flip(0.2):
         kind = tirx.ForKind.UNROLLED
         draft.features.add("unrolled")
-    notes = {"pragma_unroll_explicit": 1} if source.flip(0.05) else None
+    notes = {"pragma_unroll_explicit": 1} if not irregular and source.flip(0.05) else None
     count = extent.expr if step == 1 else draft.number(extent.value * step)
     if start:
         draft.features.add("shifted_loop")
     if step != 1:
         draft.features.add("loop_step")
     return tirx.For(var, draft.number(start), count, kind, body, None, notes, draft.number(step) if step != 1 else None)
+
+
+def _jumps(body: Any) -> bool:
+    """Whether something in the body ends a loop or an iteration."""
+    names: set[str | None] = set()
+
+    def look(call: Any) -> Any:
+        names.add(tvm_api.op_name(call))
+        return call
+
+    tvm_ffi.structural_map(body, (tvm_api.Call, look))
+    return bool(names & {"tirx.break_loop", "tirx.continue_loop"})
 
 
 def _counted(place: Place, raw: Term, extent: Extent, start: int, step: int) -> Point:

@@ -182,18 +182,19 @@ def draw_each(place: Place, _inner: Any) -> Any:
 
 
 def _draw_view(place: Place) -> None:
-    """Another buffer on the memory of one: other dims, sometimes from an offset on."""
+    """Another buffer on the memory of one, with other dims.
+
+    Without an offset: FlattenBuffer adds it to the indices and leaves it on the buffer, so that nobody can say whether
+    a flat buffer counts it once more.
+    """
     draft = place.draft
     options = [t for t in place.tensors if t.dims and all(d.static and d.value for d in t.dims)]
     options = [t for t in options if t.name not in place.memory]
     if not options:
         return
     tensor = draft.source.pick(options)
-    offset = draft.source.integer(0, tensor.elements - 1) if draft.source.flip(0.4) else 0
-    left = tensor.elements - offset
-    size = next(s for s in (draft.source.pick((2, 4, 3)), 1) if left % s == 0)
-    dims = (draft.extent(left // size), draft.extent(size))
-    layout: dict[str, Any] = {"elem_offset": draft.number(offset)} if offset else {}
+    size = next(s for s in (draft.source.pick((2, 4, 3)), 1) if tensor.elements % s == 0)
+    dims = (draft.extent(tensor.elements // size), draft.extent(size))
     view = draft.add_tensor(
         "Y",
         dims,
@@ -202,15 +203,12 @@ def _draw_view(place: Place) -> None:
         fraction=tensor.fraction,
         role="input" if tensor.role == "input" else "alloc",
         data=tensor.buffer.data,
-        **layout,
     )
     draft.tensors.pop()
     draft.statements.append(tirx.DeclBuffer(view.buffer, data=tensor.buffer.data))
     place.memory[view.name] = tensor.name
     place.tensors.append(view)
     draft.features.add("view")
-    if offset:
-        draft.features.add("view_offset")
 
 
 _SIMPLE = (

@@ -21,8 +21,18 @@ Where things are: `include/` the C++ side; `source.py` what is changed in the te
 `program.py` launching; `lowering.py` TVM's side; `machine.py` running and judging; `ptx.py` nvcc.
 """
 
-from oracles.cuda_cpu.compiler import CompileError, available
+from oracles.cuda_cpu.compiler import CompileError, available, compiler_path
 from oracles.cuda_cpu.program import ORDERS, Fault, Order, Program, compile_source
 from oracles.cuda_cpu.ptx import to_ptx
 
-__all__ = ["ORDERS", "CompileError", "Fault", "Order", "Program", "available", "compile_source", "to_ptx"]
+__all__ = [
+    "ORDERS",
+    "CompileError",
+    "Fault",
+    "Order",
+    "Program",
+    "available",
+    "compile_source",
+    "compiler_path",
+    "to_ptx",
+]

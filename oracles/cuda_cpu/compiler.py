@@ -21,6 +21,8 @@ RUNTIME = "runtime.so"
 """The scheduler, which all kernels of a process share."""
 NAMES = ("g++", "c++", "clang++")
 TIMEOUT_S = 120.0
+KERNELS_S = 10.0
+"""Seconds that the source of a module may take, which is a second's work."""
 FLAGS = (
     *("-std=gnu++17", "-O1", "-fPIC", "-w", "-fvisibility=hidden", "-U_FORTIFY_SOURCE"),
     # Integers wrap and pointers are cast as on the device.
@@ -36,7 +38,11 @@ CHECKS = (
 
 
 class CompileError(Exception):
-    """The compiler refuses a source, or takes too long; the message begins with its first error."""
+    """The compiler refuses a source; the message begins with its first error."""
+
+
+class TooSlow(CompileError):
+    """The compiler takes too long."""
 
 
 class NoCompiler(Exception):
@@ -63,7 +69,7 @@ class Toolchain:
         text = to.with_suffix(".cpp")
         text.write_text(source.text)
         include = (f"-I{self.folder}", f"-I{INCLUDE}", "-include", HEADER)
-        _run([*self.command, *self.flags, *include, "-shared", text.name, "-o", to.name], to.parent)
+        _run([*self.command, *self.flags, *include, "-shared", text.name, "-o", to.name], to.parent, KERNELS_S)
         return source.bounds
 
 
@@ -81,6 +87,11 @@ def available() -> str | None:
 def toolchain() -> Toolchain:
     """The compiler of $CXX, else the first of NAMES that is there. Raises NoCompiler."""
     return _toolchain(os.environ.get("CXX", ""), os.environ.get("PATH", ""))
+
+
+def compiler_path() -> str:
+    """Where the compiler is. Raises NoCompiler."""
+    return toolchain().command[0]
 
 
 @cache
@@ -149,14 +160,14 @@ def _accepts(command: tuple[str, ...], options: tuple[str, ...], folder: Path) -
     return True
 
 
-def _run(command: list[str], folder: Path | None = None) -> str:
+def _run(command: list[str], folder: Path | None = None, timeout_s: float = TIMEOUT_S) -> str:
     """What a compiler prints. Raises CompileError with its complaint, which has no path of a file in the folder."""
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL, cwd=folder
+            command, capture_output=True, text=True, timeout=timeout_s, stdin=subprocess.DEVNULL, cwd=folder
         )
     except subprocess.TimeoutExpired as error:
-        raise CompileError(f"{command[0]} takes longer than {TIMEOUT_S:.0f} s") from error
+        raise TooSlow(f"{command[0]} takes longer than {timeout_s:.0f} s") from error
     if done.returncode != 0:
         errors = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
         first = errors[0] if errors else f"exit status {done.returncode}"

@@ -19,7 +19,7 @@ from generators import tvm_api
 from generators.passes.row import Phase
 from oracles import build as llvm
 from oracles.call_protocol import Calling, direct
-from oracles.cuda_cpu.compiler import CompileError
+from oracles.cuda_cpu.compiler import CompileError, TooSlow
 from oracles.cuda_cpu.lowering import NO_DEVICE, SHARED_BYTES, Kernel, Lowered, lower
 from oracles.cuda_cpu.program import DEADLINE_S, ORDERS, Address, Fault, Order, Program, compile_source
 from oracles.ir.compare import own_constant
@@ -43,10 +43,11 @@ _FILLED = (0x7F, 0xCD, 0xFE)
 @dataclass(frozen=True, slots=True)
 class NotCompiled:
     """TVM has made CUDA source that the C++ compiler refuses: the source is no CUDA (`to_ptx` can tell), or it has what
-    our header does not know."""
+    our header does not know. slow: the compiler was still at it when its time was up."""
 
     cuda: str
     message: str
+    slow: bool = False
 
 
 @dataclass(slots=True)
@@ -172,7 +173,7 @@ def build(
     try:
         program = compile_source(lowered.cuda)
     except CompileError as error:
-        return NotCompiled(lowered.cuda, str(error))
+        return NotCompiled(lowered.cuda, str(error), isinstance(error, TooSlow))
     machine = bench.guarded(lambda: relax.VirtualMachine(lowered.executable, tvm.cpu(), memory_cfg="naive"))
     if isinstance(machine, Raised):
         return llvm.NotBuilt(llvm.CODEGEN, machine, module, phase)

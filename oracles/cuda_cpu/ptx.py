@@ -10,10 +10,11 @@ from pathlib import Path
 TIMEOUT_S = 120.0
 
 
-def to_ptx(cuda: str, arch: str = "sm_90") -> str | None:
+def to_ptx(cuda: str, arch: str = "sm_90", timeout_s: float = TIMEOUT_S) -> str | None:
     """What nvcc says against the source when it compiles it to PTX; None where it takes it.
 
-    Raises FileNotFoundError where there is no nvcc (`shutil.which("nvcc")` says so beforehand).
+    Raises FileNotFoundError where there is no nvcc (`shutil.which("nvcc")` says so beforehand), TimeoutError where it
+    takes longer.
     """
     nvcc = shutil.which("nvcc")
     if nvcc is None:
@@ -23,7 +24,7 @@ def to_ptx(cuda: str, arch: str = "sm_90") -> str | None:
         source.write_text(cuda)
         command = [nvcc, "--ptx", f"-arch={arch}", "-w", source.name, "-o", "kernels.ptx"]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, cwd=place)
-        except subprocess.TimeoutExpired:
-            return f"nvcc takes longer than {TIMEOUT_S:.0f} s"
+            done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, cwd=place)
+        except subprocess.TimeoutExpired as error:
+            raise TimeoutError(f"nvcc takes longer than {timeout_s:.0f} s") from error
     return None if done.returncode == 0 else done.stderr.strip() or f"exit status {done.returncode}"

@@ -236,7 +236,7 @@ def test_a_pass_that_the_loaded_file_does_not_bring(passfuzz: Run, arguments: tu
     ("arguments", "words"),
     [
         (("check", "good.py", "--passes", "@relax"), "--passes @relax"),
-        (("check", "good.py", "--target", "cuda-cpu"), "--target cuda-cpu"),
+        (("check", "good.py", "--target", "cuda-gpu"), "--target cuda-gpu"),
         (("check", "good.py", "--load", "gone.py"), "--load gone.py: no such file"),
         (("reduce", "good.py", "--passes", "DeadCodeElimination"), "nothing to reduce: no oracle fails"),
         (("reduce", "good.py", "--oracle", "nope", "--passes", "DeadCodeElimination"), "--oracle nope"),
@@ -259,6 +259,17 @@ def test_wrong_usage(passfuzz: Run, arguments: tuple[str, ...], words: str) -> N
 
 
 # --- the machine ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [("check", "good.py"), ("run", "--cases", "2", "--out", "out")])
+def test_a_target_that_needs_a_compiler(
+    passfuzz: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    status, line = passfuzz(*arguments, "--target", "cuda-cpu")
+    assert status == 3
+    assert "--target cuda-cpu: no C++ compiler: $CXX is no-such-compiler" in line
+    assert "install g++" in line
 
 
 @pytest.mark.parametrize("out", ["good.py/out", "/proc/out"])

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from fuzzer.campaign.loop import plan_of, run_campaign
+from fuzzer.campaign.loop import _Campaign, plan_of, run_campaign
 from fuzzer.campaign.observer import Observers
 from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
 from tests.fuzzer.planted import write_passes
+from tests.reports.reports_data import finding
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORTS = {"summary.json", "findings.jsonl", "report.md", "report.html", "report.sarif", "junit.xml"}
@@ -105,6 +106,14 @@ def test_the_plan_holds_what_was_asked_for(tmp_path: Path) -> None:
     plan = plan_of(settings, tmp_path)
     assert (plan.seed, plan.under_test, plan.oracles, plan.load) == (9, ("FuseOps",), ("numeric",), str(load))
     assert "pipeline" in plan.kinds
+
+
+def test_what_is_not_confirmed_in_time_is_counted(tmp_path: Path) -> None:
+    campaign = _Campaign(read_settings(seed=1, cases=1, out=tmp_path), Observers(), tmp_path)
+    one = finding("FuseOps")
+    campaign.confirmations.start(one)
+    campaign._give_up_waiting()
+    assert campaign.state.tally.skipped == {f"not confirmed in time: {one.oracle} FuseOps": 1}
 
 
 # --- ends -----------------------------------------------------------------------------------------------

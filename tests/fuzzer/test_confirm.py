@@ -101,17 +101,23 @@ def test_what_may_hang_on_chance_must_show_every_time(
     assert len(counter.read_text()) == TRIALS_BY_CHANCE
 
 
+@pytest.mark.parametrize(("target", "found_by"), [("cuda", "numeric"), ("cuda-cpu", "build")])
 @pytest.mark.parametrize(
     ("rows", "confirmed"),
     [
-        ([("numeric", "wrong result")], True),
-        ([("input_unchanged", "input changed"), ("numeric", "wrong result")], True),
+        ([("numeric", "wrong result"), ("build", "wrong result")], True),
+        ([("input_unchanged", "input changed"), ("numeric", "wrong result"), ("build", "wrong result")], True),
         ([("input_unchanged", "input changed")], False),
-        ([("numeric", "reference trap: data-race")], False),
+        ([("numeric", "reference trap: data-race"), ("build", "cuda-cpu: empty launch")], False),
     ],
 )
-def test_where_nothing_is_built_check_must_find_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: list[tuple[str, str]], confirmed: bool
+def test_where_a_script_needs_a_device_check_must_find_the_same(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    rows: list[tuple[str, str]],
+    confirmed: bool,
+    target: str,
+    found_by: str,
 ) -> None:
     said = json.dumps({"rows": [{"oracle": oracle, "symptom": symptom} for oracle, symptom in rows]})
     asked = [sys.executable, "-c", f"import sys; print({said!r}); sys.exit(1)"]
@@ -120,13 +126,13 @@ def test_where_nothing_is_built_check_must_find_the_same(
     one = replace(
         finding(),
         verdict=failed,
-        oracle="numeric",
-        signature=signature_of("numeric", failed),
+        oracle=found_by,
+        signature=signature_of(found_by, failed),
         expectations=(Expectation(0, (np.ones(2),), (0.0,)),),
     )
     script = (
         '@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,), "float32")):\n        return x\n'
     )
     call = EntryCall("main", (np.ones(2, np.float32),))
-    case = replace(one.case, module=ModuleText(script), target="cuda", calls=(call,))
+    case = replace(one.case, module=ModuleText(script), target=target, calls=(call,))
     assert _tried(tmp_path, replace(one, case=case)) == confirmed

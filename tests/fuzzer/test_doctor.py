@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -34,7 +35,8 @@ def test_a_working_installation() -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
     assert probes["tvm import"]["state"] == "ok"
     assert probes["tvm llvm"]["state"] == "ok"
-    assert {"python", "numpy", "tvm cuda-codegen", "tvm cuda-device", "g++", "nvcc"} <= probes.keys()
+    assert {"python", "numpy", "tvm cuda-codegen", "tvm cuda-device"} <= probes.keys()
+    assert probes["target cuda"]["state"] == "ok"
 
 
 @pytest.mark.parametrize("what", FAKES)
@@ -72,6 +74,39 @@ def test_no_tvm(monkeypatch: pytest.MonkeyPatch) -> None:
     assert diagnosis.fault is not None
     assert diagnosis.fault.startswith("apache-tvm: not installed; pip install 'apache-tvm==")
     assert not [probe for probe in diagnosis.probes if probe.name.startswith("tvm import")]
+
+
+@pytest.mark.parametrize(
+    ("why", "nvcc", "state", "says"),
+    [
+        (None, "/bin/nvcc", "ok", "built by /bin/c++; /bin/nvcc checks the sources"),
+        (None, None, "ok", "built by /bin/c++; no nvcc"),
+        ("no C++ compiler", "/bin/nvcc", "absent", "no C++ compiler; install g++"),
+    ],
+)
+def test_the_target_that_needs_a_compiler(
+    monkeypatch: pytest.MonkeyPatch, why: str | None, nvcc: str | None, state: str, says: str
+) -> None:
+    from fuzzer.commands import doctor as room
+
+    monkeypatch.setattr(room, "missing", lambda target: why)
+    monkeypatch.setattr(room, "compiler_path", lambda: "/bin/c++")
+    monkeypatch.setattr(shutil, "which", lambda name: nvcc)
+    _, row = room._targets([Probe("tvm cuda-device", "absent", "no CUDA device")])
+    assert (row.name, row.state) == ("target cuda-cpu", state)
+    assert says in row.detail
+
+
+@pytest.mark.parametrize(
+    ("device", "says"),
+    [(Probe("tvm cuda-device", "ok", "NVIDIA X"), "a device is here: NVIDIA X"), (None, "no device is here")],
+)
+def test_the_target_that_a_device_helps(device: Probe | None, says: str) -> None:
+    from fuzzer.commands import doctor as room
+
+    row = room._targets([] if device is None else [device])[0]
+    assert (row.name, row.state) == ("target cuda", "ok")
+    assert says in row.detail
 
 
 @pytest.mark.parametrize(("tvm", "ffi"), KNOWN_PAIRS.items())

@@ -11,6 +11,7 @@ from generators.passes.loaded import rows_from_contracts
 from generators.passes.row import Phase, ProgramFacts
 from generators.passes.sequences import KINDS, Kind, Step, draw_names, draw_sequence, instantiate, to_fire
 from generators.passes.table import PASSES, PIPELINES, SETUP
+from generators.passes.tir_others import SCHEDULE
 from generators.source import SeededSource
 from generators.targets import TARGETS
 
@@ -52,7 +53,7 @@ def test_same_seed_same_sequence() -> None:
 
 def test_every_row_of_the_repertoire_comes_up() -> None:
     seen = {step.name for index in range(3000) for step in draw_names(SeededSource(4, index), PASSES)}
-    assert {name for name, row in PASSES.items() if row.in_repertoire} - seen == set()
+    assert {name for name, row in PASSES.items() if row.in_repertoire} - seen == {SCHEDULE}
 
 
 def test_pipeline_is_official_and_tier_a() -> None:

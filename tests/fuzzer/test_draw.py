@@ -1,0 +1,87 @@
+"""Which programs the cases of a campaign get: shapes for their passes, drawn PrimFuncs, schedules."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+
+import pytest
+
+from fuzzer.campaign.job import Plan
+from fuzzer.worker.draw import PRIM_SHARE, Planting, draw_experiment, repertoire_of
+from fuzzer.worker.judge import Experiment
+from generators.operators.row import Unavailable
+from generators.passes.table import PASSES
+from generators.passes.tir_others import SCHEDULE
+from generators.program import Program
+from generators.recipes.recipe import Recipe
+from generators.tir.wrap import CALLED
+
+CASES = 60
+
+
+def drawn(plan: Plan, cases: int = CASES) -> list[tuple[Experiment, Program]]:
+    repertoire = repertoire_of(plan)
+    found = []
+    for index in range(cases):
+        try:
+            found.append(draw_experiment(plan, repertoire, index)[:2])
+        except Unavailable:
+            continue
+    return found
+
+
+def of_prim_funcs(cases: list[tuple[Experiment, Program]]) -> float:
+    """The share of the cases whose program is a drawn PrimFunc."""
+    names = [[variable.name_hint for variable in program.module.functions] for _, program in cases]
+    return sum(CALLED in found for found in names) / len(cases)
+
+
+def test_half_of_the_programs_for_passes_of_tir_are_drawn_prim_funcs() -> None:
+    assert 0.5 * PRIM_SHARE < of_prim_funcs(drawn(Plan(3, under_test=("tirx.UnrollLoop",)))) < 1.5 * PRIM_SHARE
+
+
+def test_few_of_those_for_relax_are() -> None:
+    assert of_prim_funcs(drawn(Plan(3, under_test=("FoldConstant",)))) < 0.15
+
+
+def test_a_schedule_comes_with_its_program() -> None:
+    cases = drawn(Plan(3, under_test=(SCHEDULE,)), 20)
+    assert cases
+    for experiment, program in cases:
+        first = experiment.passes[0]
+        assert first.name == SCHEDULE
+        assert all(step in first.source for step in program.facts.schedule)
+
+
+def test_schedules_are_drawn_only_where_they_are_asked_for() -> None:
+    assert not any(call.name == SCHEDULE for e, _ in drawn(Plan(3)) for call in (*e.setup, *e.passes))
+
+
+@pytest.mark.parametrize("name", ["FuseTransposeMatmul", "CombineParallelMatmul", "FoldBatchnormToConv2D"])
+def test_most_programs_have_a_shape_of_the_pass(name: str) -> None:
+    shapes = set(PASSES[name].recipes)
+    programs = [program for _, program in drawn(Plan(4, under_test=(name,), kinds=("single",)))]
+    assert sum(bool(shapes & program.features) for program in programs) > 0.6 * len(programs)
+
+
+def test_pipelines_have_shapes_for_steps_that_seldom_fire() -> None:
+    seldom = {name for name in ("ComputePrimValue", "DispatchSampling", "RewriteDataflowReshape")}
+    programs = [program for _, program in drawn(Plan(4, kinds=("pipeline",)))]
+    for name in seldom:
+        shaped = sum(bool(set(PASSES[name].recipes) & program.features) for program in programs)
+        assert shaped > 0.15 * len(programs), name
+
+
+def test_recipes_share_a_block_unless_they_need_two_kinds() -> None:
+    anywhere, plain, dataflow = (
+        Recipe("anywhere", lambda scope: None),
+        Recipe("plain", lambda scope: None, plain=True),
+        Recipe("dataflow", lambda scope: None, dataflow=True),
+    )
+    assert Planting((anywhere,)).takes(plain) and Planting((anywhere,)).takes(dataflow)
+    assert not Planting((anywhere, plain)).takes(dataflow)
+    assert not Planting((dataflow,)).takes(plain)
+    assert not Planting((anywhere,)).takes(Recipe("other", lambda scope: None, wants="scalar_loss"))
+    assert Planting((anywhere, plain)).plain and not Planting((anywhere, plain)).dataflow
