@@ -50,11 +50,13 @@ FIRING = 2
 """How many of the passes drawn one by one get a shape that they fire on."""
 FIRING_IN_PIPELINES = 2
 """The same for those steps of a pipeline that may have nothing to do: those that lead to another phase always have."""
+COSTLY_SHARE = 0.6
+"""Those whose shapes cost as much as the rest of a case have one this often where they are chosen."""
 PRIM_SHARE, PRIM_SHARE_RELAX = 0.5, 0.03
 """A program is a drawn PrimFunc that Relax calls this often: where passes of TIR are under test, and elsewhere."""
-SHAPES = (1, 3)
-"""How many shapes are planted, those of other passes with them: every pass must also keep quiet on what it does not
-fire on."""
+SHAPES = (1, 2)
+"""How many shapes are planted at least and mostly, those of other passes with them: every pass must also keep quiet on
+what it does not fire on."""
 
 
 UNASKED_WEIGHT = 5
@@ -160,8 +162,12 @@ class Planting:
 def _firing(source: Source, rows: ToFire) -> tuple[PassRow, ...]:
     """The rows whose shapes are planted: some of those drawn one by one, and some steps of the pipeline behind them."""
     drawn = () if source.flip(PLAIN_SHARE) else _some(source, rows.drawn, FIRING)
-    seldom = [row for row in rows.pipeline if row.gives is None]
-    return (*drawn, *_some(source, seldom, FIRING_IN_PIPELINES))
+    seldom = _some(source, [row for row in rows.pipeline if row.gives is None], FIRING_IN_PIPELINES)
+    return (*drawn, *(row for row in seldom if not _costly(row) or source.flip(COSTLY_SHARE)))
+
+
+def _costly(row: PassRow) -> bool:
+    return any(RECIPES[name].costly for name in row.recipes)
 
 
 def _some(source: Source, rows: Sequence[PassRow], most: int) -> tuple[PassRow, ...]:

@@ -24,13 +24,13 @@ Kind: TypeAlias = Literal["single", "walk", "pipeline", "tir_pipeline", "walk_th
 Table: TypeAlias = Mapping[str, PassRow]
 
 KINDS: tuple[tuple[Kind, int], ...] = (
-    ("single", 45),
+    ("single", 49),
     ("walk", 28),
     ("walk_then_pipeline", 4),
     ("pipeline", 4),
     ("tir_pipeline", 3),
-    ("unusual", 12),
-    ("schedule", 4),
+    ("unusual", 11),
+    ("schedule", 1),
 )
 """The kinds of sequence with their weights. A pipeline costs as much as five single passes, that of TIR as twelve."""
 TIR_SHARE = 0.12
