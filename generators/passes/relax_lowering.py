@@ -120,7 +120,7 @@ CALL_TIR_ROWS = (
         ("relax.transform.RewriteDataflowReshape()",),
         _SCHEDULED,
         "src/relax/transform/rewrite_dataflow_reshape.cc: reshape-like call_tir becomes a view",
-        recipes=("reshape_chain", "reshape_of_input", "symbolic_shapes"),
+        recipes=("reshape_chain", "reshape_of_input"),
     ),
 )
 

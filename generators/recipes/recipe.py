@@ -12,8 +12,8 @@ from generators.relax.scope import Scope
 class Recipe:
     """`draw` plants the shape into the scope of main, or raises Unavailable.
 
-    plain: it needs a block that is no dataflow block; dataflow: it needs one that is. costly: some pass takes
-    many times as long on it, so that it is planted for its own passes alone. wants: the feature (see
+    plain: it needs a block that is no dataflow block; dataflow: its passes look into those alone. costly: some pass
+    takes many times as long on it, so that it is planted for its own passes alone. wants: the feature (see
     PassRow.wants) that the program must have besides. A recipe is called like its `draw`.
     """
 
