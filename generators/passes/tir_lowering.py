@@ -21,9 +21,8 @@ _NEW_FORM = frozenset({"tirx.BindTarget", "tirx.AnnotateEntryFunc", "tirx.SplitH
 """Passes that write attributes of functions anew: target, entry function, calling convention, name."""
 _KEEPS_ONLY = {"tirx.BF16ComputeLegalize": "bfloat16"}
 """What is cast to bfloat16 stays in float32 until it is stored in an argument: more precise, and another number."""
-_ILL_FORMED = frozenset({"s_tir.LowerCrossThreadReduction", "tirx.LowerIntrin"})
-"""Loop variables of threads stand in blocks that are not opaque yet; TVM's tests of it have check_well_formed=False.
-LowerIntrin writes operands of floordiv twice, with the Lets in them, which code generators take one by one."""
+_ILL_FORMED = frozenset({"s_tir.LowerCrossThreadReduction"})
+"""Loop variables of threads stand in blocks that are not opaque yet; TVM's tests of it have check_well_formed=False."""
 _ROUNDS = {"tirx.LowerIntrin": "intrinsics become formulas and library calls"}
 
 
