@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from generators.passes.row import Phase
+from generators.passes.table import THREADING
 from oracles import build as llvm
 from oracles.call_protocol import Calling, Run
 from oracles.cuda_cpu import machine, to_ptx
@@ -26,7 +27,6 @@ LAUNCH_S = 3.0
 """CPU seconds that a launch of a kernel may take, which the reference has interpreted in less than a case may take."""
 EMPTY_LAUNCH = f"{machine.SYMPTOM}{machine.EMPTY}"
 RACE = f"{machine.SYMPTOM}{machine.RACE}"
-SCHEDULE = "ApplyDefaultSchedule"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def _passes_for_threads(module: Any, phase: Phase) -> tuple[str, ...]:
     """The rest of the pipeline, with the schedule wherever it has not been applied yet: it leaves scheduled PrimFuncs
     as they are, and device code is made of those alone (python/tvm/s_tir/dlight/base/transform.py)."""
     names = llvm.passes_to_come(module, phase, "cuda-cpu")
-    return (SCHEDULE, *names) if phase.of_relax and SCHEDULE not in names else names
+    return (THREADING, *names) if phase.of_relax and THREADING not in names else names
 
 
 def _built_for_threads(

@@ -21,14 +21,14 @@ from generators.operators.row import Unavailable
 from generators.passes.loaded import rows_from_contracts
 from generators.passes.row import PassRow
 from generators.passes.sequences import Kind, Step, ToFire, draw_names, instantiate, to_fire
-from generators.passes.table import PASSES
+from generators.passes.table import PASSES, THREADING
 from generators.program import Program
 from generators.recipes.table import RECIPES, Recipe
 from generators.relax.body import plant
 from generators.relax.program import draw_program
 from generators.relax.scope import Scope
 from generators.source import SeededSource, Source, weighted
-from generators.targets import TARGETS
+from generators.targets import TARGETS, TargetRow
 from generators.tir.functions import draw_prim_func
 from generators.tir.wrap import draw_scheduled_program, wrapped
 
@@ -53,7 +53,8 @@ FIRING_IN_PIPELINES = 2
 COSTLY_SHARE = 0.6
 """Those whose shapes cost as much as the rest of a case have one this often where they are chosen."""
 PRIM_SHARE, PRIM_SHARE_RELAX = 0.5, 0.03
-"""A program is a drawn PrimFunc that Relax calls this often: where passes of TIR are under test, and elsewhere."""
+"""A program is a drawn PrimFunc that Relax calls this often: where passes of TIR are under test, and elsewhere. Few of
+them get shared memory from TVM's schedules, so that targets with threads count as elsewhere."""
 SHAPES = (1, 2)
 """How many shapes are planted at least and mostly, those of other passes with them: every pass must also keep quiet on
 what it does not fire on."""
@@ -202,15 +203,17 @@ def _weight(name: str) -> int:
     return 1 if name in _asked_for() else UNASKED_WEIGHT
 
 
-def _program_for(source: Source, steps: Sequence[Step], repertoire: Repertoire) -> Program:
+def _program_for(source: Source, steps: Sequence[Step], repertoire: Repertoire, target: TargetRow) -> Program:
     """A program in which there is something for these passes to do, mostly."""
     rows = to_fire(steps, repertoire.rows)
     if any("schedule" in row.wants for row in rows.drawn):
         return draw_scheduled_program(source)
     lowering = any(not repertoire.rows[step.name].of_relax for step in steps if not step.setup)
-    if source.flip(PRIM_SHARE if lowering else PRIM_SHARE_RELAX):
+    if source.flip(PRIM_SHARE if lowering and not target.threads else PRIM_SHARE_RELAX):
         return wrapped(draw_prim_func(source))
     firing = _firing(source, rows)
+    if lowering and target.threads:
+        firing += (PASSES[THREADING],)  # its shapes become kernels in which threads work together
     wants = {want for row in (*rows.drawn, *firing) for want in row.wants}
     features = {*wants, *(w for w, share in FEATURES if source.flip(share))}
     return draw_program(source, patterns=_plantings(source, firing, features), wants=frozenset(features))
@@ -229,7 +232,7 @@ def draw_experiment(plan: Plan, repertoire: Repertoire, index: int) -> tuple[Exp
     seeded = bool(repertoire.seeds) and source.flip(SEEDED_SHARE)
     steps = draw_names(source, repertoire.rows, under_test=repertoire.under_test, kinds=kinds, target=target)
     seed, useless = draw_seed(source, repertoire.seeds) if seeded else (None, Counter[str]())
-    program = seed or _program_for(source, steps, repertoire)
+    program = seed or _program_for(source, steps, repertoire, target)
     program.rejected.update(useless)
     drawn = instantiate(source, steps, program.facts, repertoire.rows)
     if not drawn.passes:

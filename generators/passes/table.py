@@ -31,6 +31,8 @@ PASSES: dict[str, PassRow] = join(
     )
 )
 
+THREADING = "ApplyDefaultSchedule"
+"""The row that binds the loops of PrimFuncs to the threads of a GPU."""
 _FINALIZE = (
     "LowerAllocTensor",
     "KillAfterLastUse",
@@ -56,7 +58,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "cuda": (
         *_DISPATCH,
         *_FUSE,
-        "ApplyDefaultSchedule",
+        THREADING,
         *_DATAFLOW_LOWER,
         "StaticPlanBlockMemory",
         "RewriteCUDAGraph",
@@ -126,5 +128,5 @@ def _setup(*schedule: str) -> dict[Phase, tuple[PassCall, ...]]:
 
 SETUP = _setup()
 """The shortest prefix of an official pipeline that brings a HIGH module to each phase (with a target in scope)."""
-THREADED_SETUP = _setup("ApplyDefaultSchedule")
+THREADED_SETUP = _setup(THREADING)
 """The same for targets with threads."""
