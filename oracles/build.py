@@ -25,7 +25,7 @@ from generators.externs import provided
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, default_call
 from generators.targets import TARGETS
-from oracles.ir.compare import own_constant
+from oracles.ir.compare import with_own_constants
 from oracles.ir.walk import bindings, nodes_of, operands, prim_funcs, relax_functions
 from oracles.legalised import CONSUMED, operator_calls
 from oracles.reference.errors import Unsupported
@@ -109,7 +109,7 @@ def build(
 
     Constants are copied first: a wrong in-place call writes into them when it runs, and modules share them.
     """
-    module = _with_own_constants(module)
+    module = with_own_constants(module)
     names = passes_to_come(module, phase)
     lowered = lowered_by(names, module, phase, bench, enter)
     if isinstance(lowered, NotBuilt):
@@ -138,14 +138,6 @@ def lowered_by(
             return NotBuilt(name, lowered, module, phase, tuple(names[:count]))
         module, phase = lowered, PASSES[name].gives or phase
     return module, phase
-
-
-def _with_own_constants(module: Any) -> Any:
-    own = {}
-    for name, function in module.functions.items():
-        relaxed = isinstance(function, relax.Function)
-        own[name] = tvm_ffi.structural_map(function, [(tvm_api.Constant, own_constant)]) if relaxed else function
-    return tvm.IRModule(own, attrs=module.attrs, global_infos=module.global_infos)
 
 
 def not_runnable(module: Any) -> str | None:

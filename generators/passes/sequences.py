@@ -231,9 +231,9 @@ def draw_names(
     useless: set[Kind] = set() if usable else {"pipeline"}
     if under_test is not None and not set(under_test) & set(TIR_PIPELINE):
         useless.add("tir_pipeline")
-    allowed = [(kind, w) for kind, w in KINDS if (kinds is None or kind in kinds) and kind not in useless]
     if under_test is None or SCHEDULE not in under_test:
-        allowed = [(kind, w) for kind, w in allowed if kind != "schedule"]
+        useless.add("schedule")
+    allowed = [(kind, w) for kind, w in KINDS if (kinds is None or kind in kinds) and kind not in useless]
     kind: Kind = weighted(source, allowed or [("single", 1)])
     if kind == "schedule":
         return _schedule_steps(source, pipelines)

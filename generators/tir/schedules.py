@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tvm
@@ -109,7 +109,7 @@ def draw_schedule(
             break
     rounds = any(by_name[step.primitive].rounds for step in taken)
     return Scheduled(
-        _with_module(program, schedule.mod), program, tuple(taken), refused, broken, rounds, tuple(prelude)
+        replace(program, module=schedule.mod), program, tuple(taken), refused, broken, rounds, tuple(prelude)
     )
 
 
@@ -171,17 +171,3 @@ def _checked(schedule: Any, program: PrimProgram, step: Step) -> bool | Broken:
     except (ValueError, tvm.error.InternalError) as error:
         return Broken(step, "ill-formed", str(error))
     return True
-
-
-def _with_module(program: PrimProgram, module: Any) -> PrimProgram:
-    return PrimProgram(
-        module,
-        program.function,
-        program.parameters,
-        program.arguments,
-        program.symbols,
-        program.buffers,
-        program.exact,
-        program.schedulable,
-        program.features,
-    )

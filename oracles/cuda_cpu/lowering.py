@@ -26,13 +26,13 @@ from generators.passes.table import default_call, rest_of_tir_pipeline
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
 from oracles.ir.walk import nodes_of
 from oracles.reference.tir.context import SET_DEVICE
+from oracles.reference.tir.decode_pointers import DL_CPU
 from oracles.reference.tir.decode_threads import LAUNCH_PARAMS, SHARED_BYTES
 from oracles.workbench import OPT_LEVEL, constructed
 
 NO_DEVICE = "passfuzz.cuda_cpu.no_device"
 """A packed function that does nothing, called where the host chooses a device."""
 _WORKSPACES = ("tirx.TVMBackendAllocWorkspace", "tirx.TVMBackendFreeWorkspace")
-_DL_CPU = 1
 _PIPELINE = "passfuzz-cuda-cpu"
 
 
@@ -126,7 +126,7 @@ def _call_on_cpu(call: Any) -> Any:
     name = tvm_api.op_name(call)
     arguments = list(call.args)
     if name in _WORKSPACES:
-        arguments[0] = tvm.tirx.IntImm(str(arguments[0].ty.dtype), _DL_CPU)
+        arguments[0] = tvm.tirx.IntImm(str(arguments[0].ty.dtype), DL_CPU)
     elif arguments and type(arguments[0]).__name__ == "StringImm" and str(arguments[0].value) == SET_DEVICE:
         arguments[0] = tvm.ir.StringImm(NO_DEVICE)
     else:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import tvm
-import tvm_ffi
 from tvm import relax
 
 from generators import tvm_api
@@ -22,7 +21,7 @@ from oracles.call_protocol import Calling, direct
 from oracles.cuda_cpu.compiler import CompileError, TooSlow
 from oracles.cuda_cpu.lowering import NO_DEVICE, SHARED_BYTES, Kernel, Lowered, lower
 from oracles.cuda_cpu.program import DEADLINE_S, ORDERS, Address, Fault, Order, Program, compile_source
-from oracles.ir.compare import own_constant
+from oracles.ir.compare import own_constant, with_own_constants
 from oracles.reference.errors import Trap
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.reference.values import Callback, Runtime, Tensor, flattened
@@ -166,7 +165,7 @@ def build(
     deadline_s: CPU seconds that each launch of a kernel may take. What passes raise on the way comes back as NotBuilt.
     """
     constants: list[Any] = []
-    module = _with_own_constants(module, constants)
+    module = _with_constants_kept(module, constants)
     lowered = bench.guarded(lambda: lower(module, phase))
     if isinstance(lowered, Raised):
         return llvm.NotBuilt(llvm.CODEGEN, lowered, module, phase)
@@ -186,8 +185,8 @@ def _assembled(machine: Any, lowered: Lowered, program: Program, deadline_s: flo
     return Built(machine, lowered.cuda, kernels, launcher, [(held, held.numpy().copy()) for held in constants])
 
 
-def _with_own_constants(module: Any, constants: list[Any]) -> Any:
-    """The module with copies of its constants, which running may change; they are added to `constants`."""
+def _with_constants_kept(module: Any, constants: list[Any]) -> Any:
+    """The module with constants of its own, which are added to `constants`."""
 
     def copied(constant: Any) -> Any:
         own = own_constant(constant)
@@ -195,11 +194,7 @@ def _with_own_constants(module: Any, constants: list[Any]) -> Any:
             constants.append(own.value)
         return own
 
-    functions = {}
-    for name, function in module.functions.items():
-        relaxed = isinstance(function, relax.Function)
-        functions[name] = tvm_ffi.structural_map(function, [(tvm_api.Constant, copied)]) if relaxed else function
-    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+    return with_own_constants(module, copied)
 
 
 def judge(built: Built, numbers: Numbers, calling: Calling = direct) -> None | Wrong | Unsure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tvm
@@ -144,3 +145,15 @@ def own_constant(constant: Any) -> Any:
     ty = T.type_of(constant)
     dtype = T.dtype_name(ty) if isinstance(ty, T.TensorType) and ty.vdevice is None else None
     return constant if dtype is None else T.constant(T.constant_array(constant), dtype)
+
+
+def with_own_constants(module: Any, own: Callable[[Any], Any] = own_constant) -> Any:
+    """The module with a copy of every constant of its Relax functions, as `own` makes it: modules share
+    their constants, and what runs may write into them."""
+    functions = {
+        name: tvm_ffi.structural_map(function, [(T.Constant, own)])
+        if isinstance(function, relax.Function)
+        else function
+        for name, function in module.functions.items()
+    }
+    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)

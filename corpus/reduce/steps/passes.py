@@ -8,6 +8,7 @@ from dataclasses import replace
 from corpus.reduce.draft import NotApplicable
 from corpus.reduce.plan import Edit, Plan, View
 from corpus.schedule import schedule_steps
+from generators.passes.tir_others import SCHEDULE
 
 
 def passes(view: View) -> Sequence[Edit]:
@@ -45,6 +46,7 @@ def schedules(view: View) -> Sequence[Edit]:
     return [
         _without_step(index, number)
         for index, call in view.plan.passes
+        if call.name == SCHEDULE
         for number in reversed(range(len(schedule_steps(call.source))))
     ]
 

@@ -21,6 +21,7 @@ from generators.case import EntryCall, ModuleText
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE
 from oracles.reference.numbers import Numbers, Wrong
 from oracles.reference.tir import Trap, Unsupported, run_prim_func
+from tests.oracles.test_vm_builtins import CHOICE
 
 TARGET = tvm.target.Target({"kind": "llvm", "opt-level": 0})
 
@@ -116,19 +117,6 @@ def test_a_wrong_type_index_traps() -> None:
 def test_a_return_in_a_branch_is_unsupported_by_name() -> None:
     with pytest.raises(Unsupported, match=r"tirx\.Return\[nested\]"):
         called(sometimes, [ARRAY])
-
-
-CHOICE = """@I.ir_module
-class Module:
-    @R.function
-    def main(x: R.Tensor(("n", 4), dtype="float32")):
-        n = T.int64()
-        if R.prim_value(n > 3):
-            b = R.add(x, x)
-        else:
-            b = R.multiply(x, x)
-        return b
-"""
 
 
 def lowered_choice() -> tuple[Any, Any]:
