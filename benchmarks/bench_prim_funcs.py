@@ -99,7 +99,7 @@ def judged(scheduled: Scheduled, tally: Tally, index: int) -> None:
     if found == "same":
         return
     for count in range(1, len(scheduled.steps) + 1):
-        module = replayed(program.module, scheduled.steps[:count], scheduled.prelude).mod
+        module = replayed(program.module, scheduled.steps[:count]).mod
         if verdict(program, module, expected) != "same":
             tally.wrong.append(f"{index}: {found} behind {scheduled.steps[count - 1].text}")
             return

@@ -1,8 +1,9 @@
 """How many cases a CPU second judges: every cheap oracle and the reference after every pass, with and without builds.
 
 Rows: "cheap" never builds; "build" builds and runs every case that may be built; both apply Relax passes alone. "tir"
-takes every case through the whole TIR pipeline, each pass judged. "campaign" is what `passfuzz run` does. Cases per
-CPU second are those judged over the CPU seconds (user and system) of the processes that judged them, drawing included.
+takes every case through the whole TIR pipeline, each pass judged; the lines behind the table say the same of drawn
+PrimFuncs alone, counted one by one. "campaign" is what `passfuzz run` does. Cases per CPU second are those judged over
+the CPU seconds (user and system) of the processes that judged them, drawing included.
 The columns behind say where the time went; the last line says what drawing a module of 15 statements takes, and what
 compiling it takes.
 
@@ -25,11 +26,13 @@ from tvm import relax
 
 from benchmarks.batches import Judged, judge_indices
 from fuzzer.campaign.job import Plan
+from fuzzer.worker.draw import draw_experiment, repertoire_of
 from generators.passes.sequences import KINDS
 from generators.passes.table import TIR_PASSES
 from generators.relax.knobs import Knobs
 from generators.relax.program import draw_program
 from generators.source import SeededSource
+from generators.tir.wrap import CALLED
 from oracles import pipelines
 from oracles.table import ORACLES
 
@@ -38,13 +41,13 @@ TARGET = {"kind": "llvm", "opt-level": 0}
 PHASES = ("generate", "passes", "oracles", "reference", "build")
 
 
+CHEAP = tuple(name for name in ORACLES if name != pipelines.ORACLE.name)
 RELAX = tuple(kind for kind, _ in KINDS if kind != "tir_pipeline")
 
 
 def measure(seed: int, cases: int, build_share: float, kinds: tuple[str, ...]) -> Judged:
     """The cases 0 to `cases` of the campaign with this seed; without a build_share, under the cheap oracles alone."""
-    cheap = () if build_share else tuple(name for name in ORACLES if name != pipelines.ORACLE.name)
-    plan = Plan(seed=seed, build_share=build_share, oracles=cheap, kinds=kinds)
+    plan = Plan(seed=seed, build_share=build_share, oracles=() if build_share else CHEAP, kinds=kinds)
     return judge_indices(plan, range(cases), TIR_PASSES if kinds == RELAX else ())
 
 
@@ -54,6 +57,35 @@ def throughput_row(name: str, judged: Judged) -> str:
     spent = "".join(f"{judged.tally.phases.get(phase, 0.0) / max(1, cases) * 1e3:11.1f}" for phase in PHASES)
     rate = cases / judged.cpu_s if judged.cpu_s else 0.0
     return f"{name:10}{cases:7}{judged.crashed:8}{judged.cpu_s:8.1f}{rate:9.1f}{spent}"
+
+
+def prim_func_cases(seed: int, cases: int) -> tuple[list[int], int]:
+    """The first cases of a campaign of TIR pipelines that drawn PrimFuncs are in, and how many these call."""
+    plan = Plan(seed=seed, kinds=("tir_pipeline",))
+    repertoire = repertoire_of(plan)
+    indices, functions, index = list[int](), 0, 0
+    while len(indices) < cases:
+        module = draw_experiment(plan, repertoire, index)[0].module
+        calls = [gvar.name_hint for gvar in module.functions if gvar.name_hint.startswith(CALLED)]
+        if calls:
+            indices.append(index)
+            functions += len(calls)
+        index += 1
+    return indices, functions
+
+
+def prim_funcs_row(seed: int, cases: int, build_share: float) -> str:
+    """A line on drawn PrimFuncs through the whole TIR pipeline."""
+    indices, functions = prim_func_cases(seed, cases)
+    plan = Plan(seed=seed, build_share=build_share, oracles=() if build_share else CHEAP, kinds=("tir_pipeline",))
+    judged = judge_indices(plan, indices)
+    tally, built = judged.tally, "built and run" if build_share else "not built"
+    rate = functions / judged.cpu_s
+    verdicts = 100 * tally.numeric_verdicts / max(1, tally.cases)
+    return (
+        f"{functions} PrimFuncs in {tally.cases} cases, {built}: {rate:.1f} per CPU second, {verdicts:.1f} % of the "
+        f"cases with a verdict on their numbers, {tally.invalid} invalid"
+    )
 
 
 def fifteen_operators(seed: int, modules: int) -> tuple[list[float], list[float]]:
@@ -108,6 +140,8 @@ def main() -> None:
     )
     for name, cases, share, kinds in rows:
         print(throughput_row(name, measure(options.seed, cases, share, kinds)), flush=True)
+    for share in (0.0, 1.0):
+        print(prim_funcs_row(options.seed, options.cases // 8, share), flush=True)
     drawn, compiled = fifteen_operators(options.seed, options.modules)
     print(
         f"a module of {OPERATORS} statements, medians of CPU time: drawn in {statistics.median(drawn):.1f} ms", end=""

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from corpus.build_checks import build_text
+from corpus.dead_checks import DEAD_BINDING, DEAD_CODE, EQUAL, WITHOUT_DEAD
 from corpus.memory_checks import ENDED, FITS
+from oracles.cpu_builds import CPU_BUILDS
 from oracles.verdict import ACROSS_PROCESSES
 
 OUT_OF_BOUNDS = "reference trap: out-of-bounds"
@@ -163,11 +166,9 @@ for block, binding in {_BINDINGS}:
 """
 )
 
-_EQUAL = "from tvm_ffi import get_first_structural_mismatch as mismatch\n\n"
-
 _DETERMINISM = Check(
     f"""\
-{_EQUAL}\
+{EQUAL}\
 # Copies lie at other addresses, which a result must not follow either.
 copies = [tvm.ir.load_json(tvm.ir.save_json(before)) for _ in range(40)]
 for given in [before, *copies]:
@@ -200,7 +201,7 @@ for seed in range(8):
 
 _IDEMPOTENCE = Check(
     f"""\
-{_EQUAL}\
+{EQUAL}\
 again = PASS(after)
 assert not mismatch(after, again), f"the second application changes the module: {{mismatch(after, again)}}"
 """,
@@ -218,7 +219,7 @@ assert before.script(show_meta=True) == text, "the pass changed the module that 
 
 _SEQUENTIAL = Check(
     f"""\
-{_EQUAL}\
+{EQUAL}\
 with tvm.transform.PassContext(opt_level=10):
     at_once = tvm.transform.Sequential([PASSES])(before)
 assert not mismatch(mod, at_once), f"one by one and all at once differ: {{mismatch(mod, at_once)}}"
@@ -229,7 +230,7 @@ assert not mismatch(mod, at_once), f"one by one and all at once differ: {{mismat
 
 _ROUND_TRIP = Check(
     f"""\
-{_EQUAL}\
+{EQUAL}\
 for module in (before, after):
     assert not mismatch(module, tvm.ir.load_json(tvm.ir.save_json(module))), "JSON loads to another module"
     again = tvm.script.from_source(module.script(show_meta=True))
@@ -238,58 +239,9 @@ for module in (before, after):
     error_is_the_bug=True,
 )
 
-_LIVE = """\
-live = tvm.transform.Sequential([relax.transform.CanonicalizeBindings(), relax.transform.DeadCodeElimination()])
-"""
-
-_DEAD_CODE = Check(
-    f"""\
-{_EQUAL}\
-{_LIVE}\
-for g, function in before.functions.items():
-    if isinstance(function, relax.Function) and relax.analysis.all_global_vars(function):
-        continue
-    copy = tvm.ir.load_json(tvm.ir.save_json(function))
-    copy = copy.without_attr("global_symbol") if copy.attrs and "global_symbol" in copy.attrs else copy
-    with_dead = before.clone()
-    with_dead.update_func(tvm.ir.GlobalVar("nobody_calls_this"), copy)
-    again = PASS(with_dead)
-    assert not mismatch(live(again), live(after)), f"a dead copy of {{g.name_hint}} changes the live part"
-""",
-    error_is_the_bug=True,
+_DEAD_CODE, _WITHOUT_DEAD, _DEAD_BINDING = (
+    Check(text, error_is_the_bug=True) for text in (DEAD_CODE, WITHOUT_DEAD, DEAD_BINDING)
 )
-
-_DEAD_BINDING = Check(
-    f"""\
-{_EQUAL}\
-{_LIVE}\
-def with_dead(function, number, place):
-    zeros = relax.const(np.zeros(2, "float32"), "float32")
-    value = relax.BlockBuilder().normalize(DEAD_VALUE)
-    blocks = list(function.body.blocks)
-    old = blocks[number]
-    dead = (relax.DataflowVar if isinstance(old, relax.DataflowBlock) else relax.Var)("nobody_uses_this", value.ty)
-    blocks[number] = type(old)([*old.bindings[:place], relax.VarBinding(dead, value), *old.bindings[place:]])
-    body = relax.BlockBuilder().normalize(relax.SeqExpr(blocks, function.body.body))
-    return relax.Function(function.params, body, function.ret_ty, function.is_pure, function.attrs)
-
-functions = [(g, f) for g, f in before.functions.items() if isinstance(f, relax.Function)]
-blocks = [(g, f, n, b) for g, f in functions for n, b in enumerate(f.body.blocks)]
-for g, f, n, place in [(g, f, n, place) for g, f, n, b in blocks for place in range(len(b.bindings) + 1)]:
-    changed = before.clone()
-    changed.update_func(g, with_dead(f, n, place))
-    again = PASS(changed)
-    assert not mismatch(live(again), live(after)), f"a dead binding in {{g.name_hint}} changes the live part"
-""",
-    error_is_the_bug=True,
-)
-
-DEAD_VALUES = {
-    "a dead constant": "zeros",
-    "a dead relax.zeros": 'relax.op.zeros((2,), "float32")',
-    "a dead relax.add": "relax.op.add(zeros, zeros)",
-}
-"""What stands for DEAD_VALUE, by how the message of the verdict begins."""
 
 _BUILD = Check("tvm.compile(mod, TARGET)\n", each_pass=False, error_is_the_bug=True, child=True)
 
@@ -339,6 +291,11 @@ for pipeline in ("default_build", relax.get_default_pipeline(TARGET)):
     runs=True,
 )
 
+_OTHER_BUILDS = {
+    row.name: Check(build_text(row), each_pass=False, error_is_the_bug=True, child=True, runs=row.runs)
+    for row in CPU_BUILDS.values()
+}
+
 CHECKS: dict[str, Check] = {
     "survives": _SURVIVES,
     "hang": _SURVIVES,
@@ -361,6 +318,7 @@ CHECKS: dict[str, Check] = {
     "numeric": _NUMERIC,
     "reference": _NUMERIC,
     "pipelines": _PIPELINES,
+    **_OTHER_BUILDS,
 }
 """Checks by the name of the oracle whose verdict they repeat."""
 
@@ -371,6 +329,8 @@ def check_for(oracle: str, *, has_expectation: bool, symptom: str = "", message:
     What is out of bounds where `message` counts bytes is a tensor in a storage.
     An oracle without a check of its own is repeated by numbers where they are known, else by survival.
     """
+    if oracle == "dead_code" and message.startswith("without"):
+        return _WITHOUT_DEAD
     if symptom == ACROSS_PROCESSES:
         return _ACROSS_PROCESSES
     if oracle == "attributes" and symptom == "changed signature":

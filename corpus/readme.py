@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from corpus.store import StoredCase
 from generators.targets import TARGETS
+from oracles.cpu_builds import CPU_BUILDS
 from oracles.verdict import BUILD
 
 _EXPECTED = {
@@ -25,8 +26,9 @@ _EXPECTED = {
     "sequential": "Sequential gives what the passes give one after the other.",
     "dead_code": "A function that nobody calls changes nothing for the others.",
     "round_trip": "The printed script and the JSON of a result parse back to it.",
-    "build": "The module builds.",
+    "build": "The module builds, runs, and gives the numbers that the reference gives.",
     "pipelines": "The official pipelines give the same numbers.",
+    **{row.name: f"{row.promise[0].upper()}{row.promise[1:]}." for row in CPU_BUILDS.values()},
 }
 _NUMBERS = "The pass keeps what the module computes."
 _WITHOUT_A_DEVICE = (

@@ -12,7 +12,8 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-from corpus.checks import DEAD_VALUES, Check, check_for
+from corpus.checks import Check, check_for
+from corpus.dead_checks import DEAD_VALUES
 from corpus.module_text import indented, without_imports
 from corpus.repro_calls import calls_text
 from corpus.store import StoredCase
@@ -53,6 +54,7 @@ _IMPORTS = (
     (r"(?<!\.)\bs_tir\.", "from tvm import s_tir"),
     (r"(?<!\.)\btirx\.", "from tvm import tirx"),
     (r"\bdpl\.", "from tvm.relax import dpl"),
+    (r"\btvm_ffi\.", "import tvm_ffi"),
     (r"\btensor\(", "from tvm.runtime import tensor"),
 )
 _SCRIPT_IMPORTS = ((r"\bI\.", "ir as I"), (r"\bR\.", "relax as R"), (r"\bT\.", "tirx as T"))

@@ -72,6 +72,8 @@ _STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<=function call )\S.*?(?= occurs\b)"), "<ir>"),
     (re.compile(r"(?<=impure call: )\S.*"), "<ir>"),
     (re.compile(r"(?<=[Bb]uffers )\w+ and \w+"), "<name> and <name>"),
+    (re.compile(r"(?<=input buffer )\w+(?= is not allocated)"), "<name>"),
+    (re.compile(r"(?<=for new iter value )\w+"), "<name>"),
     (re.compile(r"(?<=[Ii]nvalid layout )\S+"), "<layout>"),
     (re.compile(r"(?<=but got )[^.;\n]+(?:\.\w[^.;\n]*)*"), "<it>"),
     (re.compile(r"(?:[\w./~+-]*/)?[\w.+-]+\.(?:cc|cpp|h|hpp|py|pyx|pxi|so|cu|c)(?::\d+)*(?:, line \d+)?:?"), "<file>"),

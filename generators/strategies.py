@@ -4,7 +4,8 @@
     def test_my_pass_keeps_modules_well_formed(module):
         assert tvm.relax.analysis.check_well_formed(MyPass()(module))
 
-PrimFuncs are drawn by `prim_funcs` and `scheduled_prim_funcs`, which live in `generators.tir.strategies`.
+PrimFuncs are drawn by `prim_funcs`, `integer_funcs` and `scheduled_prim_funcs`, which live in
+`generators.tir.strategies`.
 
 Every choice is Hypothesis', so that a failing example shrinks and replays. What is drawn, and how, lives in
 `generators.relax` and `generators.passes`; nothing here draws by itself. Wherever a program cannot be finished
@@ -33,6 +34,7 @@ from generators.recipes.table import patterns_for
 from generators.relax.knobs import Knobs
 from generators.relax.program import draw_program
 from generators.source import HypothesisSource
+from generators.tir.strategies import integer_funcs as integer_funcs
 from generators.tir.strategies import prim_funcs as prim_funcs
 from generators.tir.strategies import scheduled_prim_funcs as scheduled_prim_funcs
 

@@ -37,10 +37,13 @@ PrimType = tvm.ir.PrimType
 AnyType = relax.AnyType  # ObjectStructInfo before 0.27
 InternalError = tvm.error.InternalError
 
+TensorLoad: Any = tvm.ir.TensorLoad
+"""What `tirx.BufferLoad` makes."""
 structural_hash = tvm_ffi.structural_hash
 structural_equal = tvm_ffi.structural_equal
 
-PASS_NAMES: dict[str, Any] = {"tvm": tvm, "relax": relax, "tirx": tirx, "s_tir": s_tir, "dpl": dpl, "np": np}
+_TVM = {"tvm": tvm, "tvm_ffi": tvm_ffi, "relax": relax, "tirx": tirx, "s_tir": s_tir}
+PASS_NAMES: dict[str, Any] = {**_TVM, "dpl": dpl, "np": np}
 """What the expressions that construct passes may refer to."""
 
 VERSION: str = tvm.__version__

@@ -65,7 +65,7 @@ def _signature(step: Step, before: Any, after: Any, name: str) -> Iterator[tuple
     if len(before.params) != len(after.params):
         yield "public function has another number of parameters", name
         return
-    for old, new in zip(before.params, after.params, strict=True):
+    for old, new in zip(before.params[:], after.params[:], strict=True):
         if why := contradiction(T.type_of(old), T.type_of(new)):
             yield f"parameter of a public function has another type: {why}", name
     if why := contradiction(T.return_type(before), T.return_type(after)):

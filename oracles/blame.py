@@ -7,6 +7,7 @@ lowering one by one, down to what the code generator is given.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from generators.passes.row import Phase
@@ -31,16 +32,17 @@ def first_wrong(
     bench: Bench,
     enter: Callable[[str], None] = lambda stage: None,
     synchronised: bool = False,
+    options: str = "",
 ) -> str | None:
     """The first of these passes behind which the reference gives another result; CODEGEN where there is none.
 
     None where nobody can say: a pass raises, or the reference cannot run what the last one has made. synchronised: the
-    module is past ThreadSync.
+    module is past ThreadSync. options: the PassContext's config that all of them are under.
     """
     unsure, module = False, module.clone()
     for name in names:
         enter(f"blame: {name}")
-        after = bench.apply(default_call(name), module)
+        after = bench.apply(replace(default_call(name), options=options), module)
         if isinstance(after, Raised):
             return None
         gives = PASSES[name].gives if name in PASSES else None

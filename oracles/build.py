@@ -31,7 +31,7 @@ from oracles.legalised import CONSUMED, operator_calls
 from oracles.reference.errors import Unsupported
 from oracles.reference.numbers import Numbers
 from oracles.reference.values import UNIT, Callback, Runtime, Tensor, Unit, carried, declared
-from oracles.tir_build import tir_pipeline_from
+from oracles.tir_build import compiled_from
 from oracles.trace import Bench, Raised
 
 CODEGEN = "codegen"
@@ -117,8 +117,7 @@ def build(
     module, phase = lowered
     enter(f"{BUILDING}{CODEGEN}")
     target = tvm.target.Target({"kind": "llvm", "opt-level": opt_level})
-    tir_pipeline = bench.guarded(lambda: tir_pipeline_from(phase))
-    compiled = bench.guarded(lambda: relax.build(module, target, relax_pipeline=None, tir_pipeline=tir_pipeline))
+    compiled = bench.guarded(lambda: compiled_from(module, target, phase))
     if isinstance(compiled, Raised):
         return NotBuilt(CODEGEN, compiled, module, phase, names)
     machine = bench.guarded(lambda: relax.VirtualMachine(compiled, tvm.cpu()))

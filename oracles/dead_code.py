@@ -1,15 +1,18 @@
 """A function that nobody calls changes nothing for the functions that somebody does.
 
-The pass is applied again to the input with a dead copy of one of its own functions added, which is therefore in the
-form that the phase asks for. What the public functions reach must come out the same, up to names of private functions,
-and without an error. Trivial and unused bindings do not count: a pass that finds a private function to work on may
-tidy the whole module (InlinePrivateFunctions does), and one that finds none may leave it alone.
+The pass is applied again to the input: without the dead functions that it holds, which programs are drawn with, or with
+a dead copy of one of its own functions added. Either way all functions are in the form that the phase asks for. What
+the public functions reach must come out the same, up to names of private functions, and without an error. Trivial and
+unused bindings do not count: a pass that finds a private function to work on may tidy the whole module
+(InlinePrivateFunctions does), and one that finds none may leave it alone. A pass that dies on a dead function is the
+survival oracle's; reduction leaves the dead function alone of all there was.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import tvm
 import tvm_ffi
 from tvm import relax
 
@@ -33,6 +36,8 @@ from oracles.trace import Bench, Raised, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 DEAD = "nobody_calls_this"
+WITHOUT = "without"
+"""How the message begins where the dead function was in the input already."""
 _TIDY = (
     PassCall("CanonicalizeBindings", "relax.transform.CanonicalizeBindings()"),
     PassCall("DeadCodeElimination", "relax.transform.DeadCodeElimination()"),
@@ -65,10 +70,56 @@ def _own_call(call: Any) -> Any:
     return copy
 
 
+def dead_names(module: Any) -> list[Any]:
+    """The functions that no public one reaches, themselves or through others."""
+    live = {gvar for gvar, function in module.functions.items() if is_public(function)}
+    rest = list(live)
+    while rest:
+        called = {gvar for gvar in global_vars(module[rest.pop()]) if gvar in module.functions} - live
+        live |= called
+        rest += called
+    return [gvar for gvar in module.functions if gvar not in live]
+
+
+def without(module: Any, names: list[Any]) -> Any:
+    """The module without these functions."""
+    functions = {gvar: function for gvar, function in module.functions.items() if gvar not in names}
+    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+
+
 def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("dead code") with the error, or the first difference in the live part."""
     if (reason := incomparable(step)) is not None:
         return Skipped(reason)
+    dead = dead_names(step.before)
+    return _judge_without(step, bench, dead) if dead else _judge_with_copy(step, bench)
+
+
+def _judge_without(step: Step, bench: Bench, dead: list[Any]) -> Verdict:
+    """Whether the result without the dead functions is the live part of the result."""
+    result = bench.apply(step.call, without(step.before, dead))
+    if isinstance(result, Raised):
+        if not happened_to(result, step):
+            return Skipped(f"rejected without dead functions: {step.call.name}")
+        message = f"{WITHOUT} dead functions the pass raises {result.kind}: {headline(result.message)}"
+        return Failed("dead code", message, result.traceback)
+    difference = _difference(step.after, result, public_names(step.before), bench)
+    if difference is None:
+        return PASSED
+    return Failed("dead code", f"{WITHOUT} dead functions {difference[0]} in the live part is another", difference[1])
+
+
+def _difference(one: Any, other: Any, roots: list[str], bench: Bench) -> tuple[str, str] | None:
+    """Where what the roots reach differs between two results; None where it does not."""
+    one, other = part_from(one, roots), part_from(other, roots)
+    if same_bindings(one, other):
+        return None
+    one, other = tidied(one, bench), tidied(other, bench)
+    return None if same_bindings(one, other) else first_difference(one, other)
+
+
+def _judge_with_copy(step: Step, bench: Bench) -> Verdict:
+    """Whether a dead copy of one of the functions leaves the live part as it is."""
     options = candidates(step.before)
     if not options:
         return Skipped("no function to make a dead copy of")
@@ -80,15 +131,10 @@ def judge(step: Step, bench: Bench) -> Verdict:
             return Skipped(f"dead {kind} rejected: {step.call.name}")
         message = f"a dead {kind} makes the pass raise {result.kind}: {headline(result.message)}"
         return Failed("dead code", message, result.traceback)
-    roots = public_names(step.after)
-    with_dead, without = part_from(result, roots), part_from(step.after, roots)
-    if same_bindings(with_dead, without):
+    difference = _difference(step.after, result, public_names(step.after), bench)
+    if difference is None:
         return PASSED
-    with_dead, without = tidied(with_dead, bench), tidied(without, bench)
-    if same_bindings(with_dead, without):
-        return PASSED
-    place, detail = first_difference(without, with_dead)
-    return Failed("dead code", f"a dead {kind} changes {place} in the live part", detail)
+    return Failed("dead code", f"a dead {kind} changes {difference[0]} in the live part", difference[1])
 
 
 def tidied(module: Any, bench: Bench) -> Any:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from oracles.ir.memo import Memo
+from oracles.ir.relax_memo import OfRelax
 from oracles.ir.scopes import misuses
 from oracles.oracle import StepOracle
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
-MISUSES = Memo(misuses)
+MISUSES = OfRelax(misuses)
 
 
 def has_free_names(module: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from tvm import relax
 
 from generators import tvm_api as T
-from oracles.ir.memo import Memo
+from oracles.ir.relax_memo import OfRelax
 from oracles.ir.walk import CALL, FUNCTION, PRIM_FUNC, TUPLE, TUPLE_GET_ITEM, bindings, operands, relax_functions
 from oracles.oracle import StepOracle
 from oracles.trace import Bench, Step
@@ -66,7 +66,7 @@ def _kind(expr: Any) -> str:
     return type(expr).__name__
 
 
-VIOLATIONS = Memo(violations)
+VIOLATIONS = OfRelax(violations)
 
 
 def judge(step: Step, bench: Bench) -> Verdict:

@@ -11,7 +11,7 @@ from typing import Any
 from tvm import relax
 
 from generators import tvm_api as T
-from oracles.ir.memo import Memo
+from oracles.ir.relax_memo import OfRelax
 from oracles.ir.walk import CALL, OP, Bound, bindings, operands, relax_functions
 from oracles.oracle import StepOracle
 from oracles.trace import Bench, Step
@@ -92,7 +92,7 @@ def is_known_order(step: Step) -> bool:
     return any(function.is_pure and not _forced(function) for function in functions)
 
 
-VIOLATIONS = Memo(violations)
+VIOLATIONS = OfRelax(violations)
 
 
 def judge(step: Step, bench: Bench) -> Verdict:

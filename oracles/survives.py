@@ -93,12 +93,19 @@ _IR_END = re.compile(r"^ +return .*? (?=(?:has|is|was|contains|should|must|does|
 """The last line of a printed function with the sentence that goes on behind it."""
 
 
+_OF_A_PRIMITIVE = re.compile(
+    r"^(?:ScheduleError: )?(An error occurred in the schedule primitive '[^']+').*Error message:", re.DOTALL
+)
+"""Before the message, a ScheduleError quotes the function and says where in it."""
+
+
 def headline(message: str) -> str:
     """The first paragraph of an error in one line, without the programs that it quotes.
 
     What follows the first paragraph is where TVM thinks that it happened.
     """
-    first = message.strip().split("\nError in pass:")[0].split("\n\nLocation (")[0]
+    said = _OF_A_PRIMITIVE.sub(r"\1:", message.strip())
+    first = said.split("\nError in pass:")[0].split("\n\nLocation (")[0]
     whole = [_IR_END.sub("", line) for line in first.split("\n")]
     lines = [re.sub(r"# from .*", "", line) for line in whole if not _IR_LINE.match(line)]
     return " ".join(" ".join(lines).split())[:400]

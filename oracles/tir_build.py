@@ -2,28 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tvm
+from tvm import relax
 from tvm.tirx import compilation_pipeline
 
 from generators.passes.row import Phase
 from generators.passes.table import default_call, rest_of_tir_pipeline
+from oracles.ir.walk import PRIM_FUNC
+from oracles.reference.tir.signature import is_packed
 from oracles.workbench import constructed
 
+SYMBOL_PREFIX = "__tvm_ffi_"
+"""How MakePackedAPI begins the symbols of packed functions (tvm/ffi/c_api.h); the virtual machine looks them up by what
+comes behind it."""
 
-def tir_pipeline_from(phase: Phase) -> str:
+
+def compiled_from(module: Any, target: Any, phase: Phase, **options: Any) -> Any:
+    """The executable of a module whose Relax functions are lowered and whose PrimFuncs stand in this phase.
+
+    options: of `relax.build`.
+    """
+    if phase >= Phase.PACKED:
+        module = _with_symbols(module, lambda symbol: symbol.removeprefix(SYMBOL_PREFIX))
+    return relax.build(module, target, relax_pipeline=None, tir_pipeline=_tir_pipeline_from(phase), **options)
+
+
+def _tir_pipeline_from(phase: Phase) -> str:
     """The name of a registered TIR pipeline, as `relax.build` takes it, that goes on from this phase."""
     if phase.of_relax:
         return "default"
     name = f"passfuzz-{phase.name.lower()}"
     rest = [constructed(default_call(n).source) for n in rest_of_tir_pipeline(phase)]
+    if phase >= Phase.PACKED:
+        rest.insert(0, tvm.transform.module_pass(_packed_symbols, opt_level=0))
 
     def factory() -> Any:
         return tvm.transform.Sequential(rest), _nothing, _nothing
 
     compilation_pipeline.register_tir_pipeline(name, factory)
     return name
+
+
+def _packed_symbols(module: Any, context: Any) -> Any:
+    """What the code generator for Relax had to be spared: it calls functions by their symbols."""
+    return _with_symbols(module, lambda symbol: SYMBOL_PREFIX + symbol)
+
+
+def _with_symbols(module: Any, renamed: Callable[[str], str]) -> Any:
+    """The module with other symbols for its packed functions."""
+    functions = dict(module.functions.items())
+    for gvar, function in functions.items():
+        if isinstance(function, PRIM_FUNC) and is_packed(function):
+            symbol = str(function.attrs["global_symbol"])
+            functions[gvar] = function.with_attr("global_symbol", renamed(symbol))
+    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
 
 
 def _nothing() -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 from tvm import relax
 
 from generators import tvm_api as T
-from oracles.ir.memo import Memo
+from oracles.ir.relax_memo import OfRelax
 from oracles.ir.types import buffer_type, contradiction, inferred_call, kind_of, said_by_parts
 from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, PRIM_FUNC, TUPLE, bindings, operands, relax_functions
 from oracles.oracle import StepOracle
@@ -149,7 +149,13 @@ def _word(value: Any) -> str:
     return name or type(value).__name__
 
 
-_MEMO = Memo(contradictions)
+def _read_of(function: Any) -> list[Any]:
+    """What is read of a PrimFunc."""
+    parameters: list[Any] = function.params[:]
+    return parameters
+
+
+_MEMO = OfRelax(contradictions, _read_of)
 
 
 def judge(step: Step, bench: Bench) -> Verdict:

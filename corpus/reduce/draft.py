@@ -72,7 +72,7 @@ class ModuleDraft:
     swaps: variable -> expression that takes its place wherever it is used (in terms of original variables).
     symbols: symbolic variable -> number. names: variable -> new name.
     demoted: outputs of dataflow blocks that nobody uses become local to them.
-    nodes: statement or variable of a PrimFunc -> what takes its place.
+    nodes: statement, expression or variable of a PrimFunc -> what takes its place.
     """
 
     functions: Mapping[str, Any]
@@ -124,6 +124,9 @@ TUPLE, TUPLE_GET_ITEM, CALL = tvm.ir.Tuple, tvm.ir.TupleGetItem, tvm.ir.Call
 GLOBAL_VAR = tvm.ir.GlobalVar
 CONSTANT = T.Constant
 ARITHMETIC = (tirx.Add, tirx.Sub, tirx.Mul, tirx.FloorDiv, tirx.FloorMod, tirx.Div, tirx.Mod, tirx.Min, tirx.Max)
+_LOGIC = (tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE, tirx.And, tirx.Or, tirx.Not)
+COMPOUND_TIR = (*ARITHMETIC, *_LOGIC, tirx.Select, tirx.Cast, tirx.Let, T.TensorLoad, T.Call)
+"""Expressions of PrimFuncs that are made of others."""
 
 
 def lift(module: Any) -> ModuleDraft:

@@ -17,6 +17,7 @@ from tvm import relax, tirx
 from corpus.reduce.draft import (
     ARITHMETIC,
     CALL,
+    COMPOUND_TIR,
     TUPLE,
     TUPLE_GET_ITEM,
     VAR,
@@ -89,7 +90,7 @@ class Rebuilder:
             return function
         nodes = self.draft.nodes
         mapped = tvm_ffi.structural_map(
-            function.body, [((tirx.Stmt, VAR), lambda node: nodes.get(node, node))], order="pre"
+            function.body, [((tirx.Stmt, VAR, *COMPOUND_TIR), lambda node: nodes.get(node, node))], order="pre"
         )
         body = tvm_ffi.structural_map(mapped, [(tirx.SeqStmt, _without_empty)])
         if body.same_as(function.body):

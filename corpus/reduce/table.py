@@ -15,6 +15,7 @@ from corpus.reduce.steps import (
     symbols,
     tensors,
     tir,
+    tir_expressions,
 )
 
 STEPS: tuple[Step, ...] = (
@@ -47,7 +48,9 @@ STEPS: tuple[Step, ...] = (
     Step("smaller extents", tensors.extents),
     Step("simpler dtypes", tensors.dtypes),
     Step("TIR loops and branches", tir.unwrapped),
-    Step("TIR values", tir.values),
+    Step("TIR expressions to constants", tir_expressions.to_constants),
+    Step("TIR expressions to operands", tir_expressions.to_operands),
+    Step("TIR loops, plain", tir.plain),
     Step("TIR extents", tir.extents),
     Step("TIR parameters", tir.parameters),
     Step("attributes of functions", attributes.functions),

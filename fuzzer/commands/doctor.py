@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeAlias
 from fuzzer.errors import EnvironmentFault
 from fuzzer.processes.start import module_command
 from fuzzer.versions import MISSING, installed, tvm_version
+from oracles.cpu_builds import CPU_BUILDS, GROUPS, How, no_compiler
 from oracles.cuda_cpu import compiler_path
 from oracles.needs import HINT, missing
 
@@ -68,7 +69,7 @@ def examine(python: str = sys.executable) -> Diagnosis:
         looked.append(importable)
         if importable.state == "ok":
             looked += [_run_probe(name, python) for name in ("llvm", "cuda-codegen", "cuda-device")]
-    return Diagnosis((*looked, *_targets(looked)))
+    return Diagnosis((*looked, *_targets(looked), _other_builds()))
 
 
 def require_tvm() -> None:
@@ -169,3 +170,14 @@ def _targets(looked: Sequence[Probe]) -> list[Probe]:
         if why is not None
         else Probe("target cuda-cpu", "ok", f"built by {compiler_path()}; {asked}"),
     ]
+
+
+def _other_builds() -> Probe:
+    """What of the other builds for a CPU can be done here."""
+    lacking = no_compiler()
+    loaded = [row.name for row in CPU_BUILDS.values() if row.how is How.LOAD]
+    if lacking is not None:
+        return Probe("other builds", "absent", f"without {' and '.join(loaded)}: {lacking}")
+    return Probe(
+        "other builds", "ok", f"{len(GROUPS['cpu_builds'])} ways to run, {len(GROUPS['cross_builds'])} machines"
+    )

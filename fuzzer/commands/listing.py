@@ -57,10 +57,13 @@ def _ops() -> Listing:
 
 
 def _oracles() -> Listing:
+    from oracles.cpu_builds import CPU_BUILDS, SHARE
     from oracles.table import BUILD, BUILD_PROMISE, ORACLES
 
     rows = [(row.name, row.share, row.promise) for row in ORACLES.values()]
-    rows.append((BUILD, Plan(seed=0).build_share, BUILD_PROMISE))
+    built = Plan(seed=0).build_share
+    rows.append((BUILD, built, BUILD_PROMISE))
+    rows += [(row.name, round(built * SHARE / len(CPU_BUILDS), 5), row.promise) for row in CPU_BUILDS.values()]
     return Listing("oracles", ("name", "share", "promise"), tuple(rows))
 
 

@@ -25,11 +25,12 @@ from oracles.workbench import Workbench
 
 
 def not_to_be_built(
-    module: Any, phase: Phase, steps: Sequence[Step], applied: Sequence[str], between: bool
+    module: Any, phase: Phase, steps: Sequence[Step], applied: Sequence[str], *, between: bool, threads: bool
 ) -> Verdict | None:
     """Why a failing build of the module would prove nothing; None where it would prove something.
 
     applied: names of all passes, the setup's included. between: a pass out of its phase left the module between two.
+    threads: some functions are for a device.
     """
     if any(not s.row.buildable or s.row.calling == "unknown" for s in steps):
         return not_applicable("the result is not meant to be built as it stands")
@@ -37,8 +38,8 @@ def not_to_be_built(
         return Skipped(f"build: {reason}")
     if phase is not Phase.HIGH and undispatched(module, applied):
         return Skipped("build: operators that only a pass before LegalizeOps lowers")
-    if phase >= Phase.PACKED:
-        return Skipped("build: packed functions have other names than the Relax functions call")
+    if threads and phase >= Phase.PACKED:
+        return Skipped("build: host and device functions have been parted")
     if between:
         return Skipped("build: a pass out of its phase left the module between two")
     return None

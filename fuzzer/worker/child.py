@@ -21,20 +21,20 @@ from generators.operators.row import Unavailable
 from generators.passes.row import Phase
 from generators.targets import TARGETS
 from oracles import pipelines
-from oracles.build import BUILDING
+from oracles.cpu_builds import CPU_BUILDS, expanded, only_builds
 from oracles.needs import missing
 from oracles.table import BUILD, ORACLES
 
 NOT_ASKED: dict[str | None, tuple[str, ...]] = {
-    None: (BUILD, pipelines.ORACLE.name),
-    "cuda-cpu": (pipelines.ORACLE.name,),
+    None: (BUILD, pipelines.ORACLE.name, *CPU_BUILDS),
+    "cuda-cpu": (pipelines.ORACLE.name, *CPU_BUILDS),
 }
 """By builder, the oracles that have nothing to run: official pipelines are compared where LLVM builds."""
 
 
 def oracle_names(plan: Plan) -> frozenset[str]:
-    """The oracles that the plan asks for; the build is one of them."""
-    names = frozenset(plan.oracles) or frozenset((*ORACLES, BUILD))
+    """The oracles that the plan asks for; the builds are among them."""
+    names = expanded(plan.oracles) or frozenset((*ORACLES, BUILD, *CPU_BUILDS))
     builder = TARGETS[plan.target].builder
     return names.difference(NOT_ASKED[builder]) if builder in NOT_ASKED else names
 
@@ -53,12 +53,13 @@ def before_forking(targets: Sequence[str] = ()) -> None:
 def court_of(plan: Plan, repertoire: Repertoire) -> Court:
     """How this campaign judges."""
     only = None if repertoire.under_test is None else frozenset(repertoire.under_test)
+    names = oracle_names(plan)
     return Court(
         rows=repertoire.rows,
         names=repertoire.names,
-        oracles=oracle_names(plan),
+        oracles=names,
         only=only,
-        build_share=plan.build_share,
+        build_share=1.0 if only_builds(names) else plan.build_share,
         target=plan.target,
         phase=Phase(plan.phase),
     )
@@ -102,7 +103,8 @@ def judge_case(
 def lost_failure(plan: Plan, repertoire: Repertoire, index: int, stage: str, ended: str, stderr: str) -> Failure:
     """The failure that a child's end stands for: the stage it was in is the culprit."""
     symptom = "hang" if ended == "hang" else "crash"
-    building = stage.startswith(BUILDING)
-    culprit = stage.removeprefix(BUILDING).removeprefix("setup ").rsplit(" of ", 1)[-1]
+    builder, mark, built = stage.partition(": ")
+    oracle = builder if mark and builder in (BUILD, *CPU_BUILDS) else "survives"
+    culprit = (stage if oracle == "survives" else built).removeprefix("setup ").rsplit(" of ", 1)[-1]
     message = f"no answer within {plan.deadline_s:g} s" if symptom == "hang" else f"{ended} in {culprit}"
-    return Failure(index, BUILD if building else "survives", symptom, message, stderr, culprit, "B", None)
+    return Failure(index, oracle, symptom, message, stderr, culprit, "B", None)

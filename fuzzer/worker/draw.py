@@ -29,8 +29,9 @@ from generators.relax.program import draw_program
 from generators.relax.scope import Scope
 from generators.source import SeededSource, Source, weighted
 from generators.targets import TARGETS, TargetRow
-from generators.tir.functions import draw_prim_func
-from generators.tir.wrap import draw_scheduled_program, wrapped
+from generators.tir.beside import with_dead_prim_func
+from generators.tir.integers import draw_integer_func
+from generators.tir.wrap import draw_prim_program, draw_scheduled_program, wrapped
 
 PLAIN_SHARE = 0.25
 """A program is drawn without a recipe of its passes this often: what fires on a shape must not fire on others."""
@@ -55,6 +56,14 @@ COSTLY_SHARE = 0.6
 PRIM_SHARE, PRIM_SHARE_RELAX = 0.5, 0.03
 """A program is a drawn PrimFunc that Relax calls this often: where passes of TIR are under test, and elsewhere. Few of
 them get shared memory from TVM's schedules, so that targets with threads count as elsewhere."""
+DEAD_SHARE, DEAD_SHARE_SOME = 0.03, 0.25
+"""A PrimFunc that nobody calls stands beside the program this often: where everything is under test, and for passes
+that schedule PrimFuncs or are under test alone."""
+PRIM_SHARE_SCHEDULED = 0.35
+"""The same where what is under test schedules PrimFuncs: few drawn ones have the shapes that a rule is for."""
+INTEGER_SHARE = 0.7
+"""Where nothing but rewrites of integer expressions is under test, a program is one that goes through small ranges of
+integers this often."""
 SHAPES = (1, 2)
 """How many shapes are planted at least and mostly, those of other passes with them: every pass must also keep quiet on
 what it does not fire on."""
@@ -208,15 +217,30 @@ def _program_for(source: Source, steps: Sequence[Step], repertoire: Repertoire, 
     rows = to_fire(steps, repertoire.rows)
     if any("schedule" in row.wants for row in rows.drawn):
         return draw_scheduled_program(source)
+    rewriting = bool(rows.drawn) and all("integers" in row.wants for row in rows.drawn)
+    if rewriting and not target.threads and source.flip(INTEGER_SHARE):
+        return wrapped(draw_integer_func(source))
     lowering = any(not repertoire.rows[step.name].of_relax for step in steps if not step.setup)
-    if source.flip(PRIM_SHARE if lowering and not target.threads else PRIM_SHARE_RELAX):
-        return wrapped(draw_prim_func(source))
+    share = PRIM_SHARE if lowering and not target.threads else PRIM_SHARE_RELAX
+    scheduled = any("prim_funcs" in row.wants for row in rows.drawn)
+    if source.flip(PRIM_SHARE_SCHEDULED if scheduled else share):
+        return draw_prim_program(source, for_schedules=scheduled or target.threads)
     firing = _firing(source, rows)
     if lowering and target.threads:
         firing += (PASSES[THREADING],)  # its shapes become kernels in which threads work together
     wants = {want for row in (*rows.drawn, *firing) for want in row.wants}
     features = {*wants, *(w for w, share in FEATURES if source.flip(share))}
     return draw_program(source, patterns=_plantings(source, firing, features), wants=frozenset(features))
+
+
+def _with_dead(source: Source, program: Program, steps: Sequence[Step], repertoire: Repertoire) -> Program:
+    """The program, at times with a PrimFunc that nobody calls; not behind a schedule of all functions, which may die on
+    it before anything is under test."""
+    if any(step.name == THREADING and step.setup for step in steps):
+        return program
+    wanted = any("prim_funcs" in row.wants for row in to_fire(steps, repertoire.rows).drawn)
+    some = wanted or repertoire.under_test is not None
+    return with_dead_prim_func(source, program) if source.flip(DEAD_SHARE_SOME if some else DEAD_SHARE) else program
 
 
 def origin_of(plan: Plan, index: int, program: Program) -> Origin:
@@ -232,7 +256,7 @@ def draw_experiment(plan: Plan, repertoire: Repertoire, index: int) -> tuple[Exp
     seeded = bool(repertoire.seeds) and source.flip(SEEDED_SHARE)
     steps = draw_names(source, repertoire.rows, under_test=repertoire.under_test, kinds=kinds, target=target)
     seed, useless = draw_seed(source, repertoire.seeds) if seeded else (None, Counter[str]())
-    program = seed or _program_for(source, steps, repertoire, target)
+    program = seed or _with_dead(source, _program_for(source, steps, repertoire, target), steps, repertoire)
     program.rejected.update(useless)
     drawn = instantiate(source, steps, program.facts, repertoire.rows)
     if not drawn.passes:

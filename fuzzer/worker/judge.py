@@ -19,13 +19,15 @@ from generators.passes.row import PassRow, Phase
 from generators.source import Source
 from generators.targets import TARGETS
 from oracles import build as llvm
+from oracles import cpu_trial
 from oracles.call_protocol import Calling, direct
-from oracles.ir.fingerprint import FINGERPRINTS, fingerprint
+from oracles.cpu_builds import CPU_BUILDS, SHARE, CpuBuild, only_builds
+from oracles.ir.fingerprint import FINGERPRINTS, fingerprint, same_parts
 from oracles.ir.verifier import COMPLAINTS
 from oracles.numeric import follow
 from oracles.oracle import StepOracle, TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
-from oracles.table import ORACLES
+from oracles.table import BUILD, ORACLES
 from oracles.trace import MeaningState, Raised, Step, Trace
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
 from oracles.workbench import Workbench
@@ -36,9 +38,9 @@ STRUCTURE = ("purity", "normal_form", "definedness", "well_formed", "type_soundn
 """Oracles that see one broken module from several sides: the first that fails speaks for the others."""
 OF_THE_RESULT = frozenset({*STRUCTURE, "attributes", "numeric", "idempotence"})
 """Oracles that look at the result alone: a result that is the input again has been judged already."""
-PROMISES = ("determinism", "idempotence")
+PROMISES = ("determinism", "idempotence", "dead_code")
 """Sampled oracles that are always asked where only some passes are under test: there is time for them."""
-NUMERIC = ("numeric", "build")
+NUMERIC = ("numeric", BUILD)
 """Oracles whose word on a case is a verdict on its numbers."""
 OVERFLOW = "reference trap: integer-overflow"
 
@@ -95,6 +97,7 @@ class _Case:
         self.result = Judged()
         self.phase = court.phase
         self._changed = False
+        self._applied_again = True
         self._between = False
         self._tail: tuple[str, ...] = ()
         self._last_changer = llvm.CODEGEN
@@ -102,9 +105,9 @@ class _Case:
 
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:
-        start = time.process_time()
+        start = time.thread_time()
         yield
-        self.result.counts.name("phases", stage, time.process_time() - start)
+        self.result.counts.name("phases", stage, time.thread_time() - start)
 
     def run(self) -> Judged:
         counts = self.result.counts
@@ -189,16 +192,22 @@ class _Case:
 
     def _step(self, index: int, call: PassCall, tier: str, module: Any) -> Step:
         row = self.court.rows[call.name]
-        before = fingerprint(module)
+        before = fingerprint(module) if self._applied_again else FINGERPRINTS.known(module)
+        self._applied_again = False
         self.court.enter(call.name)
         with self._timed("passes"):
             outcome = self.bench.apply(call, module)
         after, error = (None, outcome) if isinstance(outcome, Raised) else (outcome, None)
         step = Step(index, call, row, self.phase, module, after, error, before, tier, self._counts_for(call.name))
-        self._changed = after is not None and FINGERPRINTS.fresh(after) != before
+        self._changed = after is not None and self._fingerprint(module, after, before) != before
         self._count_step(step)
         follow(step, self.bench.meaning)
         return step
+
+    @staticmethod
+    def _fingerprint(before: Any, after: Any, known: int) -> int:
+        """That of the result, which was `known` for the input."""
+        return FINGERPRINTS.put(after, known) if same_parts(before, after) else FINGERPRINTS.fresh(after)
 
     def _counts_for(self, name: str) -> bool:
         return self.court.only is None or name in self.court.only
@@ -229,6 +238,7 @@ class _Case:
             self.court.enter(f"{row.name} of {step.call.name}")
             with self._timed("reference" if row.name == "numeric" else "oracles"):
                 verdict = row.judge(step, self.bench)
+            self._applied_again = self._applied_again or row.share < 1.0  # sampled oracles apply passes to the result
             if broken and isinstance(verdict, Failed) and verdict.symptom.startswith("reference trap"):
                 verdict = Skipped("reference: what an oracle of structure has said already")
                 good = False
@@ -255,16 +265,26 @@ class _Case:
     # --- the build --------------------------------------------------------------------------------------
 
     def _judge_build(self, start: Any, start_phase: Phase, last: Any) -> None:
-        if "build" not in self.court.oracles:
+        others = self._other_builds()
+        if not others and BUILD not in self.court.oracles:
             return
-        applied = [call.name for call in (*self.experiment.setup, *self.experiment.passes)]
+        verdict = self._not_built(last) or self._ordinary_build(start, start_phase, last)
+        if BUILD in self.court.oracles:
+            self._record("survives" if self._tail and isinstance(verdict, Failed) else BUILD, verdict, None)
+        self._tail = ()
+        for row in others:
+            self._record(row.name, self._other_build(row, verdict, last), None)
+
+    def _not_built(self, last: Any) -> Verdict | None:
+        """Why the last module is not to be built."""
         if (missing := llvm.unregistered(self.experiment.module)) is not None:
-            self._record("build", Skipped(f"build: {missing}"), None)
-            return
-        why_not = not_to_be_built(last, self.phase, self.result.steps, applied, self._between)
-        if why_not is not None:
-            self._record("build", why_not, None)
-            return
+            return Skipped(f"build: {missing}")
+        applied = [call.name for call in (*self.experiment.setup, *self.experiment.passes)]
+        threads = TARGETS[self.court.target].threads
+        steps = self.result.steps
+        return not_to_be_built(last, self.phase, steps, applied, between=self._between, threads=threads)
+
+    def _ordinary_build(self, start: Any, start_phase: Phase, last: Any) -> Verdict:
         opt_level = 0 if self.experiment.index % 10 < 7 else 2
         builder = TARGETS[self.court.target].builder or "llvm"
         trial = BuildTrial(self.court.rows, self.bench, self.court.enter, opt_level, len(self.result.steps), builder)
@@ -278,8 +298,25 @@ class _Case:
                 if self.result.steps and fingerprint(start) == self.result.steps[0].hash_before:
                     base = trial.verdict(start, start_phase, self._start_calling)
                 verdict = blamed(verdict, base, self._last_changer, first, only_some=self.court.only is not None)
-        self._record("survives" if crashed and isinstance(verdict, Failed) else "build", verdict, None)
-        self._tail = ()
+        return verdict
+
+    def _other_builds(self) -> Sequence[CpuBuild]:
+        """The other ways in which the last module is to be built: one for a share of the cases, all where that is
+        forced. Where only some passes are under test, what code generation does is not in question."""
+        rows = [row for row in CPU_BUILDS.values() if row.name in self.court.oracles]
+        if self.court.force or not rows:
+            return rows if self.court.only is None else ()
+        rare = not only_builds(self.court.oracles)
+        if self.court.only is not None or (rare and not self.source.flip(SHARE)):
+            return ()
+        return (self.source.pick(rows),)
+
+    def _other_build(self, row: CpuBuild, ordinary: Verdict, last: Any) -> Verdict:
+        if not isinstance(ordinary, Passed):
+            return ordinary if isinstance(ordinary, Skipped) else Skipped("build: the ordinary one does not agree")
+        self.court.enter(f"{row.name}: {llvm.CODEGEN}")
+        with self._timed("build"):
+            return cpu_trial.judge(row, last, self.phase, self.bench)
 
     # --- bookkeeping ------------------------------------------------------------------------------------
 

@@ -62,6 +62,7 @@ class _Worker:
 
         from fuzzer.worker.child import before_forking, oracle_names
         from fuzzer.worker.draw import LoadFault, repertoire_of
+        from oracles.cpu_builds import GROUPS
 
         try:
             self.repertoire = repertoire_of(self.plan)
@@ -70,7 +71,7 @@ class _Worker:
             return False
         plans = [replace(self.plan, oracles=(), targets=(target,)) for target in self.plan.targets]
         known = frozenset[str]().union(*map(oracle_names, plans))
-        unknown = [name for name in self.plan.oracles if name not in known]
+        unknown = [name for name in self.plan.oracles if name not in known | GROUPS.keys()]
         if unknown:
             self.say("fault", message=f"--oracles {unknown[0]}: unknown oracle; `passfuzz list oracles` shows them all")
             return False

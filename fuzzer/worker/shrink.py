@@ -31,6 +31,7 @@ from generators.dtypes import is_float
 from generators.passes.table import default_call
 from generators.source import SeededSource
 from oracles.build import excess_precision
+from oracles.cpu_builds import CPU_BUILDS
 from oracles.ir.regions import declares_what_it_does
 from oracles.oracle import TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers
@@ -40,7 +41,7 @@ from oracles.verdict import ACROSS_PROCESSES, Failed
 
 HANG_S = 4.0
 """Seconds after which a candidate of a hang counts as hanging: stages that end take milliseconds."""
-NUMERIC = ("numeric", BUILD, "pipelines")
+NUMERIC = ("numeric", BUILD, "pipelines", *CPU_BUILDS)
 """Oracles that need the reference's numbers."""
 
 
@@ -172,7 +173,10 @@ def _shrunk(
     like: Case,
     budget_s: float,
 ) -> Finding | None:
-    if not rejudge.interesting(start):
+    bare = replace(start, setup=(), passes=())
+    if failure.oracle in CPU_BUILDS and rejudge.interesting(bare):
+        start = bare  # Code generation is in question, and passes can be as small a part of a case as none.
+    elif not rejudge.interesting(start):
         return None
     blamed = _blamed(rejudge, repertoire, failure, start)
     if blamed is None:

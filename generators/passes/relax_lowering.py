@@ -111,7 +111,7 @@ CALL_TIR_ROWS = (
         meaning=Meaning.ROUNDED,
         needs_target=True,
         recipes=("injective_then_reduce", "matmul_chain"),
-        wants=("gpu_target",),
+        wants=("gpu_target", "prim_funcs"),
         in_repertoire=False,
         notes="a GPU schedule: only for targets with threads",
     ),
@@ -120,6 +120,7 @@ CALL_TIR_ROWS = (
         ("relax.transform.RewriteDataflowReshape()",),
         _SCHEDULED,
         "src/relax/transform/rewrite_dataflow_reshape.cc: reshape-like call_tir becomes a view",
+        of_blocks=True,
         recipes=("reshape_chain", "reshape_of_input"),
     ),
 )

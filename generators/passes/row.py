@@ -11,6 +11,9 @@ import numpy as np
 
 from generators.source import Source
 
+LOOPS_ALONE = "loops_alone"
+"""The feature of programs with a PrimFunc that has no sblocks."""
+
 
 class Phase(IntEnum):
     """How far a module has been lowered: by `relax.get_default_pipeline`, then its PrimFuncs by `tvm.tirx.build`."""
@@ -131,7 +134,7 @@ class PassRow:
     `draw_source` makes one instead and returns None when this program has no use for the pass.
     `calling` names the row of `oracles.calling` that says how to call the result.
     `recipes` are the shapes of program that the pass fires on (rows of `generators.recipes`), `wants`
-    the language features that it needs ("num_input", "vdevice", ...).
+    the language features that it needs ("num_input", "vdevice", ...); "prim_funcs" are drawn PrimFuncs, at times.
     `options` are configurations of the PassContext that the pass reads, dicts as Python text; one is drawn at times.
     `phases` is where the pass is documented to stand; `gives` the phase it leads to, None for the same.
     `prepared_by` names the rows to apply just before, without which the pass has nothing to work on.
@@ -140,6 +143,8 @@ class PassRow:
     so that `LambdaLift` must follow before an official pipeline can.
     `inference_only` passes take every batch_norm for one of inference, whatever its attribute `training` says.
     `idempotent` only where nothing that the pass makes can make room for it again: rewrites of patterns may.
+    `of_blocks`: it takes every PrimFunc for one of sblocks, so that no setup has it where a program has others.
+    `relies_on`: the pass without which its result means nothing, so that no reduction leaves it alone.
     `overwrites`: behind it values are overwritten in place by calls that count as pure, which passes that take equal
     values for one do not expect; only lowering may follow (relax.op.call_tir_inplace warns of it).
     `in_repertoire`: False where there is nothing to do for it but on targets with threads.
@@ -159,6 +164,8 @@ class PassRow:
     meaning: Meaning = Meaning.SAME
     calling: str = "same"
     idempotent: bool = True
+    of_blocks: bool = False
+    relies_on: str | None = None
     needs_target: bool = False
     recipes: tuple[str, ...] = ()
     wants: tuple[str, ...] = ()

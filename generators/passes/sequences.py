@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from generators.case import PassCall
-from generators.passes.row import PassRow, Phase, ProgramFacts
+from generators.passes.row import LOOPS_ALONE, PassRow, Phase, ProgramFacts
 from generators.passes.table import PIPELINES, SETUP, THREADED_SETUP, TIR_PIPELINE
 from generators.passes.tir_others import SCHEDULE
 from generators.source import Source, weighted
@@ -122,12 +122,13 @@ class _Ground:
 
 
 def _pool(table: Table, under_test: Sequence[str] | None, target: TargetRow) -> tuple[PassRow, ...]:
-    everything = [name for name, row in table.items() if (row.in_repertoire or target.threads) and name != SCHEDULE]
-    names = everything if under_test is None else list(under_test)
+    """The rows that may come. A schedule is made for one program: it has sequences of its own."""
+    names = list(table if under_test is None else under_test)
     unknown = [name for name in names if name not in table]
     if unknown or not names:
         raise ValueError(f"no such pass: {', '.join(unknown)}" if unknown else "no pass to draw from")
-    return tuple(table[name] for name in names)
+    rows = tuple(table[name] for name in names if name != SCHEDULE)
+    return tuple(row for row in rows if row.in_repertoire or target.threads) or rows
 
 
 def _first_row(source: Source, pool: tuple[PassRow, ...]) -> PassRow:
@@ -234,7 +235,7 @@ def draw_names(
     if under_test is None or SCHEDULE not in under_test:
         useless.add("schedule")
     allowed = [(kind, w) for kind, w in KINDS if (kinds is None or kind in kinds) and kind not in useless]
-    kind: Kind = weighted(source, allowed or [("single", 1)])
+    kind: Kind = weighted(source, allowed or [("single", 1)]) if ground.pool else "schedule"
     if kind == "schedule":
         return _schedule_steps(source, pipelines)
     if kind == "pipeline":
@@ -291,6 +292,8 @@ def instantiate(source: Source, steps: Sequence[Step], facts: ProgramFacts, tabl
     dropped: list[str] = []
     for step in steps:
         row = table[step.name]
+        if step.setup and row.of_blocks and LOOPS_ALONE in facts.features:
+            continue
         official = row.sources and (step.tier == "A" or step.setup)
         text = row.sources[0] if official else row.draw(source, facts)
         if text is None or any(name in dropped for name in row.prepared_by):

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from generators.case import PassCall
-from generators.passes import relax_bindings, relax_functions, relax_lowering, relax_rewrites, tir_lowering, tir_others
+from generators.passes import (
+    analyzer,
+    dlight,
+    relax_bindings,
+    relax_functions,
+    relax_lowering,
+    relax_rewrites,
+    tir_lowering,
+    tir_others,
+)
 from generators.passes.excluded import EXCLUDED as EXCLUDED
 from generators.passes.row import PassRow, Phase
 
@@ -28,6 +37,8 @@ PASSES: dict[str, PassRow] = join(
         *relax_lowering.ROWS,
         *tir_lowering.ROWS,
         *tir_others.ROWS,
+        *analyzer.ROWS,
+        *dlight.ROWS,
     )
 )
 
@@ -71,7 +82,9 @@ TIR_PIPELINE = tir_lowering.TIR_PIPELINE
 """What `tvm.tirx.build` does to the PrimFuncs behind each of them, for LLVM."""
 
 
-TIR_PASSES: tuple[str, ...] = tuple(row.name for row in (*tir_lowering.ROWS, *tir_others.ROWS))
+TIR_PASSES: tuple[str, ...] = tuple(
+    row.name for row in (*tir_lowering.ROWS, *tir_others.ROWS, *analyzer.ROWS, *dlight.ROWS)
+)
 """The passes of TIR: those of the pipeline in its order, then the others."""
 
 

@@ -5,6 +5,7 @@ pass touches, so that a case is called and compared as before. Names carry the n
 
 from __future__ import annotations
 
+from generators.passes.analyzer import INTEGER_REWRITES
 from generators.passes.options import OPTIONS
 from generators.passes.phases import span
 from generators.passes.row import Meaning, PassRow, Phase
@@ -21,6 +22,11 @@ _NEW_FORM = frozenset({"tirx.BindTarget", "tirx.AnnotateEntryFunc", "tirx.SplitH
 """Passes that write attributes of functions anew: target, entry function, calling convention, name."""
 _KEEPS_ONLY = {"tirx.BF16ComputeLegalize": "bfloat16"}
 """What is cast to bfloat16 stays in float32 until it is stored in an argument: more precise, and another number."""
+_RELIES_ON = {
+    "tirx.BF16StorageLegalize": "tirx.BF16ComputeLegalize",
+    "tirx.FP8StorageLegalize": "tirx.FP8ComputeLegalize",
+}
+"""What is left of arithmetic in these types would be that of unsigned integers."""
 _ILL_FORMED = frozenset({"s_tir.LowerCrossThreadReduction"})
 """Loop variables of threads stand in blocks that are not opaque yet; TVM's tests of it have check_well_formed=False."""
 _ROUNDS = {"tirx.LowerIntrin": "intrinsics become formulas and library calls"}
@@ -49,6 +55,8 @@ def _row(
         idempotent=name in _SAME_AGAIN,
         well_formed=name not in _ILL_FORMED,
         needs_target=name == "tirx.BindTarget",
+        wants=("integers",) if name in INTEGER_REWRITES else (),
+        relies_on=_RELIES_ON.get(name),
         keeps_attributes=name not in _NEW_FORM,
         options=OPTIONS.get(name, ()),
         prepared_by=prepared_by,
@@ -245,12 +253,7 @@ ROWS: tuple[PassRow, ...] = (
         Phase.STORAGE,
         sources=("s_tir.transform.HoistIfThenElse('basic')",),
     ),
-    _row(
-        "tirx.UnrollLoop",
-        "src/tirx/transform/unroll_loop.cc: loops marked unrolled",
-        Phase.FLAT,
-        Phase.STORAGE,
-    ),
+    _row("tirx.UnrollLoop", "src/tirx/transform/unroll_loop.cc: loops marked unrolled", Phase.FLAT, Phase.STORAGE),
     _row(
         "s_tir.RenormalizeSplitPattern",
         "src/s_tir/transform/renormalize_split_pattern.cc: patterns of floordiv and floormod",
@@ -263,12 +266,7 @@ ROWS: tuple[PassRow, ...] = (
         Phase.FLAT,
         Phase.STORAGE,
     ),
-    _row(
-        "tirx.RemoveNoOp",
-        "src/tirx/transform/remove_no_op.cc: statements without effect",
-        Phase.FLAT,
-        Phase.STORAGE,
-    ),
+    _row("tirx.RemoveNoOp", "src/tirx/transform/remove_no_op.cc: statements without effect", Phase.FLAT, Phase.STORAGE),
     _row(
         "s_tir.RewriteUnsafeSelect",
         "src/s_tir/transform/rewrite_unsafe_select.cc: Select with loads becomes if_then_else",

@@ -53,7 +53,8 @@ ROWS: tuple[PassRow, ...] = (
         ("tirx.transform.ForceNarrowIndexToInt32()",),
         LOOPS,
         "src/tirx/transform/force_narrow_index_to_i32.cc: 64-bit integers become 32-bit ones, as WebGPU wants",
-        refuses=r"has dtype (T\.)?int64\. The function is",
+        refuses=r"has dtype (T\.)?int64\. The function is|max_value\(target_data_type_\)|exceeds range of int32",
+        wants=("integers",),
         idempotent=False,
         notes="a sum that no longer fits is an overflow, which the reference discards; T.clz gets a cast each time",
     ),
@@ -122,7 +123,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/s_tir/transform/default_gpu_schedule.cc: loops without threads get them",
         needs_target=True,
         recipes=("injective_then_reduce", "matmul_chain"),
-        wants=("gpu_target",),
+        wants=("gpu_target", "prim_funcs"),
         in_repertoire=False,
     ),
     PassRow(

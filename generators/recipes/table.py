@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from generators.recipes import bindings, convolution, elementwise, functions, lowered, matmul, symbolic, weights
+from generators.recipes import (
+    bindings,
+    convolution,
+    elementwise,
+    functions,
+    lowered,
+    matmul,
+    schedulable,
+    symbolic,
+    weights,
+)
 from generators.recipes.recipe import Recipe as Recipe
 from generators.relax.scope import Scope
 
@@ -28,6 +38,7 @@ RECIPES: dict[str, Recipe] = join(
     + weights.RECIPES
     + symbolic.RECIPES
     + lowered.RECIPES
+    + schedulable.RECIPES
 )
 
 

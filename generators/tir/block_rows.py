@@ -7,7 +7,7 @@ from tvm import tirx
 from generators import tvm_api
 from generators.tir.schedule_row import Primitive
 from generators.tir.schedule_view import Block, Loop, NoPlace, View
-from generators.tir.tensor_intrinsics import ELEMENT, dot_intrinsic
+from generators.tir.tensor_intrinsics import ELEMENT, WAYS, dot_intrinsic
 
 _REDUCE = int(tirx.IterVar.CommReduce)
 
@@ -131,19 +131,19 @@ def _blockize(view: View) -> str:
 
 
 def _tensorize(view: View) -> str:
-    """The inner loops of a product by an intrinsic made for just these: the same operations in the same order."""
+    """The inner loops of a product by an intrinsic made for just these, which the step registers: the same operations
+    in the same order for each element."""
     block = view.block(_is_product)
     loops = block.loops[-3:]
     try:
-        name, registered = dot_intrinsic(block.node, [int(x.extent or 1) for x in loops], view.source.flip())
+        name, registered = dot_intrinsic(block.node, [int(x.extent or 1) for x in loops], view.pick(WAYS))
     except ValueError as error:
         raise NoPlace from error
-    view.register(registered)
     if block.node.init is None:
-        return f'sch.tensorize({loops[0].text}, "{name}")'
+        return f'({registered}, sch.tensorize({loops[0].text}, "{name}"))'
     update = f'sch.get_loops(sch.get_sblock("{block.node.name_hint}_update"))'
     return (
-        f"(sch.decompose_reduction({block.text}, {block.loops[0].text}), "
+        f"({registered}, sch.decompose_reduction({block.text}, {block.loops[0].text}), "
         f'sch.tensorize({update}[{len(block.loops) - 3}], "{name}"))'
     )
 

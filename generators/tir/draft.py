@@ -7,13 +7,14 @@ from typing import Any
 
 from tvm import tirx
 
+from generators.operators.row import Unavailable
 from generators.ranges import TRUTH, Range
 from generators.source import Source, weighted
 from generators.tir.knobs import SYMBOL_LIMIT, TirKnobs
 from generators.tir.terms import Term, capacity
 
 
-class Unfit(Exception):
+class Unfit(Unavailable):
     """What was to be drawn does not fit the function so far; another thing is drawn instead."""
 
 
@@ -94,6 +95,8 @@ class Draft:
     exact: bool = True
     final: bool = False
     """Whether nothing is drawn behind the present statement that could read what it writes."""
+    drawn: int = 0
+    """Statements drawn in a function without blocks."""
     _names: int = 0
 
     def new_name(self, prefix: str) -> str:

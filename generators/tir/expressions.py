@@ -55,7 +55,7 @@ class Site:
 
 def draw_value(site: Site, dtype: str, depth: int | None = None) -> Term:
     """A value of the dtype, exact and without overflow for all values of what it is made of."""
-    left = site.draft.knobs.depth if depth is None else depth
+    left = weighted(site.source, site.draft.knobs.depths) if depth is None else depth
     if dtype == "bool":
         return draw_condition(site, left)
     if left <= 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from generators.tir.opaque import draw_statements
 from generators.tir.place import sequence
 from generators.tir.program import PrimParameter, PrimProgram, blank
 from generators.tir.reductions import draw_argmax, draw_bias, draw_matmul, draw_reduction, draw_window
+from generators.tir.rooted import rooted
 from generators.tir.stages import (
     draw_copy,
     draw_in_place,
@@ -56,16 +58,24 @@ def draw_prim_func(source: Source, knobs: TirKnobs = DEFAULT) -> PrimProgram:
     draft = _begun(source, knobs)
     if opaque:
         draw_statements(draft)
+        if source.flip(knobs.rooted_share):
+            draft.statements = [rooted(draft)]
     else:
         _draw_stages(draft)
-    return _finished(draft, schedulable=not opaque)
+    return finished(draft, schedulable=not opaque)
+
+
+def draw_dead_function(source: Source, knobs: TirKnobs = DEFAULT) -> Any:
+    """A private PrimFunc of any kind that is drawn, of few statements, for nobody to call."""
+    small = replace(knobs, stages=(1, 3), statements=(1, 3), opaque_share=0.5, rooted_share=0.5, dead_share=0.0)
+    return draw_prim_func(source, small).func.without_attr("global_symbol")
 
 
 def draw_schedulable(source: Source, knobs: TirKnobs = SCHEDULABLE) -> PrimProgram:
     """A random PrimFunc of blocks, as `draw_prim_func` draws most, for schedules."""
     draft = _begun(source, knobs)
     _draw_stages(draft)
-    return _finished(draft, schedulable=True)
+    return finished(draft, schedulable=True)
 
 
 def _begun(source: Source, knobs: TirKnobs) -> Draft:
@@ -151,7 +161,7 @@ def draw_one(draft: Draft) -> None:
     draw_pointwise(draft)
 
 
-def _finished(draft: Draft, *, schedulable: bool) -> PrimProgram:
+def finished(draft: Draft, *, schedulable: bool) -> PrimProgram:
     """The module with the function and the arguments."""
     scalars = [s for s in draft.symbols.values() if s.parameter]
     inputs = [t for t in draft.tensors if t.role == "input"]
@@ -163,7 +173,7 @@ def _finished(draft: Draft, *, schedulable: bool) -> PrimProgram:
         attributes["tirx.noalias"] = True
     functions = {"main": func.with_attr(attributes)}
     if draft.source.flip(draft.knobs.dead_share):
-        functions["unused"] = _dead_function(draft)
+        functions["unused"] = draw_dead_function(draft.source, draft.knobs)
         draft.features.add("dead_function")
     draft.features |= {f"dtype_{t.dtype}" for t in draft.tensors}
     draft.features.add("sblocks" if schedulable else "opaque_function")
@@ -205,16 +215,6 @@ def _body(draft: Draft) -> Any:
     local = [t.buffer for t in draft.tensors if t.role == "local"]
     root = s_tir.SBlock([], [], [], "root", sequence(*draft.statements), None, local)
     return s_tir.SBlockRealize([], True, root)
-
-
-def _dead_function(draft: Draft) -> Any:
-    """A private function that nobody calls."""
-    other = Draft(draft.source, draft.knobs)
-    other.add_tensor("A", (other.extent(4),), "int32", Range(-3, 3, True), role="input")
-    other.final = True
-    draw_pointwise(other)
-    params = [t.buffer for t in other.tensors]
-    return tirx.PrimFunc(params, _body(other)).with_attr({"s_tir": True, "tirx.noalias": True})
 
 
 def _argument(source: Source, tensor: Tensor) -> Any:

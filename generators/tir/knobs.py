@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,8 +13,10 @@ class TirKnobs:
     """Blocks of a schedulable function, one for each tensor computed: producers and consumers for compute_at."""
     statements: tuple[int, int] = (2, 6)
     """Statements at the top of a function without blocks."""
-    depth: int = 3
-    """How deep expressions nest."""
+    all_statements: int = 12
+    """Statements in all of such a function after which nothing nests any more: few loops hold many."""
+    depths: tuple[tuple[int, int], ...] = ((1, 2), (2, 5), (3, 2))
+    """(depth, weight): how deep expressions nest."""
     max_elements: int = 1024
     """Largest tensor: small enough to interpret in milliseconds."""
     max_iterations: int = 20_000
@@ -53,6 +55,10 @@ class TirKnobs:
     """A function has symbolic extents this often."""
     opaque_share: float = 0.25
     """A function is of loops alone this often, without blocks."""
+    rooted_share: float = 0.2
+    """The loops of a function without blocks stand in one block this often, as those of a packed kernel do."""
+    local_share: float = 0.12
+    """A buffer between blocks is said to be local this often, which for a GPU means that each thread has its own."""
     special_share: float = 0.08
     """A float input holds NaN, infinities, signed zeros and subnormals this often."""
     inexact_share: float = 0.05
@@ -68,7 +74,18 @@ class TirKnobs:
 
 
 DEFAULT = TirKnobs()
+ONE_OF_SOME = TirKnobs(stages=(1, 3), statements=(1, 3), all_statements=6)
+"""For functions that share a module: together they are as much as one alone."""
+FUNCTIONS = (1, 5)
+"""How many of them share one, a function alone among them: the way to the TIR passes costs the same for all."""
 SCHEDULABLE = TirKnobs(step_share=0.0)
 """For functions to be scheduled: the primitives of 0.27 rewrite loops as if there were no For.step."""
+
+
+def for_rules(knobs: TirKnobs) -> TirKnobs:
+    """Of functions that a pass schedules, and binds to threads: nor is a buffer between blocks a thread's own yet."""
+    return replace(knobs, step_share=0.0, local_share=0.0)
+
+
 SYMBOL_LIMIT = 16
 """What a symbolic extent is at most: index expressions are in range for every value from 0 to this."""

@@ -10,7 +10,7 @@ import tvm
 from tvm import s_tir, tirx
 
 from generators.ranges import Range
-from generators.tir.draft import Draft, Extent, Tensor
+from generators.tir.draft import Draft, Extent, Tensor, Unfit
 from generators.tir.terms import Term
 
 SPATIAL, REDUCE, OPAQUE = 0, 2, 4
@@ -90,11 +90,15 @@ def draw_nest(
 
 
 def block_of(draft: Draft, iters: list[Any], name: str, body: Body, tensors: Sequence[Tensor] = ()) -> Any:
-    """The block with the regions that TVM's analysis finds; allocations are those of the root."""
+    """The block with the regions that TVM's analysis finds; allocations are those of the root. Raises Unfit where the
+    analysis fails: conditions on unsigned literals do that to it in 0.27."""
     known = {t.buffer: t.buffer for t in (*draft.tensors, *tensors)}
     matches = list(body.match_buffers)
     bare = s_tir.SBlock(iters, [], [], name, body.statement, body.init, None, matches)
-    reads, writes = s_tir.analysis.get_sblock_read_write_region(bare, known)
+    try:
+        reads, writes = s_tir.analysis.get_sblock_read_write_region(bare, known)
+    except ValueError as error:
+        raise Unfit("TVM finds no regions") from error
     return s_tir.SBlock(iters, list(reads), list(writes), name, body.statement, body.init, None, matches)
 
 

@@ -104,8 +104,10 @@ def _fill_kind(draft: Draft, dim: Extent, *, outermost: bool, innermost: bool) -
 def draw_one(place: Place) -> Any:
     """One statement, with what is inside it; a store of a constant where the drawn kinds do not fit."""
     draft = place.draft
+    draft.drawn += 1
+    flat = place.depth >= 3 or draft.drawn > draft.knobs.all_statements
     for _ in range(_TRIES):
-        kind = weighted(draft.source, _DEEP if place.depth >= 3 else _STATEMENTS)
+        kind = weighted(draft.source, _DEEP if flat else _STATEMENTS)
         features, values, tensors = set(draft.features), list(place.values), list(draft.tensors)
         try:
             return kind(place, draw_sequence)
@@ -117,7 +119,7 @@ def draw_one(place: Place) -> Any:
 
 def draw_sequence(place: Place) -> Any:
     """One statement or some, which see what those before them bind."""
-    count = place.draft.source.pick((1, 1, 2, 3))
+    count = place.draft.source.pick((1, 1, 2, 3)) if place.draft.drawn < place.draft.knobs.all_statements else 1
     statements = [draw_one(place) for _ in range(count)]
     return sequence(*statements)
 

@@ -142,11 +142,13 @@ def draw_matmul(draft: Draft) -> None:
         raise Unfit("too large, or nothing to add up")
     transposed = draft.source.flip(0.4)
     shape = (columns, inner) if transposed else (inner, columns)
+    mixed = left.dtype in ("uint8", "int8") and draft.source.flip(0.7)
     right = next((t for t in options if t is not left and t.dims == shape and t.dtype == left.dtype), None)
-    if right is None:
-        values = Range(0 if left.dtype.startswith("u") else -2, 2, True)
-        right = draft.add_tensor("W", shape, left.dtype, values, role="input")
-    dtype = _accumulator(draft, left.dtype)
+    if right is None or mixed:
+        weights = "int8" if mixed else left.dtype
+        values = Range(0 if weights.startswith("u") else -2, 2, True)
+        right = draft.add_tensor("W", shape, weights, values, role="input")
+    dtype = "int32" if mixed else _accumulator(draft, left.dtype)
 
     def body(terms: list[Term]) -> Body:
         i, j, k = (t.expr for t in terms)

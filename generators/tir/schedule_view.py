@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import tvm
 import tvm_ffi
 from tvm import s_tir, tirx
 
@@ -97,8 +96,6 @@ class View:
     threads: bool
     applied: Sequence[str]
     blocks: list[Block]
-    prelude: list[str] = field(default_factory=list)
-    """Statements that must come before the steps: intrinsics that they name."""
 
     def pick(self, options: Sequence[Any]) -> Any:
         """One of the options. Raises NoPlace where there is none."""
@@ -117,12 +114,6 @@ class View:
         block, loop = self.pick(pairs)
         return block, loop
 
-    def register(self, statement: str) -> None:
-        """Has the statement run before the steps."""
-        if statement not in self.prelude:
-            run_statement(statement)
-            self.prelude.append(statement)
-
     def alone(self, block: Block, buffer: Any, *, written: bool) -> bool:
         """Whether no other block reads (or writes) the buffer, and this one does not do both."""
         side = 1 if written else 0
@@ -139,14 +130,7 @@ class View:
         return all(not any(w.source.same_as(p) for p in params) for w in block.node.writes)
 
 
-def run_statement(text: str) -> None:
-    """Runs a statement of a prelude over `tvm`."""
-    exec(text, {"tvm": tvm})
-
-
-def view_of(
-    source: Source, schedule: Any, program: PrimProgram, threads: bool, applied: Sequence[str], prelude: list[str]
-) -> View:
+def view_of(source: Source, schedule: Any, program: PrimProgram, threads: bool, applied: Sequence[str]) -> View:
     """The schedule as it stands."""
     found: list[tuple[Any, str, str]] = []
     _below(schedule, schedule.get_sblock("root"), 'sch.get_sblock("root")', found)
@@ -162,7 +146,7 @@ def view_of(
         realize = realized[node.__chandle__()]
         guarded = not isinstance(realize.predicate, tirx.IntImm)
         blocks.append(Block(node, text, loops, parent, list(realize.iter_values), path not in parents, guarded))
-    return View(source, schedule, program, threads, applied, blocks, prelude)
+    return View(source, schedule, program, threads, applied, blocks)
 
 
 def _realized(body: Any) -> dict[int, Any]:

@@ -15,7 +15,7 @@ from generators.source import Source, weighted
 from generators.tir.primitives import PRIMITIVES
 from generators.tir.program import PrimProgram
 from generators.tir.schedule_row import Primitive
-from generators.tir.schedule_view import NoPlace, run_statement, view_of
+from generators.tir.schedule_view import NoPlace, view_of
 
 _SEED = 1
 _PATIENCE = 6
@@ -46,7 +46,7 @@ class Scheduled:
     program: with the scheduled module in place of the drawn one; it means the same, bit for bit unless `rounds`.
     steps: those that applied, in order. refused: ScheduleErrors and other diagnoses of arguments, by primitive; a step
     that is refused leaves the schedule as it was. broken: the step that ended the drawing with an internal error; the
-    module is then the one before it. prelude: statements to be run before the steps.
+    module is then the one before it.
     """
 
     program: PrimProgram
@@ -55,12 +55,11 @@ class Scheduled:
     refused: Counter[str]
     broken: Broken | None
     rounds: bool
-    prelude: tuple[str, ...] = ()
 
     def script(self) -> str:
         """The steps as Python over `mod` and `tvm`; gives `sch`."""
         begun = f"sch = tvm.s_tir.Schedule(mod, seed={_SEED})"
-        return "\n".join([*self.prelude, begun, *(step.text for step in self.steps)])
+        return "\n".join([begun, *(step.text for step in self.steps)])
 
 
 def draw_schedule(
@@ -70,24 +69,27 @@ def draw_schedule(
     *,
     threads: bool = False,
     rows: Sequence[Primitive] = PRIMITIVES,
+    first: Sequence[str] = (),
     before: Callable[[Step], None] | None = None,
 ) -> Scheduled:
     """Applies up to `steps` primitives to a program of blocks; `before` hears of each step just before it is taken,
     so that a step that kills the process is known.
 
-    threads: whether the target has thread axes. Raises ValueError for a program without blocks.
+    threads: whether the target has thread axes. first: names of rows of which the first step is one where they have a
+    place. Raises ValueError for a program without blocks.
     """
     if not program.schedulable:
         raise ValueError("the function has no blocks")
     taken: list[Step] = []
     refused: Counter[str] = Counter()
-    prelude: list[str] = []
     usable = [row for row in rows if threads or not row.threads]
     schedule = _begun(program.module)
     broken: Broken | None = None
     by_name = {row.name: row for row in usable}
-    for _ in range(steps):
-        step = _drawn(source, schedule, program, threads, taken, prelude, usable)
+    begins = [row for row in usable if row.name in first]
+    for number in range(steps):
+        begun = _drawn(source, schedule, program, threads, taken, begins) if begins and number == 0 else None
+        step = begun or _drawn(source, schedule, program, threads, taken, usable)
         if step is None:
             break
         if before is not None:
@@ -97,26 +99,22 @@ def draw_schedule(
             outcome = _checked(schedule, program, step)
         if isinstance(outcome, Broken):
             broken = outcome
-            schedule = replayed(program.module, taken, prelude)
+            schedule = replayed(program.module, taken)
             break
         if outcome:
             taken.append(step)
         else:
             refused[step.primitive] += 1
-            if step.text.startswith("("):  # two calls, of which the first may have been made
-                schedule = replayed(program.module, taken, prelude)
+            if step.text.startswith("("):  # several calls, of which the first may have been made
+                schedule = replayed(program.module, taken)
         if outcome and by_name[step.primitive].last:
             break
     rounds = any(by_name[step.primitive].rounds for step in taken)
-    return Scheduled(
-        replace(program, module=schedule.mod), program, tuple(taken), refused, broken, rounds, tuple(prelude)
-    )
+    return Scheduled(replace(program, module=schedule.mod), program, tuple(taken), refused, broken, rounds)
 
 
-def replayed(module: Any, steps: Sequence[Step], prelude: Sequence[str] = ()) -> Any:
+def replayed(module: Any, steps: Sequence[Step]) -> Any:
     """The schedule that the steps make of a module. Raises what a step raises."""
-    for text in prelude:
-        run_statement(text)
     schedule = _begun(module)
     for step in steps:
         eval(step.text, {"sch": schedule, "tvm": tvm})
@@ -135,11 +133,10 @@ def _drawn(
     program: PrimProgram,
     threads: bool,
     taken: list[Step],
-    prelude: list[str],
     rows: Sequence[Primitive],
 ) -> Step | None:
     """A step for which there is a place; None where some rows had none."""
-    view = view_of(source, schedule, program, threads, [step.primitive for step in taken], prelude)
+    view = view_of(source, schedule, program, threads, [step.primitive for step in taken])
     weights = [(row, row.weight) for row in rows]
     for _ in range(_PATIENCE):
         row = weighted(source, weights)

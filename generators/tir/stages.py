@@ -46,7 +46,7 @@ def _layout(draft: Draft, dims: tuple[Extent, ...]) -> dict[str, Any]:
     """Where and how a buffer of the function's own lies in memory."""
     source = draft.source
     layout: dict[str, Any] = {}
-    if source.flip(0.12):
+    if source.flip(draft.knobs.local_share):
         layout["scope"] = "local"
         draft.features.add("scope_local")
     if len(dims) > 1 and all(d.static and d.value for d in dims) and source.flip(0.12):

@@ -13,17 +13,23 @@ from hypothesis import strategies as st
 
 from generators.source import HypothesisSource
 from generators.tir.functions import draw_prim_func, draw_schedulable
+from generators.tir.integers import KNOBS, draw_integer_func
 from generators.tir.knobs import DEFAULT, TirKnobs
 from generators.tir.program import PrimProgram
 from generators.tir.schedules import Scheduled, draw_schedule
 
-SMALL = replace(DEFAULT, stages=(1, 3), statements=(1, 3), depth=2)
+SMALL = replace(DEFAULT, stages=(1, 3), statements=(1, 3), depths=((2, 1),))
 """Smaller than a campaign's: an example should fit Hypothesis' buffer and be read at a glance."""
 
 
 def prim_funcs(knobs: TirKnobs = SMALL) -> st.SearchStrategy[PrimProgram]:
     """PrimFuncs with exact arguments: well-formed, in bounds, without undefined results."""
     return _prim_funcs(knobs)
+
+
+def integer_funcs(knobs: TirKnobs = KNOBS) -> st.SearchStrategy[PrimProgram]:
+    """PrimFuncs of integer expressions that go exhaustively through small ranges; for rewrites of such expressions."""
+    return _integer_funcs(knobs)
 
 
 def scheduled_prim_funcs(
@@ -39,6 +45,11 @@ def scheduled_prim_funcs(
 @st.composite
 def _prim_funcs(draw: st.DrawFn, knobs: TirKnobs) -> PrimProgram:
     return draw_prim_func(HypothesisSource(draw), knobs)
+
+
+@st.composite
+def _integer_funcs(draw: st.DrawFn, knobs: TirKnobs) -> PrimProgram:
+    return draw_integer_func(HypothesisSource(draw), knobs)
 
 
 @st.composite

@@ -1,11 +1,14 @@
-"""Tensor intrinsics of our own, made for a matrix product as it stands: described and done by the same loops.
+"""Tensor intrinsics of our own, made for a matrix product as it stands: described by loops, done by the same loops, by
+unrolled ones, or by vectors of a row.
 
-Those that TVM registers for CPUs (dot_4x4 and the like) are calls of instructions that not every CPU has, nor the
-reference interpreter knows.
+Those that TVM registers for CPUs (tvm/s_tir/tensor_intrin: x86, arm_cpu, riscv_cpu) are left out: they are instructions
+that the target "llvm" without an mcpu does not have, so that LLVM ends the process; that of VNNI has another signature
+in LLVM 22; and all read a matrix as one long row, beyond the extent that their buffer declares.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import tvm
@@ -13,8 +16,8 @@ from tvm import tirx
 
 ELEMENT: Any = tvm.ir.TensorLoad
 """The class of what `tirx.BufferLoad` makes."""
-_BUFFERS = """    A = T.match_buffer(a, {a}, "{dtype}", offset_factor=1, strides=["sa0", "sa1"])
-    B = T.match_buffer(b, {b}, "{dtype}", offset_factor=1, strides=["sb0", "sb1"])
+_BUFFERS = """    A = T.match_buffer(a, {a}, "{left}", offset_factor=1, strides=["sa0", "sa1"])
+    B = T.match_buffer(b, {b}, "{right}", offset_factor=1, strides=["sb0", "sb1"])
     C = T.match_buffer(c, {c}, "{out}", offset_factor=1, strides=["sc0", "sc1"])
     with T.sblock("root"):
         T.reads(C[0:{m}, 0:{n}], A[0:{m}, 0:{k}], B[0:{b0}, 0:{b1}])
@@ -29,16 +32,22 @@ _LOOPS = """        for i, j in T.grid({m}, {n}):
             for k in {grid}({k}):
                 C[i, j] = C[i, j] + {product}
 """
+_VECTORS = """        for i, k in T.grid({m}, {k}):
+            C[i, T.Ramp(0, 1, {n})] = C[i, T.Ramp(0, 1, {n})] + {product}
+"""
 _HEAD = """@T.prim_func(s_tir=True)
 def {name}(a: T.handle, b: T.handle, c: T.handle):
 """
+WAYS = ("serial", "unrolled", "vector")
+"""How an intrinsic does what it describes."""
+_LANES = (2, 4, 8, 16)
 
 
-def dot_intrinsic(block: Any, extents: list[int], unrolled: bool) -> tuple[str, str]:
-    """(name, statement that registers it) of an intrinsic for the inner three loops of a matrix product.
+def dot_intrinsic(block: Any, extents: list[int], way: str) -> tuple[str, str]:
+    """(name, expression that registers it) of an intrinsic for the inner three loops of a matrix product.
 
     block: stores `C[i, j] = C[i, j] + A[i, k] * B[k, j]` (or B[j, k], or casts of the factors), with axes i, j, k.
-    Raises ValueError where it does not.
+    Raises ValueError where it does not. What is no vector is done by serial loops: a row of another length, a column.
     """
     store = block.body
     left, right = (_loaded(f) for f in (store.value.b.a, store.value.b.b))
@@ -46,31 +55,48 @@ def dot_intrinsic(block: Any, extents: list[int], unrolled: bool) -> tuple[str, 
     if _positions(left, axes) != [0, 2] or _positions(right, axes) not in ([2, 1], [1, 2]):
         raise ValueError("not a matrix product")
     transposed = _positions(right, axes) == [1, 2]
-    dtype, out = (str(x.ty.dtype).removeprefix("T.") for x in (left, store.value))
+    one, other, out = (str(x.ty.dtype).removeprefix("T.") for x in (left, right, store.value))
     m, n, k = extents
+    way = "serial" if way == "vector" and (transposed or n not in _LANES) else way
     sizes = {"m": m, "n": n, "k": k, "b0": n if transposed else k, "b1": k if transposed else n}
-    shapes = {"a": (m, k), "b": (sizes["b0"], sizes["b1"]), "c": (m, n), "dtype": dtype, "out": out}
-    name = f"passfuzz.dot_{m}x{n}x{k}_{dtype}_{out}{'_t' if transposed else ''}{'_u' if unrolled else ''}"
-    widened = dtype != out
-    described = _product("v", transposed, out if widened else None)
-    done = _product("", transposed, out if widened else None)
+    shapes = {"a": (m, k), "b": (sizes["b0"], sizes["b1"]), "c": (m, n), "left": one, "right": other, "out": out}
     buffers = _BUFFERS.format(**sizes, **shapes)
-    description = _HEAD.format(name="described") + buffers + _DESCRIPTION.format(**sizes, product=described)
-    grid = "T.unroll" if unrolled else "T.serial"
-    body = _HEAD.format(name="done") + buffers + _LOOPS.format(**sizes, product=done, grid=grid)
-    statement = (
-        f'tvm.s_tir.TensorIntrin.register("{name}", tvm.script.from_source({description!r}), '
-        f"tvm.script.from_source({body!r}), override=True)"
-    )
-    return name, statement
+    factors = _Factors(one, other, out, transposed)
+    described = _DESCRIPTION.format(**sizes, product=factors.at("v"))
+    if way == "vector":
+        done = _VECTORS.format(**sizes, product=factors.of_a_row(n))
+    else:
+        done = _LOOPS.format(**sizes, product=factors.at(""), grid="T.unroll" if way == "unrolled" else "T.serial")
+    name = f"passfuzz.dot_{m}x{n}x{k}_{one}_{other}_{out}{'_t' if transposed else ''}_{way}"
+    texts = (_HEAD.format(name=title) + buffers + body for title, body in (("described", described), ("done", done)))
+    functions = ", ".join(f"tvm.script.from_source({text!r})" for text in texts)
+    return name, f'tvm.s_tir.TensorIntrin.register("{name}", {functions}, override=True)'
 
 
-def _product(prefix: str, transposed: bool, out: str | None) -> str:
-    i, j, k = (f"{prefix}{name}" for name in "ijk")
-    factors = [f"A[{i}, {k}]", f"B[{j}, {k}]" if transposed else f"B[{k}, {j}]"]
-    if out is not None:
-        factors = [f'T.Cast("{out}", {factor})' for factor in factors]
-    return " * ".join(factors)
+@dataclass(frozen=True, slots=True)
+class _Factors:
+    """The dtypes of the factors and of their product, and whether the right one is transposed."""
+
+    left: str
+    right: str
+    out: str
+    transposed: bool
+
+    def at(self, prefix: str) -> str:
+        """The product at one point; the names of its axes begin with the prefix."""
+        i, j, k = (f"{prefix}{name}" for name in "ijk")
+        other = f"B[{j}, {k}]" if self.transposed else f"B[{k}, {j}]"
+        return f"{self._cast(f'A[{i}, {k}]', self.left)} * {self._cast(other, self.right)}"
+
+    def of_a_row(self, lanes: int) -> str:
+        """The products of one element with a row of the right factor."""
+        row = f"T.Ramp(0, 1, {lanes})"
+        other = self._cast(f"B[k, {row}]", self.right, lanes)
+        return f"T.Broadcast({self._cast('A[i, k]', self.left)}, {lanes}) * {other}"
+
+    def _cast(self, factor: str, dtype: str, lanes: int = 1) -> str:
+        wanted = self.out if lanes == 1 else f"{self.out}x{lanes}"
+        return factor if dtype == self.out else f'T.Cast("{wanted}", {factor})'
 
 
 def _loaded(factor: Any) -> Any:

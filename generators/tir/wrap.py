@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,74 +12,111 @@ from tvm import relax, tirx
 from generators import tvm_api
 from generators.case import EntryCall
 from generators.operators.row import Unavailable
-from generators.passes.row import Parameter, ProgramFacts
+from generators.passes.row import LOOPS_ALONE, Parameter, ProgramFacts
 from generators.program import Program
 from generators.source import Source
-from generators.tir.functions import draw_schedulable
+from generators.tir.functions import draw_prim_func, draw_schedulable
+from generators.tir.knobs import DEFAULT, FUNCTIONS, ONE_OF_SOME, for_rules
 from generators.tir.program import PrimParameter, PrimProgram
 from generators.tir.schedules import draw_schedule
 
 STEPS = (1, 5)
 """How many primitives a schedule asks for."""
+TENSORIZED = 0.8
+"""A schedule of a matrix product begins with an intrinsic for it this often, where the product stands as one asks for:
+most other steps take it apart."""
 CALLED = "prim"
 """The name of the function in the module around it."""
 
 
-def wrapped(program: PrimProgram, schedule: tuple[str, ...] = ()) -> Program:
-    """A Relax module whose public `main` takes the function's inputs and gives its outputs.
+class _Callee:
+    """A drawn function with the names that it has in the module around it, which `suffix` tells from the others'."""
 
-    The function is private and named CALLED, dead functions stay beside it. Symbolic extents are symbolic in `main`;
-    numbers among the parameters are given by the shapes. One entry call, with the program's arguments. schedule: steps
-    of a schedule of the function, which the facts then name.
+    def __init__(self, program: PrimProgram, suffix: str) -> None:
+        self.program = program
+        self.suffix = suffix
+        self.function = program.func.without_attr("global_symbol")
+        self.gvar = relax.GlobalVar(f"{CALLED}{suffix}")
+        tvm_api.set_type(self.gvar, tvm_api.type_of(self.function))
+        self.symbols = {name: tvm_api.symbol(f"{name}{suffix}") for name in program.symbols}
+        numbered = zip(program.parameters, program.arguments, strict=True)
+        self.inputs = [(p, a) for p, a in numbered if p.dims is not None and p.role == "input"]
+        self.params = {p.name: relax.Var(f"{p.name}{suffix}", _type(p, self.symbols)) for p, _ in self.inputs}
+
+    def functions(self) -> dict[Any, Any]:
+        """The function, private, and the dead ones beside it."""
+        dead = [(gvar.name_hint, f) for gvar, f in self.program.module.functions.items()]
+        others = {
+            relax.GlobalVar(f"{name}{self.suffix}"): function
+            for name, function in dead
+            if name != self.program.function
+        }
+        return {self.gvar: self.function, **others}
+
+    def call(self) -> Any:
+        """The call_tir; a number that the function is given is a symbol of the shapes."""
+        given = [p for p in self.program.parameters if p.role == "input"]
+        types = [_type(p, self.symbols) for p in self.program.parameters if p.role == "output"]
+        arguments = [self.params[p.name] if p.dims is not None else self.symbols[p.name] for p in given]
+        return relax.call_tir(self.gvar, relax.Tuple(arguments), types[0] if len(types) == 1 else types)
+
+    def facts(self) -> list[Parameter]:
+        """The parameters of `main` for it."""
+        return [Parameter(f"{p.name}{self.suffix}", a.shape, p.dtype, True, a) for p, a in self.inputs]
+
+
+def wrapped(*programs: PrimProgram, schedule: tuple[str, ...] = ()) -> Program:
+    """A Relax module whose public `main` takes the inputs of all functions and gives their outputs.
+
+    The functions are private, the first is named CALLED, dead functions stay beside them. Symbolic extents are symbolic
+    in `main`; numbers among the parameters are given by the shapes. One entry call, with the programs' arguments.
+    schedule: steps of a schedule of the first function, which the facts then name.
     """
-    symbols = {name: tvm_api.symbol(name) for name in program.symbols}
-    numbered = list(zip(program.parameters, program.arguments, strict=True))
-    inputs = [(p, a) for p, a in numbered if p.dims is not None and p.role == "input"]
-    outputs = [p for p in program.parameters if p.role == "output"]
-    given = [p for p in program.parameters if p.role == "input"]
-    function = program.func.without_attr("global_symbol")
-    called = relax.GlobalVar(CALLED)
-    tvm_api.set_type(called, tvm_api.type_of(function))
-    functions = {called: function}
-    for gvar, other in program.module.functions.items():
-        if gvar.name_hint != program.function:
-            functions[gvar] = other
-    functions[relax.GlobalVar("main")] = _main(called, given, outputs, symbols).with_attr("global_symbol", "main")
-    module = tvm.IRModule(functions)
+    callees = [_Callee(program, str(number or "")) for number, program in enumerate(programs)]
+    functions = {gvar: function for callee in callees for gvar, function in callee.functions().items()}
+    functions[relax.GlobalVar("main")] = _main(callees).with_attr("global_symbol", "main")
+    symbols = {f"{name}{c.suffix}": value for c in callees for name, value in c.program.symbols.items()}
+    features = {"symbolic": symbols, "schedule": schedule, LOOPS_ALONE: not all(p.schedulable for p in programs)}
     facts = ProgramFacts(
-        tuple(Parameter(p.name, a.shape, p.dtype, True, a) for p, a in inputs),
-        tuple(program.symbols.items()),
-        features=frozenset(name for name, there in (("symbolic", program.symbols), ("schedule", schedule)) if there),
+        tuple(parameter for callee in callees for parameter in callee.facts()),
+        tuple(symbols.items()),
+        features=frozenset(name for name, there in features.items() if there),
         schedule=schedule,
         scheduled=CALLED,
     )
-    call = EntryCall("main", tuple(np.asarray(a) for _, a in inputs))
-    return Program(module, (call,), facts, features=program.features)
+    call = EntryCall("main", tuple(np.asarray(a) for callee in callees for _, a in callee.inputs))
+    drawn = frozenset[str]().union(*(program.features for program in programs))
+    return Program(tvm.IRModule(functions), (call,), facts, features=drawn)
+
+
+def draw_prim_program(source: Source, *, for_schedules: bool = False) -> Program:
+    """A module of one drawn function, or of some smaller ones; of such as passes take that schedule any function."""
+    count = source.integer(*FUNCTIONS)
+    knobs = DEFAULT if count == 1 else ONE_OF_SOME
+    return wrapped(*[draw_prim_func(source, for_rules(knobs) if for_schedules else knobs) for _ in range(count)])
 
 
 def draw_scheduled_program(source: Source) -> Program:
     """A drawn function with a schedule of it; the last step is one that TVM broke on where one did.
 
-    Raises Unavailable where no step applied, or one wants something registered first.
+    Raises Unavailable where no step applied.
     """
     program = draw_schedulable(source)
-    drawn = draw_schedule(source, program, source.integer(*STEPS))
+    first = ("tensorize",) if "matmul" in program.features and source.flip(TENSORIZED) else ()
+    drawn = draw_schedule(source, program, source.integer(*STEPS), first=first)
     steps = [*drawn.steps, *([drawn.broken.step] if drawn.broken is not None else [])]
-    if not steps or drawn.prelude:
+    if not steps:
         raise Unavailable("no schedule")
-    return wrapped(program, tuple(step.text for step in steps))
+    return wrapped(program, schedule=tuple(step.text for step in steps))
 
 
-def _main(gvar: Any, given: list[PrimParameter], outputs: list[PrimParameter], symbols: dict[str, Any]) -> Any:
-    """The Relax function; a number that the function is given is a symbol of the shapes."""
+def _main(callees: Sequence[_Callee]) -> Any:
+    """The Relax function."""
     builder = relax.BlockBuilder()
-    params = {p.name: relax.Var(p.name, _type(p, symbols)) for p in given if p.dims is not None}
-    types = [_type(p, symbols) for p in outputs]
-    arguments = relax.Tuple([params[p.name] if p.dims is not None else symbols[p.name] for p in given])
-    with builder.function("main", list(params.values())):
+    with builder.function("main", [param for callee in callees for param in callee.params.values()]):
         with builder.dataflow():
-            called = builder.emit(relax.call_tir(gvar, arguments, types[0] if len(types) == 1 else types))
-            result = builder.emit_output(called)
+            called = [builder.emit(callee.call()) for callee in callees]
+            result = builder.emit_output(called[0] if len(called) == 1 else relax.Tuple(called))
         builder.emit_func_output(result)
     return builder.get()["main"]
 

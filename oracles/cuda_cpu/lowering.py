@@ -11,7 +11,7 @@ process.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,10 @@ NO_DEVICE = "passfuzz.cuda_cpu.no_device"
 """A packed function that does nothing, called where the host chooses a device."""
 _WORKSPACES = ("tirx.TVMBackendAllocWorkspace", "tirx.TVMBackendFreeWorkspace")
 _PIPELINE = "passfuzz-cuda-cpu"
+_OF_HOST = ("tirx.LowerTVMBuiltin", "tirx.LowerIntrin")
+_OF_DEVICE = ("tirx.LowerWarpMemory", "tirx.StmtSimplify", "tirx.LowerIntrin")
+"""What ends the lowering of either side (python/tvm/s_tir/pipeline.py): without the second, code generation for CUDA
+gets vectors whose alignment it cannot see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +86,13 @@ def lower(module: Any, phase: Phase) -> Lowered:
     devices: list[Any] = []
 
     def pipeline() -> Any:
-        rest = [constructed(default_call(name).source) for name in rest_of_tir_pipeline(phase)]
+        rest = rest_of_tir_pipeline(phase)
         return (
-            tvm.transform.Sequential(rest),
-            lambda: _module_pass(_on_cpu),
-            lambda: _module_pass(lambda device: _taken(device, devices)),
+            tvm.transform.Sequential(_passes(name for name in rest if name not in _OF_HOST)),
+            lambda: tvm.transform.Sequential([*_passes(n for n in rest if n in _OF_HOST), _module_pass(_on_cpu)]),
+            lambda: tvm.transform.Sequential(
+                [*_passes(_OF_DEVICE), _module_pass(lambda device: _taken(device, devices))]
+            ),
         )
 
     compilation_pipeline.register_tir_pipeline(_PIPELINE, pipeline)
@@ -98,6 +104,10 @@ def lower(module: Any, phase: Phase) -> Lowered:
         ]
     kernels = [kernel for device in devices for kernel in _kernels(device)]
     return Lowered(executable, "\n".join(map(str, sources)), tuple(kernels))
+
+
+def _passes(names: Iterable[str]) -> list[Any]:
+    return [constructed(default_call(name).source) for name in names]
 
 
 def _module_pass(change: Callable[[Any], Any]) -> Any:

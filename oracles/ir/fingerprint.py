@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from generators import tvm_api as T
-from oracles.ir.memo import Memo
+from oracles.ir.memo import Memo, addresses, parts_of
+from oracles.ir.walk import PRIM_FUNC
 
 
 def fingerprint(module: Any) -> int:
@@ -20,3 +21,23 @@ def fingerprint(module: Any) -> int:
 
 
 FINGERPRINTS = Memo(fingerprint)
+
+
+def same_parts(before: Any, after: Any) -> bool:
+    """Whether two modules are made of the same objects, so that one's fingerprint is the other's: what most passes of
+    TIR give for functions in which they find nothing to do."""
+    if not _same(before.attrs, after.attrs) or not _same(before.global_infos, after.global_infos):
+        return False
+    old, new = dict(before.functions.items()), dict(after.functions.items())
+    return old.keys() == new.keys() and all(_same_function(old[gvar], new[gvar]) for gvar in new)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return other is None if one is None else bool(one.same_as(other))
+
+
+def _same_function(one: Any, other: Any) -> bool:
+    if one.same_as(other):
+        return True
+    alike = isinstance(one, PRIM_FUNC) and isinstance(other, PRIM_FUNC)
+    return alike and addresses(parts_of(one)) == addresses(parts_of(other))

@@ -25,7 +25,10 @@ class Memo(Generic[R]):
 
     def fresh(self, module: Any) -> R:
         """Computes and remembers."""
-        result = self._compute(module)
+        return self.put(module, self._compute(module))
+
+    def put(self, module: Any, result: R) -> R:
+        """Remembers what the caller knows to be the result."""
         self._entries.pop(module, None)
         self._entries[module] = result
         while len(self._entries) > self._size:
@@ -54,3 +57,34 @@ class ByAddress(Generic[R]):
                 self._known.clear()
             known = self._known[address] = (node, self._read(node))
         return known[1]
+
+
+class ByParts(Generic[R]):
+    """What was read of PrimFuncs, by the addresses of what they are made of: passes that change nothing in a function
+    hand on another object of the same parts. Entries hold the parts."""
+
+    def __init__(self, read: Callable[[Any], R], size: int) -> None:
+        self._read = read
+        self._size = size
+        self._known: OrderedDict[tuple[int, ...], tuple[list[Any], R]] = OrderedDict()
+
+    def of(self, function: Any) -> R:
+        """What `read` gives of the function, read once for all of these parts."""
+        parts = parts_of(function)
+        key = addresses(parts)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = (parts, self._read(function))
+            if len(self._known) > self._size:
+                self._known.popitem(last=False)
+        return known[1]
+
+
+def parts_of(function: Any) -> list[Any]:
+    """All that a PrimFunc is made of, immutable objects."""
+    return [function.body, function.attrs, function.ret_type, *function.params[:]]
+
+
+def addresses(parts: list[Any]) -> tuple[int, ...]:
+    """Where they lie; 0 for None."""
+    return tuple([0 if part is None else part.__chandle__() for part in parts])

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from tvm import s_tir, tirx
-from tvm.ir import TensorLoad
 
 from generators import tvm_api as T
 from oracles.ir.walk import nodes_of, prim_funcs
@@ -35,7 +34,7 @@ def _declared(block: Any) -> bool:
     matched = {match.buffer: match.source.source for each in blocks for match in each.match_buffers}
     own = {buffer for each in blocks for buffer in each.alloc_buffers}
     stores = [store.buffer for part in _parts(block) for store in nodes_of(part, tirx.BufferStore)]
-    loads = [load.source for part in _parts(block) for load in nodes_of(part, TensorLoad)]
+    loads = [load.source for part in _parts(block) for load in nodes_of(part, T.TensorLoad)]
     stored = {matched.get(buffer, buffer) for buffer in stores} - own
     seen = stored | {matched.get(buffer, buffer) for buffer in loads}
     reads = {region.source for region in block.reads}

@@ -8,7 +8,7 @@ import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
-from oracles.ir.memo import Memo
+from oracles.ir.memo import ByParts, Memo
 from oracles.ir.walk import prim_funcs
 
 
@@ -22,7 +22,7 @@ def complaint(module: Any) -> str:
     except (ValueError, TypeError, RuntimeError) as error:
         return f"{type(error).__name__}: {error}"
     for name, function in prim_funcs(module):
-        if text := _PRIM_FUNCS.known(function):
+        if text := _PRIM_FUNCS.of(function):
             return f"PrimFunc {name.name_hint}: {text}"
     return ""
 
@@ -53,5 +53,5 @@ def _without_pragmas(function: Any) -> Any:
     return function.with_body(tvm_ffi.structural_map(function.body, (tirx.AttrStmt, bare)))
 
 
-_PRIM_FUNCS = Memo(_verify_prim_func, size=256)
+_PRIM_FUNCS = ByParts(_verify_prim_func, size=256)
 COMPLAINTS = Memo(complaint)

@@ -58,7 +58,7 @@ def _shape(ty: Any, value: Runtime, symbols: dict[Any, int], where: str, check: 
 
 
 def _tuple(ty: Any, value: Runtime, symbols: dict[Any, int], where: str, check: bool, kind: str) -> None:
-    fields = ty.fields
+    fields = ty.fields[:]
     if not isinstance(value, tuple) or len(value) != len(fields):
         # A call made for its effect is annotated with the empty tuple.
         if check and len(fields):

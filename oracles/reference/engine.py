@@ -119,14 +119,15 @@ class Interpreter:
             frame.killed.update(environment.killed)
             for symbol in _own_symbols(function):
                 frame.symbols.pop(symbol, None)
-        for var, argument in zip(function.params, arguments, strict=True):
+        params = function.params[:]
+        for var, argument in zip(params, arguments, strict=True):
             frame.variables[var] = argument
         # Two rounds: a parameter may name a symbol that a later one defines.
         for check in (False, True):
-            for var, argument in zip(function.params, arguments, strict=True):
+            for var, argument in zip(params, arguments, strict=True):
                 bind_and_check(tvm_api.type_of(var), argument, frame.symbols, f"parameter {var.name} of {name}", check)
         if self.watch is not None:
-            for var, argument in zip(function.params, arguments, strict=True):
+            for var, argument in zip(params, arguments, strict=True):
                 self.watch(name, str(var.name), argument)
         result = self.sequence(function.body, frame)
         bind_and_check(tvm_api.return_type(function), result, dict(frame.symbols), f"result of {name}", True)

@@ -17,9 +17,12 @@ from corpus.reduce.draft import lift
 from corpus.reduce.realise import realise
 from generators import tvm_api as T
 from generators.case import EntryCall, ModuleText, PassCall
+from generators.passes.table import default_call
 from generators.relax.knobs import Knobs
 from generators.relax.program import draw_program
 from generators.source import SeededSource
+
+LEGALISED = ("tirx.BF16ComputeLegalize", "tirx.LowerTVMBuiltin", "tirx.BF16StorageLegalize", "tirx.LowerIntrin")
 
 HEAD = "@I.ir_module(s_tir=True)\nclass Module:\n"
 
@@ -346,3 +349,15 @@ def test_random_modules_get_small(index: int) -> None:
     reduction: Reduction = reduce(start, lambda c: wanted in operators(c.module))
     assert reduction.bindings_after <= 2, reduction.candidate.module.script()
     assert reduction.oracle_calls < 200
+
+
+def test_no_pass_is_left_without_the_one_that_it_relies_on() -> None:
+    whole = Candidate(live_module(ModuleText(HEAD + TUPLES)), (), tuple(map(default_call, LEGALISED)), ())
+
+    def names(candidate: Candidate) -> list[str]:
+        return [call.name for call in (*candidate.setup, *candidate.passes)]
+
+    stored = reduce(whole, lambda candidate: "tirx.BF16StorageLegalize" in names(candidate)).candidate
+    assert names(stored) == ["tirx.BF16ComputeLegalize", "tirx.BF16StorageLegalize"]
+    lowered = reduce(whole, lambda candidate: "tirx.LowerIntrin" in names(candidate)).candidate
+    assert names(lowered) == ["tirx.LowerIntrin"]

@@ -15,6 +15,7 @@ from corpus.finding import Expectation
 from corpus.repro import repro_text
 from corpus.store import StoredCase, write_case
 from generators.case import Case, EntryCall, ModuleText, PassCall
+from oracles.cpu_builds import CPU_BUILDS
 
 ADD = """
 @I.ir_module
@@ -154,6 +155,15 @@ PLANTED = {
     "legalised": "Nothing",
 }
 """A planted fault for every check; `legalised` needs none, since nothing legalises the operators."""
+OTHER_BUILDS = {
+    "build_o3": "Subtracting",
+    "build_compiled": "Subtracting",
+    "build_may_alias": "Subtracting",
+    "build_c": "Subtracting",
+    "build_unrolled": "Subtracting",
+    "cross_wasm32": "Unbuildable",
+}
+"""Of the builds that have a script, one of each form."""
 NO_PLANT = {"normal_form": "no pass can make one without TVM's FFI refusing it", "round_trip": "a printer's bug"}
 CLEAN_ON = {
     "legalised": "relax.transform.LegalizeOps()",
@@ -183,18 +193,18 @@ def written(tmp_path: Path, case: StoredCase) -> Path:
 
 
 def test_every_check_has_a_plant() -> None:
-    assert set(CHECKS) == set(PLANTED) | set(NO_PLANT)
+    assert set(CHECKS) == set(PLANTED) | set(NO_PLANT) | set(CPU_BUILDS)
 
 
 def _marked(oracle: str) -> object:
     return oracle if oracle in ("survives", "numeric") else pytest.param(oracle, marks=pytest.mark.deep)
 
 
-@pytest.mark.parametrize("oracle", [_marked(oracle) for oracle in PLANTED])
+@pytest.mark.parametrize("oracle", [_marked(oracle) for oracle in (*PLANTED, *OTHER_BUILDS)])
 def test_a_planted_bug_is_shown(tmp_path: Path, oracle: str) -> None:
     faults = tmp_path / "faults.py"
     faults.write_text(FAULTS)
-    status, line = run(written(tmp_path, stored(oracle, PLANTED[oracle], str(faults))))
+    status, line = run(written(tmp_path, stored(oracle, {**PLANTED, **OTHER_BUILDS}[oracle], str(faults))))
     assert status == 1, line
     assert len(line.strip().splitlines()) == 1
 
@@ -209,7 +219,7 @@ def test_a_changed_signature_is_shown(tmp_path: Path, name: str, status: int) ->
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("oracle", list(CHECKS))
+@pytest.mark.parametrize("oracle", [*PLANTED, *NO_PLANT, *OTHER_BUILDS])
 def test_a_clean_pass_is_cleared(tmp_path: Path, oracle: str) -> None:
     source = CLEAN_ON.get(oracle, "relax.transform.ToNonDataflow()")
     status, line = run(written(tmp_path, stored(oracle, "P", None, source)))

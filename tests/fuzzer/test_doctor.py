@@ -109,6 +109,16 @@ def test_the_target_that_a_device_helps(device: Probe | None, says: str) -> None
     assert says in row.detail
 
 
+@pytest.mark.parametrize(("lacking", "state"), [(None, "ok"), ("no C++ compiler", "absent")])
+def test_the_builds_that_need_a_compiler(monkeypatch: pytest.MonkeyPatch, lacking: str | None, state: str) -> None:
+    from fuzzer.commands import doctor as room
+
+    monkeypatch.setattr(room, "no_compiler", lambda: lacking)
+    row = room._other_builds()
+    assert (row.name, row.state) == ("other builds", state)
+    assert lacking is None or ("build_c" in row.detail and lacking in row.detail)
+
+
 @pytest.mark.parametrize(("tvm", "ffi"), KNOWN_PAIRS.items())
 def test_known_pairs_are_ok(tvm: str, ffi: str) -> None:
     assert judge_pair(tvm, ffi).state == "ok"

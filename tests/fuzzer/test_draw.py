@@ -9,7 +9,7 @@ os.environ.setdefault("TVM_NUM_THREADS", "1")
 import pytest
 
 from fuzzer.campaign.job import Plan
-from fuzzer.worker.draw import PRIM_SHARE, Planting, draw_experiment, repertoire_of
+from fuzzer.worker.draw import INTEGER_SHARE, PRIM_SHARE, Planting, draw_experiment, repertoire_of
 from fuzzer.worker.judge import Experiment
 from generators.operators.row import Unavailable
 from generators.passes.table import PASSES
@@ -40,6 +40,14 @@ def of_prim_funcs(cases: list[tuple[Experiment, Program]]) -> float:
 
 def test_half_of_the_programs_for_passes_of_tir_are_drawn_prim_funcs() -> None:
     assert 0.5 * PRIM_SHARE < of_prim_funcs(drawn(Plan(3, under_test=("tirx.UnrollLoop",)))) < 1.5 * PRIM_SHARE
+
+
+@pytest.mark.parametrize("name", ["tirx.StmtSimplify", "sym.Analyzer[simplify]"])
+def test_most_programs_for_rewrites_of_integers_go_through_small_ranges(name: str) -> None:
+    cases = drawn(Plan(3, under_test=(name,), kinds=("single",)))
+    small = [case for case in cases if "integers" in case[1].features and of_prim_funcs([case])]
+    assert 0.7 * INTEGER_SHARE < len(small) / len(cases) < 1.3 * INTEGER_SHARE
+    assert all([call.name for call in experiment.passes] == [name] for experiment, _ in small)
 
 
 def test_few_of_those_for_relax_are() -> None:

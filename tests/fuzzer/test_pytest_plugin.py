@@ -275,7 +275,8 @@ def test_workers_of_xdist_report_to_one_summary(tmp_path: Path) -> None:
 def test_names_of_passes_lead_to_their_rows() -> None:
     from generators import tvm_api
 
-    sources = {name: row.sources[0] for name, row in PASSES.items() if row.sources}
+    firsts = {name: row.sources[0] for name, row in PASSES.items() if row.sources}
+    sources = {name: text for name, text in firsts.items() if "_pass(lambda" not in text}  # those are our own
     with tvm.target.Target("llvm"):
         made = {name: eval(source, dict(tvm_api.PASS_NAMES)) for name, source in sources.items()}
     names = {name: transform.info.name for name, transform in made.items()}

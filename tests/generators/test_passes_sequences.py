@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from generators.passes.loaded import rows_from_contracts
-from generators.passes.row import Phase, ProgramFacts
+from generators.passes.row import LOOPS_ALONE, Phase, ProgramFacts
 from generators.passes.sequences import KINDS, Kind, Step, draw_names, draw_sequence, instantiate, to_fire
 from generators.passes.table import PASSES, PIPELINES, SETUP
 from generators.passes.tir_others import SCHEDULE
@@ -110,6 +110,24 @@ def test_passes_that_must_come_first_do() -> None:
 def test_a_pass_under_test_is_in_every_sequence(name: str) -> None:
     for index in range(12):
         assert name in [s.name for s in draw_names(SeededSource(12, index), PASSES, under_test=(name,))]
+
+
+def test_no_setup_has_a_pass_for_blocks_where_a_function_has_none() -> None:
+    steps = (Step("RewriteDataflowReshape", "B", setup=True), Step("tirx.BindTarget", "B"))
+    for features, setup in ((frozenset[str](), ["RewriteDataflowReshape"]), (frozenset({LOOPS_ALONE}), [])):
+        drawn = instantiate(SeededSource(0), steps, ProgramFacts(features=features), PASSES)
+        assert [call.name for call in drawn.setup] == setup
+        assert [call.name for call in drawn.passes] == ["tirx.BindTarget"]
+
+
+def test_a_schedule_has_sequences_of_its_own() -> None:
+    """Its steps name loops and blocks of one program as it was drawn."""
+    for under_test in ((SCHEDULE,), (SCHEDULE, "tirx.ConvertSSA", "FoldConstant")):
+        for index in MANY:
+            steps = draw_names(SeededSource(13, index), PASSES, under_test=under_test)
+            tested = [step.name for step in steps if not step.setup]
+            assert tested[0] == SCHEDULE or SCHEDULE not in tested
+            assert tested.count(SCHEDULE) <= 1 and (len(under_test) > 1 or SCHEDULE in tested)
 
 
 def test_names_that_no_row_has_are_refused() -> None:

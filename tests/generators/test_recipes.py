@@ -267,6 +267,14 @@ PREDICATES: dict[str, Callable[[Program], bool]] = {
     "dps_packed": any_of(has("relax.call_dps_packed"), has("relax.call_pure_packed")),
     "multinomial": has("relax.multinomial_from_uniform"),
     "hint_on_device": has("relax.hint_on_device"),
+    "matrix_vector": any_of(has(MATMUL), feeds("relax.multiply", "relax.sum")),
+    "low_batch_matrix_vector": any_of(has(MATMUL), has("relax.einsum")),
+    "wide_matmul": has(MATMUL),
+    "sum_of_rows": any_of(has("relax.sum"), has("relax.max"), has("relax.min")),
+    "normalised_rows": any_of(*(has(f"relax.nn.{norm}") for norm in ("softmax", "log_softmax", "layer_norm")),
+                              has("relax.nn.instance_norm"), feeds("relax.sum", "relax.subtract")),
+    "rms_norm_rows": has("relax.nn.rms_norm"),
+    "transposed_matrix": has(PERMUTE),
 }  # fmt: skip
 
 

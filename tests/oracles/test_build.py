@@ -10,11 +10,11 @@ from tvm import relax
 
 from generators.case import EntryCall
 from generators.passes.row import Phase
-from generators.passes.table import PIPELINES
+from generators.passes.table import PIPELINES, SETUP, default_call
 from generators.source import SeededSource
 from oracles.build import BUILDING, CODEGEN, Built, NotBuilt, build, other_devices, rest_of_pipeline, unregistered
 from oracles.reference.numbers import Numbers, Wrong
-from oracles.trace import MeaningState
+from oracles.trace import MeaningState, Raised
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
 
@@ -72,6 +72,19 @@ def test_build_agrees_with_the_reference_and_names_its_stages() -> None:
         return built.run(function, [arguments[1], *arguments[1:]])
 
     assert isinstance(numbers.judge_run(off_by_one), Wrong)
+
+
+@pytest.mark.parametrize("phase", [phase for phase in Phase if not phase.of_relax])
+def test_a_module_builds_from_every_phase_of_tir(phase: Phase) -> None:
+    """Packed functions too, which are called by other symbols than they have."""
+    module = module_of(PROGRAM)
+    numbers, bench = prepared(module)
+    for call in (default_call("LambdaLift"), *SETUP[phase]):
+        module = bench.apply(call, module)
+        assert not isinstance(module, Raised), call.name
+    built = build(module, phase, bench, 0)
+    assert isinstance(built, Built)
+    assert numbers.judge_run(built.run) is None
 
 
 def test_pass_that_stops_the_build_is_the_culprit(monkeypatch: pytest.MonkeyPatch) -> None:

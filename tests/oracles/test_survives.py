@@ -109,3 +109,15 @@ def test_raised_from_keeps_kind_text_and_frames() -> None:
     assert (raised.kind, raised.explicit) == ("ValueError", True)
     assert 'Cannot find global var "absent"' in raised.message
     assert "GetGlobalVar" in raised.traceback
+
+
+def test_the_headline_of_a_schedule_error_says_no_places() -> None:
+    lines = ("def main(A: T.Buffer((1,))):", "    for i in range(1):", "        with T.sblock():")
+    message = (
+        "ScheduleError: An error occurred in the schedule primitive 'fuse'.\n\nThe IR with diagnostic is:\n"
+        'Access path: <root>.functions[I.GlobalVar("main")].body\n'
+        + "\n".join(lines)
+        + "\n\nError message: The loop has annotation"
+    )
+    said = "An error occurred in the schedule primitive 'fuse': The loop has annotation"
+    assert survives.headline(message) == said

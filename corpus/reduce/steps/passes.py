@@ -8,6 +8,7 @@ from dataclasses import replace
 from corpus.reduce.draft import NotApplicable
 from corpus.reduce.plan import Edit, Plan, View
 from corpus.schedule import schedule_steps
+from generators.passes.table import PASSES
 from generators.passes.tir_others import SCHEDULE
 
 
@@ -21,9 +22,18 @@ def _without_pass(index: int) -> Edit:
         kept = tuple(entry for entry in plan.passes if entry[0] != index)
         if not kept or len(kept) == len(plan.passes):
             raise NotApplicable("the last pass stays")
-        return replace(plan, passes=kept)
+        return _checked(plan, replace(plan, passes=kept))
 
     return edit
+
+
+def _checked(before: Plan, after: Plan) -> Plan:
+    """The plan without a pass. NotApplicable where another pass of it relies on the one that is gone."""
+    left = {call.name for _, call in (*after.setup, *after.passes)}
+    gone = {call.name for _, call in (*before.setup, *before.passes)} - left
+    if any(PASSES[name].relies_on in gone for name in left if name in PASSES):
+        raise NotApplicable("relied on")
+    return after
 
 
 def options(view: View) -> Sequence[Edit]:
@@ -75,7 +85,7 @@ def _without_setup(index: int) -> Edit:
         kept = tuple(entry for entry in plan.setup if entry[0] != index)
         if len(kept) == len(plan.setup):
             raise NotApplicable("gone")
-        return replace(plan, setup=kept)
+        return _checked(plan, replace(plan, setup=kept))
 
     return edit
 

@@ -1,22 +1,19 @@
-"""PrimFuncs: statements go, loops and branches become their bodies, values become simpler, loops get shorter."""
+"""PrimFuncs: statements go, loops and branches become their bodies, loops get shorter and plain."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import tvm_ffi
-from tvm import tirx
+from tvm import s_tir, tirx
 
-from corpus.reduce.draft import VAR, NotApplicable
-from corpus.reduce.plan import Edit, Plan, View, callers
+from corpus.reduce.draft import TUPLE, VAR, NotApplicable, at_binding, called_names, module_binds
+from corpus.reduce.plan import Edit, Plan, View
 from corpus.reduce.realise import is_empty
 from generators import tvm_api as T
 from generators.case import EntryCall
-from generators.dtypes import is_float
-
-_BINARY = (tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.FloorDiv, tirx.FloorMod, tirx.Min, tirx.Max)
 
 
 def _statements(view: View) -> list[Any]:
@@ -28,7 +25,9 @@ def _statements(view: View) -> list[Any]:
     return found
 
 
-def _replacing(nodes: dict[Any, Any]) -> Edit:
+def replacing(nodes: dict[Any, Any]) -> Edit:
+    """Puts other statements, expressions or variables in the place of these, all over the module."""
+
     def edit(plan: Plan) -> Plan:
         return replace(plan, draft=replace(plan.draft, nodes={**plan.draft.nodes, **nodes}))
 
@@ -39,7 +38,7 @@ def statements(view: View) -> Sequence[Edit]:
     """Each statement may go with all that is in it; last first. TVM's verifier refuses what is still needed."""
     kept = (tirx.SeqStmt,)
     gone = [s for s in reversed(_statements(view)) if not isinstance(s, kept) and not is_empty(s)]
-    return [_replacing({statement: tirx.Evaluate(tirx.IntImm("int32", 0))}) for statement in gone]
+    return [replacing({statement: tirx.Evaluate(tirx.IntImm("int32", 0))}) for statement in gone]
 
 
 def unwrapped(view: View) -> Sequence[Edit]:
@@ -47,43 +46,65 @@ def unwrapped(view: View) -> Sequence[Edit]:
     edits: list[Edit] = []
     for statement in _statements(view):
         if isinstance(statement, tirx.For):
-            edits.append(_replacing({statement: statement.body, statement.loop_var: statement.min}))
+            edits.append(replacing({statement: statement.body, statement.loop_var: statement.min}))
         elif isinstance(statement, tirx.IfThenElse):
             sides = (statement.then_case, statement.else_case)
-            edits.extend(_replacing({statement: side}) for side in sides if side is not None)
+            edits.extend(replacing({statement: side}) for side in sides if side is not None)
         elif isinstance(statement, tirx.AttrStmt):
-            edits.append(_replacing({statement: statement.body}))
+            edits.append(replacing({statement: statement.body}))
+        elif isinstance(statement, s_tir.SBlockRealize) and _only_a_scope(statement.block):
+            edits.append(replacing({statement: statement.block.body}))
     return edits
 
 
-def values(view: View) -> Sequence[Edit]:
-    """A stored value becomes one of its operands, or one."""
+def _only_a_scope(block: Any) -> bool:
+    return not any(map(len, (block.iter_vars, block.alloc_buffers, block.match_buffers))) and block.init is None
+
+
+def plain(view: View) -> Sequence[Edit]:
+    """A loop becomes a serial one without notes; a block loses its notes, and each buffer that nothing is done with."""
     edits: list[Edit] = []
     for statement in _statements(view):
-        if isinstance(statement, tirx.BufferStore):
-            edits.extend(
-                _replacing({statement: tirx.BufferStore(statement.buffer, value, list(statement.indices))})
-                for value in _simpler(statement.value)
-            )
+        if isinstance(statement, tirx.For) and (statement.kind != tirx.ForKind.SERIAL or len(statement.annotations)):
+            edits.append(replacing({statement: _plain_loop(statement)}))
+        elif isinstance(statement, s_tir.SBlock):
+            used = buffers_in(statement.body, statement.init)
+            kept = [buffer for buffer in statement.alloc_buffers if buffer in used]
+            if len(kept) < len(statement.alloc_buffers) or len(statement.annotations):
+                edits.append(replacing({statement: _plain_block(statement, kept)}))
     return edits
 
 
-def _simpler(value: Any) -> Iterator[Any]:
-    dtype = str(T.type_of(value).dtype).removeprefix("T.")
-    operands: Sequence[Any] = ()
-    if isinstance(value, _BINARY):
-        operands = (value.a, value.b)
-    elif isinstance(value, tirx.Select):
-        operands = (value.true_value, value.false_value)
-    elif isinstance(value, T.Call):
-        operands = tuple(value.args)
-    yield from (operand for operand in operands if T.structural_equal(T.type_of(operand), T.type_of(value)))
-    if isinstance(value, (tirx.IntImm, tirx.FloatImm)):
-        return
-    if is_float(dtype):
-        yield tirx.FloatImm(dtype, 1.0)
-    elif dtype.startswith(("int", "uint")):
-        yield tirx.IntImm(dtype, 1)
+def buffers_in(*nodes: Any) -> set[Any]:
+    """The buffers that are read or written, or seen through another one."""
+    found: list[Any] = []
+    kinds = (T.TensorLoad, tirx.BufferStore, s_tir.MatchBufferRegion, T.Call)
+    for node in nodes:
+        if node is not None:
+            tvm_ffi.structural_walk(node, [(kinds, found.append)])
+    used: set[Any] = set()
+    for node in found:
+        match node:
+            case T.TensorLoad():
+                used.add(node.source)
+            case tirx.BufferStore():
+                used.add(node.buffer)
+            case s_tir.MatchBufferRegion():
+                used.add(node.source.buffer)
+            case _:
+                used |= {argument for argument in node.args[:] if isinstance(argument, VAR)}
+    return used
+
+
+def _plain_block(block: Any, buffers: list[Any]) -> Any:
+    matched = list(block.match_buffers)
+    return s_tir.SBlock(
+        block.iter_vars, block.reads, block.writes, block.name_hint, block.body, block.init, buffers, matched
+    )
+
+
+def _plain_loop(loop: Any) -> Any:
+    return tirx.For(loop.loop_var, loop.min, loop.extent, tirx.ForKind.SERIAL, loop.body, step=loop.step)
 
 
 def extents(view: View) -> Sequence[Edit]:
@@ -92,7 +113,7 @@ def extents(view: View) -> Sequence[Edit]:
     for to in (1, 2):
         for statement in _statements(view):
             if isinstance(statement, tirx.For) and _longer(statement.extent, to):
-                edits.append(_replacing({statement: _with_extent(statement, to)}))
+                edits.append(replacing({statement: _with_extent(statement, to)}))
     return edits
 
 
@@ -106,10 +127,10 @@ def _with_extent(loop: Any, to: int) -> Any:
 
 
 def parameters(view: View) -> Sequence[Edit]:
-    """Each unused parameter of a PrimFunc that nobody calls may go, with its inputs."""
+    """Each unused parameter of a PrimFunc may go, with its inputs and what it is called with."""
     edits: list[Edit] = []
     for name, function in view.draft.functions.items():
-        if isinstance(function, tirx.PrimFunc) and callers(view.draft, name) == 0:
+        if isinstance(function, tirx.PrimFunc):
             edits.extend(_without_parameter(name, param) for param in reversed(list(function.params)))
     return edits
 
@@ -122,10 +143,22 @@ def _without_parameter(name: str, param: Any) -> Edit:
         index = [p.same_as(param) for p in function.params].index(True)
         params = [p for p in function.params if not p.same_as(param)]
         smaller = tirx.PrimFunc(params, function.body, function.ret_type, function.attrs)
+        draft = plan.draft.with_function(name, smaller)
+        for _, bind in list(module_binds(draft)):
+            if name in called_names(bind.value):
+                draft = at_binding(draft, bind.var, lambda b: (replace(b, value=_called_without(b.value, index)),))
         calls = tuple(_without(call, index) if call.function == name else call for call in plan.calls)
-        return replace(plan, draft=plan.draft.with_function(name, smaller), calls=calls)
+        return replace(plan, draft=draft, calls=calls)
 
     return edit
+
+
+def _called_without(call: Any, index: int) -> Any:
+    """The call_tir with an input less. NotApplicable for other calls, and for what it writes to."""
+    if not isinstance(call, T.Call) or T.op_name(call) != "relax.call_tir" or index >= len(call.args[1].fields):
+        raise NotApplicable("not an input of call_tir")
+    fields = [field for number, field in enumerate(call.args[1].fields) if number != index]
+    return T.Call(call.op, [call.args[0], TUPLE(fields), *call.args[2:]], call.attrs, call.ty_args)
 
 
 def _without(call: EntryCall, index: int) -> EntryCall:

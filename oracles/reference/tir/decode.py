@@ -147,7 +147,7 @@ class Decoder(ThreadDecoder, BufferDecoder):
 
     def _seq(self, node: Any) -> Stmt:
         body: list[Stmt] = []
-        for child in node.seq:
+        for child in node.seq[:]:
             body.append(self.stmt(child))
             if self.ended:
                 break

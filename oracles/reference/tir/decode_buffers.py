@@ -25,7 +25,7 @@ class BufferDecoder(LaneDecoder):
     def describe(self, buffer: Any) -> tuple[DType, tuple[int, ...]]:
         """The element type and the constant shape of a buffer that is no parameter."""
         ty = buffer.ty
-        shape = tuple(self.constant(extent, f"{buffer.name}.shape") for extent in ty.shape)
+        shape = tuple([self.constant(extent, f"{buffer.name}.shape") for extent in ty.shape[:]])
         return scalar_of(ty), shape
 
     def new_buffer(self, buffer: Any) -> Buffer:

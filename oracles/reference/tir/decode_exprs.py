@@ -318,10 +318,10 @@ class ExprDecoder:
         if name in TO_WHOLE:
             value = self.expr(args[0])
             return Cast(Call(TO_WHOLE[name], (value,), value.dtype), self.dtype(node.ty))
-        return Call(name, tuple(self.expr(arg) for arg in args), self.dtype(node.ty))
+        return Call(name, tuple([self.expr(arg) for arg in args[:]]), self.dtype(node.ty))
 
     def _if_then_else(self, node: Any) -> Expr:
-        return self._choose(*node.args)
+        return self._choose(*node.args[:])
 
     def _argument_itself(self, node: Any) -> Expr:
         return self.expr(node.args[0])
@@ -344,7 +344,7 @@ class ExprDecoder:
     def access(self, tvm_buffer: Any, tvm_indices: Any) -> tuple[Buffer, tuple[Expr, ...]]:
         """The buffer and the indices that an access means."""
         buffer, offsets = self.buffer(tvm_buffer)
-        indices = tuple(self.expr(index) for index in tvm_indices)
+        indices = tuple([self.expr(index) for index in tvm_indices[:]])
         if offsets is not None:
             lead = len(offsets) - len(indices)
             shifted = (fold("add", o, i, o.dtype) for o, i in zip(offsets[lead:], indices, strict=True))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from generators import tvm_api
+from oracles.ir.memo import ByParts
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir import arithmetic, folds, memory, races
 from oracles.reference.tir.bounds import Bounds
@@ -23,6 +24,7 @@ from oracles.reference.tir.decode_threads import LAUNCH_PARAMS
 from oracles.reference.tir.dependence import Dependence
 from oracles.reference.tir.emit_state import Code
 from oracles.reference.tir.emit_stmts import Emitter
+from oracles.reference.tir.equality import Key, program_key
 from oracles.reference.tir.fission import without_threads
 from oracles.reference.tir.nodes import DTYPES, Buffer, Function, Var
 from oracles.reference.tir.signature import ArrayParam, PackedSignature, ScalarParam, Signature, is_packed
@@ -31,6 +33,7 @@ Array = np.ndarray[Any, Any]
 Known = Array | None
 CACHED_FUNCTIONS = 1024
 CACHED_SHAPES = 32
+SHARED_PROGRAMS = 128
 FUEL = 20_000_000
 _fuel = [FUEL]
 
@@ -162,14 +165,28 @@ def compile_function(
     `vectorise` False gives the plain loops: slow, and the same result bit for bit.
     """
     try:
-        function = decode_function(signature, func, values, context)
-        return program_of(without_threads(function, context.synchronised), vectorise)
+        function = without_threads(decode_function(signature, func, values, context), context.synchronised)
+        return _shared(function) if vectorise else program_of(function, vectorise)
     except RecursionError as error:
         raise Unsupported("expression too deep") from error
     except SyntaxError as error:
         if "too many nested parentheses" not in str(error):
             raise
         raise Unsupported("expression too deep") from error
+
+
+_shared_programs: OrderedDict[Key, Program] = OrderedDict()
+
+
+def _shared(function: Function) -> Program:
+    """The program of an equal function that was compiled lately, or a new one."""
+    key = program_key(function)
+    found = _shared_programs.get(key)
+    if found is None:
+        found = _shared_programs[key] = program_of(function)
+        if len(_shared_programs) > SHARED_PROGRAMS:
+            _shared_programs.popitem(last=False)
+    return found
 
 
 def program_of(function: Function, vectorise: bool = True) -> Program:
@@ -235,7 +252,6 @@ def _begin(emitter: Emitter, function: Function) -> list[str]:
     return arguments
 
 
-_by_identity: OrderedDict[int, Compiled] = OrderedDict()
 _by_structure: OrderedDict[int, list[tuple[Compiled, Any]]] = OrderedDict()
 READ_ATTRIBUTES = ("global_symbol", "tirx.noalias", "calling_conv", LAUNCH_PARAMS)
 """The attributes of a function that the interpreter looks at: with others alone changed, it is the same program."""
@@ -270,28 +286,23 @@ def _callee_key(func: Any) -> tuple[int, int]:
 
 def compiled(func: Any) -> Compiled:
     """The compiled form of a PrimFunc, from the cache if an equal one was seen."""
-    handle = func.__chandle__()
-    found = _by_identity.get(handle)
-    if found is not None:
-        return found
+    return _by_parts.of(func)
+
+
+def _compiled(func: Any) -> Compiled:
     bare = _without_notes(func)
-    key = tvm_api.structural_hash(bare)
-    candidates = _by_structure.setdefault(key, [])
+    candidates = _by_structure.setdefault(tvm_api.structural_hash(bare), [])
     for candidate, known in candidates:
         if tvm_api.structural_equal(known, bare):
-            found = candidate
-            break
-    else:
-        found = Compiled(func)
-        candidates.append((found, bare))
-        if len(_by_structure) > CACHED_FUNCTIONS:
-            _by_structure.popitem(last=False)
-    # An address is only a key while its object lives: the entry must hold this very object.
-    if found.func.__chandle__() == handle:
-        _by_identity[handle] = found
-        if len(_by_identity) > CACHED_FUNCTIONS:
-            _by_identity.popitem(last=False)
+            return candidate
+    found = Compiled(func)
+    candidates.append((found, bare))
+    if len(_by_structure) > CACHED_FUNCTIONS:
+        _by_structure.popitem(last=False)
     return found
+
+
+_by_parts = ByParts(_compiled, CACHED_FUNCTIONS)
 
 
 def run_tracked(

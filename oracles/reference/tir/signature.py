@@ -86,7 +86,7 @@ class Signature:
         self.name = str(attrs["global_symbol"]) if attrs is not None and "global_symbol" in attrs else "prim_func"
         self.symbols: list[int] = []
         decoder = ExprDecoder(self.name, {})
-        self.params: list[ArrayParam | ScalarParam] = [self._param(decoder, param) for param in func.params]
+        self.params: list[ArrayParam | ScalarParam] = [self._param(decoder, param) for param in func.params[:]]
 
     def _param(self, decoder: ExprDecoder, param: Any) -> ArrayParam | ScalarParam:
         ty = param.ty
@@ -98,7 +98,7 @@ class Signature:
             return ScalarParam(str(param.name), dtype, param.__chandle__())
         if kind != "BufferType":
             raise Unsupported(f"parameter of {kind}")
-        dims = tuple(self._dim(decoder, extent) for extent in ty.shape)
+        dims = tuple(self._dim(decoder, extent) for extent in ty.shape[:])
         fixed = dims if all(isinstance(dim, int) for dim in dims) else None
         return ArrayParam(str(param.name), decoder.dtype(ty), param.__chandle__(), dims, fixed)
 

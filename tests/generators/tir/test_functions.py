@@ -18,6 +18,7 @@ from tvm import relax, s_tir
 
 from generators import tvm_api
 from generators.dtypes import is_float
+from generators.passes.row import LOOPS_ALONE
 from generators.source import SeededSource
 from generators.tir.functions import draw_prim_func
 from generators.tir.program import PrimProgram
@@ -126,6 +127,25 @@ def test_a_wrapped_function_gives_the_same() -> None:
             assert isinstance(one, Tensor)
             expected = other.astype(np.float64) if is_float(one.dtype) else other
             np.testing.assert_array_equal(one.value, expected, err_msg=str(seed))
+
+
+def test_functions_that_share_a_module_give_what_each_gives_alone() -> None:
+    """Their names meet nowhere: parameters, symbols and dead functions are told apart."""
+    for seed in range(0, 60, 3):
+        programs = [drawn(seed + number) for number in range(3)]
+        together = wrapped(*programs)
+        assert relax.analysis.check_well_formed(together.module), seed
+        names = {parameter.name for parameter in together.facts.parameters}
+        assert len(names) == len(together.calls[0].arguments)
+        assert (LOOPS_ALONE in together.facts.features) == any(not program.schedulable for program in programs)
+        value = Interpreter(together.module).run(together.calls[0])
+        assert isinstance(value, tuple)
+        for found, program in zip(value, programs, strict=True):
+            fields = found if isinstance(found, tuple) else (found,)
+            for one, other in zip(fields, results(program), strict=True):
+                assert isinstance(one, Tensor)
+                expected = other.astype(np.float64) if is_float(one.dtype) else other
+                np.testing.assert_array_equal(one.value, expected, err_msg=str(seed))
 
 
 @settings(max_examples=10, deadline=None, database=None, suppress_health_check=list(HealthCheck))

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.tirx.layout import Axis
+
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((4,), "int32")):
+        # with T.sblock("root"):
+        for i in range(4):
+            with T.sblock("b"):
+                v = T.axis.spatial(4, i)
+                T.reads()
+                T.writes(A[v])
+                A[v] = 1

@@ -1,0 +1,29 @@
+"""ApplyDefaultSchedule changes the module that it is given
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
+"""
+import os, sys
+
+sys.excepthook = lambda kind, why, _: (
+    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(1 if kind is AssertionError else 2))
+import tvm
+from tvm.script import ir as I, tirx as T
+
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((4,), "int32")):
+        # with T.sblock("root"):
+        for i in range(4):
+            with T.sblock("b"):
+                v = T.axis.spatial(4, i)
+                T.reads()
+                T.writes(A[v])
+                A[v] = 1
+
+before = Module
+text = before.script(show_meta=True)
+with tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host="llvm"):
+    after = tvm.s_tir.dlight.ApplyDefaultSchedule(tvm.s_tir.dlight.gpu.Fallback())(before)
+assert before.script(show_meta=True) == text, "the pass changed the module that it was given"
+print("the bug is gone", flush=True)

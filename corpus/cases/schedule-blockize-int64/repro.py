@@ -1,0 +1,34 @@
+"""blockize mixes int32 and int64 for an int64 loop that does not start at zero
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
+"""
+import os, signal, sys
+
+status = 2
+sys.excepthook = lambda kind, why, _: (
+    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status))
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+import tvm
+from tvm.script import ir as I, tirx as T
+
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((T.int64(1),), "int32"), C: T.Buffer((T.int64(1),), "int32")):
+        # with T.sblock("root"):
+        for i in range(T.int64(1), T.int64(2)):
+            with T.sblock("b"):
+                v = T.axis.spatial(T.int64(1), i - T.int64(1))
+                T.reads(A[v])
+                T.writes(C[v])
+                C[v] = A[v]
+
+if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if code >= 0 else print("killed by signal", -code) or 1)
+signal.alarm(120)
+transform = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'), sch.blockize(sch.get_loops(sch.get_sblock("b"))[0]), sch.mod)[-1], opt_level=0)
+status = 1  # From here on, an exception is the bug.
+transform(Module)
+print("the bug is gone", flush=True)
+os._exit(0)

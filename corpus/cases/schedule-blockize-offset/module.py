@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.tirx.layout import Axis
+# from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def prim(A: T.Buffer((2,), "float32"), C: T.Buffer((3,), "float32")):
+        # with T.sblock("root"):
+        for i in range(3):
+            with T.sblock("z"):
+                v = T.axis.spatial(3, i)
+                T.reads()
+                T.writes(C[v])
+                C[v] = T.float32(0.0)
+        for i in range(2, 3):
+            for j in range(2):
+                with T.sblock("b"):
+                    v, k = T.axis.remap("SR", [i, j])
+                    T.reads(C[v], A[k])
+                    T.writes(C[v])
+                    C[v] = C[v] + A[k]
+
+    @R.function
+    def main(x: R.Tensor((2,), dtype="float32")) -> R.Tensor((3,), dtype="float32"):
+        cls = Module
+        a = R.call_tir(cls.prim, (x,), out_ty=R.Tensor((3,), dtype="float32"))
+        return a

@@ -1,0 +1,33 @@
+"""cache_inplace uses a block axis outside of its block
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
+"""
+import os, sys
+
+status = 2
+sys.excepthook = lambda kind, why, _: (
+    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status))
+import tvm
+from tvm import relax
+from tvm.script import ir as I, tirx as T
+
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(C: T.Buffer((4,), "int32")):
+        # with T.sblock("root"):
+        for i in range(4):
+            with T.sblock("u"):
+                v = T.axis.spatial(4, i)
+                T.reads(C[v])
+                T.writes(C[v])
+                C[v] = C[v] + 1
+
+after = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'), sch.cache_inplace(sch.get_sblock("u"), 0, "global"), sch.mod)[-1], opt_level=0)(Module)
+status = 1  # From here on, an exception is the bug.
+relax.analysis.well_formed(after)
+for function in after.functions.values():
+    if isinstance(function, tvm.tirx.PrimFunc):
+        s_tir = function.attrs and function.attrs.get("s_tir", False)
+        (tvm.s_tir if s_tir else tvm.tirx).analysis.verify_well_formed(function)
+print("the bug is gone", flush=True)

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.tirx.layout import Axis
+
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
+        # with T.sblock("root"):
+        for i in range(1):
+            with T.sblock("o"):
+                v = T.axis.spatial(1, i)
+                T.reads(A[0:4])
+                T.writes(C[0:4])
+                M = T.match_buffer(A[0:4], (4,), "int32", strides=("s",), offset_factor=1)
+                for j in range(4):
+                    with T.sblock("b"):
+                        w = T.axis.spatial(4, j)
+                        T.reads(M[w])
+                        T.writes(C[w])
+                        C[w] = M[w]

@@ -1,0 +1,36 @@
+"""read_at dies on a buffer of symbolic extent
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
+"""
+from __future__ import annotations
+
+import os, signal, sys
+
+status = 2
+sys.excepthook = lambda kind, why, _: (
+    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status))
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+import tvm
+from tvm.script import ir as I, tirx as T
+
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(n: T.int32, A: T.Buffer((n,), "int32"), C: T.Buffer((n,), "int32")):
+        # with T.sblock("root"):
+        for j, i in T.grid(1, n):
+            with T.sblock("b"):
+                v = T.axis.spatial(n, i)
+                T.reads(A[v])
+                T.writes(C[v])
+                C[v] = A[v]
+
+if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if code >= 0 else print("killed by signal", -code) or 1)
+signal.alarm(120)
+transform = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'), sch.read_at(sch.get_loops(sch.get_sblock("b"))[0], sch.get_sblock("b"), 0, "global"), sch.mod)[-1], opt_level=0)
+status = 1  # From here on, an exception is the bug.
+transform(Module)
+print("the bug is gone", flush=True)
+os._exit(0)

@@ -1,0 +1,40 @@
+"""rfactor dies where a block without loops stands beside its reduction
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
+"""
+import os, signal, sys
+
+status = 2
+sys.excepthook = lambda kind, why, _: (
+    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status))
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+import tvm
+from tvm.script import ir as I, tirx as T
+
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32"), C: T.Buffer((), "int32")):
+        # with T.sblock("root"):
+        with T.sblock("w"):
+            T.reads(A[0:4])
+            T.writes(B[0:4])
+            B[0] = A[0]
+        for i in range(4):
+            with T.sblock("r"):
+                k = T.axis.reduce(4, i)
+                T.reads(A[k])
+                T.writes(C[()])
+                with T.init():
+                    C[()] = 0
+                C[()] = C[()] + A[k]
+
+if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if code >= 0 else print("killed by signal", -code) or 1)
+signal.alarm(120)
+transform = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'), sch.rfactor(sch.get_loops(sch.get_sblock("r"))[0], 0), sch.mod)[-1], opt_level=0)
+status = 1  # From here on, an exception is the bug.
+transform(Module)
+print("the bug is gone", flush=True)
+os._exit(0)

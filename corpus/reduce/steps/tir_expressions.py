@@ -1,0 +1,88 @@
+"""Expressions of PrimFuncs, wherever they stand: they become a constant, or one of their operands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import tvm_ffi
+from tvm import s_tir, tirx
+
+from corpus.reduce.draft import COMPOUND_TIR
+from corpus.reduce.plan import Edit, View
+from corpus.reduce.steps.tir import replacing
+from generators import tvm_api as T
+from generators.dtypes import is_float
+
+
+def to_constants(view: View) -> Sequence[Edit]:
+    """Each expression becomes one, or zero where it is an index or part of one; outer first."""
+    edits: list[Edit] = []
+    for function in _prim_funcs(view):
+        indices = _handles_in_indices(function)
+        for expression in _compound(function.body):
+            constant = _constant(expression, 0 if expression.__chandle__() in indices else 1)
+            if constant is not None:
+                edits.append(replacing({expression: constant}))
+    return edits
+
+
+def to_operands(view: View) -> Sequence[Edit]:
+    """Each expression becomes an operand of the same type; outer first, the last operand first."""
+    edits: list[Edit] = []
+    for function in _prim_funcs(view):
+        for expression in _compound(function.body):
+            ty = T.type_of(expression)
+            same = [o for o in reversed(_operands(expression)) if T.structural_equal(T.type_of(o), ty)]
+            edits.extend(replacing({expression: operand}) for operand in same)
+    return edits
+
+
+def _prim_funcs(view: View) -> Iterator[Any]:
+    return (function for function in view.draft.functions.values() if isinstance(function, tirx.PrimFunc))
+
+
+def _compound(node: Any) -> list[Any]:
+    found: list[Any] = []
+    tvm_ffi.structural_walk(node, [(COMPOUND_TIR, found.append)], order="pre")
+    return found
+
+
+def _handles_in_indices(function: Any) -> set[int]:
+    """The addresses of everything that stands in an index of a buffer, or is the value of a block's axis."""
+    found: list[Any] = []
+    tvm_ffi.structural_walk(function.body, [((T.TensorLoad, tirx.BufferStore, s_tir.SBlockRealize), found.append)])
+    indices = [i for n in found for i in (n.iter_values if isinstance(n, s_tir.SBlockRealize) else n.indices)[:]]
+    return {part.__chandle__() for index in indices for part in _compound(index)}
+
+
+def _constant(expression: Any, value: int) -> Any | None:
+    """The value in the expression's type; None where that is no number of one lane."""
+    ty = T.type_of(expression)
+    if not isinstance(ty, T.PrimType):
+        return None
+    dtype = str(ty.dtype).removeprefix("T.")
+    if is_float(dtype):
+        return tirx.FloatImm(dtype, float(value))
+    whole = dtype == "bool" or (dtype.startswith(("int", "uint")) and "x" not in dtype)
+    return tirx.IntImm(dtype, value) if whole else None
+
+
+def _operands(expression: Any) -> list[Any]:
+    operands: list[Any]
+    match expression:
+        case tirx.Select():
+            operands = [expression.true_value, expression.false_value]
+        case tirx.Not():
+            operands = [expression.a]
+        case tirx.Cast():
+            operands = [expression.value]
+        case tirx.Let():
+            operands = [expression.value, expression.body]
+        case T.TensorLoad():
+            operands = expression.indices[:]
+        case T.Call():
+            operands = expression.args[:]
+        case _:
+            operands = [expression.a, expression.b]
+    return operands

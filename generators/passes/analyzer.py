@@ -1,0 +1,109 @@
+"""Rows of `tvm.sym`: what its analyzer says of integer expressions, as passes over every PrimFunc.
+
+No passes of TVM, but its Python API as a schedule, a code generator or a person uses it: loop variables are bound to
+their ranges where those are numbers, and each integer store is replaced by what the analyzer says is equal to it. Where
+it makes a claim (a bound, a remainder, an integer set), the store is of a value for which the claim holds, which is the
+value itself if it does. Conditions around a store are not given to the analyzer, so that nothing it is told is wrong.
+"""
+
+from __future__ import annotations
+
+from generators.passes.row import PassRow, Phase
+
+INTEGER_REWRITES = frozenset(
+    {
+        *("s_tir.StmtSimplify", "tirx.StmtSimplify", "tirx.NarrowDataType", "s_tir.RenormalizeSplitPattern"),
+        "tirx.CommonSubexprElim",
+    }
+)
+"""The passes of the TIR pipeline that rewrite integer expressions: tried on functions that go through small ranges."""
+_BOUND = (
+    "(tirx.For, lambda loop: (isinstance(loop.min, tirx.IntImm) and isinstance(loop.extent, tirx.IntImm) and "
+    "known.bind(loop.loop_var, tvm.ir.Range.from_min_extent(loop.min, loop.extent), True), loop)[1])"
+)
+_STORE = (
+    "(tirx.BufferStore, lambda store: store if 'float' in str(store.value.ty) else "
+    "tirx.BufferStore(store.buffer, {value}, {indices}))"
+)
+_COMPARISON = (
+    "((tirx.LT, tirx.LE, tirx.GT, tirx.GE, tirx.EQ, tirx.NE), lambda e: e if 'float' in str(e.a.ty) else "
+    "tirx.IntImm('bool', 1) if known.can_prove(e) else tirx.IntImm('bool', 0) if known.can_prove(tirx.Not(e)) else e)"
+)
+
+
+def _text(change: str, told: str = "") -> str:
+    """The pass that binds loop variables and makes the change; `told`: what the analyzer is told first."""
+    return (
+        f"tirx.transform.prim_func_pass(lambda func, mod, ctx: (known := tvm.sym.Analyzer(), {told}"
+        f"tvm_ffi.structural_map(func, [{_BOUND}, {change}], order='pre'))[-1], opt_level=0, name='Analyzer')"
+    )
+
+
+def _rewritten(method: str) -> str:
+    """Stores of what a simplifier gives."""
+    rewritten = f"[known.{method}(e) for e in store.indices]"
+    return _STORE.format(value=f"known.{method}(store.value)", indices=rewritten)
+
+
+def _claimed(said: str, value: str) -> str:
+    """Stores of what the value (`v`, as int64) is if it is what was said (`s`)."""
+    claimed = (
+        f"(lambda e, s: e if str(e.ty) == 'bool' else tirx.Cast(str(e.ty), (lambda v: {value})(tirx.Cast('int64', e))))"
+        f"(store.value, known.{said}(store.value))"
+    )
+    return _STORE.format(value=claimed, indices="store.indices")
+
+
+_WITHIN = "tirx.Max(tirx.Min(v, tirx.IntImm('int64', s.max_value)), tirx.IntImm('int64', s.min_value))"
+_MULTIPLE = "tirx.floordiv(v - s.base, s.coeff) * s.coeff + s.base if s.coeff else tirx.IntImm('int64', s.base)"
+_COVERED = "tirx.Max(tirx.Min(v, number(s.max_value, 2**62)), number(s.min_value, -(2**62)))"
+_NUMBER = "number := lambda e, other: tirx.IntImm('int64', e.value if isinstance(e, tirx.IntImm) else other), "
+_ITERATORS = (
+    "tirx.transform.prim_func_pass(lambda func, mod, ctx: (ranges := {}, simple := lambda indices: "
+    "tvm.sym.iter_map_simplify(indices, ranges, check_level='nocheck'), tvm_ffi.structural_map(func, ["
+    "(tirx.For, lambda loop: (ranges.update({loop.loop_var: tvm.ir.Range.from_min_extent(loop.min, loop.extent)}), "
+    "loop)[1]), (tirx.BufferStore, lambda store: tirx.BufferStore(store.buffer, simple([store.value])[0] "
+    "if str(store.value.ty) in ('int32', 'int64') else store.value, simple(store.indices)))], order='pre'))[-1], "
+    "opt_level=0, name='IterMapSimplify')"
+)
+
+
+def _row(name: str, why: str, *sources: str) -> PassRow:
+    return PassRow(name, sources, frozenset({Phase.LEGAL}), why, idempotent=False, wants=("integers",))
+
+
+ROWS: tuple[PassRow, ...] = (
+    _row(
+        "sym.Analyzer[simplify]",
+        "python/tvm/sym/analyzer.py: simplifiers give what is equal for every value of the variables",
+        _text(_rewritten("simplify")),
+        _text(_rewritten("rewrite_simplify")),
+        _text(_rewritten("canonical_simplify")),
+        _text(_rewritten("rewrite_simplify"), "setattr(known, 'enabled_extensions', tvm.sym.Extension(15)), "),
+    ),
+    _row(
+        "sym.Analyzer[can_prove]",
+        "python/tvm/sym/analyzer.py: what can be proven is true",
+        _text(_COMPARISON),
+    ),
+    _row(
+        "sym.Analyzer[const_int_bound]",
+        "python/tvm/sym/analyzer.py: every value lies in the bound",
+        _text(_claimed("const_int_bound", _WITHIN)),
+    ),
+    _row(
+        "sym.Analyzer[modular_set]",
+        "python/tvm/sym/analyzer.py: every value is base and a multiple of coeff",
+        _text(_claimed("modular_set", _MULTIPLE)),
+    ),
+    _row(
+        "sym.Analyzer[int_set]",
+        "python/tvm/sym/analyzer.py: the set covers every value; ends that are numbers are judged",
+        _text(_claimed("int_set", _COVERED), _NUMBER),
+    ),
+    _row(
+        "sym.iter_map_simplify",
+        "python/tvm/sym/iter_affine_map.py: what is equal for every value of the loop variables, as FlattenBuffer asks",
+        _ITERATORS,
+    ),
+)

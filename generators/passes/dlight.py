@@ -1,0 +1,56 @@
+"""The schedule rules of dlight one by one: each as `ApplyDefaultSchedule` of that rule alone, so that a rule has its
+own counts and its own name as a culprit.
+
+The CUDA pipeline's five rules in its order are the row of that pass (`relax_lowering`), which also shows that the pass
+writes into its input. That is no rule's fault, and would keep other applications to that input from being compared:
+here the pass gets a copy. Rules for Adreno want OpenCL.
+"""
+
+from __future__ import annotations
+
+from generators.passes.row import Meaning, PassRow, Phase
+
+PREFIX = "s_tir.dlight"
+_DECIDES = "a function that the rule does not take stays as it is"
+
+_GPU: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
+    ("Matmul", ("Matmul()",), ("wide_matmul", "matmul_chain")),
+    ("GEMV", ("GEMV()",), ("matrix_vector",)),
+    ("LowBatchGEMV", ("LowBatchGEMV(4)", "LowBatchGEMV()", "LowBatchGEMV(16)"), ("low_batch_matrix_vector",)),
+    ("Reduction", ("Reduction()",), ("sum_of_rows", "injective_then_reduce")),
+    ("GeneralReduction", ("GeneralReduction()",), ("normalised_rows",)),
+    ("RMSNorm", ("RMSNorm()",), ("rms_norm_rows",)),
+    ("Transpose", ("Transpose()",), ("transposed_matrix",)),
+    ("Fallback", ("Fallback()",), ("injective_then_reduce", "elementwise_chain")),
+)
+"""By rule: constructors, and the shapes that it takes."""
+_CPU: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
+    ("GEMV", ("GEMV()",), ("matrix_vector",)),
+    ("Reduction", ("Reduction()",), ("normalised_rows", "sum_of_rows")),
+)
+
+
+def _on_a_copy(rule: str) -> str:
+    applied = f"tvm.s_tir.dlight.ApplyDefaultSchedule(tvm.{rule})(mod.clone())"
+    return f"tvm.transform.module_pass(lambda mod, ctx: {applied}, opt_level=0)"
+
+
+def _row(kind: str, rule: str, makes: tuple[str, ...], recipes: tuple[str, ...]) -> PassRow:
+    gpu = kind == "gpu"
+    return PassRow(
+        f"{PREFIX}.{kind}.{rule}",
+        tuple(_on_a_copy(f"{PREFIX}.{kind}.{make}") for make in makes),
+        frozenset({Phase.FUSED, Phase.LEGAL}),
+        f"python/tvm/s_tir/dlight/{kind}: {_DECIDES}",
+        meaning=Meaning.ROUNDED,
+        needs_target=True,
+        recipes=recipes,
+        wants=("gpu_target", "prim_funcs") if gpu else ("prim_funcs",),
+        in_repertoire=not gpu,
+    )
+
+
+ROWS: tuple[PassRow, ...] = (
+    *(_row("gpu", *row) for row in _GPU),
+    *(_row("cpu", *row) for row in _CPU),
+)

@@ -1,0 +1,322 @@
+"""Small functions that go exhaustively through small ranges of integers, for rewrites of integer expressions.
+
+Plain loops without blocks. Every variable (`integer_axes.py`) has a range of its own, begins below zero among them;
+every drawn expression is stored in an output of its own with an element for each combination of the variables, so that
+all values are seen. Expressions come from `integer_shapes.py` and `expressions.py`; their ranges are carried, so that
+nothing overflows and nothing is divided by zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import tirx
+
+from generators.dtypes import numpy_dtype
+from generators.ranges import Range
+from generators.source import Source, weighted
+from generators.tir.draft import Draft, Extent, Symbol, Tensor, Unfit, load
+from generators.tir.expressions import Site, converted, draw_condition, draw_leaf, draw_value
+from generators.tir.functions import finished
+from generators.tir.integer_axes import BEGINS, EXTENTS, Axis, draw_axes
+from generators.tir.integer_shapes import CONDITIONS, LOGIC, NUMBERS, RELATIONS, Number, Parts
+from generators.tir.knobs import DEFAULT, TirKnobs
+from generators.tir.place import sequence
+from generators.tir.program import PrimProgram
+from generators.tir.reads import Point, index_within
+from generators.tir.terms import Term, chosen, constant, fits
+
+KNOBS = replace(DEFAULT, depths=((2, 1),), max_elements=600, dead_share=0.0)
+_DTYPES = (
+    ("int32", 9),
+    ("int64", 6),
+    ("int8", 2),
+    ("int16", 2),
+    ("uint8", 2),
+    ("uint32", 2),
+    ("uint16", 1),
+    ("bool", 4),
+)
+_DIVISORS = (2, 3, 4, 8, 5, 7, 6, 1, 16)
+_FACTORS = (2, 3, 4, 1, 5, -1, -2, -3, 8)
+_LARGE = (127, 100, 1000, 32767, 65536, 2**30, 2**31, 2**31 + 5, -(2**31) - 3, 2**33, 2**40)
+_TRIES = 8
+
+
+@dataclass(slots=True)
+class Nest:
+    """A nest of loops: its variables, the values that its expressions may use, and its statements."""
+
+    draft: Draft
+    axes: tuple[Axis, ...]
+    site: Site
+    statements: list[Any]
+
+    @property
+    def dims(self) -> tuple[Extent, ...]:
+        """What the outputs' dims are."""
+        return tuple(axis.extent for axis in self.axes)
+
+    @property
+    def guards(self) -> list[Any]:
+        """What must hold in the body."""
+        return [axis.guard for axis in self.axes if axis.guard is not None]
+
+
+def draw_integer_func(source: Source, knobs: TirKnobs = KNOBS) -> PrimProgram:
+    """A well-formed PrimFunc of integer expressions, with exact arguments; some outputs, each defined everywhere."""
+    draft = Draft(source, knobs)
+    draft.index_dtype = source.pick(("int32", "int64"))
+    if source.flip(0.2):
+        draft.index_dtype = "int64"
+        value = source.pick((4, 5, 7, 8, 1, 3))
+        draft.symbols["n"] = Symbol(tirx.Var("n", "int64"), value, parameter=source.flip(0.4))
+        draft.features.add("symbolic")
+    draft.features.add("integers")
+    tables = _draw_tables(draft)
+    earlier: list[tuple[int, int]] = []
+    for _ in range(source.pick((1, 1, 2))):
+        draft.statements.append(_draw_nest(draft, earlier))
+    program = finished(draft, schedulable=False)
+    named = {p.name: i for i, p in enumerate(program.parameters)}
+    arguments = list(program.arguments)
+    for tensor in tables:
+        arguments[named[tensor.name]] = _counted_up(tensor)
+    return replace(program, arguments=tuple(arguments))
+
+
+def _draw_tables(draft: Draft) -> list[Tensor]:
+    """Inputs that hold every value of a range: variables of which no pass knows the range."""
+    source, tables = draft.source, []
+    for name in draft.symbols:
+        draft.add_tensor("A", (draft.symbolic(name),), "int32", Range(-8, 8, True), role="input")
+    for _ in range(source.pick((1, 1, 2))):
+        dtype = source.pick(("int32", draft.index_dtype, "int8", "int16", "uint8", "uint32"))
+        count = weighted(source, EXTENTS)
+        low = 0 if dtype.startswith("u") else source.pick(BEGINS)
+        values = Range(low, low + count - 1, True)
+        tables.append(draft.add_tensor("V", (draft.extent(count),), dtype, values, role="input"))
+    return tables
+
+
+def _counted_up(table: Tensor) -> np.ndarray[Any, Any]:
+    return np.arange(table.range.low, table.range.high + 1).astype(numpy_dtype(table.dtype))
+
+
+def _draw_nest(draft: Draft, earlier: list[tuple[int, int]]) -> Any:
+    """Loops around the stores of some expressions. earlier: begins and extents of nests before, which are shared."""
+    source = draft.source
+    axes: list[Axis] = []
+    for _ in range(source.pick((2, 2, 1, 3))):
+        room = draft.knobs.max_elements
+        for axis in axes:
+            room //= max(axis.extent.high, 1)
+        if room < 2:
+            break
+        axes += draw_axes(draft, earlier, room)
+    variables = [axis.term for axis in axes]
+    leaves = [*variables, *variables, *(_table_value(draft, axes, t) for t in draft.tensors if t.role == "input")]
+    if draft.symbols:
+        leaves += [Term(s.var, "int64", Range(s.low, 16, True)) for s in draft.symbols.values()]
+    nest = Nest(draft, tuple(axes), Site(draft, [t for t in leaves if t is not None], []), [])
+    _draw_names(nest)
+    for _ in range(source.pick((2, 3, 1, 4))):
+        nest.statements.append(_draw_output(nest))
+    body = sequence(*nest.statements)
+    for guard in nest.guards:
+        body = tirx.IfThenElse(guard, body, None)
+    for axis in reversed(axes):
+        body = axis.around(body)
+    return body
+
+
+def _table_value(draft: Draft, axes: list[Axis], table: Tensor) -> Term | None:
+    """An element of a table: at a variable of its length, else at an index brought into its bounds."""
+    source, (dim,) = draft.source, table.dims
+    points = [Point(axis.index, axis.extent) for axis in axes]
+    same = [p for p in points if p.extent.text == dim.text]
+    if same:
+        return load(table, [source.pick(same).term.expr])
+    if not dim.static:
+        return None
+    site = Site(draft, [], [axis.term for axis in axes], lets=False)
+    index = source.pick(site.indices)
+    if source.flip(0.4):
+        index = _number(replace(site, leaves=site.indices, indices=[]), draft.index_dtype)
+        draft.features.add("computed_index")
+    return load(table, [index_within(draft, dim, index, clamp=source.flip(0.3))])
+
+
+def _draw_names(nest: Nest) -> None:
+    """Values for many expressions: by name, or the same expression again and again. And what holds of a variable."""
+    draft, source = nest.draft, nest.draft.source
+    for _ in range(source.pick((0, 1, 1, 2))):
+        dtype = weighted(source, _DTYPES)
+        value = _number(replace(nest.site, lets=False), dtype) if dtype != "bool" else _condition(nest.site)
+        if source.flip(0.3) and not nest.guards:
+            var = tirx.Var(draft.new_name("x"), value.dtype)
+            nest.statements.append(tirx.Bind(var, value.expr))
+            draft.features.add("bind")
+            value = Term(var, value.dtype, value.range)
+        else:
+            draft.features.add("repeated")
+        nest.site.leaves += [value, value]
+    if source.flip(0.15):
+        term = source.pick(nest.axes).term
+        nest.statements.append(_known(draft, tirx.GE(term.expr, constant(int(term.range.low), term.dtype).expr)))
+
+
+def _known(draft: Draft, condition: Any) -> Any:
+    """What holds, said."""
+    if draft.source.flip():
+        draft.features.add("assume")
+        return tirx.Evaluate(tirx.assume(condition))
+    draft.features.add("assert")
+    kind, *message = (tvm.ir.StringImm(text) for text in ("RuntimeError", "a variable ", "is in range"))
+    return tirx.AssertStmt(condition, kind, message)
+
+
+def _draw_output(nest: Nest) -> Any:
+    """One expression for every combination of the variables, in a new output; behind a branch at times."""
+    draft, source = nest.draft, nest.draft.source
+    dtype = weighted(source, _DTYPES)
+    value = _value(nest.site, dtype)
+    if not source.flip(0.25):
+        return _stored(nest, value.range, lambda buffer, at: tirx.BufferStore(buffer, value.expr, at), dtype)
+    other = _value(nest.site, dtype) if source.flip() else _small(nest.site, dtype)
+    condition = _condition(nest.site).expr
+    if source.flip(0.2):
+        condition = tirx.likely(condition)
+        draft.features.add("likely")
+    before = source.flip()
+    draft.features.add("if_then_else_statement")
+
+    def branch(buffer: Any, at: list[Any]) -> Any:
+        then, otherwise = (tirx.BufferStore(buffer, t.expr, at) for t in (value, other))
+        if before:
+            return sequence(otherwise, tirx.IfThenElse(condition, then, None))
+        return tirx.IfThenElse(condition, then, otherwise)
+
+    return _stored(nest, value.range.hull(other.range), branch, dtype)
+
+
+def _stored(nest: Nest, values: Range, make: Callable[[Any, list[Any]], Any], dtype: str) -> Any:
+    """What `make` makes of a new output and the place of an element in it: a place of its own for each combination."""
+    draft, source = nest.draft, nest.draft.source
+    indices = [axis.index.expr for axis in nest.axes]
+    dims = nest.dims
+    for number, dim in enumerate(dims):
+        if dim.static and source.flip(0.1):
+            indices[number] = tirx.Sub(draft.number(dim.value - 1), indices[number])
+            draft.features.add("reversed")
+    if all(d.static for d in dims) and source.flip(0.25):
+        flat = indices[0]
+        for dim, index in zip(dims[1:], indices[1:], strict=True):
+            flat = tirx.Add(tirx.Mul(flat, dim.expr), index)
+        count = 1
+        for dim in dims:
+            count *= dim.value
+        indices, dims = [flat], (draft.extent(count),)
+        draft.features.add("flat_output")
+    output = draft.add_tensor("O", dims, dtype, values, role="output")
+    return make(output.buffer, indices)
+
+
+def _value(site: Site, dtype: str) -> Term:
+    """An expression of the dtype."""
+    if dtype == "bool":
+        return _condition(site)
+    term = _number(site, dtype)
+    if site.source.flip(0.2):
+        other = _small(site, dtype)
+        lazily = site.source.flip()
+        site.draft.features.add("if_then_else" if lazily else "select")
+        return chosen(_condition(site).expr, term, other, lazily=lazily)
+    return term
+
+
+def _number(site: Site, dtype: str) -> Term:
+    """A number: of a shape mostly."""
+    for _ in range(_TRIES if site.source.flip(0.85) else 0):
+        shapes = weighted(site.source, NUMBERS)
+        features = set(site.draft.features)
+        try:
+            return site.source.pick(shapes)(_parts(site, dtype)).term
+        except Unfit:
+            site.draft.features = features
+    return draw_value(site, dtype)
+
+
+def _condition(site: Site) -> Term:
+    """A truth: of a shape mostly."""
+    numbers = sorted({t.dtype for t in (*site.leaves, *site.indices) if t.dtype != "bool"})
+    for _ in range(_TRIES if numbers and site.source.flip(0.85) else 0):
+        features = set(site.draft.features)
+        try:
+            shapes = CONDITIONS if site.source.flip(0.7) else LOGIC
+            return site.source.pick(shapes)(_parts(site, site.source.pick(numbers)))
+        except Unfit:
+            site.draft.features = features
+    return draw_condition(replace(site, lets=False), 2)
+
+
+def _small(site: Site, dtype: str) -> Term:
+    """A value in scope, or a constant."""
+    return draw_leaf(site, dtype)
+
+
+def _parts(site: Site, dtype: str) -> Parts:
+    """Operands and constants; an operand may stand twice in a shape, so that none names a value inside of it."""
+    source = site.source
+    site = replace(site, lets=False)
+    division = "floor" if source.flip(0.7) else "trunc"
+    x, y, z = (Number(_operand(site, dtype), site.draft, division) for _ in range(3))
+    signed = not dtype.startswith("u")
+    divisor, factor = source.pick(_DIVISORS), source.pick(_FACTORS)
+    flags = [t for t in site.leaves if t.dtype == "bool"]
+    condition = source.pick(flags) if flags and source.flip() else _comparison(site, [x, y, z])
+    return Parts(
+        x=x,
+        y=y,
+        z=z,
+        c=-divisor if signed and source.flip(0.15) else divisor,
+        k=factor if signed else abs(factor),
+        e=_any_constant(source, dtype),
+        f=_any_constant(source, dtype),
+        s=source.integer(0, 4),
+        how=source.pick(RELATIONS),
+        also=source.pick(RELATIONS),
+        condition=condition,
+    )
+
+
+def _comparison(site: Site, operands: list[Number]) -> Term:
+    """A simple condition on what the shape is of."""
+    a, b = site.source.pick(operands), site.source.pick(operands)
+    value = site.source.integer(-3, 9) if not a.term.dtype.startswith("u") else site.source.integer(0, 9)
+    return a.is_(site.source.pick(RELATIONS), b if site.source.flip(0.3) else value)
+
+
+def _operand(site: Site, dtype: str) -> Term:
+    """A variable mostly, converted where none has the dtype, so that a rule sees what it looks for."""
+    source = site.source
+    if source.flip(0.2):
+        return draw_value(site, dtype, 1)
+    same = [t for t in site.leaves if t.dtype == dtype]
+    if same and source.flip(0.85):
+        return source.pick(same)
+    return converted(site, source.pick([t for t in site.leaves if t.dtype != dtype] or same), dtype)
+
+
+def _any_constant(source: Source, dtype: str) -> int:
+    """A small number, seldom a large one."""
+    value = source.integer(-9, 9)
+    if source.flip(0.08):
+        value = source.pick(_LARGE)
+    if not fits(Range(value, value, True), dtype):
+        return abs(value) % 16
+    return value

@@ -1,0 +1,76 @@
+"""PrimFuncs in the reducer: expressions, loops and blocks become what a wrong pass still fails on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import tvm
+import tvm_ffi
+from tvm import tirx
+
+from corpus.reduce import Candidate, reduce
+from generators import tvm_api as T
+from generators.source import SeededSource
+from generators.tir.wrap import draw_prim_program
+from oracles.ir.walk import nodes_of, prim_funcs
+from oracles.reference.numbers import NoMeaning, Numbers, Wrong
+
+SEEDS = (0, 9, 22)
+"""Programs that the wrong pass is wrong for."""
+
+
+def floormod_to_truncmod(module: Any) -> Any:
+    """Wrong for negative numbers."""
+    functions = dict(module.functions.items())
+    for gvar, function in functions.items():
+        if isinstance(function, tirx.PrimFunc):
+            body = tvm_ffi.structural_map(function.body, [(tirx.FloorMod, lambda node: tirx.Mod(node.a, node.b))])
+            functions[gvar] = function.with_body(body)
+    return tvm.IRModule(functions, attrs=module.attrs)
+
+
+def goes_wrong(candidate: Candidate) -> bool:
+    numbers = Numbers(candidate.module, candidate.calls)
+    if isinstance(numbers.expected, NoMeaning):
+        return False
+    return isinstance(numbers.judge_module(floormod_to_truncmod(candidate.module)), Wrong)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_drawn_functions_become_a_few_statements_with_what_is_wrong_in_them(seed: int) -> None:
+    program = draw_prim_program(SeededSource(77, seed))
+    whole = Candidate(program.module, (), (), program.calls)
+    assert goes_wrong(whole), "draw another seed"
+    reduction = reduce(whole, goes_wrong)
+    small = reduction.candidate
+    assert goes_wrong(small)
+    assert reduction.finished and reduction.oracle_calls < 200
+    (live,) = [function for _, function in prim_funcs(small.module)]
+    assert len(nodes_of(live.body, tirx.BufferStore)) <= 2
+    assert len(nodes_of(live.body, tirx.FloorMod)) == 1, "the expression that is wrong, and no other of its kind"
+    assert len(nodes_of(live.body, T.Call)) <= 2
+
+
+ANNOTATED = """@I.ir_module(s_tir=True)
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+        for i in T.parallel(8, annotations={"pragma_auto_unroll_max_step": 4}):
+            B[i] = T.min(A[i] + 3, A[7 - i]) * T.if_then_else(A[i] > 2, 5, A[0])
+"""
+
+
+def test_loops_lose_their_kind_and_expressions_all_but_what_is_asked_for() -> None:
+    whole = Candidate(T.module_from_script(ANNOTATED), (), (), ())
+
+    def loads_an_element_in_a_loop(candidate: Candidate) -> bool:
+        stores = nodes_of(candidate.module["main"].body, tirx.BufferStore)
+        loops = nodes_of(candidate.module["main"].body, tirx.For)
+        return bool(loops) and any(nodes_of(store.value, T.TensorLoad) for store in stores)
+
+    small = reduce(whole, loads_an_element_in_a_loop).candidate
+    (loop,) = nodes_of(small.module["main"].body, tirx.For)
+    assert loop.kind == tirx.ForKind.SERIAL and not len(loop.annotations)
+    (store,) = nodes_of(loop, tirx.BufferStore)
+    assert isinstance(store.value, T.TensorLoad)

@@ -1,0 +1,148 @@
+"""Other builds in a campaign: asked for a share of what the ordinary build has right, found, reduced and repeated."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from corpus.findings import save_finding
+from corpus.module_text import live_module, text_of
+from corpus.reduce import Candidate
+from fuzzer.campaign.job import Plan
+from fuzzer.worker import judge as judging
+from fuzzer.worker.child import court_of, lost_failure, oracle_names
+from fuzzer.worker.draw import Repertoire
+from fuzzer.worker.judge import Experiment, Judged, judge
+from fuzzer.worker.shrink import shrink
+from generators.case import Case, EntryCall, ModuleText, PassCall
+from generators.passes.table import PASSES
+from generators.source import SeededSource
+from oracles.cpu_builds import CPU_BUILDS, GROUPS
+from oracles.verdict import Failed, Passed, Skipped, Verdict
+
+PROGRAM = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 4), "float32")) -> R.Tensor((2, 4), "float32"):
+        with R.dataflow():
+            a = R.add(x, x)
+            b = R.exp(a)
+            R.output(b)
+        return b
+"""
+X = (np.arange(8).reshape(2, 4) / 8).astype(np.float32)
+NORMALIZE = PassCall("Normalize", "relax.transform.Normalize()")
+REPERTOIRE = Repertoire(PASSES, {}, None)
+START = Candidate(live_module(ModuleText(PROGRAM)), (), (NORMALIZE,), (EntryCall("main", (X,)),))
+
+
+def judged(*oracles: str, force: bool = True, repertoire: Repertoire = REPERTOIRE, index: int = 0) -> Judged:
+    court = court_of(Plan(1, oracles=oracles), repertoire)
+    court.force = force
+    experiment = Experiment(index, START.module, START.calls, (), START.passes, ("B",))
+    return judge(experiment, court, SeededSource(1, index))
+
+
+def counted(result: Judged) -> dict[str, dict[str, int]]:
+    return {name: row for name, row in result.counts.tables.get("oracles", {}).items() if name in CPU_BUILDS}
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The rows that are asked, none of which builds anything."""
+    asked: list[str] = []
+
+    def passed(row: Any, *_given: Any) -> Verdict:
+        asked.append(row.name)
+        return Passed()
+
+    monkeypatch.setattr(judging.cpu_trial, "judge", passed)
+    return asked
+
+
+@pytest.mark.parametrize(("target", "asked"), [("llvm", set(CPU_BUILDS)), ("cuda", set()), ("cuda-cpu", set())])
+def test_they_are_asked_where_llvm_builds(target: str, asked: set[str]) -> None:
+    assert oracle_names(Plan(1, targets=(target,))) & CPU_BUILDS.keys() == asked
+    assert oracle_names(Plan(1, targets=(target,), oracles=("cross_builds",))) == asked & GROUPS["cross_builds"]
+
+
+def test_all_of_them_where_they_are_forced(told: list[str]) -> None:
+    result = judged("cpu_builds", "build_o3", "numeric")
+    assert set(told) == GROUPS["cpu_builds"]
+    assert counted(result) == {name: {"passed": 1} for name in GROUPS["cpu_builds"]}
+
+
+def test_one_of_them_in_every_case_where_nothing_else_is_asked(told: list[str]) -> None:
+    for index in range(40):
+        judged("cpu_builds", "cross_builds", force=False, index=index)
+    assert len(told) == 40
+    assert len(set(told)) > 10
+
+
+def test_few_where_other_oracles_are_asked(told: list[str]) -> None:
+    for index in range(40):
+        judged("cpu_builds", "numeric", force=False, index=index)
+    assert len(told) < 5
+
+
+def test_none_where_only_some_passes_are_under_test(told: list[str]) -> None:
+    judged("cpu_builds", repertoire=replace(REPERTOIRE, under_test=("Normalize",)))
+    assert told == []
+
+
+@pytest.mark.parametrize("ordinary", [Failed("wrong result", "1 is not 2"), Skipped("too hard")])
+def test_nothing_is_said_where_the_ordinary_build_does_not_agree(
+    monkeypatch: pytest.MonkeyPatch, told: list[str], ordinary: Verdict
+) -> None:
+    monkeypatch.setattr(judging._Case, "_ordinary_build", lambda *_given: ordinary)
+    result = judged("build_o3")
+    assert told == []
+    assert result.failures == []
+    assert counted(result) == {"build_o3": {"skipped": 1}}
+
+
+@pytest.mark.parametrize(
+    ("stage", "oracle", "culprit"),
+    [
+        ("build_c: codegen", "build_c", "codegen"),
+        ("build: VMShapeLower", "build", "VMShapeLower"),
+        ("setup FuseTIR", "survives", "FuseTIR"),
+        ("numeric of FuseOps", "survives", "FuseOps"),
+        ("s_tir.Schedule", "survives", "s_tir.Schedule"),
+    ],
+)
+def test_who_is_blamed_for_the_end_of_a_child(stage: str, oracle: str, culprit: str) -> None:
+    lost = lost_failure(Plan(1), REPERTOIRE, 3, stage, "SIGSEGV", "")
+    assert (lost.oracle, lost.culprit) == (oracle, culprit)
+
+
+@pytest.mark.parametrize("name", ["build_no_cse", "cross_wasm32"])
+def test_a_finding_is_made_small_and_shown_by_its_script(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    honest = judging.cpu_trial.relax.build
+
+    def planted(module: Any, *rest: Any, **named: Any) -> Any:
+        if "exp" in str(module):
+            raise NameError("nobody knows exp")
+        return honest(module, *rest, **named)
+
+    monkeypatch.setattr(judging.cpu_trial, "_machine", lambda row, module, *_given: planted(module))
+    (failure,) = judged(name).failures
+    assert (failure.oracle, failure.symptom, failure.culprit) == (name, "does not build", "codegen")
+    like = Case(text_of(START.module), START.passes, START.calls)
+    finding = shrink(Plan(1, scratch=str(tmp_path), oracles=()), REPERTOIRE, failure, START, like, 4.0)
+    assert finding is not None
+    assert finding.case.passes == ()
+    assert "R.exp" in finding.case.module.script and "R.add" not in finding.case.module.script
+    folder = save_finding(tmp_path, finding)
+    assert CPU_BUILDS[name].promise[1:] in (folder / "README.md").read_text()
+    ended = subprocess.run([sys.executable, str(folder / "repro.py")], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "the bug is gone\n")

@@ -1,0 +1,136 @@
+"""Dead PrimFuncs beside live functions: a pass that minds them is seen, one that does not is left alone; and told again
+by a script."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tvm
+
+from corpus.module_text import text_of
+from corpus.repro import repro_text
+from corpus.store import StoredCase, write_case
+from generators.case import Case, PassCall
+from generators.passes.row import Phase
+from generators.relax.program import draw_program
+from generators.source import SeededSource
+from generators.tir.beside import with_dead_prim_func
+from generators.tir.functions import draw_prim_func
+from generators.tir.wrap import wrapped
+from oracles import dead_code
+from oracles.verdict import Failed, Passed, Skipped
+from tests.oracles.oracle_bench import RealBench, module_pass, step_of
+
+SEEDS = 12
+CLEAN = (
+    "relax.transform.LegalizeOps()",
+    "relax.transform.DeadCodeElimination()",
+    "relax.transform.CanonicalizeBindings()",
+    "relax.transform.AnnotateTIROpPattern()",
+    "tirx.transform.StmtSimplify()",
+)
+
+
+def modules() -> list[Any]:
+    """Programs of operators and of drawn PrimFuncs, each with a dead PrimFunc."""
+    drawn = []
+    for seed in range(SEEDS):
+        source = SeededSource(17, seed)
+        program = wrapped(draw_prim_func(source)) if seed % 2 else draw_program(source)
+        drawn.append(with_dead_prim_func(source, program).module)
+    return drawn
+
+
+def with_attribute(module: Any, value: int) -> Any:
+    main = module["main"].with_attr("seen", value)
+    functions = {gvar: main if gvar.name_hint == "main" else f for gvar, f in module.functions.items()}
+    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+
+
+def counts_prim_funcs(module: Any) -> Any:
+    """Writes into main how many PrimFuncs there are."""
+    return with_attribute(module, sum(isinstance(f, tvm.tirx.PrimFunc) for f in module.functions.values()))
+
+
+def wants_another(module: Any) -> Any:
+    """Dies unless some function is beside main."""
+    others = [f for gvar, f in module.functions.items() if gvar.name_hint != "main"]
+    return with_attribute(module, len(others[:1])) if others[0] else module
+
+
+def judged(call: PassCall, module: Any, phase: Phase = Phase.HIGH) -> Any:
+    bench = RealBench()
+    return dead_code.judge(step_of(call, module, bench, phase=phase), bench)
+
+
+def test_a_dead_function_is_one_that_no_public_one_reaches() -> None:
+    for module in modules():
+        names = {gvar.name_hint for gvar in dead_code.dead_names(module)}
+        assert any(name.startswith("dead_prim") for name in names)
+        assert "main" not in names and "prim" not in names
+        left = dead_code.without(module, dead_code.dead_names(module))
+        assert dead_code.dead_names(left) == []
+
+
+def test_a_pass_that_minds_dead_functions_is_found() -> None:
+    for module in modules():
+        verdict = judged(module_pass(counts_prim_funcs, "Counts"), module)
+        assert isinstance(verdict, Failed)
+        assert verdict.symptom == "dead code" and verdict.message.startswith(dead_code.WITHOUT)
+        assert "in the live part is another" in verdict.message
+
+
+def test_a_pass_that_needs_a_dead_function_is_found() -> None:
+    alone = [m for m in modules() if len(m.functions) - len(dead_code.dead_names(m)) == 1]
+    assert alone
+    verdict = judged(module_pass(wants_another, "Wants"), alone[0])
+    assert isinstance(verdict, Failed) and "raises IndexError" in verdict.message
+
+
+@pytest.mark.parametrize("source", CLEAN)
+def test_clean_passes_are_left_alone(source: str) -> None:
+    verdicts = [judged(PassCall("Clean", source), module) for module in modules()]
+    assert all(isinstance(verdict, (Passed, Skipped)) for verdict in verdicts), verdicts
+    assert any(isinstance(verdict, Passed) for verdict in verdicts)
+
+
+FAULT = """import tvm
+
+@tvm.transform.module_pass(opt_level=0, name="Counts")
+def counts(module, context):
+    count = sum(isinstance(f, tvm.tirx.PrimFunc) for f in module.functions.values())
+    functions = {g: f.with_attr("seen", count if BROKEN else 0) for g, f in module.functions.items()}
+    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+
+PASSES = {"Counts": lambda: counts}
+"""
+
+
+@pytest.mark.parametrize(("broken", "status"), [("True", 1), ("False", 0)])
+def test_a_script_tells_it_again(tmp_path: Path, broken: str, status: int) -> None:
+    faults = tmp_path / "faults.py"
+    faults.write_text(FAULT.replace("BROKEN", broken))
+    module = with_dead_prim_func(SeededSource(2, 0), wrapped(draw_prim_func(SeededSource(2, 1)))).module
+    case = Case(text_of(module), (PassCall("Counts", "loaded.PASSES['Counts']()"),), (), load=str(faults))
+    message = f"{dead_code.WITHOUT} dead functions a function in the live part is another"
+    stored = StoredCase(case, "title", "dead_code", "dead code", "Counts", message=message)
+    write_case(tmp_path / "case", stored, repro_text(stored), "")
+    ended = subprocess.run(
+        [sys.executable, str(tmp_path / "case" / "repro.py")], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ended.returncode == status, ended.stdout + ended.stderr
+
+
+def test_the_planted_functions_are_passes() -> None:
+    makers: tuple[Callable[[Any], Any], ...] = (counts_prim_funcs, wants_another)
+    for make in makers:
+        assert make(modules()[0])["main"].attrs["seen"] >= 1
