@@ -22,6 +22,8 @@ from generators.passes.row import Phase
 from generators.passes.table import PASSES
 from generators.targets import TARGETS
 
+WIDTH = 118
+"""Characters of a line that constructs a pass, where it can be broken."""
 DEADLINE_S, HANG_S = 120, 15
 """Seconds after which a script ends itself; those that show a hang need not take as long as others may."""
 
@@ -226,7 +228,7 @@ def _passes(stored: StoredCase, check: Check, module: str) -> str:
         return text + _applied(stored, last, "after", given)
     if check.text:
         return text
-    text += f"transform = {last.source}\n"
+    text += _folded(f"transform = {last.source}\n")
     return text + _FROM_HERE + _under_target(stored, last, f"transform({given})\n")
 
 
@@ -239,7 +241,26 @@ def _applied_all(stored: StoredCase, calls: Sequence[PassCall], given: str) -> t
 
 
 def _applied(stored: StoredCase, call: PassCall, name: str, given: str) -> str:
-    return _under_target(stored, call, f"{name} = {call.source}({given})\n")
+    return _under_target(stored, call, _folded(f"{name} = {call.source}({given})\n"))
+
+
+def _folded(line: str) -> str:
+    """The line over as many as it needs, broken behind commas; as it is where that would change it."""
+    if len(line) <= WIDTH:
+        return line
+    first, *rest = re.split(r"(?<=,) ", line)
+    lines = [first]
+    for part in rest:
+        if len(lines[-1]) + len(part) < WIDTH:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(f"    {part}")
+    text = "\n".join(lines)
+    try:
+        same = ast.dump(ast.parse(text)) == ast.dump(ast.parse(line))
+    except SyntaxError:
+        return line  # a comma inside of a string
+    return text if same else line
 
 
 def _under_target(stored: StoredCase, call: PassCall, line: str) -> str:

@@ -16,6 +16,7 @@ from corpus.reduce.steps import (
     tensors,
     tir,
     tir_expressions,
+    tir_parameters,
 )
 
 STEPS: tuple[Step, ...] = (
@@ -52,7 +53,7 @@ STEPS: tuple[Step, ...] = (
     Step("TIR expressions to operands", tir_expressions.to_operands),
     Step("TIR loops, plain", tir.plain),
     Step("TIR extents", tir.extents),
-    Step("TIR parameters", tir.parameters),
+    Step("TIR parameters", tir_parameters.parameters),
     Step("attributes of functions", attributes.functions),
     Step("attributes of operators", attributes.operators),
     Step("simpler constants", constants.simpler_constants),

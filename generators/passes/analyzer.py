@@ -22,11 +22,13 @@ _BOUND = (
     "known.bind(loop.loop_var, tvm.ir.Range.from_min_extent(loop.min, loop.extent), True), loop)[1])"
 )
 _STORE = (
-    "(tirx.BufferStore, lambda store: store if 'float' in str(store.value.ty) else "
-    "tirx.BufferStore(store.buffer, {value}, {indices}))"
+    "(tirx.BufferStore, lambda store: tirx.BufferStore(store.buffer, {value}, {indices}) "
+    "if str(store.value.ty).rstrip('0123456789') in {kinds} else store)"
 )
+"""Stores of one lane; the type of vectors ends in `x4`."""
 _COMPARISON = (
-    "((tirx.LT, tirx.LE, tirx.GT, tirx.GE, tirx.EQ, tirx.NE), lambda e: e if 'float' in str(e.a.ty) else "
+    "((tirx.LT, tirx.LE, tirx.GT, tirx.GE, tirx.EQ, tirx.NE), lambda e: "
+    "e if 'float' in str(e.a.ty) or str(e.ty) != 'bool' else "
     "tirx.IntImm('bool', 1) if known.can_prove(e) else tirx.IntImm('bool', 0) if known.can_prove(tirx.Not(e)) else e)"
 )
 
@@ -42,28 +44,27 @@ def _text(change: str, told: str = "") -> str:
 def _rewritten(method: str) -> str:
     """Stores of what a simplifier gives."""
     rewritten = f"[known.{method}(e) for e in store.indices]"
-    return _STORE.format(value=f"known.{method}(store.value)", indices=rewritten)
+    return _STORE.format(value=f"known.{method}(store.value)", indices=rewritten, kinds="('int', 'uint', 'bool')")
 
 
-def _claimed(said: str, value: str) -> str:
-    """Stores of what the value (`v`, as int64) is if it is what was said (`s`)."""
-    claimed = (
-        f"(lambda e, s: e if str(e.ty) == 'bool' else tirx.Cast(str(e.ty), (lambda v: {value})(tirx.Cast('int64', e))))"
-        f"(store.value, known.{said}(store.value))"
-    )
-    return _STORE.format(value=claimed, indices="store.indices")
+def _claimed(said: str, value: str, says: str) -> str:
+    """Stores of what the value (`v`, as int64) is if it is what was said (`s`), where that says something."""
+    claimed = f"(lambda e, v, s: tirx.Cast(str(e.ty), {value}) if {says} else e)"
+    arguments = f"(store.value, tirx.Cast('int64', store.value), known.{said}(store.value))"
+    return _STORE.format(value=claimed + arguments, indices="store.indices", kinds="('int', 'uint')")
 
 
-_WITHIN = "tirx.Max(tirx.Min(v, tirx.IntImm('int64', s.max_value)), tirx.IntImm('int64', s.min_value))"
-_MULTIPLE = "tirx.floordiv(v - s.base, s.coeff) * s.coeff + s.base if s.coeff else tirx.IntImm('int64', s.base)"
-_COVERED = "tirx.Max(tirx.Min(v, number(s.max_value, 2**62)), number(s.min_value, -(2**62)))"
-_NUMBER = "number := lambda e, other: tirx.IntImm('int64', e.value if isinstance(e, tirx.IntImm) else other), "
+_NUMBER = "number := lambda n: tirx.IntImm('int64', int(n)), "
+_WITHIN = "tirx.Max(tirx.Min(v, number(s.max_value)), number(s.min_value))"
+_BOUNDED = "-2**62 < s.min_value <= s.max_value < 2**62"
+_MULTIPLE = "tirx.floordiv(v - s.base, s.coeff) * s.coeff + s.base if s.coeff else number(s.base)"
+_COVERED = "all(isinstance(end, tirx.IntImm) for end in (s.min_value, s.max_value))"
 _ITERATORS = (
     "tirx.transform.prim_func_pass(lambda func, mod, ctx: (ranges := {}, simple := lambda indices: "
     "tvm.sym.iter_map_simplify(indices, ranges, check_level='nocheck'), tvm_ffi.structural_map(func, ["
     "(tirx.For, lambda loop: (ranges.update({loop.loop_var: tvm.ir.Range.from_min_extent(loop.min, loop.extent)}), "
-    "loop)[1]), (tirx.BufferStore, lambda store: tirx.BufferStore(store.buffer, simple([store.value])[0] "
-    "if str(store.value.ty) in ('int32', 'int64') else store.value, simple(store.indices)))], order='pre'))[-1], "
+    "loop)[1]), (tirx.BufferStore, lambda store: tirx.BufferStore(store.buffer, simple([store.value])[0], "
+    "simple(store.indices)) if str(store.value.ty) in ('int32', 'int64') else store)], order='pre'))[-1], "
     "opt_level=0, name='IterMapSimplify')"
 )
 
@@ -89,17 +90,17 @@ ROWS: tuple[PassRow, ...] = (
     _row(
         "sym.Analyzer[const_int_bound]",
         "python/tvm/sym/analyzer.py: every value lies in the bound",
-        _text(_claimed("const_int_bound", _WITHIN)),
+        _text(_claimed("const_int_bound", _WITHIN, _BOUNDED), _NUMBER),
     ),
     _row(
         "sym.Analyzer[modular_set]",
         "python/tvm/sym/analyzer.py: every value is base and a multiple of coeff",
-        _text(_claimed("modular_set", _MULTIPLE)),
+        _text(_claimed("modular_set", _MULTIPLE, "s.coeff != 1"), _NUMBER),
     ),
     _row(
         "sym.Analyzer[int_set]",
         "python/tvm/sym/analyzer.py: the set covers every value; ends that are numbers are judged",
-        _text(_claimed("int_set", _COVERED), _NUMBER),
+        _text(_claimed("int_set", _WITHIN, _COVERED), _NUMBER),
     ),
     _row(
         "sym.iter_map_simplify",

@@ -24,13 +24,13 @@ Kind: TypeAlias = Literal["single", "walk", "pipeline", "tir_pipeline", "walk_th
 Table: TypeAlias = Mapping[str, PassRow]
 
 KINDS: tuple[tuple[Kind, int], ...] = (
-    ("single", 49),
+    ("single", 48),
     ("walk", 28),
     ("walk_then_pipeline", 4),
     ("pipeline", 4),
     ("tir_pipeline", 3),
     ("unusual", 11),
-    ("schedule", 1),
+    ("schedule", 2),
 )
 """The kinds of sequence with their weights. A pipeline costs as much as five single passes, that of TIR as twelve."""
 TIR_SHARE = 0.12
@@ -232,7 +232,7 @@ def draw_names(
     useless: set[Kind] = set() if usable else {"pipeline"}
     if under_test is not None and not set(under_test) & set(TIR_PIPELINE):
         useless.add("tir_pipeline")
-    if under_test is None or SCHEDULE not in under_test:
+    if target.threads if under_test is None else SCHEDULE not in under_test:
         useless.add("schedule")
     allowed = [(kind, w) for kind, w in KINDS if (kinds is None or kind in kinds) and kind not in useless]
     kind: Kind = weighted(source, allowed or [("single", 1)]) if ground.pool else "schedule"

@@ -55,6 +55,8 @@ class TirKnobs:
     """A function has symbolic extents this often."""
     opaque_share: float = 0.25
     """A function is of loops alone this often, without blocks."""
+    integer_share: float = 0.2
+    """A function in a module of several goes through small ranges of integers this often: see `integers.py`."""
     rooted_share: float = 0.2
     """The loops of a function without blocks stand in one block this often, as those of a packed kernel do."""
     local_share: float = 0.12

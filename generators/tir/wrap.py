@@ -16,7 +16,8 @@ from generators.passes.row import LOOPS_ALONE, Parameter, ProgramFacts
 from generators.program import Program
 from generators.source import Source
 from generators.tir.functions import draw_prim_func, draw_schedulable
-from generators.tir.knobs import DEFAULT, FUNCTIONS, ONE_OF_SOME, for_rules
+from generators.tir.integers import draw_integer_func
+from generators.tir.knobs import DEFAULT, FUNCTIONS, ONE_OF_SOME, TirKnobs, for_rules
 from generators.tir.program import PrimParameter, PrimProgram
 from generators.tir.schedules import draw_schedule
 
@@ -93,7 +94,14 @@ def draw_prim_program(source: Source, *, for_schedules: bool = False) -> Program
     """A module of one drawn function, or of some smaller ones; of such as passes take that schedule any function."""
     count = source.integer(*FUNCTIONS)
     knobs = DEFAULT if count == 1 else ONE_OF_SOME
-    return wrapped(*[draw_prim_func(source, for_rules(knobs) if for_schedules else knobs) for _ in range(count)])
+    if for_schedules:
+        return wrapped(*[draw_prim_func(source, for_rules(knobs)) for _ in range(count)])
+    return wrapped(*[_draw_prim_func(source, knobs) for _ in range(count)])
+
+
+def _draw_prim_func(source: Source, knobs: TirKnobs) -> PrimProgram:
+    """A function of any kind."""
+    return draw_integer_func(source) if source.flip(knobs.integer_share) else draw_prim_func(source, knobs)
 
 
 def draw_scheduled_program(source: Source) -> Program:

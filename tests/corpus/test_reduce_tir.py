@@ -16,7 +16,7 @@ from generators.tir.wrap import draw_prim_program
 from oracles.ir.walk import nodes_of, prim_funcs
 from oracles.reference.numbers import NoMeaning, Numbers, Wrong
 
-SEEDS = (0, 9, 22)
+SEEDS = (2, 8, 10)
 """Programs that the wrong pass is wrong for."""
 
 
@@ -49,7 +49,7 @@ def test_drawn_functions_become_a_few_statements_with_what_is_wrong_in_them(seed
     (live,) = [function for _, function in prim_funcs(small.module)]
     assert len(nodes_of(live.body, tirx.BufferStore)) <= 2
     assert len(nodes_of(live.body, tirx.FloorMod)) == 1, "the expression that is wrong, and no other of its kind"
-    assert len(nodes_of(live.body, T.Call)) <= 2
+    assert len(nodes_of(live.body, T.Call)) <= 2 and len(live.params) <= 3
 
 
 ANNOTATED = """@I.ir_module(s_tir=True)

@@ -53,7 +53,7 @@ def test_same_seed_same_sequence() -> None:
 
 def test_every_row_of_the_repertoire_comes_up() -> None:
     seen = {step.name for index in range(3000) for step in draw_names(SeededSource(4, index), PASSES)}
-    assert {name for name, row in PASSES.items() if row.in_repertoire} - seen == {SCHEDULE}
+    assert {name for name, row in PASSES.items() if row.in_repertoire} <= seen
 
 
 def test_pipeline_is_official_and_tier_a() -> None:

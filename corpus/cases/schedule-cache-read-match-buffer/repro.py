@@ -29,7 +29,8 @@ class Module:
                         T.writes(C[w])
                         C[w] = M[w]
 
-after = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'), sch.cache_read(sch.get_sblock("b"), 0, "global"), sch.mod)[-1], opt_level=0)(Module)
+after = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'),
+    sch.cache_read(sch.get_sblock("b"), 0, "global"), sch.mod)[-1], opt_level=0)(Module)
 status = 1  # From here on, an exception is the bug.
 relax.analysis.well_formed(after)
 for function in after.functions.values():

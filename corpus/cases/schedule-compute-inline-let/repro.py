@@ -37,7 +37,8 @@ class Module:
                 T.writes(D[v])
                 D[v] = B[v]
 
-after = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'), sch.compute_inline(sch.get_sblock("b")), sch.mod)[-1], opt_level=0)(Module)
+after = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'),
+    sch.compute_inline(sch.get_sblock("b")), sch.mod)[-1], opt_level=0)(Module)
 status = 1  # From here on, an exception is the bug.
 relax.analysis.well_formed(after)
 for function in after.functions.values():

@@ -42,7 +42,8 @@ if child := os.fork():  # The parent waits: a native crash or a hang is an answe
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     sys.exit(code if code >= 0 else print("killed by signal", -code) or 1)
 signal.alarm(120)
-mod = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('prim'), sch.fuse_reduction_epilogue(sch.get_sblock("r"), sch.get_sblock("bias")), sch.mod)[-1], opt_level=0)(Module)
+mod = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('prim'),
+    sch.fuse_reduction_epilogue(sch.get_sblock("r"), sch.get_sblock("bias")), sch.mod)[-1], opt_level=0)(Module)
 vm = relax.VirtualMachine(tvm.compile(mod, tvm.target.Target("llvm")), tvm.cpu())
 got = vm["main"](tensor(np.full(2, 2.0, "float32")), tensor(np.array(5.0, "float32"))).numpy()
 want = np.array(9.0, "float32")

@@ -28,6 +28,8 @@ class Module:
 
 before = Module
 text = before.script(show_meta=True)
-after = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'), sch.unroll(sch.get_loops(sch.get_sblock("tile"))[0]), sch.unroll(sch.get_loops(sch.get_sblock("inner"))[0]), sch.mod)[-1], opt_level=0)(before)
+after = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'),
+    sch.unroll(sch.get_loops(sch.get_sblock("tile"))[0]), sch.unroll(sch.get_loops(sch.get_sblock("inner"))[0]),
+    sch.mod)[-1], opt_level=0)(before)
 assert before.script(show_meta=True) == text, "the pass changed the module that it was given"
 print("the bug is gone", flush=True)

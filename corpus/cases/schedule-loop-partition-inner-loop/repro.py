@@ -28,7 +28,8 @@ if child := os.fork():  # The parent waits: a native crash or a hang is an answe
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     sys.exit(code if code >= 0 else print("killed by signal", -code) or 1)
 signal.alarm(120)
-transform = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'), sch.loop_partition(sch.get_loops(sch.get_sblock("b"))[0], [1, None]), sch.mod)[-1], opt_level=0)
+transform = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'),
+    sch.loop_partition(sch.get_loops(sch.get_sblock("b"))[0], [1, None]), sch.mod)[-1], opt_level=0)
 status = 1  # From here on, an exception is the bug.
 transform(Module)
 print("the bug is gone", flush=True)

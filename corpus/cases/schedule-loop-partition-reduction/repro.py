@@ -37,7 +37,8 @@ if child := os.fork():  # The parent waits: a native crash or a hang is an answe
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     sys.exit(code if code >= 0 else print("killed by signal", -code) or 1)
 signal.alarm(120)
-mod = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('prim'), sch.loop_partition(sch.get_loops(sch.get_sblock("r"))[0], [1, None]), sch.mod)[-1], opt_level=0)(Module)
+mod = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('prim'),
+    sch.loop_partition(sch.get_loops(sch.get_sblock("r"))[0], [1, None]), sch.mod)[-1], opt_level=0)(Module)
 vm = relax.VirtualMachine(tvm.compile(mod, tvm.target.Target("llvm")), tvm.cpu())
 got = vm["main"](tensor(np.full(3, 1.0, "float32"))).numpy()
 want = np.array(3.0, "float32")

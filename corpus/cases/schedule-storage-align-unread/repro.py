@@ -42,7 +42,8 @@ if child := os.fork():  # The parent waits: a native crash or a hang is an answe
     sys.exit(code if code >= 0 else print("killed by signal", -code) or 1)
 signal.alarm(120)
 mod = relax.transform.LegalizeOps()(Module)
-mod = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('prim'), sch.storage_align(sch.get_sblock("b"), 0, 0, 8, 2), sch.mod)[-1], opt_level=0)(mod)
+mod = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('prim'),
+    sch.storage_align(sch.get_sblock("b"), 0, 0, 8, 2), sch.mod)[-1], opt_level=0)(mod)
 status = 1  # From here on, an exception is the bug.
 tvm.compile(mod, tvm.target.Target("llvm"))
 print("the bug is gone", flush=True)

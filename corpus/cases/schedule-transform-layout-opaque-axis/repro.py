@@ -24,7 +24,9 @@ class Module:
                 T.writes(B[v])
                 B[v] = A[v]
 
-after = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'), sch.transform_layout(sch.get_sblock("b"), ("write", 0), lambda i: (i // 4, i % 4), pad_value=0), sch.mod)[-1], opt_level=0)(Module)
+after = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'),
+    sch.transform_layout(sch.get_sblock("b"), ("write", 0), lambda i: (i // 4, i % 4), pad_value=0), sch.mod)[-1],
+    opt_level=0)(Module)
 status = 1  # From here on, an exception is the bug.
 relax.analysis.well_formed(after)
 for function in after.functions.values():

@@ -23,7 +23,9 @@ class Module:
                 T.writes(C[v])
                 C[v] = A[v]
 
-after = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'), sch.write_at(sch.get_loops(sch.get_sblock("b"))[0], sch.get_sblock("b"), 0, "global"), sch.reindex(sch.get_sblock("C_global"), ("write", 0)), sch.mod)[-1], opt_level=0)(Module)
+after = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'),
+    sch.write_at(sch.get_loops(sch.get_sblock("b"))[0], sch.get_sblock("b"), 0, "global"),
+    sch.reindex(sch.get_sblock("C_global"), ("write", 0)), sch.mod)[-1], opt_level=0)(Module)
 status = 1  # From here on, an exception is the bug.
 relax.analysis.well_formed(after)
 for function in after.functions.values():

@@ -9,11 +9,10 @@ from typing import Any
 import tvm_ffi
 from tvm import s_tir, tirx
 
-from corpus.reduce.draft import TUPLE, VAR, NotApplicable, at_binding, called_names, module_binds
+from corpus.reduce.draft import VAR
 from corpus.reduce.plan import Edit, Plan, View
 from corpus.reduce.realise import is_empty
 from generators import tvm_api as T
-from generators.case import EntryCall
 
 
 def _statements(view: View) -> list[Any]:
@@ -124,51 +123,3 @@ def _longer(extent: Any, than: int) -> bool:
 def _with_extent(loop: Any, to: int) -> Any:
     extent = tirx.IntImm(str(T.type_of(loop.loop_var).dtype).removeprefix("T."), to)
     return tirx.For(loop.loop_var, loop.min, extent, loop.kind, loop.body, loop.thread_binding, loop.annotations)
-
-
-def parameters(view: View) -> Sequence[Edit]:
-    """Each unused parameter of a PrimFunc may go, with its inputs and what it is called with."""
-    edits: list[Edit] = []
-    for name, function in view.draft.functions.items():
-        if isinstance(function, tirx.PrimFunc):
-            edits.extend(_without_parameter(name, param) for param in reversed(list(function.params)))
-    return edits
-
-
-def _without_parameter(name: str, param: Any) -> Edit:
-    def edit(plan: Plan) -> Plan:
-        function = plan.draft.functions.get(name)
-        if function is None or len(function.params) < 2 or _uses(function, param):
-            raise NotApplicable("in use")
-        index = [p.same_as(param) for p in function.params].index(True)
-        params = [p for p in function.params if not p.same_as(param)]
-        smaller = tirx.PrimFunc(params, function.body, function.ret_type, function.attrs)
-        draft = plan.draft.with_function(name, smaller)
-        for _, bind in list(module_binds(draft)):
-            if name in called_names(bind.value):
-                draft = at_binding(draft, bind.var, lambda b: (replace(b, value=_called_without(b.value, index)),))
-        calls = tuple(_without(call, index) if call.function == name else call for call in plan.calls)
-        return replace(plan, draft=draft, calls=calls)
-
-    return edit
-
-
-def _called_without(call: Any, index: int) -> Any:
-    """The call_tir with an input less. NotApplicable for other calls, and for what it writes to."""
-    if not isinstance(call, T.Call) or T.op_name(call) != "relax.call_tir" or index >= len(call.args[1].fields):
-        raise NotApplicable("not an input of call_tir")
-    fields = [field for number, field in enumerate(call.args[1].fields) if number != index]
-    return T.Call(call.op, [call.args[0], TUPLE(fields), *call.args[2:]], call.attrs, call.ty_args)
-
-
-def _without(call: EntryCall, index: int) -> EntryCall:
-    return replace(call, arguments=call.arguments[:index] + call.arguments[index + 1 :])
-
-
-def _uses(function: Any, param: Any) -> bool:
-    found: list[Any] = []
-    tvm_ffi.structural_walk(function.body, [(VAR, found.append)])
-    for other in function.params:
-        if not other.same_as(param):
-            tvm_ffi.structural_walk(T.type_of(other), [(VAR, found.append)])
-    return any(var.same_as(param) for var in found)

@@ -1,0 +1,110 @@
+"""Parameters of PrimFuncs, which go with what call_tir gives for them or makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import tvm_ffi
+from tvm import tirx
+
+from corpus.reduce.draft import (
+    TUPLE,
+    TUPLE_GET_ITEM,
+    VAR,
+    Bind,
+    Branch,
+    Draft,
+    ModuleDraft,
+    NotApplicable,
+    at_binding,
+    called_names,
+    module_binds,
+    rewrite_module,
+)
+from corpus.reduce.plan import Edit, Plan, View
+from generators import tvm_api as T
+from generators.case import EntryCall
+
+
+def parameters(view: View) -> Sequence[Edit]:
+    """Each unused parameter of a PrimFunc may go, last first."""
+    edits: list[Edit] = []
+    for name, function in view.draft.functions.items():
+        if isinstance(function, tirx.PrimFunc):
+            edits.extend(_without_parameter(name, param) for param in reversed(list(function.params)))
+    return edits
+
+
+def _without_parameter(name: str, param: Any) -> Edit:
+    def edit(plan: Plan) -> Plan:
+        function = plan.draft.functions.get(name)
+        if function is None or len(function.params) < 2 or _uses(function, param):
+            raise NotApplicable("in use")
+        index = [p.same_as(param) for p in function.params].index(True)
+        params = [p for p in function.params if not p.same_as(param)]
+        smaller = tirx.PrimFunc(params, function.body, function.ret_type, function.attrs)
+        draft = plan.draft.with_function(name, smaller)
+        for _, bind in list(module_binds(draft)):
+            if name in called_names(bind.value):
+                draft = _called_without(draft, bind, index)
+        calls = tuple(_without(call, index) if call.function == name else call for call in plan.calls)
+        return replace(plan, draft=draft, calls=calls)
+
+    return edit
+
+
+def _without(call: EntryCall, index: int) -> EntryCall:
+    return replace(call, arguments=call.arguments[:index] + call.arguments[index + 1 :])
+
+
+def _uses(function: Any, param: Any) -> bool:
+    found: list[Any] = []
+    tvm_ffi.structural_walk(function.body, [(VAR, found.append)])
+    for other in function.params:
+        if not other.same_as(param):
+            tvm_ffi.structural_walk(T.type_of(other), [(VAR, found.append)])
+    return any(var.same_as(param) for var in found)
+
+
+def _called_without(draft: ModuleDraft, bind: Bind, index: int) -> ModuleDraft:
+    """The draft with a call_tir that has an input or a result less. NotApplicable for other calls."""
+    call = bind.value
+    if not isinstance(call, T.Call) or T.op_name(call) != "relax.call_tir" or len(call.args) != 2:
+        raise NotApplicable("not a plain call_tir")
+    inputs, given = list(call.args[1].fields), call.ty_args[0]
+    if index < len(inputs):
+        return _with_value(draft, bind, _call(call, [*inputs[:index], *inputs[index + 1 :]], given))
+    results = list(given.fields) if isinstance(given, T.TupleType) else [given]
+    place = index - len(inputs)
+    left = [*results[:place], *results[place + 1 :]]
+    if not left:
+        raise NotApplicable("the only result")
+    shorter = _with_value(draft, bind, _call(call, inputs, left[0] if len(left) == 1 else T.TupleType(left)))
+    return rewrite_module(shorter, _fields_moved(bind.var, place, alone=len(left) == 1))
+
+
+def _call(call: Any, inputs: list[Any], results: Any) -> Any:
+    return T.Call(call.op, [call.args[0], TUPLE(inputs)], call.attrs, [results])
+
+
+def _with_value(draft: ModuleDraft, bind: Bind, value: Any) -> ModuleDraft:
+    return at_binding(draft, bind.var, lambda found: (replace(found, value=value),))
+
+
+def _fields_moved(var: Any, gone: int, *, alone: bool) -> Callable[[Bind], tuple[Bind, ...] | None]:
+    """Bindings of a field of `var`, of which one is gone; `alone`: the one that is left is the result itself."""
+
+    def rewrite(bind: Bind) -> tuple[Bind, ...] | None:
+        value = bind.value
+        if isinstance(value, (Branch, Draft)) or not isinstance(value, TUPLE_GET_ITEM):
+            return None
+        if not value.tuple_value.same_as(var):
+            return None
+        if value.index == gone:
+            raise NotApplicable("in use")
+        field = var if alone else TUPLE_GET_ITEM(var, value.index - (value.index > gone))
+        return (replace(bind, value=field),)
+
+    return rewrite
