@@ -68,6 +68,7 @@ _IR_LINE = re.compile(
 )
 _FRAME_LINE = re.compile(r'^\s*(?:File ".*", line \d+|\d+: .*|Traceback .*|Stack trace:.*|-->.*|\d* *\|.*|~+\^*~*)')
 _STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"<root>(?:\.\w+(?:\[\d*\]?)*)+"), "<place>"),
     (re.compile(r"\[\d\d:\d\d:\d\d\] *"), ""),
     (re.compile(r"(?<=function call )\S.*?(?= occurs\b)"), "<ir>"),
     (re.compile(r"(?<=impure call: )\S.*"), "<ir>"),
@@ -78,7 +79,6 @@ _STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<=but got )[^.;\n]+(?:\.\w[^.;\n]*)*"), "<it>"),
     (re.compile(r"(?:[\w./~+-]*/)?[\w.+-]+\.(?:cc|cpp|h|hpp|py|pyx|pxi|so|cu|c)(?::\d+)*(?:, line \d+)?:?"), "<file>"),
     (re.compile(r"(?<![\w.])(?:/[\w.+-]+){2,}"), "<file>"),
-    (re.compile(r"<root>(?:\.\w+(?:\[\d+\])*)+"), "<place>"),
     (re.compile(r"\b0x[0-9a-fA-F]+\b"), "<address>"),
     (re.compile(r"\b(?:u?int|float|bfloat)\d+(?:_e\dm\d\w*)?(?:x\d+)?\b|\bbool\b"), "<dtype>"),
     (re.compile(r"\b[a-z]{1,8}_?\d+\b"), "<name>"),

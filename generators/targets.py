@@ -16,8 +16,8 @@ class TargetRow:
 
     source: the expression that constructs it. pipelines: rows of `generators.passes.table.PIPELINES`. threads: whether
     its loops run in threads, so that passes for GPUs have something to do, and a script of TVM's alone needs a device
-    to show numbers. builder: the row of `oracles.builders.BUILDERS` that builds and runs modules; None where the
-    reference alone judges the numbers.
+    to show numbers. builder: the row of `oracles.builders.BUILDERS` that builds and runs modules, where this machine
+    has what it needs (`oracles.needs.builder_of`).
     """
 
     name: str
@@ -25,12 +25,7 @@ class TargetRow:
     meaning: str
     pipelines: tuple[str, ...]
     threads: bool = False
-    builder: str | None = "llvm"
-
-    @property
-    def built(self) -> bool:
-        """Whether modules are built and run."""
-        return self.builder is not None
+    builder: str = "llvm"
 
 
 TARGETS: dict[str, TargetRow] = {
@@ -40,10 +35,10 @@ TARGETS: dict[str, TargetRow] = {
         TargetRow(
             "cuda",
             _CUDA,
-            "lowered for CUDA down to the device code, interpreted thread by thread; nothing is built",
+            "lowered for CUDA down to the device code, interpreted thread by thread; built and run where a device is",
             ("cuda",),
             threads=True,
-            builder=None,
+            builder="cuda",
         ),
         TargetRow(
             "cuda-cpu",

@@ -13,11 +13,12 @@ from typing import Any, TypeAlias
 
 from generators.passes.row import Phase
 from generators.source import SeededSource
-from generators.targets import TARGETS
 from oracles import build as llvm
+from oracles import cuda_device
 from oracles.apart import Ended, apart
 from oracles.builders import BUILDERS
 from oracles.call_protocol import Calling, LeftOut, Run, direct
+from oracles.needs import builder_of
 from oracles.reference.compare import Difference, compare, widened
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.numbers import NoMeaning, Numbers, interpreted
@@ -67,7 +68,9 @@ def witnesses(
     states = {"before": before} if after is None else {"before": before, "after": after}
     if after is not None:
         told["reference after"] = _results(interpreted(after.module, after.synchronised), after.calling, numbers)
-    builder = TARGETS[target].builder
+    builder = builder_of(target)
+    if builder == "cuda" and cuda_device.unusable() is not None:
+        builder = None
     if builder == "llvm":
         for label, state in states.items():
             told |= _by_llvm(label, state, numbers, bench)

@@ -43,17 +43,18 @@ _GROUPED = (Phase.ANNOTATED, Phase.GROUPED, Phase.FUSED)
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A module ready to run."""
+    """A module ready to run. device: where its inputs are to be, None for the CPU."""
 
     machine: Any
+    device: Any = None
 
     def run(
         self, function: str, arguments: list[Runtime], packed: Mapping[str, Callback] = MappingProxyType({})
     ) -> Runtime:
         """Calls a function of the built module on runtime values; `packed` says what the hooks of
         `generators.externs` do."""
-        with provided({name: _hosted(callback) for name, callback in packed.items()}):
-            result = self.machine[function](*[_to_vm(a) for a in arguments])
+        with provided({name: _hosted(callback, self.device) for name, callback in packed.items()}):
+            result = self.machine[function](*[_to_vm(a, self.device) for a in arguments])
         return _from_vm(result)
 
 
@@ -203,21 +204,22 @@ def _lifting(module: Any, phase: Phase) -> tuple[str, ...]:
     return ("LambdaLift",) if local else ()
 
 
-def _to_vm(value: Runtime) -> Any:
+def _to_vm(value: Runtime, device: Any = None) -> Any:
     if isinstance(value, Tensor):
-        return tvm_api.to_tensor(declared(value), value.dtype)
+        tensor = tvm_api.to_tensor(declared(value), value.dtype)
+        return tensor if device is None else tensor.copyto(device)
     if isinstance(value, Shape):
         return tvm.runtime.ShapeTuple(list(value.extents))
     if isinstance(value, tuple):
-        return tuple(_to_vm(v) for v in value)
+        return tuple(_to_vm(v, device) for v in value)
     if isinstance(value, Callback):
-        return tvm_ffi.convert(_hosted(value))
+        return tvm_ffi.convert(_hosted(value, device))
     return None if isinstance(value, Unit) else value
 
 
-def _hosted(callback: Callback) -> Callable[..., Any]:
+def _hosted(callback: Callback, device: Any) -> Callable[..., Any]:
     """The callback as a Python function over the VM's values."""
-    return lambda *arguments: _to_vm(callback.answer(*map(_from_vm, arguments)))
+    return lambda *arguments: _to_vm(callback.answer(*map(_from_vm, arguments)), device)
 
 
 def _from_vm(result: Any) -> Runtime:

@@ -1,7 +1,8 @@
 """What builds the modules of a target and runs them: a row for each builder that `generators.targets` names.
 
-How each of them works is in `oracles.build` (LLVM) and `oracles.cuda_cpu`; which modules are worth building, and whose
-fault a failure is, is said by the worker. Whether this machine has what a builder needs is said by `oracles.needs`.
+How each of them works is in `oracles.build` (LLVM), `oracles.cuda_cpu` and `oracles.cuda_device`; which modules are
+worth building, and whose fault a failure is, is said by the worker. Whether this machine has what a builder needs is
+said by `oracles.needs`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, TypeAlias
 from generators.passes.row import Phase
 from generators.passes.table import THREADING
 from oracles import build as llvm
+from oracles import cuda_device
 from oracles.call_protocol import Calling, Run
 from oracles.cuda_cpu import machine, to_ptx
 from oracles.reference.numbers import Numbers, Unsure, Wrong
@@ -74,6 +76,21 @@ def _built_for_threads(
     return refused(built) if isinstance(built, machine.NotCompiled) else built
 
 
+def _built_for_device(
+    module: Any, phase: Phase, bench: Bench, opt_level: int, enter: Enter
+) -> cuda_device.Built | llvm.NotBuilt | Skipped:
+    """Lowered here; code generation, which asks the device, and the runs are one step in a child of `judge`."""
+    if (why := cuda_device.unusable()) is not None:
+        return Skipped(f"{cuda_device.UNUSABLE}{why}")
+    names = _passes_for_threads(module, phase)
+    lowered = llvm.lowered_by(names, module.clone(), phase, bench, enter)
+    if isinstance(lowered, llvm.NotBuilt):
+        return lowered
+    if (reason := cuda_device.needs_host_memory(lowered[0])) is not None:
+        return Skipped(f"build: {reason}")
+    return cuda_device.Built(*lowered, bench)
+
+
 def refused(source: machine.NotCompiled) -> Failed | Skipped:
     """What is to be said of CUDA source that the C++ compiler does not take: TVM is wrong where nvcc says so too."""
     if source.slow:
@@ -92,6 +109,7 @@ def refused(source: machine.NotCompiled) -> Failed | Skipped:
 
 BUILDERS: dict[str, Builder] = {
     "llvm": Builder(llvm.passes_to_come, llvm.build, _judged_by_llvm, lambda built: built.run),
+    "cuda": Builder(_passes_for_threads, _built_for_device, cuda_device.judge, cuda_device.runner),
     "cuda-cpu": Builder(
         _passes_for_threads,
         _built_for_threads,

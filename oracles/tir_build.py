@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import tvm
@@ -18,32 +18,44 @@ from oracles.workbench import constructed
 SYMBOL_PREFIX = "__tvm_ffi_"
 """How MakePackedAPI begins the symbols of packed functions (tvm/ffi/c_api.h); the virtual machine looks them up by what
 comes behind it."""
+OF_HOST = ("tirx.LowerTVMBuiltin", "tirx.LowerIntrin")
+OF_DEVICE = ("tirx.LowerWarpMemory", "tirx.StmtSimplify", "tirx.LowerIntrin")
+"""What ends the lowering of either side where host and device functions are parted (python/tvm/s_tir/pipeline.py):
+without the second, code generation for CUDA gets vectors whose alignment it cannot see."""
 
 
-def compiled_from(module: Any, target: Any, phase: Phase, **options: Any) -> Any:
+def compiled_from(module: Any, target: Any, phase: Phase, *, threads: bool = False, **options: Any) -> Any:
     """The executable of a module whose Relax functions are lowered and whose PrimFuncs stand in this phase.
 
-    options: of `relax.build`.
+    threads: some of them are for a device, and stand before PACKED. options: of `relax.build`.
     """
     if phase >= Phase.PACKED:
         module = _with_symbols(module, lambda symbol: symbol.removeprefix(SYMBOL_PREFIX))
-    return relax.build(module, target, relax_pipeline=None, tir_pipeline=_tir_pipeline_from(phase), **options)
+    return relax.build(module, target, relax_pipeline=None, tir_pipeline=_tir_pipeline_from(phase, threads), **options)
 
 
-def _tir_pipeline_from(phase: Phase) -> str:
+def _tir_pipeline_from(phase: Phase, threads: bool) -> str:
     """The name of a registered TIR pipeline, as `relax.build` takes it, that goes on from this phase."""
     if phase.of_relax:
         return "default"
-    name = f"passfuzz-{phase.name.lower()}"
-    rest = [constructed(default_call(n).source) for n in rest_of_tir_pipeline(phase)]
+    name = f"passfuzz-{phase.name.lower()}{'-threads' if threads else ''}"
+    rest = _passes(n for n in rest_of_tir_pipeline(phase) if not (threads and n in OF_HOST))
     if phase >= Phase.PACKED:
         rest.insert(0, tvm.transform.module_pass(_packed_symbols, opt_level=0))
+
+    def parted() -> Any:
+        host, device = (tvm.transform.Sequential(_passes(side)) for side in (OF_HOST, OF_DEVICE))
+        return tvm.transform.Sequential(rest), lambda: host, lambda: device
 
     def factory() -> Any:
         return tvm.transform.Sequential(rest), _nothing, _nothing
 
-    compilation_pipeline.register_tir_pipeline(name, factory)
+    compilation_pipeline.register_tir_pipeline(name, parted if threads else factory)
     return name
+
+
+def _passes(names: Iterable[str]) -> list[Any]:
+    return [constructed(default_call(name).source) for name in names]
 
 
 def _packed_symbols(module: Any, context: Any) -> Any:

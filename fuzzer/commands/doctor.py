@@ -160,12 +160,15 @@ def _last_line(ended: subprocess.CompletedProcess[str]) -> str:
 def _targets(looked: Sequence[Probe]) -> list[Probe]:
     """A row for each target that runs in threads: what it can do here."""
     device = next((probe for probe in looked if probe.name == "tvm cuda-device"), None)
-    here = f"a device is here: {device.detail}" if device is not None and device.state == "ok" else "no device is here"
+    why_not = "" if device is None else f" ({device.detail})"
+    judged = f"interpreted thread by thread; no device is here{why_not}"
+    if device is not None and device.state == "ok":
+        judged = f"built and run on {device.detail}"
     nvcc = shutil.which("nvcc")
     asked = f"{nvcc} checks the sources" if nvcc else "no nvcc: what our header does not know is left out"
     why = missing("cuda-cpu")
     return [
-        Probe("target cuda", "ok", f"interpreted thread by thread; {here}, which only a repro of numbers needs"),
+        Probe("target cuda", "ok", judged),
         Probe("target cuda-cpu", "absent", f"{why}; {HINT}")
         if why is not None
         else Probe("target cuda-cpu", "ok", f"built by {compiler_path()}; {asked}"),

@@ -6,6 +6,7 @@ Prints one JSON object with `detail` and exits 0 when the thing works; dies in a
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -39,19 +40,23 @@ def probe_cuda_codegen() -> str:
     """CUDA source can be generated; needs neither a device nor nvcc."""
     import tvm
 
+    from oracles.cuda_cpu.lowering import NO_COMPILER
+
+    os.environ[NO_COMPILER] = "1"
     executable = tvm.compile(_module(), target=_cuda(), relax_pipeline=_cuda_pipeline())
     source = executable.mod.imports[0].imports[0].inspect_source("cuda")
     return f"generates {len(source.splitlines())} lines without a device"
 
 
 def probe_cuda_device() -> str:
-    """A CUDA device is here and this TVM can use it."""
+    """A CUDA device is here, and a small module that this TVM builds for it gives the right numbers there."""
     import tvm
 
-    device = tvm.cuda(0)
-    if not device.exist:
-        raise SystemExit("no CUDA device")
-    return str(device.device_name)
+    from oracles.cuda_device import unusable
+
+    if (why := unusable()) is not None:
+        raise SystemExit(why)
+    return str(tvm.cuda(0).device_name)
 
 
 def _module() -> Any:

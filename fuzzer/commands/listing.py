@@ -9,6 +9,7 @@ from typing import Any
 from fuzzer.campaign.job import Plan
 from fuzzer.errors import EnvironmentFault, UsageError
 from generators.targets import TARGETS
+from oracles.needs import builder_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def _oracles() -> Listing:
 
 
 def _targets() -> Listing:
-    rows = tuple((row.name, row.built, row.meaning) for row in TARGETS.values())
+    rows = tuple((row.name, builder_of(row.name) is not None, row.meaning) for row in TARGETS.values())
     return Listing("targets", ("name", "built", "meaning"), rows)
 
 

@@ -196,6 +196,8 @@ def _first_usable(candidate: Any, errand: Errand, recorder: Recorder) -> dict[st
         if expected.reason.removeprefix("reference trap: ") in DISCARDS and candidate.calls:
             return {"attempt": attempt}
         whys.append(str(expected.trap))
+        if whys[-1].startswith("fuel"):
+            break  # As long again for each other attempt.
     return {"attempt": None, "why": whys[-1]}
 
 
@@ -208,8 +210,8 @@ def _passes(errand: Errand, repertoire: Any, module: Any, calls: tuple[Any, ...]
     from generators.case import PassCall
     from generators.passes.table import rest_of_tir_pipeline
     from generators.source import SeededSource
-    from generators.targets import TARGETS
     from oracles.build import rest_of_pipeline
+    from oracles.needs import builder_of
 
     if not errand.passes and errand.case.passes:
         unknown = [call.name for call in errand.case.passes + errand.case.setup if call.name not in repertoire.rows]
@@ -219,7 +221,7 @@ def _passes(errand: Errand, repertoire: Any, module: Any, calls: tuple[Any, ...]
     drawn: list[PassCall] = []
     facts, source = facts_of(module, calls), SeededSource(0)
     implied = rest_of_pipeline(phase, errand.case.target)
-    if not TARGETS[errand.case.target].built:  # else building does the rest
+    if builder_of(errand.case.target) is None:  # else building does the rest
         implied += rest_of_tir_pipeline(phase)
     for name in errand.passes or _loaded(repertoire) or implied:
         row = repertoire.rows[name]

@@ -19,14 +19,14 @@ from fuzzer.worker.seeds import USELESS, SeedProgram
 from generators import externs
 from generators.operators.row import Unavailable
 from generators.passes.row import Phase
-from generators.targets import TARGETS
-from oracles import pipelines
+from oracles import cuda_device, pipelines
 from oracles.cpu_builds import CPU_BUILDS, expanded, only_builds
-from oracles.needs import missing
+from oracles.needs import builder_of, missing
 from oracles.table import BUILD, ORACLES
 
 NOT_ASKED: dict[str | None, tuple[str, ...]] = {
     None: (BUILD, pipelines.ORACLE.name, *CPU_BUILDS),
+    "cuda": (pipelines.ORACLE.name, *CPU_BUILDS),
     "cuda-cpu": (pipelines.ORACLE.name, *CPU_BUILDS),
 }
 """By builder, the oracles that have nothing to run: official pipelines are compared where LLVM builds."""
@@ -35,7 +35,7 @@ NOT_ASKED: dict[str | None, tuple[str, ...]] = {
 def oracle_names(plan: Plan) -> frozenset[str]:
     """The oracles that the plan asks for; the builds are among them."""
     names = expanded(plan.oracles) or frozenset((*ORACLES, BUILD, *CPU_BUILDS))
-    builder = TARGETS[plan.target].builder
+    builder = builder_of(plan.target)
     return names.difference(NOT_ASKED[builder]) if builder in NOT_ASKED else names
 
 
@@ -46,6 +46,8 @@ def before_forking(targets: Sequence[str] = ()) -> None:
     externs.register()
     for target in targets:
         missing(target)
+        if builder_of(target) == "cuda":
+            cuda_device.unusable()
     gc.collect()
     gc.freeze()
 

@@ -24,6 +24,7 @@ from oracles.call_protocol import Calling, direct
 from oracles.cpu_builds import CPU_BUILDS, SHARE, CpuBuild, only_builds
 from oracles.ir.fingerprint import FINGERPRINTS, fingerprint, same_parts
 from oracles.ir.verifier import COMPLAINTS
+from oracles.needs import builder_of
 from oracles.numeric import follow
 from oracles.oracle import StepOracle, TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
@@ -286,7 +287,7 @@ class _Case:
 
     def _ordinary_build(self, start: Any, start_phase: Phase, last: Any) -> Verdict:
         opt_level = 0 if self.experiment.index % 10 < 7 else 2
-        builder = TARGETS[self.court.target].builder or "llvm"
+        builder = builder_of(self.court.target) or "llvm"
         trial = BuildTrial(self.court.rows, self.bench, self.court.enter, opt_level, len(self.result.steps), builder)
         with self._timed("build"):
             verdict = trial.verdict(last, self.phase)

@@ -32,7 +32,7 @@ from generators.passes.table import default_call
 from generators.source import SeededSource
 from oracles.build import excess_precision
 from oracles.cpu_builds import CPU_BUILDS
-from oracles.ir.regions import declares_what_it_does
+from oracles.ir.regions import declares_what_it_does, divides_in_the_open
 from oracles.oracle import TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Runtime, Tensor, declared, flattened
@@ -81,16 +81,17 @@ class Rejudge:
         self._failure = failure
         self._recorder = recorder
         self._likeness = Likeness.of(failure)
-        self._declared: bool | None = None
-        """Whether the first candidate, which is the case itself, declares what its blocks do."""
+        self._sound: tuple[bool, ...] | None = None
+        """What the first candidate, which is the case itself, has right: nothing smaller may have it wrong."""
         self.last: Failure | None = None
 
     def interesting(self, candidate: Candidate) -> bool:
-        """Whether the candidate fails in the same way, and is a program whose blocks say what they do where the
-        failing one was."""
-        if self._declared is None:
-            self._declared = declares_what_it_does(candidate.module)
-        elif self._declared and not declares_what_it_does(candidate.module):
+        """Whether the candidate fails in the same way, and is a program whose blocks say what they do and whose
+        divisions are guarded where those of the failing one are."""
+        sound = (declares_what_it_does(candidate.module), not divides_in_the_open(candidate.module))
+        if self._sound is None:
+            self._sound = sound
+        elif any(was and not still for was, still in zip(self._sound, sound, strict=True)):
             return False
         for failure in self._failures(candidate):
             if Likeness.of(failure) == self._likeness:

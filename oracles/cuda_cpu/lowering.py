@@ -11,7 +11,9 @@ process.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,16 +30,15 @@ from oracles.ir.walk import nodes_of
 from oracles.reference.tir.context import SET_DEVICE
 from oracles.reference.tir.decode_pointers import DL_CPU
 from oracles.reference.tir.decode_threads import LAUNCH_PARAMS, SHARED_BYTES
+from oracles.tir_build import OF_DEVICE, OF_HOST
 from oracles.workbench import OPT_LEVEL, constructed
 
 NO_DEVICE = "passfuzz.cuda_cpu.no_device"
 """A packed function that does nothing, called where the host chooses a device."""
+NO_COMPILER = "TVM_COMPILE_FORCE_FALLBACK"
+"""The environment variable under which code generation for CUDA keeps the source alone."""
 _WORKSPACES = ("tirx.TVMBackendAllocWorkspace", "tirx.TVMBackendFreeWorkspace")
 _PIPELINE = "passfuzz-cuda-cpu"
-_OF_HOST = ("tirx.LowerTVMBuiltin", "tirx.LowerIntrin")
-_OF_DEVICE = ("tirx.LowerWarpMemory", "tirx.StmtSimplify", "tirx.LowerIntrin")
-"""What ends the lowering of either side (python/tvm/s_tir/pipeline.py): without the second, code generation for CUDA
-gets vectors whose alignment it cannot see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,22 +89,37 @@ def lower(module: Any, phase: Phase) -> Lowered:
     def pipeline() -> Any:
         rest = rest_of_tir_pipeline(phase)
         return (
-            tvm.transform.Sequential(_passes(name for name in rest if name not in _OF_HOST)),
-            lambda: tvm.transform.Sequential([*_passes(n for n in rest if n in _OF_HOST), _module_pass(_on_cpu)]),
+            tvm.transform.Sequential(_passes(name for name in rest if name not in OF_HOST)),
+            lambda: tvm.transform.Sequential([*_passes(n for n in rest if n in OF_HOST), _module_pass(_on_cpu)]),
             lambda: tvm.transform.Sequential(
-                [*_passes(_OF_DEVICE), _module_pass(lambda device: _taken(device, devices))]
+                [*_passes(OF_DEVICE), _module_pass(lambda device: _taken(device, devices))]
             ),
         )
 
     compilation_pipeline.register_tir_pipeline(_PIPELINE, pipeline)
     config = {"tirx.disable_assert": True}
-    with target, tvm.transform.PassContext(opt_level=OPT_LEVEL, config=config):
+    with _source_alone(), target, tvm.transform.PassContext(opt_level=OPT_LEVEL, config=config):
         executable = relax.build(module, target, relax_pipeline=None, tir_pipeline=_PIPELINE)
         sources = [
             tvm.get_global_func("target.build.cuda")(device, target).inspect_source("cuda") for device in devices
         ]
     kernels = [kernel for device in devices for kernel in _kernels(device)]
     return Lowered(executable, "\n".join(map(str, sources)), tuple(kernels))
+
+
+@contextmanager
+def _source_alone() -> Iterator[None]:
+    """While it lasts, code generation for CUDA asks no compiler, as it does where a driver is
+    (src/backend/cuda/codegen/cuda_fallback_module.h)."""
+    before = os.environ.get(NO_COMPILER)
+    os.environ[NO_COMPILER] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[NO_COMPILER]
+        else:
+            os.environ[NO_COMPILER] = before
 
 
 def _passes(names: Iterable[str]) -> list[Any]:
@@ -172,4 +188,4 @@ def _bytes(buffer: Any, values: Mapping[Any, Any]) -> int | None:
     return (before + elements if elements else 0) * int(dtype.lanes) * -(-int(dtype.bits) // 8)
 
 
-__all__ = ["NO_DEVICE", "SHARED_BYTES", "Kernel", "Lowered", "lower"]
+__all__ = ["NO_COMPILER", "NO_DEVICE", "SHARED_BYTES", "Kernel", "Lowered", "lower"]

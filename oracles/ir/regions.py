@@ -1,7 +1,7 @@
-"""Whether sblocks declare what they do: which buffers they read and write, and which iterations they have.
+"""What a PrimFunc has to have right before a wrong result of it says anything: reduction must not get it wrong.
 
-Schedule primitives and lowerings go by T.reads, T.writes and the extents of block axes. A program whose declarations
-are about another body says nothing about them, so that reduction must not make one.
+Sblocks declare what they do: which buffers they read and write, and which iterations they have. Schedule primitives
+and lowerings go by T.reads, T.writes and the extents of block axes. Divisions are guarded by what guards them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,18 @@ def declares_what_it_does(module: Any) -> bool:
     """Whether every sblock of the module's PrimFuncs writes the buffers that it declares and no others, reads those
     that it declares, and is run for every value of its axes that are bound to a loop or to a number."""
     return all(_honest(prim_func) for _, prim_func in prim_funcs(module))
+
+
+def divides_in_the_open(module: Any) -> bool:
+    """Whether an operand of And, Or or Select divides by what is no literal: code generators evaluate all of them,
+    T.if_then_else alone what it chooses (src/target/llvm/codegen_llvm.cc, VisitExpr_ of AndNode)."""
+    eager = (tirx.And, tirx.Or, tirx.Select)
+    return any(
+        not isinstance(division.b, tirx.IntImm)
+        for _, function in prim_funcs(module)
+        for operator in nodes_of(function.body, eager)
+        for division in nodes_of(operator, (tirx.FloorDiv, tirx.FloorMod, tirx.Div, tirx.Mod))
+    )
 
 
 def _honest(prim_func: Any) -> bool:

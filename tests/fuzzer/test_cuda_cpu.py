@@ -33,7 +33,7 @@ from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, default_call, rest_of_tir_pipeline
 from generators.source import SeededSource
 from generators.targets import TARGETS
-from oracles import builders
+from oracles import builders, needs
 from oracles.build import CODEGEN
 from oracles.builders import BUILDERS, EMPTY_LAUNCH, refused
 from oracles.cuda_cpu import available, lowering, machine
@@ -114,13 +114,22 @@ def spoilt(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
 
 
 def test_every_builder_of_a_target_has_a_row() -> None:
-    assert {row.builder for row in TARGETS.values()} - {None} == set(BUILDERS)
+    assert {row.builder for row in TARGETS.values()} == set(BUILDERS)
 
 
 @pytest.mark.parametrize(
-    ("target", "asked"), [("llvm", {"build", "pipelines"}), ("cuda", set()), ("cuda-cpu", {"build"})]
+    ("target", "device", "asked"),
+    [
+        ("llvm", False, {"build", "pipelines"}),
+        ("cuda", False, set()),
+        ("cuda", True, {"build"}),
+        ("cuda-cpu", False, {"build"}),
+    ],
 )
-def test_what_is_built_is_judged_by_what_builds_it(target: str, asked: set[str]) -> None:
+def test_what_is_built_is_judged_by_what_builds_it(
+    monkeypatch: pytest.MonkeyPatch, target: str, device: bool, asked: set[str]
+) -> None:
+    monkeypatch.setattr(needs, "present", lambda: device)
     assert oracle_names(Plan(1, targets=(target,))) & {"build", "pipelines"} == asked
 
 

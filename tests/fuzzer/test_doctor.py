@@ -99,14 +99,20 @@ def test_the_target_that_needs_a_compiler(
 
 @pytest.mark.parametrize(
     ("device", "says"),
-    [(Probe("tvm cuda-device", "ok", "NVIDIA X"), "a device is here: NVIDIA X"), (None, "no device is here")],
+    [
+        (Probe("tvm cuda-device", "ok", "NVIDIA X"), "built and run on NVIDIA X"),
+        (
+            Probe("tvm cuda-device", "absent", "the driver says no"),
+            "interpreted thread by thread; no device is here (the driver says no)",
+        ),
+        (None, "interpreted thread by thread; no device is here"),
+    ],
 )
 def test_the_target_that_a_device_helps(device: Probe | None, says: str) -> None:
     from fuzzer.commands import doctor as room
 
     row = room._targets([] if device is None else [device])[0]
-    assert (row.name, row.state) == ("target cuda", "ok")
-    assert says in row.detail
+    assert (row.name, row.state, row.detail) == ("target cuda", "ok", says)
 
 
 @pytest.mark.parametrize(("lacking", "state"), [(None, "ok"), ("no C++ compiler", "absent")])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tvm.script import tirx as T
 
+from generators import tvm_api
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir import run_prim_func, run_tracked
 
@@ -277,3 +278,21 @@ def scattered_two(A: T.Buffer((2,), "float32"), B: T.Buffer((4,), "float32")):
         with T.sblock("even"):
             v = T.axis.spatial(2, i)
             B[v * 2] = A[v]
+
+
+def test_a_division_that_is_bound_before_its_guard_traps() -> None:
+    """What is bound is computed there, whether or not anything comes of it."""
+    text = """@I.ir_module(s_tir=True)
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((3,), "int32")):
+        for i in range(3):
+            GUARDED
+"""
+    guarded = "A[i] = T.if_then_else(i != 0, 8 // i, 1)"
+    hoisted = "x: T.let[T.int32] = 8 // i\n            A[i] = T.if_then_else(i != 0, x, 1)"
+    results = np.zeros(3, dtype=np.int32)
+    run_prim_func(tvm_api.module_from_script(text.replace("GUARDED", guarded))["main"], [results])
+    assert results.tolist() == [1, 8, 4]
+    with pytest.raises(Trap, match="division-by-zero"):
+        run_prim_func(tvm_api.module_from_script(text.replace("GUARDED", hoisted))["main"], [results])

@@ -12,7 +12,8 @@ import pytest
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from oracles.ir.regions import declares_what_it_does
+from generators import tvm_api
+from oracles.ir.regions import declares_what_it_does, divides_in_the_open
 
 HEAD = """
 @I.ir_module
@@ -75,3 +76,24 @@ def test_matched_buffers_stand_for_their_source() -> None:
                     C[0, j] = A[v, j]
 """
     assert declares_what_it_does(module(text))
+
+
+@pytest.mark.parametrize(
+    ("value", "open_"),
+    [
+        ("T.if_then_else(i != 0, 8 // i, 1)", False),
+        ("T.Select(i > 2, 8 // 3, i // 4)", False),
+        ("T.Select(i != 0, 8 // i, 1)", True),
+        ("T.Cast('int32', i != 0 and T.truncmod(8, i) == 2)", True),
+        ("T.Cast('int32', i == 0 or i // 2 == 1)", False),
+    ],
+)
+def test_divisions_that_nothing_but_and_or_or_select_guards_are_seen(value: str, open_: bool) -> None:
+    text = f"""@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((4,), "int32")):
+        for i in range(4):
+            A[i] = {value}
+"""
+    assert divides_in_the_open(tvm_api.module_from_script(text)) == open_

@@ -103,8 +103,11 @@ def fold(op: str, a: Expr, b: Expr, dtype: DType) -> Expr:
 
 
 def is_index(value: Expr) -> bool:
-    """Whether `value` is integer arithmetic on variables alone: evaluating it later or twice gives the same."""
+    """Whether `value` is integer arithmetic on variables alone, and no division that may trap: evaluating it later,
+    twice or never gives the same."""
     match value:
+        case Bin("div" | "mod" | "floordiv" | "floormod", _, b, _) if not isinstance(b, Const) or b.value == 0:
+            return False
         case Const() | Var():
             return True
         case Bin(_, a, b, dtype):

@@ -6,12 +6,14 @@ import os
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 
+import pytest
 import tvm
 from tvm import relax
 
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, default_call
 from generators.targets import TARGETS
+from oracles.cuda_cpu import lowering
 from oracles.cuda_cpu.lowering import lower
 from oracles.workbench import constructed
 
@@ -39,3 +41,11 @@ def test_vectors_of_a_scheduled_norm_are_loaded_whole() -> None:
             module = constructed(text)(module)
     cuda = lower(module, Phase.SYMBOLED).cuda
     assert "*(ulonglong4*)" in cuda and "make_ulonglong4" not in cuda
+
+
+def test_no_compiler_is_asked_beside_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.delenv(lowering.NO_COMPILER, raising=False)
+    monkeypatch.setattr(lowering.relax, "build", lambda *_, **__: asked.append(os.environ[lowering.NO_COMPILER]))
+    lower(rms_norm(), Phase.SYMBOLED)
+    assert asked == ["1"] and lowering.NO_COMPILER not in os.environ
