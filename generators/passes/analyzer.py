@@ -80,7 +80,6 @@ ROWS: tuple[PassRow, ...] = (
         _text(_rewritten("simplify")),
         _text(_rewritten("rewrite_simplify")),
         _text(_rewritten("canonical_simplify")),
-        _text(_rewritten("rewrite_simplify"), "setattr(known, 'enabled_extensions', tvm.sym.Extension(15)), "),
     ),
     _row(
         "sym.Analyzer[can_prove]",

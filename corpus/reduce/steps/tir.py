@@ -57,7 +57,12 @@ def unwrapped(view: View) -> Sequence[Edit]:
 
 
 def _only_a_scope(block: Any) -> bool:
-    return not any(map(len, (block.iter_vars, block.alloc_buffers, block.match_buffers))) and block.init is None
+    """Whether a block says nothing and no block is in it: a script without the one around all has it nevertheless."""
+    if any(map(len, (block.iter_vars, block.alloc_buffers, block.match_buffers))) or block.init is not None:
+        return False
+    inner: list[Any] = []
+    tvm_ffi.structural_walk(block.body, [(s_tir.SBlock, inner.append)])
+    return not inner
 
 
 def plain(view: View) -> Sequence[Edit]:

@@ -57,14 +57,15 @@ def _handles_in_indices(function: Any) -> set[int]:
 
 
 def _constant(expression: Any, value: int) -> Any | None:
-    """The value in the expression's type; None where that is no number of one lane."""
+    """The value in the expression's type; None where that is no number of one lane. A condition that is one is folded
+    away when the printed script is read."""
     ty = T.type_of(expression)
     if not isinstance(ty, T.PrimType):
         return None
     dtype = str(ty.dtype).removeprefix("T.")
     if is_float(dtype):
         return tirx.FloatImm(dtype, float(value))
-    whole = dtype == "bool" or (dtype.startswith(("int", "uint")) and "x" not in dtype)
+    whole = dtype.startswith(("int", "uint")) and "x" not in dtype
     return tirx.IntImm(dtype, value) if whole else None
 
 
