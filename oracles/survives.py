@@ -37,7 +37,7 @@ _CONVERSION = re.compile(
 
 _STATED_LIMIT = re.compile(
     r"make sure\s+to run it (before|after)|Codegen is not found|\bonly supports?\b|\bnow does not support"
-    r"|[Cc]urrently (does not|only)|Data type \S+ (is )?not supported|is not supported in "
+    r"|[Cc]urrently (does not|only)|Data type \S+ (is )?not supported|is not supported (in|by) "
     r"|FPrimalGradient has not been registered|Function does not use symbolic var with name"
 )
 """Internal errors that state an order of passes or a limit which is there for now: known, and not this pass's bug."""

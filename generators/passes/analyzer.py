@@ -48,17 +48,21 @@ def _rewritten(method: str) -> str:
 
 
 def _claimed(said: str, value: str, says: str) -> str:
-    """Stores of what the value (`v`, as int64) is if it is what was said (`s`), where that says something."""
+    """Stores of what the value (`v`, as int64) is if it is what was said (`s`), where that says something and holds no
+    number that is none of the value's type."""
     claimed = f"(lambda e, v, s: tirx.Cast(str(e.ty), {value}) if {says} else e)"
     arguments = f"(store.value, tirx.Cast('int64', store.value), known.{said}(store.value))"
     return _STORE.format(value=claimed + arguments, indices="store.indices", kinds="('int', 'uint')")
 
 
-_NUMBER = "number := lambda n: tirx.IntImm('int64', int(n)), "
+_TOLD = (
+    "number := lambda n: tirx.IntImm('int64', int(n)), fits := lambda e, *ends: all("
+    "np.iinfo(str(e.ty)).min <= int(end) <= np.iinfo(str(e.ty)).max for end in ends), "
+)
 _WITHIN = "tirx.Max(tirx.Min(v, number(s.max_value)), number(s.min_value))"
-_BOUNDED = "-2**62 < s.min_value <= s.max_value < 2**62"
+_BOUNDED = "fits(e, s.min_value, s.max_value)"
 _MULTIPLE = "tirx.floordiv(v - s.base, s.coeff) * s.coeff + s.base if s.coeff else number(s.base)"
-_COVERED = "all(isinstance(end, tirx.IntImm) for end in (s.min_value, s.max_value))"
+_COVERED = f"all(isinstance(end, tirx.IntImm) for end in (s.min_value, s.max_value)) and {_BOUNDED}"
 _ITERATORS = (
     "tirx.transform.prim_func_pass(lambda func, mod, ctx: (ranges := {}, simple := lambda indices: "
     "tvm.sym.iter_map_simplify(indices, ranges, check_level='nocheck'), tvm_ffi.structural_map(func, ["
@@ -89,17 +93,17 @@ ROWS: tuple[PassRow, ...] = (
     _row(
         "sym.Analyzer[const_int_bound]",
         "python/tvm/sym/analyzer.py: every value lies in the bound",
-        _text(_claimed("const_int_bound", _WITHIN, _BOUNDED), _NUMBER),
+        _text(_claimed("const_int_bound", _WITHIN, _BOUNDED), _TOLD),
     ),
     _row(
         "sym.Analyzer[modular_set]",
         "python/tvm/sym/analyzer.py: every value is base and a multiple of coeff",
-        _text(_claimed("modular_set", _MULTIPLE, "s.coeff != 1"), _NUMBER),
+        _text(_claimed("modular_set", _MULTIPLE, "s.coeff != 1"), _TOLD),
     ),
     _row(
         "sym.Analyzer[int_set]",
         "python/tvm/sym/analyzer.py: the set covers every value; ends that are numbers are judged",
-        _text(_claimed("int_set", _WITHIN, _COVERED), _NUMBER),
+        _text(_claimed("int_set", _WITHIN, _COVERED), _TOLD),
     ),
     _row(
         "sym.iter_map_simplify",
