@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from corpus.build_checks import build_text
-from corpus.dead_checks import DEAD_BINDING, DEAD_CODE, EQUAL, WITHOUT_DEAD
+from corpus.dead_checks import DEAD_BINDING, DEAD_CODE, EQUAL, WITHOUT_DEAD_CODE
 from corpus.memory_checks import ENDED, FITS
 from oracles.cpu_builds import CPU_BUILDS
-from oracles.verdict import ACROSS_PROCESSES
+from oracles.verdict import ACROSS_PROCESSES, WITHOUT_DEAD
 
 OUT_OF_BOUNDS = "reference trap: out-of-bounds"
 """The symptom of what a run shows only by chance: by what lies beside the inputs, and whether that can be read."""
@@ -239,8 +239,8 @@ for module in (before, after):
     error_is_the_bug=True,
 )
 
-_DEAD_CODE, _WITHOUT_DEAD, _DEAD_BINDING = (
-    Check(text, error_is_the_bug=True) for text in (DEAD_CODE, WITHOUT_DEAD, DEAD_BINDING)
+_DEAD_CODE, _WITHOUT_DEAD_CODE, _DEAD_BINDING = (
+    Check(text, error_is_the_bug=True) for text in (DEAD_CODE, WITHOUT_DEAD_CODE, DEAD_BINDING)
 )
 
 _BUILD = Check("tvm.compile(mod, TARGET)\n", each_pass=False, error_is_the_bug=True, child=True)
@@ -329,8 +329,8 @@ def check_for(oracle: str, *, has_expectation: bool, symptom: str = "", message:
     What is out of bounds where `message` counts bytes is a tensor in a storage.
     An oracle without a check of its own is repeated by numbers where they are known, else by survival.
     """
-    if oracle == "dead_code" and message.startswith("without"):
-        return _WITHOUT_DEAD
+    if oracle == "dead_code" and message.startswith(WITHOUT_DEAD):
+        return _WITHOUT_DEAD_CODE
     if symptom == ACROSS_PROCESSES:
         return _ACROSS_PROCESSES
     if oracle == "attributes" and symptom == "changed signature":

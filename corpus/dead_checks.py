@@ -25,7 +25,7 @@ for g, function in before.functions.items():
     assert not mismatch(live(again), live(after)), f"a dead copy of {{g.name_hint}} changes the live part"
 """
 
-WITHOUT_DEAD = f"""\
+WITHOUT_DEAD_CODE = f"""\
 {EQUAL}\
 {LIVE}\
 from tvm_ffi import structural_walk

@@ -33,11 +33,9 @@ from oracles.ir.walk import FUNCTION, PRIM_FUNC
 from oracles.oracle import StepOracle
 from oracles.survives import happened_to, headline
 from oracles.trace import Bench, Raised, Step
-from oracles.verdict import PASSED, Failed, Skipped, Verdict
+from oracles.verdict import PASSED, WITHOUT_DEAD, Failed, Skipped, Verdict
 
 DEAD = "nobody_calls_this"
-WITHOUT = "without"
-"""How the message begins where the dead function was in the input already."""
 _TIDY = (
     PassCall("CanonicalizeBindings", "relax.transform.CanonicalizeBindings()"),
     PassCall("DeadCodeElimination", "relax.transform.DeadCodeElimination()"),
@@ -101,12 +99,12 @@ def _judge_without(step: Step, bench: Bench, dead: list[Any]) -> Verdict:
     if isinstance(result, Raised):
         if not happened_to(result, step):
             return Skipped(f"rejected without dead functions: {step.call.name}")
-        message = f"{WITHOUT} dead functions the pass raises {result.kind}: {headline(result.message)}"
+        message = f"{WITHOUT_DEAD} the pass raises {result.kind}: {headline(result.message)}"
         return Failed("dead code", message, result.traceback)
     difference = _difference(step.after, result, public_names(step.before), bench)
     if difference is None:
         return PASSED
-    return Failed("dead code", f"{WITHOUT} dead functions {difference[0]} in the live part is another", difference[1])
+    return Failed("dead code", f"{WITHOUT_DEAD} {difference[0]} in the live part is another", difference[1])
 
 
 def _difference(one: Any, other: Any, roots: list[str], bench: Bench) -> tuple[str, str] | None:

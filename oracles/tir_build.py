@@ -39,12 +39,12 @@ def _tir_pipeline_from(phase: Phase, threads: bool) -> str:
     if phase.of_relax:
         return "default"
     name = f"passfuzz-{phase.name.lower()}{'-threads' if threads else ''}"
-    rest = _passes(n for n in rest_of_tir_pipeline(phase) if not (threads and n in OF_HOST))
+    rest = in_order(n for n in rest_of_tir_pipeline(phase) if not (threads and n in OF_HOST))
     if phase >= Phase.PACKED:
         rest.insert(0, tvm.transform.module_pass(_packed_symbols, opt_level=0))
 
     def parted() -> Any:
-        host, device = (tvm.transform.Sequential(_passes(side)) for side in (OF_HOST, OF_DEVICE))
+        host, device = (tvm.transform.Sequential(in_order(side)) for side in (OF_HOST, OF_DEVICE))
         return tvm.transform.Sequential(rest), lambda: host, lambda: device
 
     def factory() -> Any:
@@ -54,7 +54,8 @@ def _tir_pipeline_from(phase: Phase, threads: bool) -> str:
     return name
 
 
-def _passes(names: Iterable[str]) -> list[Any]:
+def in_order(names: Iterable[str]) -> list[Any]:
+    """The passes of these names, as the official pipelines construct them."""
     return [constructed(default_call(name).source) for name in names]
 
 

@@ -52,6 +52,9 @@ def not_applicable(reason: str) -> Skipped:
 ACROSS_PROCESSES = "not deterministic across processes"
 """The symptom of a result that follows addresses or hash seeds: reduced and shown in another way than others are."""
 
+WITHOUT_DEAD = "without dead functions"
+"""How a message begins where the dead function was in the input already, and its absence makes the difference."""
+
 BUILD = "build"
 """The oracle that is no row: a build is judged by the worker itself, which knows what is left of the pipeline."""
 

@@ -7,7 +7,7 @@ from tvm import tirx
 from generators import tvm_api
 from generators.tir.schedule_row import Primitive
 from generators.tir.schedule_view import Block, Loop, NoPlace, View
-from generators.tir.tensor_intrinsics import ELEMENT, WAYS, dot_intrinsic
+from generators.tir.tensor_intrinsics import WAYS, dot_intrinsic
 
 _REDUCE = int(tirx.IterVar.CommReduce)
 
@@ -106,7 +106,7 @@ def _sums(block: Block) -> bool:
 def _adds(block: Block) -> bool:
     """Whether the block stores the sum of two elements."""
     value = block.node.body.value if _stores(block) else None
-    return isinstance(value, tirx.Add) and all(isinstance(x, ELEMENT) for x in (value.a, value.b))
+    return isinstance(value, tirx.Add) and all(isinstance(x, tvm_api.TensorLoad) for x in (value.a, value.b))
 
 
 def _decompose_reduction(view: View) -> str:

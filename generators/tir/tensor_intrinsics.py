@@ -11,11 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import tvm
 from tvm import tirx
 
-ELEMENT: Any = tvm.ir.TensorLoad
-"""The class of what `tirx.BufferLoad` makes."""
+from generators import tvm_api
+
 _BUFFERS = """    A = T.match_buffer(a, {a}, "{left}", offset_factor=1, strides=["sa0", "sa1"])
     B = T.match_buffer(b, {b}, "{right}", offset_factor=1, strides=["sb0", "sb1"])
     C = T.match_buffer(c, {c}, "{out}", offset_factor=1, strides=["sc0", "sc1"])
@@ -102,7 +101,7 @@ class _Factors:
 def _loaded(factor: Any) -> Any:
     """The element that a factor is, behind a cast."""
     inner = factor.value if isinstance(factor, tirx.Cast) else factor
-    if not isinstance(inner, ELEMENT):
+    if not isinstance(inner, tvm_api.TensorLoad):
         raise ValueError("a factor that is no element")
     return inner
 

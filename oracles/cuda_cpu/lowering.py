@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -24,14 +24,14 @@ from tvm.tirx import compilation_pipeline
 
 from generators import tvm_api
 from generators.passes.row import Phase
-from generators.passes.table import default_call, rest_of_tir_pipeline
+from generators.passes.table import rest_of_tir_pipeline
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
 from oracles.ir.walk import nodes_of
 from oracles.reference.tir.context import SET_DEVICE
 from oracles.reference.tir.decode_pointers import DL_CPU
 from oracles.reference.tir.decode_threads import LAUNCH_PARAMS, SHARED_BYTES
-from oracles.tir_build import OF_DEVICE, OF_HOST
-from oracles.workbench import OPT_LEVEL, constructed
+from oracles.tir_build import OF_DEVICE, OF_HOST, in_order
+from oracles.workbench import OPT_LEVEL
 
 NO_DEVICE = "passfuzz.cuda_cpu.no_device"
 """A packed function that does nothing, called where the host chooses a device."""
@@ -89,10 +89,10 @@ def lower(module: Any, phase: Phase) -> Lowered:
     def pipeline() -> Any:
         rest = rest_of_tir_pipeline(phase)
         return (
-            tvm.transform.Sequential(_passes(name for name in rest if name not in OF_HOST)),
-            lambda: tvm.transform.Sequential([*_passes(n for n in rest if n in OF_HOST), _module_pass(_on_cpu)]),
+            tvm.transform.Sequential(in_order(name for name in rest if name not in OF_HOST)),
+            lambda: tvm.transform.Sequential([*in_order(n for n in rest if n in OF_HOST), _module_pass(_on_cpu)]),
             lambda: tvm.transform.Sequential(
-                [*_passes(OF_DEVICE), _module_pass(lambda device: _taken(device, devices))]
+                [*in_order(OF_DEVICE), _module_pass(lambda device: _taken(device, devices))]
             ),
         )
 
@@ -120,10 +120,6 @@ def _source_alone() -> Iterator[None]:
             del os.environ[NO_COMPILER]
         else:
             os.environ[NO_COMPILER] = before
-
-
-def _passes(names: Iterable[str]) -> list[Any]:
-    return [constructed(default_call(name).source) for name in names]
 
 
 def _module_pass(change: Callable[[Any], Any]) -> Any:

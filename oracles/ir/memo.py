@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 R = TypeVar("R")
+SIZE = 8
+"""Modules of which a Memo remembers something at a time."""
 LIMIT = 20_000
 """Objects of which a ByAddress remembers something at a time."""
 
@@ -18,7 +20,7 @@ LIMIT = 20_000
 class Memo(Generic[R]):
     """The last few results of one function of a module. Entries hold their module, so an identity is never reused."""
 
-    def __init__(self, compute: Callable[[Any], R], size: int = 8) -> None:
+    def __init__(self, compute: Callable[[Any], R], size: int = SIZE) -> None:
         self._compute = compute
         self._size = size
         self._entries: OrderedDict[Any, R] = OrderedDict()
@@ -59,30 +61,31 @@ class ByAddress(Generic[R]):
         return known[1]
 
 
-class ByParts(Generic[R]):
-    """What was read of PrimFuncs, by the addresses of what they are made of: passes that change nothing in a function
-    hand on another object of the same parts. Entries hold the parts."""
-
-    def __init__(self, read: Callable[[Any], R], size: int) -> None:
-        self._read = read
-        self._size = size
-        self._known: OrderedDict[tuple[int, ...], tuple[list[Any], R]] = OrderedDict()
-
-    def of(self, function: Any) -> R:
-        """What `read` gives of the function, read once for all of these parts."""
-        parts = parts_of(function)
-        key = addresses(parts)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = (parts, self._read(function))
-            if len(self._known) > self._size:
-                self._known.popitem(last=False)
-        return known[1]
-
-
 def parts_of(function: Any) -> list[Any]:
     """All that a PrimFunc is made of, immutable objects."""
     return [function.body, function.attrs, function.ret_type, *function.params[:]]
+
+
+class ByParts(Generic[R]):
+    """What was read of objects, by the addresses of what they are made of: passes that change nothing in a function
+    hand on another object of the same parts. Entries hold the parts, which for a PrimFunc are all that it has."""
+
+    def __init__(self, read: Callable[[Any], R], size: int, parts: Callable[[Any], list[Any]] = parts_of) -> None:
+        self._read = read
+        self._size = size
+        self._parts = parts
+        self._known: OrderedDict[tuple[int, ...], tuple[list[Any], R]] = OrderedDict()
+
+    def of(self, node: Any) -> R:
+        """What `read` gives of the object, read once for all of these parts."""
+        parts = self._parts(node)
+        key = addresses(parts)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = (parts, self._read(node))
+            if len(self._known) > self._size:
+                self._known.popitem(last=False)
+        return known[1]
 
 
 def addresses(parts: list[Any]) -> tuple[int, ...]:

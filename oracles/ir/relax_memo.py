@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from oracles.ir.memo import Memo
+from oracles.ir.memo import SIZE, ByParts, Memo
 from oracles.ir.walk import FUNCTION
 
 R = TypeVar("R")
@@ -20,23 +19,11 @@ class OfRelax(Memo[R]):
     PrimFunc, if anything: objects.
     """
 
-    def __init__(
-        self, compute: Callable[[Any], R], signature: Callable[[Any], list[Any]] = lambda function: []
-    ) -> None:
-        super().__init__(compute)
-        self._signature = signature
-        self._same: OrderedDict[tuple[Any, ...], tuple[Any, R]] = OrderedDict()
-        self._whole = compute
-        self._compute = self._shared
+    def __init__(self, compute: Callable[[Any], R], signature: Callable[[Any], list[Any]] = lambda _: []) -> None:
+        def parts(module: Any) -> list[Any]:
+            read: list[Any] = []
+            for gvar, function in module.functions.items():
+                read += [gvar, function] if isinstance(function, FUNCTION) else [gvar, *signature(function)]
+            return read
 
-    def _shared(self, module: Any) -> R:
-        parts: list[Any] = []
-        for gvar, function in module.functions.items():
-            parts += [gvar, function] if isinstance(function, FUNCTION) else [gvar, *self._signature(function)]
-        key = tuple([part.__chandle__() for part in parts])
-        found = self._same.get(key)
-        if found is None:
-            found = self._same[key] = parts, self._whole(module)
-            while len(self._same) > self._size:
-                self._same.popitem(last=False)
-        return found[1]
+        super().__init__(ByParts(compute, SIZE, parts).of)

@@ -13,6 +13,7 @@ from corpus.reduce.draft import VAR
 from corpus.reduce.plan import Edit, Plan, View
 from corpus.reduce.realise import is_empty
 from generators import tvm_api as T
+from oracles.ir.walk import nodes_of
 
 
 def _statements(view: View) -> list[Any]:
@@ -60,9 +61,7 @@ def _only_a_scope(block: Any) -> bool:
     """Whether a block says nothing and no block is in it: a script without the one around all has it nevertheless."""
     if any(map(len, (block.iter_vars, block.alloc_buffers, block.match_buffers))) or block.init is not None:
         return False
-    inner: list[Any] = []
-    tvm_ffi.structural_walk(block.body, [(s_tir.SBlock, inner.append)])
-    return not inner
+    return not nodes_of(block.body, s_tir.SBlock)
 
 
 def plain(view: View) -> Sequence[Edit]:
@@ -81,13 +80,9 @@ def plain(view: View) -> Sequence[Edit]:
 
 def buffers_in(*nodes: Any) -> set[Any]:
     """The buffers that are read or written, or seen through another one."""
-    found: list[Any] = []
     kinds = (T.TensorLoad, tirx.BufferStore, s_tir.MatchBufferRegion, T.Call)
-    for node in nodes:
-        if node is not None:
-            tvm_ffi.structural_walk(node, [(kinds, found.append)])
     used: set[Any] = set()
-    for node in found:
+    for node in [found for part in nodes if part is not None for found in nodes_of(part, kinds)]:
         match node:
             case T.TensorLoad():
                 used.add(node.source)

@@ -13,6 +13,7 @@ from corpus.reduce.plan import Edit, View
 from corpus.reduce.steps.tir import replacing
 from generators import tvm_api as T
 from generators.dtypes import is_float
+from oracles.ir.walk import nodes_of
 
 
 def to_constants(view: View) -> Sequence[Edit]:
@@ -50,8 +51,7 @@ def _compound(node: Any) -> list[Any]:
 
 def _handles_in_indices(function: Any) -> set[int]:
     """The addresses of everything that stands in an index of a buffer, or is the value of a block's axis."""
-    found: list[Any] = []
-    tvm_ffi.structural_walk(function.body, [((T.TensorLoad, tirx.BufferStore, s_tir.SBlockRealize), found.append)])
+    found = nodes_of(function.body, (T.TensorLoad, tirx.BufferStore, s_tir.SBlockRealize))
     indices = [i for n in found for i in (n.iter_values if isinstance(n, s_tir.SBlockRealize) else n.indices)[:]]
     return {part.__chandle__() for index in indices for part in _compound(index)}
 

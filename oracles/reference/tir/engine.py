@@ -90,7 +90,7 @@ class Compiled:
     def _key(self, values: tuple[Any, ...], context: Context) -> tuple[Any, ...]:
         callees = [context.kernels.get(name) for name in sorted(self.launches)]
         callees += [context.functions.get(name) for name in sorted(self.calls)]
-        return values, context.synchronised, *(_callee_key(callee) for callee in callees if callee is not None)
+        return values, context.synchronised, *(_callee_keys.of(callee) for callee in callees if callee is not None)
 
 
 class Program:
@@ -265,23 +265,20 @@ def _without_notes(func: Any) -> Any:
 
 
 _callees: dict[int, list[Any]] = {}
-_callee_keys: OrderedDict[int, tuple[Any, tuple[int, int]]] = OrderedDict()
 
 
-def _callee_key(func: Any) -> tuple[int, int]:
+def _numbered(func: Any) -> tuple[int, int]:
     """The same for equal functions."""
-    found = _callee_keys.get(func.__chandle__())
-    if found is None:
-        bare = _without_notes(func)
-        code = tvm_api.structural_hash(bare)
-        equal = _callees.setdefault(code, [])
-        number = next((n for n, known in enumerate(equal) if tvm_api.structural_equal(known, bare)), len(equal))
-        if number == len(equal):
-            equal.append(bare)
-        found = _callee_keys[func.__chandle__()] = (func, (code, number))
-        if len(_callee_keys) > CACHED_FUNCTIONS:
-            _callee_keys.popitem(last=False)
-    return found[1]
+    bare = _without_notes(func)
+    code = tvm_api.structural_hash(bare)
+    equal = _callees.setdefault(code, [])
+    number = next((n for n, known in enumerate(equal) if tvm_api.structural_equal(known, bare)), len(equal))
+    if number == len(equal):
+        equal.append(bare)
+    return code, number
+
+
+_callee_keys = ByParts(_numbered, CACHED_FUNCTIONS)
 
 
 def compiled(func: Any) -> Compiled:
