@@ -14,10 +14,6 @@ _UNROLLED = 16
 _VECTOR = (2, 3, 4, 8, 16)
 
 
-def _serial(_: Block, loop: Loop) -> bool:
-    return loop.serial
-
-
 def _divisible(_: Block, loop: Loop) -> bool:
     return loop.serial and loop.extent != 0
 

@@ -12,7 +12,7 @@ from generators.ranges import Range
 from generators.source import weighted
 from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
 from generators.tir.expressions import Site, draw_value
-from generators.tir.terms import BY_NAME, Term, apply, chosen, constant, fits
+from generators.tir.terms import BY_NAME, Term, apply, chosen, constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +138,6 @@ def _position(draft: Draft, at: Sequence[Point]) -> Term:
     if tensor.dtype == draft.index_dtype:
         return element
     return Term(tirx.Cast(draft.index_dtype, element.expr), draft.index_dtype, element.range)
-
-
-def fitted(draft: Draft, term: Term, dtype: str) -> Term:
-    """The term as an element of `dtype`, asserted to fit: expressions are drawn to."""
-    if not fits(term.range, dtype, term.fraction):
-        raise Unfit(f"{term.range} in {dtype}")
-    return term
 
 
 def scaled_range(values: Range, count: int) -> Range:

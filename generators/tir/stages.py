@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import tvm
 from tvm import tirx
 
 from generators.dtypes import is_float
@@ -258,8 +257,3 @@ def draw_special(draft: Draft) -> None:
             made.buffer, made.name, made.dims, made.dtype, made.range, made.fraction, made.role, True
         )
     draft.features.add("special_values")
-
-
-def whole_region(tensor: Tensor) -> Any:
-    """All of a tensor."""
-    return tirx.BufferRegion(tensor.buffer, [tvm.ir.Range(0, d.expr) for d in tensor.dims])

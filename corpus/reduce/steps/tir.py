@@ -71,14 +71,14 @@ def plain(view: View) -> Sequence[Edit]:
         if isinstance(statement, tirx.For) and (statement.kind != tirx.ForKind.SERIAL or len(statement.annotations)):
             edits.append(replacing({statement: _plain_loop(statement)}))
         elif isinstance(statement, s_tir.SBlock):
-            used = buffers_in(statement.body, statement.init)
+            used = _buffers_in(statement.body, statement.init)
             kept = [buffer for buffer in statement.alloc_buffers if buffer in used]
             if len(kept) < len(statement.alloc_buffers) or len(statement.annotations):
                 edits.append(replacing({statement: _plain_block(statement, kept)}))
     return edits
 
 
-def buffers_in(*nodes: Any) -> set[Any]:
+def _buffers_in(*nodes: Any) -> set[Any]:
     """The buffers that are read or written, or seen through another one."""
     kinds = (T.TensorLoad, tirx.BufferStore, s_tir.MatchBufferRegion, T.Call)
     used: set[Any] = set()
