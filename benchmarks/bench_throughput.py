@@ -16,6 +16,7 @@ import argparse
 import os
 import statistics
 import time
+from collections.abc import Sequence
 from typing import Any
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
@@ -34,7 +35,11 @@ from generators.relax.program import draw_program
 from generators.source import SeededSource
 from generators.tir.wrap import CALLED
 from oracles import pipelines
+from oracles.ir.walk import prim_funcs
+from oracles.reference.numbers import Numbers
 from oracles.table import ORACLES
+from oracles.trace import MeaningState, Raised
+from oracles.workbench import Workbench
 
 OPERATORS = 15
 TARGET = {"kind": "llvm", "opt-level": 0}
@@ -74,17 +79,36 @@ def prim_func_cases(seed: int, cases: int) -> tuple[list[int], int]:
     return indices, functions
 
 
+def lowered_prim_funcs(seed: int, indices: Sequence[int]) -> int:
+    """How many PrimFuncs the modules of these cases hold where the TIR pipeline begins: drawn ones, some of which
+    FuseTIR made one, and those that Relax operators beside them became."""
+    plan = Plan(seed=seed, kinds=("tir_pipeline",))
+    repertoire, functions = repertoire_of(plan), 0
+    for index in indices:
+        experiment = draw_experiment(plan, repertoire, index)[0]
+        bench = Workbench(SeededSource(0), MeaningState(Numbers(experiment.module, ())))
+        module = experiment.module
+        for call in experiment.setup:
+            after = bench.apply(call, module)
+            if isinstance(after, Raised):
+                break
+            module = after
+        functions += len(prim_funcs(module))
+    return functions
+
+
 def prim_funcs_row(seed: int, cases: int, build_share: float) -> str:
     """A line on drawn PrimFuncs through the whole TIR pipeline."""
     indices, functions = prim_func_cases(seed, cases)
+    lowered = lowered_prim_funcs(seed, indices)
     plan = Plan(seed=seed, build_share=build_share, oracles=() if build_share else CHEAP, kinds=("tir_pipeline",))
     judged = judge_indices(plan, indices)
     tally, built = judged.tally, "built and run" if build_share else "not built"
-    rate = functions / judged.cpu_s
     verdicts = 100 * tally.numeric_verdicts / max(1, tally.cases)
     return (
-        f"{functions} PrimFuncs in {tally.cases} cases, {built}: {rate:.1f} per CPU second, {verdicts:.1f} % of the "
-        f"cases with a verdict on their numbers, {tally.invalid} invalid"
+        f"{tally.cases} cases, {built}: {functions} drawn PrimFuncs, {functions / judged.cpu_s:.1f} per CPU second; "
+        f"{lowered} in the pipeline, {lowered / judged.cpu_s:.1f} per CPU second; {verdicts:.1f} % of the cases with a "
+        f"verdict on their numbers, {tally.invalid} invalid"
     )
 
 

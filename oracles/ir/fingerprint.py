@@ -29,14 +29,15 @@ def same_parts(before: Any, after: Any) -> bool:
     if not _same(before.attrs, after.attrs) or not _same(before.global_infos, after.global_infos):
         return False
     old, new = dict(before.functions.items()), dict(after.functions.items())
-    return old.keys() == new.keys() and all(_same_function(old[gvar], new[gvar]) for gvar in new)
+    return old.keys() == new.keys() and all(same_function(old[gvar], new[gvar]) for gvar in new)
 
 
 def _same(one: Any, other: Any) -> bool:
     return other is None if one is None else bool(one.same_as(other))
 
 
-def _same_function(one: Any, other: Any) -> bool:
+def same_function(one: Any, other: Any) -> bool:
+    """Whether they are one object, or PrimFuncs made of the same."""
     if one.same_as(other):
         return True
     alike = isinstance(one, PRIM_FUNC) and isinstance(other, PRIM_FUNC)

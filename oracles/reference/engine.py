@@ -26,6 +26,7 @@ from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.memory import check_read
 from oracles.reference.tir import Context, kernels_of
 from oracles.reference.values import Callback, Closure, Runtime, Tensor, carried, from_argument
+from oracles.reference.witness import Witness, functions_of
 
 FUEL = 20_000
 """Bindings that one entry call may evaluate; more is taken for endless recursion."""
@@ -55,7 +56,8 @@ class Interpreter:
     (what a mixed-precision pass does on purpose). packed: what the caller's own external functions do
     (`generators.externs.HOOKS`).
     constants: their memory, where it outlives an entry call. watch: told of function, variable and value of every
-    parameter and binding. synchronised: barriers between GPU threads are explicit; see `tir.Context`.
+    parameter and binding. synchronised: barriers between GPU threads are explicit; see `tir.Context`. witness: what is
+    told of the functions that are looked up and of the calls of PrimFuncs.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Interpreter:
         constants: dict[Any, Tensor] | None = None,
         watch: Callable[[str, str, Runtime], None] | None = None,
         synchronised: bool = False,
+        witness: Witness | None = None,
     ) -> None:
         self.module = module
         self.bounded = bounded
@@ -80,9 +83,11 @@ class Interpreter:
         """One memory per constant, as in the VM: destination passing and calls in place may write into it."""
         self.overwritten: dict[int, tuple[Tensor, Tensor]] = {}
         """Operands of calls in place by their address, with what they hold since."""
-        self._functions = {g.name_hint: f for g, f in module.functions.items()}
+        self._functions = functions_of(module) if witness is None else witness.functions
         prims = [(name, f) for name, f in self._functions.items() if isinstance(f, tirx.PrimFunc)]
-        self.context = Context(kernels_of(prims), synchronised, dict(prims))
+        record = None if witness is None else witness.record
+        self.context = Context(kernels_of(prims), synchronised, dict(prims), record)
+        self._asked = set[str]() if witness is None else witness.asked
 
     def run(self, call: EntryCall) -> Runtime:
         """The result of an entry call."""
@@ -94,6 +99,7 @@ class Interpreter:
         """The function of this name. Trap when the module has none."""
         if name not in self._functions:
             raise Trap("undefined-variable", f"no function {name}")
+        self._asked.add(name)
         return self._functions[name]
 
     def lookup(self, gvar: Any) -> Any:

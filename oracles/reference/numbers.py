@@ -17,6 +17,7 @@ from oracles.reference.compare import Agreement, Difference, compare
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.values import Runtime, Tensor, from_argument
+from oracles.reference.witness import Witness
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +50,12 @@ DISCARDS = ("integer-overflow", "float8-range", "fuel", "aliasing")
 in-place call is a known way of DataflowUseInplaceCalls that elementwise PrimFuncs survive."""
 
 
-def interpreted(module: Any, synchronised: bool = False) -> Run:
+def interpreted(module: Any, synchronised: bool = False, witness: Witness | None = None) -> Run:
     """Runs functions of a module by the reference; constants are kept from call to call, as a virtual machine does."""
     constants: dict[Any, Tensor] = {}
 
     def run(function: str, arguments: list[Runtime], packed: Packed = MappingProxyType({})) -> Runtime:
-        machine = Interpreter(module, packed=packed, constants=constants, synchronised=synchronised)
+        machine = Interpreter(module, packed=packed, constants=constants, synchronised=synchronised, witness=witness)
         with np.errstate(all="ignore"):
             return machine.apply(machine.function(function), arguments, function)
 
@@ -78,6 +79,7 @@ class Numbers:
         self.expected: tuple[Runtime, ...] | NoMeaning = self._evaluate(calls)
         """The result of every call that is not left out."""
         self._agreeing: list[tuple[int, bool]] = [(FINGERPRINTS.known(start), False)]
+        self._witness: Witness | None = None
 
     def coarser(self, floor: str) -> Numbers:
         """The same results with the bounds of an implementation in dtype `floor`; both count in one `left_out`."""
@@ -128,9 +130,19 @@ class Numbers:
         if code in self._agreeing:
             return None
 
-        outcome = self.judge_run(interpreted(module, synchronised), calling)
+        outcome = self._interpret(module, calling, synchronised)
         if outcome is None:
             self._agreeing.append(code)
+        return outcome
+
+    def _interpret(self, module: Any, calling: Calling, synchronised: bool) -> None | Wrong | Unsure:
+        """Runs the module, or of it what is not as in the last run that agreed."""
+        if self._witness is not None and self._witness.speaks_for(module, calling, synchronised):
+            return None
+        witness = Witness(module, calling, synchronised)
+        outcome = self.judge_run(interpreted(module, synchronised, witness), calling)
+        if outcome is None:
+            self._witness = witness
         return outcome
 
     def judge_run(self, run: Run, calling: Calling = direct) -> None | Wrong | Unsure:

@@ -7,13 +7,14 @@ runtime.
 
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.context import ALONE, Context, kernels_of
-from oracles.reference.tir.engine import run_prim_func, run_returning, run_tracked
+from oracles.reference.tir.engine import gives_again, run_prim_func, run_returning, run_tracked
 
 __all__ = [
     "ALONE",
     "Context",
     "Trap",
     "Unsupported",
+    "gives_again",
     "kernels_of",
     "run_prim_func",
     "run_returning",

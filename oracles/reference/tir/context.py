@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from generators import tvm_api
-from oracles.ir.walk import nodes_of
+from oracles.reference.tir.recorded import RecordedCall
 
 SET_DEVICE = "__tvm_set_device"
 DEVICE_KERNEL_LAUNCH = 2
@@ -19,11 +19,12 @@ class Context:
     """The rest of a module. kernels: device functions that a PrimFunc may launch, by symbol. functions: PrimFuncs that
     it may call, by the names of their GlobalVars. synchronised: the module is past ThreadSync, so that accesses that no
     barrier orders may race; where a function has barriers for a scope of memory, that is so for this memory in any
-    case."""
+    case. record: where calls are kept that may be made again; None keeps none."""
 
     kernels: Mapping[str, Any] = field(default_factory=dict)
     synchronised: bool = False
     functions: Mapping[str, Any] = field(default_factory=dict)
+    record: list[RecordedCall] | None = None
 
 
 ALONE = Context()
@@ -31,8 +32,19 @@ ALONE = Context()
 
 def chooses_device(func: Any) -> bool:
     """Whether a packed function is for tensors of a device other than the CPU: MakePackedAPI makes it choose one."""
-    firsts = [call.args[0] for call in nodes_of(func.body, tvm_api.Call) if len(call.args)]
-    return any(type(first).__name__ == "StringImm" and str(first.value) == SET_DEVICE for first in firsts)
+    left = [func.body]
+    while left:
+        node = left.pop()
+        match type(node).__name__:
+            case "SeqStmt":
+                left += node.seq[:]
+            case "AttrStmt":
+                left.append(node.body)
+            case "Evaluate" if isinstance(node.value, tvm_api.Call) and len(node.value.args):
+                first = node.value.args[0]
+                if type(first).__name__ == "StringImm" and str(first.value) == SET_DEVICE:
+                    return True
+    return False
 
 
 def kernels_of(functions: Iterable[tuple[str, Any]]) -> dict[str, Any]:

@@ -16,12 +16,12 @@ from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.constants import settled
 from oracles.reference.tir.decode_buffers import BufferDecoder
 from oracles.reference.tir.decode_exprs import fold, is_index, lanes_of
+from oracles.reference.tir.decode_headers import HeaderDecoder
 from oracles.reference.tir.decode_packed import HOST_STATEMENTS
 from oracles.reference.tir.decode_pointers import EMPTY, POINTER_TYPE, RESULT, Arguments, Stack
 from oracles.reference.tir.decode_threads import (
     THREAD_ATTRIBUTES,
     UNROLLED,
-    ThreadDecoder,
     UnknownThreads,
     is_function_call,
 )
@@ -66,7 +66,7 @@ SILENT_ATTRIBUTES = (
 and what may still be under way (statements are read in order, as if it were not)."""
 
 
-class Decoder(ThreadDecoder, BufferDecoder):
+class Decoder(HeaderDecoder, BufferDecoder):
     """Decodes one PrimFunc for one binding of its symbols (`symbols`: object address of the variable ->
     value).
     """
@@ -97,8 +97,8 @@ class Decoder(ThreadDecoder, BufferDecoder):
             if type(var).__name__ == "Var":
                 self.env[var.__chandle__()] = Const(value, self.dtype(var.ty))
 
-    def packed_function(self, func: Any) -> Function:
-        """A function after MakePackedAPI, which has its parameters from `arguments`."""
+    def packed_function(self, func: Any, described: tuple[Any, ...]) -> Function:
+        """A function after MakePackedAPI, which has its parameters from `arguments`, as `described`."""
         _, args, count, result = func.params
         self.pointers[args.__chandle__()] = Arguments()
         self.pointers[result.__chandle__()] = self.returned = Stack(RESULT)
@@ -107,6 +107,7 @@ class Decoder(ThreadDecoder, BufferDecoder):
         for argument in self.arguments:
             params.append(argument.value if isinstance(argument.value, Var) else argument.buffer)
         self.slots = len(params)
+        self.begin_header(described, func.params[:])
         return self._whole(func, tuple(params))
 
     def _whole(self, func: Any, params: tuple[Buffer | Var | None, ...]) -> Function:
@@ -134,7 +135,7 @@ class Decoder(ThreadDecoder, BufferDecoder):
         method = STATEMENTS.get(name)
         if method is None:
             raise Unsupported(f"tirx.{name}")
-        return method(self, node)
+        return method(self, node) if self.place is None else self.in_header(node, name, method)
 
     def _inner(self, node: Any) -> Stmt:
         """A statement that may run never or several times."""

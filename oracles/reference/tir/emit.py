@@ -158,7 +158,8 @@ class ExprEmitter(EmitterState):
 
     def _let(self, var: Var, value: Expr, body: Expr) -> Code:
         bound = self.expr(value)
-        self.names[var.key] = Code(f"v{var.key}", bound.grid, bound.view)
+        name = self.variable(var.key)
+        self.names[var.key] = Code(name, bound.grid, bound.view)
         self.bounds.fragile.add(var.key)
         inner = self.expr(body)
-        return Code(f"(v{var.key} := {bound.text}, {inner.text})[1]", inner.grid, inner.view)
+        return Code(f"({name} := {bound.text}, {inner.text})[1]", inner.grid, inner.view)

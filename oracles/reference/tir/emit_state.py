@@ -62,6 +62,7 @@ class EmitterState:
         self._sites: dict[str, str] = {}
         self._floats: dict[tuple[str, str], str] = {}
         self._temporaries = 0
+        self._variables: dict[int, str] = {}
 
     def parts(self, buffer: Buffer) -> int:
         """How many units of initialisation an element has."""
@@ -76,6 +77,10 @@ class EmitterState:
         """A fresh name."""
         self._temporaries += 1
         return f"t{self._temporaries}"
+
+    def variable(self, key: int) -> str:
+        """The name of a variable: equal functions get equal code."""
+        return self._variables.setdefault(key, f"v{len(self._variables)}")
 
     def site(self, what: str) -> str:
         """The name of the constant that says where a trap is: function, block and buffer."""

@@ -125,7 +125,7 @@ class Emitter(FoldEmitter):
 
     def _bind(self, node: Bind) -> None:
         code = self.expr(node.value)
-        name = f"v{node.var.key}"
+        name = self.variable(node.var.key)
         # A view would change with a later store to its buffer.
         self.line(f"{name} = {code.text}.copy()" if code.grid and code.view else f"{name} = {code.text}")
         self.names[node.var.key] = Code(name, code.grid)
@@ -221,7 +221,7 @@ class Emitter(FoldEmitter):
 
     def _sequential(self, node: For) -> None:
         extent = self.expr(node.extent).text
-        name = f"v{node.var.key}"
+        name = self.variable(node.var.key)
         before = set(self.full)
         self.names[node.var.key] = Code(name, False)
         outermost = self.loops == 0

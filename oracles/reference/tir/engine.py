@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from oracles.reference.tir.emit_stmts import Emitter
 from oracles.reference.tir.equality import Key, program_key
 from oracles.reference.tir.fission import without_threads
 from oracles.reference.tir.nodes import DTYPES, Buffer, Function, Var
+from oracles.reference.tir.recorded import RecordedCall, copied
 from oracles.reference.tir.signature import ArrayParam, PackedSignature, ScalarParam, Signature, is_packed
 
 Array = np.ndarray[Any, Any]
@@ -150,7 +153,7 @@ def _decode_packed(signature: PackedSignature, func: Any, described: tuple[Any, 
         else:
             arguments.append(number_argument(slot, what))
     device = DL_CUDA if chooses_device(func) else DL_CPU
-    return Decoder(signature.name, {}, arguments, context, device).packed_function(func)
+    return Decoder(signature.name, {}, arguments, context, device).packed_function(func, described)
 
 
 def compile_function(
@@ -202,9 +205,14 @@ def program_of(function: Function, vectorise: bool = True) -> Program:
     source = "\n".join([f"def run({', '.join(arguments)}):", *emitter.lines])
     namespace = dict(NAMESPACE)
     namespace.update(emitter.constants)
-    exec(compile(source, f"<tir {function.name}>", "exec"), namespace)
+    exec(_code(source, function.name), namespace)
     written = frozenset(dependence.summary(function.body).written & set(_slots(function)))
     return Program(namespace["run"], source, written, function)
+
+
+@lru_cache(maxsize=CACHED_FUNCTIONS)
+def _code(source: str, name: str) -> CodeType:
+    return compile(source, f"<tir {name}>", "exec")
 
 
 def emitter_for(function: Function, vectorise: bool) -> tuple[Emitter, Dependence]:
@@ -321,8 +329,28 @@ def run_returning(
     if len(args) != len(known):
         raise Trap("type", f"{program.name}: {len(args)} arguments, {len(known)} initialisation masks")
     program.check_memory(args)
+    call = None if context.record is None else RecordedCall.begun(func, program, args, known)
     masks, number = _run(program, args, known, steps)
-    return masks, number.item() if isinstance(number, np.generic) else number
+    if call is not None and context.record is not None:
+        call.ended(args, masks, number)
+        context.record.append(call)
+    return masks, number
+
+
+def gives_again(call: RecordedCall, func: Any, context: Context) -> bool:
+    """Whether a PrimFunc in the place of the one that was called gives the same bits. Raises what a run does."""
+    program = compiled(func).program(call.given, context)
+    if program is call.program:
+        return True
+    if call.arguments is None:
+        return False
+    args, known = copied(call.arguments), copied(call.known)
+    program.check_memory(args)
+    masks, number = _run(program, args, known, FUEL)
+    if not call.gave(args, masks, number):
+        return False
+    call.program = program
+    return True
 
 
 def run_program(
@@ -340,8 +368,8 @@ def _run(program: Program, args: Sequence[object], known: Sequence[Known], steps
             passed.append(mask)
     _fuel[0] = steps
     with np.errstate(all="ignore"):
-        result: tuple[tuple[Known, ...], Any] = program.run(*passed)
-    return result
+        masks, number = program.run(*passed)
+    return masks, number.item() if isinstance(number, np.generic) else number
 
 
 def run_prim_func(

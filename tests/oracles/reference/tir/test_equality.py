@@ -28,11 +28,15 @@ OTHER_INDEX = NARROW.replace("X[j]", "X[3 - j]")
 LITERAL = "@T.prim_func(s_tir=True)\ndef main(A: T.Buffer((4,), 'int32')):\n    A[{index}] = {value}\n"
 
 
-def key(script: str) -> Any:
+def decoded(script: str) -> Any:
     function = T.module_from_script(f"@I.ir_module(s_tir=True)\nclass Module:\n{_indented(script)}")["main"]
     form = engine.Compiled(function)
     arrays = [np.zeros(4, dtype=np.int32) for _ in function.params]
-    return engine.program_key(engine.decode_function(form.signature, function, form.signature.bind(arrays)))
+    return engine.decode_function(form.signature, function, form.signature.bind(arrays))
+
+
+def key(script: str) -> Any:
+    return engine.program_key(decoded(script))
 
 
 def _indented(script: str) -> str:
@@ -52,3 +56,11 @@ def test_a_literal_index_has_no_width_and_a_literal_value_has() -> None:
     assert key(LITERAL.format(index="2", value="1")) == key(LITERAL.format(index="T.int64(2)", value="1"))
     assert key(LITERAL.format(index="2", value="1")) != key(LITERAL.format(index="1", value="1"))
     assert key(LITERAL.format(index="2", value="1")) != key(LITERAL.format(index="2", value="2"))
+
+
+def test_equal_functions_become_equal_code() -> None:
+    in_order = NARROW.replace("range(4)", "range(1, 4)").replace("X[j]", "Y[j - 1]")
+    for script in (WITH_BLOCK, in_order):
+        first, second = engine.program_of(decoded(script)), engine.program_of(decoded(script))
+        assert first.source == second.source
+        assert first.run.__code__ is second.run.__code__

@@ -1,0 +1,82 @@
+"""A call of a PrimFunc that can be made again: what it was given, and what it left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+Known: TypeAlias = "Array | None"
+LIMIT = 1 << 20
+"""Bytes of arguments up to which a call keeps copies of them."""
+
+
+@dataclass(slots=True, eq=False)
+class RecordedCall:
+    """One call. function: the PrimFunc's object; program: the generated code that ran.
+
+    arguments, known: copies from before the call; None where they were too large or shared memory.
+    left, masks, number: the arguments after it, what of each array was initialised, and what it returned.
+    """
+
+    function: Any
+    program: Any
+    given: tuple[object, ...]
+    arguments: list[object] | None = None
+    known: list[Known] = field(default_factory=list)
+    left: list[object] = field(default_factory=list)
+    masks: tuple[Known, ...] = ()
+    number: Any = None
+
+    @classmethod
+    def begun(cls, function: Any, program: Any, args: Sequence[object], known: Sequence[Known]) -> RecordedCall:
+        """The call before it runs."""
+        call = cls(function, program, tuple(args))
+        arrays = [arg for arg in args if isinstance(arg, np.ndarray)]
+        if sum(array.nbytes for array in arrays) <= LIMIT and not _overlap(arrays):
+            call.arguments, call.known = copied(args), copied(known)
+        return call
+
+    def ended(self, args: Sequence[object], masks: tuple[Known, ...], number: Any) -> None:
+        """The call has run."""
+        if self.arguments is not None:
+            self.left, self.masks, self.number = copied(args), tuple(copied(masks)), number
+
+    def gave(self, args: Sequence[object], masks: tuple[Known, ...], number: Any) -> bool:
+        """Whether this is, bit for bit, what the call left and returned."""
+        return (
+            type(number) is type(self.number)
+            and repr(number) == repr(self.number)
+            and all(map(_same_bits, args, self.left))
+            and all(map(_same_mask, masks, self.masks))
+        )
+
+
+def copied(values: Sequence[Any]) -> list[Any]:
+    """The values, arrays as copies that can be written where the originals can."""
+    return [_copy(value) if isinstance(value, np.ndarray) else value for value in values]
+
+
+def _copy(array: Array) -> Array:
+    copy = array.copy()
+    copy.flags.writeable = array.flags.writeable
+    return copy
+
+
+def _overlap(arrays: list[Array]) -> bool:
+    return any(np.may_share_memory(one, other) for index, one in enumerate(arrays) for other in arrays[index + 1 :])
+
+
+def _same_bits(one: object, other: object) -> bool:
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one.tobytes() == other.tobytes()
+    return True  # a number, which no call changes
+
+
+def _same_mask(one: Known, other: Known) -> bool:
+    if one is None or other is None:
+        return (one is None or bool(one.all())) and (other is None or bool(other.all()))
+    return bool(np.array_equal(one, other))

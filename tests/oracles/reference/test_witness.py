@@ -1,0 +1,188 @@
+"""A module that differs in some PrimFuncs is judged by these alone, where that settles it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tvm import tirx
+
+from generators.case import EntryCall
+from oracles.call_protocol import direct
+from oracles.reference.numbers import Numbers, Wrong, interpreted
+from oracles.reference.tir.recorded import LIMIT, RecordedCall
+from oracles.reference.witness import Witness
+from tests.oracles.oracle_bench import module_of
+
+X = np.arange(4, dtype="int32")
+CALLS = [EntryCall("main", (X,))]
+TWICE = "b[i] = a[i] * 2"
+
+
+def program(called: str = TWICE, unused: str = "b[i] = 0", before: str = "", last: str = "y") -> Any:
+    """main calls `called` on its argument, and on the result; nobody calls `unused`."""
+    return module_of(f"""
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def called(a: T.Buffer((4,), "int32"), b: T.Buffer((4,), "int32")):
+        {before or "pass"}
+        for i in range(4):
+            {called}
+
+    @T.prim_func(private=True, s_tir=True)
+    def unused(a: T.Buffer((4,), "int32"), b: T.Buffer((4,), "int32")):
+        for i in range(4):
+            {unused}
+
+    @R.function
+    def main(x: R.Tensor((4,), "int32")) -> R.Tensor((4,), "int32"):
+        cls = Module
+        y = R.call_tir(cls.called, (x,), out_ty=R.Tensor((4,), "int32"))
+        z = R.call_tir(cls.called, ({last},), out_ty=R.Tensor((4,), "int32"))
+        return z
+""")
+
+
+def exchanged(module: Any, other: Any, *names: str) -> Any:
+    """The module with these functions of another one."""
+    result = module.clone()
+    for name in names:
+        result.update_func(result.get_global_var(name), other[name])
+    return result
+
+
+def witness_of(module: Any) -> Witness:
+    """A run of main."""
+    witness = Witness(module, direct, False)
+    outcome = Numbers(module, CALLS).judge_run(interpreted(module, False, witness))
+    assert outcome is None
+    assert len(witness.record) == 2
+    return witness
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        program("b[i] = a[i] + a[i]"),
+        program("b[3 - i] = a[3 - i] * 2"),
+        program("b[i] = T.Cast('int32', T.Cast('int64', a[i]) * T.int64(2))"),
+    ],
+)
+def test_a_rewritten_function_that_gives_the_same_bits_settles_it(other: Any) -> None:
+    module = program()
+    assert witness_of(module).speaks_for(exchanged(module, other, "called"), direct, False)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        program("b[i] = a[i] * 2 + T.Select(a[i] == 6, 1, 0)"),  # wrong in the second call alone
+        program("if i < 3: b[i] = a[i] * 2"),  # one element is not written
+        program("b[i] = a[i + 1] * 2"),  # out of bounds
+        program("b[i] = b[i] * 2"),  # uninitialised
+    ],
+)
+def test_a_function_that_gives_something_else_does_not(wrong: Any) -> None:
+    module = program()
+    changed = exchanged(module, wrong, "called")
+    witness = witness_of(module)
+    assert not witness.speaks_for(changed, direct, False)
+    numbers = Numbers(module, CALLS)
+    assert numbers.judge_module(exchanged(module, program("b[i] = a[i] + a[i]"), "called")) is None
+    assert isinstance(numbers.judge_module(changed), Wrong)
+
+
+def test_what_the_run_did_not_look_at_may_change() -> None:
+    module = program()
+    witness = witness_of(module)
+    assert witness.speaks_for(exchanged(module, program(unused="b[i] = 1"), "unused"), direct, False)
+    assert witness.asked == {"main", "called"}
+
+
+def test_a_changed_relax_function_or_calling_convention_needs_a_run() -> None:
+    module = program()
+    assert not witness_of(module).speaks_for(exchanged(module, program(last="x"), "main"), direct, False)
+    assert not witness_of(module).speaks_for(module, lambda *call: direct(*call), False)
+
+
+def test_it_stands_for_the_module_that_it_spoke_for() -> None:
+    module, sums = program(), program("b[i] = a[i] + a[i]")
+    witness = witness_of(module)
+    changed = exchanged(module, sums, "called")
+    assert witness.speaks_for(changed, direct, False)
+    assert witness.functions["called"].same_as(changed["called"])
+    assert witness.speaks_for(changed, direct, True)  # past ThreadSync, looked at anew: it has no threads
+    assert not witness.speaks_for(exchanged(changed, program("b[i] = 0"), "called"), direct, True)
+
+
+def test_a_function_that_writes_to_its_argument_does_not_settle_it() -> None:
+    module = program()
+    writes = program("a[i] = 0", before="for j in range(4): b[j] = a[j] * 2")
+    assert not witness_of(module).speaks_for(exchanged(module, writes, "called"), direct, False)
+
+
+def test_a_call_whose_arguments_share_memory_is_not_made_again() -> None:
+    whole = np.zeros(8, "int32")
+    called = program()["called"]
+    for given, copied in (((whole[:4], whole[4:]), True), ((whole[:4], whole[2:6]), False)):
+        call = RecordedCall.begun(called, None, given, [None, None])
+        assert (call.arguments is not None) is copied
+
+
+def test_large_arguments_are_not_kept() -> None:
+    large = np.zeros(LIMIT // 8 + 1, "float64")
+    assert RecordedCall.begun(program()["called"], None, [large], [None]).arguments is None
+
+
+CALLER = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def add(a: T.Buffer((4,), "int32"), b: T.Buffer((4,), "int32")):
+        for i in range(4):
+            b[i] = a[i] + {number}
+
+    @T.prim_func(s_tir=True)
+    def called(a: T.Buffer((4,), "int32"), b: T.Buffer((4,), "int32")):
+        Module.add(a.data, b.data)
+
+    @R.function
+    def main(x: R.Tensor((4,), "int32")) -> R.Tensor((4,), "int32"):
+        cls = Module
+        y = R.call_tir(cls.called, (x,), out_ty=R.Tensor((4,), "int32"))
+        return y
+"""
+
+
+def test_a_function_that_a_prim_func_calls_is_looked_at() -> None:
+    module, wrong = module_of(CALLER.format(number=1)), module_of(CALLER.format(number=2))
+    numbers = Numbers(module, CALLS)
+    assert numbers.judge_module(module.clone()) is None
+    assert isinstance(numbers.judge_module(exchanged(module, wrong, "add")), Wrong)
+
+
+SCALARS = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def plus(n: T.int64) -> T.int64:
+        return n + T.int64({number})
+
+    @R.function
+    def main(x: R.Tensor((4,), "int32"), n: R.Prim("int64")):
+        cls = Module
+        y: R.Prim("int64") = cls.plus(n)
+        return y
+"""
+
+
+def test_a_scalar_that_a_prim_func_computes_is_looked_at() -> None:
+    module, wrong = module_of(SCALARS.format(number=1)), module_of(SCALARS.format(number=2))
+    assert isinstance(module["plus"].body, tirx.Return)
+    calls = [EntryCall("main", (X, 3))]
+    numbers = Numbers(module, calls)
+    witness = Witness(module, direct, False)
+    assert numbers.judge_run(interpreted(module, False, witness)) is None
+    assert not witness.speaks_for(exchanged(module, wrong, "plus"), direct, False)
