@@ -7,23 +7,19 @@ it. CPU seconds are the kernel's, of the children alone: start-up and imports ar
 from __future__ import annotations
 
 import json
-import os
-import signal
 import tempfile
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
+from benchmarks.children import Say, in_child
 from fuzzer.campaign.job import Failure, Plan
 from fuzzer.campaign.loop import BATCH
 from fuzzer.processes.flight import Recorder
 from fuzzer.worker.child import before_forking, judge_case
 from fuzzer.worker.draw import Repertoire, repertoire_of
 from reports.tally import Tally
-
-DEADLINE_S = 60.0
-"""Seconds of wall clock that a batch may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +45,9 @@ def judge_indices(plan: Plan, indices: Sequence[int], without: Sequence[str] = (
     tally, failures, cpu_s, crashed, done = Tally(), list[Failure](), 0.0, 0, 0
     while done < len(indices):
         batch = indices[done : done + BATCH]
-        lines, used = _in_child(plan, repertoire, batch)
-        cpu_s += used
-        said = [json.loads(line) for line in lines]
+        child = in_child(partial(_judge, plan, repertoire, batch))
+        cpu_s += child.cpu_s
+        said = [json.loads(line) for line in child.lines]
         deltas = [line["delta"] for line in said if "delta" in line]
         for delta in deltas:
             tally.add(delta)
@@ -62,34 +58,11 @@ def judge_indices(plan: Plan, indices: Sequence[int], without: Sequence[str] = (
     return Judged(tally, cpu_s, crashed, tuple(failures))
 
 
-def _in_child(plan: Plan, repertoire: Repertoire, batch: Sequence[int]) -> tuple[list[str], float]:
-    """A line for each case that was judged and for each failed verdict, and the child's CPU seconds."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        os.close(reading)
-        _judge(plan, repertoire, batch, writing)
-    os.close(writing)
-    timer = threading.Timer(DEADLINE_S, os.kill, (pid, signal.SIGKILL))
-    timer.start()
-    with os.fdopen(reading) as stream:
-        lines = [line for line in stream if line.endswith("\n")]
-    _, _, usage = os.wait4(pid, 0)
-    timer.cancel()
-    return lines, usage.ru_utime + usage.ru_stime
-
-
-def _judge(plan: Plan, repertoire: Repertoire, batch: Sequence[int], writing: int) -> None:
-    """In the child: never returns."""
-    try:
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(quiet, 1)
-        os.dup2(quiet, 2)
-        with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-            recorder = Recorder.create(Path(folder) / "flight")
-            for index in batch:
-                for kind, payload in judge_case(plan, repertoire, index, recorder):
-                    if kind in ("tally", "failure"):
-                        os.write(writing, (json.dumps(payload) + "\n").encode())
-    finally:
-        os._exit(0)
+def _judge(plan: Plan, repertoire: Repertoire, batch: Sequence[int], say: Say) -> None:
+    """A line for each case that was judged and for each failed verdict."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        recorder = Recorder.create(Path(folder) / "flight")
+        for index in batch:
+            for kind, payload in judge_case(plan, repertoire, index, recorder):
+                if kind in ("tally", "failure"):
+                    say(json.dumps(payload))

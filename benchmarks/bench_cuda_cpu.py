@@ -22,7 +22,7 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, TextIO
+from typing import Any
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -30,6 +30,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import tvm_ffi
 from tvm import tirx
 
+from benchmarks.children import Say, in_child
 from fuzzer.worker.child import before_forking
 from generators import tvm_api
 from generators.passes.row import Phase
@@ -51,17 +52,18 @@ SYNCED = TIR_PIPELINE[: TIR_PIPELINE.index("s_tir.LowerThreadAllreduce") + 1]
 """The passes behind which all barriers are explicit."""
 REFUSED = "no CUDA, as nvcc says too"
 AGREES_IT_IS_WRONG = "wrong, as the reference says too"
+DEADLINE_S = 600
 BARRIERS_EACH = 4
 """So many needed barriers are deleted of one program, each in another function."""
 
 
-_stages: list[TextIO] = []
-"""Where a child says which stage it comes to."""
+_listeners: list[Say] = []
+"""Told by a child which stage it comes to."""
 
 
 def _stage(name: str) -> None:
-    for stream in _stages:
-        print(name, file=stream, flush=True)
+    for say in _listeners:
+        say(name)
 
 
 class Left(Exception):
@@ -199,38 +201,24 @@ def _without(module: Any, variable: Any, function: Any, number: int) -> Any:
 # --- Processes --------------------------------------------------------------------------------------------------------
 
 
-def in_child(action: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+def apart(action: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
     """What an action gives in a process of its own, which TVM may end: then the stage that it ended in."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
+
+    def answer(say: Say) -> None:
+        _listeners.append(say)
         try:
-            _answer(os.fdopen(writing, "w"), action, *arguments)
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as stream:
-        lines = stream.read().splitlines()
-    os.waitpid(pid, 0)
-    if lines and lines[-1].startswith("{"):
-        told: dict[str, Any] = json.loads(lines[-1])
+            said = action(*arguments)
+        except Left as why:
+            said = {"left_out": str(why)}
+        say(json.dumps(said))
+
+    child = in_child(answer, DEADLINE_S)
+    if child.ended:
+        told: dict[str, Any] = json.loads(child.lines[-1])
         return told
-    stage = lines[-1] if lines else "drawing"
+    stage = child.lines[-1] if child.lines else "drawing"
     ours = stage in ("building", "running")
     return {"said": "crashed", "detail": stage} if ours else {"left_out": f"TVM: crashed in {stage}"}
-
-
-def _answer(stream: TextIO, action: Callable[..., dict[str, Any]], *arguments: Any) -> None:
-    """A line for each stage, then one with the answer."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for number in (1,) if "PASSFUZZ_DEBUG" in os.environ else (1, 2):
-        os.dup2(nowhere, number)
-    _stages.append(stream)
-    try:
-        answer = action(*arguments)
-    except Left as why:
-        answer = {"left_out": str(why)}
-    print(json.dumps(answer), file=stream, flush=True)
 
 
 def main() -> None:
@@ -247,14 +235,14 @@ def main() -> None:
         raise SystemExit(reason)
     before_forking()
     nvcc = options.nvcc and shutil.which("nvcc") is not None
-    results = [in_child(ran, options.seed, n, options.operators, nvcc) for n in range(options.programs)]
+    results = [apart(ran, options.seed, n, options.operators, nvcc) for n in range(options.programs)]
     _tell_runs(results)
     with_barriers = [n for n, result in enumerate(results) if result.get("barriers") and result["said"] == "agrees"]
     rows: list[tuple[str, str, str]] = []
     for number in with_barriers:
         if len(rows) >= options.barriers:
             break
-        rows += in_child(seen, options.seed, number, options.operators, nvcc).get("rows", [])
+        rows += apart(seen, options.seed, number, options.operators, nvcc).get("rows", [])
     shown = sum(said == "wrong" for _, said, _ in rows)
     print(f"needed barriers deleted: {len(rows)}, seen by running: {shown}")
     for name, said, detail in rows:

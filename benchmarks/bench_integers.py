@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
-import signal
 import sys
 import time
 from collections import Counter
@@ -24,6 +22,7 @@ import numpy as np
 import tvm
 from tvm import tirx
 
+from benchmarks.children import Say, in_child
 from generators import tvm_api
 from generators.passes.row import PassRow, Phase
 from generators.passes.table import PASSES, TIR_PIPELINE
@@ -133,19 +132,12 @@ def judged(row: PassRow, seed: int, index: int, *, show: bool = False) -> tuple[
 
 def in_a_child(row: PassRow, seed: int, indices: Sequence[int]) -> list[tuple[int, str, str]]:
     """(index, verdict, what there is to say) of each; "ended" is what ends the child, and the rest is not judged."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        signal.alarm(DEADLINE_S)
-        os.close(reading)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+    def each(say: Say) -> None:
         for index in indices:
-            os.write(writing, (json.dumps([index, *judged(row, seed, index)]) + "\n").encode())
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as stream:
-        done = [json.loads(line) for line in stream if line.endswith("\n")]
-    os.waitpid(child, 0)
+            say(json.dumps([index, *judged(row, seed, index)]))
+
+    done = [json.loads(line) for line in in_child(each, DEADLINE_S).lines]
     if len(done) < len(indices):
         done.append([indices[len(done)], "ended", "the process"])
     return [(index, kind, said) for index, kind, said in done]

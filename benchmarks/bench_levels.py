@@ -26,6 +26,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import tvm
 from tvm import relax
 
+from benchmarks.children import in_child
 from fuzzer.worker.child import before_forking
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call
@@ -76,23 +77,10 @@ def _build_seconds(module: Any) -> float:
     return time.process_time() - begun
 
 
-def in_child(seed: int, index: int, operators: int, target: str) -> dict[str, Any]:
+def apart(seed: int, index: int, operators: int, target: str) -> dict[str, Any]:
     """`followed` in a process of its own, which TVM may end."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            text = json.dumps(followed(seed, index, operators, target)).encode()
-            with os.fdopen(writing, "wb") as stream:
-                stream.write(text)
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as stream:
-        said = stream.read()
-    os.waitpid(pid, 0)
-    answer: dict[str, Any] = json.loads(said) if said else {"left_out": "crashed or failed to build"}
+    said = in_child(lambda say: say(json.dumps(followed(seed, index, operators, target))))
+    answer: dict[str, Any] = json.loads(said.lines[0]) if said.lines else {"left_out": "crashed or failed to build"}
     return answer
 
 
@@ -105,7 +93,7 @@ def main() -> None:
     options = parser.parse_args()
     before_forking()
     passed = steps(options.target)
-    results = [in_child(options.seed, index, options.operators, options.target) for index in range(options.programs)]
+    results = [apart(options.seed, index, options.operators, options.target) for index in range(options.programs)]
     whole = [result for result in results if "said" in result]
     left_out = Counter(result["left_out"] for result in results if "left_out" in result)
     print(f"{len(whole)} of {len(results)} programs go through all {len(passed)} passes; left out: {dict(left_out)}")

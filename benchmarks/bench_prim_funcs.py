@@ -10,19 +10,18 @@ function ill-formed. Both are to be looked at: TVM's fault or ours.
 from __future__ import annotations
 
 import argparse
-import os
-import pickle
-import signal
+import json
 import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 from tvm import s_tir
 
+from benchmarks.children import Say, in_child
 from generators.source import SeededSource
 from generators.tir.functions import draw_prim_func, draw_schedulable
 from generators.tir.primitives import PRIMITIVES
@@ -43,6 +42,13 @@ class Tally:
     numbers: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
     seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Tally:
+        return Tally(**{name: Counter(value) if isinstance(value, dict) else value for name, value in data.items()})
 
     def add(self, other: Tally) -> None:
         """Both together."""
@@ -105,7 +111,7 @@ def judged(scheduled: Scheduled, tally: Tally, index: int) -> None:
             return
 
 
-def one_schedule(seed: int, index: int, steps: int, note: Any) -> Tally:
+def one_schedule(seed: int, index: int, steps: int, note: Say) -> Tally:
     """One program scheduled and judged. `note` gets the text of each step before it is taken."""
     tally = Tally()
     source = SeededSource(seed, index)
@@ -127,24 +133,10 @@ def one_schedule(seed: int, index: int, steps: int, note: Any) -> Tally:
 
 def in_a_child(seed: int, index: int, steps: int) -> Tally:
     """`one_schedule` in a forked process; what ends the process is counted with the primitive that did."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        signal.alarm(DEADLINE_S)
-        os.close(reading)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        tally = one_schedule(seed, index, steps, lambda name: os.write(writing, f"{name}\n".encode()))
-        os.write(writing, b"\0" + pickle.dumps(tally))
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as stream:
-        told, _, result = stream.read().partition(b"\0")
-    os.waitpid(child, 0)
-    if result:
-        finished: Tally = pickle.loads(result)
-        return finished
-    names = told.decode().split() or ["drawing"]
-    return Tally(broken=Counter({f"{names[-1]}: ended the process": 1}))
+    said = in_child(lambda say: say(json.dumps(one_schedule(seed, index, steps, say).to_json())), DEADLINE_S)
+    if said.ended:
+        return Tally.from_json(json.loads(said.lines[-1]))
+    return Tally(broken=Counter({f"{(said.lines or ['drawing'])[-1]}: ended the process": 1}))
 
 
 def schedules(cases: int, seed: int, steps: int) -> None:

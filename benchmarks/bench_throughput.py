@@ -17,6 +17,7 @@ import os
 import statistics
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
@@ -26,6 +27,7 @@ import tvm
 from tvm import relax
 
 from benchmarks.batches import Judged, judge_indices
+from benchmarks.children import Say, in_child
 from fuzzer.campaign.job import Plan
 from fuzzer.worker.draw import draw_experiment, repertoire_of
 from generators.passes.sequences import KINDS
@@ -38,7 +40,7 @@ from oracles import pipelines
 from oracles.ir.walk import prim_funcs
 from oracles.reference.numbers import Numbers
 from oracles.table import ORACLES
-from oracles.trace import MeaningState, Raised
+from oracles.trace import MeaningState
 from oracles.workbench import Workbench
 
 OPERATORS = 15
@@ -81,20 +83,19 @@ def prim_func_cases(seed: int, cases: int) -> tuple[list[int], int]:
 
 def lowered_prim_funcs(seed: int, indices: Sequence[int]) -> int:
     """How many PrimFuncs the modules of these cases hold where the TIR pipeline begins: drawn ones, some of which
-    FuseTIR made one, and those that Relax operators beside them became."""
+    FuseTIR made one, and those that Relax operators beside them became. A case that a pass ends has none."""
     plan = Plan(seed=seed, kinds=("tir_pipeline",))
-    repertoire, functions = repertoire_of(plan), 0
-    for index in indices:
+    repertoire = repertoire_of(plan)
+
+    def count(index: int, say: Say) -> None:
         experiment = draw_experiment(plan, repertoire, index)[0]
         bench = Workbench(SeededSource(0), MeaningState(Numbers(experiment.module, ())))
         module = experiment.module
         for call in experiment.setup:
-            after = bench.apply(call, module)
-            if isinstance(after, Raised):
-                break
-            module = after
-        functions += len(prim_funcs(module))
-    return functions
+            module = bench.apply(call, module)
+        say(str(len(prim_funcs(module))))
+
+    return sum(int(line) for index in indices for line in in_child(partial(count, index)).lines)
 
 
 def prim_funcs_row(seed: int, cases: int, build_share: float) -> str:
@@ -131,21 +132,14 @@ def _compile_time(module: Any) -> float | None:
 
     In a child of its own, which the build may crash.
     """
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            start = time.process_time()
-            relax.VirtualMachine(relax.build(module, target=tvm.target.Target(TARGET)), tvm.cpu())
-            os.write(writing, f"{(time.process_time() - start) * 1e3}".encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as stream:
-        text = stream.read()
-    os.waitpid(pid, 0)
-    return float(text) if text else None
+
+    def build(say: Say) -> None:
+        start = time.process_time()
+        relax.VirtualMachine(relax.build(module, target=tvm.target.Target(TARGET)), tvm.cpu())
+        say(str((time.process_time() - start) * 1e3))
+
+    said = in_child(build)
+    return float(said.lines[0]) if said.lines else None
 
 
 def main() -> None:

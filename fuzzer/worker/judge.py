@@ -225,6 +225,7 @@ class _Case:
     def _judge_step(self, step: Step) -> bool:
         """Asks every step oracle; whether the case may go on."""
         good, broken = True, False
+        spent, told = {"oracles": 0.0, "reference": 0.0}, time.thread_time()
         for row in ORACLES.values():
             if not isinstance(row, StepOracle) or row.name not in self.court.oracles:
                 continue
@@ -237,8 +238,9 @@ class _Case:
                 self._record(row.name, Passed(), step)
                 continue
             self.court.enter(f"{row.name} of {step.call.name}")
-            with self._timed("reference" if row.name == "numeric" else "oracles"):
-                verdict = row.judge(step, self.bench)
+            verdict = row.judge(step, self.bench)
+            before, told = told, time.thread_time()
+            spent["reference" if row.name == "numeric" else "oracles"] += told - before
             self._applied_again = self._applied_again or row.share < 1.0  # sampled oracles apply passes to the result
             if broken and isinstance(verdict, Failed) and verdict.symptom.startswith("reference trap"):
                 verdict = Skipped("reference: what an oracle of structure has said already")
@@ -247,6 +249,8 @@ class _Case:
             if isinstance(verdict, Failed):
                 broken = broken or row.name in STRUCTURE
                 good = good and row.name not in ENDS_CASE
+        for stage, seconds in spent.items():
+            self.result.counts.name("phases", stage, seconds)
         return good
 
     def _judge_trace(self, start: Any) -> None:

@@ -1,0 +1,51 @@
+"""Work in a forked child, which TVM may end: what it says before it ends is kept."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Say: TypeAlias = Callable[[str], None]
+"""Says one line, which may not hold a line break."""
+DEADLINE_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """lines: what the child said. cpu_s: its CPU seconds, user and system. ended: by itself, neither crashed nor
+    stopped at the deadline."""
+
+    lines: list[str]
+    cpu_s: float
+    ended: bool
+
+
+def in_child(action: Callable[[Say], None], deadline_s: int = DEADLINE_S) -> Said:
+    """Runs `action` in a child of this process, both outputs silent unless PASSFUZZ_DEBUG is set."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            signal.alarm(deadline_s)
+            if "PASSFUZZ_DEBUG" not in os.environ:
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, 1)
+                os.dup2(nowhere, 2)
+            action(lambda line: _write(writing, f"{line}\n".encode()))
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(writing)
+    with os.fdopen(reading) as stream:
+        lines = [line[:-1] for line in stream if line.endswith("\n")]
+    _, status, usage = os.wait4(pid, 0)
+    return Said(lines, usage.ru_utime + usage.ru_stime, status == 0)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
