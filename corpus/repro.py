@@ -113,7 +113,13 @@ def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
     Large arrays are read from the `inputs.npz` beside the script; with embed_arrays the script holds them itself.
     """
     known = bool(stored.expectations)
-    check = check_for(stored.oracle, has_expectation=known, symptom=stored.symptom, message=stored.message)
+    check = check_for(
+        stored.oracle,
+        has_expectation=known,
+        symptom=stored.symptom,
+        message=stored.message,
+        on_device=TARGETS[stored.case.target].threads,
+    )
     load = _LOAD.format(path=stored.case.load) if stored.case.load is not None else ""
     script, module = _module(stored)
     once, calls = calls_text(stored, check, embed_arrays) if check.runs else ("", "")

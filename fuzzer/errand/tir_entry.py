@@ -297,9 +297,12 @@ def _type(parameter: Any, symbols: dict[Any, Any]) -> Any:
 
 
 def _wide(extent: Any, symbols: dict[Any, Any]) -> Any:
-    """An extent in int64, which Relax wants: a variable of another type becomes one symbol of its name."""
+    """An extent in int64, which Relax wants: a variable of another type becomes one symbol.
+
+    The symbol has another name: a script in which a TypeVar is called as a variable of a PrimFunc does not parse.
+    """
     if isinstance(extent, tirx.Var):
-        return symbols.setdefault(extent, extent if _is_wide(extent) else T.symbol(extent.name))
+        return symbols.setdefault(extent, extent if _is_wide(extent) else T.symbol(f"{extent.name}_wide"))
     if isinstance(extent, int) or _is_wide(extent):
         return extent
     if isinstance(extent, tirx.IntImm):

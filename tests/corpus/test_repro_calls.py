@@ -188,7 +188,8 @@ def test_a_result_that_nobody_has_written_is_not_taken_for_zeros(tmp_path: Path)
     assert run(written(tmp_path, found))[0] == 1
 
 
-def test_numbers_of_a_gpu_are_asked_of_a_gpu_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("symptom", ["wrong result", "reference trap: out-of-bounds"])
+def test_numbers_of_a_gpu_are_asked_of_a_gpu_alone(tmp_path: Path, symptom: str) -> None:
     script = """
 @I.ir_module
 class Module:
@@ -203,9 +204,10 @@ class Module:
         (EntryCall("main", (x,)),),
         target="cuda",
     )
-    found = StoredCase(case, "t", "numeric", "wrong result", "P", expectations=(Expectation(0, (x,), (0.0,)),))
+    found = StoredCase(case, "t", "numeric", symptom, "P", expectations=(Expectation(0, (x,), (0.0,)),))
     folder = written(tmp_path, found)
     text = (folder / "repro.py").read_text()
     assert "relax.VirtualMachine(" in text and "tvm.cpu()" not in text and "on_device(np" in text
+    assert "walled" not in text
     if not tvm.cuda().exist:
         assert run(folder) == (2, "this needs a CUDA device\n")

@@ -13,6 +13,7 @@ from generators import tvm_api
 from generators.case import Argument, EntryCall, ModuleText, Shape
 from oracles.reference.numbers import Numbers
 from oracles.reference.values import Tensor, flattened
+from oracles.round_trip import script_loss
 from oracles.type_soundness import contradictions
 from oracles.well_formed import complaint
 
@@ -89,6 +90,7 @@ def test_extents_in_int32_are_symbols_of_relax() -> None:
     (result,) = Numbers(module, (EntryCall("call_main", (np.array([1, 2, 3], "float32"),)),)).expected
     assert isinstance(result, Tensor)
     assert result.value.tolist() == [2, 4, 6]
+    assert script_loss(module) == ("", "")
     assert not contradictions(module)
 
 
