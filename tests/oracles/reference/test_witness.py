@@ -9,10 +9,15 @@ import pytest
 from tvm import tirx
 
 from generators.case import EntryCall
+from generators.passes.table import PIPELINES, TIR_PIPELINE, default_call
+from generators.source import SeededSource
+from generators.tir.wrap import draw_prim_program
 from oracles.call_protocol import direct
 from oracles.reference.numbers import Numbers, Wrong, interpreted
 from oracles.reference.tir.recorded import LIMIT, RecordedCall
 from oracles.reference.witness import Witness
+from oracles.trace import MeaningState, Raised
+from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
 
 X = np.arange(4, dtype="int32")
@@ -186,3 +191,37 @@ def test_a_scalar_that_a_prim_func_computes_is_looked_at() -> None:
     witness = Witness(module, direct, False)
     assert numbers.judge_run(interpreted(module, False, witness)) is None
     assert not witness.speaks_for(exchanged(module, wrong, "plus"), direct, False)
+
+
+def through_the_pipeline(seed: int) -> list[bool]:
+    """A drawn program through the LLVM pipelines: where the witness speaks for a module, the whole run must agree."""
+    program = draw_prim_program(SeededSource(seed, 0))
+    numbers = Numbers(program.module, program.calls)
+    bench = Workbench(SeededSource(seed, 0), MeaningState(numbers))
+    module, witness, spoke = program.module, None, []
+    for name in (*PIPELINES["default_build"], *TIR_PIPELINE):
+        after = bench.apply(default_call(name), module)
+        if isinstance(after, Raised):
+            break
+        module = after
+        said = witness is not None and witness.speaks_for(module, direct, False)
+        whole = Witness(module, direct, False)
+        outcome = numbers.judge_run(interpreted(module, False, whole))
+        assert not said or outcome is None, (name, outcome)
+        if isinstance(outcome, Wrong):
+            break  # TVM's fault
+        if not said and outcome is None:
+            witness = whole
+        spoke.append(said)
+    return spoke
+
+
+def test_what_is_said_of_each_pass_is_what_the_whole_run_says() -> None:
+    spoke = [said for seed in range(4) for said in through_the_pipeline(seed)]
+    assert sum(spoke) > len(spoke) / 2
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(4, 40))
+def test_it_stays_so_over_many_programs(seed: int) -> None:
+    assert through_the_pipeline(seed)
