@@ -12,15 +12,21 @@ one makes calls functions of TVM's run time that no header declares, for any mod
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
+from pathlib import Path
 
 SHARE = 0.1
 """How many of the cases that the ordinary build has right are built in one other way, too. A build in a process of its
 own takes some 0.2 s, and all of them together are to cost a campaign less than a twentieth of its time."""
 WITHOUT_NOALIAS = 'tvm.tirx.transform.Apply(lambda function: function.without_attr("tirx.noalias"))'
 _COMPILERS = ("g++", "gcc", "clang++", "clang", "c++", "cc")
+_PATIENCE_S = 30
 """The order in which `tvm.support.cc` looks for a compiler."""
 
 
@@ -145,12 +151,29 @@ def only_builds(names: frozenset[str]) -> bool:
 
 
 def no_compiler() -> str | None:
-    """Why no shared library can be made here, or None. TVM asks the same variables and looks for the same names."""
-    if os.environ.get("CXX") or os.environ.get("CC"):
-        return None
-    folders = os.get_exec_path()
-    found = any(os.access(os.path.join(folder, name), os.X_OK) for name in _COMPILERS for folder in folders)
-    return None if found else f"no C++ compiler: neither $CXX nor any of {', '.join(_COMPILERS)}"
+    """Why no shared library can be made here, or None. Asks the compiler that `tvm.support.cc` takes."""
+    path = os.environ.get("PATH", "")
+    compiler = os.environ.get("CXX") or os.environ.get("CC") or next(filter(None, map(shutil.which, _COMPILERS)), None)
+    if compiler is None:
+        return f"no C++ compiler: neither $CXX nor any of {', '.join(_COMPILERS)}"
+    return _complaint(compiler, path)
+
+
+@cache
+def _complaint(compiler: str, path: str) -> str | None:
+    """Why it makes no shared library of an empty file, or None. It is called by its name alone, as TVM does."""
+    if shutil.which(compiler, path=path) is None:
+        return f"no C++ compiler: $CXX or $CC is {compiler}, which is not there"
+    with tempfile.TemporaryDirectory(prefix="passfuzz-") as folder:
+        source = Path(folder) / "empty.c"
+        source.touch()
+        made = [compiler, "-shared", "-fPIC", "-o", str(source.with_suffix(".so")), str(source)]
+        try:
+            ran = subprocess.run(made, capture_output=True, text=True, timeout=_PATIENCE_S, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return f"the C++ compiler {compiler} does not work: {error}"
+    said = (ran.stderr or ran.stdout).strip().splitlines() or [f"exit status {ran.returncode}"]
+    return None if ran.returncode == 0 else f"the C++ compiler {compiler} does not work: {said[0]}"
 
 
 NO_ROW: dict[str, str] = {

@@ -220,7 +220,8 @@ def _program_for(source: Source, steps: Sequence[Step], repertoire: Repertoire, 
     rewriting = bool(rows.drawn) and all("integers" in row.wants for row in rows.drawn)
     if rewriting and not target.threads and source.flip(INTEGER_SHARE):
         return wrapped(draw_integer_func(source))
-    lowering = any(not repertoire.rows[step.name].of_relax for step in steps if not step.setup)
+    under_test = [repertoire.rows[step.name] for step in steps if not step.setup]
+    lowering = any(not row.of_relax or "any_prim_funcs" in row.wants for row in under_test)
     share = PRIM_SHARE if lowering and not target.threads else PRIM_SHARE_RELAX
     scheduled = any("prim_funcs" in row.wants for row in rows.drawn)
     if source.flip(PRIM_SHARE_SCHEDULED if scheduled else share):

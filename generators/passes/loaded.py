@@ -42,11 +42,15 @@ def _row(name: str, contract: Mapping[str, Any]) -> PassRow:
     phases = {_PHASES[phase]}
     if phase == "tir" and form == "loops":
         phases = {Phase.LOOPS, Phase.SYNCED} if needs_target else {Phase.LOOPS}
+    wants: tuple[str, ...] = ()
+    if phase == "tir":
+        wants = ("prim_funcs",) if form == "sblock" else ("any_prim_funcs",)
     return PassRow(
         name,
         (source_of(name),),
         frozenset(phases),
         _WHY,
+        wants=wants,
         calling="same" if contract.get("preserves_signature", True) else "unknown",
         idempotent=bool(contract.get("idempotent", False)),
         needs_target=needs_target,

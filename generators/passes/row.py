@@ -134,7 +134,8 @@ class PassRow:
     `draw_source` makes one instead and returns None when this program has no use for the pass.
     `calling` names the row of `oracles.calling` that says how to call the result.
     `recipes` are the shapes of program that the pass fires on (rows of `generators.recipes`), `wants`
-    the language features that it needs ("num_input", "vdevice", ...); "prim_funcs" are drawn PrimFuncs, at times.
+    the language features that it needs ("num_input", "vdevice", ...); "prim_funcs" are drawn PrimFuncs of the
+    shapes that schedules are for, at times; "any_prim_funcs" are drawn PrimFuncs of every shape, half of the time.
     `options` are configurations of the PassContext that the pass reads, dicts as Python text; one is drawn at times.
     `phases` is where the pass is documented to stand; `gives` the phase it leads to, None for the same.
     `prepared_by` names the rows to apply just before, without which the pass has nothing to work on.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
+
 
 import pytest
 
@@ -48,6 +50,20 @@ def test_most_programs_for_rewrites_of_integers_go_through_small_ranges(name: st
     small = [case for case in cases if "integers" in case[1].features and of_prim_funcs([case])]
     assert 0.7 * INTEGER_SHARE < len(small) / len(cases) < 1.3 * INTEGER_SHARE
     assert all([call.name for call in experiment.passes] == [name] for experiment, _ in small)
+
+
+@pytest.mark.parametrize(("contract", "low", "high"), [("any", 0.5, 1.5), ("sblock", 0.3, 1.2), (None, 0.0, 0.3)])
+def test_loaded_passes_of_tir_get_drawn_prim_funcs_too(
+    tmp_path: Path, contract: str | None, low: float, high: float
+) -> None:
+    file = tmp_path / "mine.py"
+    promises = {"phase": "tir", "form": contract} if contract else {"phase": "legalized"}
+    file.write_text(
+        "import tvm\nPASSES = {'Mine': lambda: tvm.tirx.transform.StmtSimplify()}\n"
+        f"CONTRACTS = {{'Mine': {promises}}}\n"
+    )
+    share = of_prim_funcs(drawn(Plan(3, load=str(file), under_test=("Mine",))))
+    assert low * PRIM_SHARE <= share <= high * PRIM_SHARE
 
 
 def test_few_of_those_for_relax_are() -> None:

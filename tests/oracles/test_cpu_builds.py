@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -323,3 +324,21 @@ def test_lowered_prim_funcs_are_built_where_nothing_lowers_them_in_another_way(n
     assert verdict == (
         not_applicable("PrimFuncs have been lowered for the ordinary build already") if whole else Passed()
     )
+
+
+# --- the compiler -----------------------------------------------------------------------------------------
+
+
+def test_a_compiler_that_is_not_there_or_does_not_work_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("CXX", str(tmp_path / "missing"))
+    assert str(no_compiler()).endswith("missing, which is not there")
+    broken = tmp_path / "broken"
+    broken.write_text("#!/bin/sh\necho no licence >&2\nexit 3\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("CXX", str(broken))
+    assert no_compiler() == f"the C++ compiler {broken} does not work: no licence"
+    assert isinstance(judged(CPU_BUILDS["build_exported"]), Skipped)
+    monkeypatch.delenv("CXX")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert str(no_compiler()).startswith("no C++ compiler: neither $CXX")
