@@ -26,8 +26,9 @@ SHARE = 0.1
 own takes some 0.2 s, and all of them together are to cost a campaign less than a twentieth of its time."""
 WITHOUT_NOALIAS = 'tvm.tirx.transform.Apply(lambda function: function.without_attr("tirx.noalias"))'
 _COMPILERS = ("g++", "gcc", "clang++", "clang", "c++", "cc")
-_PATIENCE_S = 30
 """The order in which `tvm.support.cc` looks for a compiler."""
+_PATIENCE_S = 30
+"""Seconds that a compiler may take for an empty file."""
 
 
 class How(Enum):

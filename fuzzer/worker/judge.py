@@ -225,7 +225,7 @@ class _Case:
     def _judge_step(self, step: Step) -> bool:
         """Asks every step oracle; whether the case may go on."""
         good, broken = True, False
-        spent, told = {"oracles": 0.0, "reference": 0.0}, time.thread_time()
+        spent, begun = {"oracles": 0.0, "reference": 0.0}, time.thread_time()
         for row in ORACLES.values():
             if not isinstance(row, StepOracle) or row.name not in self.court.oracles:
                 continue
@@ -239,8 +239,9 @@ class _Case:
                 continue
             self.court.enter(f"{row.name} of {step.call.name}")
             verdict = row.judge(step, self.bench)
-            before, told = told, time.thread_time()
-            spent["reference" if row.name == "numeric" else "oracles"] += told - before
+            now = time.thread_time()
+            spent["reference" if row.name == "numeric" else "oracles"] += now - begun
+            begun = now
             self._applied_again = self._applied_again or row.share < 1.0  # sampled oracles apply passes to the result
             if broken and isinstance(verdict, Failed) and verdict.symptom.startswith("reference trap"):
                 verdict = Skipped("reference: what an oracle of structure has said already")

@@ -36,9 +36,10 @@ class Witness:
             return False
         functions = functions_of(module)
         changed = {name for name, function in functions.items() if not self._has(name, function)}
+        changed |= self.functions.keys() - functions.keys()
         anew = synchronised != self._synchronised
         if not changed and not anew:
-            return self.asked <= functions.keys()
+            return True
         if not self._can_repeat(changed & self.asked, functions):
             return False
         prims = {name: function for name, function in functions.items() if isinstance(function, PRIM_FUNC)}

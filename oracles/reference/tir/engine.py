@@ -329,11 +329,12 @@ def run_returning(
     if len(args) != len(known):
         raise Trap("type", f"{program.name}: {len(args)} arguments, {len(known)} initialisation masks")
     program.check_memory(args)
-    call = None if context.record is None else RecordedCall.begun(func, program, args, known)
+    if context.record is None:
+        return _run(program, args, known, steps)
+    call = RecordedCall.begun(func, program, args, known, len(context.record))
     masks, number = _run(program, args, known, steps)
-    if call is not None and context.record is not None:
-        call.ended(args, masks, number)
-        context.record.append(call)
+    call.ended(args, masks, number)
+    context.record.append(call)
     return masks, number
 
 

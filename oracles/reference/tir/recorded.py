@@ -10,8 +10,10 @@ import numpy as np
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 Known: TypeAlias = "Array | None"
-LIMIT = 1 << 20
+LIMIT = 1 << 18
 """Bytes of arguments up to which a call keeps copies of them."""
+MOST_CALLS = 256
+"""Calls of one run that do."""
 
 
 @dataclass(slots=True, eq=False)
@@ -32,11 +34,13 @@ class RecordedCall:
     number: Any = None
 
     @classmethod
-    def begun(cls, function: Any, program: Any, args: Sequence[object], known: Sequence[Known]) -> RecordedCall:
-        """The call before it runs."""
+    def begun(
+        cls, function: Any, program: Any, args: Sequence[object], known: Sequence[Known], number: int = 0
+    ) -> RecordedCall:
+        """The call before it runs, after `number` others."""
         call = cls(function, program, tuple(args))
         arrays = [arg for arg in args if isinstance(arg, np.ndarray)]
-        if sum(array.nbytes for array in arrays) <= LIMIT and not _overlap(arrays):
+        if number < MOST_CALLS and sum(array.nbytes for array in arrays) <= LIMIT and not _overlap(arrays):
             call.arguments, call.known = copied(args), copied(known)
         return call
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tvm
 from tvm import tirx
 
 from generators.case import EntryCall
@@ -14,7 +15,7 @@ from generators.source import SeededSource
 from generators.tir.wrap import draw_prim_program
 from oracles.call_protocol import direct
 from oracles.reference.numbers import Numbers, Wrong, interpreted
-from oracles.reference.tir.recorded import LIMIT, RecordedCall
+from oracles.reference.tir.recorded import LIMIT, MOST_CALLS, RecordedCall
 from oracles.reference.witness import Witness
 from oracles.trace import MeaningState, Raised
 from oracles.workbench import Workbench
@@ -136,9 +137,12 @@ def test_a_call_whose_arguments_share_memory_is_not_made_again() -> None:
         assert (call.arguments is not None) is copied
 
 
-def test_large_arguments_are_not_kept() -> None:
+def test_neither_large_arguments_nor_those_of_many_calls_are_kept() -> None:
     large = np.zeros(LIMIT // 8 + 1, "float64")
     assert RecordedCall.begun(program()["called"], None, [large], [None]).arguments is None
+    small = [np.zeros(4)]
+    assert RecordedCall.begun(program()["called"], None, small, [None], MOST_CALLS - 1).arguments is not None
+    assert RecordedCall.begun(program()["called"], None, small, [None], MOST_CALLS).arguments is None
 
 
 CALLER = """
@@ -166,6 +170,8 @@ def test_a_function_that_a_prim_func_calls_is_looked_at() -> None:
     numbers = Numbers(module, CALLS)
     assert numbers.judge_module(module.clone()) is None
     assert isinstance(numbers.judge_module(exchanged(module, wrong, "add")), Wrong)
+    without = tvm.IRModule({gvar: func for gvar, func in module.functions.items() if gvar.name_hint != "add"})
+    assert isinstance(numbers.judge_module(without), Wrong)
 
 
 SCALARS = """
