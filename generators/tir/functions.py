@@ -133,7 +133,12 @@ def _add_input(draft: Draft, dims: tuple[Extent, ...], dtype: str) -> None:
     if dims and draft.source.flip(0.05):
         layout["strides"] = [tirx.Var(draft.new_name("s"), draft.index_dtype) for _ in dims]
         draft.features.add("symbolic_strides")
-    draft.add_tensor("A", dims, dtype, input_range(draft.source, dtype), role="input", **layout)
+    values, fraction = input_range(draft.source, dtype), 0
+    if is_float(dtype) and draft.source.flip(draft.knobs.fraction_share):
+        fraction = draft.source.integer(1, 2)
+        values = Range(values.low, values.high)
+        draft.features.add("fractions")
+    draft.add_tensor("A", dims, dtype, values, fraction=fraction, role="input", **layout)
 
 
 def _draw_stages(draft: Draft) -> None:
@@ -226,4 +231,8 @@ def _argument(source: Source, tensor: Tensor) -> Any:
         values = (*_SPECIALS, float(np.finfo(tensor.dtype).smallest_subnormal), float(np.finfo(tensor.dtype).max))
         drawn = np.random.default_rng(seed).choice(np.array(values, dtype="float64"), tensor.shape)
         return np.asarray(drawn).astype(numpy_dtype(tensor.dtype))
-    return draw_array(seed, tensor.shape, tensor.dtype, tensor.range)
+    if not tensor.fraction:
+        return draw_array(seed, tensor.shape, tensor.dtype, tensor.range)
+    parts = 2**tensor.fraction
+    numbers = draw_array(seed, tensor.shape, "int64", Range(tensor.range.low * parts, tensor.range.high * parts, True))
+    return np.asarray(numbers / parts).astype(numpy_dtype(tensor.dtype))

@@ -63,6 +63,8 @@ class TirKnobs:
     """A buffer between blocks is said to be local this often, which for a GPU means that each thread has its own."""
     special_share: float = 0.08
     """A float input holds NaN, infinities, signed zeros and subnormals this often."""
+    fraction_share: float = 0.3
+    """A float input holds halves or quarters this often, else whole numbers: casts to integers then have to cut."""
     inexact_share: float = 0.05
     """An output is computed by an elementary function this often: then the answer is not exact."""
     dead_share: float = 0.15

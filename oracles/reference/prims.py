@@ -142,7 +142,7 @@ def _scalar(value: Runtime) -> Any:
 def _with_bounds(
     results: list[Tensor], function: Any, inputs: list[Runtime], again: Callable[[list[Runtime]], list[Array]]
 ) -> list[Tensor]:
-    """The results with their bounds: none for whole numbers computed by sums and products alone.
+    """The results with their bounds: none for numbers of few bits computed by sums and products alone.
 
     again: all results for other inputs.
     """
@@ -158,7 +158,7 @@ def _with_bounds(
 
     bounded = []
     for index, result in enumerate(results):
-        if exact and (not is_float(result.dtype) or (_ring_only(function) and _small_whole([*tensors, result]))):
+        if exact and (not is_float(result.dtype) or (_ring_only(function) and _few_bits([*tensors, result]))):
             bounded.append(result)
         elif any(t.error is not None and not np.all(np.isfinite(t.error)) for t in tensors):
             bounded.append(Tensor(result.value, result.dtype, np.full(result.shape, np.inf)))
@@ -186,19 +186,24 @@ def _perturbed(value: Runtime, random: np.random.Generator, relative: float) -> 
     return Tensor(value.value + random.choice((-1.0, 1.0), value.shape) * width, value.dtype)
 
 
-def _small_whole(tensors: list[Tensor]) -> bool:
+def _few_bits(tensors: list[Tensor]) -> bool:
+    """Whether all are small multiples of a power of two, on which sums and products round nothing."""
     if any(t.dtype in FLOAT8 for t in tensors):  # 9 + 9 + 9 is no number of theirs
         return False
-    for t in tensors:
-        if is_float(t.dtype):
-            limit = 0.25 / float_facts(t.dtype).unit
-            if not np.all((t.value == np.trunc(t.value)) & (np.abs(t.value) < limit)):
-                return False
-    return True
+    return all(not is_float(t.dtype) or any(_small_whole(t, places) for places in _PLACES) for t in tensors)
+
+
+_PLACES = (0, 4, 8)
+"""Binary places behind the point that are tried."""
+
+
+def _small_whole(tensor: Tensor, places: int) -> bool:
+    value, limit = np.ldexp(tensor.value, places), 0.25 / float_facts(tensor.dtype).unit
+    return bool(np.all((value == np.trunc(value)) & (np.abs(value) < limit)))
 
 
 _INEXACT = (tirx.Div, tvm_api.Call)
-"""Divisions and intrinsics: everything else that PrimFuncs compute floats with is exact on small whole numbers."""
+"""Divisions and intrinsics: everything else that PrimFuncs compute floats with is exact on few bits."""
 
 
 @lru_cache(maxsize=512)
