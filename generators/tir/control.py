@@ -81,7 +81,7 @@ def _counted(place: Place, raw: Term, extent: Extent, start: int, step: int) -> 
 def draw_triangle(place: Place, inner: Inner) -> Any:
     """A loop as long as the variable of one around it."""
     draft = place.draft
-    outer = [p for p in place.points if p.term.range.low >= 0 and p.extent.static]
+    outer = [p for p in place.points if p.term.range.low >= 0 and p.extent.static and isinstance(p.term.expr, tirx.Var)]
     if not outer:
         raise Unfit("no loop around")
     point = draft.source.pick(outer)
@@ -118,8 +118,9 @@ def draw_while(place: Place, inner: Inner) -> Any:
     if draft.source.flip(0.4):
         other = draw_condition(place.site([t for t in place.tensors if not t.special], 1), 1)
         condition = tirx.And(condition, other.expr)
-    deeper = place.inside(turns=count, in_loop=False)
-    deeper.values.append(now)
+    left = now.expr if draft.index_dtype == "int32" else tirx.Cast(draft.index_dtype, now.expr)
+    turn = Term(left, draft.index_dtype, Range(0, max(count - 1, 0), True))
+    deeper = place.inside(*[Point(turn, draft.extent(count))] if count else [], turns=count, in_loop=False)
     down = tirx.BufferStore(counter.buffer, tirx.Sub(now.expr, tirx.IntImm("int32", 1)), zero)
     body = sequence(down, inner(deeper))
     draft.features.add("while")

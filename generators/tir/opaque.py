@@ -133,7 +133,9 @@ def _writable(place: Place) -> Tensor:
 def draw_store(place: Place, _inner: Any) -> Any:
     """A store anywhere in a tensor."""
     tensor = _writable(place)
-    return store(tensor, place.value(tensor.dtype), place.index_of(tensor))
+    value, indices = place.value(tensor.dtype), place.index_of(tensor)
+    place.stored = tensor, indices
+    return store(tensor, value, indices)
 
 
 def draw_update(place: Place, _inner: Any) -> Any:
@@ -153,6 +155,7 @@ def draw_update(place: Place, _inner: Any) -> Any:
         node(now.expr, other.expr), tensor.dtype, values(now.range, other.range), max(now.fraction, other.fraction)
     )
     place.draft.features.add("accumulate")
+    place.stored = tensor, indices
     return store(tensor, changed, indices)
 
 

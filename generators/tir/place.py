@@ -15,6 +15,8 @@ from generators.tir.reads import Point, can_read, index_within, read
 from generators.tir.terms import Term, bounded
 
 Inner = Callable[["Place"], Any]
+_AGAIN = 0.4
+"""A value may read what was stored last this often, so that the order of stores matters."""
 
 
 @dataclass(slots=True)
@@ -33,6 +35,8 @@ class Place:
     turns: int = 1
     depth: int = 0
     in_loop: bool = False
+    stored: tuple[Tensor, list[Any]] | None = None
+    """What was stored last here, and where."""
 
     @property
     def writable(self) -> list[Tensor]:
@@ -62,6 +66,8 @@ class Place:
         """An expression of the dtype over what can be read here."""
         readable = [t for t in self.tensors if not t.special]
         site = self.site(readable, self.draft.source.integer(1, 3))
+        if self.stored is not None and self.draft.source.flip(_AGAIN):
+            site = site.with_leaves(load(*self.stored))
         return draw_value(replace(site, lets=lets), dtype)
 
     def index_of(self, tensor: Tensor) -> list[Any]:
