@@ -15,8 +15,13 @@ from generators.passes.table import PASSES, default_call, rest_of_tir_pipeline
 from oracles.build import CODEGEN
 from oracles.builders import BUILDERS
 from oracles.call_protocol import Calling
+from oracles.ir.regions import declares_what_it_does
 from oracles.reference.numbers import Numbers, Unsure, Wrong
 from oracles.trace import Bench, Raised
+
+BY_ANNOTATION = frozenset({"tirx.VectorizeLoop"})
+"""Passes that do as a pass before them has said of a loop, which the reference takes for a serial one: what is wrong
+behind them may be the fault of either."""
 
 
 def lowering_of(module: Any, phase: Phase, builder: str = "llvm") -> tuple[str, ...]:
@@ -36,9 +41,12 @@ def first_wrong(
 ) -> str | None:
     """The first of these passes behind which the reference gives another result; CODEGEN where there is none.
 
-    None where nobody can say: a pass raises, or the reference cannot run what the last one has made. synchronised: the
-    module is past ThreadSync. options: the PassContext's config that all of them are under.
+    None where nobody can say: a pass raises, the reference cannot run what the last one has made, or the blocks of the
+    module do not say what they do, which passes go by. synchronised: the module is past ThreadSync. options: the
+    PassContext's config that all of them are under.
     """
+    if not declares_what_it_does(module):
+        return None
     unsure, module = False, module.clone()
     for name in names:
         enter(f"blame: {name}")

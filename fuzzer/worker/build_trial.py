@@ -13,7 +13,7 @@ from generators.passes.row import PassRow, Phase
 from generators.passes.table import default_call
 from oracles import build as llvm
 from oracles import survives
-from oracles.blame import first_wrong, lowering_of
+from oracles.blame import BY_ANNOTATION, first_wrong, lowering_of
 from oracles.builders import BUILDERS, EMPTY_LAUNCH, Builder
 from oracles.call_protocol import Calling
 from oracles.legalised import undispatched
@@ -117,12 +117,14 @@ def blamed(verdict: Failed, base: Verdict, last_changer: str, first: str | None,
 
     Where neither knows, it is the last pass of the case that changed something, unless `base`, the verdict on the
     module before the passes, is the same. only_some: the case's passes are all that is under test, and so it is one of
-    them or nobody.
+    them or nobody; what another pass of TVM's makes wrong of their right result is not their fault.
     """
     same = isinstance(base, Skipped) or (isinstance(base, Failed) and base.symptom == verdict.symptom)
     if only_some:
-        alike = Skipped("build: fails without the passes under test too")
-        return alike if same else replace(verdict, culprit=last_changer)
+        if same:
+            return Skipped("build: fails without the passes under test too")
+        others = first is not None and first not in BY_ANNOTATION | {llvm.CODEGEN}
+        return replace(verdict, culprit=first if others else last_changer)
     if verdict.culprit is None:
         return replace(verdict, culprit=first or (llvm.CODEGEN if same else last_changer))
     if same or verdict.symptom in ("crash", EMPTY_LAUNCH):

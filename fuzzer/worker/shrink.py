@@ -25,12 +25,13 @@ from fuzzer.processes.fork import in_child
 from fuzzer.worker.child import court_of
 from fuzzer.worker.draw import Repertoire, draw_experiment, origin_of
 from fuzzer.worker.judge import Experiment, judge
-from fuzzer.worker.whose_fault import whose_fault
+from fuzzer.worker.whose_fault import whose_fault, wrong_lowering
 from generators.case import Case
 from generators.dtypes import is_float
 from generators.passes.table import default_call
 from generators.source import SeededSource
-from oracles.build import excess_precision
+from oracles.blame import BY_ANNOTATION
+from oracles.build import CODEGEN, excess_precision
 from oracles.cpu_builds import CPU_BUILDS
 from oracles.ir.regions import declares_what_it_does, divides_in_the_open
 from oracles.oracle import TraceOracle
@@ -179,7 +180,9 @@ def _shrunk(
         start = bare  # Code generation is in question, and passes can be as small a part of a case as none.
     elif not rejudge.interesting(start):
         return None
-    blamed = _blamed(rejudge, repertoire, failure, start)
+    ends = failure.oracle == BUILD and failure.symptom == "crash" and failure.culprit == CODEGEN
+    first = _lowering_named(plan, repertoire, start) if ends else None
+    blamed = _blamed(rejudge, repertoire, failure, start, first)
     if blamed is None:
         return None
     reduction = reduce(start, rejudge.interesting, budget_s=budget_s)
@@ -203,13 +206,28 @@ def _shrunk(
     )
 
 
-def _blamed(rejudge: Rejudging, repertoire: Repertoire, failure: Failure, start: Candidate) -> str | None:
+def _lowering_named(plan: Plan, repertoire: Repertoire, start: Candidate) -> str | None:
+    """The pass of TVM's that makes the built code of a case end; None where the reference names none."""
+    recorder = Recorder.create(Path(plan.scratch) / f"flight-{os.getpid()}-lowering")
+    lines, _, _ = in_child(
+        lambda say: say(wrong_lowering(start, plan, repertoire) or CODEGEN), recorder, plan.deadline_s
+    )
+    return lines[0] if lines and lines[0] != CODEGEN else None
+
+
+def _blamed(
+    rejudge: Rejudging, repertoire: Repertoire, failure: Failure, start: Candidate, first: str | None
+) -> str | None:
     """The culprit; None where only some passes are under test and the failure needs none of them.
 
-    A crash while building names a stage; where a pass under test is what brings it about, that pass is to blame.
+    A crash while building names a stage; where a pass under test is what brings it about, that pass is to blame, unless
+    the reference names another pass of the lowering, `first`.
     """
-    if repertoire.under_test is None or failure.culprit in repertoire.under_test:
-        return failure.culprit
+    culprit = first or failure.culprit
+    if repertoire.under_test is None or culprit in repertoire.under_test:
+        return culprit
+    if first is not None and first not in BY_ANNOTATION:
+        return None
     mine = [call for call in start.passes if call.name in repertoire.under_test]
     without = replace(start, passes=tuple(call for call in start.passes if call not in mine))
     if not mine or rejudge.interesting(without):

@@ -42,6 +42,8 @@ CLEAN = Passed()
         (CRASH, CLEAN, None, True, "FoldConstant"),
         (WRONG, CLEAN, None, True, "FoldConstant"),
         (WRONG, CLEAN, build.CODEGEN, True, "FoldConstant"),
+        (WRONG, CLEAN, "tirx.CommonSubexprElim", True, "tirx.CommonSubexprElim"),
+        (WRONG, CLEAN, "tirx.VectorizeLoop", True, "FoldConstant"),
         (WRONG, WRONG, "LegalizeOps", True, None),
         (WRONG, Skipped("whatever"), None, True, None),
         (WRONG, Skipped("whatever"), None, False, build.CODEGEN),

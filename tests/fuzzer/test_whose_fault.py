@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 import tvm
 from tvm import relax
 
 from corpus.module_text import live_module
 from corpus.reduce import Candidate
-from fuzzer.campaign.job import Plan
+from fuzzer.campaign.job import Failure, Plan
+from fuzzer.worker import whose_fault as room
 from fuzzer.worker.draw import Repertoire
-from fuzzer.worker.whose_fault import whose_fault
+from fuzzer.worker.shrink import _blamed
+from fuzzer.worker.whose_fault import whose_fault, wrong_lowering
 from generators.case import EntryCall, ModuleText, PassCall
+from oracles import blame
+from oracles.build import CODEGEN
 from tests.oracles.oracle_bench import PASSES_UNDER_TEST, row_of
 from tests.oracles.test_blame import SUM, replaced
 
@@ -27,11 +32,14 @@ def both() -> Any:
     return tvm.transform.Sequential([relax.transform.Normalize(), PASSES_UNDER_TEST[BAD.name]()], name="Both")
 
 
-def fault(*passes: PassCall, names: dict[str, Any] | None = None) -> tuple[str, ...]:
-    module = live_module(ModuleText(SUM))
+def case(*passes: PassCall) -> Candidate:
     calls = (EntryCall("main", (np.array([1.0, 2.0, 3.0], np.float32),)),)
+    return Candidate(live_module(ModuleText(SUM)), (), passes, calls)
+
+
+def fault(*passes: PassCall, names: dict[str, Any] | None = None) -> tuple[str, ...]:
     rows = ROWS | {call.name: row_of(call.name) for call in passes}
-    return whose_fault(Candidate(module, (), passes, calls), Plan(0), Repertoire(rows, names or {"both": both}))
+    return whose_fault(case(*passes), Plan(0), Repertoire(rows, names or {"both": both}))
 
 
 def test_the_wrong_pass_inside_of_a_sequential_is_named() -> None:
@@ -55,3 +63,40 @@ def test_passes_on_modules_of_their_own_are_no_parts() -> None:
 
 def test_nobody_is_blamed_where_all_agree() -> None:
     assert [line.split(":")[-1].strip() for line in fault(GOOD)] == ["what the program means"]
+
+
+@pytest.mark.parametrize(("lowering", "first"), [((GOOD, BOTH), BOTH.name), ((GOOD,), CODEGEN)])
+def test_the_wrong_pass_of_building_a_case_is_named(
+    lowering: tuple[PassCall, ...], first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "lowering_of", lambda module, phase, builder: tuple(call.name for call in lowering))
+    monkeypatch.setattr(blame, "default_call", {call.name: call for call in lowering}.__getitem__)
+    assert wrong_lowering(case(GOOD), Plan(0), Repertoire(ROWS, {"both": both})) == first
+
+
+class NeedsThePass:
+    """The failure shows with the passes of the case alone."""
+
+    last = None
+
+    def interesting(self, candidate: Candidate) -> bool:
+        return bool(candidate.passes)
+
+
+@pytest.mark.parametrize(
+    ("under_test", "first", "culprit"),
+    [
+        (None, None, CODEGEN),
+        (None, "tirx.CommonSubexprElim", "tirx.CommonSubexprElim"),
+        (frozenset({GOOD.name}), None, GOOD.name),
+        (frozenset({GOOD.name}), "tirx.CommonSubexprElim", None),
+        (frozenset({GOOD.name}), "tirx.VectorizeLoop", GOOD.name),
+        (frozenset({"tirx.CommonSubexprElim"}), "tirx.CommonSubexprElim", "tirx.CommonSubexprElim"),
+    ],
+)
+def test_a_crash_is_nobodys_who_is_right_until_another_pass(
+    under_test: frozenset[str] | None, first: str | None, culprit: str | None
+) -> None:
+    failure = Failure(0, "build", "crash", "SIGFPE in codegen", "", CODEGEN, "B")
+    repertoire = Repertoire(ROWS, {}, under_test)
+    assert _blamed(NeedsThePass(), repertoire, failure, case(GOOD), first) == culprit
