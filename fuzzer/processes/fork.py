@@ -46,6 +46,7 @@ def in_child(
 ) -> tuple[list[str], str | None, str]:
     """Runs `work` in a forked child: the lines that it said, what ended it (None: well), and its last stage.
 
+    Lines are JSON objects; what else stands in the pipe is not kept.
     per_stage: the deadline is that of every stage, not of the whole work.
     """
     reader, writer = os.pipe()

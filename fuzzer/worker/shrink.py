@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -180,12 +180,15 @@ def _shrunk(
         start = bare  # Code generation is in question, and passes can be as small a part of a case as none.
     elif not rejudge.interesting(start):
         return None
-    ends = failure.oracle == BUILD and failure.symptom == "crash" and failure.culprit == CODEGEN
-    first = _lowering_named(plan, repertoire, start) if ends else None
-    blamed = _blamed(rejudge, repertoire, failure, start, first)
+    blamed = _blamed(rejudge, repertoire, failure, start)
     if blamed is None:
         return None
     reduction = reduce(start, rejudge.interesting, budget_s=budget_s)
+    if failure.oracle == BUILD and failure.symptom == "crash" and failure.culprit == CODEGEN:
+        first = _first_wrong(plan, repertoire, reduction.candidate)
+        blamed = _blamed_behind(blamed, first, repertoire.under_test)
+        if blamed is None:
+            return None
     rejudge.interesting(reduction.candidate)
     last = rejudge.last or failure
     case = as_case(reduction.candidate, like)
@@ -206,28 +209,33 @@ def _shrunk(
     )
 
 
-def _lowering_named(plan: Plan, repertoire: Repertoire, start: Candidate) -> str | None:
+def _first_wrong(plan: Plan, repertoire: Repertoire, case: Candidate) -> str | None:
     """The pass of TVM's that makes the built code of a case end; None where the reference names none."""
     recorder = Recorder.create(Path(plan.scratch) / f"flight-{os.getpid()}-lowering")
-    lines, _, _ = in_child(
-        lambda say: say(wrong_lowering(start, plan, repertoire) or CODEGEN), recorder, plan.deadline_s
-    )
-    return lines[0] if lines and lines[0] != CODEGEN else None
+
+    def answer(say: Callable[[str], None]) -> None:
+        say(json.dumps({"first": wrong_lowering(case, plan, repertoire)}))
+
+    lines, _, _ = in_child(answer, recorder, plan.deadline_s)
+    first: str | None = json.loads(lines[0])["first"] if lines else None
+    return None if first == CODEGEN else first
 
 
-def _blamed(
-    rejudge: Rejudging, repertoire: Repertoire, failure: Failure, start: Candidate, first: str | None
-) -> str | None:
+def _blamed_behind(blamed: str, first: str | None, under_test: Collection[str] | None) -> str | None:
+    """The culprit of built code that ends, where the reference finds `first` wrong on the way to it; None where that is
+    no pass under test, and those are right until then."""
+    if first is None or (first in BY_ANNOTATION and under_test is not None):
+        return blamed
+    return first if under_test is None or first in under_test else None
+
+
+def _blamed(rejudge: Rejudging, repertoire: Repertoire, failure: Failure, start: Candidate) -> str | None:
     """The culprit; None where only some passes are under test and the failure needs none of them.
 
-    A crash while building names a stage; where a pass under test is what brings it about, that pass is to blame, unless
-    the reference names another pass of the lowering, `first`.
+    A crash while building names a stage; where a pass under test is what brings it about, that pass is to blame.
     """
-    culprit = first or failure.culprit
-    if repertoire.under_test is None or culprit in repertoire.under_test:
-        return culprit
-    if first is not None and first not in BY_ANNOTATION:
-        return None
+    if repertoire.under_test is None or failure.culprit in repertoire.under_test:
+        return failure.culprit
     mine = [call for call in start.passes if call.name in repertoire.under_test]
     without = replace(start, passes=tuple(call for call in start.passes if call not in mine))
     if not mine or rejudge.interesting(without):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,11 @@ from tvm import relax
 
 from corpus.module_text import live_module
 from corpus.reduce import Candidate
-from fuzzer.campaign.job import Failure, Plan
+from fuzzer.campaign.job import Plan
+from fuzzer.worker import shrink
 from fuzzer.worker import whose_fault as room
 from fuzzer.worker.draw import Repertoire
-from fuzzer.worker.shrink import _blamed
+from fuzzer.worker.shrink import _blamed_behind, _first_wrong
 from fuzzer.worker.whose_fault import whose_fault, wrong_lowering
 from generators.case import EntryCall, ModuleText, PassCall
 from oracles import blame
@@ -74,29 +77,32 @@ def test_the_wrong_pass_of_building_a_case_is_named(
     assert wrong_lowering(case(GOOD), Plan(0), Repertoire(ROWS, {"both": both})) == first
 
 
-class NeedsThePass:
-    """The failure shows with the passes of the case alone."""
-
-    last = None
-
-    def interesting(self, candidate: Candidate) -> bool:
-        return bool(candidate.passes)
-
-
 @pytest.mark.parametrize(
     ("under_test", "first", "culprit"),
     [
         (None, None, CODEGEN),
         (None, "tirx.CommonSubexprElim", "tirx.CommonSubexprElim"),
-        (frozenset({GOOD.name}), None, GOOD.name),
-        (frozenset({GOOD.name}), "tirx.CommonSubexprElim", None),
-        (frozenset({GOOD.name}), "tirx.VectorizeLoop", GOOD.name),
+        (None, "tirx.VectorizeLoop", "tirx.VectorizeLoop"),
+        (frozenset({"Mine"}), None, CODEGEN),
+        (frozenset({"Mine"}), "tirx.CommonSubexprElim", None),
+        (frozenset({"Mine"}), "tirx.VectorizeLoop", CODEGEN),
         (frozenset({"tirx.CommonSubexprElim"}), "tirx.CommonSubexprElim", "tirx.CommonSubexprElim"),
     ],
 )
 def test_a_crash_is_nobodys_who_is_right_until_another_pass(
     under_test: frozenset[str] | None, first: str | None, culprit: str | None
 ) -> None:
-    failure = Failure(0, "build", "crash", "SIGFPE in codegen", "", CODEGEN, "B")
-    repertoire = Repertoire(ROWS, {}, under_test)
-    assert _blamed(NeedsThePass(), repertoire, failure, case(GOOD), first) == culprit
+    assert _blamed_behind(CODEGEN, first, under_test) == culprit
+
+
+@pytest.mark.parametrize(("named", "first"), [(BOTH.name, BOTH.name), (CODEGEN, None), (None, None)])
+def test_the_lowering_is_followed_in_a_child(
+    named: str | None, first: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shrink, "wrong_lowering", lambda *given: named)
+    assert _first_wrong(Plan(0, scratch=str(tmp_path)), Repertoire(ROWS, {}), case(GOOD)) == first
+
+
+def test_a_child_that_dies_on_the_way_names_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shrink, "wrong_lowering", lambda *given: os.abort())
+    assert _first_wrong(Plan(0, scratch=str(tmp_path)), Repertoire(ROWS, {}), case(GOOD)) is None
