@@ -299,7 +299,10 @@ class _Case:
             crashed = isinstance(verdict, Failed) and verdict.symptom == "crash" and bool(trial.lowered_by)
             self._tail = trial.lowered_by if crashed else ()
             if isinstance(verdict, Failed):
-                first = trial.first_wrong(last, self.phase) if verdict.culprit is None else None
+                first = None
+                # Among threads a barrier that is missing shows only where a later pass has made all others explicit.
+                if verdict.culprit is None and (self.court.only is None or not TARGETS[self.court.target].threads):
+                    first = trial.first_wrong(last, self.phase)
                 base: Verdict = verdict
                 if self.result.steps and fingerprint(start) == self.result.steps[0].hash_before:
                     base = trial.verdict(start, start_phase, self._start_calling)

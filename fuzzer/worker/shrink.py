@@ -30,6 +30,7 @@ from generators.case import Case
 from generators.dtypes import is_float
 from generators.passes.table import default_call
 from generators.source import SeededSource
+from generators.targets import TARGETS
 from oracles.blame import BY_ANNOTATION
 from oracles.build import CODEGEN, excess_precision
 from oracles.cpu_builds import CPU_BUILDS
@@ -184,7 +185,8 @@ def _shrunk(
     if blamed is None:
         return None
     reduction = reduce(start, rejudge.interesting, budget_s=budget_s)
-    if failure.oracle == BUILD and failure.symptom == "crash" and failure.culprit == CODEGEN:
+    ends = failure.oracle == BUILD and failure.symptom == "crash" and failure.culprit == CODEGEN
+    if ends and (repertoire.under_test is None or not TARGETS[plan.target].threads):
         first = _first_wrong(plan, repertoire, reduction.candidate)
         blamed = _blamed_behind(blamed, first, repertoire.under_test)
         if blamed is None:
