@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from fuzzer.processes.fork import fork_child
+
 Say: TypeAlias = Callable[[str], None]
 """Says one line, which may not hold a line break."""
 DEADLINE_S = 60
@@ -26,19 +28,16 @@ class Said:
 def in_child(action: Callable[[Say], None], deadline_s: int = DEADLINE_S) -> Said:
     """Runs `action` in a child of this process, both outputs silent unless PASSFUZZ_DEBUG is set."""
     reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        status = 1
-        try:
-            signal.alarm(deadline_s)
-            if "PASSFUZZ_DEBUG" not in os.environ:
-                nowhere = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(nowhere, 1)
-                os.dup2(nowhere, 2)
-            action(lambda line: _write(writing, f"{line}\n".encode()))
-            status = 0
-        finally:
-            os._exit(status)
+
+    def work() -> None:
+        signal.alarm(deadline_s)
+        if "PASSFUZZ_DEBUG" not in os.environ:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 1)
+            os.dup2(nowhere, 2)
+        action(lambda line: _write(writing, f"{line}\n".encode()))
+
+    pid = fork_child(work)
     os.close(writing)
     with os.fdopen(reading) as stream:
         lines = [line[:-1] for line in stream if line.endswith("\n")]

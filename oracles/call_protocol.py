@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
 from generators import tvm_api
+from oracles.ir.walk import functions_of
 from oracles.reference.values import Callback, Runtime
 
 Packed: TypeAlias = Mapping[str, Callback]
@@ -54,12 +55,12 @@ class AppliedPass:
     @cached_property
     def old(self) -> dict[str, Any]:
         """The functions before, by name."""
-        return {g.name_hint: f for g, f in self.before.functions.items()}
+        return functions_of(self.before)
 
     @cached_property
     def new(self) -> dict[str, Any]:
         """The functions after, by name."""
-        return {g.name_hint: f for g, f in self.after.functions.items()}
+        return functions_of(self.after)
 
     def num_input(self, function: str) -> int | None:
         """How many parameters of the function were inputs before, where its attribute says so."""

@@ -13,7 +13,7 @@ from generators.passes.row import PassRow, Phase
 from generators.passes.table import default_call
 from oracles import build as llvm
 from oracles import survives
-from oracles.blame import BY_ANNOTATION, first_wrong, lowering_of
+from oracles.blame import excuses, first_wrong, lowering_of
 from oracles.builders import BUILDERS, EMPTY_LAUNCH, Builder
 from oracles.call_protocol import Calling
 from oracles.legalised import undispatched
@@ -123,8 +123,7 @@ def blamed(verdict: Failed, base: Verdict, last_changer: str, first: str | None,
     if only_some:
         if same:
             return Skipped("build: fails without the passes under test too")
-        others = first is not None and first not in BY_ANNOTATION | {llvm.CODEGEN}
-        return replace(verdict, culprit=first if others else last_changer)
+        return replace(verdict, culprit=first if excuses(first) else last_changer)
     if verdict.culprit is None:
         return replace(verdict, culprit=first or (llvm.CODEGEN if same else last_changer))
     if same or verdict.symptom in ("crash", EMPTY_LAUNCH):

@@ -31,7 +31,7 @@ from generators.dtypes import is_float
 from generators.passes.table import default_call
 from generators.source import SeededSource
 from generators.targets import TARGETS
-from oracles.blame import BY_ANNOTATION
+from oracles.blame import excuses
 from oracles.build import CODEGEN, excess_precision
 from oracles.cpu_builds import CPU_BUILDS
 from oracles.ir.regions import declares_what_it_does, divides_in_the_open
@@ -212,7 +212,7 @@ def _shrunk(
 
 
 def _first_wrong(plan: Plan, repertoire: Repertoire, case: Candidate) -> str | None:
-    """The pass of TVM's that makes the built code of a case end; None where the reference names none."""
+    """The pass of TVM's that makes the built code of a case end: see `wrong_lowering`, which a child is asked."""
     recorder = Recorder.create(Path(plan.scratch) / f"flight-{os.getpid()}-lowering")
 
     def answer(say: Callable[[str], None]) -> None:
@@ -220,15 +220,17 @@ def _first_wrong(plan: Plan, repertoire: Repertoire, case: Candidate) -> str | N
 
     lines, _, _ = in_child(answer, recorder, plan.deadline_s)
     first: str | None = json.loads(lines[0])["first"] if lines else None
-    return None if first == CODEGEN else first
+    return first
 
 
 def _blamed_behind(blamed: str, first: str | None, under_test: Collection[str] | None) -> str | None:
     """The culprit of built code that ends, where the reference finds `first` wrong on the way to it; None where that is
     no pass under test, and those are right until then."""
-    if first is None or (first in BY_ANNOTATION and under_test is not None):
+    if first is None or first == CODEGEN:
         return blamed
-    return first if under_test is None or first in under_test else None
+    if under_test is None or first in under_test:
+        return first
+    return None if excuses(first) else blamed
 
 
 def _blamed(rejudge: Rejudging, repertoire: Repertoire, failure: Failure, start: Candidate) -> str | None:

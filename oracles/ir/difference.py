@@ -6,6 +6,7 @@ import difflib
 from typing import Any
 
 from generators import tvm_api
+from oracles.ir.walk import functions_of
 from oracles.verdict import DIFFERENCE
 
 LONGEST = 12_000
@@ -17,7 +18,7 @@ def difference(before: Any, after: Any) -> str:
 
     Functions go by name; one that is there only before or only after differs from nothing.
     """
-    old, new = _functions(before), _functions(after)
+    old, new = functions_of(before), functions_of(after)
     lines: list[str] = []
     for name in dict.fromkeys((*old, *new)):
         if name in old and name in new and tvm_api.structural_equal(old[name], new[name]):
@@ -26,10 +27,6 @@ def difference(before: Any, after: Any) -> str:
         lines += [f"@@ {name} @@", *list(changed)[3:]]
     text = "\n".join(lines)
     return DIFFERENCE + (text if len(text) <= LONGEST else f"{text[:LONGEST]}\n...")
-
-
-def _functions(module: Any) -> dict[str, Any]:
-    return {gvar.name_hint: function for gvar, function in module.functions.items()}
 
 
 def _script(function: Any) -> list[str]:

@@ -36,6 +36,11 @@ _PRIM_OPERANDS: dict[type, tuple[str, ...]] = {
 _ATOMS = frozenset({tirx.IntImm, tirx.FloatImm, tvm.ir.StringImm, OP, GLOBAL_VAR, relax.ExternFunc, T.Constant})
 
 
+def functions_of(module: Any) -> dict[str, Any]:
+    """The functions of a module by name."""
+    return {gvar.name_hint: function for gvar, function in module.functions.items()}
+
+
 def relax_functions(module: Any) -> list[tuple[Any, Any]]:
     """The (GlobalVar, relax.Function) pairs of a module, by name."""
     pairs = [(name, f) for name, f in module.functions.items() if isinstance(f, FUNCTION)]

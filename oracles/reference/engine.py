@@ -19,14 +19,14 @@ from tvm.ir import Tuple as IRTuple
 from generators import tvm_api
 from generators.case import EntryCall, Shape
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
-from oracles.ir.walk import operands
+from oracles.ir.walk import functions_of, operands
 from oracles.reference.annotations import bind_and_check
 from oracles.reference.calls import call_value
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.memory import check_read
 from oracles.reference.tir import Context, kernels_of
 from oracles.reference.values import Callback, Closure, Runtime, Tensor, carried, from_argument
-from oracles.reference.witness import Witness, functions_of
+from oracles.reference.witness import Witness
 
 FUEL = 20_000
 """Bindings that one entry call may evaluate; more is taken for endless recursion."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from oracles.call_protocol import Calling
 from oracles.ir.fingerprint import same_function
-from oracles.ir.walk import PRIM_FUNC
+from oracles.ir.walk import PRIM_FUNC, functions_of
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir import Context, gives_again, kernels_of
 from oracles.reference.tir.recorded import RecordedCall
@@ -74,8 +74,3 @@ class Witness:
             if made:
                 calls[name] = made
         return calls
-
-
-def functions_of(module: Any) -> dict[str, Any]:
-    """The functions of a module by name."""
-    return {gvar.name_hint: function for gvar, function in module.functions.items()}

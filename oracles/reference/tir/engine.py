@@ -29,11 +29,9 @@ from oracles.reference.tir.emit_stmts import Emitter
 from oracles.reference.tir.equality import Key, program_key
 from oracles.reference.tir.fission import without_threads
 from oracles.reference.tir.nodes import DTYPES, Buffer, Function, Var
-from oracles.reference.tir.recorded import RecordedCall, copied
+from oracles.reference.tir.recorded import Known, RecordedCall, copied
 from oracles.reference.tir.signature import ArrayParam, PackedSignature, ScalarParam, Signature, is_packed
 
-Array = np.ndarray[Any, Any]
-Known = Array | None
 CACHED_FUNCTIONS = 1024
 CACHED_SHAPES = 32
 SHARED_PROGRAMS = 128
