@@ -207,8 +207,10 @@ class _Case:
 
     @staticmethod
     def _fingerprint(before: Any, after: Any, known: int) -> int:
-        """That of the result, which was `known` for the input."""
-        return FINGERPRINTS.put(after, known) if same_parts(before, after) else FINGERPRINTS.fresh(after)
+        """That of the result, which was `known` for the input. The input itself may have been changed in place."""
+        if not after.same_as(before) and same_parts(before, after):
+            return FINGERPRINTS.put(after, known)
+        return FINGERPRINTS.fresh(after)
 
     def _counts_for(self, name: str) -> bool:
         return self.court.only is None or name in self.court.only
@@ -242,7 +244,8 @@ class _Case:
             now = time.thread_time()
             spent["reference" if row.name == "numeric" else "oracles"] += now - begun
             begun = now
-            self._applied_again = self._applied_again or row.share < 1.0  # sampled oracles apply passes to the result
+            # Sampled oracles apply passes to the result; what a failed one has seen changed may be part of it.
+            self._applied_again = self._applied_again or row.share < 1.0 or isinstance(verdict, Failed)
             if broken and isinstance(verdict, Failed) and verdict.symptom.startswith("reference trap"):
                 verdict = Skipped("reference: what an oracle of structure has said already")
                 good = False
