@@ -41,6 +41,8 @@ TensorLoad: Any = tvm.ir.TensorLoad
 """What `tirx.BufferLoad` makes."""
 structural_hash = tvm_ffi.structural_hash
 structural_equal = tvm_ffi.structural_equal
+_to_graph = tvm_ffi.get_global_func("ffi.ToJSONGraph")
+_from_graph = tvm_ffi.get_global_func("ffi.FromJSONGraph")
 
 _TVM = {"tvm": tvm, "tvm_ffi": tvm_ffi, "relax": relax, "tirx": tirx, "s_tir": s_tir}
 PASS_NAMES: dict[str, Any] = {**_TVM, "dpl": dpl, "np": np}
@@ -134,8 +136,8 @@ def module_from_script(text: str) -> Any:
 
 
 def copy_of(node: Any) -> Any:
-    """An equal node at other addresses. As TVM's JSON does it, without the look for nodes of older versions."""
-    return tvm_ffi.serialization.from_json_graph_str(tvm_ffi.serialization.to_json_graph_str(node))
+    """An equal node at other addresses: as TVM's JSON does it, without the text between."""
+    return _from_graph(_to_graph(node, None))
 
 
 def module_from_json(text: str) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
+from oracles.ir.memo import ByAddress
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.libraries import LIBRARY_CALLS, TO_WHOLE, library_function
 from oracles.reference.tir.nodes import (
@@ -137,6 +138,18 @@ def _lanes_named(primitive: Any) -> tuple[int, str]:
     return lanes, name if lanes == 1 else name.removesuffix(f"x{lanes}")
 
 
+def _integer(node: Any) -> Const:
+    dtype = scalar_of(node.ty)
+    if dtype is BOOL:
+        return Const(bool(node.value), BOOL)
+    value = int(node.value)
+    return Const(value + (1 << 64) if dtype.kind == "u" and value < 0 else value, dtype)
+
+
+_INTEGERS = ByAddress(_integer)
+"""Literals, which most passes leave as they are."""
+
+
 def _spelled(raw: Any) -> str:
     return str(raw).removeprefix("T.")
 
@@ -218,11 +231,7 @@ class ExprDecoder:
         return method(self, node)
 
     def _int(self, node: Any) -> Expr:
-        dtype = self.dtype(node.ty)
-        if dtype is BOOL:
-            return Const(bool(node.value), BOOL)
-        value = int(node.value)
-        return Const(value + (1 << 64) if dtype.kind == "u" and value < 0 else value, dtype)
+        return _INTEGERS.of(node)
 
     def _float(self, node: Any) -> Expr:
         return Const(float(node.value), self.dtype(node.ty))

@@ -10,11 +10,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from generators.dtypes import OF_ML_DTYPES, numpy_dtype
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**_: Any) -> Any:  # in `typing` from Python 3.11 on
+        return lambda decorator: decorator
+
+
+N = TypeVar("N")
+
+
+@dataclass_transform(frozen_default=True)
+def by_structure(node: type[N]) -> type[N]:
+    """A node that compares by structure. Frozen to the type checker alone: making frozen ones takes thrice as long."""
+    return dataclass(slots=True, unsafe_hash=True)(node)
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def by_identity(node: type[N]) -> type[N]:
+    """A node that compares by identity, frozen in the same way."""
+    return dataclass(slots=True, eq=False)(node)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +74,7 @@ BOOL = DTYPES["bool"]
 INT64 = DTYPES["int64"]
 
 
-@dataclass(frozen=True, slots=True)
+@by_structure
 class Const:
     """A literal: a Python int, float or bool."""
 
@@ -60,7 +82,7 @@ class Const:
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@by_structure
 class Var:
     """A loop, let or bound variable; `key` is unique per binding site, so that shadowing needs no care."""
 
@@ -69,7 +91,7 @@ class Var:
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@by_structure
 class Bin:
     """`op` is one of add sub mul div mod floordiv floormod min max band bor bxor shl shr; both operands have
     `dtype`.
@@ -81,7 +103,7 @@ class Bin:
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@by_structure
 class Cmp:
     """`op` is a Python comparison sign."""
 
@@ -91,7 +113,7 @@ class Cmp:
     dtype: DType = BOOL
 
 
-@dataclass(frozen=True, slots=True)
+@by_structure
 class Logic:
     """`op` is "and" or "or"; the right operand is evaluated only where the left one does not decide."""
 
@@ -101,7 +123,7 @@ class Logic:
     dtype: DType = BOOL
 
 
-@dataclass(frozen=True, slots=True)
+@by_structure
 class Not:
     """Logical negation."""
 
@@ -109,7 +131,7 @@ class Not:
     dtype: DType = BOOL
 
 
-@dataclass(frozen=True, slots=True)
+@by_structure
 class Cast:
     """A conversion of `a` to `dtype`."""
 
@@ -117,7 +139,7 @@ class Cast:
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@by_structure
 class Select:
     """`if_then_else` and `Select`: only the chosen branch is evaluated.
 
@@ -131,7 +153,7 @@ class Select:
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@by_structure
 class Load:
     """One element of a buffer."""
 
@@ -140,7 +162,7 @@ class Load:
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@by_structure
 class Call:
     """An intrinsic by its bare name ("exp", "shift_left")."""
 
@@ -149,7 +171,7 @@ class Call:
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@by_structure
 class Known:
     """Whether an element of a buffer is initialised."""
 
@@ -158,7 +180,7 @@ class Known:
     dtype: DType = BOOL
 
 
-@dataclass(frozen=True, slots=True)
+@by_structure
 class Let:
     """`body` with `var` bound to `value`."""
 
@@ -171,7 +193,7 @@ class Let:
 Expr = Const | Var | Bin | Cmp | Logic | Not | Cast | Select | Load | Call | Known | Let
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class Buffer:
     """A parameter, an allocated buffer or a view of one; `slot` numbers the buffers of one function.
 
@@ -198,7 +220,7 @@ class Buffer:
         return self.offset if self.source is None else self.offset + self.source.start
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class Store:
     """`buffer[indices] = value`."""
 
@@ -207,7 +229,7 @@ class Store:
     indices: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class Bind:
     """A variable defined for the statements that follow in the same sequence."""
 
@@ -215,7 +237,7 @@ class Bind:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class Seq:
     """Statements in order. `single`: together they are one statement of TVM's, whose loads come before its stores."""
 
@@ -223,7 +245,7 @@ class Seq:
     single: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class For:
     """A loop over 0 .. extent - 1 (another start or step is in the uses of the variable); `thread` is a
     thread tag or "". A `kind` of "launch" is no loop of the schedule: all that is inside is done by every thread.
@@ -236,7 +258,7 @@ class For:
     body: Stmt
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class While:
     """Repeat while the condition holds."""
 
@@ -244,7 +266,7 @@ class While:
     body: Stmt
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class If:
     """A conditional statement; `other` may be empty."""
 
@@ -253,7 +275,7 @@ class If:
     other: Stmt | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class Block:
     """A realised sblock whose block variables are already replaced by their bindings.
 
@@ -269,21 +291,21 @@ class Block:
     body: Stmt
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class Alloc:
     """A fresh, uninitialised buffer."""
 
     buffer: Buffer
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class View:
     """From here on, `buffer` is a view of its source as it is now."""
 
     buffer: Buffer
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class Assert:
     """A run-time check."""
 
@@ -291,14 +313,14 @@ class Assert:
     message: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class Jump:
     """`kind` is "break" or "continue"."""
 
     kind: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class PackedCall:
     """A call of a packed function by name on whole buffers, scalars and strings, for its effect."""
 
@@ -306,7 +328,7 @@ class PackedCall:
     args: tuple[Buffer | Expr | str, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class Sync:
     """A barrier of a warp ("warp") or a block (other scopes). `guard`, of one bool per thread of each of so many
     `blocks`, says who arrives; None: everybody."""
@@ -317,7 +339,7 @@ class Sync:
     site: str = "barrier"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class Allreduce:
     """Combines `values` of all threads that differ in `threads` alone, and leaves the result with each of them.
 
@@ -334,7 +356,7 @@ class Allreduce:
     threads: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class Forget:
     """From here on, an element holds nothing."""
 
@@ -342,7 +364,7 @@ class Forget:
     indices: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class Watched:
     """Accesses inside are those of thread `thread` of block `block` in a statement of this number; see `races.py`."""
 
@@ -372,7 +394,7 @@ Stmt = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@by_identity
 class Function:
     """A decoded PrimFunc. `params` holds a buffer, or the variable of a float or bool parameter, or None for
     a bound integer; `viewed` numbers the memories that are also reached through views, `unsure` the buffers whose
