@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from corpus.repro import runs_kernels, shown_by_script
 from corpus.store import StoredCase
-from generators.targets import TARGETS
 from oracles.cpu_builds import CPU_BUILDS
-from oracles.verdict import BUILD
 
 _EXPECTED = {
     "survives": "The pass ends, or explains in a diagnostic why it does not take this module.",
@@ -31,10 +30,8 @@ _EXPECTED = {
     **{row.name: f"{row.promise[0].upper()}{row.promise[1:]}." for row in CPU_BUILDS.values()},
 }
 _NUMBERS = "The pass keeps what the module computes."
-_WITHOUT_A_DEVICE = (
-    "The script runs kernels, for which it needs a CUDA device (2 without one). `passfuzz check` on this folder needs "
-    "none, and has shown the same in a fresh process.\n\n"
-)
+_KERNELS = "The script runs kernels, for which it needs a CUDA device and nvcc (2 without them)."
+_WITHOUT_A_DEVICE = f"{_KERNELS} `passfuzz check` on this folder needs none, and has shown the same in a fresh process."
 
 
 def readme_text(
@@ -60,15 +57,17 @@ def readme_text(
             "\n## Whose fault\n\n" + "".join(f"- {line}\n" for line in fault) if fault else "",
             _versions(stored),
             "\n## To reproduce\n\nExit status 1: the bug is there. 0: it is gone. 2: this TVM cannot run it.\n",
-            _WITHOUT_A_DEVICE if _needs_a_device(stored) else "\n",
+            f"{_of_kernels(stored)}\n",
             f"```python\n{repro.rstrip()}\n```\n",
         )
     )
 
 
-def _needs_a_device(stored: StoredCase) -> bool:
-    """Whether the script has kernels to run that are built for a device."""
-    return TARGETS[stored.case.target].threads and (bool(stored.expectations) or stored.oracle == BUILD)
+def _of_kernels(stored: StoredCase) -> str:
+    """A line on what a script needs that runs kernels; none for others."""
+    if not runs_kernels(stored):
+        return ""
+    return f"{_KERNELS if shown_by_script(stored) else _WITHOUT_A_DEVICE}\n"
 
 
 def _facts(stored: StoredCase, tvm: str, count: int | None) -> str:

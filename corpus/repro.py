@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from corpus.checks import Check, check_for
 from corpus.dead_checks import DEAD_VALUES
+from corpus.finding import Finding
 from corpus.module_text import indented, without_imports
 from corpus.repro_calls import calls_text
 from corpus.store import StoredCase
@@ -21,6 +22,7 @@ from generators.case import PassCall
 from generators.passes.row import Phase
 from generators.passes.table import PASSES
 from generators.targets import TARGETS
+from oracles.verdict import BUILD
 
 WIDTH = 118
 """Characters of a line that constructs a pass, where it can be broken."""
@@ -49,6 +51,7 @@ if "MALLOC_PERTURB_" not in os.environ:  # Memory that nobody has written holds 
 """In scripts that show a result which nobody has written: the reference says NaN of it, a run whatever was there."""
 
 _IMPORTS = (
+    (r"\bshutil\.", "import shutil"),
     (r"\bTypeVar\(", "from typing import TypeVar"),
     (r"\bnp\.", "import numpy as np"),
     (r"\btvm\.", "import tvm"),
@@ -57,7 +60,7 @@ _IMPORTS = (
     (r"(?<!\.)\btirx\.", "from tvm import tirx"),
     (r"\bdpl\.", "from tvm.relax import dpl"),
     (r"\btvm_ffi\.", "import tvm_ffi"),
-    (r"\btensor\(", "from tvm.runtime import tensor"),
+    (r"(?<!\.)\btensor\(", "from tvm.runtime import tensor"),
 )
 _SCRIPT_IMPORTS = ((r"\bI\.", "ir as I"), (r"\bR\.", "relax as R"), (r"\bT\.", "tirx as T"))
 """What a script may refer to, and the import for it."""
@@ -78,19 +81,29 @@ resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
 _COMPILES = "tvm.compile(mod, TARGET"
 _WHOLE = "# {culprit} stands in the TIR pipeline, which tvm.compile applies.\nmod = {module}\n"
 
-_DEVICE = """\
+_NVCC = """\
+os.environ.update(TVM_CUDA_COMPILE_MODE="nvcc", TVM_CUDA_NVCC_NO_FAST_MATH="1")
 device = tvm.cuda()
-if not device.exist:
-    print("this needs a CUDA device", flush=True)
+if {none}shutil.which("nvcc") is None:
+    print("this needs {what}", flush=True)
     os._exit(2)
+"""
+"""In scripts that build for a GPU. TVM makes device code where a device is; with NVRTC it is always told to use fast
+math, which is no promise."""
+_IF_ONE_IS = _NVCC.format(none="device.exist and ", what="nvcc where a CUDA device is")
+_DEVICE = (
+    _NVCC.format(none="not device.exist or ", what="a CUDA device and nvcc")
+    + """\
+HERE = tvm.target.Target({"kind": "cuda", "arch": f"sm_{device.compute_version.replace('.', '')}"}, host="llvm")
 
 
 def on_device(array):
     return tvm.runtime.tensor(array, device)
 
-
 """
-"""In scripts that run what was built for a GPU."""
+)
+"""In scripts that run what was built for a GPU; device code is made for the one that is there."""
+_BUILDS = re.compile(r"\b(?:tvm\.compile|relax\.build)\(mod, .*")
 
 _FROM_HERE = "status = 1  # From here on, an exception is the bug.\n"
 _GONE = 'print("the bug is gone", flush=True)\n'
@@ -105,6 +118,16 @@ sys.modules["loaded"] = loaded
 spec.loader.exec_module(loaded)
 PASSES = loaded.PASSES
 """
+
+
+def runs_kernels(found: StoredCase | Finding) -> bool:
+    """Whether the script of a case runs kernels, for which it needs a device."""
+    return TARGETS[found.case.target].threads and (bool(found.expectations) or found.oracle == BUILD)
+
+
+def shown_by_script(found: StoredCase | Finding) -> bool:
+    """Whether the script shows its bug where it was found: one with kernels does where a device has shown the bug."""
+    return not runs_kernels(found) or (found.oracle == BUILD and TARGETS[found.case.target].builder == "cuda")
 
 
 def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
@@ -131,10 +154,14 @@ def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
             tested = tested.replace(_COMPILES, f"{_COMPILES}, relax_pipeline=relax.get_default_pipeline(TARGET)")
     else:
         passes = _passes(stored, check, module)
-    body = child + passes + tested
     end = _GONE + ("os._exit(0)\n" if child else "")
-    whole = "\n".join(part for part in (load, script, once, body + end) if part)
-    rest = _with_target(_on_device(whole, stored), stored)
+    body = passes + tested + end
+    parts = (load, script, once, child + body)
+    if TARGETS[stored.case.target].threads and _BUILDS.search(body):
+        # The child alone touches the device: what a process has begun with the driver, its children cannot use.
+        runs = "VirtualMachine" in body
+        parts = (load, script, child + (_DEVICE if runs else _IF_ONE_IS), _on_device(once + body) if runs else body)
+    rest = _with_target("\n".join(part for part in parts if part), stored)
     return _head(stored, check, script) + _imports(rest) + f"\n{rest}"
 
 
@@ -170,11 +197,10 @@ def _with_target(text: str, stored: StoredCase) -> str:
     return text.replace("TARGET", maker) if text.count("TARGET") == 1 else f"TARGET = {maker}\n\n{text}"
 
 
-def _on_device(text: str, stored: StoredCase) -> str:
-    """The text with what runs in it on the device of the target."""
-    if not TARGETS[stored.case.target].threads or "VirtualMachine" not in text:
-        return text
-    return _DEVICE + re.sub(r"(?<![.\w])tensor\(", "on_device(", text).replace("tvm.cpu()", "device")
+def _on_device(text: str) -> str:
+    """The text with what it runs on the device."""
+    text = _BUILDS.sub(lambda line: line[0].replace("TARGET", "HERE"), text).replace("tvm.cpu()", "device")
+    return re.sub(r"(?<![.\w])(?:tvm\.runtime\.)?tensor\(", "on_device(", text)
 
 
 def _one_line(text: str) -> str:

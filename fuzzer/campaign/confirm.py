@@ -1,7 +1,7 @@
 """Confirms findings: a finding counts when its own repro.py shows it in a fresh process. No TVM here.
 
 Where a target runs in threads, no script of TVM's alone can show numbers without a device: there `passfuzz check` must
-find the case wrong.
+find the case wrong. What a device has shown, the script shows there.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pathlib import Path
 
 from corpus.finding import Finding
 from corpus.findings import save_finding
+from corpus.repro import shown_by_script
 from fuzzer.campaign.pool import worker_environment
 from fuzzer.processes.guard import guarded
 from fuzzer.processes.start import module_command
-from generators.targets import TARGETS
-from oracles.verdict import ACROSS_PROCESSES, BUILD
+from oracles.verdict import ACROSS_PROCESSES
 
 SHOWN = 1
 """Exit status of a repro that shows its bug (DESIGN, contracts)."""
@@ -126,20 +126,15 @@ class Confirmations:
             shutil.rmtree(self._room, ignore_errors=True)
 
 
-def _is_scripted(finding: Finding) -> bool:
-    """Whether the script of the finding can run here."""
-    return not TARGETS[finding.case.target].threads or not (finding.expectations or finding.oracle == BUILD)
-
-
 def _command(finding: Finding, folder: Path) -> list[str]:
-    if _is_scripted(finding):
+    if shown_by_script(finding):
         return [sys.executable, str(folder / "repro.py")]
     return module_command("fuzzer.cli", "check", str(folder), "--json")
 
 
 def _is_said(trial: _Running) -> bool:
     """Whether `check` has said the very thing that was found; a script says it by its status."""
-    if _is_scripted(trial.finding):
+    if shown_by_script(trial.finding):
         return True
     try:
         rows = json.loads(trial.said.read_text(encoding="utf-8"))["rows"]

@@ -210,4 +210,4 @@ class Module:
     assert "relax.VirtualMachine(" in text and "tvm.cpu()" not in text and "on_device(np" in text
     assert "walled" not in text
     if not tvm.cuda().exist:
-        assert run(folder) == (2, "this needs a CUDA device\n")
+        assert run(folder) == (2, "this needs a CUDA device and nvcc\n")

@@ -67,6 +67,8 @@ class Races:
     ) -> None:
         """Notes a store that is to come. held: the array, its initialisation mask and where its first element lies."""
         array, known, start = held
+        if array.size == 0:
+            return  # whatever is stored there is out of bounds, which the store itself will tell
         element, block, thread, values = _chosen(place, mask, np.asarray(value).astype(array.dtype))
         where = np.clip(element - start, 0, array.size - 1)  # what is out of bounds, the store itself will tell
         bits = _bits(values)

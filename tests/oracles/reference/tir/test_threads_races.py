@@ -190,3 +190,23 @@ def test_within_a_statement_a_warp_loads_before_it_stores() -> None:
         with pytest.raises(Trap) as caught:
             run(scan(threads, split))
         assert caught.value.kind == "data-race"
+
+
+@pytest.mark.parametrize("guarded", [False, True])
+def test_a_store_to_nothing_is_out_of_bounds_and_no_fault_of_ours(guarded: bool) -> None:
+    extent = 0 if guarded else 4
+
+    @T.prim_func(s_tir=True)
+    def kernel(A: T.Buffer((4, 64), "float32"), B: T.Buffer((0,), "float32")):
+        thread = T.launch_thread("threadIdx.x", 4)
+        if thread + T.Cast("int32", A[0, 0]) < extent + T.Cast("int32", A[0, 0]):
+            B[thread] = A[0, thread]
+
+    out = np.zeros(0, np.float32)
+    known = [None, np.zeros(0, np.bool_)]
+    if guarded:
+        run_tracked(kernel, [A.copy(), out], known, context=AFTER_THREAD_SYNC)
+    else:
+        with pytest.raises(Trap) as caught:
+            run_tracked(kernel, [A.copy(), out], known, context=AFTER_THREAD_SYNC)
+        assert caught.value.kind == "out-of-bounds"

@@ -1,0 +1,71 @@
+"""`--target cuda` on TVM's own run time for CUDA, with a device made of the CPU."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corpus.finding import Expectation
+from corpus.repro import repro_text
+from corpus.store import StoredCase
+from generators.case import Case, EntryCall, ModuleText, PassCall
+from oracles.cuda_cpu import available
+from tests.cuda_simulator import installed
+
+pytestmark = pytest.mark.skipif(available() is not None, reason=str(available()))
+SCRIPT = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), dtype="float32")):
+        return R.add(x, x)
+"""
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+@pytest.fixture(scope="module")
+def device(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment in which there is one."""
+    return installed(tmp_path_factory.mktemp("cuda") / "device")
+
+
+def run(device: dict[str, str], *command: str) -> subprocess.CompletedProcess[str]:
+    whole = [sys.executable, *command]
+    return subprocess.run(whole, env=device, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_the_doctor_runs_something_there(device: dict[str, str]) -> None:
+    said = run(device, "-m", "fuzzer.cli", "doctor", "--json").stdout
+    probes = {probe["name"]: probe["detail"] for probe in json.loads(said)["probes"]}
+    assert probes["target cuda"] == "built and run on CPU"
+
+
+def test_a_campaign_builds_and_agrees_there(device: dict[str, str], tmp_path: Path) -> None:
+    options = ["--target", "cuda", "--oracles", "build", "--cases", "24", "--seed", "2", "--out", str(tmp_path / "out")]
+    ended = run(device, "-m", "fuzzer.cli", "run", *options)
+    assert ended.returncode in (0, 1), ended.stderr
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["own_fault"] is None
+    assert summary["oracles"]["build"]["passed"] >= 1
+    assert not [reason for reason in summary["skipped"] if "device can be used" in reason]
+
+
+@pytest.mark.parametrize(("wanted", "status"), [(X + X, 0), (X, 1)])
+def test_a_script_shows_what_the_device_gives(
+    device: dict[str, str], tmp_path: Path, wanted: np.ndarray, status: int
+) -> None:
+    passes = (PassCall("ToNonDataflow", "relax.transform.ToNonDataflow()"),)
+    case = Case(ModuleText(SCRIPT), passes, (EntryCall("main", (X,)),), target="cuda")
+    stored = StoredCase(
+        case, "t", "build", "wrong result", "codegen", expectations=(Expectation(0, (wanted,), (0.0,)),)
+    )
+    script = tmp_path / "repro.py"
+    script.write_text(repro_text(stored))
+    ended = run(device, str(script))
+    assert ended.returncode == status, ended.stdout
+    assert ended.stdout.startswith("the bug is gone" if status == 0 else "AssertionError: ")
