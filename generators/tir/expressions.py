@@ -228,6 +228,12 @@ def _flag(site: Site, dtype: str, depth: int) -> Term:
     return cast(draw_condition(site, depth), dtype)
 
 
+def _cut(site: Site, dtype: str, depth: int) -> Term:
+    """A float through an integer and back, as quantisation does it."""
+    term = draw_value(site, dtype, depth)
+    return converted(site, converted(site, term, site.source.pick(("int32", "int64", "int8"))), dtype)
+
+
 def _integer_unary(site: Site, dtype: str, depth: int) -> Term:
     term = draw_value(replace(site, lets=False), dtype, depth)  # abs takes its operand twice
     options = ["popcount"] if dtype in ("int32", "int64") else []
@@ -282,4 +288,5 @@ _FLOAT: _Rows = (
     (_let, 1),
     (_flag, 1),
     (_float_unary, 3),
+    (_cut, 1),
 )

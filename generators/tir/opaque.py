@@ -24,7 +24,7 @@ from generators.tir.control import (
     draw_while,
 )
 from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
-from generators.tir.expressions import draw_value
+from generators.tir.expressions import converted, draw_value
 from generators.tir.place import Place, sequence, store
 from generators.tir.reads import Point
 from generators.tir.terms import Term, capacity
@@ -159,6 +159,26 @@ def draw_update(place: Place, _inner: Any) -> Any:
     return store(tensor, changed, indices)
 
 
+def draw_chain(place: Place, inner: Any) -> Any:
+    """Two stores one behind the other, the second of what the first has stored."""
+    first = draw_store(place, inner)
+    assert place.stored is not None
+    tensor, indices = place.stored
+    others = [t for t in place.writable if _memory(place, t) != _memory(place, tensor)]
+    if not others:
+        raise Unfit("nothing else to write")
+    target = place.draft.source.pick(others)
+    stored = load(tensor, indices)
+    value = stored if tensor.dtype == target.dtype else converted(place.site([], 0), stored, target.dtype)
+    place.draft.features.add("chain")
+    return sequence(first, store(target, value, place.index_of(target)))
+
+
+def _memory(place: Place, tensor: Tensor) -> str:
+    """The name of the buffer that it lies in."""
+    return place.memory.get(tensor.name, tensor.name)
+
+
 def draw_each(place: Place, _inner: Any) -> Any:
     """A loop, parallel or vectorized too, in which every iteration touches an element of its own."""
     draft = place.draft
@@ -170,8 +190,7 @@ def draw_each(place: Place, _inner: Any) -> Any:
     point = Point(Term(var, draft.index_dtype, draft.index_range(dim)), dim)
     lead = [place.index(d) for d in tensor.dims[:-1]]
     at = place.inside(point, turns=dim.value)
-    base = place.memory.get(tensor.name, tensor.name)
-    others = [t for t in place.tensors if place.memory.get(t.name, t.name) != base]
+    others = [t for t in place.tensors if _memory(place, t) != _memory(place, tensor)]
     site = at.site(others, 2).with_leaves(load(tensor, [*lead, var]))
     body = store(tensor, draw_value(site, tensor.dtype), [*lead, var])
     kinds = [("parallel", tirx.ForKind.PARALLEL)] if not place.in_loop else []
@@ -219,6 +238,7 @@ def _draw_view(place: Place) -> None:
 _SIMPLE = (
     (draw_store, 5),
     (draw_update, 4),
+    (draw_chain, 2),
     (draw_bind, 2),
     (draw_lanes, 2),
     (draw_each, 2),
@@ -231,6 +251,6 @@ _STATEMENTS = (
     (draw_loop, 8),
     (draw_triangle, 2),
     (draw_branch, 3),
-    (draw_while, 2),
+    (draw_while, 3),
     (draw_scratch, 1),
 )

@@ -10,33 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from generators.dtypes import OF_ML_DTYPES, numpy_dtype
-
-if TYPE_CHECKING:
-    from typing_extensions import dataclass_transform
-else:
-
-    def dataclass_transform(**_: Any) -> Any:  # in `typing` from Python 3.11 on
-        return lambda decorator: decorator
-
-
-N = TypeVar("N")
-
-
-@dataclass_transform(frozen_default=True)
-def by_structure(node: type[N]) -> type[N]:
-    """A node that compares by structure. Frozen to the type checker alone: making frozen ones takes thrice as long."""
-    return dataclass(slots=True, unsafe_hash=True)(node)
-
-
-@dataclass_transform(frozen_default=True, eq_default=False)
-def by_identity(node: type[N]) -> type[N]:
-    """A node that compares by identity, frozen in the same way."""
-    return dataclass(slots=True, eq=False)(node)
+from oracles.reference.tir.node_kinds import by_identity, by_structure
 
 
 @dataclass(frozen=True, slots=True, eq=False)
