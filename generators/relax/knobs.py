@@ -44,6 +44,8 @@ class Knobs:
     """(dtype, weight) of drawn tensors; float32 is what most passes look for."""
     parameter_share: float = 0.8
     """A new operand is a parameter this often, else a constant."""
+    special_share: float = 0.2
+    """A constant holds one value throughout this often, one that is special to some operator."""
     constant_share: float = 0.15
     """A constant in scope counts as an operand this often where a value that is none would do."""
     fixed_share: float = 0.35
@@ -64,3 +66,4 @@ class Knobs:
 DEFAULT = Knobs()
 WHOLE = Range(-3, 3, True)
 REAL = Range(-2.0, 2.0)
+SPECIAL = (0, 1, -1, 2)

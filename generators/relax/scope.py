@@ -17,7 +17,7 @@ from generators.dtypes import is_float
 from generators.operators.row import Unavailable
 from generators.ranges import TRUTH, Range, comfortable
 from generators.relax.frames import FunctionFrame
-from generators.relax.knobs import REAL, WHOLE
+from generators.relax.knobs import REAL, SPECIAL, WHOLE
 from generators.relax.values import AnyValue, Dim, SymbolicDim, Value, dim_expr, extent, value_of
 from generators.source import Source, weighted
 
@@ -54,6 +54,8 @@ class Scope:
         self.depth: int = outer.depth + 1 if outer else 0
         self.late: set[str] = set(outer.late) if outer else set()
         """Names of the symbols that a match_cast in sight has defined."""
+        self.leading: Value | None = None
+        """What the next operand that it fits is to be."""
 
     # --- operands ---------------------------------------------------------------------------------------
 
@@ -90,6 +92,10 @@ class Scope:
                 and (minimum is None or _at_least(value, minimum))
             )
 
+        leading = self.leading
+        if leading is not None and fits(leading) and leading.range.within(low, high) and self.source.flip(0.8):
+            self.leading = None  # else it may be a later operand
+            return leading
         near = [v for v in self.values if fits(v)]
         if near and not self.source.flip(self.knobs.fresh_share):
             chosen = self._prefer_recent(near)
@@ -185,6 +191,10 @@ class Scope:
         """A new constant with static dims."""
         shape = tuple(extent(d) for d in dims)
         self.check_size(shape)
+        special = [v for v in SPECIAL if values.low <= v <= values.high]
+        if special and self.source.flip(self.knobs.special_share):
+            one = self.source.pick(special)
+            values = Range(one, one, True)
         array = draw_array(self.source.array_seed(), shape, dtype, values)
         value = Value(tvm_api.constant(array, dtype), shape, shape, dtype, values)
         self.values.append(value)

@@ -12,6 +12,7 @@ from generators.operators.row import Unavailable
 from generators.operators.table import OPERATORS
 from generators.ranges import Range
 from generators.relax.body import Statement
+from generators.relax.chains import draw_chain
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, dim_expr
 from generators.source import weighted
@@ -154,6 +155,7 @@ def draw_constant(s: Scope) -> None:
 
 SIMPLE = (
     Statement("operator", 60, draw_operator),
+    Statement("chain", 20, draw_chain),
     Statement("alias", 4, draw_alias),
     Statement("tuple", 4, draw_tuple),
     Statement("tuple item", 4, draw_tuple_item),

@@ -1,0 +1,87 @@
+"""Chains: operators of one kind, each on what the one before gave. Rewrites of two calls into one look for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tvm import relax
+
+from generators.operators.row import Operator, Unavailable
+from generators.operators.table import OPERATORS, Rounding
+from generators.relax.scope import EVERY, Scope
+from generators.relax.values import TupleValue, Value
+from generators.source import weighted
+
+_TRIES = 4
+_LINKS = (2, 3)
+"""How many operators stand behind the first value."""
+_SAME = 0.3
+"""An operator follows itself this often: two of a kind are what is merged most."""
+
+
+def _rows(names: str) -> tuple[Operator, ...]:
+    return tuple(OPERATORS[f"relax.{name}"] for name in names.split())
+
+
+_KINDS: tuple[tuple[tuple[Operator, ...], int], ...] = (
+    (_rows("permute_dims reshape expand_dims squeeze flatten broadcast_to astype layout_transform"), 4),
+    (_rows("concat split stack strided_slice take tile repeat flip"), 4),
+    (_rows("negative abs clip nn.relu maximum minimum sign square"), 3),
+    (_rows("add subtract multiply divide power floor_divide floor_mod negative"), 4),
+    (_rows("less less_equal greater greater_equal equal not_equal"), 1),
+    (_rows("logical_not logical_and logical_or logical_xor where astype greater less"), 3),
+    (_rows("sum mean max min prod cumsum expand_dims squeeze broadcast_to reshape"), 3),
+    (_rows("matmul permute_dims reshape add multiply concat split"), 2),
+    (tuple(row for row in OPERATORS.values() if row.elementwise), 2),
+    (tuple(row for row in OPERATORS.values() if row.rounding is Rounding.MOVE and not row.sized_by_values), 2),
+)
+"""Operators that go together, and how often."""
+
+
+def draw_chain(s: Scope) -> None:
+    """Some operators in a row, all of one kind."""
+    rows = weighted(s.source, _KINDS)
+    value, last = _start(s), None
+    for _ in range(s.source.integer(*_LINKS)):
+        last = _link(s, rows, value, last)
+        bound = s.values[-1]
+        value = _field(s, bound) if isinstance(bound, TupleValue) else bound
+        if not isinstance(value, Value) or not value.known:
+            return
+
+
+def _start(s: Scope) -> Any:
+    value = s.tensor(EVERY)
+    if s.frame.is_fixed(value.expr):
+        raise Unavailable("what depends on no parameter is folded as a whole")
+    return value
+
+
+def _link(s: Scope, rows: Sequence[Operator], value: Value, last: Operator | None) -> Operator:
+    """Binds a call of one of the operators that takes the value. Raises Unavailable where none does."""
+    for _ in range(_TRIES):
+        row = last if last is not None and s.source.flip(_SAME) else s.source.pick(rows)
+        s.frame.module.drawing = row.name
+        s.leading = value
+        try:
+            drawn = row.draw(s)
+            taken = s.leading is None
+            if taken and s.emit(drawn) is not None:
+                s.frame.module.operators[row.name] += 1
+                return row
+        except Unavailable:
+            pass
+        finally:
+            s.leading = None
+    raise Unavailable("no operator of this kind takes the value")
+
+
+def _field(s: Scope, whole: TupleValue) -> Any:
+    """One field of a tuple, bound."""
+    fields = [(n, field) for n, field in enumerate(whole.fields) if isinstance(field, Value)]
+    if not fields:
+        return None
+    number, field = s.source.pick(fields)
+    item = s.frame.module.builder.normalize(relax.TupleGetItem(whole.expr, number))
+    return s.bind(item, field.range, field.shape)
