@@ -11,7 +11,7 @@ from tvm.relax import op
 
 from generators.operators.row import Operator, Rounding, Unavailable
 from generators.ranges import TRUTH, Range
-from generators.relax.scope import FLOAT, INTEGER, NUMERIC, Drawn, Scope
+from generators.relax.scope import EVERY, FLOAT, INTEGER, NUMERIC, Drawn, Scope
 from generators.relax.values import Value
 
 Pair = Callable[[Scope], tuple[Value, Value]]
@@ -90,9 +90,14 @@ def _shifted_left(a: Range, b: Range) -> Range:
 
 
 def _draw_where(s: Scope) -> Drawn:
-    a = s.tensor((*NUMERIC, "bool"))
-    b = s.broadcastable(a)
-    condition = s.broadcastable(a, dtypes=("bool",))
+    if s.source.flip(0.3):
+        condition = s.tensor(("bool",))
+        a = s.broadcastable(condition, dtypes=EVERY)
+        b = s.broadcastable(condition, dtypes=(a.dtype,))
+    else:
+        a = s.tensor(EVERY)
+        b = s.broadcastable(a)
+        condition = s.broadcastable(a, dtypes=("bool",))
     return Drawn(op.where(condition.expr, a.expr, b.expr), a.range.hull(b.range))
 
 

@@ -18,6 +18,8 @@ _PHASES: dict[str, Phase] = {
     "tir": Phase.LEGAL,
 }
 _FORMS = (None, "any", "sblock", "loops")
+_RECIPES = ("chains", "chains", "chains", "private_twins")
+"""Shapes of program that rewrites of operators and of functions look for."""
 _WHY = "the contract in the loaded file"
 
 
@@ -50,6 +52,7 @@ def _row(name: str, contract: Mapping[str, Any]) -> PassRow:
         (source_of(name),),
         frozenset(phases),
         _WHY,
+        recipes=() if phase == "tir" else _RECIPES,
         wants=wants,
         calling="same" if contract.get("preserves_signature", True) else "unknown",
         idempotent=bool(contract.get("idempotent", False)),

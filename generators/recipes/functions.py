@@ -70,6 +70,28 @@ def private_calls(s: Scope) -> None:
         finish_result(s, value)
 
 
+def private_twins(s: Scope) -> None:
+    """Two private functions of one type that do different things, both called."""
+    dims = s.draw_dims((1, 3), static=True, nonempty=True)
+    first = s.source.integer(0, len(_TWINS) - 1)
+    second = (first + s.source.integer(1, len(_TWINS) - 1)) % len(_TWINS)
+    for op, ranges in (_TWINS[first], _TWINS[second]):
+
+        def build(inner: Scope, op: Any = op, ranges: Any = ranges) -> None:
+            x, y = b.parameter(inner, dims), b.parameter(inner, dims)
+            b.finish(inner, b.call(inner, op(x.expr, y.expr), ranges(x.range, y.range)))
+
+        finish_result(s, called(s, private(s, build, count=0)))
+
+
+_TWINS: tuple[tuple[Any, Any], ...] = (
+    (relax.op.add, Range.__add__),
+    (relax.op.subtract, Range.__sub__),
+    (relax.op.maximum, Range.maximum),
+    (relax.op.minimum, Range.minimum),
+)
+
+
 def private_calls_symbolic(s: Scope) -> None:
     """A private function of symbolic shape, called with one or two shapes; shape parameters, unused parameters."""
 
@@ -306,6 +328,7 @@ def external_workspace(s: Scope) -> None:
 
 RECIPES = (
     Recipe("private_calls", private_calls),
+    Recipe("private_twins", private_twins),
     Recipe("private_calls_symbolic", private_calls_symbolic),
     Recipe("private_parameter_defines_symbol", parameter_defines_symbol),
     Recipe("private_tuple_arguments", private_tuple_arguments),

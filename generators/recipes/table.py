@@ -11,6 +11,7 @@ from generators.recipes import (
     functions,
     lowered,
     matmul,
+    rewriting,
     schedulable,
     symbolic,
     weights,
@@ -39,6 +40,7 @@ RECIPES: dict[str, Recipe] = join(
     + symbolic.RECIPES
     + lowered.RECIPES
     + schedulable.RECIPES
+    + rewriting.RECIPES
 )
 
 

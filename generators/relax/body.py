@@ -7,7 +7,7 @@ drawn in its row.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from tvm import relax
@@ -21,6 +21,8 @@ from generators.source import weighted
 Pattern: TypeAlias = Callable[[Scope], None]
 """Plants a shape of program into the current block; `name`, `plain`, `dataflow`, `wants` are read where it has them."""
 _PLANTINGS = 5
+MOST_RESULTS = 6
+"""Values that a function returns beside those that its frame keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +101,12 @@ def close_block(scope: Scope) -> list[Any]:
     bindings, scope.bindings = scope.bindings, []
     if not bindings:
         return []
+    scope.used |= {var for binding in bindings for var in relax.analysis.free_vars(binding.value)}
     if not scope.dataflow:
         return [relax.BindingBlock(bindings)]
     scope.dataflow = False
     survivors: list[AnyValue] = []
-    bindings = list(bindings)
+    bindings = [_exported(scope, binding) for binding in bindings]
     kept = {b.var for b in bindings if not isinstance(b.var, relax.DataflowVar)}
     if not kept:
         _export_last(scope, bindings)
@@ -112,6 +115,20 @@ def close_block(scope: Scope) -> list[Any]:
             survivors.append(value)
     scope.values = survivors
     return [relax.DataflowBlock(bindings)]
+
+
+def _exported(scope: Scope, binding: Any) -> Any:
+    """The binding, of an output now and then where nothing in the block reads it."""
+    local = isinstance(binding, relax.VarBinding) and isinstance(binding.var, relax.DataflowVar)
+    if not local or binding.var in scope.used or not scope.source.flip(scope.knobs.unused_output_share):
+        return binding
+    var = scope.frame.new_var(tvm_api.type_of(binding.var))
+    if binding.var in scope.frame.fixed:
+        scope.frame.fixed.add(var)
+    for number, value in enumerate(scope.values):
+        if value.expr.same_as(binding.var):
+            scope.values[number] = replace(value, expr=var, dataflow=False)
+    return relax.VarBinding(var, binding.value)
 
 
 def _export_last(scope: Scope, bindings: list[Any]) -> None:
@@ -132,7 +149,8 @@ def _export_last(scope: Scope, bindings: list[Any]) -> None:
 def draw_result(scope: Scope) -> Any:
     """The expression that a function returns: one value, a tuple of some, or a nested one.
 
-    What the frame keeps comes first; else late values are preferred, and some used ones come out as well.
+    What the frame keeps comes first; else late values are preferred, and those that nothing reads: what does not come
+    out is judged by no number. Some used ones come out as well.
     """
     tensors = [v for v in scope.values if isinstance(v, (Value, TupleValue)) and _is_var(v.expr)]
     computed = [v for v in tensors if v.expr not in scope.frame.parameter_vars] or tensors
@@ -140,9 +158,11 @@ def draw_result(scope: Scope) -> Any:
         raise Unavailable("nothing to return")
     source = scope.source
     kept = scope.frame.kept[-4:]
-    if source.flip(0.15 if len(kept) > 1 else 0.35):
+    if source.flip(0.15 if len(kept) > 1 else 0.25):
         return (kept or [computed[-1].expr])[-1]
-    chosen = [v for v in computed if source.flip(0.25 if kept else 0.5)][-4:] or ([] if kept else [computed[-1]])
+    unread = {v.expr for v in computed if v.expr not in scope.used and source.flip(scope.knobs.unused_output_share)}
+    chosen = [v for v in computed if v.expr in unread or source.flip(0.15 if kept else 0.25)][-MOST_RESULTS:]
+    chosen = chosen or ([] if kept else [computed[-1]])
     exprs = [v.expr for v in chosen if not any(v.expr.same_as(k) for k in kept)] + kept
     if source.flip(0.1) and len(exprs) > 1:
         inner = relax.Tuple(exprs[1:])

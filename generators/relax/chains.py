@@ -9,6 +9,7 @@ from tvm import relax
 
 from generators.operators.row import Operator, Unavailable
 from generators.operators.table import OPERATORS, Rounding
+from generators.relax.body import attempt
 from generators.relax.scope import EVERY, Scope
 from generators.relax.values import TupleValue, Value
 from generators.source import weighted
@@ -16,6 +17,8 @@ from generators.source import weighted
 _TRIES = 4
 _LINKS = (2, 3)
 """How many operators stand behind the first value."""
+_CHAINS = (3, 5)
+"""How many chains a recipe of them has."""
 _SAME = 0.3
 """An operator follows itself this often: two of a kind are what is merged most."""
 
@@ -37,6 +40,13 @@ _KINDS: tuple[tuple[tuple[Operator, ...], int], ...] = (
     (tuple(row for row in OPERATORS.values() if row.rounding is Rounding.MOVE and not row.sized_by_values), 2),
 )
 """Operators that go together, and how often."""
+
+
+def draw_chains(s: Scope) -> None:
+    """Some chains. Raises Unavailable where none stands."""
+    stands = [attempt(s, "chain", draw_chain) for _ in range(s.source.integer(*_CHAINS))]
+    if not any(stands):
+        raise Unavailable("no chain")
 
 
 def draw_chain(s: Scope) -> None:

@@ -11,7 +11,7 @@ from generators.ranges import Range
 class Knobs:
     """Sizes and probabilities of generated programs."""
 
-    operators: tuple[int, int] = (1, 10)
+    operators: tuple[int, int] = (1, 9)
     """Statements per function: bugs need few, and small programs are cheap to judge."""
     max_elements: int = 512
     """Largest tensor: big enough for every axis to be non-trivial at rank 5, small enough to interpret."""
@@ -57,6 +57,8 @@ class Knobs:
     """Float contents are real numbers this often, else small whole numbers, on which most answers are exact."""
     output_share: float = 0.3
     """A value of a dataflow block is visible after it this often."""
+    unused_output_share: float = 0.8
+    """A value that nothing reads comes out of its block, and of its function, this often: else it is dead code."""
     symbolic_share: float = 0.15
     """A dim of a new parameter is symbolic this often, in functions that may have symbols."""
     guard_share: float = 0.3

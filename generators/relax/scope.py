@@ -54,6 +54,8 @@ class Scope:
         self.depth: int = outer.depth + 1 if outer else 0
         self.late: set[str] = set(outer.late) if outer else set()
         """Names of the symbols that a match_cast in sight has defined."""
+        self.used: set[Any] = set()
+        """Variables that the bindings of closed blocks read."""
         self.leading: Value | None = None
         """What the next operand that it fits is to be."""
 
