@@ -11,7 +11,7 @@ from generators.operators.row import Operator, Unavailable
 from generators.operators.table import OPERATORS, Rounding
 from generators.relax.body import attempt
 from generators.relax.scope import EVERY, Scope
-from generators.relax.values import TupleValue, Value
+from generators.relax.values import AnyValue, TupleValue, Value
 from generators.source import weighted
 
 _TRIES = 4
@@ -54,8 +54,7 @@ def draw_chain(s: Scope) -> None:
     rows = weighted(s.source, _KINDS)
     value, last = _start(s), None
     for _ in range(s.source.integer(*_LINKS)):
-        last = _link(s, rows, value, last)
-        bound = s.values[-1]
+        last, bound = _link(s, rows, value, last)
         value = _field(s, bound) if isinstance(bound, TupleValue) else bound
         if not isinstance(value, Value) or not value.known:
             return
@@ -68,7 +67,7 @@ def _start(s: Scope) -> Any:
     return value
 
 
-def _link(s: Scope, rows: Sequence[Operator], value: Value, last: Operator | None) -> Operator:
+def _link(s: Scope, rows: Sequence[Operator], value: Value, last: Operator | None) -> tuple[Operator, AnyValue]:
     """Binds a call of one of the operators that takes the value. Raises Unavailable where none does."""
     for _ in range(_TRIES):
         row = last if last is not None and s.source.flip(_SAME) else s.source.pick(rows)
@@ -76,10 +75,10 @@ def _link(s: Scope, rows: Sequence[Operator], value: Value, last: Operator | Non
         s.leading = value
         try:
             drawn = row.draw(s)
-            taken = s.leading is None
-            if taken and s.emit(drawn) is not None:
+            taken = any(var.same_as(value.expr) for var in relax.analysis.free_vars(drawn.call))
+            if taken and (result := s.emit(drawn)) is not None:
                 s.frame.module.operators[row.name] += 1
-                return row
+                return row, result
         except Unavailable:
             pass
         finally:

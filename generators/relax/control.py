@@ -160,7 +160,7 @@ CONTROL = (
     Statement("if", 3, draw_if, plain=True),
     Statement("private call", 5, draw_private_call),
     Statement("local call", 2, draw_local_call, wants="local_functions"),
-    Statement("impure call", 1, draw_impure, plain=True),
+    Statement("impure call", 2, draw_impure, plain=True),
     Statement("extern call", 1, draw_extern),
     Statement("device hint", 8, draw_device_hint, wants="vdevice"),
 )

@@ -83,7 +83,10 @@ def draw_schedule(
     taken: list[Step] = []
     refused: Counter[str] = Counter()
     usable = [row for row in rows if threads or not row.threads]
-    schedule = _begun(program.module)
+    try:
+        schedule = _begun(program.module)
+    except tvm_api.InternalError:  # passes that schedule the function die in the same place, which is judged there
+        return Scheduled(program, program, (), Counter({"Schedule": 1}), None, False)
     broken: Broken | None = None
     by_name = {row.name: row for row in usable}
     begins = [row for row in usable if row.name in first]

@@ -145,6 +145,18 @@ def test_a_refusal_is_counted_and_an_internal_error_is_broken() -> None:
     assert broken is not None and broken.step.text == "sch.mod.no_such_attribute" and broken.error == "AttributeError"
 
 
+def test_a_function_that_no_schedule_can_be_begun_for_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = SeededSource(3, 1)
+    program = draw_schedulable(source)
+
+    def broken(*_: Any, **__: Any) -> Any:
+        raise tvm.error.InternalError("Check failed: (relaxed.HasUpperBound()) is false")
+
+    monkeypatch.setattr(s_tir, "Schedule", broken)
+    scheduled = draw_schedule(source, program, 3)
+    assert scheduled.steps == () and scheduled.refused["Schedule"] == 1 and scheduled.program is program
+
+
 def test_an_intrinsic_is_for_products_only() -> None:
     program = next(p for p in (draw_schedulable(SeededSource(26, n)) for n in range(90)) if "matmul" in p.features)
     schedule = s_tir.Schedule(program.module)

@@ -1,0 +1,76 @@
+"""Chains: each operator takes what the one before gave; what nothing reads comes out mostly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from generators import tvm_api
+from generators.operators.row import Unavailable
+from generators.relax.chains import draw_chain
+from generators.relax.frames import FunctionFrame, ModuleFrame
+from generators.relax.program import draw_program
+from generators.relax.scope import Scope
+from generators.source import SeededSource
+
+
+def chains(count: int) -> list[list[Any]]:
+    """The bindings of chains that stand."""
+    found: list[list[Any]] = []
+    for seed in range(count):
+        scope = Scope(SeededSource(5, seed), FunctionFrame(ModuleFrame()))
+        try:
+            draw_chain(scope)
+        except Unavailable:
+            continue
+        found.append(scope.bindings)
+    return found
+
+
+def operands(value: Any) -> list[Any]:
+    return relax.analysis.free_vars(value)
+
+
+def test_each_operator_takes_what_the_one_before_gave() -> None:
+    stand = chains(200)
+    assert len(stand) > 100
+    for bindings in stand:
+        read = {var for binding in bindings for var in operands(binding.value)}
+        unread = [binding.var for binding in bindings if binding.var not in read]
+        clips = [b for b in bindings if tvm_api.op_name(b.value) == "relax.clip"]
+        assert len(unread) <= 1 + len(clips)  # an operand brought into a domain may be left by one that did not stand
+
+
+def test_two_of_a_kind_follow_each_other() -> None:
+    pairs = Counter[tuple[str, str]]()
+    for bindings in chains(800):
+        names = {binding.var: tvm_api.op_name(binding.value) for binding in bindings}
+        for binding in bindings:
+            pairs.update((names[v], names[binding.var]) for v in operands(binding.value) if names.get(v))
+    same = sum(number for (one, other), number in pairs.items() if one == other)
+    assert same > 0.15 * sum(pairs.values())
+    for pair in (("reshape", "permute_dims"), ("flip", "flip"), ("concat", "concat"), ("clip", "clip")):
+        assert pairs[f"relax.{pair[0]}", f"relax.{pair[1]}"], pair
+
+
+def live_share(programs: int) -> float:
+    """Of the calls of operators in main, those that its result hangs on."""
+    calls = live = 0
+    for index in range(programs):
+        main = draw_program(SeededSource(8, index)).module["main"]
+        bindings = [binding for block in main.body.blocks for binding in block.bindings]
+        needed = set(operands(main.body.body))
+        for binding in reversed(bindings):
+            is_call = isinstance(binding.value, tvm.ir.Call)
+            calls += is_call
+            if binding.var in needed:
+                live += is_call
+                needed |= set(operands(binding.value))
+    return live / calls
+
+
+def test_most_of_a_program_is_seen_in_its_result_and_some_is_dead() -> None:
+    assert 0.6 < live_share(150) < 0.95
