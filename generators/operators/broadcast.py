@@ -93,7 +93,7 @@ def _draw_where(s: Scope) -> Drawn:
     if s.source.flip(0.3):
         condition = s.tensor(("bool",))
         a = s.broadcastable(condition, dtypes=EVERY)
-        b = s.broadcastable(condition, dtypes=(a.dtype,))
+        b = s.like(a)
     else:
         a = s.tensor(EVERY)
         b = s.broadcastable(a)

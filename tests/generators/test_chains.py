@@ -9,7 +9,7 @@ import tvm
 from tvm import relax
 
 from generators import tvm_api
-from generators.operators.row import Unavailable
+from generators.relax.body import attempt
 from generators.relax.chains import draw_chain
 from generators.relax.frames import FunctionFrame, ModuleFrame
 from generators.relax.program import draw_program
@@ -22,11 +22,8 @@ def chains(count: int) -> list[list[Any]]:
     found: list[list[Any]] = []
     for seed in range(count):
         scope = Scope(SeededSource(5, seed), FunctionFrame(ModuleFrame()))
-        try:
-            draw_chain(scope)
-        except Unavailable:
-            continue
-        found.append(scope.bindings)
+        if attempt(scope, "chain", draw_chain):
+            found.append(scope.bindings)
     return found
 
 
