@@ -97,7 +97,7 @@ def _draw_where(s: Scope) -> Drawn:
     else:
         a = s.tensor(EVERY)
         b = s.broadcastable(a)
-        condition = s.broadcastable(a, dtypes=("bool",))
+        condition = s.broadcastable(b if b.ndim > a.ndim else a, dtypes=("bool",))
     return Drawn(op.where(condition.expr, a.expr, b.expr), a.range.hull(b.range))
 
 

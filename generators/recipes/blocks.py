@@ -16,7 +16,7 @@ from generators.operators.row import Unavailable
 from generators.operators.table import OPERATORS
 from generators.ranges import UNIT, Range
 from generators.relax.scope import FLOAT, Drawn, Scope
-from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, extent
+from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, extent, ranges_of
 
 Unary: TypeAlias = tuple[Callable[..., Any], Callable[[Range], Range]]
 Binary: TypeAlias = tuple[Callable[..., Any], Callable[[Range, Range], Range]]
@@ -200,9 +200,7 @@ def item(s: Scope, whole: AnyValue | None, index: int) -> AnyValue:
     """One field of a bound tuple."""
     if not isinstance(whole, TupleValue) or index >= len(whole.fields):
         raise Unavailable("no such field")
-    field = whole.fields[index]
-    expr = s.frame.module.builder.normalize(relax.TupleGetItem(whole.expr, index))
-    value = s.bind(expr, ranges_of(field), field.shape if isinstance(field, Value) else None)
+    value = s.field(whole, index)
     if value is None:
         raise Unavailable("the field has no known type")
     return value
@@ -218,13 +216,6 @@ def as_tensor(value: AnyValue | None) -> Value:
     if not isinstance(value, Value):
         raise Unavailable("no tensor")
     return value
-
-
-def ranges_of(value: AnyValue) -> Any:
-    """The range of a tensor, or those of a tuple's fields."""
-    if isinstance(value, TupleValue):
-        return tuple(ranges_of(f) for f in value.fields)
-    return Range(0, 0) if isinstance(value, ShapeValue) else value.range
 
 
 # --- what follows ---------------------------------------------------------------------------------------

@@ -88,9 +88,5 @@ def _link(s: Scope, rows: Sequence[Operator], value: Value, last: Operator | Non
 
 def _field(s: Scope, whole: TupleValue) -> Any:
     """One field of a tuple, bound."""
-    fields = [(n, field) for n, field in enumerate(whole.fields) if isinstance(field, Value)]
-    if not fields:
-        return None
-    number, field = s.source.pick(fields)
-    item = s.frame.module.builder.normalize(relax.TupleGetItem(whole.expr, number))
-    return s.bind(item, field.range, field.shape)
+    tensors = [number for number, field in enumerate(whole.fields) if isinstance(field, Value)]
+    return s.field(whole, s.source.pick(tensors)) if tensors else None

@@ -13,7 +13,7 @@ from generators.relax.body import Pattern, Statement, close_block, draw_blocks, 
 from generators.relax.frames import FunctionFrame, ParameterSpec
 from generators.relax.losses import DIFFERENTIABLE, draw_loss
 from generators.relax.scope import Scope
-from generators.relax.values import ShapeValue, SymbolicDim, TupleValue, Value
+from generators.relax.values import ShapeValue, SymbolicDim, TupleValue, Value, ranges_of
 from generators.source import Source
 
 
@@ -119,19 +119,10 @@ def _range_of(scope: Scope, result: Any) -> Range | tuple[Any, ...]:
         return tuple(_range_of(scope, field) for field in result.fields)
     for value in scope.values:
         if not isinstance(value, ShapeValue) and value.expr is not None and value.expr.same_as(result):
-            return value.range if isinstance(value, Value) else _field_ranges(value)
+            ranges: Range | tuple[Any, ...] = ranges_of(value)
+            return ranges
     ty = tvm_api.type_of(result)
     return _wide_like(ty, wide)
-
-
-def _field_ranges(value: TupleValue) -> tuple[Any, ...]:
-    ranges: list[Any] = []
-    for field in value.fields:
-        if isinstance(field, Value):
-            ranges.append(field.range)
-        else:
-            ranges.append(_field_ranges(field) if isinstance(field, TupleValue) else Range(0, 0))
-    return tuple(ranges)
 
 
 def _wide_like(ty: Any, wide: Range) -> Range | tuple[Any, ...]:

@@ -18,7 +18,7 @@ from generators.operators.row import Unavailable
 from generators.ranges import TRUTH, Range, comfortable
 from generators.relax.frames import FunctionFrame
 from generators.relax.knobs import REAL, SPECIAL, WHOLE
-from generators.relax.values import AnyValue, Dim, SymbolicDim, Value, dim_expr, extent, value_of
+from generators.relax.values import AnyValue, Dim, SymbolicDim, TupleValue, Value, dim_expr, extent, ranges_of, value_of
 from generators.source import Source, weighted
 
 ANY_RANK = (0, 5)
@@ -336,6 +336,12 @@ class Scope:
         if value is not None:
             self.values.append(value)
         return value
+
+    def field(self, whole: TupleValue, number: int) -> AnyValue | None:
+        """Binds one field of a tuple in scope."""
+        field = whole.fields[number]
+        item = self.frame.module.builder.normalize(tvm_api.relax.TupleGetItem(whole.expr, number))
+        return self.bind(item, ranges_of(field), field.shape if isinstance(field, Value) else None)
 
     def new_late_symbol(self, value: int) -> SymbolicDim:
         """A symbol for a match_cast to define here."""

@@ -14,7 +14,7 @@ from generators.ranges import Range
 from generators.relax.body import Statement
 from generators.relax.chains import draw_chain
 from generators.relax.scope import EVERY, Drawn, Scope
-from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, dim_expr
+from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, dim_expr, ranges_of
 from generators.source import weighted
 
 _ROWS = tuple((row, row.weight) for row in OPERATORS.values())
@@ -34,18 +34,11 @@ def draw_operator(s: Scope) -> None:
 def draw_alias(s: Scope) -> None:
     """A second name for a variable or a name for a constant."""
     value = s.source.pick([v for v in s.values if not isinstance(v, ShapeValue)] or [_none()])
-    ranges: Any = value.range if isinstance(value, Value) else tuple(_ranges(f) for f in value.fields)
-    s.bind(value.expr, ranges, value.shape if isinstance(value, Value) else None)
+    s.bind(value.expr, ranges_of(value), value.shape if isinstance(value, Value) else None)
 
 
 def _none() -> Any:
     raise Unavailable("nothing in scope")
-
-
-def _ranges(value: AnyValue) -> Any:
-    if isinstance(value, Value):
-        return value.range
-    return tuple(_ranges(f) for f in value.fields) if isinstance(value, TupleValue) else Range(0, 0)
 
 
 def draw_tuple(s: Scope) -> None:
@@ -56,7 +49,7 @@ def draw_tuple(s: Scope) -> None:
         raise Unavailable("nothing in scope")
     parts = [s.source.pick(usable) for _ in range(count)]
     expr = s.frame.module.builder.normalize(relax.Tuple([p.expr for p in parts]))
-    s.bind(expr, tuple(_ranges(p) for p in parts))
+    s.bind(expr, tuple(ranges_of(p) for p in parts))
 
 
 def draw_tuple_item(s: Scope) -> None:
@@ -65,10 +58,7 @@ def draw_tuple_item(s: Scope) -> None:
     if not tuples:
         raise Unavailable("no tuple in scope")
     whole = s.source.pick(tuples)
-    index = s.source.integer(0, len(whole.fields) - 1)
-    field = whole.fields[index]
-    expr = s.frame.module.builder.normalize(relax.TupleGetItem(whole.expr, index))
-    s.bind(expr, _ranges(field), field.shape if isinstance(field, Value) else None)
+    s.field(whole, s.source.integer(0, len(whole.fields) - 1))
 
 
 def draw_match_cast(s: Scope) -> None:

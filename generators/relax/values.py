@@ -106,6 +106,13 @@ class ShapeValue:
 AnyValue: TypeAlias = Value | TupleValue | ShapeValue
 
 
+def ranges_of(value: AnyValue) -> Any:
+    """The range of a tensor, or those of a tuple's fields."""
+    if isinstance(value, TupleValue):
+        return tuple(ranges_of(f) for f in value.fields)
+    return Range(0, 0) if isinstance(value, ShapeValue) else value.range
+
+
 def dims_of(exprs: Any, symbols: Mapping[Any, int]) -> tuple[Dim, ...] | None:
     """Dims from the PrimExprs of a shape; None when one of them cannot be evaluated."""
     dims: list[Dim] = []
