@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tvm import relax
-
-from generators import tvm_api as T
 from oracles.definedness import has_free_names
 from oracles.ir.compare import first_difference, same_bindings
-from oracles.ir.walk import bindings, relax_functions
 from oracles.oracle import StepOracle
 from oracles.survives import happened_to, headline
 from oracles.trace import Bench, Raised, Step
@@ -49,35 +45,21 @@ def judge(step: Step, bench: Bench) -> Verdict:
 def _still_tidying(step: Step, again: Any, bench: Bench) -> bool:
     """Whether a clean-up goes on in steps: what one application removes lets the next remove more, until it settles.
 
-    A callee that loses an unused parameter can leave one of its caller's unused (RemoveUnusedParameters works so); what
-    makes one call of two finds the next pair of a chain when it is applied again.
+    A callee that loses an unused parameter can leave one of its caller's unused (RemoveUnusedParameters works so).
     """
-    current: Any = step.after
-    size, depth = len(current.script()), _depth(current)
+    first: Any = step.after
+    size = len(first.script())
     for _ in range(_ROUNDS):
-        before, deeper = size, depth
-        size, depth = len(again.script()), _depth(again)
-        if size >= before and depth >= deeper:
+        smaller = len(again.script())
+        if smaller >= size:
             return False
-        current = again
+        size, current = smaller, again
         again = bench.apply(step.call, current)
         if isinstance(again, Raised):
             return False
         if same_bindings(current, again):
             return True
     return False
-
-
-def _depth(module: Any) -> int:
-    """How many calls lie one behind the other, summed over the bindings of the Relax functions."""
-    total = 0
-    for _, function in relax_functions(module):
-        behind: dict[Any, int] = {}
-        for bound in bindings(function):
-            read = [behind.get(var, 0) for var in relax.analysis.free_vars(bound.value)]
-            behind[bound.binding.var] = max(read, default=0) + isinstance(bound.value, T.Call)
-            total += behind[bound.binding.var]
-    return total
 
 
 ORACLE = StepOracle("idempotence", "applied to its own result, a pass changes nothing", judge, share=0.3)

@@ -118,7 +118,7 @@ def close_block(scope: Scope) -> list[Any]:
 
 
 def _exported(scope: Scope, binding: Any) -> Any:
-    """The binding, of an output now and then where nothing in the block reads it."""
+    """The binding, mostly of an output where nothing in the block reads it."""
     local = isinstance(binding, relax.VarBinding) and isinstance(binding.var, relax.DataflowVar)
     if not local or binding.var in scope.used or not scope.source.flip(scope.knobs.unused_output_share):
         return binding

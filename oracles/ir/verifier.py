@@ -9,7 +9,6 @@ import tvm_ffi
 from tvm import relax, tirx
 
 from oracles.ir.memo import ByParts, Memo
-from oracles.ir.relax_memo import OfRelax
 from oracles.ir.walk import prim_funcs
 
 
@@ -18,21 +17,13 @@ def complaint(module: Any) -> str:
 
     `relax.analysis.well_formed` on the module; on each PrimFunc the verifier of its dialect.
     """
-    if text := _RELAX.fresh(module):
-        return text
-    for name, function in prim_funcs(module):
-        if text := _PRIM_FUNCS.of(function):
-            return f"PrimFunc {name.name_hint}: {text}"
-    return ""
-
-
-def _verify_relax(module: Any) -> str:
-    """Of PrimFuncs it asks for their GlobalVars alone (src/relax/analysis/well_formed.cc), and types say what they
-    take."""
     try:
         relax.analysis.well_formed(module)
     except (ValueError, TypeError, RuntimeError) as error:
         return f"{type(error).__name__}: {error}"
+    for name, function in prim_funcs(module):
+        if text := _PRIM_FUNCS.of(function):
+            return f"PrimFunc {name.name_hint}: {text}"
     return ""
 
 
@@ -62,6 +53,5 @@ def _without_pragmas(function: Any) -> Any:
     return function.with_body(tvm_ffi.structural_map(function.body, (tirx.AttrStmt, bare)))
 
 
-_RELAX = OfRelax(_verify_relax, lambda function: function.params[:])
 _PRIM_FUNCS = ByParts(_verify_prim_func, size=256)
 COMPLAINTS = Memo(complaint)

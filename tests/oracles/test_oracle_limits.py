@@ -102,47 +102,6 @@ def test_a_clean_up_that_goes_on_in_steps_and_settles_is_inconclusive() -> None:
     assert isinstance(idempotence.judge(step, bench), Inconclusive)
 
 
-CHAIN = (
-    HEAD
-    + """
-    @R.function
-    def main(x: R.Tensor((2, 3), "float32")):
-        a = R.permute_dims(x, axes=[1, 0])
-        b = R.permute_dims(a, axes=[1, 0])
-        c = R.permute_dims(b, axes=[1, 0])
-        d = R.permute_dims(c, axes=[1, 0])
-        return d
-"""
-)
-
-
-def of_two(module: tvm.IRModule, turned: bool) -> tvm.IRModule:
-    """One permutation in the place of two of the input, or the other one in the place of each."""
-    main = module["main"]
-    bound = relax.analysis.get_var2val(main)
-
-    def composed(call: Any) -> Any:
-        if getattr(call.op, "name", "") != "relax.permute_dims":
-            return call
-        inner, axes = bound.get(call.args[0]), [1, 0]
-        if turned:
-            return relax.op.permute_dims(call.args[0], [0, 1] if int(call.attrs.axes[0]) else [1, 0])
-        if inner is None or getattr(inner.op, "name", "") != "relax.permute_dims":
-            return call
-        axes = [int(inner.attrs.axes[int(axis)]) for axis in call.attrs.axes]
-        return relax.BlockBuilder().normalize(relax.op.permute_dims(inner.args[0], axes))
-
-    changed = tvm_ffi.structural_map(main, (tvm.ir.Call, composed))
-    return tvm.IRModule({relax.GlobalVar("main"): changed}, module.attrs, module.global_infos)
-
-
-@pytest.mark.parametrize(("turned", "verdict"), [(False, Inconclusive), (True, Failed)])
-def test_a_rewrite_of_pairs_goes_on_along_a_chain_and_settles(turned: bool, verdict: type) -> None:
-    bench = RealBench()
-    step = step_of(module_pass(lambda module: of_two(module, turned)), module_of(CHAIN), bench)
-    assert isinstance(idempotence.judge(step, bench), verdict)
-
-
 # --- dead code --------------------------------------------------------------------------------------------
 
 
