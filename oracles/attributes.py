@@ -15,7 +15,7 @@ from typing import Any
 from generators import tvm_api as T
 from oracles.ir.compare import is_public
 from oracles.ir.types import contradiction
-from oracles.ir.walk import FUNCTION
+from oracles.ir.walk import FUNCTION, functions_of
 from oracles.oracle import StepOracle
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
@@ -36,13 +36,14 @@ def losses(step: Step) -> Iterator[tuple[str, str]]:
 
 
 def _lost_functions(step: Step) -> Iterator[tuple[str, str]]:
-    before = {name.name_hint: f for name, f in step.before.functions.items()}
-    after = {name.name_hint: f for name, f in getattr(step.after, "functions", {}).items()}
-    for name, function in before.items():
+    after = functions_of(step.after)
+    for name, function in functions_of(step.before).items():
         if not is_public(function) or not (step.row.keeps_functions or _is_called_by_people(function)):
             continue
         if name not in after:
             yield "public function is gone", name
+            continue
+        if function.same_as(after[name]):
             continue
         if isinstance(function, FUNCTION) and isinstance(after[name], FUNCTION):
             yield from _signature(step, function, after[name], name)

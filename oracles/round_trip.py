@@ -5,7 +5,8 @@ module that is no plain IR. JSON that does not load is the writer's (tensors wit
 does not is the printer's or the parser's, whose name is the culprit; it is told once a case: for the input of the
 first step, or for the first step whose result does not come back while its input does. Names of variables and source
 locations may change; so may the names of symbolic dimensions, which the script writes as TypeVars, and the parts of
-types that it leaves to be derived anew. Parsing costs about 1 ms a line, hence the small share.
+types that it leaves to be derived anew. Parsing costs about 1 ms a line, hence the small share; and what a step has
+left as it was is not read again: a result that is its input, and scripts of PrimFuncs that stand alone.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import tvm
 
 from generators import tvm_api as T
 from oracles.definedness import has_free_names
-from oracles.ir.compare import equal, first_difference
+from oracles.ir.compare import equal, first_difference, global_vars
+from oracles.ir.fingerprint import fingerprint, same_function
 from oracles.ir.memo import Memo
 from oracles.ir.verifier import COMPLAINTS
+from oracles.ir.walk import PRIM_FUNC, functions_of
 from oracles.oracle import StepOracle
 from oracles.survives import headline
 from oracles.trace import Bench, Step
@@ -84,6 +87,8 @@ def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("round-trip"), the pass or the printer being the culprit."""
     if step.after is None:
         return Skipped("no result")
+    if step.index and fingerprint(step.after) == step.hash_before:
+        return PASSED
     if has_free_names(step.after):
         return Skipped("result breaks scoping")
     if COMPLAINTS.known(step.after):
@@ -94,10 +99,21 @@ def judge(step: Step, bench: Bench) -> Verdict:
         return Failed("round-trip", message, detail, None if loads and not json_loss(step.before)[0] else WRITER)
     if step.index == 0 and (loss := _SCRIPTS.known(step.before))[0]:
         return Failed("round-trip", *loss, PRINTER)
-    message, detail = _SCRIPTS.fresh(step.after)
-    if message and _SCRIPTS.known(step.before)[0]:
+    after, before = _touched(step)
+    message, detail = _SCRIPTS.fresh(after)
+    if message and _SCRIPTS.known(before)[0]:
         return Skipped("input does not round-trip")
     return Failed("round-trip", message, detail, PRINTER) if message else PASSED
+
+
+def _touched(step: Step) -> tuple[Any, Any]:
+    """What of the result is to be read again, and what it was: the PrimFuncs that are new, where no other functions
+    are and none of them calls one; else the whole modules."""
+    before, after = functions_of(step.before), functions_of(step.after)
+    new = {n: f for n, f in after.items() if n not in before or not same_function(before[n], f)}
+    old = {n: before[n] for n in new if n in before}
+    alone = all(isinstance(f, PRIM_FUNC) and not global_vars(f) for f in (*new.values(), *old.values()))
+    return (tvm.IRModule(new), tvm.IRModule(old)) if new and old and alone else (step.after, step.before)
 
 
 ORACLE = StepOracle("round_trip", "script and JSON of a result parse back to it", judge, share=0.0007)

@@ -20,6 +20,7 @@ from generators.dtypes import is_float, numpy_dtype
 from generators.passes.row import Parameter, ProgramFacts
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
 from generators.ranges import Range
+from oracles.ir.walk import functions_of
 
 ENTRY = "main"
 UNKNOWN_EXTENT = 2
@@ -63,7 +64,7 @@ def drawn_calls(module: Any, attempt: int, rounds: int = 1) -> tuple[EntryCall, 
 
 
 def _entries(module: Any) -> list[tuple[str, Any]]:
-    functions = {g.name_hint: f for g, f in module.functions.items() if isinstance(f, relax.Function)}
+    functions = {name: f for name, f in functions_of(module).items() if isinstance(f, relax.Function)}
     if ENTRY in functions:
         return [(ENTRY, functions[ENTRY])]
     return [(name, f) for name, f in sorted(functions.items()) if f.attrs and "global_symbol" in f.attrs]
@@ -146,7 +147,7 @@ def _symbols_in(ty: Any) -> Iterator[Any]:
 
 def facts_of(module: Any, calls: tuple[EntryCall, ...]) -> ProgramFacts:
     """What constructors of passes may depend on, from the first call's function."""
-    functions = {g.name_hint: f for g, f in module.functions.items()}
+    functions = functions_of(module)
     if not calls or calls[0].function not in functions:
         return ProgramFacts()
     function = functions[calls[0].function]

@@ -61,28 +61,36 @@ class ByAddress(Generic[R]):
         return known[1]
 
 
+_ITEMS: ByAddress[list[Any]] = ByAddress(lambda array: array[:])
+
+
+def items(array: Any) -> list[Any]:
+    """What an array of TVM's holds, or a list; not to be changed."""
+    return array if isinstance(array, list) else _ITEMS.of(array)
+
+
 def parts_of(function: Any) -> list[Any]:
     """All that a PrimFunc is made of, immutable objects."""
-    return [function.body, function.attrs, function.ret_type, *function.params[:]]
+    return [function.body, function.attrs, function.ret_type, *items(function.params)]
 
 
 class ByParts(Generic[R]):
     """What was read of objects, by the addresses of what they are made of: passes that change nothing in a function
     hand on another object of the same parts. Entries hold the parts, which for a PrimFunc are all that it has."""
 
-    def __init__(self, read: Callable[[Any], R], size: int, parts: Callable[[Any], list[Any]] = parts_of) -> None:
+    def __init__(self, read: Callable[..., R], size: int, parts: Callable[[Any], list[Any]] = parts_of) -> None:
         self._read = read
         self._size = size
         self._parts = parts
         self._known: OrderedDict[tuple[int, ...], tuple[list[Any], R]] = OrderedDict()
 
-    def of(self, node: Any) -> R:
-        """What `read` gives of the object, read once for all of these parts."""
+    def of(self, node: Any, *hints: Any) -> R:
+        """What `read` gives of the object, read once for all of these parts; hints change nothing of that."""
         parts = self._parts(node)
         key = addresses(parts)
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = (parts, self._read(node))
+            known = self._known[key] = (parts, self._read(node, *hints))
             if len(self._known) > self._size:
                 self._known.popitem(last=False)
         return known[1]

@@ -27,7 +27,7 @@ from oracles import (
 )
 from oracles.ir.compare import digest, part_from, public_names
 from oracles.ir.fingerprint import fingerprint
-from oracles.verdict import ACROSS_PROCESSES, Failed, Passed, Skipped
+from oracles.verdict import ACROSS_PROCESSES, PASSED, Failed, Passed, Skipped
 from tests.oracles.modules import CLEAN, DATAFLOW, HEAD, PRIM_FUNC, SYMBOLIC
 from tests.oracles.oracle_bench import RealBench, module_of, module_pass, row_of, step_of
 
@@ -209,6 +209,28 @@ def test_a_module_whose_script_does_not_parse_is_the_printers_fault() -> None:
     verdict = round_trip.judge(step_of(module_pass(odd_name), module_of(DATAFLOW), bench), bench)
     assert isinstance(verdict, Failed)
     assert verdict.culprit == round_trip.PRINTER
+
+
+UNSPEAKABLE = "not a name"
+
+
+def of_scripts(marked: str, index: int) -> Any:
+    """The verdict on a pass that marks one of two PrimFuncs, UNSPEAKABLE and "plain", at this place of a case."""
+
+    def mark(module: Any) -> Any:
+        functions = {g: f.with_attr("n", 1) if g.name_hint == marked else f for g, f in module.functions.items()}
+        return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+
+    bench, function = RealBench(), module_of(PRIM_FUNC)["inc"]
+    module = tvm.IRModule({UNSPEAKABLE: function, "plain": function})
+    return round_trip.judge(step_of(module_pass(mark), module, bench, index=index), bench)
+
+
+def test_scripts_are_read_of_what_a_step_has_changed() -> None:
+    assert of_scripts("", 0).culprit == round_trip.PRINTER, "the first step is told of its input"
+    assert of_scripts("", 1) == PASSED, "what is as it was has been read already"
+    assert of_scripts("plain", 1) == PASSED, "so has a function that is as it was"
+    assert of_scripts(UNSPEAKABLE, 1) == Skipped("input does not round-trip")
 
 
 @pytest.mark.parametrize("name", CLEAN)

@@ -119,13 +119,14 @@ class Bounds:
 
     def recombine(self, form: Linear) -> Linear:
         """The same sum with every `c * (x // c) + x % c` replaced by `x`, without zero terms."""
-        terms = {term: scale for term, scale in form.terms.items() if scale}
+        terms = form.terms if all(form.terms.values()) else {term: scale for term, scale in form.terms.items() if scale}
         for term, scale in terms.items():
             if not (isinstance(term, Bin) and term.op == "floormod" and isinstance(term.b, Const)):
                 continue
             divisor = int(term.b.value)
             partner = Bin("floordiv", term.a, term.b, term.dtype)
             if divisor > 0 and terms.get(partner) == scale * divisor:
+                terms = dict(terms)
                 del terms[term], terms[partner]
                 const = form.const + self._collect(term.a, scale, terms)
                 return self.recombine(Linear(terms, const))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from generators import tvm_api
+from oracles.ir.memo import items
 from oracles.reference.tir.recorded import RecordedCall
 
 SET_DEVICE = "__tvm_set_device"
@@ -37,11 +38,11 @@ def chooses_device(func: Any) -> bool:
         node = left.pop()
         match type(node).__name__:
             case "SeqStmt":
-                left += node.seq[:]
+                left += items(node.seq)
             case "AttrStmt":
                 left.append(node.body)
-            case "Evaluate" if isinstance(node.value, tvm_api.Call) and len(node.value.args):
-                first = node.value.args[0]
+            case "Evaluate" if isinstance(node.value, tvm_api.Call) and (args := items(node.value.args)):
+                first = args[0]
                 if type(first).__name__ == "StringImm" and str(first.value) == SET_DEVICE:
                     return True
     return False

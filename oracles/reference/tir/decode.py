@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from oracles.ir.memo import items
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.constants import settled
 from oracles.reference.tir.decode_buffers import BufferDecoder
@@ -81,7 +82,7 @@ class Decoder(HeaderDecoder, BufferDecoder):
             elif param is not None:
                 self.env[handle] = param
         self.slots = len(params)
-        for tvm_param, param in zip(func.params, params, strict=True):
+        for tvm_param, param in zip(items(func.params), params, strict=True):
             if isinstance(param, Buffer):
                 self._layout(tvm_param.ty, param.shape)
         return self._whole(func, params)
@@ -90,7 +91,7 @@ class Decoder(HeaderDecoder, BufferDecoder):
         """Arguments begin at their data pointer and are compact: what the variables for that are."""
         variables = [] if ty.elem_offset is None else [(ty.elem_offset, 0)]
         stride = 1
-        for var, extent in zip(reversed(list(ty.strides or ())), reversed(shape), strict=False):
+        for var, extent in zip(reversed(items(ty.strides or [])), reversed(shape), strict=False):
             variables.append((var, stride))
             stride *= extent
         for var, value in variables:
@@ -148,7 +149,7 @@ class Decoder(HeaderDecoder, BufferDecoder):
 
     def _seq(self, node: Any) -> Stmt:
         body: list[Stmt] = []
-        for child in node.seq[:]:
+        for child in items(node.seq):
             body.append(self.stmt(child))
             if self.ended:
                 break
@@ -251,7 +252,7 @@ class Decoder(HeaderDecoder, BufferDecoder):
         block = node.block
         before: list[Stmt] = []
         reduce: list[tuple[Expr, Expr]] = []
-        for iter_var, value in zip(block.iter_vars, node.iter_values, strict=True):
+        for iter_var, value in zip(items(block.iter_vars), items(node.iter_values), strict=True):
             bound, binding = self.named(iter_var.var, self.expr(value))
             before.extend(bound)
             self.env[iter_var.var.__chandle__()] = binding
@@ -260,8 +261,8 @@ class Decoder(HeaderDecoder, BufferDecoder):
         predicate = self.expr(node.predicate)
         if isinstance(predicate, Const) and not predicate.value:
             return EMPTY
-        allocs = tuple(self.new_buffer(buffer) for buffer in block.alloc_buffers)
-        for match in block.match_buffers:
+        allocs = tuple(self.new_buffer(buffer) for buffer in items(block.alloc_buffers))
+        for match in items(block.match_buffers):
             self.match(match)
         init = None if block.init is None else self.stmt(block.init)
         where = None if isinstance(predicate, Const) else predicate
@@ -304,7 +305,7 @@ class Decoder(HeaderDecoder, BufferDecoder):
         if isinstance(condition, Const) and condition.value:
             return EMPTY
         self.ended = isinstance(condition, Const)
-        return Assert(condition, "".join(str(part.value) for part in node.message_parts))
+        return Assert(condition, "".join(str(part.value) for part in items(node.message_parts)))
 
     def _return(self, node: Any) -> Stmt:
         """The end of the function, and the number that it returns; a packed function says that all went well."""

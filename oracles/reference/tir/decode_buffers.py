@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from oracles.ir.memo import items
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.decode_exprs import fold, scalar_of
 from oracles.reference.tir.decode_lanes import LaneDecoder
@@ -25,7 +26,7 @@ class BufferDecoder(LaneDecoder):
     def describe(self, buffer: Any) -> tuple[DType, tuple[int, ...]]:
         """The element type and the constant shape of a buffer that is no parameter."""
         ty = buffer.ty
-        shape = tuple([self.constant(extent, f"{buffer.name}.shape") for extent in ty.shape[:]])
+        shape = tuple([self.constant(extent, f"{buffer.name}.shape") for extent in items(ty.shape)])
         return scalar_of(ty), shape
 
     def new_buffer(self, buffer: Any) -> Buffer:
@@ -40,7 +41,7 @@ class BufferDecoder(LaneDecoder):
     def match(self, match: Any) -> None:
         """A matched buffer is its source at an offset: accesses are rewritten, and no new storage appears."""
         source, outer = self.buffer(match.source.source)
-        ranges = list(match.source.region)
+        ranges = items(match.source.region)
         rank = len(match.buffer.ty.shape)
         offsets = tuple(self.expr(r.min) for r in ranges)
         if rank > len(offsets):
@@ -72,7 +73,7 @@ class BufferDecoder(LaneDecoder):
         What an index does that reaches into a gap is not noticed.
         """
         rows, size = list(shape), 1
-        for place, stride in reversed(list(enumerate(ty.strides or ()))):
+        for place, stride in reversed(list(enumerate(items(ty.strides or [])))):
             step = self.constant(stride, "strides")
             if step != size and place + 1 < len(shape):
                 size //= max(rows[place + 1], 1)

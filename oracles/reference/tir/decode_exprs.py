@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from oracles.ir.memo import ByAddress
+from oracles.ir.memo import ByAddress, items
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.libraries import LIBRARY_CALLS, TO_WHOLE, library_function
 from oracles.reference.tir.nodes import (
@@ -73,8 +73,6 @@ _COMPARE_CONST: dict[str, Callable[[Any, Any], bool]] = {
     ">": lambda a, b: a > b,
     ">=": lambda a, b: a >= b,
 }
-_DTYPE_CACHE: dict[Any, DType] = {}
-_LANES: dict[Any, tuple[int, DType | None]] = {}
 VSCALE = 2
 """What `vscale` is: scalable vectors have so many times the lanes that their type says; only the processor knows it.
 SVE and RVV allow powers of two, and a pass must keep the meaning with each; 2 is the smallest with which a forgotten
@@ -119,19 +117,15 @@ def is_index(value: Expr) -> bool:
             return False
 
 
-def _parsed(raw: Any) -> tuple[int, DType | None]:
+def _parsed(ty: Any) -> tuple[int, DType | None]:
     """The number of lanes of a type, and their scalar type; None for one that is not known."""
-    found = _LANES.get(raw)
-    if found is None:
-        primitive = getattr(raw, "dtype", raw)  # a BufferType has a PrimType here, a PrimType the type itself
-        lanes, name = _lanes_named(primitive)
-        found = _LANES[raw] = (lanes, BOOL if name == _MASK else DTYPES.get(name))
-    return found
+    lanes, name = _lanes_named(ty)
+    return lanes, BOOL if name == _MASK else DTYPES.get(name)
 
 
-def _lanes_named(primitive: Any) -> tuple[int, str]:
+def _lanes_named(ty: Any) -> tuple[int, str]:
     """The number of lanes and the name of the scalar type. "int8xvscalex4" has -4 lanes: so many times vscale."""
-    dtype = getattr(primitive, "dtype", primitive)
+    dtype = getattr(ty.dtype, "dtype", ty.dtype)  # a BufferType has a PrimType there, a PrimType the type itself
     lanes, name = int(dtype.lanes), str(dtype)
     if lanes < 0:
         return -lanes * VSCALE, name.removesuffix(f"xvscalex{-lanes}")
@@ -146,8 +140,10 @@ def _integer(node: Any) -> Const:
     return Const(value + (1 << 64) if dtype.kind == "u" and value < 0 else value, dtype)
 
 
+_TYPES = ByAddress(_parsed)
 _INTEGERS = ByAddress(_integer)
-"""Literals, which most passes leave as they are."""
+_OPERATORS: ByAddress[str | None] = ByAddress(lambda op: getattr(op, "name", None))
+"""What most passes leave as it is: types, literals and operators."""
 
 
 def _spelled(raw: Any) -> str:
@@ -156,10 +152,9 @@ def _spelled(raw: Any) -> str:
 
 def lanes_of(ty: Any) -> int:
     """How many lanes a PrimType or a BufferType has. Unsupported for other types."""
-    raw = getattr(ty, "dtype", None)
-    if raw is None:
+    if getattr(ty, "dtype", None) is None:
         raise Unsupported(f"value of {type(ty).__name__}")
-    lanes = _parsed(raw)[0]
+    lanes = _TYPES.of(ty)[0]
     if lanes < 1:
         raise Unsupported(f"dtype {_spelled(ty.dtype)}")
     return lanes
@@ -167,7 +162,7 @@ def lanes_of(ty: Any) -> int:
 
 def scalar_of(ty: Any) -> DType:
     """The type of each lane of a PrimType or a BufferType."""
-    scalar = _parsed(ty.dtype)[1]
+    scalar = _TYPES.of(ty)[1]
     if scalar is None:
         raise Unsupported(f"dtype {_spelled(ty.dtype)}")
     return scalar
@@ -193,19 +188,14 @@ class ExprDecoder:
 
     def dtype(self, ty: Any) -> DType:
         """The scalar type of a PrimType or BufferType; that of a lane inside a statement of lanes."""
-        raw = ty.dtype
-        found = _DTYPE_CACHE.get(raw)
-        if found is None:
-            lanes, found = _parsed(raw)
-            if found is None or lanes < 1 or (lanes > 1 and self.lane is None):
-                raise Unsupported(f"dtype {_spelled(raw)}")
-            if lanes == 1:
-                _DTYPE_CACHE[raw] = found
-        return found
+        lanes, scalar = _TYPES.of(ty)
+        if scalar is None or lanes < 1 or (lanes > 1 and self.lane is None):
+            raise Unsupported(f"dtype {_spelled(ty.dtype)}")
+        return scalar
 
     def op_name(self, call: Any) -> str:
         """The bare name of a called operator; "call" for anything that is no operator."""
-        name = getattr(call.op, "name", None)
+        name = _OPERATORS.of(call.op)
         return "call" if name is None else str(name).split(".", 1)[-1]
 
     def new_var(self, name: str, dtype: DType) -> Var:
@@ -330,10 +320,10 @@ class ExprDecoder:
         if name in TO_WHOLE:
             value = self.expr(args[0])
             return Cast(Call(TO_WHOLE[name], (value,), value.dtype), self.dtype(node.ty))
-        return Call(name, tuple([self.expr(arg) for arg in args[:]]), self.dtype(node.ty))
+        return Call(name, tuple([self.expr(arg) for arg in items(args)]), self.dtype(node.ty))
 
     def _if_then_else(self, node: Any) -> Expr:
-        return self._choose(*node.args[:])
+        return self._choose(*items(node.args))
 
     def _argument_itself(self, node: Any) -> Expr:
         return self.expr(node.args[0])
@@ -356,7 +346,7 @@ class ExprDecoder:
     def access(self, tvm_buffer: Any, tvm_indices: Any) -> tuple[Buffer, tuple[Expr, ...]]:
         """The buffer and the indices that an access means."""
         buffer, offsets = self.buffer(tvm_buffer)
-        indices = tuple([self.expr(index) for index in tvm_indices[:]])
+        indices = tuple([self.expr(index) for index in items(tvm_indices)])
         if offsets is not None:
             lead = len(offsets) - len(indices)
             shifted = (fold("add", o, i, o.dtype) for o, i in zip(offsets[lead:], indices, strict=True))

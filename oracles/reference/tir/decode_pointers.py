@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from oracles.ir.memo import items
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.decode_exprs import ExprDecoder
 from oracles.reference.tir.nodes import DTYPES, Alloc, Buffer, Const, DType, Expr, Seq, Stmt, Var, View
@@ -165,7 +166,7 @@ class PointerDecoder(ExprDecoder):
     def _address_of(self, node: Any) -> Pointer:
         load = node.args[0]
         stack = self.stacks.get(load.source.__chandle__())
-        indices = [self.expr(index) for index in load.indices]
+        indices = [self.expr(index) for index in items(load.indices)]
         if stack is None and all(isinstance(index, Const) and index.value == 0 for index in indices):
             return self._data_of(load.source)
         index = indices[0] if len(indices) == 1 else None
@@ -174,10 +175,11 @@ class PointerDecoder(ExprDecoder):
         return StackElement(stack, int(index.value))
 
     def _chosen(self, node: Any) -> Pointer:
-        condition = self.expr(node.args[0])
+        asked, then, other = items(node.args)
+        condition = self.expr(asked)
         if not isinstance(condition, Const):
             raise Unsupported("pointer chosen at run time")
-        return self.pointer(node.args[1 if condition.value else 2])
+        return self.pointer(then if condition.value else other)
 
     def _byte_offset(self, node: Any) -> Pointer:
         base = self.pointer(node.args[0])
@@ -213,10 +215,11 @@ class PointerDecoder(ExprDecoder):
                 raise Unsupported(f"pointer field {kind}")
 
     def _field(self, node: Any) -> tuple[Pointer, int, int]:
-        element, kind = self.expr(node.args[1]), self.expr(node.args[2])
+        structure, *place = items(node.args)[:3]
+        element, kind = map(self.expr, place)
         if not isinstance(element, Const) or not isinstance(kind, Const):
             raise Unsupported("tirx.tvm_struct_get[computed]")
-        return self.pointer(node.args[0]), int(element.value), int(kind.value)
+        return self.pointer(structure), int(element.value), int(kind.value)
 
     def _argument(self, number: int) -> Argument:
         if not 0 <= number < len(self.arguments):
