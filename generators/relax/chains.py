@@ -1,4 +1,6 @@
-"""Chains: operators of one kind, each on what the one before gave. Rewrites of two calls into one look for them."""
+"""Chains: operators of one kind, each on what the one before gave, and forks: two on one value, and a third that joins
+what they give. Rewrites of two calls into one, and of three into two, look for them.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +23,8 @@ _CHAINS = (3, 5)
 """How many chains a recipe of them has."""
 _SAME = 0.3
 """An operator follows itself this often: two of a kind are what is merged most."""
+_FORKS = 0.3
+"""A chain forks and joins again this often."""
 
 
 def _rows(names: str) -> tuple[Operator, ...]:
@@ -40,6 +44,8 @@ _KINDS: tuple[tuple[tuple[Operator, ...], int], ...] = (
     (tuple(row for row in OPERATORS.values() if row.rounding is Rounding.MOVE and not row.sized_by_values), 2),
 )
 """Operators that go together, and how often."""
+_JOINS = _rows("add subtract multiply divide maximum minimum equal less logical_and logical_or where concat matmul")
+"""Operators of two operands or more."""
 
 
 def draw_chains(s: Scope) -> None:
@@ -50,14 +56,22 @@ def draw_chains(s: Scope) -> None:
 
 
 def draw_chain(s: Scope) -> None:
-    """Some operators in a row, all of one kind."""
+    """Some operators in a row, all of one kind, or two on one value and one that joins them."""
     rows = weighted(s.source, _KINDS)
     value, last = _start(s), None
+    if s.source.flip(_FORKS):
+        last, one = _link(s, rows, [value], None)
+        _, two = _link(s, rows, [value], last)
+        joined = [part for part in (_part(s, one), _part(s, two)) if part is not None]
+        if len(joined) > 1:
+            _link(s, _JOINS, joined, None)
+        return
     for _ in range(s.source.integer(*_LINKS)):
-        last, bound = _link(s, rows, value, last)
-        value = _field(s, bound) if isinstance(bound, TupleValue) else bound
-        if not isinstance(value, Value) or not value.known:
+        last, bound = _link(s, rows, [value], last)
+        following = _part(s, bound)
+        if following is None:
             return
+        value = following
 
 
 def _start(s: Scope) -> Any:
@@ -67,26 +81,32 @@ def _start(s: Scope) -> Any:
     return value
 
 
-def _link(s: Scope, rows: Sequence[Operator], value: Value, last: Operator | None) -> tuple[Operator, AnyValue]:
-    """Binds a call of one of the operators that takes the value. Raises Unavailable where none does."""
+def _link(
+    s: Scope, rows: Sequence[Operator], values: Sequence[Value], last: Operator | None
+) -> tuple[Operator, AnyValue]:
+    """Binds a call of one of the operators that takes the values. Raises Unavailable where none does."""
     for _ in range(_TRIES):
         row = last if last is not None and s.source.flip(_SAME) else s.source.pick(rows)
         s.frame.module.drawing = row.name
-        s.leading = value
+        s.leading = list(values)
         try:
             drawn = row.draw(s)
-            taken = any(var.same_as(value.expr) for var in relax.analysis.free_vars(drawn.call))
+            free = relax.analysis.free_vars(drawn.call)
+            taken = all(any(var.same_as(value.expr) for var in free) for value in values)
             if taken and (result := s.emit(drawn)) is not None:
                 s.frame.module.operators[row.name] += 1
                 return row, result
         except Unavailable:
             pass
         finally:
-            s.leading = None
+            s.leading = []
     raise Unavailable("no operator of this kind takes the value")
 
 
-def _field(s: Scope, whole: TupleValue) -> Any:
-    """One field of a tuple, bound."""
-    tensors = [number for number, field in enumerate(whole.fields) if isinstance(field, Value)]
-    return s.field(whole, s.source.pick(tensors)) if tensors else None
+def _part(s: Scope, bound: AnyValue) -> Value | None:
+    """The value, or one field of a tuple, bound; None where nothing is known of it."""
+    value: AnyValue | None = bound
+    if isinstance(bound, TupleValue):
+        tensors = [number for number, field in enumerate(bound.fields) if isinstance(field, Value)]
+        value = s.field(bound, s.source.pick(tensors)) if tensors else None
+    return value if isinstance(value, Value) and value.known else None

@@ -56,8 +56,8 @@ class Scope:
         """Names of the symbols that a match_cast in sight has defined."""
         self.used: set[Any] = set()
         """Variables that the bindings of closed blocks read."""
-        self.leading: Value | None = None
-        """What the next operand that it fits is to be."""
+        self.leading: list[Value] = []
+        """What the next operands that they fit are to be."""
 
     # --- operands ---------------------------------------------------------------------------------------
 
@@ -94,10 +94,9 @@ class Scope:
                 and (minimum is None or _at_least(value, minimum))
             )
 
-        leading = self.leading
-        if leading is not None and fits(leading) and leading.range.within(low, high) and self.source.flip(0.8):
-            self.leading = None  # else it may be a later operand
-            return leading
+        for place, value in enumerate(self.leading):
+            if fits(value) and value.range.within(low, high) and self.source.flip(0.8):
+                return self.leading.pop(place)  # else it may be a later operand
         near = [v for v in self.values if fits(v)]
         if near and not self.source.flip(self.knobs.fresh_share):
             chosen = self._prefer_recent(near)

@@ -128,6 +128,32 @@ def draw_while(place: Place, inner: Inner) -> Any:
     return sequence(tirx.AllocBuffer(counter.buffer), begun, tirx.While(condition, body))
 
 
+def draw_gate(place: Place, inner: Inner) -> Any:
+    """A loop that asks a number which it changes itself whether an iteration does something."""
+    draft = place.draft
+    turns = draft.source.integer(2, 5)
+    _budget(place, turns)
+    passed = draft.add_tensor("c", (draft.extent(1),), "int32", Range(0, turns, True), role="alloc", scope="local")
+    draft.tensors.pop()
+    zero = [draft.number(0)]
+    now = load(passed, zero)
+    kind = draft.source.pick((tirx.LT, tirx.NE, tirx.GE, tirx.EQ))
+    condition = kind(now.expr, tirx.IntImm("int32", draft.source.integer(0, turns - 1)))
+    more = tirx.BufferStore(passed.buffer, tirx.Add(now.expr, tirx.IntImm("int32", 1)), zero)
+    var = tirx.Var(draft.new_name("i"), draft.index_dtype)
+    extent = draft.extent(turns)
+    point = Point(Term(var, draft.index_dtype, draft.index_range(extent)), extent)
+    then = inner(place.inside(point, turns=turns))
+    inside = kind in (tirx.LT, tirx.NE) and draft.source.flip()
+    body = tirx.IfThenElse(condition, sequence(then, more) if inside else then, None)
+    if not inside:
+        body = sequence(body, more)
+    draft.features.add("gate")
+    begun = tirx.BufferStore(passed.buffer, tirx.IntImm("int32", 0), zero)
+    loop = tirx.For(var, draft.number(0), draft.number(turns), tirx.ForKind.SERIAL, body)
+    return sequence(tirx.AllocBuffer(passed.buffer), begun, loop)
+
+
 def draw_bind(place: Place, _inner: Inner) -> Any:
     """A number by name for the statements behind."""
     draft = place.draft
@@ -168,12 +194,12 @@ def draw_assertion(place: Place, _inner: Inner) -> Any:
     return tirx.AssertStmt(tirx.GE(term.expr, least.expr), kind, message)
 
 
-def draw_jump(place: Place, _inner: Inner) -> Any:
-    """The end of a loop or of its iteration, behind a test."""
+def draw_jump(place: Place, inner: Inner) -> Any:
+    """The end of a loop or of its iteration, behind a test, and what it skips."""
     draft = place.draft
     if not place.in_loop:
         raise Unfit("no loop to jump in")
     condition = draw_condition(place.site([t for t in place.tensors if not t.special], 1), 1)
     jump = tirx.Evaluate(tirx.break_loop() if draft.source.flip() else tirx.continue_loop())
     draft.features.add("jump")
-    return tirx.IfThenElse(condition.expr, jump, None)
+    return sequence(tirx.IfThenElse(condition.expr, jump, None), inner(place))

@@ -284,7 +284,7 @@ _FLOAT: _Rows = (
     (_binary(FLOAT_BINARY), 10),
     (_leaf, 3),
     (_chosen, 2),
-    (_converted, 2),
+    (_converted, 4),
     (_let, 1),
     (_flag, 1),
     (_float_unary, 3),

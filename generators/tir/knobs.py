@@ -65,7 +65,7 @@ class TirKnobs:
     """A float input holds NaN, infinities, signed zeros and subnormals this often."""
     fraction_share: float = 0.3
     """A float input holds halves or quarters this often, else whole numbers: casts to integers then have to cut."""
-    inexact_share: float = 0.05
+    inexact_share: float = 0.15
     """An output is computed by an elementary function this often: then the answer is not exact."""
     dead_share: float = 0.15
     """A private function that nobody calls stands beside the live one this often."""

@@ -17,6 +17,7 @@ from generators.tir.control import (
     draw_assertion,
     draw_bind,
     draw_branch,
+    draw_gate,
     draw_jump,
     draw_loop,
     draw_scratch,
@@ -107,7 +108,7 @@ def draw_one(place: Place) -> Any:
     draft.drawn += 1
     flat = place.depth >= 3 or draft.drawn > draft.knobs.all_statements
     for _ in range(_TRIES):
-        kind = weighted(draft.source, _DEEP if flat else _STATEMENTS)
+        kind = weighted(draft.source, _SIMPLE if flat else _STATEMENTS)
         features, values, tensors = set(draft.features), list(place.values), list(draft.tensors)
         try:
             return kind(place, draw_sequence)
@@ -243,14 +244,14 @@ _SIMPLE = (
     (draw_lanes, 2),
     (draw_each, 2),
     (draw_assertion, 1),
-    (draw_jump, 1),
+    (draw_jump, 3),
 )
-_DEEP = _SIMPLE
 _STATEMENTS = (
     *_SIMPLE,
     (draw_loop, 8),
     (draw_triangle, 2),
     (draw_branch, 3),
     (draw_while, 3),
+    (draw_gate, 2),
     (draw_scratch, 1),
 )

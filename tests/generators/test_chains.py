@@ -53,6 +53,19 @@ def test_two_of_a_kind_follow_each_other() -> None:
         assert pairs[f"relax.{pair[0]}", f"relax.{pair[1]}"], pair
 
 
+def test_some_fork_and_join_again() -> None:
+    joined = Counter[str]()
+    for bindings in chains(800):
+        readers = {binding.var: [b for b in bindings if binding.var in operands(b.value)] for binding in bindings}
+        for join in bindings:
+            arms = [b for b in bindings if b.var in operands(join.value)]
+            shared = {v for b in arms for v in operands(b.value) if all(v in operands(other.value) for other in arms)}
+            if len(arms) == 2 and shared and all(readers[arm.var] == [join] for arm in arms):
+                joined[tvm_api.op_name(join.value) or ""] += 1
+    assert {"relax.add", "relax.multiply", "relax.concat", "relax.where", "relax.maximum"} <= joined.keys()
+    assert sum(joined.values()) > 40
+
+
 def live_share(programs: int) -> float:
     """Of the calls of operators in main, those that its result hangs on."""
     calls = live = 0
