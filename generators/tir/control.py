@@ -74,7 +74,8 @@ def _counted(place: Place, raw: Term, extent: Extent, start: int, step: int) -> 
     if start:
         expr = tirx.Sub(expr, draft.number(start))
     if step != 1:
-        expr = tirx.FloorDiv(expr, draft.number(step))
+        rest = draft.source.integer(0, step - 1)  # what rounding down takes off again
+        expr = tirx.FloorDiv(tirx.Add(expr, draft.number(rest)) if rest else expr, draft.number(step))
     return Point(Term(expr, raw.dtype, draft.index_range(extent)), extent)
 
 
