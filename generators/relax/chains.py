@@ -11,7 +11,9 @@ from tvm import relax
 
 from generators.operators.row import Operator, Unavailable
 from generators.operators.table import OPERATORS, Rounding
+from generators.ranges import Range
 from generators.relax.body import attempt
+from generators.relax.knobs import SPECIAL
 from generators.relax.scope import EVERY, Scope
 from generators.relax.values import AnyValue, TupleValue, Value
 from generators.source import weighted
@@ -25,6 +27,8 @@ _SAME = 0.3
 """An operator follows itself this often: two of a kind are what is merged most."""
 _FORKS = 0.3
 """A chain forks and joins again this often."""
+_LITERALS = 0.25
+"""A constant that is neutral or absorbing for some operators stands on either side of an operand this often."""
 
 
 def _rows(names: str) -> tuple[Operator, ...]:
@@ -40,6 +44,8 @@ _KINDS: tuple[tuple[tuple[Operator, ...], int], ...] = (
     (_rows("logical_not logical_and logical_or logical_xor where astype greater less"), 3),
     (_rows("sum mean max min prod cumsum expand_dims squeeze broadcast_to reshape"), 3),
     (_rows("matmul permute_dims reshape add multiply concat split"), 2),
+    (_rows("permute_dims flip cumsum nn.softmax sort argsort triu tril take"), 2),
+    (_rows("nn.pad nn.conv2d nn.max_pool2d nn.avg_pool2d nn.relu add permute_dims"), 2),
     (tuple(row for row in OPERATORS.values() if row.elementwise), 2),
     (tuple(row for row in OPERATORS.values() if row.rounding is Rounding.MOVE and not row.sized_by_values), 2),
 )
@@ -88,7 +94,7 @@ def _link(
     for _ in range(_TRIES):
         row = last if last is not None and s.source.flip(_SAME) else s.source.pick(rows)
         s.frame.module.drawing = row.name
-        s.leading = list(values)
+        s.leading = _beside_literal(s, values)
         try:
             drawn = row.draw(s)
             free = relax.analysis.free_vars(drawn.call)
@@ -101,6 +107,17 @@ def _link(
         finally:
             s.leading = []
     raise Unavailable("no operator of this kind takes the value")
+
+
+def _beside_literal(s: Scope, values: Sequence[Value]) -> list[Value]:
+    """The operands that a link is to have, a constant among them at times."""
+    dtype, dims = values[0].dtype, values[0].dims
+    if len(values) > 1 or dtype == "bool" or dims is None or not s.source.flip(_LITERALS):
+        return list(values)
+    one = s.source.pick([number for number in SPECIAL if number >= 0 or not dtype.startswith("u")])
+    whole = all(isinstance(dim, int) for dim in dims) and s.source.flip()
+    literal = s.constant(dims if whole else (), dtype, Range(one, one, True))
+    return [literal, *values] if s.source.flip() else [*values, literal]
 
 
 def _part(s: Scope, bound: AnyValue) -> Value | None:

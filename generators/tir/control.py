@@ -5,6 +5,7 @@ Every loop ends: a while counts down, and its data-dependent test can only end i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import tvm
@@ -14,10 +15,13 @@ from tvm import tirx
 from generators import tvm_api
 from generators.ranges import Range
 from generators.tir.draft import Extent, Unfit, load
-from generators.tir.expressions import draw_condition
+from generators.tir.expressions import draw_condition, draw_value
 from generators.tir.place import Inner, Place, sequence, store
 from generators.tir.reads import Point
 from generators.tir.terms import Term, constant
+
+_NAMED_INDEX = 0.4
+"""What is bound to a name is an index this often."""
 
 
 def _budget(place: Place, turns: int) -> None:
@@ -155,9 +159,40 @@ def draw_gate(place: Place, inner: Inner) -> Any:
     return sequence(tirx.AllocBuffer(passed.buffer), begun, loop)
 
 
-def draw_bind(place: Place, _inner: Inner) -> Any:
-    """A number by name for the statements behind."""
+def draw_recurrence(place: Place, _inner: Inner) -> Any:
+    """A loop along a tensor in which each element is made of one that was stored before it, or that will be."""
     draft = place.draft
+    source = draft.source
+    along = [t for t in place.writable if t.dims and t.dims[-1].static and t.dims[-1].value > 2 and t.dtype != "bool"]
+    if not along:
+        raise Unfit("nothing to go along")
+    tensor = source.pick(along)
+    lag = source.pick((1, 1, 2))
+    turns = source.pick([n for n in (tensor.dims[-1].value - lag, 2, 4, 8) if n <= tensor.dims[-1].value - lag])
+    _budget(place, turns)
+    var = tirx.Var(draft.new_name("i"), draft.index_dtype)
+    extent = draft.extent(turns)
+    at = place.inside(Point(Term(var, draft.index_dtype, draft.index_range(extent)), extent), turns=turns)
+    lead = [place.index(dim) for dim in tensor.dims[:-1]]
+    here, there = [*lead, var], [*lead, tirx.Add(var, draft.number(lag))]
+    old, new = (here, there) if source.flip(0.7) else (there, here)
+    site = at.site([t for t in place.tensors if not t.special], 1).with_leaves(load(tensor, old), load(tensor, old))
+    draft.features.add("recurrence")
+    body = store(tensor, draw_value(replace(site, lets=False), tensor.dtype, 1), new)
+    return tirx.For(var, draft.number(0), draft.number(turns), tirx.ForKind.SERIAL, body)
+
+
+def draw_bind(place: Place, _inner: Inner) -> Any:
+    """A number by name for the statements behind, or an index."""
+    draft = place.draft
+    dims = [d for t in place.tensors for d in t.dims if d.static and d.value]
+    if dims and draft.source.flip(_NAMED_INDEX):
+        dim = draft.source.pick(dims)
+        index = place.index(dim)
+        name = tirx.Var(draft.new_name("x"), draft.index_dtype)
+        place.points.append(Point(Term(name, draft.index_dtype, draft.index_range(dim)), dim))
+        draft.features.add("named_index")
+        return tirx.Bind(name, index)
     value = place.value(draft.draw_dtype())
     var = tirx.Var(draft.new_name("x"), value.dtype)
     place.values.append(Term(var, value.dtype, value.range, value.fraction))

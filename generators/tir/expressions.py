@@ -31,6 +31,7 @@ from generators.tir.terms import (
 )
 
 _WIDEST_SHIFT = 3
+_NARROWER = {"int16": ("int8",), "int32": ("int8", "int16"), "int64": ("int8", "int16", "int32")}
 
 
 @dataclass(slots=True)
@@ -222,6 +223,18 @@ def _converted(site: Site, dtype: str, depth: int) -> Term:
     return converted(site, draw_value(site, site.source.pick(options), depth), dtype)
 
 
+def _widened(site: Site, dtype: str, _depth: int) -> Term:
+    """A product that the type of its operands may be too narrow for."""
+    narrow = [t for t in site.leaves if t.dtype in _NARROWER.get(dtype, ())]
+    if not narrow:
+        return draw_leaf(site, dtype)
+    one = site.source.pick(narrow)
+    other = site.source.pick([t for t in narrow if t.dtype == one.dtype])
+    product = apply(BY_NAME["mul"], cast(one, dtype), cast(other, dtype))
+    site.draft.features.add("widened")
+    return cast(one, dtype) if product is None else product
+
+
 def _flag(site: Site, dtype: str, depth: int) -> Term:
     """A condition as a number."""
     site.draft.features.add("cast")
@@ -278,6 +291,7 @@ _INTEGER: _Rows = (
     (_converted, 3),
     (_let, 1),
     (_flag, 1),
+    (_widened, 1),
     (_integer_unary, 2),
 )
 _FLOAT: _Rows = (

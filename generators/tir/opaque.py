@@ -20,6 +20,7 @@ from generators.tir.control import (
     draw_gate,
     draw_jump,
     draw_loop,
+    draw_recurrence,
     draw_scratch,
     draw_triangle,
     draw_while,
@@ -254,4 +255,5 @@ _STATEMENTS = (
     (draw_while, 3),
     (draw_gate, 2),
     (draw_scratch, 1),
+    (draw_recurrence, 2),
 )

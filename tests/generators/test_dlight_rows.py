@@ -30,7 +30,7 @@ BY_RULE = {
 """What dlight 0.27 documents, by the module of the rule."""
 
 
-REFUSALS = (ValueError, TypeError, AttributeError, tvm.error.InternalError, tvm.s_tir.ScheduleError)
+REFUSALS = (ValueError, TypeError, AttributeError, AssertionError, tvm.error.InternalError, tvm.s_tir.ScheduleError)
 """What passes die of on some programs; that is for the oracles to say."""
 
 
