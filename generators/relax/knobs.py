@@ -55,6 +55,8 @@ class Knobs:
     """A new operand is made this often though one in scope would do."""
     real_share: float = 0.2
     """Float contents are real numbers this often, else small whole numbers, on which most answers are exact."""
+    large_share: float = 0.1
+    """Integer contents are larger this often, so that products leave the narrow types."""
     output_share: float = 0.3
     """A value of a dataflow block is visible after it this often."""
     unused_output_share: float = 0.8
@@ -67,5 +69,7 @@ class Knobs:
 
 DEFAULT = Knobs()
 WHOLE = Range(-3, 3, True)
+LARGE = Range(-50, 50, True)
+"""Integers whose products int8 does not hold."""
 REAL = Range(-2.0, 2.0)
 SPECIAL = (0, 1, -1, 2)

@@ -17,7 +17,7 @@ from generators.dtypes import is_float
 from generators.operators.row import Unavailable
 from generators.ranges import TRUTH, Range, comfortable
 from generators.relax.frames import FunctionFrame
-from generators.relax.knobs import REAL, SPECIAL, WHOLE
+from generators.relax.knobs import LARGE, REAL, SPECIAL, WHOLE
 from generators.relax.values import AnyValue, Dim, SymbolicDim, TupleValue, Value, dim_expr, extent, ranges_of, value_of
 from generators.source import Source, weighted
 
@@ -211,6 +211,8 @@ class Scope:
             return TRUTH
         real = is_float(dtype) and self.source.flip(self.knobs.real_share)
         usual = REAL if real else (Range(0, 4, True) if dtype.startswith("u") else WHOLE)
+        if not is_float(dtype) and self.source.flip(self.knobs.large_share):
+            usual = LARGE.clipped(0, LARGE.high) if dtype.startswith("u") else LARGE
         span = usual.high - usual.low
         least = usual.low if usual.within(low, high) else max(low, min(usual.low, high - span))
         most = min(high, least + span)

@@ -152,15 +152,21 @@ class Draft:
         return Range(0, max(extent.high - 1, 0), True)
 
 
+_LARGE = 0.2
+"""An input holds larger numbers this often."""
+
+
 def input_range(source: Source, dtype: str) -> Range:
-    """What an input holds: small whole numbers, on which sums and products stay exact."""
+    """What an input holds: small whole numbers, on which sums and products stay exact; seldom larger ones, whose
+    products no longer fit the narrow types."""
     if dtype == "bool":
         return TRUTH
     low, high = source.pick(((-4, 4), (0, 3), (-8, 8), (1, 5), (-1, 1), (-7, -1)))
     if dtype.startswith("u"):
         low, high = sorted((abs(low), abs(high)))
-    elif dtype in ("int32", "int64", "float64") and source.flip(0.15):
-        low, high = -1000, 1000
+    elif dtype.startswith(("int", "float64")) and source.flip(_LARGE):
+        top = min(int(capacity(dtype)), 1000)
+        low, high = -top, top
     return Range(low, high, True)
 
 

@@ -255,5 +255,5 @@ _STATEMENTS = (
     (draw_while, 3),
     (draw_gate, 2),
     (draw_scratch, 1),
-    (draw_recurrence, 2),
+    (draw_recurrence, 4),
 )

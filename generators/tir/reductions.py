@@ -146,7 +146,8 @@ def draw_matmul(draft: Draft) -> None:
     right = next((t for t in options if t is not left and t.dims == shape and t.dtype == left.dtype), None)
     if right is None or mixed:
         weights = "int8" if mixed else left.dtype
-        values = Range(0 if weights.startswith("u") else -2, 2, True)
+        top = draft.source.pick((2, 7, 60)) if mixed else 2  # int8 does not hold all of these products
+        values = Range(0 if weights.startswith("u") else -top, top, True)
         right = draft.add_tensor("W", shape, weights, values, role="input")
     dtype = "int32" if mixed else _accumulator(draft, left.dtype)
 
