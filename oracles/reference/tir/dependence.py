@@ -212,6 +212,32 @@ class Dependence:
             return False
         return self.independent(loop) or self.scatters(loop)
 
+    def collides(self, loop: For) -> Store | None:
+        """A store with which every iteration changes one and the same element by what it held. Iterations that run at
+        the same time lose what the others made of it.
+        """
+        own, stores, left = {loop.var.key}, list[Store](), [loop.body]
+        while left:
+            match left.pop():
+                case Seq(body):
+                    left += body
+                case For(var, Const(), _, "", body):
+                    own.add(var.key)
+                    left.append(body)
+                case Bind(var, _):
+                    own.add(var.key)
+                case Block(predicate=None, body=body):
+                    left.append(body)
+                case Store() as store if store.buffer.memory not in self.summary(loop).allocated:
+                    stores.append(store)
+        for store in stores:
+            at = [node for index in store.indices for node in walk(index)]
+            reads = [n for n in walk(store.value) if isinstance(n, Load) and n.buffer is store.buffer]
+            fixed = not any(isinstance(n, Load) or (isinstance(n, Var) and n.key in own) for n in at)
+            if fixed and any(read.indices == store.indices for read in reads):
+                return store
+        return None
+
     def scatters(self, loop: For) -> bool:
         """Whether all that the iterations do is to store to a buffer that they do not read. Then everything may be
         computed first, and stored in the order of the iterations.

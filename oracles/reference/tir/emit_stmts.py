@@ -36,6 +36,9 @@ from oracles.reference.tir.nodes import (
 )
 from oracles.reference.tir.packed import PACKED, BufferArgument
 
+PARALLEL = "parallel"
+"""The kind of loop whose iterations may run at the same time, and in any order."""
+
 
 class Emitter(FoldEmitter):
     """Adds statements."""
@@ -195,6 +198,8 @@ class Emitter(FoldEmitter):
         self.mask, self.full = outer, before
 
     def _for(self, node: For) -> None:
+        if self._collides(node):
+            return
         outermost = not self.axes
         if outermost:
             self.rank = max(self.dependence.depth(node), 0)
@@ -204,6 +209,18 @@ class Emitter(FoldEmitter):
             self.axis_loop(node)
             return
         self._sequential(node)
+
+    def _collides(self, node: For) -> bool:
+        """Whether the loop is parallel and its iterations are sure to change one element at the same time."""
+        several = isinstance(node.extent, Const) and node.extent.value > 1
+        if node.kind != PARALLEL or not several or self.mask is not None:
+            return False
+        store = self.dependence.collides(node)
+        if store is None:
+            return False
+        what = f"iterations of a parallel loop change one element of {store.buffer.name}"
+        self.line(f"raise Trap('data-race', {self.site(what)})")
+        return True
 
     def axis_loop(self, node: For) -> None:
         """An independent loop: an axis of the grids inside."""
@@ -227,7 +244,9 @@ class Emitter(FoldEmitter):
         outermost = self.loops == 0
         self.loops += 1
         self.line(f"fuel({extent})")
-        self.line(f"for {name} in range({extent}):")
+        # The iterations of a parallel loop come in no order: in this one, those that need another get something else.
+        turns = f"reversed(range({extent}))" if node.kind == PARALLEL else f"range({extent})"
+        self.line(f"for {name} in {turns}:")
         with self._nested():
             self.stmt(node.body)
         self.loops -= 1
