@@ -39,7 +39,7 @@ def oracle_names(plan: Plan) -> frozenset[str]:
     return names.difference(NOT_ASKED[builder]) if builder in NOT_ASKED else names
 
 
-YOUNG = 50_000
+YOUNG = 200_000
 """Objects that a child makes before it looks for garbage among them. Of those that it makes by default, 700, nearly
 all are alive while a case is judged: looking at them takes a twentieth of the CPU."""
 
