@@ -117,13 +117,14 @@ def blamed(verdict: Failed, base: Verdict, last_changer: str, first: str | None,
 
     Where neither knows, it is the last pass of the case that changed something, unless `base`, the verdict on the
     module before the passes, is the same. only_some: the case's passes are all that is under test, and so it is one of
-    them or nobody; what another pass of TVM's makes wrong of their right result is not their fault.
+    them or nobody; what another pass of TVM's makes wrong of their right result is not their fault, nor is a build that
+    fails in one way without them and in another way with them.
     """
-    same = isinstance(base, Skipped) or (isinstance(base, Failed) and base.symptom == verdict.symptom)
     if only_some:
-        if same:
+        if isinstance(base, Skipped | Failed):
             return Skipped("build: fails without the passes under test too")
         return replace(verdict, culprit=first if excuses(first) else last_changer)
+    same = isinstance(base, Skipped) or (isinstance(base, Failed) and base.symptom == verdict.symptom)
     if verdict.culprit is None:
         return replace(verdict, culprit=first or (llvm.CODEGEN if same else last_changer))
     if same or verdict.symptom in ("crash", EMPTY_LAUNCH):

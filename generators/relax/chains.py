@@ -115,7 +115,7 @@ def _beside_literal(s: Scope, values: Sequence[Value]) -> list[Value]:
     if len(values) > 1 or dtype == "bool" or dims is None or not s.source.flip(_LITERALS):
         return list(values)
     one = s.source.pick([number for number in SPECIAL if number >= 0 or not dtype.startswith("u")])
-    whole = all(isinstance(dim, int) for dim in dims) and s.source.flip()
+    whole = all(isinstance(dim, int) and dim for dim in dims) and s.source.flip()
     literal = s.constant(dims if whole else (), dtype, Range(one, one, True))
     return [literal, *values] if s.source.flip() else [*values, literal]
 

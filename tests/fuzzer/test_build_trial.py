@@ -45,6 +45,7 @@ CLEAN = Passed()
         (WRONG, CLEAN, "tirx.CommonSubexprElim", True, "tirx.CommonSubexprElim"),
         (WRONG, CLEAN, "tirx.VectorizeLoop", True, "FoldConstant"),
         (WRONG, WRONG, "LegalizeOps", True, None),
+        (WRONG, CRASH, None, True, None),
         (WRONG, Skipped("whatever"), None, True, None),
         (WRONG, Skipped("whatever"), None, False, build.CODEGEN),
     ],
