@@ -253,7 +253,8 @@ def test_outcomes_are_the_same_with_and_without(tmp_path: Path) -> None:
     [("os.kill(os.getpid(), 11)", "SIGSEGV"), ("time.sleep(60)", "hang"), ("os._exit(5)", "did not get through")],
 )
 def test_the_end_of_the_judge_is_none_of_the_test(tmp_path: Path, harm: str, told: str) -> None:
-    status, text, outcomes = run(tmp_path, ENDS_THE_JUDGE.replace("HARM", harm), *BRIEF, "--passfuzz-out", "out")
+    limit = BRIEF if told == "hang" else ("--passfuzz",)  # a busy machine may take longer to get to the other two
+    status, text, outcomes = run(tmp_path, ENDS_THE_JUDGE.replace("HARM", harm), *limit, "--passfuzz-out", "out")
     found = summary(tmp_path / "out")
     assert (status, set(outcomes.values()), found["findings"]) == (0, {"PASSED"}, [])
     assert found["skipped"]["the judge did not get through"] == 1
