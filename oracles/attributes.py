@@ -29,9 +29,10 @@ CONVENTION = frozenset({"num_input"})
 def losses(step: Step) -> Iterator[tuple[str, str]]:
     """(what was lost, where) between before and after of a step."""
     before, after, row = step.before, step.after, step.row
+    assert after is not None, "judge asks only where there is a result"
     if row.keeps_attributes:
-        yield from _lost(_entries(before.attrs), _entries(getattr(after, "attrs", None)), "module attribute", "")
-        yield from _lost(dict(before.global_infos), dict(getattr(after, "global_infos", {})), "global info", "")
+        yield from _lost(_entries(before.attrs), _entries(after.attrs), "module attribute", "")
+        yield from _lost(dict(before.global_infos), dict(after.global_infos), "global info", "")
     yield from _lost_functions(step)
 
 

@@ -58,12 +58,11 @@ def draw_private_call(s: Scope) -> None:
         raise Unavailable("deep enough")
     if not module.private or s.source.flip(0.4):
         module.private.append(_draw_private(s))
-    callee = s.source.pick([f for f in module.private if f.pure or not s.dataflow] or module.private[:0] or [_none()])
+    callees = [f for f in module.private if f.pure or not s.dataflow]
+    if not callees:
+        raise Unavailable("no function to call here")
+    callee = s.source.pick(callees)
     emit_call(s, callee.gvar, callee)
-
-
-def _none() -> Any:
-    raise Unavailable("no function to call here")
 
 
 def _draw_private(s: Scope) -> PrivateFunction:

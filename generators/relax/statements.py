@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from tvm import relax
@@ -16,6 +17,8 @@ from generators.relax.chains import draw_chain
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, dim_expr, ranges_of
 from generators.source import weighted
+
+V = TypeVar("V", bound=AnyValue)
 
 _ROWS = tuple((row, row.weight) for row in OPERATORS.values())
 
@@ -31,39 +34,36 @@ def draw_operator(s: Scope) -> None:
     s.frame.module.operators[row.name] += 1
 
 
+def _picked(s: Scope, values: Sequence[V]) -> V:
+    if not values:
+        raise Unavailable("nothing of this kind in scope")
+    return s.source.pick(values)
+
+
 def draw_alias(s: Scope) -> None:
     """A second name for a variable or a name for a constant."""
-    value = s.source.pick([v for v in s.values if not isinstance(v, ShapeValue)] or [_none()])
+    value = _picked(s, [v for v in s.values if not isinstance(v, ShapeValue)])
     s.bind(value.expr, ranges_of(value), value.shape if isinstance(value, Value) else None)
-
-
-def _none() -> Any:
-    raise Unavailable("nothing in scope")
 
 
 def draw_tuple(s: Scope) -> None:
     """A tuple of one to three values, nested now and then."""
     count = s.source.integer(1, 3)
     usable: list[AnyValue] = [v for v in s.values if isinstance(v, (Value, TupleValue))]
-    if not usable:
-        raise Unavailable("nothing in scope")
-    parts = [s.source.pick(usable) for _ in range(count)]
+    parts = [_picked(s, usable) for _ in range(count)]
     expr = s.frame.module.builder.normalize(relax.Tuple([p.expr for p in parts]))
     s.bind(expr, tuple(ranges_of(p) for p in parts))
 
 
 def draw_tuple_item(s: Scope) -> None:
     """One field of a tuple in scope."""
-    tuples = [v for v in s.values if isinstance(v, TupleValue) and v.fields]
-    if not tuples:
-        raise Unavailable("no tuple in scope")
-    whole = s.source.pick(tuples)
+    whole = _picked(s, [v for v in s.values if isinstance(v, TupleValue) and v.fields])
     s.field(whole, s.source.integer(0, len(whole.fields) - 1))
 
 
 def draw_match_cast(s: Scope) -> None:
     """A match_cast of a tensor: to its own shape, to a new symbol per dim, or to what its type hides."""
-    value = s.source.pick([v for v in s.values if isinstance(v, Value) and v.shape is not None] or [_none()])
+    value = _picked(s, [v for v in s.values if isinstance(v, Value) and v.shape is not None])
     assert value.shape is not None
     dims: list[Dim] = []
     for axis, n in enumerate(value.shape):

@@ -118,7 +118,9 @@ def is_index(value: Expr) -> bool:
 
 
 def _parsed(ty: Any) -> tuple[int, DType | None]:
-    """The number of lanes of a type, and their scalar type; None for one that is not known."""
+    """The number of lanes of a type, and their scalar type; 0 for a type without lanes, None for one not known."""
+    if getattr(ty, "dtype", None) is None:
+        return 0, None
     lanes, name = _lanes_named(ty)
     return lanes, BOOL if name == _MASK else DTYPES.get(name)
 
@@ -150,13 +152,16 @@ def _spelled(raw: Any) -> str:
     return str(raw).removeprefix("T.")
 
 
+def _unsupported(ty: Any) -> Unsupported:
+    dtype = getattr(ty, "dtype", None)
+    return Unsupported(f"value of {type(ty).__name__}" if dtype is None else f"dtype {_spelled(dtype)}")
+
+
 def lanes_of(ty: Any) -> int:
     """How many lanes a PrimType or a BufferType has. Unsupported for other types."""
-    if getattr(ty, "dtype", None) is None:
-        raise Unsupported(f"value of {type(ty).__name__}")
     lanes = _TYPES.of(ty)[0]
     if lanes < 1:
-        raise Unsupported(f"dtype {_spelled(ty.dtype)}")
+        raise _unsupported(ty)
     return lanes
 
 
@@ -164,7 +169,7 @@ def scalar_of(ty: Any) -> DType:
     """The type of each lane of a PrimType or a BufferType."""
     scalar = _TYPES.of(ty)[1]
     if scalar is None:
-        raise Unsupported(f"dtype {_spelled(ty.dtype)}")
+        raise _unsupported(ty)
     return scalar
 
 
@@ -190,7 +195,7 @@ class ExprDecoder:
         """The scalar type of a PrimType or BufferType; that of a lane inside a statement of lanes."""
         lanes, scalar = _TYPES.of(ty)
         if scalar is None or lanes < 1 or (lanes > 1 and self.lane is None):
-            raise Unsupported(f"dtype {_spelled(ty.dtype)}")
+            raise _unsupported(ty)
         return scalar
 
     def op_name(self, call: Any) -> str:
