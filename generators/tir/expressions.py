@@ -31,6 +31,12 @@ from generators.tir.terms import (
 )
 
 _WIDEST_SHIFT = 3
+_SELF = 0.1
+"""A value in scope stands on both sides of an operator this often."""
+_NEAR = 0.5
+"""A number is compared with one that it may be this often, else with any."""
+_LOWERED = 0.3
+"""A number that is never negative is made so before it is divided this often."""
 _NARROWER = {"int16": ("int8",), "int32": ("int8", "int16"), "int64": ("int8", "int16", "int32")}
 
 
@@ -54,13 +60,13 @@ class Site:
         return Site(self.draft, [*self.leaves, *terms], self.indices, self.lets)
 
 
-def draw_value(site: Site, dtype: str, depth: int | None = None) -> Term:
-    """A value of the dtype, exact and without overflow for all values of what it is made of."""
+def draw_value(site: Site, dtype: str, depth: int | None = None, beside: Term | None = None) -> Term:
+    """A value of the dtype, exact and without overflow for all values of what it is made of; beside: see draw_leaf."""
     left = weighted(site.source, site.draft.knobs.depths) if depth is None else depth
     if dtype == "bool":
         return draw_condition(site, left)
     if left <= 0:
-        return draw_leaf(site, dtype)
+        return draw_leaf(site, dtype, beside)
     rows = _FLOAT if is_float(dtype) else _INTEGER
     term = weighted(site.source, rows)(site, dtype, left - 1)
     return term if fits(term.range, dtype, term.fraction) else clipped(term, capacity(dtype, term.fraction))
@@ -78,13 +84,25 @@ def draw_condition(site: Site, depth: int) -> Term:
         return truth(kind(a.expr) if kind is tirx.Not else kind(a.expr, draw_condition(site, depth - 1).expr))
     numbers = sorted({t.dtype for t in (*site.leaves, *site.indices) if t.dtype != "bool"})
     dtype = site.source.pick(numbers) if numbers else "int32"
-    a, b = draw_value(site, dtype, min(depth, 1)), draw_leaf(site, dtype)
-    return truth(site.source.pick(COMPARISONS)(a.expr, b.expr))
+    a = draw_value(site, dtype, min(depth, 1))
+    return truth(site.source.pick(COMPARISONS)(a.expr, _compared(site, a).expr))
 
 
-def draw_leaf(site: Site, dtype: str) -> Term:
-    """A value in scope, converted where none has the dtype, or a constant."""
+def _compared(site: Site, term: Term) -> Term:
+    """What a number is compared with, so that mostly the answer is not always the same."""
+    low, high = max(math.ceil(term.range.low), -8), min(math.floor(term.range.high), 8)
+    if low < high and site.source.flip(_NEAR):
+        return constant(site.source.integer(low, high), term.dtype)
+    return draw_leaf(site, term.dtype, term)
+
+
+def draw_leaf(site: Site, dtype: str, beside: Term | None = None) -> Term:
+    """A value in scope, converted where none has the dtype, or a constant; seldom the one that it stands beside, with
+    which most operators give what does not depend on it.
+    """
     same = [t for t in (*site.leaves, *site.indices) if t.dtype == dtype]
+    if beside is not None and not site.source.flip(_SELF):
+        same = [t for t in same if not t.expr.same_as(beside.expr)]
     if same and not site.source.flip(0.15):
         return site.source.pick(same)
     others = [t for t in (*site.leaves, *site.indices) if t.dtype != dtype]
@@ -135,7 +153,9 @@ def _binary(rows: tuple[Binary, ...]) -> Callable[[Site, str, int], Term]:
     def draw(site: Site, dtype: str, depth: int) -> Term:
         row = site.source.pick(rows)
         a = draw_value(site, dtype, depth)
-        b = _right_operand(site, row, dtype, depth)
+        if row.right == "nonzero":
+            a = _lowered(site, a)
+        b = _right_operand(site, row, a, depth)
         drawn = apply(row, a, b)
         if drawn is None:
             bound = _operand_bound(row, dtype, a, b)
@@ -161,9 +181,18 @@ def _operand_bound(row: Binary, dtype: str, a: Term, b: Term) -> int:
     return top >> _WIDEST_SHIFT if row.name == "shift_left" else top // 2
 
 
-def _right_operand(site: Site, row: Binary, dtype: str, depth: int) -> Term:
+def _lowered(site: Site, term: Term) -> Term:
+    """The number less one that it may be: then the kinds of division differ."""
+    if term.dtype.startswith("u") or term.range.low < 0 or not site.source.flip(_LOWERED):
+        return term
+    less = constant(site.source.integer(1, max(1, min(8, int(term.range.high)))), term.dtype)
+    return apply(BY_NAME["sub"], term, less) or term
+
+
+def _right_operand(site: Site, row: Binary, left: Term, depth: int) -> Term:
+    dtype = left.dtype
     if row.right == "any":
-        return draw_value(site, dtype, depth)
+        return draw_value(site, dtype, depth, left)
     if row.right == "amount":
         top = _WIDEST_SHIFT
         if site.source.flip(0.7):
@@ -200,7 +229,8 @@ def _chosen(site: Site, dtype: str, depth: int) -> Term:
     if site.source.flip(0.1):
         condition = tirx.likely(condition)
         site.draft.features.add("likely")
-    return chosen(condition, draw_value(site, dtype, depth), draw_value(site, dtype, depth), lazily=lazily)
+    then = draw_value(site, dtype, depth)
+    return chosen(condition, then, draw_value(site, dtype, depth, then), lazily=lazily)
 
 
 def _let(site: Site, dtype: str, depth: int) -> Term:

@@ -6,6 +6,7 @@ holds its range whatever is stored, since values are brought into it. Control fl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tvm import tirx
@@ -33,6 +34,10 @@ from generators.tir.terms import Term, capacity
 from generators.tir.vectors import draw_lanes
 
 _TRIES = 5
+_SHOWN = 0.85
+"""What an allocated buffer holds in the end is written to an output this often, else nobody may ever read it."""
+_FEW = 4
+"""Elements of which stores overwrite each other mostly, before anybody reads them."""
 
 
 def held_range(dtype: str) -> tuple[Range, int]:
@@ -62,11 +67,22 @@ def draw_statements(draft: Draft) -> None:
         draft.statements.append(draw_one(place))
         if source.flip(0.2):
             _draw_view(place)
+    for tensor in [t for t in place.tensors if t.role == "alloc" and t.name not in place.memory]:
+        if source.flip(_SHOWN):
+            draft.statements.append(_shown(place, tensor))
+
+
+def _shown(place: Place, tensor: Tensor) -> Any:
+    """Every element copied to a new output."""
+    draft = place.draft
+    shown = draft.add_tensor("T", tensor.dims, tensor.dtype, tensor.range, fraction=tensor.fraction, role="output")
+    return _each_element(place, shown, lambda _, indices: load(tensor, indices))
 
 
 def _new_tensor(draft: Draft, role: str) -> Tensor:
     base = draft.source.pick(draft.tensors)
-    dims = base.dims if draft.source.flip(0.6) else (draft.draw_extent(empty=False), draft.draw_extent(empty=False))
+    alike = draft.source.flip(0.6 if base.elements >= _FEW else 0.2)
+    dims = base.dims if alike else (draft.draw_extent(empty=False), draft.draw_extent(empty=False))
     dims = dims if role == "output" else tuple(d if d.static else draft.extent(8) for d in dims)
     if role == "alloc" and not all(d.value for d in dims):
         dims = (draft.extent(4),)
@@ -78,13 +94,18 @@ def _new_tensor(draft: Draft, role: str) -> Tensor:
 
 def _fill(place: Place, tensor: Tensor) -> Any:
     """Every element stored once."""
+    return _each_element(place, tensor, lambda inner, _: inner.value(tensor.dtype))
+
+
+def _each_element(place: Place, tensor: Tensor, value: Callable[[Place, list[Any]], Term]) -> Any:
+    """A loop for each dim around a store of what `value` gives at the place inside, for the element's indices."""
     draft = place.draft
     variables = [tirx.Var(draft.new_name("i"), draft.index_dtype) for _ in tensor.dims]
     points = [
         Point(Term(v, draft.index_dtype, draft.index_range(d)), d) for v, d in zip(variables, tensor.dims, strict=True)
     ]
     inner = place.inside(*points)
-    body = store(tensor, inner.value(tensor.dtype), list(variables))
+    body = store(tensor, value(inner, list(variables)), list(variables))
     for depth, (var, dim) in reversed(list(enumerate(zip(variables, tensor.dims, strict=True)))):
         kind = tirx.ForKind.SERIAL
         if draft.source.flip(0.2):

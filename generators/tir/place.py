@@ -15,6 +15,8 @@ from generators.tir.reads import Point, can_read, index_within, read
 from generators.tir.terms import Term, bounded
 
 Inner = Callable[["Place"], Any]
+_CLAMPED = 0.25
+"""An index is brought into its bounds by Min and Max this often, where it often ends at a bound, else by a modulus."""
 _AGAIN = 0.4
 """A value may read what was stored last this often, so that the order of stores matters."""
 
@@ -85,7 +87,7 @@ class Place:
             return self.draft.number(self.draft.source.integer(0, dim.value - 1))
         site = Site(self.draft, [], [point.term for point in self.points], lets=False)
         term = draw_value(site, self.draft.index_dtype, 1)
-        return index_within(self.draft, dim, term, clamp=self.draft.source.flip())
+        return index_within(self.draft, dim, term, clamp=self.draft.source.flip(_CLAMPED))
 
     def element(self, tensor: Tensor) -> tuple[Term, list[Any]]:
         """An element and where it is."""
