@@ -1,7 +1,8 @@
 """Where choices come from: one small protocol, so that one generator serves campaigns and property tests.
 
 `SeededSource` makes a case a pure function of (campaign seed, index) at about a microsecond a choice;
-`HypothesisSource` hands every choice to Hypothesis, so that `generators.strategies` shrinks and replays.
+`HypothesisSource` hands every choice to Hypothesis, so that `generators.strategies` shrinks and replays; `Echo` makes
+choices again.
 What is drawn lives elsewhere; nothing here knows TVM.
 """
 
@@ -12,6 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
+_MISHEARD = 0.15
+"""An Echo makes a choice anew this often."""
 
 
 class Source(Protocol):
@@ -92,6 +95,44 @@ class HypothesisSource:
 
     def array_seed(self) -> int:
         return self.integer(0, 2**32 - 1)
+
+
+class Echo:
+    """Choices of another source, which are mostly those that were `given` once, as long as they are of the same kind
+    and allowed: what is drawn with them resembles what was drawn then.
+    """
+
+    def __init__(self, source: Source, earlier: Sequence[Any] = ()) -> None:
+        self._source = source
+        self._earlier = list(earlier)
+        self.given: list[Any] = []
+
+    def _choice(self, fresh: Callable[[], T], allowed: Callable[[T], bool]) -> T:
+        place = len(self.given)
+        if place < len(self._earlier) and not self._source.flip(_MISHEARD):
+            again = self._earlier[place]
+            value = again if allowed(again) else fresh()
+        else:
+            value = fresh()
+        self.given.append(value)
+        return value
+
+    def integer(self, low: int, high: int) -> int:
+        return self._choice(lambda: self._source.integer(low, high), lambda n: type(n) is int and low <= n <= high)
+
+    def real(self, low: float, high: float) -> float:
+        return self._choice(lambda: self._source.real(low, high), lambda x: type(x) is float and low <= x <= high)
+
+    def pick(self, options: Sequence[T]) -> T:
+        if not options:
+            raise ValueError("nothing to pick from")
+        return options[self.integer(0, len(options) - 1)]
+
+    def flip(self, probability: float = 0.5) -> bool:
+        return self._choice(lambda: self._source.flip(probability), lambda flag: type(flag) is bool)
+
+    def array_seed(self) -> int:
+        return self._source.array_seed()
 
 
 def weighted(source: Source, options: Sequence[tuple[T, int]]) -> T:

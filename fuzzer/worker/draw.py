@@ -25,6 +25,7 @@ from generators.passes.table import PASSES, THREADING
 from generators.program import Program
 from generators.recipes.table import RECIPES, Recipe
 from generators.relax.body import plant
+from generators.relax.chains import draw_chains
 from generators.relax.program import draw_program
 from generators.relax.scope import Scope
 from generators.source import SeededSource, Source, weighted
@@ -51,6 +52,8 @@ FIRING = 2
 """How many of the passes drawn one by one get a shape that they fire on."""
 FIRING_IN_PIPELINES = 2
 """The same for those steps of a pipeline that may have nothing to do: those that lead to another phase always have."""
+NAMED_SHARE = 0.75
+"""Of the shapes for a pass of which it is known what operators it looks for, this many are chains of those."""
 COSTLY_SHARE = 0.6
 """Those whose shapes cost as much as the rest of a case have one this often where they are chosen."""
 PRIM_SHARE, PRIM_SHARE_RELAX = 0.5, 0.03
@@ -190,16 +193,23 @@ def _plantings(source: Source, firing: Sequence[PassRow], features: set[str]) ->
     anything = [
         (n, _weight(n)) for n, r in RECIPES.items() if not r.costly and (r.wants is None or r.wants in features)
     ]
-    chosen = [source.pick(row.recipes) for row in firing]
+    chosen = [_recipe_of(source, row) for row in firing]
     fewest, most = (max(0, number - len(chosen)) for number in SHAPES)
-    chosen += [weighted(source, anything) for _ in range(source.integer(fewest, most))]
+    chosen += [RECIPES[weighted(source, anything)] for _ in range(source.integer(fewest, most))]
     plantings: list[Planting] = []
-    for recipe in (RECIPES[name] for name in chosen):
+    for recipe in chosen:
         if plantings and plantings[-1].takes(recipe) and source.flip():
             plantings[-1] = Planting((*plantings[-1].recipes, recipe))
         else:
             plantings.append(Planting((recipe,)))
     return plantings
+
+
+def _recipe_of(source: Source, row: PassRow) -> Recipe:
+    """What the pass fires on: chains of the operators that it looks for mostly, where they are known."""
+    if row.operators and source.flip(NAMED_SHARE):
+        return Recipe(f"chains of what {row.name} names", lambda scope: draw_chains(scope, row.operators))
+    return RECIPES[source.pick(row.recipes)]
 
 
 @cache

@@ -133,6 +133,7 @@ class PassRow:
     `sources` are the constructor expressions to choose from; where they depend on the program,
     `draw_source` makes one instead and returns None when this program has no use for the pass.
     `calling` names the row of `oracles.calling` that says how to call the result.
+    `operators` are those that the pass looks for, where it is known: chains of them are drawn.
     `recipes` are the shapes of program that the pass fires on (rows of `generators.recipes`), `wants`
     the language features that it needs ("num_input", "vdevice", ...); "prim_funcs" are drawn PrimFuncs of the
     shapes that schedules are for, at times; "any_prim_funcs" are drawn PrimFuncs of every shape, half of the time.
@@ -170,6 +171,7 @@ class PassRow:
     needs_target: bool = False
     recipes: tuple[str, ...] = ()
     wants: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
     draw_source: Callable[[Source, ProgramFacts], str | None] | None = None
     options: tuple[str, ...] = ()
     well_formed: bool = True

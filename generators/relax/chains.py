@@ -16,7 +16,7 @@ from generators.relax.body import attempt
 from generators.relax.knobs import SPECIAL
 from generators.relax.scope import EVERY, Scope
 from generators.relax.values import AnyValue, TupleValue, Value
-from generators.source import weighted
+from generators.source import Echo, weighted
 
 _TRIES = 4
 _LINKS = (2, 3)
@@ -25,6 +25,10 @@ _CHAINS = (3, 5)
 """How many chains a recipe of them has."""
 _SAME = 0.3
 """An operator follows itself this often: two of a kind are what is merged most."""
+_LIKEWISE = 0.4
+"""An operator that was in the chain before is drawn as it was then this often: with the same axes, the same bounds."""
+_REJOINED = 0.4
+"""The fields of a tuple are joined again this often, in any order."""
 _FORKS = 0.3
 """A chain forks and joins again this often."""
 _LITERALS = 0.25
@@ -54,26 +58,32 @@ _JOINS = _rows("add subtract multiply divide maximum minimum equal less logical_
 """Operators of two operands or more."""
 
 
-def draw_chains(s: Scope) -> None:
-    """Some chains. Raises Unavailable where none stands."""
-    stands = [attempt(s, "chain", draw_chain) for _ in range(s.source.integer(*_CHAINS))]
+def draw_chains(s: Scope, names: Sequence[str] = ()) -> None:
+    """Some chains, of the operators of these names where there are any. Raises Unavailable where none stands."""
+    rows = tuple(OPERATORS[name] for name in names)
+    stands = [attempt(s, "chain", lambda s: _draw_chain(s, rows)) for _ in range(s.source.integer(*_CHAINS))]
     if not any(stands):
         raise Unavailable("no chain")
 
 
 def draw_chain(s: Scope) -> None:
     """Some operators in a row, all of one kind, or two on one value and one that joins them."""
-    rows = weighted(s.source, _KINDS)
-    value, last = _start(s), None
+    _draw_chain(s, ())
+
+
+def _draw_chain(s: Scope, rows: Sequence[Operator]) -> None:
+    chain = _Chain(s, rows or weighted(s.source, _KINDS))
+    value = _start(s)
     if s.source.flip(_FORKS):
-        last, one = _link(s, rows, [value], None)
-        _, two = _link(s, rows, [value], last)
+        one, two = chain.link([value]), chain.link([value])
         joined = [part for part in (_part(s, one), _part(s, two)) if part is not None]
         if len(joined) > 1:
-            _link(s, _JOINS, joined, None)
+            chain.join(joined)
         return
     for _ in range(s.source.integer(*_LINKS)):
-        last, bound = _link(s, rows, [value], last)
+        bound = chain.link([value])
+        if isinstance(bound, TupleValue) and s.source.flip(_REJOINED):
+            bound = chain.join(_shuffled(s, _parts(s, bound)))
         following = _part(s, bound)
         if following is None:
             return
@@ -87,26 +97,59 @@ def _start(s: Scope) -> Any:
     return value
 
 
-def _link(
-    s: Scope, rows: Sequence[Operator], values: Sequence[Value], last: Operator | None
-) -> tuple[Operator, AnyValue]:
-    """Binds a call of one of the operators that takes the values. Raises Unavailable where none does."""
-    for _ in range(_TRIES):
-        row = last if last is not None and s.source.flip(_SAME) else s.source.pick(rows)
+class _Chain:
+    """The calls of one chain: `last` is the operator of the newest, `given` what was chosen for each operator."""
+
+    def __init__(self, scope: Scope, rows: Sequence[Operator]) -> None:
+        self._scope = scope
+        self._rows = rows
+        self._last: Operator | None = None
+        self._given: dict[str, list[Any]] = {}
+
+    def link(self, values: Sequence[Value]) -> AnyValue:
+        """Binds a call of one of the operators that takes the values. Raises Unavailable where none does."""
+        source = self._scope.source
+        for _ in range(_TRIES):
+            again = self._last is not None and source.flip(_SAME)
+            row = self._last if again and self._last is not None else source.pick(self._rows)
+            result = self._called(row, values)
+            if result is not None:
+                self._last = row
+                return result
+        raise Unavailable("no operator of this kind takes the value")
+
+    def join(self, values: Sequence[Value]) -> AnyValue:
+        """Binds a call of an operator of several operands that takes the values. Raises Unavailable where none does."""
+        for _ in range(_TRIES):
+            result = self._called(self._scope.source.pick(_JOINS), values)
+            if result is not None:
+                return result
+        raise Unavailable("no operator joins the values")
+
+    def _called(self, row: Operator, values: Sequence[Value]) -> AnyValue | None:
+        """The value of a call of the operator, bound; None where it does not take all of the values."""
+        s, source = self._scope, self._scope.source
         s.frame.module.drawing = row.name
         s.leading = _beside_literal(s, values)
+        echo = Echo(source, self._given.get(row.name, ()) if source.flip(_LIKEWISE) else ())
+        s.source = echo
         try:
             drawn = row.draw(s)
-            free = relax.analysis.free_vars(drawn.call)
-            taken = all(any(var.same_as(value.expr) for var in free) for value in values)
-            if taken and (result := s.emit(drawn)) is not None:
-                s.frame.module.operators[row.name] += 1
-                return row, result
         except Unavailable:
-            pass
+            return None
         finally:
-            s.leading = []
-    raise Unavailable("no operator of this kind takes the value")
+            s.leading, s.source = [], source
+        free = relax.analysis.free_vars(drawn.call)
+        if not all(any(var.same_as(value.expr) for var in free) for value in values):
+            return None
+        try:
+            result = s.emit(drawn)
+        except Unavailable:
+            return None
+        if result is not None:
+            self._given[row.name] = echo.given
+            s.frame.module.operators[row.name] += 1
+        return result
 
 
 def _beside_literal(s: Scope, values: Sequence[Value]) -> list[Value]:
@@ -124,6 +167,24 @@ def _part(s: Scope, bound: AnyValue) -> Value | None:
     """The value, or one field of a tuple, bound; None where nothing is known of it."""
     value: AnyValue | None = bound
     if isinstance(bound, TupleValue):
-        tensors = [number for number, field in enumerate(bound.fields) if isinstance(field, Value)]
+        tensors = _tensors(bound)
         value = s.field(bound, s.source.pick(tensors)) if tensors else None
     return value if isinstance(value, Value) and value.known else None
+
+
+def _tensors(whole: TupleValue) -> list[int]:
+    return [number for number, field in enumerate(whole.fields) if isinstance(field, Value)]
+
+
+def _parts(s: Scope, whole: TupleValue) -> list[Value]:
+    """The fields of a tuple that are tensors, bound. Raises Unavailable where there are not several."""
+    bound = [s.field(whole, number) for number in _tensors(whole)]
+    known = [value for value in bound if isinstance(value, Value) and value.known]
+    if len(known) < 2:
+        raise Unavailable("nothing to join")
+    return known
+
+
+def _shuffled(s: Scope, values: list[Value]) -> list[Value]:
+    left = list(values)
+    return [left.pop(s.source.integer(0, len(left) - 1)) for _ in values]
