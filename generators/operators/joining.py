@@ -55,6 +55,10 @@ def _joinable(fields: list[Value]) -> list[int]:
 
 def _draw_concat(s: Scope) -> Drawn:
     """One to four operands, the same one twice now and then; without an axis all are one-dimensional."""
+    leading = list(s.leading)
+    if len(leading) > 1 and len({part.dtype for part in leading}) == 1 and (axes := _joinable(leading)):
+        s.leading.clear()
+        return Drawn(op.concat(_tuple_of(leading), s.source.pick(axes)), _hull(leading))
     found = _tuple_in_scope(s, lambda fields: bool(_joinable(fields)))
     if found is not None:
         axis = s.source.pick(_joinable(found[1])) - (found[1][0].ndim if s.source.flip() else 0)

@@ -20,8 +20,16 @@ FAR = 2**63 - 1
 """What exporters write for "to the end"."""
 
 
+_NONEMPTY = 0.93
+"""A slice of an axis has elements this often; without, nothing behind it shows whether it is right."""
+
+
 def _draw_span(s: Scope, length: int, stride: int) -> tuple[int, int]:
     """Clipped (begin, end) of a slice that is not turned round: in [0, length], or [-1, length - 1] going back."""
+    if length and s.source.flip(_NONEMPTY):
+        first = s.source.integer(0, length - 1) if s.source.flip() else 0
+        count = max(s.source.integer(1, length - first), s.source.integer(1, length - first))
+        return (first, first + count) if stride > 0 else (first + count - 1, first - 1)
     if stride > 0:
         begin = s.source.integer(0, length)
         return begin, s.source.integer(begin, length)

@@ -14,8 +14,8 @@ from generators.operators.table import OPERATORS, Rounding
 from generators.ranges import Range
 from generators.relax.body import attempt
 from generators.relax.knobs import SPECIAL
-from generators.relax.scope import EVERY, Scope
-from generators.relax.values import AnyValue, TupleValue, Value
+from generators.relax.scope import EVERY, INTEGER, Scope
+from generators.relax.values import AnyValue, TupleValue, Value, extent
 from generators.source import Echo, weighted
 
 _TRIES = 4
@@ -23,6 +23,10 @@ _LINKS = (2, 3)
 """How many operators stand behind the first value."""
 _CHAINS = (3, 5)
 """How many chains a recipe of them has."""
+_RICH = 6
+"""Elements of a value, along more than one dim, that operators can show their axes on."""
+_INTEGERS = 0.25
+"""A chain begins with integers this often: rewrites that would round are for those alone."""
 _SAME = 0.3
 """An operator follows itself this often: two of a kind are what is merged most."""
 _LIKEWISE = 0.4
@@ -31,7 +35,7 @@ _REJOINED = 0.4
 """The fields of a tuple are joined again this often, in any order."""
 _FORKS = 0.3
 """A chain forks and joins again this often."""
-_LITERALS = 0.25
+_LITERALS = 0.35
 """A constant that is neutral or absorbing for some operators stands on either side of an operand this often."""
 
 
@@ -56,6 +60,8 @@ _KINDS: tuple[tuple[tuple[Operator, ...], int], ...] = (
 """Operators that go together, and how often."""
 _JOINS = _rows("add subtract multiply divide maximum minimum equal less logical_and logical_or where concat matmul")
 """Operators of two operands or more."""
+_WHOLE = _rows("concat concat concat add subtract matmul")
+"""Those that put the fields of a tuple together."""
 
 
 def draw_chains(s: Scope, names: Sequence[str] = ()) -> None:
@@ -83,18 +89,28 @@ def _draw_chain(s: Scope, rows: Sequence[Operator]) -> None:
     for _ in range(s.source.integer(*_LINKS)):
         bound = chain.link([value])
         if isinstance(bound, TupleValue) and s.source.flip(_REJOINED):
-            bound = chain.join(_shuffled(s, _parts(s, bound)))
+            bound = chain.join(_shuffled(s, _parts(s, bound)), _WHOLE)
         following = _part(s, bound)
         if following is None:
             return
         value = following
 
 
-def _start(s: Scope) -> Any:
-    value = s.tensor(EVERY)
+def _start(s: Scope) -> Value:
+    """A value with elements enough to tell axes and orders apart, mostly."""
+    dtypes = INTEGER if s.source.flip(_INTEGERS) else EVERY
+    value = s.tensor(dtypes)
+    for _ in range(_TRIES):
+        if not s.frame.is_fixed(value.expr) and _is_rich(value):
+            break
+        value = s.tensor(dtypes)
     if s.frame.is_fixed(value.expr):
         raise Unavailable("what depends on no parameter is folded as a whole")
     return value
+
+
+def _is_rich(value: Value) -> bool:
+    return value.size >= _RICH and sum(extent(dim) > 1 for dim in value.dims or ()) > 1
 
 
 class _Chain:
@@ -118,10 +134,10 @@ class _Chain:
                 return result
         raise Unavailable("no operator of this kind takes the value")
 
-    def join(self, values: Sequence[Value]) -> AnyValue:
-        """Binds a call of an operator of several operands that takes the values. Raises Unavailable where none does."""
+    def join(self, values: Sequence[Value], rows: Sequence[Operator] = _JOINS) -> AnyValue:
+        """Binds a call of one of these operators that takes the values. Raises Unavailable where none does."""
         for _ in range(_TRIES):
-            result = self._called(self._scope.source.pick(_JOINS), values)
+            result = self._called(self._scope.source.pick(rows), values)
             if result is not None:
                 return result
         raise Unavailable("no operator joins the values")
