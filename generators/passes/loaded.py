@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from generators.passes.row import PassRow, Phase
-from generators.passes.vocabulary import operators_named
+from generators.passes.vocabulary import operators_named, shapes_named
 
 _PHASES: dict[str, Phase] = {
     "relax": Phase.HIGH,
@@ -53,7 +53,7 @@ def _row(name: str, make: Callable[..., Any], contract: Mapping[str, Any]) -> Pa
         (source_of(name),),
         frozenset(phases),
         _WHY,
-        recipes=() if phase == "tir" else _RECIPES,
+        recipes=() if phase == "tir" else (*_RECIPES, *shapes_named(make)),
         wants=wants,
         operators=operators_named(make),
         calling="same" if contract.get("preserves_signature", True) else "unknown",

@@ -1,4 +1,4 @@
-"""Which operators the code of a Python pass names: programs of those are where the pass has something to do.
+"""Which operators and nodes the code of a Python pass names: programs of those are where it has something to do.
 
 Fuzzers take the words of an input language from the program under test in the same way (the dictionaries of AFL,
 lcamtuf.blogspot.com/2015/01/afl-fuzz-making-up-grammar-with.html). Passes in C++ cannot be read like that.
@@ -19,6 +19,15 @@ MOST = 24
 _PREFIX = "relax."
 _NAMESPACE = "op"
 """What operators are attributes of, as in `relax.op.add`."""
+SHAPES = {
+    "If": ("if_branches", "private_in_branch"),
+    "MatchCast": ("match_cast_redundant", "match_cast_defines_symbol"),
+    "Tuple": ("tuple_bound", "tuple_nested"),
+    "TupleGetItem": ("tuple_bound", "several_outputs", "private_tuple_arguments"),
+    "GlobalVar": ("private_calls", "private_twins", "private_calls_symbolic"),
+    "ShapeExpr": ("symbolic_shapes", "shape_of"),
+}
+"""The recipes that hold a node of Relax."""
 _GROUPS = frozenset(parts[1] for parts in (name.split(".") for name in OPERATORS) if len(parts) > 2)
 
 
@@ -26,10 +35,20 @@ def operators_named(make: Callable[..., Any]) -> tuple[str, ...]:
     """The operators of the table that a function names, or that those of its file name which it uses: in strings
     ("relax.add", "add") and as attributes (`relax.op.add`). Sorted; none where it names more than MOST.
     """
+    known = sorted(OPERATORS.keys() & {_PREFIX + name.removeprefix(_PREFIX) for name in _words(make)})
+    return tuple(known) if len(known) <= MOST else ()
+
+
+def shapes_named(make: Callable[..., Any]) -> tuple[str, ...]:
+    """The recipes with the nodes of Relax that the same code names."""
+    words = _words(make)
+    return tuple(recipe for node, recipes in SHAPES.items() if node in words for recipe in recipes)
+
+
+def _words(make: Callable[..., Any]) -> set[str]:
     names = _Names(getattr(make, "__module__", ""))
     names.read(make)
-    known = sorted(OPERATORS.keys() & {_PREFIX + name.removeprefix(_PREFIX) for name in names.found})
-    return tuple(known) if len(known) <= MOST else ()
+    return names.found
 
 
 class _Names:
@@ -48,7 +67,7 @@ class _Names:
             return
         self._seen.add(id(value))
         if isinstance(value, CodeType):
-            self.found.update(_attributes(value))
+            self.found.update(_attributes(value), (name for name in value.co_names if name in SHAPES))
             self._each(value.co_consts)
         elif isinstance(value, FunctionType | type):
             if value.__module__ == self._module:

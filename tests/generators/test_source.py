@@ -1,0 +1,37 @@
+"""Sources of choices: an echo gives again what was given, where it is allowed."""
+
+from __future__ import annotations
+
+from generators.source import Echo, SeededSource
+
+
+def drawn(source: Echo) -> list[object]:
+    return [source.integer(0, 10**6), source.flip(), source.pick("abcdefgh"), source.real(0.0, 1.0)]
+
+
+def test_an_echo_of_nothing_gives_what_the_source_gives() -> None:
+    plain = SeededSource(1)
+    assert drawn(Echo(SeededSource(1))) == [
+        plain.integer(0, 10**6),
+        plain.flip(),
+        plain.pick("abcdefgh"),
+        plain.real(0.0, 1.0),
+    ]
+
+
+def test_most_choices_come_again() -> None:
+    same = 0
+    for seed in range(100):
+        first = Echo(SeededSource(2, seed))
+        before = drawn(first)
+        same += sum(a == b for a, b in zip(before, drawn(Echo(SeededSource(3, seed), first.given)), strict=True))
+    assert 300 < same < 400
+
+
+def test_a_choice_that_is_not_allowed_any_more_is_made_anew() -> None:
+    for seed in range(50):
+        echo = Echo(SeededSource(4, seed), [17, 5, True])
+        assert 0 <= echo.integer(0, 3) <= 3
+        assert isinstance(echo.flip(), bool)
+        assert echo.pick(("x", "y")) in ("x", "y")
+        assert len(echo.given) == 3

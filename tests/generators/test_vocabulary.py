@@ -1,0 +1,102 @@
+"""What the code of a loaded pass names, and that programs for it hold that."""
+
+from __future__ import annotations
+
+import runpy
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generators.passes.loaded import rows_from_contracts
+from generators.passes.vocabulary import SHAPES, operators_named, shapes_named
+from generators.recipes.table import RECIPES
+from generators.relax.body import attempt
+from generators.relax.chains import draw_chains
+from generators.relax.frames import FunctionFrame, ModuleFrame
+from generators.relax.scope import Scope
+from generators.source import SeededSource
+
+FILE = """
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator
+
+FLIPPED = {"relax.less": "relax.greater_equal"}
+
+
+def others():
+    return ["exp", "log"]
+
+
+def rewritten(call):
+    if call.op.name == "relax.strided_slice":
+        return relax.op.nn.relu(call.args[0])
+    return FLIPPED.get(call.op.name)
+
+
+class Mutator(PyExprMutator):
+    def visit_call_(self, call):
+        return relax.If(call, *(relax.op.permute_dims(call) for _ in range(2)))
+
+
+def maker(flag):
+    def make():
+        return Mutator() if flag else rewritten
+    return make
+
+
+def unrelated():
+    return 1 + len("no operator here".split())
+
+
+PASSES = {"Mine": maker(True), "Others": others, "Unrelated": unrelated}
+"""
+
+
+@pytest.fixture
+def passes(tmp_path: Path) -> Any:
+    path = tmp_path / "mine.py"
+    path.write_text(FILE)
+    return runpy.run_path(str(path), run_name="mine")["PASSES"]
+
+
+def test_operators_are_found_in_strings_attributes_tables_and_classes(passes: Any) -> None:
+    assert operators_named(passes["Mine"]) == (
+        "relax.greater_equal",
+        "relax.less",
+        "relax.nn.relu",
+        "relax.permute_dims",
+        "relax.strided_slice",
+    )
+    assert operators_named(passes["Others"]) == ("relax.exp", "relax.log")
+    assert operators_named(passes["Unrelated"]) == ()
+
+
+def test_nodes_become_the_recipes_that_hold_them(passes: Any) -> None:
+    assert shapes_named(passes["Mine"]) == SHAPES["If"]
+    assert shapes_named(passes["Others"]) == ()
+    assert {recipe for recipes in SHAPES.values() for recipe in recipes} <= RECIPES.keys()
+
+
+def test_what_is_no_function_names_nothing() -> None:
+    assert operators_named(print) == ()
+    assert operators_named(len) == shapes_named(len) == ()
+
+
+def test_rows_carry_what_the_code_names(passes: Any) -> None:
+    rows = rows_from_contracts(passes, {"Others": {"phase": "tir"}})
+    assert "relax.strided_slice" in rows["Mine"].operators
+    assert set(SHAPES["If"]) <= set(rows["Mine"].recipes)
+    assert rows["Others"].recipes == ()
+
+
+def test_chains_of_named_operators_hold_little_else() -> None:
+    found: Counter[str] = Counter()
+    for seed in range(60):
+        scope = Scope(SeededSource(3, seed), FunctionFrame(ModuleFrame()))
+        attempt(scope, "chains", lambda scope: draw_chains(scope, ("relax.strided_slice", "relax.permute_dims")))
+        found += scope.frame.module.operators
+    named = found["relax.strided_slice"] + found["relax.permute_dims"]
+    assert min(found["relax.strided_slice"], found["relax.permute_dims"]) > 60
+    assert named > 0.7 * sum(found.values())
