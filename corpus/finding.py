@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from corpus.fills import Fill
 from corpus.signature import Signature
 from generators.case import Argument, Case, Shape
 from oracles.verdict import Failed
@@ -55,6 +56,7 @@ class Finding:
 
     `tvm` is the version that it was seen on; `reduced` is None until a reduction has been run.
     `fault`: whose fault wrong numbers are, in lines for a reader (`fuzzer.worker.whose_fault`).
+    `fill`: what unwritten memory holds in its script.
     """
 
     case: Case
@@ -69,6 +71,7 @@ class Finding:
     reduced: ReductionStats | None = None
     expectations: tuple[Expectation, ...] = ()
     fault: tuple[str, ...] = ()
+    fill: Fill = Fill()
 
     @property
     def folder(self) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from corpus.finding import Finding
 from corpus.readme import readme_text
-from corpus.repro import repro_text
+from corpus.repro import fills_for, repro_text
 from corpus.store import StoredCase, write_case
 from oracles.verdict import difference_in
 
@@ -24,7 +25,13 @@ def stored_from(finding: Finding) -> StoredCase:
         expected=((finding.tvm, "fails"),),
         signature=finding.signature.slug,
         expectations=finding.expectations,
+        fill=finding.fill,
     )
+
+
+def with_each_fill(finding: Finding) -> tuple[Finding, ...]:
+    """The finding with each of the fills that its script is to be tried with, in that order; at least one."""
+    return tuple(replace(finding, fill=fill) for fill in fills_for(stored_from(finding)))
 
 
 def save_finding(out: Path, finding: Finding) -> Path:

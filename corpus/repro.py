@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from corpus.checks import Check, check_for
 from corpus.dead_checks import DEAD_VALUES
+from corpus.fills import FILLS, Fill, malloc_text, scratch_text
 from corpus.finding import Finding
 from corpus.module_text import indented, without_imports
 from corpus.repro_calls import calls_text
@@ -44,11 +45,6 @@ _BY_KIND = "1 if kind is AssertionError else 2"
 _THREADS = 'os.environ.setdefault("TVM_NUM_THREADS", "1")\n'
 """A forked child of a process with TVM's threads would wait for them."""
 _UNINITIALISED = "reference trap: uninitialised"
-_DIRTY = """\
-if "MALLOC_PERTURB_" not in os.environ:  # Memory that nobody has written holds 0x4e, a large number as a float.
-    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "MALLOC_PERTURB_": "177"})
-"""
-"""In scripts that show a result which nobody has written: the reference says NaN of it, a run whatever was there."""
 
 _IMPORTS = (
     (r"\bshutil\.", "import shutil"),
@@ -135,14 +131,7 @@ def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
 
     Large arrays are read from the `inputs.npz` beside the script; with embed_arrays the script holds them itself.
     """
-    known = bool(stored.expectations)
-    check = check_for(
-        stored.oracle,
-        has_expectation=known,
-        symptom=stored.symptom,
-        message=stored.message,
-        on_device=TARGETS[stored.case.target].threads,
-    )
+    check = _check_of(stored)
     load = _LOAD.format(path=stored.case.load) if stored.case.load is not None else ""
     script, module = _module(stored)
     once, calls = calls_text(stored, check, embed_arrays) if check.runs else ("", "")
@@ -153,7 +142,7 @@ def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
         if any(call.name == "FuseOps" for call in (*stored.case.setup, *stored.case.passes)):
             tested = tested.replace(_COMPILES, f"{_COMPILES}, relax_pipeline=relax.get_default_pipeline(TARGET)")
     else:
-        passes = _passes(stored, check, module)
+        passes = _passes(stored, check, module) + scratch_text(stored.fill)
     end = _GONE + ("os._exit(0)\n" if child else "")
     body = passes + tested + end
     parts = (load, script, once, child + body)
@@ -163,6 +152,33 @@ def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
         parts = (load, script, child + (_DEVICE if runs else _IF_ONE_IS), _on_device(once + body) if runs else body)
     rest = _with_target("\n".join(part for part in parts if part), stored)
     return _head(stored, check, script) + _imports(rest) + f"\n{rest}"
+
+
+def fills_for(stored: StoredCase) -> tuple[Fill, ...]:
+    """What unwritten memory may hold in the script of a case, in the order to try; one where that does not matter.
+
+    What PrimFuncs allocate is filled behind the passes only, and where an exception is not the bug.
+    """
+    check = _check_of(stored)
+    if not (_reads_unwritten(stored, check) and shown_by_script(stored)):
+        return FILLS[:1]
+    fixed = check.error_is_the_bug or _stands_in_the_pipeline(stored) or TARGETS[stored.case.target].threads
+    return tuple(fill for fill in FILLS if not (fill.scratch and fixed))
+
+
+def _check_of(stored: StoredCase) -> Check:
+    return check_for(
+        stored.oracle,
+        has_expectation=bool(stored.expectations),
+        symptom=stored.symptom,
+        message=stored.message,
+        on_device=TARGETS[stored.case.target].threads,
+    )
+
+
+def _reads_unwritten(stored: StoredCase, check: Check) -> bool:
+    """Whether a result may be one that nobody has written: the reference says NaN of it, a run whatever was there."""
+    return check.runs and (stored.symptom == _UNINITIALISED or re.search(r"\bis nan\b", stored.message) is not None)
 
 
 def _stands_in_the_pipeline(stored: StoredCase) -> bool:
@@ -177,8 +193,8 @@ def _head(stored: StoredCase, check: Check, script: str) -> str:
     if _needs_late_annotations(script):
         head += "from __future__ import annotations\n\n"
     head += f"import os, {'signal, ' if check.child else ''}sys\n\n"
-    if check.runs and (stored.symptom == _UNINITIALISED or re.search(r"\bis nan\b", stored.message)):
-        head += _DIRTY
+    if _reads_unwritten(stored, check):
+        head += malloc_text(stored.fill)
     if check.error_is_the_bug:
         return head + "status = 2\n" + _HOOK.format(status="status") + (_THREADS if check.child else "")
     return head + _HOOK.format(status=_BY_KIND) + (_THREADS if check.child else "")

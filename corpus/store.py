@@ -13,13 +13,14 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from corpus.encoding import Json, UnreadableArgument, decode, encode
+from corpus.fills import Fill
 from corpus.finding import Expectation
 from corpus.module_text import UnreadableModule, with_imports, without_imports
 from generators.case import Case, EntryCall, ModuleText, Origin, PassCall
@@ -42,7 +43,7 @@ class StoredCase:
     """A Case with what is known of it: everything that a case folder says.
 
     oracle, symptom: what fails, where it fails. expected: (TVM version prefix, outcome), longest prefix wins.
-    signature: the slug of the finding, where it came from one.
+    signature: the slug of the finding, where it came from one. fill: what unwritten memory holds in its script.
     """
 
     case: Case
@@ -55,6 +56,7 @@ class StoredCase:
     expected: tuple[tuple[str, Outcome], ...] = ()
     signature: str | None = None
     expectations: tuple[Expectation, ...] = field(default=())
+    fill: Fill = Fill()
 
     def outcome_on(self, version: str) -> Outcome | None:
         """What is expected on a TVM version, None when nothing is known of it."""
@@ -151,6 +153,7 @@ def to_json(stored: StoredCase, arrays: dict[str, np.ndarray[Any, Any]]) -> Json
         ],
         "origin": {"seed": case.origin.seed, "index": case.origin.index, "file": case.origin.file},
         "expectations": [_expectation_json(expectation, arrays) for expectation in stored.expectations],
+        **({"fill": asdict(stored.fill)} if stored.fill != Fill() else {}),
     }
 
 
@@ -210,6 +213,7 @@ def _read_schema_1(folder: Path, data: Mapping[str, Json]) -> StoredCase:
         expected=tuple((str(prefix), _read_outcome(outcome)) for prefix, outcome in data["expected"].items()),
         signature=data.get("signature"),
         expectations=tuple(_read_expectation(entry, arrays) for entry in data.get("expectations", ())),
+        fill=Fill(**data.get("fill", {})),
     )
 
 

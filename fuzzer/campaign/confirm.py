@@ -1,5 +1,7 @@
 """Confirms findings: a finding counts when its own repro.py shows it in a fresh process. No TVM here.
 
+A script that reads what nobody has written, and says that the bug is gone, is tried with other bytes there
+(`corpus.fills`); what is kept is the script that was run last.
 Where a target runs in threads, no script of TVM's alone can show numbers without a device: there `passfuzz check` must
 find the case wrong. What a device has shown, the script shows there.
 """
@@ -19,15 +21,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from corpus.finding import Finding
-from corpus.findings import save_finding
+from corpus.findings import save_finding, with_each_fill
 from corpus.repro import shown_by_script
 from fuzzer.campaign.pool import worker_environment
 from fuzzer.processes.guard import guarded
 from fuzzer.processes.start import module_command
 from oracles.verdict import ACROSS_PROCESSES
 
-SHOWN = 1
-"""Exit status of a repro that shows its bug (DESIGN, contracts)."""
+SHOWN, GONE = 1, 0
+"""Exit statuses of a repro that shows its bug, and of one that does not (DESIGN, contracts)."""
 DEADLINE_S = 90.0
 TRIALS_BY_CHANCE = 4
 """How often a repro must show, without a miss, what may hang on chance (addresses, hash seeds)."""
@@ -45,6 +47,8 @@ class _Running:
     """What it prints."""
     left: int
     """How many more times the repro is to be run, should it show its bug now."""
+    others: tuple[Finding, ...]
+    """The finding with other fills, to be tried should the repro not show it."""
 
 
 @dataclass(slots=True)
@@ -74,7 +78,10 @@ class Confirmations:
             self._running.remove(trial)
             shown = status == SHOWN and _is_said(trial)
             if shown and trial.left:
-                self._run(trial.finding, trial.folder, trial.left - 1)
+                self._run(trial.finding, trial.folder, trial.left - 1, trial.others)
+                continue
+            if status == GONE and trial.others:
+                self._try(trial.others)
                 continue
             slug = trial.finding.signature.slug
             del self.pending[slug]
@@ -88,10 +95,15 @@ class Confirmations:
                 return
             if slug in started:
                 continue
-            by_chance = finding.signature.symptom == ACROSS_PROCESSES
-            self._run(finding, save_finding(self._trial_room(), finding), TRIALS_BY_CHANCE - 1 if by_chance else 0)
+            self._try(with_each_fill(finding))
 
-    def _run(self, finding: Finding, folder: Path, left: int) -> None:
+    def _try(self, fills: tuple[Finding, ...]) -> None:
+        finding, *others = fills
+        by_chance = finding.signature.symptom == ACROSS_PROCESSES
+        folder = save_finding(self._trial_room(), finding)
+        self._run(finding, folder, TRIALS_BY_CHANCE - 1 if by_chance else 0, tuple(others))
+
+    def _run(self, finding: Finding, folder: Path, left: int, others: tuple[Finding, ...]) -> None:
         said = self._trial_room() / f"{finding.signature.slug}.txt"
         with said.open("wb") as stream:
             process = subprocess.Popen(
@@ -102,7 +114,7 @@ class Confirmations:
                 env=worker_environment(),
                 start_new_session=True,
             )
-        self._running.append(_Running(finding, folder, process, time.monotonic(), said, left))
+        self._running.append(_Running(finding, folder, process, time.monotonic(), said, left, others))
 
     def _trial_room(self) -> Path:
         if self._room is None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fuzzer.commands.replay import FAILS
+from fuzzer.commands.replay import FAILS, PASSES
 from fuzzer.errand.ask import Errand, run_errand, scratch_folder
 from fuzzer.errand.subject import judged_on, read_subject, refuse_groups
 from fuzzer.errors import EnvironmentFault, UsageError
@@ -32,7 +32,7 @@ def reduce_case(
     """The smallest case found in `time_s` seconds that fails as the given one does.
 
     Kept is the first failure of an oracle (of `oracle`, where given) under `passes`: names, () for the case's own,
-    else the loaded file's, else the default build pipeline. The script is run once to see that it shows the failure.
+    else the loaded file's, else the default build pipeline. The script is run to see that it shows the failure.
     With `interesting` a command decides instead: called as CMD FILE.py with a TVMScript candidate, exit status 0 keeps
     it; the script is then that module, and passes are not applied.
 
@@ -47,9 +47,9 @@ def reduce_case(
         errand = Errand("reduce", case, passes, oracle, interesting, time_s, scratch)
         replies = run_errand(errand, time_s + SLACK_S)
         reduced = next(reply.payload for reply in replies if reply.kind == "reduced")
-        if interesting is None:
-            _confirm(str(reduced["repro"]), Path(scratch))
-    return ReduceResult(**reduced)
+        repros = reduced.pop("repros")
+        repro = shown_by(repros, Path(scratch)) if interesting is None else repros[0]
+    return ReduceResult(repro, **reduced)
 
 
 def _check_command(command: str, passes: tuple[str, ...], oracle: str | None) -> None:
@@ -65,18 +65,29 @@ def _check_command(command: str, passes: tuple[str, ...], oracle: str | None) ->
         raise UsageError(f"--interesting {command}: no such program, or it may not be executed")
 
 
-def _confirm(repro: str, scratch: Path) -> None:
-    """Raises EnvironmentFault unless the script shows the failure in a fresh process."""
+def shown_by(repros: list[str], scratch: Path) -> str:
+    """The first script that shows the failure in a fresh process; the next one is run where one says that it is gone.
+
+    Raises EnvironmentFault where none shows it.
+    """
     script = scratch / "repro.py"
-    script.write_text(repro, encoding="utf-8")
+    for repro in repros:
+        script.write_text(repro, encoding="utf-8")
+        ended = _run(script)
+        if ended.returncode == FAILS:
+            return repro
+        if ended.returncode != PASSES:
+            break
+    lines = (ended.stdout + ended.stderr).decode(errors="replace").strip().splitlines()
+    said = f": {lines[-1][:200]}" if lines else ""
+    raise EnvironmentFault(f"fails here, but not in a fresh process (status {ended.returncode}{said})")
+
+
+def _run(script: Path) -> subprocess.CompletedProcess[bytes]:
     environment = {**os.environ, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     try:
-        ended = subprocess.run(
+        return subprocess.run(
             [sys.executable, str(script)], capture_output=True, env=environment, timeout=CONFIRM_S, check=False
         )
     except subprocess.TimeoutExpired as error:
         raise EnvironmentFault(f"the reduced script does not end within {CONFIRM_S:.0f} s") from error
-    if ended.returncode != FAILS:
-        lines = (ended.stdout + ended.stderr).decode(errors="replace").strip().splitlines()
-        said = f": {lines[-1][:200]}" if lines else ""
-        raise EnvironmentFault(f"fails here, but not in a fresh process (status {ended.returncode}{said})")

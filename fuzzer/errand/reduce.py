@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.finding import stats_row, to_line
-from corpus.findings import stored_from
+from corpus.findings import stored_from, with_each_fill
 from corpus.module_text import text_of, with_imports
 from corpus.reduce import Candidate, reduce
 from corpus.repro import repro_text
@@ -44,7 +44,7 @@ def carry_out(errand: Errand, say: Say) -> None:
 
 
 def reduce_by_oracle(bench: Bench, say: Say) -> None:
-    """Says "reduced" with the repro of the smallest case found. Raises Refused where nothing fails."""
+    """Says "reduced" with the repros of the smallest case found, one per fill. Raises Refused where nothing fails."""
     failure = _failure_of(bench)
     start = bench.start
     passes = start.passes if failure.step is None else start.passes[: failure.step + 1]
@@ -54,8 +54,8 @@ def reduce_by_oracle(bench: Bench, say: Say) -> None:
     if finding is None:
         line = f"{failure.oracle}: {failure.culprit}: {failure.symptom}"
         raise Refused(f"{line}: fails once and not again when it is judged alone", usage=False)
-    repro = repro_text(stored_from(finding), embed_arrays=True)
-    say("reduced", repro=repro, reduced=to_line(finding)["reduced"], finding=finding.signature.slug)
+    repros = [repro_text(stored_from(one), embed_arrays=True) for one in with_each_fill(finding)]
+    say("reduced", repros=repros, reduced=to_line(finding)["reduced"], finding=finding.signature.slug)
 
 
 def _failure_of(bench: Bench) -> Failure:
@@ -93,7 +93,7 @@ def reduce_by_command(errand: Errand, start: Candidate, say: Say) -> None:
         how = f"does not end within {limit:g} s" if first is None else f"ends with status {first}"
         raise Refused(f"--interesting {errand.interesting}: {how} on the module as it is; 0 would be interesting")
     reduction = reduce(module_only, lambda candidate: status(candidate) == 0, budget_s=errand.time_s)
-    say("reduced", repro=_module_file(reduction.candidate), reduced=stats_row(reduction.stats(), 0), finding=None)
+    say("reduced", repros=[_module_file(reduction.candidate)], reduced=stats_row(reduction.stats(), 0), finding=None)
 
 
 def _module_file(candidate: Any) -> str:

@@ -1,13 +1,17 @@
-"""Repro scripts for traps about memory that a run may survive: what is read off the text of the module."""
+"""Repro scripts for traps about memory that a run may survive: what is read off the text of the module, and what is
+run with several fills of unwritten memory."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from corpus.fills import FILLS, Fill
 from corpus.finding import Expectation
+from corpus.repro import fills_for
 from corpus.store import StoredCase
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from tests.corpus.test_repro import run, written
@@ -78,3 +82,87 @@ def test_a_tensor_larger_than_its_storage_is_read_off_the_text(tmp_path: Path, s
     expected = Expectation(0, (x,), (0.0,))
     found = StoredCase(case, "t", "numeric", "reference trap: out-of-bounds", "P", message, expectations=(expected,))
     assert run(written(tmp_path, found))[0] == status
+
+
+FORGETS = """
+import tvm, tvm_ffi
+from tvm import s_tir, tirx
+
+def without_init(block):
+    init = None if FORGETS else block.init
+    before = (block.iter_vars, block.reads, block.writes, block.name_hint, block.body)
+    return s_tir.SBlock(*before, init, block.alloc_buffers, block.match_buffers, block.annotations)
+
+def change(mod, context):
+    result = mod.clone()
+    for name, function in mod.functions.items():
+        if isinstance(function, tirx.PrimFunc):
+            body = tvm_ffi.structural_map(function.body, (s_tir.SBlock, without_init))
+            result[name] = function.with_body(body)
+    return result
+
+PASSES = {"ForgetsInit": lambda: tvm.transform.module_pass(change, opt_level=0, name="ForgetsInit")}
+"""
+"""A pass that leaves out how reductions begin, or leaves them as they are."""
+REDUCES = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4,), dtype="float32")) -> R.Tensor((), dtype="DTYPE"):
+        r: R.Tensor((), dtype="DTYPE") = R.OPERATOR(x)
+        return r
+"""
+
+
+def reduction(tmp_path: Path, operator: str, forgets: bool = True) -> StoredCase:
+    """A reduction of 1, 2, 3, 4 behind the pass. What argmin compares with is allocated by the PrimFunc."""
+    load = tmp_path / "forgets.py"
+    load.write_text(FORGETS.replace("if FORGETS", f"if {forgets}"))
+    wanted = {"min": np.float32(1), "max": np.float32(4), "argmin": np.int64(0)}[operator]
+    case = Case(
+        ModuleText(REDUCES.replace("DTYPE", str(wanted.dtype)).replace("OPERATOR", operator)),
+        (PassCall("ForgetsInit", "loaded.PASSES['ForgetsInit']()"),),
+        (EntryCall("main", (np.arange(1, 5, dtype=np.float32),)),),
+        setup=(PassCall("LegalizeOps", "relax.transform.LegalizeOps()"),),
+        load=str(load),
+    )
+    expected = Expectation(0, (np.array(wanted),), (0.0,))
+    return StoredCase(
+        case, "t", "numeric", "reference trap: uninitialised", "ForgetsInit", "x_red", expectations=(expected,)
+    )
+
+
+@pytest.mark.parametrize(
+    ("operator", "fill", "status"),
+    [
+        ("max", Fill(0x4E), 1),
+        ("max", Fill(0xCE), 0),
+        ("min", Fill(0x4E), 0),
+        ("min", Fill(0xCE), 1),
+        ("argmin", Fill(0xCE, scratch=True), 1),
+        ("argmin", Fill(0x01, scratch=True), 1),
+    ],
+)
+def test_what_unwritten_memory_holds_is_what_the_script_says(
+    tmp_path: Path, operator: str, fill: Fill, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MALLOC_PERTURB_", "177" if fill.byte != 0x4E else "49")  # The script's own value counts.
+    folder = written(tmp_path, replace(reduction(tmp_path, operator), fill=fill))
+    assert f"holds {fill.byte:#04x}" in (folder / "repro.py").read_text()
+    assert run(folder)[0] == status
+
+
+@pytest.mark.parametrize("fill", FILLS)
+def test_a_correct_pass_is_cleared_with_every_fill(tmp_path: Path, fill: Fill) -> None:
+    folder = written(tmp_path, replace(reduction(tmp_path, "argmin", forgets=False), fill=fill))
+    assert run(folder) == (0, "the bug is gone\n")
+
+
+def test_only_where_unwritten_memory_matters_scripts_have_several_fills(tmp_path: Path) -> None:
+    one = reduction(tmp_path, "min")
+    assert fills_for(one) == FILLS
+    assert fills_for(replace(one, symptom="wrong result", message="output 0 is 2.0, not 1.0")) == (Fill(),)
+    assert not any(fill.scratch for fill in fills_for(replace(one, oracle="pipelines")))
+    late = PassCall("tirx.MakePackedAPI", "tirx.transform.MakePackedAPI()")
+    packed = replace(one.case, passes=(late, *one.case.passes))
+    assert not any(fill.scratch for fill in fills_for(replace(one, case=packed)))

@@ -13,6 +13,7 @@ import pytest
 
 from corpus import store
 from corpus.encoding import INLINE_ELEMENTS, UnreadableArgument, decode, encode
+from corpus.fills import Fill
 from corpus.finding import Expectation
 from corpus.store import CorruptCase, StoredCase, read_case, write_atomically, write_case
 from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall, Shape
@@ -87,6 +88,7 @@ def stored_case(json_text: str | None = None) -> StoredCase:
     return StoredCase(
         case, "a title", "numeric", "wrong result", "FoldConstant", "off by one", "apache/tvm#1",
         (("0.26", "fails"), ("0.27", "passes")), "numeric-FoldConstant-00000000", (expectation,),
+        Fill(0xCE, scratch=True),
     )  # fmt: skip
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from corpus.replayable import CORPUS
 from fuzzer.commands.check import check_module
-from fuzzer.commands.reduce import reduce_case
-from fuzzer.errors import UsageError
+from fuzzer.commands.reduce import reduce_case, shown_by
+from fuzzer.errors import EnvironmentFault, UsageError
 from tests.fuzzer.planted import write_passes
 
 STATIC = """\
@@ -212,6 +212,18 @@ def test_reduce_makes_a_planted_fault_small(module: Path, tmp_path: Path) -> Non
     script.write_text(result.repro, encoding="utf-8")
     ended = subprocess.run([sys.executable, str(script)], capture_output=True, timeout=100, check=False)
     assert ended.returncode == 1
+
+
+@pytest.mark.parametrize(("statuses", "shown"), [((1, 1), 0), ((0, 1), 1), ((0, 0), None), ((2, 1), None)])
+def test_reduce_gives_the_first_script_that_shows_it(
+    tmp_path: Path, statuses: tuple[int, ...], shown: int | None
+) -> None:
+    scripts = [f"import sys  # {number}\nsys.exit({status})\n" for number, status in enumerate(statuses)]
+    if shown is None:
+        with pytest.raises(EnvironmentFault, match="not in a fresh process"):
+            shown_by(scripts, tmp_path)
+    else:
+        assert shown_by(scripts, tmp_path) == scripts[shown]
 
 
 def test_reduce_of_another_oracle_than_the_failing_one_says_that_nothing_fails(module: Path, tmp_path: Path) -> None:

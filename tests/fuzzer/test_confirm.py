@@ -14,13 +14,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from corpus.fills import FILLS, Fill
 from corpus.finding import Expectation, Finding
 from corpus.signature import signature_of
+from corpus.store import StoredCase, read_case
 from fuzzer.campaign import confirm
 from fuzzer.campaign.confirm import TRIALS_BY_CHANCE, UNCONFIRMED, Confirmations
 from fuzzer.processes.guard import guarded
 from generators.case import EntryCall, ModuleText
 from oracles.verdict import ACROSS_PROCESSES, Failed
+from tests.corpus.test_repro_memory import reduction
 from tests.fuzzer.test_campaign import alive, wait_for
 from tests.reports.reports_data import finding
 
@@ -99,6 +102,58 @@ def test_what_may_hang_on_chance_must_show_every_time(
     one = replace(finding(), verdict=failed, signature=signature_of("determinism", failed))
     assert _tried(tmp_path, one) == confirmed
     assert len(counter.read_text()) == TRIALS_BY_CHANCE
+
+
+def _finding_of(stored: StoredCase) -> Finding:
+    failed = Failed(stored.symptom, stored.message, culprit=stored.culprit)
+    return replace(
+        finding(),
+        case=stored.case,
+        verdict=failed,
+        oracle=stored.oracle,
+        signature=signature_of(stored.oracle, failed),
+        expectations=stored.expectations,
+    )
+
+
+def test_what_shows_with_another_fill_is_kept_with_it(tmp_path: Path) -> None:
+    one = _finding_of(reduction(tmp_path, "min"))
+    assert _tried(tmp_path, one)
+    assert read_case(tmp_path / one.folder).fill == Fill(0xCE)
+    script = [sys.executable, str(tmp_path / one.folder / "repro.py")]
+    assert subprocess.run(script, capture_output=True, check=False).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("shown_with", "otherwise", "confirmed", "tried"),
+    [
+        (FILLS[0], 0, True, FILLS[:1]),
+        (FILLS[-1], 0, True, FILLS),
+        (None, 0, False, FILLS),
+        (FILLS[1], 2, False, FILLS[:1]),
+        (FILLS[1], 139, False, FILLS[:1]),
+    ],
+)
+def test_fills_are_tried_while_the_script_says_that_the_bug_is_gone(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    shown_with: Fill | None,
+    otherwise: int,
+    confirmed: bool,
+    tried: tuple[Fill, ...],
+) -> None:
+    seen: list[Fill] = []
+
+    def save(room: Path, one: Finding) -> Path:
+        seen.append(one.fill)
+        folder = room / one.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "repro.py").write_text(f"import sys\nsys.exit({1 if one.fill == shown_with else otherwise})\n")
+        return folder
+
+    monkeypatch.setattr(confirm, "save_finding", save)
+    assert _tried(tmp_path, _finding_of(reduction(tmp_path, "min"))) == confirmed
+    assert tuple(seen) == tried
 
 
 @pytest.mark.parametrize(("target", "found_by"), [("cuda", "numeric"), ("cuda-cpu", "build")])

@@ -4,7 +4,7 @@ Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
 """
 import os, signal, sys
 
-if "MALLOC_PERTURB_" not in os.environ:  # Memory that nobody has written holds 0x4e, a large number as a float.
+if os.environ.get("MALLOC_PERTURB_") != "177":  # Unwritten memory holds 0x4e, a large number as a float.
     os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "MALLOC_PERTURB_": "177"})
 sys.excepthook = lambda kind, why, _: (
     print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(1 if kind is AssertionError else 2))
