@@ -17,6 +17,10 @@ from generators.tir.stages import pick_recent, recent, result
 from generators.tir.terms import Term, cast, clipped, constant
 
 _NODES: dict[str, Any] = {"sum": tirx.Add, "product": tirx.Mul, "max": tirx.Max, "min": tirx.Min}
+_UNIT = 0.1
+"""All that is reduced is one axis of length one this often."""
+_BIASED = 0.12
+"""A sum or an extreme does not begin at what is neutral this often, as behind `fuse_reduction_epilogue`."""
 _ACCUMULATORS = {
     "int8": ("int32", "int16", "int8"),
     "uint8": ("int32", "uint8"),
@@ -41,12 +45,15 @@ def draw_reduction(draft: Draft) -> None:
     """A sum, product or extreme over some axes of a tensor."""
     options = [t for t in recent(draft) if t.dims and t.dtype != "bool" and t.elements <= draft.knobs.max_elements]
     tensor = pick_recent(draft, options)
-    rank = len(tensor.dims)
-    over = {draft.source.integer(0, rank - 1) for _ in range(draft.source.integer(1, 2))}
+    dims = list(tensor.dims)
+    over = {draft.source.integer(0, len(dims) - 1) for _ in range(draft.source.integer(1, 2))}
+    if draft.source.flip(_UNIT):
+        over = {len(dims)}
+        dims.append(draft.extent(1))
     kind = draft.source.pick(("sum", "sum", "max", "min", "product"))
-    if any(tensor.dims[i].low < 1 for i in over):
+    if any(dims[i].low < 1 for i in over):
         raise Unfit("nothing is written where an axis that is reduced is empty, not even the init")
-    _reduce(draft, kind, list(tensor.dims), over, tensor)
+    _reduce(draft, kind, dims, over, tensor)
 
 
 def _reduce(draft: Draft, kind: str, dims: list[Extent], over: set[int], tensor: Tensor) -> None:
@@ -76,7 +83,8 @@ def _accumulated(
     """`out[indices] = combine(out[indices], element)` with its init, into a new tensor."""
     value = _summand(draft, kind, element, dtype, count)
     if kind == "sum":
-        values, init = scaled_range(value.range, count), constant(0, dtype)
+        init = constant(draft.source.integer(1, 3) if draft.source.flip(_BIASED) else 0, dtype)
+        values = scaled_range(value.range, count) + init.range
     elif kind == "product":
         values, init = Range(-1, 1, True), constant(1, dtype)
         values = values.clipped(0, 1) if value.range.low >= 0 else values
@@ -84,6 +92,9 @@ def _accumulated(
         values = value.range
         extreme = tirx.min_value(dtype) if kind == "max" else tirx.max_value(dtype)
         init = Term(extreme, dtype, values)
+        if draft.source.flip(_BIASED):
+            init = constant(draft.source.integer(0, 3), dtype)
+            values = values.hull(init.range)
     fraction = value.fraction if kind != "product" else 0
     tensor = result(draft, "R", kept, Term(None, dtype, values, fraction))
     now = load(tensor, indices)
@@ -99,7 +110,7 @@ def _summand(draft: Draft, kind: str, element: Term, dtype: str, count: int) -> 
         whole = element if element.fraction == 0 else Term(tirx.floor(element.expr), dtype, element.range)
         return clipped(whole, 1.0)
     if kind == "sum":
-        bound = room(dtype, count) >> element.fraction
+        bound = (room(dtype, count + 1) >> element.fraction) - 1
         if bound < 1:
             raise Unfit("a sum would overflow")
         return clipped(element, float(bound))

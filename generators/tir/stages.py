@@ -18,6 +18,9 @@ from generators.tir.nests import OPAQUE, SPATIAL, Axis, Body, draw_nest, product
 from generators.tir.reads import can_read, points, read
 from generators.tir.terms import Term, bounded, capacity, cast, chosen, clipped, constant, truth
 
+_TURNED = 0.12
+"""A block goes through the axes of what it stores in another order than that of the dims this often."""
+
 
 def recent(draft: Draft, *, special: bool = False) -> list[Tensor]:
     """Tensors that can be read, the newest first, so that stages hang together."""
@@ -94,15 +97,20 @@ def _guard_inexact(draft: Draft, term: Term) -> Term:
 def _stage(draft: Draft, name: str, dims: list[Extent], value: Any, drawn: list[Term], prefix: str = "T") -> Tensor:
     """A block that stores `value(axis terms)` at each point of a new tensor."""
     made: list[Tensor] = []
+    order = list(range(len(dims)))
+    if len(order) > 1 and draft.source.flip(_TURNED):
+        order.reverse()
+        draft.features.add("turned_store")
 
-    def body(terms: list[Term]) -> Body:
+    def body(axis_terms: list[Term]) -> Body:
+        terms = [axis_terms[order.index(dim)] for dim in range(len(dims))]
         term = value(terms)
         drawn.append(term)
         tensor = result(draft, prefix, tuple(dims), term)
         made.append(tensor)
         return Body(tirx.BufferStore(tensor.buffer, term.expr, [t.expr for t in terms]))
 
-    axes = [Axis(SPATIAL, extent) for extent in dims]
+    axes = [Axis(SPATIAL, dims[dim]) for dim in order]
     draft.statements.append(draw_nest(draft, name, axes, body))
     return made[0]
 
