@@ -15,7 +15,7 @@ from generators.ranges import Range
 from generators.relax.body import attempt
 from generators.relax.knobs import SPECIAL
 from generators.relax.scope import EVERY, INTEGER, Scope
-from generators.relax.values import AnyValue, TupleValue, Value, extent
+from generators.relax.values import AnyValue, Dim, TupleValue, Value, extent
 from generators.source import Echo, weighted
 
 _TRIES = 4
@@ -25,11 +25,15 @@ _CHAINS = (3, 5)
 """How many chains a recipe of them has."""
 _RICH = 6
 """Elements of a value, along more than one dim, that operators can show their axes on."""
+_ENRICHED = 0.8
+"""Instead of a value with fewer, a chain begins with one of this often."""
+_ALIKE = 0.35
+"""All dims of such a value are the same this often."""
 _INTEGERS = 0.25
 """A chain begins with integers this often: rewrites that would round are for those alone."""
 _SAME = 0.3
 """An operator follows itself this often: two of a kind are what is merged most."""
-_LIKEWISE = 0.4
+_LIKEWISE = 0.6
 """An operator that was in the chain before is drawn as it was then this often: with the same axes, the same bounds."""
 _REJOINED = 0.4
 """The fields of a tuple are joined again this often, in any order."""
@@ -100,13 +104,19 @@ def _start(s: Scope) -> Value:
     """A value with elements enough to tell axes and orders apart, mostly."""
     dtypes = INTEGER if s.source.flip(_INTEGERS) else EVERY
     value = s.tensor(dtypes)
-    for _ in range(_TRIES):
-        if not s.frame.is_fixed(value.expr) and _is_rich(value):
-            break
-        value = s.tensor(dtypes)
+    if not _is_rich(value) and s.source.flip(_ENRICHED):
+        value = s.tensor((value.dtype,), dims=_rich_dims(s))
     if s.frame.is_fixed(value.expr):
         raise Unavailable("what depends on no parameter is folded as a whole")
     return value
+
+
+def _rich_dims(s: Scope) -> list[Dim]:
+    """Two to four dims with some elements each; all alike at times, where types do not tell one axis from another."""
+    rank = s.source.pick((2, 3, 3, 4))
+    if s.source.flip(_ALIKE):
+        return [s.source.pick((2, 3, 4))] * rank
+    return [s.source.pick((2, 3, 4, 5) if rank < 4 else (2, 3)) for _ in range(rank)]
 
 
 def _is_rich(value: Value) -> bool:
