@@ -56,7 +56,8 @@ def _draw_clip(s: Scope) -> Drawn:
 
 
 def _clip(x: Any, low: float, high: float) -> Any:
-    return np.minimum(np.maximum(x, x.dtype.type(low)), x.dtype.type(high))
+    """With low above high, which only a pass makes, it is low: max(min(x, high), low), as in tvm/topi/math.py."""
+    return np.maximum(np.minimum(x, x.dtype.type(high)), x.dtype.type(low))
 
 
 OPERATORS = (

@@ -255,3 +255,9 @@ def test_fills_are_cast_to_the_result() -> None:
     assert full_like(np.zeros(2, np.int8), np.array(2.75), dtype=None).tolist() == [2, 2]
     assert full_like(np.zeros(1), np.array(2.75), dtype="bool").dtype == np.bool_
     assert harness.carried(np.array([1.5], ml_dtypes.bfloat16)).dtype == np.float64
+
+
+def test_clip_of_an_empty_interval_gives_its_lower_end() -> None:
+    """As tvm.topi.clip writes it: max(min(x, a_max), a_min)."""
+    got = OPERATORS["relax.clip"].meaning(np.array([-5.0, 1.0, 5.0]), 2, 0)
+    assert got.tolist() == [2.0, 2.0, 2.0]
