@@ -57,6 +57,11 @@ class TirKnobs:
     """A function is of loops alone this often, without blocks."""
     integer_share: float = 0.2
     """A function in a module of several goes through small ranges of integers this often: see `integers.py`."""
+    plain_share: float = 0.5
+    """A function without blocks holds nothing unusual this often: most passes over loops leave alone what they do not
+    know, and the half is for those that optimise loops, the other half for those that lower them."""
+    unusual_share: float = 0.6
+    """In the others, each unusual kind may be drawn this often (see `swarm.py`): several meet, seldom all."""
     rooted_share: float = 0.2
     """The loops of a function without blocks stand in one block this often, as those of a packed kernel do."""
     local_share: float = 0.12
