@@ -98,6 +98,8 @@ class Draft:
     """Whether nothing is drawn behind the present statement that could read what it writes."""
     unusual: frozenset[Unusual] = EVERY
     """What unusual things it may hold."""
+    touched: list[Tensor] = field(default_factory=list)
+    """What was last stored or loaded in a function without blocks, and may be written."""
     drawn: int = 0
     """Statements drawn in a function without blocks."""
     _names: int = 0

@@ -83,7 +83,7 @@ class TirKnobs:
 
 
 DEFAULT = TirKnobs()
-ONE_OF_SOME = TirKnobs(stages=(1, 3), statements=(1, 3), all_statements=6)
+ONE_OF_SOME = TirKnobs(stages=(1, 3), statements=(2, 4), all_statements=8)
 """For functions that share a module: together they are as much as one alone."""
 FUNCTIONS = (1, 5)
 """How many of them share one, a function alone among them: the way to the TIR passes costs the same for all."""

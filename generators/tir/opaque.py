@@ -28,7 +28,7 @@ from generators.tir.control import (
     draw_while,
 )
 from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
-from generators.tir.expressions import draw_value
+from generators.tir.expressions import draw_constant, draw_value
 from generators.tir.perfect import draw_nest
 from generators.tir.place import Place, sequence, store
 from generators.tir.reads import Point
@@ -44,6 +44,8 @@ _REGISTER = 0.35
 """An allocated buffer has one element this often: what loops and branches pass on."""
 _REPEATED = 0.2
 """A statement is of the kind of the one before it this often: loops stand beside loops, branches beside branches."""
+_CONSTANT = 0.2
+"""A buffer is filled with one number this often, as those are into which something is added up."""
 _FEW = 4
 """Elements of which stores overwrite each other mostly, before anybody reads them."""
 
@@ -107,6 +109,8 @@ def _new_tensor(draft: Draft, role: str) -> Tensor:
 
 def _fill(place: Place, tensor: Tensor) -> Any:
     """Every element stored once."""
+    if place.draft.source.flip(_CONSTANT):
+        return _each_element(place, tensor, lambda inner, _: draw_constant(inner.site([], 0), tensor.dtype))
     return _each_element(place, tensor, lambda inner, _: inner.value(tensor.dtype))
 
 
@@ -159,7 +163,7 @@ def draw_one(place: Place) -> Any:
 
 def draw_sequence(place: Place) -> Any:
     """One statement or some, which see what those before them bind."""
-    count = place.draft.source.pick((1, 1, 2, 3)) if place.draft.drawn < place.draft.knobs.all_statements else 1
+    count = place.draft.source.pick((1, 2, 2, 3)) if place.draft.drawn < place.draft.knobs.all_statements else 1
     statements = [draw_one(place) for _ in range(count)]
     return sequence(*statements)
 

@@ -51,7 +51,7 @@ def _target(place: Place) -> Tensor:
         raise Unfit("nothing to go over")
     before = place.header
     alike = [t for t in options if before and before.extent.text in (t.dims[0].text, t.dims[-1].text)]
-    return place.draft.source.pick(alike if alike and place.draft.source.flip(_ALIKE) else options)
+    return place.near(alike if alike and place.draft.source.flip(_ALIKE) else options)
 
 
 def _loop(place: Place, extent: Extent) -> Point:

@@ -13,6 +13,7 @@ from generators.ranges import Range
 from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
 from generators.tir.expressions import Site, draw_value
 from generators.tir.reads import Point, can_read, index_within, read
+from generators.tir.swarm import Unusual
 from generators.tir.terms import Term, bounded
 
 Inner = Callable[["Place"], Any]
@@ -23,6 +24,13 @@ _AGAIN = 0.4
 last touch of the tensor as often."""
 _REMEMBERED = 4
 """Elements that a place remembers."""
+_TOUCHED = 3
+"""Tensors that were touched last: what the statements of a few lines of real code are about."""
+_NUMBER = 0.4
+"""An index that is not a loop variable of the dim's length is a number this often, else another one's."""
+_STRAIGHT = 0.75
+"""An element is read where one could be stored this often in a function without odd indices, else behind a guard,
+reversed, gathered."""
 
 
 Element = tuple[Tensor, list[Any]]
@@ -83,15 +91,26 @@ class Place:
         """The element was stored or loaded."""
         if tensor.role != "input" and tensor.elements:
             self.recent = [*(e for e in self.recent if e[1] is not indices), (tensor, indices)][-_REMEMBERED:]
+            self.draft.touched = [*(t for t in self.draft.touched if t is not tensor), tensor][-_TOUCHED:]
+
+    def near(self, options: list[Tensor]) -> Tensor:
+        """One of them, which was just touched mostly."""
+        touched = [t for t in options if t in self.draft.touched]
+        return self.draft.source.pick(touched if touched and self.draft.source.flip(_AGAIN) else options)
 
     def site(self, tensors: list[Tensor], count: int) -> Site:
         """The values of an expression: loop variables, names, some elements."""
         lengths = [point.extent for point in self.points]
         options = [t for t in tensors if can_read(t, lengths)]
-        leaves = [self._leaf(self.draft.source.pick(options)) for _ in range(count) if options]
+        leaves = [self._leaf(self.near(options)) for _ in range(count) if options]
         return Site(self.draft, [*leaves, *self.values], [point.term for point in self.points])
 
     def _leaf(self, tensor: Tensor) -> Term:
+        """An element at the loop variables, or at any indices."""
+        if Unusual.INDEX not in self.draft.unusual and self.draft.source.flip(_STRAIGHT):
+            indices = self.index_of(tensor)
+            self.remember(tensor, indices)
+            return load(tensor, indices)
         term = read(self.draft, tensor, self.points, straight=0.5)
         if isinstance(term.expr, tvm_api.TensorLoad):
             self.remember(tensor, list(term.expr.indices))
@@ -118,11 +137,23 @@ class Place:
             return self.draft.source.pick(same).term.expr
         if not dim.static or not dim.value:
             raise Unfit("a dim that may be empty")
+        if Unusual.INDEX not in self.draft.unusual:
+            return self._affine(dim)
         if not self.points:
             return self.draft.number(self.draft.source.integer(0, dim.value - 1))
         site = Site(self.draft, [], [point.term for point in self.points], lets=False)
         term = draw_value(site, self.draft.index_dtype, 1)
         return index_within(self.draft, dim, term, clamp=self.draft.source.flip(_CLAMPED))
+
+    def _affine(self, dim: Extent) -> Any:
+        """A loop variable that stays in bounds, shifted as far as it does, or a number."""
+        source, last = self.draft.source, dim.value - 1
+        inside = [p.term for p in self.points if p.term.range.high - p.term.range.low <= last]
+        if not inside or source.flip(_NUMBER):
+            return self.draft.number(source.integer(0, last))
+        term = source.pick(inside)
+        shift = source.integer(-int(term.range.low), last - int(term.range.high))
+        return tirx.Add(term.expr, self.draft.number(shift)) if shift else term.expr
 
 
 def sequence(*statements: Any) -> Any:

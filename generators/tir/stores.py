@@ -10,21 +10,20 @@ from generators.ranges import Range
 from generators.tir.draft import Tensor, Unfit, load
 from generators.tir.expressions import converted
 from generators.tir.place import Inner, Place, sequence, store
+from generators.tir.reads import can_read
 from generators.tir.terms import Term, capacity
 
-_NEAR = 0.3
-"""A store goes to a tensor that was just touched this often."""
 _REGISTER = 0.5
 """A value is passed on through a buffer of one element this often, where there is one."""
 
 
 def writable(place: Place) -> Tensor:
-    """A tensor to store to. Raises Unfit where there is none."""
-    if not place.writable:
+    """A tensor to store to, whose dims can be counted here. Raises Unfit where there is none."""
+    lengths = [point.extent for point in place.points]
+    options = [t for t in place.writable if can_read(t, lengths)]
+    if not options:
         raise Unfit("nothing to write")
-    if place.recent and place.draft.source.flip(_NEAR):
-        return place.draft.source.pick(place.recent)[0]
-    return place.draft.source.pick(place.writable)
+    return place.near(options)
 
 
 def memory(place: Place, tensor: Tensor) -> str:

@@ -28,6 +28,8 @@ class Unusual(Enum):
     """Loops with a step."""
     TRIANGLE = auto()
     """Loops as long as the variable of another."""
+    INDEX = auto()
+    """Indices that are any arithmetic on loop variables, brought into their bounds."""
     PARALLEL = auto()
     UNROLLED = auto()
     """Loops that are unrolled, or annotated to be."""
