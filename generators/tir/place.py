@@ -133,7 +133,7 @@ class Place:
     def index(self, dim: Extent) -> Any:
         """An index in bounds of one dim."""
         same = [p for p in self.points if p.extent.text == dim.text]
-        if same and (not dim.static or self.draft.source.flip(0.7)):
+        if same and (not dim.static or not dim.value or self.draft.source.flip(0.7)):
             return self.draft.source.pick(same).term.expr
         if not dim.static or not dim.value:
             raise Unfit("a dim that may be empty")
