@@ -25,6 +25,8 @@ from generators.tir.terms import Term, constant
 
 _SAME_HEADER = 0.5
 """A loop counts over what the one before it does this often."""
+_ELSE = 0.35
+"""A branch has two sides this often."""
 _TWICE = 0.2
 """A branch is followed by one on the same condition this often."""
 _NAMED_INDEX = 0.4
@@ -135,7 +137,7 @@ def draw_branch(place: Place, inner: Inner) -> Any:
 
 def _branch(place: Place, condition: Any, inner: Inner) -> Any:
     then = inner(place.inside(in_loop=place.in_loop))
-    other = inner(place.inside(in_loop=place.in_loop)) if place.draft.source.flip() else None
+    other = inner(place.inside(in_loop=place.in_loop)) if place.draft.source.flip(_ELSE) else None
     return tirx.IfThenElse(condition, then, other)
 
 

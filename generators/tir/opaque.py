@@ -7,7 +7,7 @@ control flow in `control.py`, nests over a whole tensor in `perfect.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tvm import tirx
@@ -30,13 +30,14 @@ from generators.tir.control import (
 from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
 from generators.tir.expressions import draw_constant, draw_value
 from generators.tir.perfect import draw_nest
-from generators.tir.place import Place, sequence, store
+from generators.tir.place import Inner, Place, sequence, store
 from generators.tir.reads import Point
 from generators.tir.stores import draw_chain, draw_store, draw_update, memory, writable
 from generators.tir.swarm import Unusual, draw_unusual
 from generators.tir.terms import Term, capacity
 from generators.tir.vectors import draw_lanes
 
+_Kind = Callable[[Place, Inner], Any]
 _TRIES = 5
 _SHOWN = 0.85
 """What an allocated buffer holds in the end is written to an output this often, else nobody may ever read it."""
@@ -142,14 +143,10 @@ def _fill_kind(draft: Draft, dim: Extent, *, outermost: bool, innermost: bool) -
 
 
 def draw_one(place: Place) -> Any:
-    """One statement, with what is inside it; a store of a constant where the drawn kinds do not fit."""
+    """One statement, with what is inside it; nothing where the drawn kinds do not fit."""
     draft = place.draft
     draft.drawn += 1
-    flat = place.depth >= 3 or draft.drawn > draft.knobs.all_statements
-    rows = [(kind, weight) for kind, weight, needs in (_SIMPLE if flat else _STATEMENTS) if needs <= draft.unusual]
-    repeated = draft.source.flip(_REPEATED) and any(kind is place.kind for kind, _ in rows)
-    for number in range(_TRIES):
-        kind = place.kind if repeated and not number else weighted(draft.source, rows)
+    for kind in _kinds(place):
         features, values, tensors = set(draft.features), list(place.values), list(draft.tensors)
         try:
             statement = kind(place, draw_sequence)
@@ -161,6 +158,18 @@ def draw_one(place: Place) -> Any:
     return tirx.Evaluate(tirx.IntImm("int32", 0))
 
 
+def _kinds(place: Place) -> Iterator[_Kind]:
+    """What to try: that of the statement before, or any; a nest in the end, which fits where no index of a dim does."""
+    draft = place.draft
+    flat = place.depth >= 3 or draft.drawn > draft.knobs.all_statements
+    rows = [(kind, weight) for kind, weight, needs in (_SIMPLE if flat else _STATEMENTS) if needs <= draft.unusual]
+    if any(kind is place.kind for kind, _ in rows) and draft.source.flip(_REPEATED):
+        yield place.kind
+    for _ in range(_TRIES):
+        yield weighted(draft.source, rows)
+    yield draw_nest
+
+
 def draw_sequence(place: Place) -> Any:
     """One statement or some, which see what those before them bind."""
     count = place.draft.source.pick((1, 2, 2, 3)) if place.draft.drawn < place.draft.knobs.all_statements else 1
@@ -169,7 +178,7 @@ def draw_sequence(place: Place) -> Any:
 
 
 def draw_each(place: Place, _inner: Any) -> Any:
-    """A loop, parallel or vectorized too, in which every iteration touches an element of its own."""
+    """A loop, parallel or vectorized where it may be, in which every iteration touches an element of its own."""
     draft = place.draft
     tensor = writable(place)
     if not tensor.dims or not all(d.static and d.value for d in tensor.dims):
@@ -191,9 +200,7 @@ def draw_each(place: Place, _inner: Any) -> Any:
         )
         if fits and needs in draft.unusual
     ]
-    if not kinds:
-        raise Unfit("only a serial loop")
-    name, kind = draft.source.pick(kinds)
+    name, kind = draft.source.pick(kinds or [("serial_row", tirx.ForKind.SERIAL)])
     draft.features.add(name)
     return tirx.For(var, draft.number(0), dim.expr, kind, body)
 
@@ -241,10 +248,10 @@ _SIMPLE = (
 )
 _STATEMENTS = (
     *_SIMPLE,
-    (draw_nest, 6, _NONE),
+    (draw_nest, 8, _NONE),
     (draw_loop, 8, _NONE),
     (draw_triangle, 5, frozenset({Unusual.TRIANGLE})),
-    (draw_branch, 3, _NONE),
+    (draw_branch, 5, _NONE),
     (draw_while, 3, frozenset({Unusual.WHILE})),
     (draw_gate, 2, _NONE),
     (draw_scratch, 1, _NONE),
