@@ -21,7 +21,7 @@ from generators.tir.terms import Term
 
 _ALIKE = 0.6
 """A nest goes over the dims of the one before it this often."""
-_SECOND = 0.35
+_SECOND = 0.45
 """A nest holds two statements this often."""
 _GUARDED = 0.2
 """All that a nest does stands behind one condition this often."""
