@@ -224,7 +224,7 @@ def _leaf(site: Site, dtype: str, _depth: int) -> Term:
 
 def _chosen(site: Site, dtype: str, depth: int) -> Term:
     """Select, which evaluates both sides, or if_then_else, which does not."""
-    lazily = site.source.flip()
+    lazily = Unusual.LAZY in site.draft.unusual and site.source.flip()
     site.draft.features.add("if_then_else" if lazily else "select")
     condition = draw_condition(site, min(depth, 1)).expr
     if Unusual.LIKELY in site.draft.unusual and site.source.flip(0.1):

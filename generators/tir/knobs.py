@@ -62,8 +62,9 @@ class TirKnobs:
     know, and the half is for those that optimise loops, the other half for those that lower them."""
     unusual_share: float = 0.6
     """In the others, each unusual kind may be drawn this often (see `swarm.py`): several meet, seldom all."""
-    rooted_share: float = 0.2
-    """The loops of a function without blocks stand in one block this often, as those of a packed kernel do."""
+    rooted_share: float = 0.5
+    """Where they may, the loops of a function without blocks stand in one block this often, as those of a packed
+    kernel do."""
     local_share: float = 0.12
     """A buffer between blocks is said to be local this often, which for a GPU means that each thread has its own."""
     special_share: float = 0.08

@@ -24,6 +24,10 @@ class Unusual(Enum):
     WHILE = auto()
     ASSERT = auto()
     LIKELY = auto()
+    LAZY = auto()
+    """if_then_else in values, and reads behind it: a call, of which only one side is evaluated."""
+    ROOT = auto()
+    """The root block around the loops."""
     STEP = auto()
     """Loops with a step."""
     TRIANGLE = auto()

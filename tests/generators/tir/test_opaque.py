@@ -26,8 +26,17 @@ from oracles.reference.tir import run_prim_func
 
 SEEDS = 200
 KNOBS = replace(DEFAULT, opaque_share=1.0, dead_share=0.0)
-UNUSUAL_NODES = (tirx.Let, tirx.While, tirx.Bind, tirx.DeclBuffer, tirx.Ramp, tirx.Broadcast, tirx.AssertStmt)
-UNUSUAL_CALLS = {"tirx.break_loop", "tirx.continue_loop", "tirx.likely"}
+UNUSUAL_NODES = (
+    tirx.Let,
+    tirx.While,
+    tirx.Bind,
+    tirx.DeclBuffer,
+    tirx.Ramp,
+    tirx.Broadcast,
+    tirx.AssertStmt,
+    s_tir.SBlock,
+)
+UNUSUAL_CALLS = {"tirx.break_loop", "tirx.continue_loop", "tirx.likely", "tirx.if_then_else"}
 KINDS = (
     *(
         "perfect_nest",
@@ -41,7 +50,7 @@ KINDS = (
         "scratch",
     ),
     *("shifted_loop", "if_then_else_statement", "while", "jump", "bind", "view", "lanes", "vectorized", "parallel"),
-    *("unrolled", "assert", "loop_step", "triangular_loop", "let", "likely"),
+    *("unrolled", "assert", "loop_step", "triangular_loop", "let", "likely", "loops_in_a_block"),
 )
 
 
