@@ -1,6 +1,7 @@
 """Control flow of functions without blocks: loops with any start and step, while, branches, names, scratch buffers.
 
-Every loop ends: a while counts down, and its data-dependent test can only end it earlier.
+Every loop ends: a while counts down, and its data-dependent test can only end it earlier. Conditions of branches are
+in `conditions.py`.
 """
 
 from __future__ import annotations
@@ -14,30 +15,42 @@ from tvm import tirx
 
 from generators import tvm_api
 from generators.ranges import Range
+from generators.tir.conditions import draw_test
 from generators.tir.draft import Extent, Unfit, load
 from generators.tir.expressions import draw_condition, draw_value
-from generators.tir.place import Inner, Place, sequence, store
+from generators.tir.place import Header, Inner, Place, sequence, store
 from generators.tir.reads import Point
+from generators.tir.swarm import Unusual
 from generators.tir.terms import Term, constant
 
+_SAME_HEADER = 0.5
+"""A loop counts over what the one before it does this often."""
+_ELSE = 0.35
+"""A branch has two sides this often."""
+_TWICE = 0.2
+"""A branch is followed by one on the same condition this often."""
 _NAMED_INDEX = 0.4
 """What is bound to a name is an index this often."""
 
 
-def _budget(place: Place, turns: int) -> None:
-    if place.turns * max(turns, 1) > place.draft.knobs.max_iterations // 20:
+def affordable(place: Place, turns: int) -> bool:
+    """Whether a loop of so many iterations may stand here."""
+    return place.turns * max(turns, 1) <= place.draft.knobs.max_iterations // 20
+
+
+def budget(place: Place, turns: int) -> None:
+    """Raises Unfit where a loop of so many iterations may not stand here."""
+    if not affordable(place, turns):
         raise Unfit("too many iterations")
 
 
 def draw_loop(place: Place, inner: Inner) -> Any:
     """A serial or unrolled loop over a dim or some numbers, from any start, in any step."""
     draft = place.draft
-    source = draft.source
-    lengths = [d for t in place.tensors for d in t.dims]
-    extent = source.pick(lengths) if lengths and source.flip(0.6) else draft.draw_extent()
-    _budget(place, extent.high)
-    start = source.pick((0, 0, 0, 1, -2, 3))
-    step = source.pick((1, 1, 1, 2, 3)) if extent.static else 1
+    header = _draw_header(place)
+    extent, start, step = header.extent, header.start, header.step
+    budget(place, extent.high)
+    place.header = header
     var = tirx.Var(draft.new_name("i"), draft.index_dtype)
     last = start + max(extent.high - 1, 0) * step
     raw = Term(var, draft.index_dtype, Range(min(start, last), max(start, last), True))
@@ -46,17 +59,31 @@ def draw_loop(place: Place, inner: Inner) -> Any:
         points.append(Point(raw, Extent("any", extent.value, extent.low, extent.high, None)))
     body = inner(place.inside(*points, turns=extent.high))
     kind = tirx.ForKind.SERIAL
-    irregular = _jumps(body)  # TVM takes those as plain serial loops alone (annotate_irregular_loop.cc)
-    if extent.static and 0 < extent.value <= 6 and step == 1 and not irregular and source.flip(0.2):
+    # TVM takes loops that something jumps out of as plain serial ones alone (annotate_irregular_loop.cc).
+    irregular = Unusual.JUMP in draft.unusual and _jumps(body)
+    regular = Unusual.UNROLLED in draft.unusual and not irregular
+    if extent.static and 0 < extent.value <= 6 and step == 1 and regular and draft.source.flip(0.2):
         kind = tirx.ForKind.UNROLLED
         draft.features.add("unrolled")
-    notes = {"pragma_unroll_explicit": 1} if not irregular and source.flip(0.05) else None
+    notes = {"pragma_unroll_explicit": 1} if regular and draft.source.flip(0.05) else None
     count = extent.expr if step == 1 else draft.number(extent.value * step)
     if start:
         draft.features.add("shifted_loop")
     if step != 1:
         draft.features.add("loop_step")
     return tirx.For(var, draft.number(start), count, kind, body, None, notes, draft.number(step) if step != 1 else None)
+
+
+def _draw_header(place: Place) -> Header:
+    """That of the loop before, often; else a dim or some number, from any start, in any step."""
+    source = place.draft.source
+    if place.header is not None and source.flip(_SAME_HEADER):
+        return place.header
+    lengths = [d for t in place.tensors for d in t.dims]
+    extent = source.pick(lengths) if lengths and source.flip(0.6) else place.draft.draw_extent()
+    start = source.pick((0, 0, 0, 1, -2, 3))
+    stepped = extent.static and Unusual.STEP in place.draft.unusual
+    return Header(extent, start, source.pick((1, 1, 1, 2, 3)) if stepped else 1)
 
 
 def _jumps(body: Any) -> bool:
@@ -90,7 +117,7 @@ def draw_triangle(place: Place, inner: Inner) -> Any:
     if not outer:
         raise Unfit("no loop around")
     point = draft.source.pick(outer)
-    _budget(place, point.extent.high)
+    budget(place, point.extent.high)
     var = tirx.Var(draft.new_name("i"), draft.index_dtype)
     count = point.term.expr if draft.source.flip() else tirx.Add(point.term.expr, draft.number(1))
     term = Term(var, draft.index_dtype, draft.index_range(point.extent))
@@ -100,20 +127,24 @@ def draw_triangle(place: Place, inner: Inner) -> Any:
 
 
 def draw_branch(place: Place, inner: Inner) -> Any:
-    """One of two statements, or none."""
-    draft = place.draft
-    condition = draw_condition(place.site([t for t in place.tensors if not t.special], 1), 2)
+    """One of two statements, or none; seldom two such branches on one condition, which the first may change."""
+    condition = draw_test(place)
+    place.draft.features.add("if_then_else_statement")
+    first = _branch(place, condition, inner)
+    return sequence(first, _branch(place, condition, inner)) if place.draft.source.flip(_TWICE) else first
+
+
+def _branch(place: Place, condition: Any, inner: Inner) -> Any:
     then = inner(place.inside(in_loop=place.in_loop))
-    other = inner(place.inside(in_loop=place.in_loop)) if draft.source.flip() else None
-    draft.features.add("if_then_else_statement")
-    return tirx.IfThenElse(condition.expr, then, other)
+    other = inner(place.inside(in_loop=place.in_loop)) if place.draft.source.flip(_ELSE) else None
+    return tirx.IfThenElse(condition, then, other)
 
 
 def draw_while(place: Place, inner: Inner) -> Any:
     """A while with a counter of its own, which goes down in every iteration."""
     draft = place.draft
     count = draft.source.integer(0, 5)
-    _budget(place, count)
+    budget(place, count)
     one = (draft.extent(1),)
     counter = draft.add_tensor("c", one, "int32", Range(0, count, True), role="alloc", scope="local")
     draft.tensors.pop()
@@ -137,7 +168,7 @@ def draw_gate(place: Place, inner: Inner) -> Any:
     """A loop that asks a number which it changes itself whether an iteration does something."""
     draft = place.draft
     turns = draft.source.integer(2, 5)
-    _budget(place, turns)
+    budget(place, turns)
     passed = draft.add_tensor("c", (draft.extent(1),), "int32", Range(0, turns, True), role="alloc", scope="local")
     draft.tensors.pop()
     zero = [draft.number(0)]
@@ -169,7 +200,7 @@ def draw_recurrence(place: Place, _inner: Inner) -> Any:
     tensor = source.pick(along)
     lag = source.pick((1, 1, 2))
     turns = source.pick([n for n in (tensor.dims[-1].value - lag, 2, 4, 8) if n <= tensor.dims[-1].value - lag])
-    _budget(place, turns)
+    budget(place, turns)
     var = tirx.Var(draft.new_name("i"), draft.index_dtype)
     extent = draft.extent(turns)
     at = place.inside(Point(Term(var, draft.index_dtype, draft.index_range(extent)), extent), turns=turns)

@@ -11,6 +11,7 @@ from generators.operators.row import Unavailable
 from generators.ranges import TRUTH, Range
 from generators.source import Source, weighted
 from generators.tir.knobs import SYMBOL_LIMIT, TirKnobs
+from generators.tir.swarm import EVERY, Unusual
 from generators.tir.terms import Term, capacity
 
 
@@ -95,6 +96,10 @@ class Draft:
     exact: bool = True
     final: bool = False
     """Whether nothing is drawn behind the present statement that could read what it writes."""
+    unusual: frozenset[Unusual] = EVERY
+    """What unusual things it may hold."""
+    touched: list[Tensor] = field(default_factory=list)
+    """What was last stored or loaded in a function without blocks, and may be written."""
     drawn: int = 0
     """Statements drawn in a function without blocks."""
     _names: int = 0

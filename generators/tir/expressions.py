@@ -13,6 +13,7 @@ from generators.dtypes import is_float
 from generators.ranges import Range
 from generators.source import Source, weighted
 from generators.tir.draft import Draft
+from generators.tir.swarm import Unusual
 from generators.tir.terms import (
     BY_NAME,
     COMPARISONS,
@@ -223,10 +224,10 @@ def _leaf(site: Site, dtype: str, _depth: int) -> Term:
 
 def _chosen(site: Site, dtype: str, depth: int) -> Term:
     """Select, which evaluates both sides, or if_then_else, which does not."""
-    lazily = site.source.flip()
+    lazily = Unusual.LAZY in site.draft.unusual and site.source.flip()
     site.draft.features.add("if_then_else" if lazily else "select")
     condition = draw_condition(site, min(depth, 1)).expr
-    if site.source.flip(0.1):
+    if Unusual.LIKELY in site.draft.unusual and site.source.flip(0.1):
         condition = tirx.likely(condition)
         site.draft.features.add("likely")
     then = draw_value(site, dtype, depth)
@@ -235,7 +236,7 @@ def _chosen(site: Site, dtype: str, depth: int) -> Term:
 
 def _let(site: Site, dtype: str, depth: int) -> Term:
     """A value by name, used in what follows."""
-    if not site.lets:
+    if not site.lets or Unusual.LET not in site.draft.unusual:
         return draw_leaf(site, dtype)
     numbers = sorted({t.dtype for t in site.leaves if t.dtype != "bool"} | {dtype})
     value = draw_value(site, site.source.pick(numbers), depth)

@@ -30,6 +30,7 @@ from generators.tir.stages import (
     draw_scan,
     draw_special,
 )
+from generators.tir.swarm import Unusual
 
 _STAGES = (
     (draw_pointwise, 10),
@@ -58,7 +59,7 @@ def draw_prim_func(source: Source, knobs: TirKnobs = DEFAULT) -> PrimProgram:
     draft = _begun(source, knobs)
     if opaque:
         draw_statements(draft)
-        if source.flip(knobs.rooted_share):
+        if Unusual.ROOT in draft.unusual and source.flip(knobs.rooted_share):
             draft.statements = [rooted(draft)]
     else:
         _draw_stages(draft)
@@ -67,7 +68,7 @@ def draw_prim_func(source: Source, knobs: TirKnobs = DEFAULT) -> PrimProgram:
 
 def draw_dead_function(source: Source, knobs: TirKnobs = DEFAULT) -> Any:
     """A private PrimFunc of any kind that is drawn, of few statements, for nobody to call."""
-    small = replace(knobs, stages=(1, 3), statements=(1, 3), opaque_share=0.5, rooted_share=0.5, dead_share=0.0)
+    small = replace(knobs, stages=(1, 3), statements=(1, 3), opaque_share=0.5, plain_share=0.2, dead_share=0.0)
     return draw_prim_func(source, small).func.without_attr("global_symbol")
 
 

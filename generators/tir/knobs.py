@@ -57,8 +57,14 @@ class TirKnobs:
     """A function is of loops alone this often, without blocks."""
     integer_share: float = 0.2
     """A function in a module of several goes through small ranges of integers this often: see `integers.py`."""
-    rooted_share: float = 0.2
-    """The loops of a function without blocks stand in one block this often, as those of a packed kernel do."""
+    plain_share: float = 0.5
+    """A function without blocks holds nothing unusual this often: most passes over loops leave alone what they do not
+    know, and the half is for those that optimise loops, the other half for those that lower them."""
+    unusual_share: float = 0.6
+    """In the others, each unusual kind may be drawn this often (see `swarm.py`): several meet, seldom all."""
+    rooted_share: float = 0.5
+    """Where they may, the loops of a function without blocks stand in one block this often, as those of a packed
+    kernel do."""
     local_share: float = 0.12
     """A buffer between blocks is said to be local this often, which for a GPU means that each thread has its own."""
     special_share: float = 0.08
@@ -78,7 +84,7 @@ class TirKnobs:
 
 
 DEFAULT = TirKnobs()
-ONE_OF_SOME = TirKnobs(stages=(1, 3), statements=(1, 3), all_statements=6)
+ONE_OF_SOME = TirKnobs(stages=(1, 3), statements=(2, 4), all_statements=8)
 """For functions that share a module: together they are as much as one alone."""
 FUNCTIONS = (1, 5)
 """How many of them share one, a function alone among them: the way to the TIR passes costs the same for all."""

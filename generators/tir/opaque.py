@@ -1,12 +1,13 @@
 """Functions without blocks: buffers filled, then loops of every kind, stores, branches over them.
 
 Each output is written whole first, so that what follows may read and write any element of it in any order. A tensor
-holds its range whatever is stored, since values are brought into it. Control flow is in `control.py`.
+holds its range whatever is stored, since values are brought into it. Stores are in `stores.py`,
+control flow in `control.py`, nests over a whole tensor in `perfect.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tvm import tirx
@@ -27,15 +28,25 @@ from generators.tir.control import (
     draw_while,
 )
 from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
-from generators.tir.expressions import converted, draw_value
-from generators.tir.place import Place, sequence, store
+from generators.tir.expressions import draw_constant, draw_value
+from generators.tir.perfect import draw_nest
+from generators.tir.place import Inner, Place, sequence, store
 from generators.tir.reads import Point
+from generators.tir.stores import draw_chain, draw_store, draw_update, memory, writable
+from generators.tir.swarm import Unusual, draw_unusual
 from generators.tir.terms import Term, capacity
 from generators.tir.vectors import draw_lanes
 
+_Kind = Callable[[Place, Inner], Any]
 _TRIES = 5
 _SHOWN = 0.85
 """What an allocated buffer holds in the end is written to an output this often, else nobody may ever read it."""
+_REGISTER = 0.35
+"""An allocated buffer has one element this often: what loops and branches pass on."""
+_REPEATED = 0.2
+"""A statement is of the kind of the one before it this often: loops stand beside loops, branches beside branches."""
+_CONSTANT = 0.2
+"""A buffer is filled with one number this often, as those are into which something is added up."""
 _FEW = 4
 """Elements of which stores overwrite each other mostly, before anybody reads them."""
 
@@ -51,6 +62,9 @@ def held_range(dtype: str) -> tuple[Range, int]:
 def draw_statements(draft: Draft) -> None:
     """The statements of the whole function."""
     source = draft.source
+    draft.unusual = draw_unusual(source, draft.knobs)
+    if not draft.unusual:
+        draft.features.add("plain")
     place = Place(draft, [t for t in draft.tensors if t.role == "input" and not t.special])
     for role in (
         "output",
@@ -65,7 +79,7 @@ def draw_statements(draft: Draft) -> None:
         place.tensors.append(tensor)
     for _ in range(source.integer(*draft.knobs.statements)):
         draft.statements.append(draw_one(place))
-        if source.flip(0.2):
+        if Unusual.VIEW in draft.unusual and source.flip(0.2):
             _draw_view(place)
     for tensor in [t for t in place.tensors if t.role == "alloc" and t.name not in place.memory]:
         if source.flip(_SHOWN):
@@ -84,6 +98,8 @@ def _new_tensor(draft: Draft, role: str) -> Tensor:
     alike = draft.source.flip(0.6 if base.elements >= _FEW else 0.2)
     dims = base.dims if alike else (draft.draw_extent(empty=False), draft.draw_extent(empty=False))
     dims = dims if role == "output" else tuple(d if d.static else draft.extent(8) for d in dims)
+    if role == "alloc" and draft.source.flip(_REGISTER):
+        dims = (draft.extent(1),)
     if role == "alloc" and not all(d.value for d in dims):
         dims = (draft.extent(4),)
     dtype = draft.draw_dtype()
@@ -94,6 +110,8 @@ def _new_tensor(draft: Draft, role: str) -> Tensor:
 
 def _fill(place: Place, tensor: Tensor) -> Any:
     """Every element stored once."""
+    if place.draft.source.flip(_CONSTANT):
+        return _each_element(place, tensor, lambda inner, _: draw_constant(inner.site([], 0), tensor.dtype))
     return _each_element(place, tensor, lambda inner, _: inner.value(tensor.dtype))
 
 
@@ -115,97 +133,54 @@ def _each_element(place: Place, tensor: Tensor, value: Callable[[Place, list[Any
 
 
 def _fill_kind(draft: Draft, dim: Extent, *, outermost: bool, innermost: bool) -> Any:
-    if innermost and dim.static and dim.value in (2, 3, 4, 8, 16):
+    if Unusual.VECTOR in draft.unusual and innermost and dim.static and dim.value in (2, 3, 4, 8, 16):
         draft.features.add("vectorized")
         return tirx.ForKind.VECTORIZED
-    if outermost:
+    if Unusual.PARALLEL in draft.unusual and outermost:
         draft.features.add("parallel")
         return tirx.ForKind.PARALLEL
     return tirx.ForKind.SERIAL
 
 
 def draw_one(place: Place) -> Any:
-    """One statement, with what is inside it; a store of a constant where the drawn kinds do not fit."""
+    """One statement, with what is inside it; nothing where the drawn kinds do not fit."""
     draft = place.draft
     draft.drawn += 1
-    flat = place.depth >= 3 or draft.drawn > draft.knobs.all_statements
-    for _ in range(_TRIES):
-        kind = weighted(draft.source, _SIMPLE if flat else _STATEMENTS)
+    for kind in _kinds(place):
         features, values, tensors = set(draft.features), list(place.values), list(draft.tensors)
         try:
-            return kind(place, draw_sequence)
+            statement = kind(place, draw_sequence)
+            place.kind = kind
+            return statement
         except Unfit:
             draft.features, place.values, draft.tensors = features, values, tensors
     draft.features.add("no_op")
     return tirx.Evaluate(tirx.IntImm("int32", 0))
 
 
+def _kinds(place: Place) -> Iterator[_Kind]:
+    """What to try: that of the statement before, or any; a nest in the end, which fits where no index of a dim does."""
+    draft = place.draft
+    flat = place.depth >= 3 or draft.drawn > draft.knobs.all_statements
+    rows = [(kind, weight) for kind, weight, needs in (_SIMPLE if flat else _STATEMENTS) if needs <= draft.unusual]
+    if any(kind is place.kind for kind, _ in rows) and draft.source.flip(_REPEATED):
+        yield place.kind
+    for _ in range(_TRIES):
+        yield weighted(draft.source, rows)
+    yield draw_nest
+
+
 def draw_sequence(place: Place) -> Any:
     """One statement or some, which see what those before them bind."""
-    count = place.draft.source.pick((1, 1, 2, 3)) if place.draft.drawn < place.draft.knobs.all_statements else 1
+    count = place.draft.source.pick((1, 2, 2, 3)) if place.draft.drawn < place.draft.knobs.all_statements else 1
     statements = [draw_one(place) for _ in range(count)]
     return sequence(*statements)
 
 
-def _writable(place: Place) -> Tensor:
-    if not place.writable:
-        raise Unfit("nothing to write")
-    return place.draft.source.pick(place.writable)
-
-
-def draw_store(place: Place, _inner: Any) -> Any:
-    """A store anywhere in a tensor."""
-    tensor = _writable(place)
-    value, indices = place.value(tensor.dtype), place.index_of(tensor)
-    place.stored = tensor, indices
-    return store(tensor, value, indices)
-
-
-def draw_update(place: Place, _inner: Any) -> Any:
-    """An element changed by what it was."""
-    tensor = _writable(place)
-    now, indices = place.element(tensor)
-    if tensor.dtype == "bool":
-        return tirx.BufferStore(tensor.buffer, tirx.Not(now.expr), indices)
-    node, values = place.draft.source.pick(
-        ((tirx.Add, Range.__add__), (tirx.Sub, Range.__sub__), (tirx.Max, Range.maximum), (tirx.Min, Range.minimum))
-    )
-    other = place.value(tensor.dtype)
-    top = capacity(tensor.dtype, max(tensor.fraction, other.fraction))
-    if values(now.range, other.range).magnitude > top or tensor.dtype.startswith("u") and node is tirx.Sub:
-        raise Unfit("an update would overflow")
-    changed = Term(
-        node(now.expr, other.expr), tensor.dtype, values(now.range, other.range), max(now.fraction, other.fraction)
-    )
-    place.draft.features.add("accumulate")
-    place.stored = tensor, indices
-    return store(tensor, changed, indices)
-
-
-def draw_chain(place: Place, inner: Any) -> Any:
-    """Two stores one behind the other, the second of what the first has stored."""
-    first = draw_store(place, inner)
-    assert place.stored is not None
-    tensor, indices = place.stored
-    others = [t for t in place.writable if _memory(place, t) != _memory(place, tensor)]
-    if not others:
-        raise Unfit("nothing else to write")
-    target = place.draft.source.pick(others)
-    stored = load(tensor, indices)
-    value = stored if tensor.dtype == target.dtype else converted(place.site([], 0), stored, target.dtype)
-    place.draft.features.add("chain")
-    return sequence(first, store(target, value, place.index_of(target)))
-
-
-def _memory(place: Place, tensor: Tensor) -> str:
-    """The name of the buffer that it lies in."""
-    return place.memory.get(tensor.name, tensor.name)
-
-
 def draw_each(place: Place, _inner: Any) -> Any:
-    """A loop, parallel or vectorized too, in which every iteration touches an element of its own."""
+    """A loop, parallel or vectorized where it may be, in which every iteration touches an element of its own."""
     draft = place.draft
-    tensor = _writable(place)
+    tensor = writable(place)
     if not tensor.dims or not all(d.static and d.value for d in tensor.dims):
         raise Unfit("a dim that may be empty")
     var = tirx.Var(draft.new_name("i"), draft.index_dtype)
@@ -213,17 +188,19 @@ def draw_each(place: Place, _inner: Any) -> Any:
     point = Point(Term(var, draft.index_dtype, draft.index_range(dim)), dim)
     lead = [place.index(d) for d in tensor.dims[:-1]]
     at = place.inside(point, turns=dim.value)
-    others = [t for t in place.tensors if _memory(place, t) != _memory(place, tensor)]
+    others = [t for t in place.tensors if memory(place, t) != memory(place, tensor)]
     site = at.site(others, 2).with_leaves(load(tensor, [*lead, var]))
     body = store(tensor, draw_value(site, tensor.dtype), [*lead, var])
-    kinds = [("parallel", tirx.ForKind.PARALLEL)] if not place.in_loop else []
-    if dim.value in (2, 3, 4, 8, 16):
-        kinds.append(("vectorized", tirx.ForKind.VECTORIZED))
-    if dim.value <= 8:
-        kinds.append(("unrolled", tirx.ForKind.UNROLLED))
-    if not kinds:
-        raise Unfit("only a serial loop")
-    name, kind = draft.source.pick(kinds)
+    kinds = [
+        (name, kind)
+        for name, kind, needs, fits in (
+            ("parallel", tirx.ForKind.PARALLEL, Unusual.PARALLEL, not place.in_loop),
+            ("vectorized", tirx.ForKind.VECTORIZED, Unusual.VECTOR, dim.value in (2, 3, 4, 8, 16)),
+            ("unrolled", tirx.ForKind.UNROLLED, Unusual.UNROLLED, dim.value <= 8),
+        )
+        if fits and needs in draft.unusual
+    ]
+    name, kind = draft.source.pick(kinds or [("serial_row", tirx.ForKind.SERIAL)])
     draft.features.add(name)
     return tirx.For(var, draft.number(0), dim.expr, kind, body)
 
@@ -258,23 +235,26 @@ def _draw_view(place: Place) -> None:
     draft.features.add("view")
 
 
+_NONE: frozenset[Unusual] = frozenset()
 _SIMPLE = (
-    (draw_store, 5),
-    (draw_update, 4),
-    (draw_chain, 2),
-    (draw_bind, 2),
-    (draw_lanes, 2),
-    (draw_each, 2),
-    (draw_assertion, 1),
-    (draw_jump, 3),
+    (draw_store, 5, _NONE),
+    (draw_update, 4, _NONE),
+    (draw_chain, 2, _NONE),
+    (draw_bind, 2, frozenset({Unusual.BIND})),
+    (draw_lanes, 2, frozenset({Unusual.VECTOR})),
+    (draw_each, 2, _NONE),
+    (draw_assertion, 1, frozenset({Unusual.ASSERT})),
+    (draw_jump, 3, frozenset({Unusual.JUMP})),
 )
 _STATEMENTS = (
     *_SIMPLE,
-    (draw_loop, 8),
-    (draw_triangle, 2),
-    (draw_branch, 3),
-    (draw_while, 3),
-    (draw_gate, 2),
-    (draw_scratch, 1),
-    (draw_recurrence, 4),
+    (draw_nest, 8, _NONE),
+    (draw_loop, 8, _NONE),
+    (draw_triangle, 5, frozenset({Unusual.TRIANGLE})),
+    (draw_branch, 5, _NONE),
+    (draw_while, 3, frozenset({Unusual.WHILE})),
+    (draw_gate, 2, _NONE),
+    (draw_scratch, 1, _NONE),
+    (draw_recurrence, 4, _NONE),
 )
+"""How a statement is drawn, its weight, and what unusual it holds."""

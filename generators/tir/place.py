@@ -8,17 +8,42 @@ from typing import Any
 
 from tvm import tirx
 
+from generators import tvm_api
 from generators.ranges import Range
 from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
 from generators.tir.expressions import Site, draw_value
 from generators.tir.reads import Point, can_read, index_within, read
+from generators.tir.swarm import Unusual
 from generators.tir.terms import Term, bounded
 
 Inner = Callable[["Place"], Any]
 _CLAMPED = 0.25
 """An index is brought into its bounds by Min and Max this often, where it often ends at a bound, else by a modulus."""
 _AGAIN = 0.4
-"""A value may read what was stored last this often, so that the order of stores matters."""
+"""A value may read what was just touched this often, so that the order of stores matters; indices are those of the
+last touch of the tensor as often."""
+_REMEMBERED = 4
+"""Elements that a place remembers."""
+_TOUCHED = 3
+"""Tensors that were touched last: what the statements of a few lines of real code are about."""
+_NUMBER = 0.4
+"""An index that is not a loop variable of the dim's length is a number this often, else another one's."""
+_STRAIGHT = 0.75
+"""An element is read where one could be stored this often in a function without odd indices, else behind a guard,
+reversed, gathered."""
+
+
+Element = tuple[Tensor, list[Any]]
+"""A tensor and the indices of an element."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a loop counts over."""
+
+    extent: Extent
+    start: int = 0
+    step: int = 1
 
 
 @dataclass(slots=True)
@@ -37,8 +62,15 @@ class Place:
     turns: int = 1
     depth: int = 0
     in_loop: bool = False
-    stored: tuple[Tensor, list[Any]] | None = None
-    """What was stored last here, and where."""
+    recent: list[Element] = field(default_factory=list)
+    """What was last stored or loaded here or around here, and may be written. Nothing leads outward: indices hold the
+    variables of loops."""
+    conditions: list[Any] = field(default_factory=list)
+    """What was asked here or around here."""
+    header: Header | None = None
+    """That of the loop before, at the same place."""
+    kind: Any = None
+    """How the statement before, at the same place, was drawn."""
 
     @property
     def writable(self) -> list[Tensor]:
@@ -48,51 +80,80 @@ class Place:
     def inside(self, *points: Point, turns: int = 1, in_loop: bool = True) -> Place:
         """The place in a loop, or in a branch."""
         deeper = replace(self, points=[*self.points, *points], values=list(self.values), depth=self.depth + 1)
+        deeper.recent, deeper.conditions = list(self.recent), list(self.conditions)
+        deeper.header = deeper.kind = None
         deeper.turns = self.turns * max(turns, 1)
         deeper.in_loop = in_loop
         deeper.tensors = list(self.tensors)
         return deeper
 
+    def remember(self, tensor: Tensor, indices: list[Any]) -> None:
+        """The element was stored or loaded."""
+        if tensor.role != "input" and tensor.elements:
+            self.recent = [*(e for e in self.recent if e[1] is not indices), (tensor, indices)][-_REMEMBERED:]
+            self.draft.touched = [*(t for t in self.draft.touched if t is not tensor), tensor][-_TOUCHED:]
+
+    def near(self, options: list[Tensor]) -> Tensor:
+        """One of them, which was just touched mostly."""
+        touched = [t for t in options if t in self.draft.touched]
+        return self.draft.source.pick(touched if touched and self.draft.source.flip(_AGAIN) else options)
+
     def site(self, tensors: list[Tensor], count: int) -> Site:
         """The values of an expression: loop variables, names, some elements."""
         lengths = [point.extent for point in self.points]
         options = [t for t in tensors if can_read(t, lengths)]
-        leaves = [
-            read(self.draft, self.draft.source.pick(options), self.points, straight=0.5)
-            for _ in range(count)
-            if options
-        ]
+        leaves = [self._leaf(self.near(options)) for _ in range(count) if options]
         return Site(self.draft, [*leaves, *self.values], [point.term for point in self.points])
+
+    def _leaf(self, tensor: Tensor) -> Term:
+        """An element at the loop variables, or at any indices."""
+        if Unusual.INDEX not in self.draft.unusual and self.draft.source.flip(_STRAIGHT):
+            indices = self.index_of(tensor)
+            self.remember(tensor, indices)
+            return load(tensor, indices)
+        term = read(self.draft, tensor, self.points, straight=0.5)
+        if isinstance(term.expr, tvm_api.TensorLoad):
+            self.remember(tensor, list(term.expr.indices))
+        return term
 
     def value(self, dtype: str, *, lets: bool = True) -> Term:
         """An expression of the dtype over what can be read here."""
         readable = [t for t in self.tensors if not t.special]
-        site = self.site(readable, self.draft.source.integer(1, 3))
-        if self.stored is not None and self.draft.source.flip(_AGAIN):
-            site = site.with_leaves(load(*self.stored))
+        again = [load(*self.draft.source.pick(self.recent))] if self.recent and self.draft.source.flip(_AGAIN) else []
+        site = self.site(readable, self.draft.source.integer(1, 3)).with_leaves(*again)
         return draw_value(replace(site, lets=lets), dtype)
 
     def index_of(self, tensor: Tensor) -> list[Any]:
-        """Indices in bounds. Raises Unfit where a dim is symbolic and no loop counts up to it."""
+        """Indices in bounds, as before mostly. Raises Unfit where a dim is symbolic and no loop counts up to it."""
+        before = [indices for touched, indices in self.recent if touched is tensor]
+        if before and self.draft.source.flip(_AGAIN):
+            return self.draft.source.pick(before)
         return [self.index(dim) for dim in tensor.dims]
 
     def index(self, dim: Extent) -> Any:
         """An index in bounds of one dim."""
         same = [p for p in self.points if p.extent.text == dim.text]
-        if same and (not dim.static or self.draft.source.flip(0.7)):
+        if same and (not dim.static or not dim.value or self.draft.source.flip(0.7)):
             return self.draft.source.pick(same).term.expr
         if not dim.static or not dim.value:
             raise Unfit("a dim that may be empty")
+        if Unusual.INDEX not in self.draft.unusual:
+            return self._affine(dim)
         if not self.points:
             return self.draft.number(self.draft.source.integer(0, dim.value - 1))
         site = Site(self.draft, [], [point.term for point in self.points], lets=False)
         term = draw_value(site, self.draft.index_dtype, 1)
         return index_within(self.draft, dim, term, clamp=self.draft.source.flip(_CLAMPED))
 
-    def element(self, tensor: Tensor) -> tuple[Term, list[Any]]:
-        """An element and where it is."""
-        indices = self.index_of(tensor)
-        return load(tensor, indices), indices
+    def _affine(self, dim: Extent) -> Any:
+        """A loop variable that stays in bounds, shifted as far as it does, or a number."""
+        source, last = self.draft.source, dim.value - 1
+        inside = [p.term for p in self.points if p.term.range.high - p.term.range.low <= last]
+        if not inside or source.flip(_NUMBER):
+            return self.draft.number(source.integer(0, last))
+        term = source.pick(inside)
+        shift = source.integer(-int(term.range.low), last - int(term.range.high))
+        return tirx.Add(term.expr, self.draft.number(shift)) if shift else term.expr
 
 
 def sequence(*statements: Any) -> Any:

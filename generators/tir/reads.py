@@ -12,6 +12,7 @@ from generators.ranges import Range
 from generators.source import weighted
 from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
 from generators.tir.expressions import Site, draw_value
+from generators.tir.swarm import Unusual
 from generators.tir.terms import BY_NAME, Term, apply, chosen, constant
 
 
@@ -67,7 +68,7 @@ def read(draft: Draft, tensor: Tensor, at: Sequence[Point], *, straight: float =
 def _bent(draft: Draft, dim: Extent, at: Sequence[Point], same: list[int], guards: list[Any]) -> Any:
     """An index that is no axis variable itself; what must hold for it to be in bounds is added to `guards`."""
     source = draft.source
-    options = [("guarded", 2)] if at else []
+    options = [("guarded", 2)] if at and Unusual.LAZY in draft.unusual else []
     if same:
         options += [("reversed", 3)]
     if dim.static and dim.value > 0:

@@ -169,7 +169,7 @@ def _remainder_of_a_product(node: Any) -> Any:
 
 def _narrowed(node: Any) -> Any:
     """A conversion to 64 bits that goes by 8: in code what wraps, for the reference an overflow or another value."""
-    if str(node.ty) != "int64" or str(node.value.ty) == "bool":
+    if str(node.ty) != "int64" or not str(node.value.ty).startswith("int"):
         return node
     return tirx.Cast("int64", tirx.FloorMod(node.value, tirx.IntImm(str(node.value.ty), 8)))
 

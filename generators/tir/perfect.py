@@ -1,0 +1,107 @@
+"""Perfect nests: serial loops over all dims of a tensor around one or two statements at the element they count to.
+
+Neighbours often have the same extents, so that loops can be fused, split and interchanged, and what one nest stores
+is read by the next.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import tirx
+
+from generators.source import weighted
+from generators.tir.conditions import draw_test
+from generators.tir.control import affordable, budget
+from generators.tir.draft import Extent, Tensor, Unfit
+from generators.tir.place import Header, Inner, Place, sequence
+from generators.tir.reads import Point
+from generators.tir.stores import stored, updated
+from generators.tir.terms import Term
+
+_ALIKE = 0.6
+"""A nest goes over the dims of the one before it this often."""
+_SECOND = 0.45
+"""A nest holds two statements this often."""
+_GUARDED = 0.2
+"""All that a nest does stands behind one condition this often."""
+_SUMMED = 0.3
+"""An inner loop adds up into the element this often."""
+_PERMUTED = 0.2
+"""The loops stand in another order than the dims this often."""
+
+
+def draw_nest(place: Place, _inner: Inner) -> Any:
+    """A loop for each dim of a tensor, and in it statements at the element."""
+    tensor = _target(place)
+    budget(place, tensor.elements)
+    loops = [_loop(place, dim) for dim in tensor.dims]
+    inner = place.inside(*loops, turns=tensor.elements)
+    body = _body(inner, tensor, [loop.term.expr for loop in loops])
+    order = list(reversed(loops)) if place.draft.source.flip(_PERMUTED) else loops
+    place.header = Header(order[0].extent)
+    place.draft.features.add("perfect_nest")
+    return nested(place, order, body)
+
+
+def _target(place: Place) -> Tensor:
+    """A tensor with dims, of those of the nest before it mostly."""
+    options = [t for t in place.writable if t.dims]
+    if not options:
+        raise Unfit("nothing to go over")
+    before = place.header
+    alike = [t for t in options if before and before.extent.text in (t.dims[0].text, t.dims[-1].text)]
+    return place.near(alike if alike and place.draft.source.flip(_ALIKE) else options)
+
+
+def _loop(place: Place, extent: Extent) -> Point:
+    draft = place.draft
+    return Point(
+        Term(tirx.Var(draft.new_name("i"), draft.index_dtype), draft.index_dtype, draft.index_range(extent)), extent
+    )
+
+
+def nested(place: Place, loops: list[Point], body: Any) -> Any:
+    """The body in serial loops from 0."""
+    for loop in reversed(loops):
+        body = tirx.For(loop.term.expr, place.draft.number(0), loop.extent.expr, tirx.ForKind.SERIAL, body)
+    return body
+
+
+def _body(inner: Place, tensor: Tensor, indices: list[Any]) -> Any:
+    source = inner.draft.source
+    guard = draw_test(inner) if source.flip(_GUARDED) else None
+    statements = [_statement(inner, tensor, indices)]
+    if source.flip(_SECOND):
+        texts = [dim.text for dim in tensor.dims]
+        alike = [t for t in inner.writable if [dim.text for dim in t.dims] == texts]
+        statements.append(_statement(inner, source.pick(alike), indices))
+    body = sequence(*statements)
+    return body if guard is None else tirx.IfThenElse(guard, body, None)
+
+
+def _statement(inner: Place, tensor: Tensor, indices: list[Any]) -> Any:
+    if inner.draft.source.flip(_SUMMED):
+        return _summed(inner, tensor, indices)
+    return weighted(inner.draft.source, ((stored, 4), (updated, 2), (_guarded, 2)))(inner, tensor, indices)
+
+
+def _guarded(inner: Place, tensor: Tensor, indices: list[Any]) -> Any:
+    """A store or an update where a condition holds."""
+    condition = draw_test(inner)
+    draw = inner.draft.source.pick((stored, updated))
+    inner.draft.features.add("guarded_store")
+    return tirx.IfThenElse(condition, draw(inner, tensor, indices), None)
+
+
+def _summed(inner: Place, tensor: Tensor, indices: list[Any]) -> Any:
+    """A loop that changes the element in every iteration."""
+    draft = inner.draft
+    lengths = [draft.draw_extent(), *(d for t in inner.tensors for d in t.dims)]
+    lengths = [extent for extent in lengths if affordable(inner, extent.high)]
+    if not lengths:
+        return updated(inner, tensor, indices)
+    loop = _loop(inner, draft.source.pick(lengths))
+    deeper = inner.inside(loop, turns=loop.extent.high)
+    draft.features.add("inner_loop")
+    return nested(inner, [loop], updated(deeper, tensor, indices))

@@ -1,0 +1,49 @@
+"""Which unusual kinds of statement and expression a function without blocks may hold.
+
+Swarm testing (Groce, Zhang, Eide, Chen and Regehr, ISSTA 2012): what a test leaves out matters as much as what it
+holds. Passes over loops give up at much that is unusual, so that a function with a bit of everything shows nothing
+of what they do.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from generators.source import Source
+from generators.tir.knobs import TirKnobs
+
+
+class Unusual(Enum):
+    """What many passes over loops leave alone, and all that is around it."""
+
+    LET = auto()
+    BIND = auto()
+    VIEW = auto()
+    VECTOR = auto()
+    JUMP = auto()
+    WHILE = auto()
+    ASSERT = auto()
+    LIKELY = auto()
+    LAZY = auto()
+    """if_then_else in values, and reads behind it: a call, of which only one side is evaluated."""
+    ROOT = auto()
+    """The root block around the loops."""
+    STEP = auto()
+    """Loops with a step."""
+    TRIANGLE = auto()
+    """Loops as long as the variable of another."""
+    INDEX = auto()
+    """Indices that are any arithmetic on loop variables, brought into their bounds."""
+    PARALLEL = auto()
+    UNROLLED = auto()
+    """Loops that are unrolled, or annotated to be."""
+
+
+EVERY = frozenset(Unusual)
+
+
+def draw_unusual(source: Source, knobs: TirKnobs) -> frozenset[Unusual]:
+    """The unusual kinds of one function: none in a plain one, else each on its own."""
+    if source.flip(knobs.plain_share):
+        return frozenset()
+    return frozenset(kind for kind in Unusual if source.flip(knobs.unusual_share))

@@ -1,0 +1,136 @@
+"""Functions without blocks: plain ones hold nothing unusual, all kinds occur, neighbours have to do with each other."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import tvm_ffi
+from tvm import s_tir, tirx
+
+from generators import tvm_api
+from generators.source import SeededSource
+from generators.tir.functions import draw_prim_func
+from generators.tir.knobs import DEFAULT
+from generators.tir.program import PrimProgram
+from generators.tir.swarm import EVERY, draw_unusual
+from oracles.reference.tir import run_prim_func
+
+SEEDS = 200
+KNOBS = replace(DEFAULT, opaque_share=1.0, dead_share=0.0)
+UNUSUAL_NODES = (
+    tirx.Let,
+    tirx.While,
+    tirx.Bind,
+    tirx.DeclBuffer,
+    tirx.Ramp,
+    tirx.Broadcast,
+    tirx.AssertStmt,
+    s_tir.SBlock,
+)
+UNUSUAL_CALLS = {"tirx.break_loop", "tirx.continue_loop", "tirx.likely", "tirx.if_then_else"}
+KINDS = (
+    *(
+        "perfect_nest",
+        "inner_loop",
+        "guarded_store",
+        "serial_row",
+        "accumulate",
+        "chain",
+        "recurrence",
+        "gate",
+        "scratch",
+    ),
+    *("shifted_loop", "if_then_else_statement", "while", "jump", "bind", "view", "lanes", "vectorized", "parallel"),
+    *("unrolled", "assert", "loop_step", "triangular_loop", "let", "likely", "loops_in_a_block"),
+)
+
+
+@cache
+def drawn(seed: int) -> PrimProgram:
+    """A function without blocks."""
+    return draw_prim_func(SeededSource(23, seed), KNOBS)
+
+
+def nodes(statement: Any, kind: Any) -> list[Any]:
+    found: list[Any] = []
+    tvm_ffi.structural_walk(statement, (kind, found.append), order="post")
+    return found
+
+
+def unusual(program: PrimProgram) -> list[Any]:
+    """What a plain function may not hold."""
+    body = program.func.body
+    loops = nodes(body, tirx.For)
+    return [
+        *(node for kind in UNUSUAL_NODES for node in nodes(body, kind)),
+        *(call for call in nodes(body, tvm_api.Call) if tvm_api.op_name(call) in UNUSUAL_CALLS),
+        *(loop for loop in loops if loop.kind != tirx.ForKind.SERIAL or loop.step is not None or loop.annotations),
+    ]
+
+
+def sequences(program: PrimProgram) -> list[list[Any]]:
+    return [list(node.seq) for node in nodes(program.func.body, tirx.SeqStmt)]
+
+
+def test_plain_functions_hold_nothing_unusual() -> None:
+    plain = [seed for seed in range(SEEDS) if "plain" in drawn(seed).features]
+    assert 0.4 * SEEDS < len(plain) < 0.6 * SEEDS
+    assert [seed for seed in plain if unusual(drawn(seed))] == []
+
+
+def test_the_others_hold_some_unusual_kinds_and_not_all() -> None:
+    others = [seed for seed in range(SEEDS) if "plain" not in drawn(seed).features]
+    assert sum(bool(unusual(drawn(seed))) for seed in others) > 0.6 * len(others)
+    drawn_kinds = [draw_unusual(SeededSource(1, index), replace(KNOBS, plain_share=0.0)) for index in range(50)]
+    assert all(kinds < EVERY for kinds in drawn_kinds) and len(set(drawn_kinds)) > 40
+    assert frozenset().union(*drawn_kinds) == EVERY
+
+
+def test_functions_are_well_formed_and_run() -> None:
+    for seed in range(SEEDS):
+        program = drawn(seed)
+        assert s_tir.analysis.verify_well_formed(program.func, assert_mode=False), seed
+        arguments = program.fresh_arguments()
+        run_prim_func(
+            program.func, arguments, program.initialised()
+        )  # raises where one reads out of bounds, or what nobody wrote
+        for number in program.outputs:
+            values, declared = arguments[number].astype("float64"), program.parameters[number].range
+            exact = "special_values" not in program.features and values.size
+            assert not exact or declared.low <= values.min() <= values.max() <= declared.high, seed
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_statement_is_drawn(kind: str) -> None:
+    assert any(kind in drawn(seed).features for seed in range(SEEDS))
+
+
+def test_neighbours_have_to_do_with_each_other() -> None:
+    """Equal headers, equal conditions, and an element that is stored and then loaded, each side by side."""
+    counts: Counter[str] = Counter()
+    equal = tvm_ffi.structural_equal
+    for seed in range(SEEDS):
+        found = set()
+        for one, other in (pair for statements in sequences(drawn(seed)) for pair in pairwise(statements)):
+            match one, other:
+                case tirx.For(), tirx.For() if equal(one.extent, other.extent) and equal(one.min, other.min):
+                    found.add("loops")
+                case tirx.IfThenElse(), tirx.IfThenElse() if equal(one.condition, other.condition):
+                    found.add("branches")
+                case tirx.BufferStore(), tirx.BufferStore():
+                    loads = [load for load in nodes(other.value, tvm_api.TensorLoad) if load.source.same_as(one.buffer)]
+                    if any(equal(list(load.indices), list(one.indices)) for load in loads):
+                        found.add("elements")
+        counts.update(found)
+    assert counts["loops"] > 0.3 * SEEDS
+    assert counts["branches"] > 0.03 * SEEDS
+    assert counts["elements"] > 0.15 * SEEDS
