@@ -53,7 +53,7 @@ class TirKnobs:
     """A tensor has a dtype of its own this often, else the function's."""
     symbolic_share: float = 0.25
     """A function has symbolic extents this often."""
-    opaque_share: float = 0.25
+    opaque_share: float = 0.4
     """A function is of loops alone this often, without blocks."""
     integer_share: float = 0.2
     """A function in a module of several goes through small ranges of integers this often: see `integers.py`."""

@@ -6,10 +6,12 @@ is read by the next.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tvm import tirx
 
+from generators.ranges import Range
 from generators.source import weighted
 from generators.tir.conditions import draw_test
 from generators.tir.control import affordable, budget
@@ -27,6 +29,10 @@ _GUARDED = 0.2
 """All that a nest does stands behind one condition this often."""
 _SUMMED = 0.3
 """An inner loop adds up into the element this often."""
+_INNER = 0.25
+"""The first and the last element of each dim are left out this often: what is inside has neighbours on both sides."""
+_BORDERED = 3
+"""Elements of a dim with something inside."""
 _PERMUTED = 0.2
 """The loops stand in another order than the dims this often."""
 
@@ -36,6 +42,8 @@ def draw_nest(place: Place, _inner: Inner) -> Any:
     tensor = _target(place)
     budget(place, tensor.elements)
     loops = [_loop(place, dim) for dim in tensor.dims]
+    if place.draft.source.flip(_INNER):
+        loops = [_within(place, loop) for loop in loops]
     inner = place.inside(*loops, turns=tensor.elements)
     body = _body(inner, tensor, [loop.term.expr for loop in loops])
     order = list(reversed(loops)) if place.draft.source.flip(_PERMUTED) else loops
@@ -61,10 +69,20 @@ def _loop(place: Place, extent: Extent) -> Point:
     )
 
 
+def _within(place: Place, loop: Point) -> Point:
+    """The loop without the first and the last element of its dim, where it has others."""
+    if not loop.extent.static or loop.extent.value < _BORDERED:
+        return loop
+    place.draft.features.add("inner_elements")
+    return Point(replace(loop.term, range=Range(1, loop.extent.value - 2, True)), loop.extent)
+
+
 def nested(place: Place, loops: list[Point], body: Any) -> Any:
-    """The body in serial loops from 0."""
+    """The body in serial loops over what the variables may be."""
     for loop in reversed(loops):
-        body = tirx.For(loop.term.expr, place.draft.number(0), loop.extent.expr, tirx.ForKind.SERIAL, body)
+        start = int(loop.term.range.low)
+        count = place.draft.number(int(loop.term.range.high)) if start else loop.extent.expr
+        body = tirx.For(loop.term.expr, place.draft.number(start), count, tirx.ForKind.SERIAL, body)
     return body
 
 
