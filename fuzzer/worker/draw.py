@@ -22,6 +22,7 @@ from generators.passes.loaded import rows_from_contracts
 from generators.passes.row import PassRow
 from generators.passes.sequences import Kind, Step, ToFire, draw_names, instantiate, to_fire
 from generators.passes.table import PASSES, THREADING
+from generators.passes.vocabulary import with_vocabulary
 from generators.program import Program
 from generators.recipes.table import RECIPES, Recipe
 from generators.relax.body import plant
@@ -137,7 +138,7 @@ def load_passes(path: Path) -> tuple[dict[str, PassRow], dict[str, Any]]:
         useless = complaint_about_factory(make)
         if useless is not None:
             raise LoadFault(f"{path}: PASSES[{name!r}]() {useless}")
-    return rows, {"PASSES": passes}
+    return {name: with_vocabulary(row, passes[name]) for name, row in rows.items()}, {"PASSES": passes}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,10 @@ The file itself is evaluated in workers only; what a contract may say is part of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from generators.passes.row import PassRow, Phase
-from generators.passes.vocabulary import operators_named, shapes_named
 
 _PHASES: dict[str, Phase] = {
     "relax": Phase.HIGH,
@@ -39,7 +38,7 @@ def source_of(name: str) -> str:
     return f"PASSES[{name!r}]()"
 
 
-def _row(name: str, make: Callable[..., Any], contract: Mapping[str, Any]) -> PassRow:
+def _row(name: str, contract: Mapping[str, Any]) -> PassRow:
     phase, form = _checked(name, contract)
     needs_target = bool(contract.get("needs_target", False))
     phases = {_PHASES[phase]}
@@ -53,9 +52,8 @@ def _row(name: str, make: Callable[..., Any], contract: Mapping[str, Any]) -> Pa
         (source_of(name),),
         frozenset(phases),
         _WHY,
-        recipes=() if phase == "tir" else (*_RECIPES, *shapes_named(make)),
+        recipes=() if phase == "tir" else _RECIPES,
         wants=wants,
-        operators=operators_named(make),
         calling="same" if contract.get("preserves_signature", True) else "unknown",
         idempotent=bool(contract.get("idempotent", False)),
         needs_target=needs_target,
@@ -63,12 +61,10 @@ def _row(name: str, make: Callable[..., Any], contract: Mapping[str, Any]) -> Pa
     )
 
 
-def rows_from_contracts(
-    passes: Mapping[str, Callable[..., Any]], contracts: Mapping[str, Mapping[str, Any]]
-) -> dict[str, PassRow]:
+def rows_from_contracts(names: Iterable[str], contracts: Mapping[str, Mapping[str, Any]]) -> dict[str, PassRow]:
     """One row per loaded pass; without a contract, a high-level pass that keeps meaning and signature. A promise that
     is not made (idempotence) is not held against the pass.
 
     ValueError when a contract's `phase` or `form` is none of the documented values.
     """
-    return {name: _row(name, make, contracts.get(name, {})) for name, make in passes.items()}
+    return {name: _row(name, contracts.get(name, {})) for name in names}

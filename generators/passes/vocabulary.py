@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from types import CodeType, FunctionType
 from typing import Any
 
 from generators.operators.table import OPERATORS
+from generators.passes.row import PassRow
 
 MOST = 24
 """Code that names more operators than this is about operators of all kinds."""
@@ -29,6 +31,14 @@ SHAPES = {
 }
 """The recipes that hold a node of Relax."""
 _GROUPS = frozenset(parts[1] for parts in (name.split(".") for name in OPERATORS) if len(parts) > 2)
+
+
+def with_vocabulary(row: PassRow, make: Callable[..., Any]) -> PassRow:
+    """The row of a loaded pass with the operators that its factory's code names, and recipes with the nodes; passes of
+    TIR have none of these."""
+    if not row.recipes:
+        return row
+    return replace(row, operators=operators_named(make), recipes=(*row.recipes, *shapes_named(make)))
 
 
 def operators_named(make: Callable[..., Any]) -> tuple[str, ...]:

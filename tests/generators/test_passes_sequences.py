@@ -189,53 +189,49 @@ def test_draw_sequence_hands_the_names_to_the_program() -> None:
     assert len(drawn.tiers) == len(drawn.passes)
 
 
-def nothing() -> None:
-    """A factory of a pass that names nothing."""
-
-
 @pytest.mark.parametrize(
     ("phase", "expected"),
     [("relax", Phase.HIGH), ("legalized", Phase.LEGAL), ("lowered", Phase.LOWERED), ("tir", Phase.LEGAL)],
 )
 def test_contracts_set_the_phase(phase: str, expected: Phase) -> None:
-    row = rows_from_contracts({"Mine": nothing}, {"Mine": {"phase": phase, "colour": "blue"}})["Mine"]
+    row = rows_from_contracts(["Mine"], {"Mine": {"phase": phase, "colour": "blue"}})["Mine"]
     assert row.phases == {expected}
     assert row.sources == ("PASSES['Mine']()",)
 
 
 def test_contracts_default_to_a_high_level_pass_that_keeps_meaning() -> None:
-    row = rows_from_contracts({"Mine": nothing}, {})["Mine"]
+    row = rows_from_contracts(["Mine"], {})["Mine"]
     assert (row.phases, row.calling, row.idempotent, row.meaning.value) == ({Phase.HIGH}, "same", False, "same")
 
 
 def test_contracts_promises_are_taken() -> None:
     promises = {"Mine": {"idempotent": True, "preserves_signature": False, "needs_target": True}}
-    row = rows_from_contracts({"Mine": nothing}, promises)["Mine"]
+    row = rows_from_contracts(["Mine"], promises)["Mine"]
     assert (row.idempotent, row.calling, row.needs_target) == (True, "unknown", True)
 
 
 def test_forms_of_tir_set_the_phase() -> None:
     contracts = {"Loops": {"phase": "tir", "form": "loops"}, "Blocks": {"phase": "tir", "form": "sblock"}}
-    rows = rows_from_contracts(dict.fromkeys(contracts, nothing), contracts)
+    rows = rows_from_contracts(contracts, contracts)
     assert (rows["Loops"].phases, rows["Blocks"].phases) == ({Phase.LOOPS}, {Phase.LEGAL})
 
 
 @pytest.mark.parametrize("contract", [{"phase": "hir"}, {"phase": "tir", "form": "blocks"}])
 def test_contracts_with_unknown_values_are_refused(contract: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="CONTRACTS"):
-        rows_from_contracts({"Mine": nothing}, {"Mine": contract})
+        rows_from_contracts(["Mine"], {"Mine": contract})
 
 
 @pytest.mark.parametrize(
     ("form", "wants"), [("sblock", "prim_funcs"), ("loops", "any_prim_funcs"), ("any", "any_prim_funcs")]
 )
 def test_a_loaded_pass_of_tir_gets_drawn_functions_of_its_form(form: str, wants: str) -> None:
-    rows = rows_from_contracts(dict.fromkeys(["Mine", "Other"], nothing), {"Mine": {"phase": "tir", "form": form}})
+    rows = rows_from_contracts(["Mine", "Other"], {"Mine": {"phase": "tir", "form": form}})
     assert (rows["Mine"].wants, rows["Other"].wants) == ((wants,), ())
 
 
 def test_a_loaded_pass_is_drawn_in_its_phase() -> None:
-    table = {**PASSES, **rows_from_contracts({"Mine": nothing}, {"Mine": {"phase": "lowered"}})}
+    table = {**PASSES, **rows_from_contracts(["Mine"], {"Mine": {"phase": "lowered"}})}
     steps = draw_names(SeededSource(15), table, under_test=("Mine",), kinds=("single",))
     assert [step.name for step in steps] == [*(call.name for call in SETUP[Phase.LOWERED]), "Mine"]
     drawn = instantiate(SeededSource(15), steps, ProgramFacts(), table)

@@ -29,7 +29,7 @@ from oracles.reference.calls import SPECIAL
 from oracles.reference.numbers import Numbers
 
 SEED = 41
-PROGRAMS = 150
+PROGRAMS = 300
 CONSTANT = type(tvm_api.constant(np.array(1), "int32"))
 FEATURES = frozenset({"num_input", "vdevice", "symbolic"})
 

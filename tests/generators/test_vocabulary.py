@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from generators.passes.loaded import rows_from_contracts
-from generators.passes.vocabulary import SHAPES, operators_named, shapes_named
+from generators.passes.vocabulary import SHAPES, operators_named, shapes_named, with_vocabulary
 from generators.recipes.table import RECIPES
 from generators.relax.body import attempt
 from generators.relax.chains import draw_chains
@@ -86,9 +86,10 @@ def test_what_is_no_function_names_nothing() -> None:
 
 def test_rows_carry_what_the_code_names(passes: Any) -> None:
     rows = rows_from_contracts(passes, {"Others": {"phase": "tir"}})
-    assert "relax.strided_slice" in rows["Mine"].operators
-    assert set(SHAPES["If"]) <= set(rows["Mine"].recipes)
-    assert rows["Others"].recipes == ()
+    mine = with_vocabulary(rows["Mine"], passes["Mine"])
+    assert "relax.strided_slice" in mine.operators
+    assert set(SHAPES["If"]) <= set(mine.recipes)
+    assert with_vocabulary(rows["Others"], passes["Others"]) == rows["Others"]
 
 
 def test_chains_of_named_operators_hold_little_else() -> None:

@@ -237,7 +237,7 @@ LOSSES: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", LOSSES)
 def test_no_contract_lets_a_loaded_pass_lose_what_is_not_its_business(name: str) -> None:
     bench = RealBench()
-    row = rows_from_contracts({"Planted": lambda: None}, {})["Planted"]
+    row = rows_from_contracts(["Planted"], {})["Planted"]
     verdict = attributes.judge(step_of(module_pass(LOSSES[name]), module_of(DATAFLOW), bench, row), bench)
     assert isinstance(verdict, Failed)
     kept = attributes.judge(
