@@ -134,10 +134,9 @@ class _Chain:
 
     def link(self, values: Sequence[Value]) -> AnyValue:
         """Binds a call of one of the operators that takes the values. Raises Unavailable where none does."""
-        source = self._scope.source
+        source, last = self._scope.source, self._last
         for _ in range(_TRIES):
-            again = self._last is not None and source.flip(_SAME)
-            row = self._last if again and self._last is not None else source.pick(self._rows)
+            row = last if last is not None and source.flip(_SAME) else source.pick(self._rows)
             result = self._called(row, values)
             if result is not None:
                 self._last = row

@@ -19,7 +19,7 @@ from generators.tir.conditions import draw_test
 from generators.tir.draft import Extent, Unfit, load
 from generators.tir.expressions import draw_condition, draw_value
 from generators.tir.place import Header, Inner, Place, sequence, store
-from generators.tir.reads import Point
+from generators.tir.reads import Point, counter
 from generators.tir.swarm import Unusual
 from generators.tir.terms import Term, constant
 
@@ -118,12 +118,11 @@ def draw_triangle(place: Place, inner: Inner) -> Any:
         raise Unfit("no loop around")
     point = draft.source.pick(outer)
     budget(place, point.extent.high)
-    var = tirx.Var(draft.new_name("i"), draft.index_dtype)
+    loop = counter(draft, point.extent)
     count = point.term.expr if draft.source.flip() else tirx.Add(point.term.expr, draft.number(1))
-    term = Term(var, draft.index_dtype, draft.index_range(point.extent))
-    body = inner(place.inside(Point(term, point.extent), turns=point.extent.high))
+    body = inner(place.inside(loop, turns=point.extent.high))
     draft.features.add("triangular_loop")
-    return tirx.For(var, draft.number(0), count, tirx.ForKind.SERIAL, body)
+    return tirx.For(loop.term.expr, draft.number(0), count, tirx.ForKind.SERIAL, body)
 
 
 def draw_branch(place: Place, inner: Inner) -> Any:
@@ -176,9 +175,8 @@ def draw_gate(place: Place, inner: Inner) -> Any:
     kind = draft.source.pick((tirx.LT, tirx.NE, tirx.GE, tirx.EQ))
     condition = kind(now.expr, tirx.IntImm("int32", draft.source.integer(0, turns - 1)))
     more = tirx.BufferStore(passed.buffer, tirx.Add(now.expr, tirx.IntImm("int32", 1)), zero)
-    var = tirx.Var(draft.new_name("i"), draft.index_dtype)
-    extent = draft.extent(turns)
-    point = Point(Term(var, draft.index_dtype, draft.index_range(extent)), extent)
+    point = counter(draft, draft.extent(turns))
+    var = point.term.expr
     then = inner(place.inside(point, turns=turns))
     inside = kind in (tirx.LT, tirx.NE) and draft.source.flip()
     body = tirx.IfThenElse(condition, sequence(then, more) if inside else then, None)
@@ -201,9 +199,9 @@ def draw_recurrence(place: Place, _inner: Inner) -> Any:
     lag = source.pick((1, 1, 2))
     turns = source.pick([n for n in (tensor.dims[-1].value - lag, 2, 4, 8) if n <= tensor.dims[-1].value - lag])
     budget(place, turns)
-    var = tirx.Var(draft.new_name("i"), draft.index_dtype)
-    extent = draft.extent(turns)
-    at = place.inside(Point(Term(var, draft.index_dtype, draft.index_range(extent)), extent), turns=turns)
+    point = counter(draft, draft.extent(turns))
+    var = point.term.expr
+    at = place.inside(point, turns=turns)
     lead = [place.index(dim) for dim in tensor.dims[:-1]]
     here, there = [*lead, var], [*lead, tirx.Add(var, draft.number(lag))]
     old, new = (here, there) if source.flip(0.7) else (there, here)

@@ -31,7 +31,7 @@ from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
 from generators.tir.expressions import draw_constant, draw_value
 from generators.tir.perfect import draw_nest
 from generators.tir.place import Inner, Place, sequence, store
-from generators.tir.reads import Point
+from generators.tir.reads import counter
 from generators.tir.stores import draw_chain, draw_store, draw_update, memory, writable
 from generators.tir.swarm import Unusual, draw_unusual
 from generators.tir.terms import Term, capacity
@@ -118,10 +118,8 @@ def _fill(place: Place, tensor: Tensor) -> Any:
 def _each_element(place: Place, tensor: Tensor, value: Callable[[Place, list[Any]], Term]) -> Any:
     """A loop for each dim around a store of what `value` gives at the place inside, for the element's indices."""
     draft = place.draft
-    variables = [tirx.Var(draft.new_name("i"), draft.index_dtype) for _ in tensor.dims]
-    points = [
-        Point(Term(v, draft.index_dtype, draft.index_range(d)), d) for v, d in zip(variables, tensor.dims, strict=True)
-    ]
+    points = [counter(draft, dim) for dim in tensor.dims]
+    variables = [point.term.expr for point in points]
     inner = place.inside(*points)
     body = store(tensor, value(inner, list(variables)), list(variables))
     for depth, (var, dim) in reversed(list(enumerate(zip(variables, tensor.dims, strict=True)))):
@@ -183,9 +181,9 @@ def draw_each(place: Place, _inner: Any) -> Any:
     tensor = writable(place)
     if not tensor.dims or not all(d.static and d.value for d in tensor.dims):
         raise Unfit("a dim that may be empty")
-    var = tirx.Var(draft.new_name("i"), draft.index_dtype)
     dim = tensor.dims[-1]
-    point = Point(Term(var, draft.index_dtype, draft.index_range(dim)), dim)
+    point = counter(draft, dim)
+    var = point.term.expr
     lead = [place.index(d) for d in tensor.dims[:-1]]
     at = place.inside(point, turns=dim.value)
     others = [t for t in place.tensors if memory(place, t) != memory(place, tensor)]

@@ -15,11 +15,10 @@ from generators.ranges import Range
 from generators.source import weighted
 from generators.tir.conditions import draw_test
 from generators.tir.control import affordable, budget
-from generators.tir.draft import Extent, Tensor, Unfit
+from generators.tir.draft import Tensor, Unfit
 from generators.tir.place import Header, Inner, Place, sequence
-from generators.tir.reads import Point
+from generators.tir.reads import Point, counter
 from generators.tir.stores import stored, updated
-from generators.tir.terms import Term
 
 _ALIKE = 0.6
 """A nest goes over the dims of the one before it this often."""
@@ -41,7 +40,7 @@ def draw_nest(place: Place, _inner: Inner) -> Any:
     """A loop for each dim of a tensor, and in it statements at the element."""
     tensor = _target(place)
     budget(place, tensor.elements)
-    loops = [_loop(place, dim) for dim in tensor.dims]
+    loops = [counter(place.draft, dim) for dim in tensor.dims]
     if place.draft.source.flip(_INNER):
         loops = [_within(place, loop) for loop in loops]
     inner = place.inside(*loops, turns=tensor.elements)
@@ -60,13 +59,6 @@ def _target(place: Place) -> Tensor:
     before = place.header
     alike = [t for t in options if before and before.extent.text in (t.dims[0].text, t.dims[-1].text)]
     return place.near(alike if alike and place.draft.source.flip(_ALIKE) else options)
-
-
-def _loop(place: Place, extent: Extent) -> Point:
-    draft = place.draft
-    return Point(
-        Term(tirx.Var(draft.new_name("i"), draft.index_dtype), draft.index_dtype, draft.index_range(extent)), extent
-    )
 
 
 def _within(place: Place, loop: Point) -> Point:
@@ -119,7 +111,7 @@ def _summed(inner: Place, tensor: Tensor, indices: list[Any]) -> Any:
     lengths = [extent for extent in lengths if affordable(inner, extent.high)]
     if not lengths:
         return updated(inner, tensor, indices)
-    loop = _loop(inner, draft.source.pick(lengths))
+    loop = counter(draft, draft.source.pick(lengths))
     deeper = inner.inside(loop, turns=loop.extent.high)
     draft.features.add("inner_loop")
     return nested(inner, [loop], updated(deeper, tensor, indices))

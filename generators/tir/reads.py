@@ -24,6 +24,12 @@ class Point:
     extent: Extent
 
 
+def counter(draft: Draft, extent: Extent) -> Point:
+    """A new loop variable that counts up to the extent."""
+    var = tirx.Var(draft.new_name("i"), draft.index_dtype)
+    return Point(Term(var, draft.index_dtype, draft.index_range(extent)), extent)
+
+
 def points(terms: Sequence[Term], extents: Sequence[Extent]) -> list[Point]:
     """The variables of a block with their lengths."""
     return [Point(term, extent) for term, extent in zip(terms, extents, strict=True)]
