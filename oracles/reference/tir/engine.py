@@ -287,16 +287,16 @@ def _numbered(func: Any) -> tuple[int, int]:
 _callee_keys = ByParts(_numbered, CACHED_FUNCTIONS)
 
 
-def compiled(func: Any, near: Compiled | None = None) -> Compiled:
-    """The compiled form of a PrimFunc, from the cache if an equal one was seen. What a pass made of `near` equals no
-    other but that (13 of 2,957 functions did): those are not looked through."""
-    return _by_parts.of(func, near)
+def compiled(func: Any, rewritten: bool = False) -> Compiled:
+    """The compiled form of a PrimFunc, from the cache if an equal one was seen. What a pass has rewritten hardly ever
+    equals another, nor what it was before (13 of 2,957 functions did): it is not compared with any."""
+    return _by_parts.of(func, rewritten)
 
 
-def _compiled(func: Any, near: Compiled | None = None) -> Compiled:
+def _compiled(func: Any, rewritten: bool = False) -> Compiled:
     bare = _without_notes(func)
-    if near is not None:
-        return near if tvm_api.structural_equal(near.func, bare) else Compiled(bare)
+    if rewritten:
+        return Compiled(bare)
     candidates = _by_structure.setdefault(tvm_api.structural_hash(bare), [])
     for candidate in candidates:
         if tvm_api.structural_equal(candidate.func, bare):
@@ -326,14 +326,13 @@ def run_returning(
     func: Any, args: Sequence[object], known: Sequence[Known], steps: int = FUEL, context: Context = ALONE
 ) -> tuple[tuple[Known, ...], Any]:
     """What `run_tracked` gives, and the number that the PrimFunc returns as a Python number (None for most)."""
-    form = compiled(func)
-    program = form.program(args, context)
+    program = compiled(func).program(args, context)
     if len(args) != len(known):
         raise Trap("type", f"{program.name}: {len(args)} arguments, {len(known)} initialisation masks")
     program.check_memory(args)
     if context.record is None:
         return _run(program, args, known, steps)
-    call = RecordedCall.begun(func, form, program, args, known, len(context.record))
+    call = RecordedCall.begun(func, program, args, known, len(context.record))
     masks, number = _run(program, args, known, steps)
     call.ended(args, masks, number)
     context.record.append(call)
@@ -342,8 +341,7 @@ def run_returning(
 
 def gives_again(call: RecordedCall, func: Any, context: Context) -> bool:
     """Whether a PrimFunc in the place of the one that was called gives the same bits. Raises what a run does."""
-    call.form = compiled(func, call.form)
-    program = call.form.program(call.given, context)
+    program = compiled(func, rewritten=True).program(call.given, context)
     if program is call.program:
         return True
     if call.arguments is None:
