@@ -65,6 +65,8 @@ def without_imports(text: str) -> str:
         tree = ast.parse(text)
     except SyntaxError as error:
         raise UnreadableModule(f"line {error.lineno}: {error.msg}") from error
+    except ValueError as error:  # a null byte
+        raise UnreadableModule(str(error)) from error
     lines = text.splitlines()
     for node in tree.body:
         if not isinstance(node, (ast.Import, ast.ImportFrom)) and not _is_docstring(node):

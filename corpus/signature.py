@@ -97,7 +97,8 @@ _ENGLISH = (
 """Words that may follow and are no names."""
 _NAMED = re.compile(
     rf"\b({'|'.join(map(re.escape, _SPECIES.split()))}|call to|[Ss]ymbolic vars?)"
-    rf"[ :=]+[\"'`(]?(?!(?:{'|'.join(_ENGLISH.split())}|[A-Z]\w+)\b)[A-Za-z_<]\w*>?[\"'`)]?"
+    rf"[ :=]+[\"'`(]?(?!(?:{'|'.join(_ENGLISH.split())}|[A-Z][A-Za-z]\w*)\b)"
+    rf"[A-Za-z_<]\w*>?(?:\.(?:\w+|<name>))*[\"'`)]?"
 )
 _PYTHON_QUOTE = re.compile(
     r"object has no attribute|unexpected keyword|has no attribute|object is not|required positional|operand type"

@@ -100,7 +100,7 @@ def test_json_files_are_read(tmp_path: Path) -> None:
     assert T.structural_equal(live_module(read_module_file(path)), module)
 
 
-@pytest.mark.parametrize("text", ["import os\n", "from subprocess import run\n", "class (", "{"])
+@pytest.mark.parametrize("text", ["import os\n", "from subprocess import run\n", "class (", "{", "\0"])
 def test_other_files_are_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text(text)

@@ -47,6 +47,8 @@ SAME_BUG = [
         ("prim", "rmod", "<root>.body.seq[1].value.condition.a.var", "<root>.body.value.a.var"),
         ("prim3", "rdiv", "<root>.body.value.args[0].b", "<root>.body.seq[21].body.seq[1"),
     ),
+    ("multiple definitions of variable {}. It was first", ("ax1",), ("T6",)),
+    ("multiple definitions of variable {}. It was first", ("x",), ("v_x_red_temp.v0",)),
     (UNDEFINED, ("w_t",), ("lv12",)),
     (UNEMITTABLE, ("R.add(x, x)",), ('R.nn.relu(metadata["ir.GenericConst"][0])',)),
     (IMPURE, ("0x560c1abfeff0", "a"), ("0x7f001234abcd", "lv_3")),

@@ -296,3 +296,36 @@ class Module:
     assert results.tolist() == [1, 8, 4]
     with pytest.raises(Trap, match="division-by-zero"):
         run_prim_func(tvm_api.module_from_script(text.replace("GUARDED", hoisted))["main"], [results])
+
+
+def test_a_jump_outside_of_a_loop_traps() -> None:
+    """TVM's code generators refuse it: "should be inserted under at least one For or While stmts"."""
+    text = """@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((3,), "int32")):
+        LOOP
+            if A[0] > 2:
+                T.continue_loop()
+            A[0] = 5
+"""
+    given = np.array([3, 0, 0], np.int32)
+    in_loop = tvm_api.module_from_script(text.replace("LOOP", "for i in range(1):"))["main"]
+    run_prim_func(in_loop, [given])
+    assert given.tolist() == [3, 0, 0]
+    stray = tvm_api.module_from_script(text.replace("LOOP", "if A[1] == 0:"))["main"]
+    with pytest.raises(Trap, match="continue outside of a loop"):
+        run_prim_func(stray, [given])
+
+
+def test_loops_deeper_than_python_nests_them_are_unsupported() -> None:
+    lines = [f"{'    ' * (depth + 2)}for i{depth} in range(1 + A[0]):" for depth in range(24)]
+    script = "\n".join(
+        (
+            *("@I.ir_module", "class Module:", "    @T.prim_func", '    def main(A: T.Buffer((1,), "int32")):'),
+            *(*lines, f"{'    ' * 26}A[0] = A[0] * 2"),
+        )
+    )
+    with pytest.raises(Unsupported) as caught:
+        run_prim_func(tvm_api.module_from_script(script)["main"], [ints(0)])
+    assert caught.value.node == "loops too deep"

@@ -147,6 +147,14 @@ class Decoder(HeaderDecoder, BufferDecoder):
         self.ended = False
         return body
 
+    def _turn(self, node: Any) -> Stmt:
+        """The body of a loop."""
+        self.loops += 1
+        try:
+            return self._inner(node)
+        finally:
+            self.loops -= 1
+
     def _seq(self, node: Any) -> Stmt:
         body: list[Stmt] = []
         for child in items(node.seq):
@@ -201,7 +209,7 @@ class Decoder(HeaderDecoder, BufferDecoder):
         var = self.fresh(node.loop_var, low.dtype)
         self.env[handle] = fold("add", low, fold("mul", var, Const(step, low.dtype), low.dtype), low.dtype)
         try:
-            body = self._inner(node.body)
+            body = self._turn(node.body)
         except UnknownThreads:
             return Seq((*before, *self._turns(node, low, step, extent)))
         loop = For(var, extent, kind, thread, body)
@@ -211,20 +219,27 @@ class Decoder(HeaderDecoder, BufferDecoder):
         """The iterations of a loop one by one: each knows how many threads the kernels in it have."""
         if not isinstance(extent, Const) or extent.value > UNROLLED:
             raise UnknownThreads("threads")
+        jumps = self.jumps
         for turn in range(extent.value):
             self.env[node.loop_var.__chandle__()] = fold("add", low, Const(turn * step, low.dtype), low.dtype)
-            yield self._inner(node.body)
+            yield self._turn(node.body)
+        if self.jumps != jumps:
+            raise Unsupported("tirx.For[jump between launches]")
 
     def _once(self, node: Any, kind: str) -> Stmt:
         """The body of a loop with one iteration; still a loop if something in it jumps."""
         jumps = self.jumps
+        self.loops += 1
         body = self.stmt(node.body)
+        self.loops -= 1
         if self.jumps == jumps:
             return body
         low = self.expr(node.min)
         return For(self.fresh(node.loop_var, low.dtype), Const(1, low.dtype), kind, "", body)
 
     def _jump(self, kind: str) -> Stmt:
+        if not self.loops:
+            raise Trap("type", f"{self.name}: {kind} outside of a loop")
         self.jumps += 1
         return Jump(kind)
 
@@ -238,7 +253,7 @@ class Decoder(HeaderDecoder, BufferDecoder):
         return (Bind(var, value),), var
 
     def _while(self, node: Any) -> Stmt:
-        return While(self.expr(node.condition), self._inner(node.body))
+        return While(self.expr(node.condition), self._turn(node.body))
 
     def _if(self, node: Any) -> Stmt:
         cond = self.expr(node.condition)

@@ -182,6 +182,8 @@ class ExprDecoder:
         self.env: dict[int, Expr] = {}
         self.buffers: dict[int, tuple[Buffer, tuple[Expr, ...] | None]] = {}
         self.slots = 0
+        self.loops = 0
+        """In how many loops the statement stands."""
         self.jumps = 0
         self.returns = 0
         self.ended = False

@@ -36,6 +36,12 @@ CACHED_FUNCTIONS = 1024
 CACHED_SHAPES = 32
 SHARED_PROGRAMS = 128
 FUEL = 20_000_000
+TOO_DEEP = {
+    "too many nested parentheses": "expression too deep",
+    "too many statically nested blocks": "loops too deep",
+    "too many levels of indentation": "loops too deep",
+}
+"""What Python's compiler says of generated code that is nested deeper than it goes, and why it is skipped then."""
 _fuel = [FUEL]
 
 
@@ -171,9 +177,10 @@ def compile_function(
     except RecursionError as error:
         raise Unsupported("expression too deep") from error
     except SyntaxError as error:
-        if "too many nested parentheses" not in str(error):
+        reason = next((reason for said, reason in TOO_DEEP.items() if said in str(error)), None)
+        if reason is None:
             raise
-        raise Unsupported("expression too deep") from error
+        raise Unsupported(reason) from error
 
 
 _shared_programs: OrderedDict[Key, Program] = OrderedDict()
