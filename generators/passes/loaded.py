@@ -57,6 +57,7 @@ def _row(name: str, contract: Mapping[str, Any]) -> PassRow:
         calling="same" if contract.get("preserves_signature", True) else "unknown",
         idempotent=bool(contract.get("idempotent", False)),
         needs_target=needs_target,
+        of_any_loops=Phase.LOOPS in phases,
         keeps_functions=False,
     )
 

@@ -140,6 +140,8 @@ class PassRow:
     `options` are configurations of the PassContext that the pass reads, dicts as Python text; one is drawn at times.
     `phases` is where the pass is documented to stand; `gives` the phase it leads to, None for the same.
     `prepared_by` names the rows to apply just before, without which the pass has nothing to work on.
+    `of_any_loops`: it takes PrimFuncs of loops as LowerOpaqueBlock leaves them, so that its setup leaves out at times
+    what tidies them before.
     `first_only` is True where the pass asks for a module straight from the front end, with no pass before it.
     `buildable` is False where the result is meant for an external code generator: local functions stay in it,
     so that `LambdaLift` must follow before an official pipeline can.
@@ -182,6 +184,7 @@ class PassRow:
     refuses: str | None = None
     lowers_to: str | None = None
     prepared_by: tuple[str, ...] = ()
+    of_any_loops: bool = False
     first_only: bool = False
     buildable: bool = True
     inference_only: bool = False

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from generators.case import PassCall
 from generators.passes.row import LOOPS_ALONE, PassRow, Phase, ProgramFacts
-from generators.passes.table import PIPELINES, SETUP, THREADED_SETUP, TIR_PIPELINE
+from generators.passes.table import PIPELINES, SETUP, THREADED_SETUP, TIR_PIPELINE, TO_LOOPS
 from generators.passes.tir_others import SCHEDULE
 from generators.source import Source, weighted
 from generators.targets import TARGETS, TargetRow
@@ -39,6 +39,10 @@ whole Relax pipeline first."""
 
 SCHEDULES_LOWERED = 0.3
 """A scheduled function is taken through both pipelines this often."""
+
+BARE_SHARE = 0.5
+"""A pass of any loops gets them untidied this often: they begin anywhere and step by any number, nothing in them is
+simplified, nor are their buffers as small as can be."""
 
 LLVM = TARGETS["llvm"]
 _LIFT = "LambdaLift"
@@ -114,11 +118,13 @@ class _Ground:
     pool: tuple[PassRow, ...]
     target: TargetRow
 
-    def walk(self, phase: Phase, pool: tuple[PassRow, ...] | None = None, tier: Tier = "B") -> _Walk:
-        """A walk that starts in a phase, behind what leads there."""
+    def walk(
+        self, phase: Phase, pool: tuple[PassRow, ...] | None = None, tier: Tier = "B", *, bare: bool = False
+    ) -> _Walk:
+        """A walk that starts in a phase, behind what leads there; `bare` without the passes of TIR that tidy."""
         calls = (THREADED_SETUP if self.target.threads else SETUP)[phase]
-        setup = [Step(call.name, "B", setup=True) for call in calls]
-        return _Walk(self.table, pool or self.pool, phase, setup, tier=tier)
+        names = [call.name for call in calls if not bare or call.name in TO_LOOPS or call.name not in TIR_PIPELINE]
+        return _Walk(self.table, pool or self.pool, phase, [Step(name, "B", setup=True) for name in names], tier=tier)
 
 
 def _pool(table: Table, under_test: Sequence[str] | None, target: TargetRow) -> tuple[PassRow, ...]:
@@ -142,7 +148,9 @@ def _first_row(source: Source, pool: tuple[PassRow, ...]) -> PassRow:
 
 def _draw_single(source: Source, ground: _Ground, length: int) -> _Walk:
     row = _first_row(source, ground.pool)
-    walk = ground.walk(source.pick(sorted(row.phases)))
+    phase = source.pick(sorted(row.phases))
+    of_loops = row.of_any_loops and phase is Phase.LOOPS and not ground.target.threads
+    walk = ground.walk(phase, bare=of_loops and source.flip(BARE_SHARE))
     walk.take(row)
     return walk
 

@@ -78,6 +78,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
 }
 """`relax.get_pipeline("default_build")`, and `relax.get_default_pipeline(target)` by the target's kind."""
 
+TO_LOOPS = tir_lowering.TO_LOOPS
 TIR_PIPELINE = tir_lowering.TIR_PIPELINE
 """What `tvm.tirx.build` does to the PrimFuncs behind each of them, for LLVM."""
 

@@ -211,3 +211,26 @@ class Module:
     assert "walled" not in text
     if not tvm.cuda().exist:
         assert run(folder) == (2, "this needs a CUDA device and nvcc\n")
+
+
+@pytest.mark.parametrize("first", [1, 2])
+@pytest.mark.parametrize("dtypes", [("int32",), ("float32",), ("int32", "float32")])
+def test_elements_without_a_value_are_not_compared(tmp_path: Path, dtypes: tuple[str, ...], first: int) -> None:
+    """What nobody has written holds anything, also NaN, whatever the dtype."""
+    fields = [f'R.Tensor((3,), dtype="{dtype}")' for dtype in dtypes]
+    parameters = ", ".join(f"x{number}: {field}" for number, field in enumerate(fields))
+    results = ", ".join(f"x{number}" for number in range(len(dtypes)))
+    returns = fields[0] if len(fields) == 1 else f"R.Tuple({', '.join(fields)})"
+    script = f"""
+@I.ir_module
+class Module:
+    @R.function
+    def main({parameters}) -> {returns}:
+        return {results if len(fields) == 1 else f"({results})"}
+"""
+    given = tuple(np.array([1, 7 if dtype == "int32" else np.nan, 3], dtype) for dtype in dtypes)
+    wanted = tuple(np.array([first, 0, 3], dtype) for dtype in dtypes)
+    tolerances = (np.array([0, np.inf, 0]),) * len(dtypes)
+    case = Case(ModuleText(script), (), (EntryCall("main", given),))
+    stored = StoredCase(case, "t", "numeric", "s", "P", expectations=(Expectation(0, wanted, tolerances),))
+    assert run(written(tmp_path, stored))[0] == first - 1
