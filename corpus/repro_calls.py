@@ -54,7 +54,11 @@ assert kinds[0] == kinds[1], f"OUTPUT is {kinds[0]} instead of {kinds[1]}"
 """
 _EXACT = "wrong = got != want\n"
 _BOUNDED = "wrong = ~np.isclose({got}, {want}, rtol=0, atol={tolerance}, equal_nan=True)\n"
-_DEFINED = "wrong &= np.isfinite({tolerance})  # Elsewhere any value is right.\n"
+_DEFINED = """\
+tolerance = np.broadcast_to(tolerance, want.shape)
+defined = np.isfinite(tolerance)  # Elsewhere any value is right.
+got, want, tolerance = got[defined], want[defined], tolerance[defined]
+"""
 _SAY = 'assert not wrong.any(), f"OUTPUT is {got[wrong][0]} instead of {want[wrong][0]}"\n'
 
 
@@ -175,22 +179,19 @@ def _compare(expectation: Expectation, names: dict[object, str], shape: str | No
     wanted = [_array_source(output, names) for output in expectation.outputs]
     tolerances = [_tolerance_source(tolerance, names) for tolerance in expectation.tolerances]
     dtypes = {str(output.dtype) for output in expectation.outputs}
+    open_ended = not all(np.isfinite(tolerance).all() for tolerance in expectation.tolerances)
+    kinds = _SAME_TYPE + (_DEFINED if open_ended else "")
     if shape == "tensor" and len(wanted) == 1:
-        body = _SAME_TYPE + _wrong(dtypes, tolerances[0], expectation) + _SAY
-        return f"want = {wanted[0]}\n" + body.replace("OUTPUT", "the output")
+        body = kinds + _wrong(dtypes, "tolerance" if open_ended else tolerances[0]) + _SAY
+        rows = f"want = {wanted[0]}\n" + (f"tolerance = {tolerances[0]}\n" if open_ended else "")
+        return rows + body.replace("OUTPUT", "the output")
     rows = _line("wanted = ", wanted, "", "[]") + _line("tolerances = ", tolerances, "", "[]")
-    body = (_SAME_TYPE + _wrong(dtypes, "tolerance", expectation) + _SAY).replace("OUTPUT", "output {number}")
+    body = (kinds + _wrong(dtypes, "tolerance") + _SAY).replace("OUTPUT", "output {number}")
     return rows + _EACH + "".join(f"    {line}\n" for line in body.splitlines())
 
 
-def _wrong(dtypes: set[str], tolerance: str, expectation: Expectation) -> str:
-    """Integers are compared exactly; floats of few bits in float64, so that the difference is not rounded. Where the
-    tolerance is infinite nothing is."""
-    open_ended = not all(np.isfinite(each).all() for each in expectation.tolerances)
-    return _differs(dtypes, tolerance) + (_DEFINED.format(tolerance=tolerance) if open_ended else "")
-
-
-def _differs(dtypes: set[str], tolerance: str) -> str:
+def _wrong(dtypes: set[str], tolerance: str) -> str:
+    """Integers are compared exactly; floats of few bits in float64, so that the difference is not rounded."""
     floats = {dtype for dtype in dtypes if "float" in dtype}
     if not floats:
         return _EXACT
