@@ -86,7 +86,8 @@ class Interpreter:
         self._functions = functions_of(module) if witness is None else witness.functions
         prims = [(name, f) for name, f in self._functions.items() if isinstance(f, tirx.PrimFunc)]
         record = None if witness is None else witness.record
-        self.context = Context(kernels_of(prims), synchronised, dict(prims), record)
+        carrying = witness is not None and witness.carrying
+        self.context = Context(kernels_of(prims), synchronised, dict(prims), record, carrying)
         self._asked = set[str]() if witness is None else witness.asked
 
     def run(self, call: EntryCall) -> Runtime:

@@ -45,6 +45,7 @@ class Unsure:
     skipped: bool = True
 
 
+UNWRITTEN = "reference trap: uninitialised"
 DISCARDS = ("integer-overflow", "float8-range", "fuel", "aliasing")
 """Traps that say nothing against a pass: overflow is to be discarded (TRIAGE), and one tensor as two operands of an
 in-place call is a known way of DataflowUseInplaceCalls that elementwise PrimFuncs survive."""
@@ -136,10 +137,18 @@ class Numbers:
         return outcome
 
     def _interpret(self, module: Any, calling: Calling, synchronised: bool) -> None | Wrong | Unsure:
-        """Runs the module, or of it what is not as in the last run that agreed."""
+        """Runs the module, or of it what is not as in the last run that agreed. A read of what nobody has written is
+        nothing wrong where it is only copied and everything agrees in the end."""
         if self._witness is not None and self._witness.speaks_for(module, calling, synchronised):
             return None
-        witness = Witness(module, calling, synchronised)
+        copied_before = self._witness is not None and self._witness.carrying
+        outcome = self._run(Witness(module, calling, synchronised), module, calling, synchronised)
+        if not (isinstance(outcome, Wrong) and outcome.symptom == UNWRITTEN):
+            return outcome
+        carried = self._run(Witness(module, calling, synchronised, carrying=True), module, calling, synchronised)
+        return carried if carried is None or copied_before else outcome
+
+    def _run(self, witness: Witness, module: Any, calling: Calling, synchronised: bool) -> None | Wrong | Unsure:
         outcome = self.judge_run(interpreted(module, synchronised, witness), calling)
         if outcome is None:
             self._witness = witness

@@ -21,10 +21,11 @@ class Witness:
     """One run of one module under one calling convention.
 
     functions: those of the module, by name. asked: names of those that the run looked up. record: the calls of
-    PrimFuncs that it made.
+    PrimFuncs that it made. carrying: what nobody has written may be copied, in the run and in what it speaks for.
     """
 
-    def __init__(self, module: Any, calling: Calling, synchronised: bool) -> None:
+    def __init__(self, module: Any, calling: Calling, synchronised: bool, carrying: bool = False) -> None:
+        self.carrying = carrying
         self.functions = functions_of(module)
         self.asked: set[str] = set()
         self.record: list[RecordedCall] = []
@@ -43,7 +44,7 @@ class Witness:
         if not self._can_repeat(changed & self.asked, functions):
             return False
         prims = {name: function for name, function in functions.items() if isinstance(function, PRIM_FUNC)}
-        context = Context(kernels_of(prims.items()), synchronised, prims)
+        context = Context(kernels_of(prims.items()), synchronised, prims, carrying=self.carrying)
         try:
             for name, calls in self._calls.items():
                 for call in calls:

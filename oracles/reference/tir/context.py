@@ -20,12 +20,14 @@ class Context:
     """The rest of a module. kernels: device functions that a PrimFunc may launch, by symbol. functions: PrimFuncs that
     it may call, by the names of their GlobalVars. synchronised: the module is past ThreadSync, so that accesses that no
     barrier orders may race; where a function has barriers for a scope of memory, that is so for this memory in any
-    case. record: where calls are kept that may be made again; None keeps none."""
+    case. record: where calls are kept that may be made again; None keeps none. carrying: what nobody has written may be
+    copied; see `carried.py`."""
 
     kernels: Mapping[str, Any] = field(default_factory=dict)
     synchronised: bool = False
     functions: Mapping[str, Any] = field(default_factory=dict)
     record: list[RecordedCall] | None = None
+    carrying: bool = False
 
 
 ALONE = Context()

@@ -19,6 +19,7 @@ from oracles.ir.memo import ByParts
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir import arithmetic, folds, memory, races
 from oracles.reference.tir.bounds import Bounds
+from oracles.reference.tir.carried import carrying
 from oracles.reference.tir.context import ALONE, Context, chooses_device
 from oracles.reference.tir.decode import Decoder
 from oracles.reference.tir.decode_pointers import DL_CPU, DL_CUDA, Argument, number_argument
@@ -97,7 +98,12 @@ class Compiled:
     def _key(self, values: tuple[Any, ...], context: Context) -> tuple[Any, ...]:
         callees = [context.kernels.get(name) for name in sorted(self.launches)]
         callees += [context.functions.get(name) for name in sorted(self.calls)]
-        return values, context.synchronised, *(_callee_keys.of(callee) for callee in callees if callee is not None)
+        return (
+            values,
+            context.synchronised,
+            context.carrying,
+            *(_callee_keys.of(callee) for callee in callees if callee is not None),
+        )
 
 
 class Program:
@@ -173,6 +179,7 @@ def compile_function(
     """
     try:
         function = without_threads(decode_function(signature, func, values, context), context.synchronised)
+        function = carrying(function) if context.carrying else function
         return _shared(function) if vectorise else program_of(function, vectorise)
     except RecursionError as error:
         raise Unsupported("expression too deep") from error
