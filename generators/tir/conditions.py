@@ -30,7 +30,9 @@ def draw_test(place: Place) -> Any:
     condition = _asked(place, 2)
     if source.flip(_JOINED):
         place.draft.features.add("logic")
-        condition = source.pick((tirx.And, tirx.Or))(condition, _asked(place, 1))
+        other = _asked(place, 1)
+        place.conditions += [condition, other]  # which are asked again where only the whole is known
+        condition = source.pick((tirx.And, tirx.Or))(condition, other)
     place.conditions.append(condition)
     return condition
 

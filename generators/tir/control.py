@@ -25,6 +25,8 @@ from generators.tir.terms import Term, constant
 
 _SAME_HEADER = 0.5
 """A loop counts over what the one before it does this often."""
+_SKIPPED = 0.3
+"""A loop begins with a test that skips the iteration this often, in a function with jumps."""
 _ELSE = 0.35
 """A branch has two sides this often."""
 _TWICE = 0.2
@@ -57,7 +59,10 @@ def draw_loop(place: Place, inner: Inner) -> Any:
     points = [_counted(place, raw, extent, start, step)]
     if start or step != 1:
         points.append(Point(raw, Extent("any", extent.value, extent.low, extent.high, None)))
-    body = inner(place.inside(*points, turns=extent.high))
+    deeper = place.inside(*points, turns=extent.high)
+    body = inner(deeper)
+    if Unusual.JUMP in draft.unusual and draft.source.flip(_SKIPPED):
+        body = sequence(_skipping(deeper), body)
     kind = tirx.ForKind.SERIAL
     # TVM takes loops that something jumps out of as plain serial ones alone (annotate_irregular_loop.cc).
     irregular = Unusual.JUMP in draft.unusual and _jumps(body)
@@ -66,12 +71,19 @@ def draw_loop(place: Place, inner: Inner) -> Any:
         kind = tirx.ForKind.UNROLLED
         draft.features.add("unrolled")
     notes = {"pragma_unroll_explicit": 1} if regular and draft.source.flip(0.05) else None
-    count = extent.expr if step == 1 else draft.number(extent.value * step)
+    slack = draft.source.integer(0, step - 1) if extent.static and extent.value else 0  # the last step may go beyond
+    count = extent.expr if step == 1 else draft.number(extent.value * step - slack)
     if start:
         draft.features.add("shifted_loop")
     if step != 1:
         draft.features.add("loop_step")
     return tirx.For(var, draft.number(start), count, kind, body, None, notes, draft.number(step) if step != 1 else None)
+
+
+def _skipping(place: Place) -> Any:
+    """Iterations of which nothing is done."""
+    place.draft.features.add("jump")
+    return tirx.IfThenElse(draw_test(place), tirx.Evaluate(tirx.continue_loop()), None)
 
 
 def _draw_header(place: Place) -> Header:

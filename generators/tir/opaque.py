@@ -7,7 +7,9 @@ control flow in `control.py`, nests over a whole tensor in `perfect.py`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from tvm import tirx
@@ -15,6 +17,7 @@ from tvm import tirx
 from generators.dtypes import is_float
 from generators.ranges import TRUTH, Range
 from generators.source import weighted
+from generators.tir.conditions import draw_test
 from generators.tir.control import (
     draw_assertion,
     draw_bind,
@@ -47,6 +50,9 @@ _REPEATED = 0.2
 """A statement is of the kind of the one before it this often: loops stand beside loops, branches beside branches."""
 _CONSTANT = 0.2
 """A buffer is filled with one number this often, as those are into which something is added up."""
+_MASKED = 0.2
+"""A function with floats ends with one of them masked this often."""
+_MASKABLE = ("float16", "float32", "float64")
 _FEW = 4
 """Elements of which stores overwrite each other mostly, before anybody reads them."""
 
@@ -84,13 +90,40 @@ def draw_statements(draft: Draft) -> None:
     for tensor in [t for t in place.tensors if t.role == "alloc" and t.name not in place.memory]:
         if source.flip(_SHOWN):
             draft.statements.append(_shown(place, tensor))
+    floats = [t for t in place.tensors if t.dtype in _MASKABLE and not t.special]
+    if floats and source.flip(_MASKED):
+        draft.statements.append(_masked(place, source.pick(floats)))
 
 
 def _shown(place: Place, tensor: Tensor) -> Any:
     """Every element copied to a new output."""
-    draft = place.draft
-    shown = draft.add_tensor("T", tensor.dims, tensor.dtype, tensor.range, fraction=tensor.fraction, role="output")
+    shown = _output_like(place.draft, tensor)
     return _each_element(place, shown, lambda _, indices: load(tensor, indices))
+
+
+def _output_like(draft: Draft, tensor: Tensor, *, special: bool = False) -> Tensor:
+    return draft.add_tensor(
+        "T", tensor.dims, tensor.dtype, tensor.range, fraction=tensor.fraction, role="output", special=special
+    )
+
+
+def _masked(place: Place, tensor: Tensor) -> Any:
+    """The same, with a number of no size in the place of those that fail a test, as attention and pooling want it."""
+    draft = place.draft
+    masked = _output_like(draft, tensor, special=True)
+    low, high = tirx.min_value(tensor.dtype), tirx.max_value(tensor.dtype)
+    filling = draft.source.pick(
+        (low, high, tirx.FloatImm(tensor.dtype, -math.inf), tirx.FloatImm(tensor.dtype, math.inf))
+    )
+    kept_where_true = draft.source.flip(0.7)
+    draft.features.add("masked")
+
+    def value(inner: Place, indices: list[Any]) -> Term:
+        kept = load(tensor, indices)
+        sides = (kept.expr, filling) if kept_where_true else (filling, kept.expr)
+        return replace(kept, expr=tirx.Select(draw_test(inner), *sides))
+
+    return _each_element(place, masked, value, lambda tensor, term, at: tirx.BufferStore(tensor.buffer, term.expr, at))
 
 
 def _new_tensor(draft: Draft, role: str) -> Tensor:
@@ -115,13 +148,18 @@ def _fill(place: Place, tensor: Tensor) -> Any:
     return _each_element(place, tensor, lambda inner, _: inner.value(tensor.dtype))
 
 
-def _each_element(place: Place, tensor: Tensor, value: Callable[[Place, list[Any]], Term]) -> Any:
+def _each_element(
+    place: Place,
+    tensor: Tensor,
+    value: Callable[[Place, list[Any]], Term],
+    put: Callable[[Tensor, Term, list[Any]], Any] = store,
+) -> Any:
     """A loop for each dim around a store of what `value` gives at the place inside, for the element's indices."""
     draft = place.draft
     points = [counter(draft, dim) for dim in tensor.dims]
     variables = [point.term.expr for point in points]
     inner = place.inside(*points)
-    body = store(tensor, value(inner, list(variables)), list(variables))
+    body = put(tensor, value(inner, list(variables)), list(variables))
     for depth, (var, dim) in reversed(list(enumerate(zip(variables, tensor.dims, strict=True)))):
         kind = tirx.ForKind.SERIAL
         if draft.source.flip(0.2):

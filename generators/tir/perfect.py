@@ -15,8 +15,9 @@ from generators.ranges import Range
 from generators.source import weighted
 from generators.tir.conditions import draw_test
 from generators.tir.control import affordable, budget
-from generators.tir.draft import Tensor, Unfit
-from generators.tir.place import Header, Inner, Place, sequence
+from generators.tir.draft import Tensor, Unfit, load
+from generators.tir.expressions import draw_value
+from generators.tir.place import Header, Inner, Place, sequence, store
 from generators.tir.reads import Point, counter
 from generators.tir.stores import stored, updated
 
@@ -30,6 +31,8 @@ _SUMMED = 0.3
 """An inner loop adds up into the element this often."""
 _INNER = 0.25
 """The first and the last element of each dim are left out this often: what is inside has neighbours on both sides."""
+_NEIGHBOUR = 0.4
+"""There, an element is made of another of the same tensor this often, which the nest may have changed already."""
 _BORDERED = 3
 """Elements of a dim with something inside."""
 _PERMUTED = 0.2
@@ -41,10 +44,14 @@ def draw_nest(place: Place, _inner: Inner) -> Any:
     tensor = _target(place)
     budget(place, tensor.elements)
     loops = [counter(place.draft, dim) for dim in tensor.dims]
-    if place.draft.source.flip(_INNER):
+    within = place.draft.source.flip(_INNER)
+    if within:
         loops = [_within(place, loop) for loop in loops]
     inner = place.inside(*loops, turns=tensor.elements)
-    body = _body(inner, tensor, [loop.term.expr for loop in loops])
+    if within and place.draft.source.flip(_NEIGHBOUR):
+        body = _of_neighbour(inner, tensor, loops)
+    else:
+        body = _body(inner, tensor, [loop.term.expr for loop in loops])
     order = list(reversed(loops)) if place.draft.source.flip(_PERMUTED) else loops
     place.header = Header(order[0].extent)
     place.draft.features.add("perfect_nest")
@@ -76,6 +83,18 @@ def nested(place: Place, loops: list[Point], body: Any) -> Any:
         count = place.draft.number(int(loop.term.range.high)) if start else loop.extent.expr
         body = tirx.For(loop.term.expr, place.draft.number(start), count, tirx.ForKind.SERIAL, body)
     return body
+
+
+def _of_neighbour(inner: Place, tensor: Tensor, loops: list[Point]) -> Any:
+    """A store of what is made of elements beside the one that it is stored to."""
+    draft = inner.draft
+    around = [(0,) if loop.term.range.low == 0 else (-1, 0, 1) for loop in loops]
+    shifts = [[draft.source.pick(options) for options in around] for _ in range(draft.source.integer(1, 2))]
+    indices = [loop.term.expr for loop in loops]
+    beside = [[tirx.Add(at, draft.number(n)) if n else at for at, n in zip(indices, s, strict=True)] for s in shifts]
+    site = inner.site([t for t in inner.tensors if not t.special], 1).with_leaves(*(load(tensor, at) for at in beside))
+    draft.features.add("in_place_stencil")
+    return store(tensor, draw_value(replace(site, lets=False), tensor.dtype, 1), indices)
 
 
 def _body(inner: Place, tensor: Tensor, indices: list[Any]) -> Any:

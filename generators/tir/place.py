@@ -146,14 +146,17 @@ class Place:
         return index_within(self.draft, dim, term, clamp=self.draft.source.flip(_CLAMPED))
 
     def _affine(self, dim: Extent) -> Any:
-        """A loop variable that stays in bounds, shifted as far as it does, or a number."""
+        """A loop variable, or some times it, that stays in bounds, shifted as far as it does; or a number."""
         source, last = self.draft.source, dim.value - 1
         inside = [p.term for p in self.points if p.term.range.high - p.term.range.low <= last]
         if not inside or source.flip(_NUMBER):
             return self.draft.number(source.integer(0, last))
         term = source.pick(inside)
-        shift = source.integer(-int(term.range.low), last - int(term.range.high))
-        return tirx.Add(term.expr, self.draft.number(shift)) if shift else term.expr
+        low, high = int(term.range.low), int(term.range.high)
+        scale = next((n for n in (source.pick((1, 1, 2, 3, 4)), 1) if (high - low) * n <= last), 1)
+        shift = source.integer(-low * scale, last - high * scale)
+        index = tirx.Mul(term.expr, self.draft.number(scale)) if scale != 1 else term.expr
+        return tirx.Add(index, self.draft.number(shift)) if shift else index
 
 
 def sequence(*statements: Any) -> Any:
