@@ -18,7 +18,7 @@ _OF_LOOP = 0.5
 """A condition in a loop is one of a loop variable this often, as guards at the borders are."""
 _INNERMOST = 0.5
 """It is the variable of the loop right around the condition at least this often."""
-_JOINED = 0.3
+_JOINED = 0.4
 """A condition is joined with another this often."""
 
 

@@ -25,10 +25,12 @@ from generators.tir.terms import Term, constant
 
 _SAME_HEADER = 0.5
 """A loop counts over what the one before it does this often."""
-_SKIPPED = 0.3
+_SKIPPED = 0.5
 """A loop begins with a test that skips the iteration this often, in a function with jumps."""
 _ELSE = 0.35
 """A branch has two sides this often."""
+_ELSE_IF = 0.35
+"""The other side asks a part of the condition, or what was asked around it, this often."""
 _TWICE = 0.2
 """A branch is followed by one on the same condition this often."""
 _NAMED_INDEX = 0.4
@@ -71,8 +73,7 @@ def draw_loop(place: Place, inner: Inner) -> Any:
         kind = tirx.ForKind.UNROLLED
         draft.features.add("unrolled")
     notes = {"pragma_unroll_explicit": 1} if regular and draft.source.flip(0.05) else None
-    slack = draft.source.integer(0, step - 1) if extent.static and extent.value else 0  # the last step may go beyond
-    count = extent.expr if step == 1 else draft.number(extent.value * step - slack)
+    count = extent.expr if step == 1 else draft.length(extent.value, step)
     if start:
         draft.features.add("shifted_loop")
     if step != 1:
@@ -147,8 +148,17 @@ def draw_branch(place: Place, inner: Inner) -> Any:
 
 def _branch(place: Place, condition: Any, inner: Inner) -> Any:
     then = inner(place.inside(in_loop=place.in_loop))
-    other = inner(place.inside(in_loop=place.in_loop)) if place.draft.source.flip(_ELSE) else None
+    other = _other(place.inside(in_loop=place.in_loop), inner) if place.draft.source.flip(_ELSE) else None
     return tirx.IfThenElse(condition, then, other)
+
+
+def _other(place: Place, inner: Inner) -> Any:
+    """The other side of a branch."""
+    source = place.draft.source
+    if not source.flip(_ELSE_IF):
+        return inner(place)
+    place.draft.features.add("else_if")
+    return _branch(place, source.pick(place.conditions), inner)
 
 
 def draw_while(place: Place, inner: Inner) -> Any:

@@ -113,6 +113,10 @@ class Draft:
         """An index literal."""
         return tirx.IntImm(self.index_dtype, value)
 
+    def length(self, turns: int, step: int) -> Any:
+        """The extent of a loop of so many iterations with a step, the last of which may go beyond it."""
+        return self.number(turns * step - (self.source.integer(0, step - 1) if turns else 0))
+
     def extent(self, value: int) -> Extent:
         """A length that is a number."""
         return Extent(str(value), value, value, value, self.number(value))

@@ -107,7 +107,7 @@ def stepped(draft: Draft, extent: Extent, begin: int) -> Axis:
         var,
         extent,
         Term(index, draft.index_dtype, _values(0, extent.value)),
-        _loop(draft, var.expr, begin, draft.number(extent.value * step), step),
+        _loop(draft, var.expr, begin, draft.length(extent.value, step), step),
     )
 
 

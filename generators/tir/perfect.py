@@ -29,9 +29,9 @@ _GUARDED = 0.2
 """All that a nest does stands behind one condition this often."""
 _SUMMED = 0.3
 """An inner loop adds up into the element this often."""
-_INNER = 0.25
+_INNER = 0.35
 """The first and the last element of each dim are left out this often: what is inside has neighbours on both sides."""
-_NEIGHBOUR = 0.4
+_NEIGHBOUR = 0.5
 """There, an element is made of another of the same tensor this often, which the nest may have changed already."""
 _BORDERED = 3
 """Elements of a dim with something inside."""
@@ -88,7 +88,7 @@ def nested(place: Place, loops: list[Point], body: Any) -> Any:
 def _of_neighbour(inner: Place, tensor: Tensor, loops: list[Point]) -> Any:
     """A store of what is made of elements beside the one that it is stored to."""
     draft = inner.draft
-    around = [(0,) if loop.term.range.low == 0 else (-1, 0, 1) for loop in loops]
+    around = [(0,) if loop.term.range.low == 0 else (-1, -1, 0, 1, 1) for loop in loops]
     shifts = [[draft.source.pick(options) for options in around] for _ in range(draft.source.integer(1, 2))]
     indices = [loop.term.expr for loop in loops]
     beside = [[tirx.Add(at, draft.number(n)) if n else at for at, n in zip(indices, s, strict=True)] for s in shifts]
