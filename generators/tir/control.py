@@ -62,9 +62,8 @@ def draw_loop(place: Place, inner: Inner) -> Any:
     if start or step != 1:
         points.append(Point(raw, Extent("any", extent.value, extent.low, extent.high, None)))
     deeper = place.inside(*points, turns=extent.high)
-    body = inner(deeper)
-    if Unusual.JUMP in draft.unusual and draft.source.flip(_SKIPPED):
-        body = sequence(_skipping(deeper), body)
+    skipping = Unusual.JUMP in draft.unusual and draft.source.flip(_SKIPPED)
+    body = sequence(_skipping(deeper), inner(deeper)) if skipping else inner(deeper)
     kind = tirx.ForKind.SERIAL
     # TVM takes loops that something jumps out of as plain serial ones alone (annotate_irregular_loop.cc).
     irregular = Unusual.JUMP in draft.unusual and _jumps(body)
