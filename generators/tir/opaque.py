@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from tvm import tirx
 
 from generators.dtypes import is_float
@@ -97,24 +98,17 @@ def draw_statements(draft: Draft) -> None:
 
 def _shown(place: Place, tensor: Tensor) -> Any:
     """Every element copied to a new output."""
-    shown = _output_like(place.draft, tensor)
+    draft = place.draft
+    shown = draft.add_tensor("T", tensor.dims, tensor.dtype, tensor.range, fraction=tensor.fraction, role="output")
     return _each_element(place, shown, lambda _, indices: load(tensor, indices))
-
-
-def _output_like(draft: Draft, tensor: Tensor, *, special: bool = False) -> Tensor:
-    return draft.add_tensor(
-        "T", tensor.dims, tensor.dtype, tensor.range, fraction=tensor.fraction, role="output", special=special
-    )
 
 
 def _masked(place: Place, tensor: Tensor) -> Any:
     """The same, with a number of no size in the place of those that fail a test, as attention and pooling want it."""
     draft = place.draft
-    masked = _output_like(draft, tensor, special=True)
-    low, high = tirx.min_value(tensor.dtype), tirx.max_value(tensor.dtype)
-    filling = draft.source.pick(
-        (low, high, tirx.FloatImm(tensor.dtype, -math.inf), tirx.FloatImm(tensor.dtype, math.inf))
-    )
+    top = float(np.finfo(tensor.dtype).max)
+    masked = draft.add_tensor("T", tensor.dims, tensor.dtype, Range(-top, top), role="output", special=True)
+    filling = tirx.FloatImm(tensor.dtype, draft.source.pick((-top, top, -math.inf, math.inf)))
     kept_where_true = draft.source.flip(0.7)
     draft.features.add("masked")
 
