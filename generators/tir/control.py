@@ -25,6 +25,8 @@ from generators.tir.terms import Term, constant
 
 _SAME_HEADER = 0.5
 """A loop counts over what the one before it does this often."""
+_FROM_THERE = 0.4
+"""A loop that depends on another one's variable begins at it this often, else it ends there."""
 _SKIPPED = 0.5
 """A loop begins with a test that skips the iteration this often, in a function with jumps."""
 _ELSE = 0.35
@@ -123,8 +125,10 @@ def _counted(place: Place, raw: Term, extent: Extent, start: int, step: int) -> 
 
 
 def draw_triangle(place: Place, inner: Inner) -> Any:
-    """A loop as long as the variable of one around it."""
+    """A loop as long as the variable of one around it, or one that begins there."""
     draft = place.draft
+    if draft.source.flip(_FROM_THERE):
+        return _draw_rest(place, inner)
     outer = [p for p in place.points if p.term.range.low >= 0 and p.extent.static and isinstance(p.term.expr, tirx.Var)]
     if not outer:
         raise Unfit("no loop around")
@@ -135,6 +139,23 @@ def draw_triangle(place: Place, inner: Inner) -> Any:
     body = inner(place.inside(loop, turns=point.extent.high))
     draft.features.add("triangular_loop")
     return tirx.For(loop.term.expr, draft.number(0), count, tirx.ForKind.SERIAL, body)
+
+
+def _draw_rest(place: Place, inner: Inner) -> Any:
+    """A loop from the variable of one around it to the last number that this one is."""
+    draft = place.draft
+    outer = [p.term for p in place.points if isinstance(p.term.expr, tirx.Var)]
+    if not outer:
+        raise Unfit("no loop around")
+    begin = draft.source.pick(outer)
+    turns = int(begin.range.high - begin.range.low) + 1
+    budget(place, turns)
+    var = tirx.Var(draft.new_name("i"), draft.index_dtype)
+    point = Point(Term(var, draft.index_dtype, begin.range), Extent("any", turns, 1, turns, None))
+    body = inner(place.inside(point, turns=turns))
+    draft.features.add("loop_from_another")
+    count = tirx.Sub(draft.number(int(begin.range.high) + 1), begin.expr)
+    return tirx.For(var, begin.expr, count, tirx.ForKind.SERIAL, body)
 
 
 def draw_branch(place: Place, inner: Inner) -> Any:

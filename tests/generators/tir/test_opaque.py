@@ -52,7 +52,7 @@ KINDS = (
     ),
     *("shifted_loop", "if_then_else_statement", "while", "jump", "bind", "view", "lanes", "vectorized", "parallel"),
     *("unrolled", "assert", "loop_step", "triangular_loop", "let", "likely", "loops_in_a_block"),
-    *("in_place_stencil", "masked", "else_if"),
+    *("in_place_stencil", "masked", "else_if", "loop_from_another"),
 )
 
 
