@@ -87,16 +87,17 @@ def draw_blocks(scope: Scope, table: Sequence[Statement], count: int, patterns: 
             plant(scope, pattern)
         draw_statements(scope, table, size - first)
         done += size
-        blocks += close_block(scope) + _draw_put_off(scope)
+        kind = scope.dataflow
+        blocks += close_block(scope) + _draw_put_off(scope, not kind)
     return blocks
 
 
-def _draw_put_off(scope: Scope) -> list[Any]:
-    """A block of what was put off until the one before was closed."""
+def _draw_put_off(scope: Scope, dataflow: bool) -> list[Any]:
+    """A block of what was put off until the one before was closed; of the other kind, as TVM joins two of one kind."""
     put_off, scope.put_off = scope.put_off, []
     if not put_off:
         return []
-    scope.dataflow = scope.source.flip()
+    scope.dataflow = dataflow
     for name, draw in put_off:
         attempt(scope, name, draw)
     return close_block(scope)

@@ -150,7 +150,7 @@ SIMPLE = (
     Statement("alias", 4, draw_alias),
     Statement("tuple", 4, draw_tuple),
     Statement("tuple item", 4, draw_tuple_item),
-    Statement("tuples of tuples", 2, draw_tuples_of_tuples),
+    Statement("tuples of tuples", 1, draw_tuples_of_tuples),
     Statement("nested output", 1, draw_nested_output),
     Statement("match_cast", 4, draw_match_cast),
     Statement("shape value", 2, draw_shape_value),
