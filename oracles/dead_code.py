@@ -1,11 +1,11 @@
 """A function that nobody calls changes nothing for the functions that somebody does.
 
-The pass is applied again to the input: without the dead functions that it holds, which programs are drawn with, or with
-a dead copy of one of its own functions added. Either way all functions are in the form that the phase asks for. What
-the public functions reach must come out the same, up to names of private functions, and without an error. Trivial and
-unused bindings do not count: a pass that finds a private function to work on may tidy the whole module
-(InlinePrivateFunctions does), and one that finds none may leave it alone. A pass that dies on a dead function is the
-survival oracle's; reduction leaves the dead function alone of all there was.
+The pass is applied again to the input: without the dead functions that it holds, which programs are drawn with, or,
+where there are none or they call functions that live, with a dead copy of one of its own functions added. Either way
+all functions are in the form that the phase asks for. What the public functions reach must come out the same, up to
+names of private functions, and without an error. Trivial and unused bindings do not count: a pass that finds a private
+function to work on may tidy the whole module (InlinePrivateFunctions does), and one that finds none may leave it alone.
+A pass that dies on a dead function is the survival oracle's; reduction leaves the dead function alone of all there was.
 """
 
 from __future__ import annotations
@@ -79,6 +79,13 @@ def dead_names(module: Any) -> list[Any]:
     return [gvar for gvar in module.functions if gvar not in live]
 
 
+def refer_to_live(module: Any, dead: list[Any]) -> bool:
+    """Whether a dead function calls one that lives: a pass that asks all callers of a private function, as one that
+    puts in what all of them pass does, counts the dead ones with good reason."""
+    called = {gvar for name in dead for gvar in global_vars(module[name])}
+    return any(gvar in module.functions and gvar not in dead for gvar in called)
+
+
 def without(module: Any, names: list[Any]) -> Any:
     """The module without these functions."""
     functions = {gvar: function for gvar, function in module.functions.items() if gvar not in names}
@@ -90,7 +97,9 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if (reason := incomparable(step)) is not None:
         return Skipped(reason)
     dead = dead_names(step.before)
-    return _judge_without(step, bench, dead) if dead else _judge_with_copy(step, bench)
+    if not dead or refer_to_live(step.before, dead):
+        return _judge_with_copy(step, bench)
+    return _judge_without(step, bench, dead)
 
 
 def _judge_without(step: Step, bench: Bench, dead: list[Any]) -> Verdict:

@@ -55,6 +55,8 @@ FIRING_IN_PIPELINES = 2
 """The same for those steps of a pipeline that may have nothing to do: those that lead to another phase always have."""
 NAMED_SHARE = 0.75
 """Of the shapes for a pass of which it is known what operators it looks for, this many are chains of those."""
+NODES_SHARE = 0.75
+"""Beside the shape for a pass of which it is known what nodes it looks for, one with those is planted this often."""
 COSTLY_SHARE = 0.6
 """Those whose shapes cost as much as the rest of a case have one this often where they are chosen."""
 PRIM_SHARE, PRIM_SHARE_RELAX = 0.5, 0.03
@@ -195,6 +197,7 @@ def _plantings(source: Source, firing: Sequence[PassRow], features: set[str]) ->
         (n, _weight(n)) for n, r in RECIPES.items() if not r.costly and (r.wants is None or r.wants in features)
     ]
     chosen = [_recipe_of(source, row) for row in firing]
+    chosen += [RECIPES[source.pick(row.shapes)] for row in firing if row.shapes and source.flip(NODES_SHARE)]
     fewest, most = (max(0, number - len(chosen)) for number in SHAPES)
     chosen += [RECIPES[weighted(source, anything)] for _ in range(source.integer(fewest, most))]
     plantings: list[Planting] = []

@@ -18,8 +18,8 @@ _PHASES: dict[str, Phase] = {
     "tir": Phase.LEGAL,
 }
 _FORMS = (None, "any", "sblock", "loops")
-_RECIPES = ("chains", "chains", "chains", "private_twins")
-"""Shapes of program that rewrites of operators and of functions look for."""
+_RECIPES = (*("chains",) * 6, "private_twins", "tuples_of_tuples", "nested_outputs", "if_on_truths")
+"""Shapes of program that rewrites of operators, of functions, of tuples and of branches look for."""
 _WHY = "the contract in the loaded file"
 
 

@@ -120,7 +120,7 @@ FUNCTION_ROWS = (
         ("relax.transform.RemoveUnusedOutputs()",),
         HIGH,
         "src/relax/transform/remove_unused_outputs.cc: of private functions only",
-        recipes=("private_unused_outputs",),
+        recipes=("private_unused_outputs", "nested_results"),
         wants=("private_functions",),
         keeps_functions=False,
         idempotent=False,
@@ -221,7 +221,7 @@ CALLING_ROWS = (
         "src/relax/transform/lazy_transform_params.cc: outputs go to a callback as soon as they are there",
         calling="lazy_set_output",
         idempotent=False,
-        recipes=("several_outputs", "tuple_nested", "bindings_outside_dataflow"),
+        recipes=("several_outputs", "tuple_nested", "nested_outputs", "bindings_outside_dataflow"),
     ),
     PassRow(
         "LazyTransformParams",

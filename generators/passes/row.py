@@ -134,6 +134,7 @@ class PassRow:
     `draw_source` makes one instead and returns None when this program has no use for the pass.
     `calling` names the row of `oracles.calling` that says how to call the result.
     `operators` are those that the pass looks for, where it is known: chains of them are drawn.
+    `shapes` are recipes with the nodes that its code names, where that is known: one is planted besides, mostly.
     `recipes` are the shapes of program that the pass fires on (rows of `generators.recipes`), `wants`
     the language features that it needs ("num_input", "vdevice", ...); "prim_funcs" are drawn PrimFuncs of the
     shapes that schedules are for, at times; "any_prim_funcs" are drawn PrimFuncs of every shape, half of the time.
@@ -172,6 +173,7 @@ class PassRow:
     relies_on: str | None = None
     needs_target: bool = False
     recipes: tuple[str, ...] = ()
+    shapes: tuple[str, ...] = ()
     wants: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
     draw_source: Callable[[Source, ProgramFacts], str | None] | None = None

@@ -21,15 +21,16 @@ MOST = 24
 _PREFIX = "relax."
 _NAMESPACE = "op"
 """What operators are attributes of, as in `relax.op.add`."""
+_NESTED = ("tuples_of_tuples", "nested_outputs")
 SHAPES = {
-    "If": ("if_branches", "private_in_branch"),
+    "If": ("if_branches", "private_in_branch", *("if_on_truths",) * 4),
     "MatchCast": ("match_cast_redundant", "match_cast_defines_symbol"),
-    "Tuple": ("tuple_bound", "tuple_nested"),
-    "TupleGetItem": ("tuple_bound", "several_outputs", "private_tuple_arguments"),
+    "Tuple": ("tuple_bound", "tuple_nested", "nested_results", *_NESTED * 2),
+    "TupleGetItem": ("tuple_bound", "several_outputs", "private_tuple_arguments", "nested_results", *_NESTED * 2),
     "GlobalVar": ("private_calls", "private_twins", "private_calls_symbolic"),
     "ShapeExpr": ("symbolic_shapes", "shape_of"),
 }
-"""The recipes that hold a node of Relax."""
+"""The recipes that hold a node of Relax, those with the most to tell several times."""
 _GROUPS = frozenset(parts[1] for parts in (name.split(".") for name in OPERATORS) if len(parts) > 2)
 
 
@@ -38,7 +39,7 @@ def with_vocabulary(row: PassRow, make: Callable[..., Any]) -> PassRow:
     TIR have none of these."""
     if not row.recipes:
         return row
-    return replace(row, operators=operators_named(make), recipes=(*row.recipes, *shapes_named(make)))
+    return replace(row, operators=operators_named(make), shapes=shapes_named(make))
 
 
 def operators_named(make: Callable[..., Any]) -> tuple[str, ...]:

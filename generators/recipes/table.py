@@ -11,6 +11,7 @@ from generators.recipes import (
     functions,
     lowered,
     matmul,
+    nesting,
     rewriting,
     schedulable,
     symbolic,
@@ -41,6 +42,7 @@ RECIPES: dict[str, Recipe] = join(
     + lowered.RECIPES
     + schedulable.RECIPES
     + rewriting.RECIPES
+    + nesting.RECIPES
 )
 
 

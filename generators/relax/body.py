@@ -21,6 +21,8 @@ from generators.source import weighted
 Pattern: TypeAlias = Callable[[Scope], None]
 """Plants a shape of program into the current block; `name`, `plain`, `dataflow`, `wants` are read where it has them."""
 _PLANTINGS = 5
+_NESTED = 0.2
+"""What a function returns is a tuple with tuples this often."""
 MOST_RESULTS = 6
 """Values that a function returns beside those that its frame keeps."""
 
@@ -85,8 +87,20 @@ def draw_blocks(scope: Scope, table: Sequence[Statement], count: int, patterns: 
             plant(scope, pattern)
         draw_statements(scope, table, size - first)
         done += size
-        blocks += close_block(scope)
+        kind = scope.dataflow
+        blocks += close_block(scope) + _draw_put_off(scope, not kind)
     return blocks
+
+
+def _draw_put_off(scope: Scope, dataflow: bool) -> list[Any]:
+    """A block of what was put off until the one before was closed; of the other kind, as TVM joins two of one kind."""
+    put_off, scope.put_off = scope.put_off, []
+    if not put_off:
+        return []
+    scope.dataflow = dataflow
+    for name, draw in put_off:
+        attempt(scope, name, draw)
+    return close_block(scope)
 
 
 def _draw_kind(scope: Scope, pattern: Pattern | None) -> bool:
@@ -164,11 +178,18 @@ def draw_result(scope: Scope) -> Any:
     chosen = [v for v in computed if v.expr in unread or source.flip(0.15 if kept else 0.25)][-MOST_RESULTS:]
     chosen = chosen or ([] if kept else [computed[-1]])
     exprs = [v.expr for v in chosen if not any(v.expr.same_as(k) for k in kept)] + kept
-    if source.flip(0.1) and len(exprs) > 1:
-        inner = relax.Tuple(exprs[1:])
-        exprs = [exprs[0], _bound_tuple(scope, inner)]
+    if source.flip(_NESTED) and len(exprs) > 1:
+        exprs = _grouped(scope, exprs)
     whole = relax.Tuple(exprs)
     return whole if source.flip(0.6) else _bound_tuple(scope, whole)
+
+
+def _grouped(scope: Scope, exprs: list[Any]) -> list[Any]:
+    """The expressions with the last of them in a tuple, which is bound or written out, and the others at times too."""
+    cut = scope.source.integer(1, len(exprs) - 1)
+    groups = [relax.Tuple(exprs[:cut]), relax.Tuple(exprs[cut:])]
+    first, last = (_bound_tuple(scope, group) if scope.source.flip() else group for group in groups)
+    return [first, last] if scope.source.flip() else [*exprs[:cut], last]
 
 
 def _bound_tuple(scope: Scope, value: Any) -> Any:

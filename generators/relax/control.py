@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,27 +17,43 @@ from generators.relax.frames import FunctionFrame, ParameterSpec, PrivateFunctio
 from generators.relax.functions import draw_function
 from generators.relax.scope import EVERY, NUMERIC, Drawn, Scope
 from generators.relax.statements import SIMPLE
+from generators.relax.truths import draw_condition, draw_truths, read_truths
 from generators.relax.values import AnyValue, Value
 
 _MAX_DEPTH = 2
+_DECIDED = 0.5
+"""The condition of an If is made of truths that its branches read this often."""
+_DATAFLOW = 0.3
+"""Branches read these in a dataflow block this often."""
 
 
 def draw_if(s: Scope) -> None:
     """An If on a scalar bool whose branches give tensors of one type."""
+    if s.depth < _MAX_DEPTH and s.source.flip(_DECIDED):
+        decided_if(s)
+        return
+    _bound_if(s, s.tensor(("bool",), dims=()), s.tensor(EVERY))
+
+
+def decided_if(s: Scope) -> AnyValue | None:
+    """An If on a condition made of other truths, which both branches read as data."""
+    truths = draw_truths(s)
+    return _bound_if(s, draw_condition(s, truths), s.tensor(EVERY, nonempty=True), truths)
+
+
+def _bound_if(s: Scope, condition: Value, target: Value, truths: Sequence[Value] = ()) -> AnyValue | None:
     if s.depth >= _MAX_DEPTH:
         raise Unavailable("deep enough")
-    condition = s.tensor(("bool",), dims=())
-    target = s.tensor(EVERY)
-    (then, one), (other, two) = (_draw_branch(s, target) for _ in range(2))
+    (then, one), (other, two) = (_draw_branch(s, target, truths) for _ in range(2))
     expr = s.frame.module.builder.normalize(relax.If(condition.expr, then, other))
-    s.bind(expr, one.hull(two))
+    return s.bind(expr, one.hull(two))
 
 
-def _draw_branch(s: Scope, target: Value) -> tuple[Any, Range]:
-    """A branch: a few statements and a result with the dims and dtype of `target`."""
+def _draw_branch(s: Scope, target: Value, truths: Sequence[Value]) -> tuple[Any, Range]:
+    """A branch: a few statements and a result with the dims and dtype of `target` that hangs on the truths."""
     inner = Scope(s.source, s.frame, outer=s)
     blocks = draw_blocks(inner, _BRANCH, s.source.integer(0, 3))
-    inner.dataflow = False
+    inner.dataflow = bool(truths) and s.source.flip(_DATAFLOW)
     result = inner.like(target)
     for _ in range(s.source.integer(0, 2)):
         if result.dtype == "bool":
@@ -44,8 +61,9 @@ def _draw_branch(s: Scope, target: Value) -> tuple[Any, Range]:
         elif result.range.magnitude < 64 and result.dtype != "uint8":
             other = inner.like(target, low=-8, high=8)
             result = inner.emit_tensor(Drawn(relax.op.subtract(result.expr, other.expr), result.range - other.range))
-    if not isinstance(result.expr, relax.Var):
-        bound = inner.bind(result.expr, result.range)
+    result = read_truths(inner, result, truths) if truths else result
+    if result.dataflow or not isinstance(result.expr, relax.Var):
+        bound = inner.bind(result.expr, result.range, exported=True)
         assert isinstance(bound, Value)
         result = bound
     return relax.SeqExpr(blocks + close_block(inner), result.expr), result.range

@@ -7,7 +7,7 @@ exist and how to make more; it does not decide which statement comes next (see `
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,8 @@ class Scope:
         """Names of the symbols that a match_cast in sight has defined."""
         self.used: set[Any] = set()
         """Variables that the bindings of closed blocks read."""
+        self.put_off: list[tuple[str, Callable[[Scope], None]]] = []
+        """What is to be drawn, with its name, as soon as the block is closed."""
         self.leading: list[Value] = []
         """What the next operands that they fit are to be."""
 

@@ -14,6 +14,7 @@ from generators.operators.table import OPERATORS
 from generators.ranges import Range
 from generators.relax.body import Statement
 from generators.relax.chains import draw_chain
+from generators.relax.nested import draw_nested_output, draw_tuples_of_tuples
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, dim_expr, ranges_of
 from generators.source import weighted
@@ -149,6 +150,8 @@ SIMPLE = (
     Statement("alias", 4, draw_alias),
     Statement("tuple", 4, draw_tuple),
     Statement("tuple item", 4, draw_tuple_item),
+    Statement("tuples of tuples", 1, draw_tuples_of_tuples),
+    Statement("nested output", 1, draw_nested_output),
     Statement("match_cast", 4, draw_match_cast),
     Statement("shape value", 2, draw_shape_value),
     Statement("from shape", 3, draw_from_shape),

@@ -26,7 +26,7 @@ from generators.strategies import cases, pass_sequences, programs, relax_modules
 
 hypothesis_seed = hypothesis.seed(20)
 few = settings(max_examples=15, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-search = settings(few, max_examples=60, phases=(Phase.generate, Phase.shrink))
+search = settings(few, max_examples=150, phases=(Phase.generate, Phase.shrink))
 SMALL = Knobs(operators=(1, 3))
 
 

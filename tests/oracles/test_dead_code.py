@@ -15,10 +15,12 @@ from typing import Any
 
 import pytest
 import tvm
+from tvm import relax
 
 from corpus.module_text import text_of
 from corpus.repro import repro_text
 from corpus.store import StoredCase, write_case
+from generators import tvm_api
 from generators.case import Case, PassCall
 from generators.passes.row import Phase
 from generators.relax.program import draw_program
@@ -27,6 +29,7 @@ from generators.tir.beside import with_dead_prim_func
 from generators.tir.functions import draw_prim_func
 from generators.tir.wrap import wrapped
 from oracles import dead_code
+from oracles.ir.compare import global_vars
 from oracles.verdict import WITHOUT_DEAD, Failed, Passed, Skipped
 from tests.oracles.oracle_bench import RealBench, module_pass, step_of
 
@@ -94,6 +97,43 @@ def test_a_pass_that_needs_a_dead_function_is_found() -> None:
     assert alone
     verdict = judged(module_pass(wants_another, "Wants"), alone[0])
     assert isinstance(verdict, Failed) and "raises IndexError" in verdict.message
+
+
+DEAD_CALLER = """
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def shared(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        y = R.negative(x)
+        return y
+
+    @R.function(private=True)
+    def dead(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        y = Module.shared(x)
+        return y
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        y = Module.shared(x)
+        return y
+"""
+
+
+def counts_callers(module: Any) -> Any:
+    """Writes into main how many functions call the shared one."""
+    return with_attribute(module, sum(any(v.name_hint == "shared" for v in global_vars(f)) for f in functions(module)))
+
+
+def functions(module: Any) -> list[Any]:
+    return [f for f in module.functions.values() if isinstance(f, relax.Function)]
+
+
+def test_a_dead_caller_of_a_function_that_lives_may_count() -> None:
+    module = tvm_api.module_from_script(DEAD_CALLER)
+    dead = dead_code.dead_names(module)
+    assert [gvar.name_hint for gvar in dead] == ["dead"] and dead_code.refer_to_live(module, dead)
+    assert isinstance(judged(module_pass(counts_callers, "Callers"), module), Passed)
+    assert isinstance(judged(module_pass(counts_prim_funcs, "Counts"), modules()[0]), Failed)
 
 
 @pytest.mark.parametrize("source", CLEAN)

@@ -1,0 +1,60 @@
+"""Recipes of what stands within its like: tuples of tuples, in a block, out of it and out of functions, and conditions
+made of truths that the branches read.
+"""
+
+from __future__ import annotations
+
+from generators.operators.row import Unavailable
+from generators.recipes import blocks as b
+from generators.recipes.functions import called, private
+from generators.recipes.recipe import Recipe
+from generators.relax.control import decided_if
+from generators.relax.nested import draw_parts, nested, nested_output, taken_apart
+from generators.relax.scope import Scope
+from generators.relax.values import TupleValue
+
+_WHOLE = 0.25
+"""A nested tuple comes out of the function itself this often, besides its fields."""
+_CALLS = (1, 2)
+
+
+def tuples_of_tuples(s: Scope) -> None:
+    """Different values of one type in tuples in a tuple; what hangs on some of them comes out."""
+    whole = nested(s, draw_parts(s))
+    b.finish(s, *taken_apart(s, whole))
+    if s.source.flip(_WHOLE):
+        b.keep(s, whole)
+
+
+def nested_outputs(s: Scope) -> None:
+    """A block that gives a nested tuple of values which do not come out themselves; it is taken apart behind it."""
+    whole = nested_output(s, b.keep)
+    if s.source.flip(_WHOLE):
+        b.keep(s, whole)
+
+
+def nested_results(s: Scope) -> None:
+    """A private function that returns a nested tuple, and calls of it whose results are taken apart."""
+
+    def build(inner: Scope) -> None:
+        b.keep(inner, nested(inner, draw_parts(inner), exported=True))
+
+    callee = private(s, build, count=0)
+    for _ in range(s.source.integer(*_CALLS)):
+        result = called(s, callee)
+        if not isinstance(result, TupleValue):
+            raise Unavailable("the function returns no tuple")
+        b.finish(s, *taken_apart(s, result))
+
+
+def if_on_truths(s: Scope) -> None:
+    """An If on a condition of several truths, which its branches read."""
+    b.finish(s, b.as_tensor(decided_if(s)))
+
+
+RECIPES = (
+    Recipe("tuples_of_tuples", tuples_of_tuples),
+    Recipe("nested_outputs", nested_outputs, dataflow=True),
+    Recipe("nested_results", nested_results),
+    Recipe("if_on_truths", if_on_truths, plain=True),
+)
