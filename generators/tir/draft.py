@@ -100,6 +100,8 @@ class Draft:
     """What unusual things it may hold."""
     touched: list[Tensor] = field(default_factory=list)
     """What was last stored or loaded in a function without blocks, and may be written."""
+    read: set[str] = field(default_factory=set)
+    """The names of the buffers that a block reads which it does not write."""
     drawn: int = 0
     """Statements drawn in a function without blocks."""
     _names: int = 0

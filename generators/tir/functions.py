@@ -50,6 +50,8 @@ _STAGES = (
     (draw_halves, 1),
 )
 _TRIES = 6
+_SHOWN = 0.6
+"""What no block reads becomes an output this often, else it is computed for nothing."""
 _SPECIALS = (float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1.0, -1.0)
 
 
@@ -151,6 +153,15 @@ def _draw_stages(draft: Draft) -> None:
         draw_pointwise(draft)
     if any(t.special for t in draft.tensors):
         draw_special(draft)
+    draft.tensors = [_shown(draft, tensor) for tensor in draft.tensors]
+
+
+def _shown(draft: Draft, tensor: Tensor) -> Tensor:
+    """As an output, often, where nothing reads it: what is wrong with it would not be seen."""
+    plain = tensor.role == "local" and not tensor.buffer.strides and str(tensor.buffer.scope()) == "global"
+    if not plain or tensor.name in draft.read or not draft.source.flip(_SHOWN):
+        return tensor
+    return replace(tensor, role="output")
 
 
 def draw_one(draft: Draft) -> None:

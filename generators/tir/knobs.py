@@ -82,19 +82,25 @@ class TirKnobs:
     shaped_share: float = 0.25
     """Loops around a block are split, fused or begin elsewhere this often; else there is one for each axis."""
 
+    part_share: float = 0.18
+    """A block goes over a part of what it writes this often, where it may: its loops begin at other numbers than 0."""
+    apart_share: float = 0.35
+    """A block reads what an earlier one wrote at several places at once this often, where it may."""
+
 
 DEFAULT = TirKnobs()
 ONE_OF_SOME = TirKnobs(stages=(1, 3), statements=(2, 4), all_statements=8)
 """For functions that share a module: together they are as much as one alone."""
 FUNCTIONS = (1, 5)
 """How many of them share one, a function alone among them: the way to the TIR passes costs the same for all."""
-SCHEDULABLE = TirKnobs(step_share=0.0)
-"""For functions to be scheduled: the primitives of 0.27 rewrite loops as if there were no For.step."""
+SCHEDULABLE = TirKnobs(step_share=0.0, part_share=0.0)
+"""For functions to be scheduled: the primitives of 0.27 rewrite loops as if there were no For.step, and some make new
+ones that go over all of an axis where the old ones went over a part."""
 
 
 def for_rules(knobs: TirKnobs) -> TirKnobs:
     """Of functions that a pass schedules, and binds to threads: nor is a buffer between blocks a thread's own yet."""
-    return replace(knobs, step_share=0.0, local_share=0.0)
+    return replace(knobs, step_share=0.0, part_share=0.0, local_share=0.0)
 
 
 SYMBOL_LIMIT = 16

@@ -20,12 +20,25 @@ _UNROLLED = 8
 _VECTOR = (2, 3, 4, 8, 16)
 
 
+Part = tuple[int, int]
+"""From where to where, the end not included."""
+
+
 @dataclass(frozen=True, slots=True)
 class Axis:
     """An axis of a block."""
 
     kind: int
     extent: Extent
+    part: Part | None = None
+    """What the loop goes over where it is not all: then the axis is the loop variable, which begins elsewhere."""
+    narrow: bool = False
+    """Whether the block says of such an axis that it is no more than the part."""
+
+    def domain(self, draft: Draft) -> Any:
+        """What the block says that the axis goes over."""
+        begin, end = self.part if self.part and self.narrow else (0, 0)
+        return tvm.ir.Range.from_min_extent(draft.number(begin), draft.number(end - begin) if end else self.extent.expr)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +91,7 @@ def draw_nest(
     variables = [tirx.Var(draft.new_name(_NAMES[axis.kind]), draft.index_dtype) for axis in axes]
     terms = [Term(v, draft.index_dtype, draft.index_range(a.extent)) for v, a in zip(variables, axes, strict=True)]
     body = make_body(terms)
-    zero = draft.number(0)
-    iters = [
-        tirx.IterVar(tvm.ir.Range(zero, axis.extent.expr), var, axis.kind)
-        for axis, var in zip(axes, variables, strict=True)
-    ]
+    iters = [tirx.IterVar(axis.domain(draft), var, axis.kind) for axis, var in zip(axes, variables, strict=True)]
     block = block_of(draft, iters, name, body, tensors)
     shape = _plain(draft, axes) if plain else _shaped(draft, axes)
     realize = s_tir.SBlockRealize(shape.bindings, _all(shape.predicates), block)
@@ -99,6 +108,7 @@ def block_of(draft: Draft, iters: list[Any], name: str, body: Body, tensors: Seq
         reads, writes = s_tir.analysis.get_sblock_read_write_region(bare, known)
     except ValueError as error:
         raise Unfit("TVM finds no regions") from error
+    draft.read |= {str(r.source.name) for r in reads} - {str(w.source.name) for w in writes}
     return s_tir.SBlock(iters, list(reads), list(writes), name, body.statement, body.init, None, matches)
 
 
@@ -117,8 +127,10 @@ def _loop(draft: Draft, extent: Extent, kind: int) -> _Loop:
 
 
 def _plain(draft: Draft, axes: Sequence[Axis]) -> _Shape:
-    loops = [_loop(draft, axis.extent, axis.kind) for axis in axes]
-    return _Shape(loops, [loop.var for loop in loops], [])
+    shape = _Shape([], [], [])
+    for axis in axes:
+        _one(draft, shape, axis)
+    return shape
 
 
 def _shaped(draft: Draft, axes: Sequence[Axis]) -> _Shape:
@@ -130,8 +142,9 @@ def _shaped(draft: Draft, axes: Sequence[Axis]) -> _Shape:
     rest = list(axes)
     while rest:
         axis = rest.pop(0)
-        pair = rest and axis.extent.static and rest[0].extent.static and axis.extent.value and rest[0].extent.value
-        if pair and source.flip(0.25):
+        if axis.part is not None:
+            _one(draft, shape, axis)
+        elif rest and _countable(axis) and _countable(rest[0]) and source.flip(0.25):
             _fused(draft, shape, axis, rest.pop(0))
         else:
             source.pick((_one, _split, _shifted, _stepped, _constant))(draft, shape, axis)
@@ -141,8 +154,16 @@ def _shaped(draft: Draft, axes: Sequence[Axis]) -> _Shape:
     return shape
 
 
+def _countable(axis: Axis) -> bool:
+    """Whether it goes over all of a length that is a number, and not 0."""
+    return axis.part is None and axis.extent.static and axis.extent.value > 0
+
+
 def _one(draft: Draft, shape: _Shape, axis: Axis) -> None:
-    loop = _loop(draft, axis.extent, axis.kind)
+    """A loop whose variable is the axis."""
+    begin, end = axis.part or (0, 0)
+    loop = _loop(draft, draft.extent(end - begin) if axis.part else axis.extent, axis.kind)
+    loop.minimum = draft.number(begin)
     shape.loops.append(loop)
     shape.bindings.append(loop.var)
 

@@ -9,9 +9,11 @@ from tvm import tirx
 
 from generators.dtypes import is_float
 from generators.ranges import Range
+from generators.tir.apart import Apart, both, draw_apart, read_apart
 from generators.tir.draft import Draft, Extent, Tensor, Unfit, load, room
 from generators.tir.expressions import Site, converted, draw_value
 from generators.tir.nests import REDUCE, SPATIAL, Axis, Body, draw_nest
+from generators.tir.parts import append_nest
 from generators.tir.reads import points, read, scaled_range
 from generators.tir.stages import pick_recent, recent, result
 from generators.tir.terms import Term, cast, clipped, constant
@@ -45,7 +47,8 @@ def draw_reduction(draft: Draft) -> None:
     """A sum, product or extreme over some axes of a tensor."""
     options = [t for t in recent(draft) if t.dims and t.dtype != "bool" and t.elements <= draft.knobs.max_elements]
     tensor = pick_recent(draft, options)
-    dims = list(tensor.dims)
+    apart = draw_apart(draft, tensor)
+    dims = list(apart.axes if apart else tensor.dims)
     over = {draft.source.integer(0, len(dims) - 1) for _ in range(draft.source.integer(1, 2))}
     if draft.source.flip(_UNIT):
         over = {len(dims)}
@@ -53,10 +56,10 @@ def draw_reduction(draft: Draft) -> None:
     kind = draft.source.pick(("sum", "sum", "max", "min", "product"))
     if any(dims[i].low < 1 for i in over):
         raise Unfit("nothing is written where an axis that is reduced is empty, not even the init")
-    _reduce(draft, kind, dims, over, tensor)
+    _reduce(draft, kind, dims, over, tensor, apart)
 
 
-def _reduce(draft: Draft, kind: str, dims: list[Extent], over: set[int], tensor: Tensor) -> None:
+def _reduce(draft: Draft, kind: str, dims: list[Extent], over: set[int], tensor: Tensor, apart: Apart | None) -> None:
     """The block over `dims`, of which the axes `over` are reduced."""
     count = 1
     for axis in over:
@@ -65,16 +68,20 @@ def _reduce(draft: Draft, kind: str, dims: list[Extent], over: set[int], tensor:
     name = draft.new_name("red")
 
     def body(terms: list[Term]) -> Body:
-        element = read(draft, tensor, points(terms, dims), straight=0.85)
+        if apart is None:
+            element = read(draft, tensor, points(terms, dims), straight=0.85)
+        else:
+            element = read_apart(draft, apart, terms)
         if draft.source.flip(0.3):
-            element = draw_value(Site(draft, [element], terms), tensor.dtype, 1)
+            drawn = draw_value(Site(draft, [element], terms), tensor.dtype, 1)
+            element = both(draft, element, drawn) if apart else drawn
         spatial = [(i, t) for i, t in enumerate(terms) if i not in over]
         kept = tuple(dims[i] for i, _ in spatial)
         return _accumulated(draft, kind, element, dtype, kept, [t.expr for _, t in spatial], count)
 
     axes = [Axis(REDUCE if i in over else SPATIAL, d) for i, d in enumerate(dims)]
     draft.features.add(f"reduce_{kind}")
-    draft.statements.append(draw_nest(draft, name, axes, body))
+    append_nest(draft, name, axes, body)
 
 
 def _accumulated(
@@ -82,8 +89,11 @@ def _accumulated(
 ) -> Body:
     """`out[indices] = combine(out[indices], element)` with its init, into a new tensor."""
     value = _summand(draft, kind, element, dtype, count)
+    biased = kind != "product" and draft.source.flip(_BIASED)
+    if biased:
+        draft.features.add("biased")
     if kind == "sum":
-        init = constant(draft.source.integer(1, 3) if draft.source.flip(_BIASED) else 0, dtype)
+        init = constant(draft.source.integer(1, 3) if biased else 0, dtype)
         values = scaled_range(value.range, count) + init.range
     elif kind == "product":
         values, init = Range(-1, 1, True), constant(1, dtype)
@@ -92,7 +102,7 @@ def _accumulated(
         values = value.range
         extreme = tirx.min_value(dtype) if kind == "max" else tirx.max_value(dtype)
         init = Term(extreme, dtype, values)
-        if draft.source.flip(_BIASED):
+        if biased:
             init = constant(draft.source.integer(0, 3), dtype)
             values = values.hull(init.range)
     fraction = value.fraction if kind != "product" else 0
@@ -140,7 +150,7 @@ def draw_window(draft: Draft) -> None:
 
     axes = [*(Axis(SPATIAL, d) for d in dims), Axis(REDUCE, draft.extent(size))]
     draft.features.add("window")
-    draft.statements.append(draw_nest(draft, draft.new_name("win"), axes, body))
+    append_nest(draft, draft.new_name("win"), axes, body)
 
 
 def draw_matmul(draft: Draft) -> None:
@@ -170,7 +180,7 @@ def draw_matmul(draft: Draft) -> None:
 
     axes = [Axis(SPATIAL, rows), Axis(SPATIAL, columns), Axis(REDUCE, inner)]
     draft.features.add("matmul")
-    draft.statements.append(draw_nest(draft, draft.new_name("mm"), axes, body))
+    append_nest(draft, draft.new_name("mm"), axes, body)
 
 
 def _product(draft: Draft, one: Term, other: Term, dtype: str, count: int) -> Term:

@@ -5,18 +5,19 @@ Reductions are in `reductions.py`, blocks with blocks or loops inside in `nested
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from tvm import tirx
 
 from generators.dtypes import is_float
 from generators.ranges import Range
+from generators.tir.apart import both, draw_apart, read_apart
 from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
 from generators.tir.expressions import Site, converted, draw_value
 from generators.tir.nests import OPAQUE, SPATIAL, Axis, Body, draw_nest, product_range
+from generators.tir.parts import append_nest, draw_parts
 from generators.tir.reads import can_read, points, read
-from generators.tir.terms import Term, bounded, capacity, cast, chosen, clipped, constant, truth
+from generators.tir.terms import Term, capacity, cast, chosen, clipped, constant, held, truth
 
 _TURNED = 0.12
 """A block goes through the axes of what it stores in another order than that of the dims this often."""
@@ -64,19 +65,27 @@ def _layout(draft: Draft, dims: tuple[Extent, ...]) -> dict[str, Any]:
 def draw_pointwise(draft: Draft) -> None:
     """An expression of one to three tensors at each point."""
     base = pick_recent(draft, recent(draft))
-    dims = list(base.dims)
-    if len(dims) > 1 and draft.source.flip(0.15):
+    apart = draw_apart(draft, base)
+    dims = list(apart.axes if apart else base.dims)
+    if apart is None and len(dims) > 1 and draft.source.flip(0.15):
         dims.reverse()
     others = [t for t in recent(draft) if t is not base and can_read(t, dims)]
-    operands = [base] + [draft.source.pick(others) for _ in range(draft.source.integer(0, 2)) if others]
-    dtype = draft.draw_dtype()
+    operands = ([] if apart else [base]) + [
+        draft.source.pick(others) for _ in range(draft.source.integer(0, 2)) if others
+    ]
+    dtype = base.dtype if apart else draft.draw_dtype()
     name = draft.new_name("map")
     drawn: list[Term] = []
 
     def value(terms: list[Term]) -> Term:
         at = points(terms, dims)
         leaves = [read(draft, t, at) for t in operands]
-        return _guard_inexact(draft, draw_value(Site(draft, leaves, terms), dtype))
+        if apart is None:
+            return _guard_inexact(draft, draw_value(Site(draft, leaves, terms), dtype))
+        joined = read_apart(draft, apart, terms)
+        if draft.source.flip():
+            joined = both(draft, joined, draw_value(Site(draft, [joined, *leaves], terms), dtype))
+        return _guard_inexact(draft, joined)
 
     _stage(draft, name, dims, value, drawn)
 
@@ -111,8 +120,8 @@ def _stage(draft: Draft, name: str, dims: list[Extent], value: Any, drawn: list[
         return Body(tirx.BufferStore(tensor.buffer, term.expr, [t.expr for t in terms]))
 
     axes = [Axis(SPATIAL, dims[dim]) for dim in order]
-    draft.statements.append(draw_nest(draft, name, axes, body))
-    return made[0]
+    append_nest(draft, name, axes, body)
+    return next(t for t in draft.tensors if t.buffer.same_as(made[0].buffer))
 
 
 def draw_reshape(draft: Draft) -> None:
@@ -207,15 +216,14 @@ def draw_in_place(draft: Draft) -> None:
         indices = [t.expr for t in terms]
         now = load(tensor, indices)
         other = draw_value(Site(draft, [now], terms), tensor.dtype, 1)
-        if other.fraction > tensor.fraction:
-            other = Term(
-                tirx.floor(other.expr), other.dtype, Range(math.floor(other.range.low), other.range.high, True)
-            )
-        held = bounded(other, tensor.range)
-        return Body(tirx.BufferStore(tensor.buffer, held.expr, indices))
+        value = held(other, tensor.range, tensor.fraction)
+        return Body(tirx.BufferStore(tensor.buffer, value.expr, indices))
 
     draft.features.add("in_place")
-    draft.statements.append(draw_nest(draft, name, [Axis(SPATIAL, d) for d in tensor.dims], body))
+    axes = [Axis(SPATIAL, d) for d in tensor.dims]
+    if draft.source.flip(draft.knobs.part_share):
+        axes = draw_parts(draft, axes)
+    draft.statements.append(draw_nest(draft, name, axes, body))
 
 
 def draw_scan(draft: Draft) -> None:

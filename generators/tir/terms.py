@@ -177,6 +177,14 @@ def bounded(term: Term, values: Range) -> Term:
     return Term(expr, term.dtype, term.range.clipped(values.low, values.high), term.fraction)
 
 
+def held(term: Term, values: Range, fraction: int) -> Term:
+    """The term as a tensor can hold it whose elements are in a range and so fine: cut to a whole number if need be."""
+    if term.fraction > fraction:
+        low = math.floor(term.range.low)
+        term = Term(tirx.floor(term.expr), term.dtype, Range(low, math.floor(term.range.high), True))
+    return bounded(term, values)
+
+
 def apply(row: Binary, a: Term, b: Term) -> Term | None:
     """The operator on the operands; None where the result might overflow or be rounded."""
     values, fraction = row.rule(a.range, b.range), result_fraction(row.name, a, b)

@@ -6,7 +6,7 @@ import os
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import cache
 from typing import Any
 
@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 import tvm_ffi
 from hypothesis import HealthCheck, given, settings
-from tvm import relax, s_tir
+from tvm import relax, s_tir, tirx
+from tvm.ir import TensorLoad
 
 from generators import tvm_api
 from generators.dtypes import is_float
 from generators.passes.row import LOOPS_ALONE
 from generators.source import SeededSource
-from generators.tir.functions import draw_prim_func
+from generators.tir.functions import draw_prim_func, draw_schedulable
 from generators.tir.program import PrimProgram
 from generators.tir.strategies import prim_funcs
 from generators.tir.wrap import CALLED, wrapped
@@ -34,6 +35,8 @@ FEATURES = (
     *("reordered_loops", "axis_without_loop", "annotated_loop", "parallel", "vectorized", "unrolled"),
     *("match_buffer", "nested_block", "loop_in_block", "two_writers", "in_place", "scan", "block_without_axes"),
     *("reduce_sum", "reduce_max", "reduce_min", "reduce_product", "argmax", "window", "matmul", "bias"),
+    *("read_apart", "read_in_pairs", "read_transposed"),
+    *("part_of_axis", "narrow_axis", "part_over_whole", "part_beside_parts"),
     *("padding", "reshape", "guarded_read", "index_reversed", "index_wrapped", "index_clamped", "index_gathered"),
     *("symbolic", "scalar_parameter", "extent_0", "extent_1", "int32_index", "symbolic_strides", "elem_offset"),
     *("strides", "scope_local", "view", "alloc_buffer", "scratch", "dead_function"),
@@ -118,6 +121,77 @@ def test_arguments_are_as_declared() -> None:
                 assert value == program.symbols[parameter.name]
             else:
                 assert value.dtype.name == parameter.dtype and value.ndim == len(parameter.dims)
+
+
+def _blocks(program: PrimProgram) -> list[tuple[Any, list[Any]]]:
+    """Every block with its realize, and the loops around it."""
+    found: list[tuple[Any, list[Any]]] = []
+
+    def go(statement: Any, loops: list[Any]) -> None:
+        match statement:
+            case tirx.SeqStmt():
+                for part in statement.seq:
+                    go(part, loops)
+            case tirx.For():
+                go(statement.body, [*loops, statement])
+            case s_tir.SBlockRealize():
+                found.append((statement, loops))
+                go(statement.block.body, loops)
+
+    go(program.func.body, [])
+    return found
+
+
+def _loads(block: Any) -> dict[str, set[str]]:
+    """The index tuples at which a block reads each buffer that it does not write."""
+    places: dict[str, set[str]] = defaultdict(set)
+    own = {str(region.source.name) for region in block.writes}
+
+    def see(load: Any) -> Any:
+        if str(load.source.name) not in own:
+            places[str(load.source.name)].add(str(load.indices))
+        return load
+
+    tvm_ffi.structural_map(block.body, (TensorLoad, see))
+    return places
+
+
+def test_blocks_read_what_an_elementwise_block_wrote_at_several_places_at_once() -> None:
+    """Both plain blocks and such with an init, of buffers between blocks and in a good part of those that read them."""
+    readers, apart, reducing = 0, 0, 0
+    for seed in range(SEEDS):
+        program = drawn(seed)
+        given = {str(p.name) for p in program.parameters}
+        for realize, _ in _blocks(program):
+            scratch = {name: places for name, places in _loads(realize.block).items() if name[0] == "T"}
+            several = any(len(places) > 1 for name, places in scratch.items() if name not in given)
+            readers += any(name not in given for name in scratch)
+            apart += several
+            reducing += several and realize.block.init is not None
+    assert apart > readers / 8 and reducing > 3, (readers, apart, reducing)
+
+
+def _partial(realize: Any, loops: list[Any]) -> bool:
+    """Whether an axis is a loop variable that begins at another number than 0."""
+    begins = {str(loop.loop_var): int(loop.min) for loop in loops if isinstance(loop.min, tirx.IntImm)}
+    return any(isinstance(v, tirx.Var) and begins.get(str(v)) for v in realize.iter_values)
+
+
+def test_blocks_go_over_a_part_of_what_they_write() -> None:
+    """Both plain blocks and such with an init, with the domain of the whole axis and with that of the part."""
+    parts: Counter[tuple[bool, bool]] = Counter()
+    for seed in range(SEEDS):
+        for realize, loops in _blocks(drawn(seed)):
+            if _partial(realize, loops):
+                narrow = any(isinstance(v.dom.min, tirx.IntImm) and int(v.dom.min) for v in realize.block.iter_vars)
+                parts[realize.block.init is not None, narrow] += 1
+    assert len(parts) == 4 and min(parts.values()) > 3, parts
+
+
+def test_functions_to_be_scheduled_go_over_all_of_their_axes() -> None:
+    for seed in range(60):
+        program = draw_schedulable(SeededSource(12, seed))
+        assert not any(_partial(realize, loops) for realize, loops in _blocks(program)), seed
 
 
 def test_modules_survive_as_json() -> None:
