@@ -217,7 +217,7 @@ def _stepped(draft: Draft, shape: _Shape, axis: Axis) -> None:
         return _one(draft, shape, axis)
     step = draft.source.pick((2, 3))
     loop = _loop(draft, axis.extent, axis.kind)
-    loop.extent = draft.number(axis.extent.value * step)
+    loop.extent = draft.length(axis.extent.value, step)
     loop.step = draft.number(step)
     shape.loops.append(loop)
     shape.bindings.append(tirx.FloorDiv(loop.var, draft.number(step)))
