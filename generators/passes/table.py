@@ -78,9 +78,16 @@ PIPELINES: dict[str, tuple[str, ...]] = {
 }
 """`relax.get_pipeline("default_build")`, and `relax.get_default_pipeline(target)` by the target's kind."""
 
-TO_LOOPS = tir_lowering.TO_LOOPS
 TIR_PIPELINE = tir_lowering.TIR_PIPELINE
 """What `tvm.tirx.build` does to the PrimFuncs behind each of them, for LLVM."""
+
+TO_LOOPS = frozenset(
+    {
+        *("tirx.BindTarget", "s_tir.LowerInitBlock", "s_tir.PlanAndUpdateBufferAllocationLocation"),
+        *("s_tir.ConvertBlocksToOpaque", "s_tir.LowerMatchBuffer", "s_tir.LowerOpaqueBlock"),
+    }
+)
+"""Those of them without which there are no loops after LowerOpaqueBlock; the others before it tidy, or are for GPUs."""
 
 
 TIR_PASSES: tuple[str, ...] = tuple(

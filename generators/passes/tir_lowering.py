@@ -65,14 +65,6 @@ def _row(
     )
 
 
-TO_LOOPS = frozenset(
-    {
-        *("tirx.BindTarget", "s_tir.LowerInitBlock", "s_tir.PlanAndUpdateBufferAllocationLocation"),
-        *("s_tir.ConvertBlocksToOpaque", "s_tir.LowerMatchBuffer", "s_tir.LowerOpaqueBlock"),
-    }
-)
-"""Those without which there are no loops after LowerOpaqueBlock; the others before it tidy, or are for GPUs."""
-
 ROWS: tuple[PassRow, ...] = (
     _row(
         "tirx.BindTarget",

@@ -16,8 +16,8 @@ from generators.tir.wrap import draw_prim_program
 from oracles.ir.walk import nodes_of, prim_funcs
 from oracles.reference.numbers import NoMeaning, Numbers, Wrong
 
-SEEDS = (0, 24, 5, 10, 14, 32)
-"""Programs that the wrong pass is wrong for."""
+SEEDS = (0, 1, 2, 3, 4, 7)
+"""The first programs that the wrong pass is wrong for."""
 
 
 def floormod_to_truncmod(module: Any) -> Any:

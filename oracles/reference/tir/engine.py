@@ -1,15 +1,13 @@
 """Compiling PrimFuncs to Python, the cache of compiled ones, and the call.
 
 A PrimFunc is compiled once for each binding of its shape variables and integer parameters. Decoding is in
-`decode.py`, the generated code is described in `emit.py`.
+`decode.py`, generated code in `program.py`.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from types import CodeType
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,57 +15,27 @@ import numpy as np
 from generators import tvm_api
 from oracles.ir.memo import ByParts
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.tir import arithmetic, folds, memory, races
-from oracles.reference.tir.bounds import Bounds
 from oracles.reference.tir.carried import carrying
 from oracles.reference.tir.context import ALONE, Context, chooses_device
 from oracles.reference.tir.decode import Decoder
 from oracles.reference.tir.decode_pointers import DL_CPU, DL_CUDA, Argument, number_argument
 from oracles.reference.tir.decode_threads import LAUNCH_PARAMS
-from oracles.reference.tir.dependence import Dependence
-from oracles.reference.tir.emit_state import Code
-from oracles.reference.tir.emit_stmts import Emitter
 from oracles.reference.tir.equality import Key, program_key
 from oracles.reference.tir.fission import without_threads
 from oracles.reference.tir.nodes import DTYPES, Buffer, Function, Var
+from oracles.reference.tir.program import FUEL, Program, program_of, refuel
 from oracles.reference.tir.recorded import Known, RecordedCall, copied
 from oracles.reference.tir.signature import ArrayParam, PackedSignature, ScalarParam, Signature, is_packed
 
 CACHED_FUNCTIONS = 1024
 CACHED_SHAPES = 32
 SHARED_PROGRAMS = 128
-FUEL = 20_000_000
 TOO_DEEP = {
     "too many nested parentheses": "expression too deep",
     "too many statically nested blocks": "loops too deep",
     "too many levels of indentation": "loops too deep",
 }
 """What Python's compiler says of generated code that is nested deeper than it goes, and why it is skipped then."""
-_fuel = [FUEL]
-
-
-def fuel(steps: int) -> None:
-    """Takes `steps` from what the current call may still use."""
-    _fuel[0] -= max(steps, 0)
-    if _fuel[0] < 0:
-        raise Trap("fuel", "too many loop iterations")
-
-
-_NUMPY: dict[str, Any] = {
-    name: getattr(np, name) for name in ("where", "minimum", "maximum", "copyto", "empty", "zeros", "fmod")
-}
-NAMESPACE: dict[str, Any] = {
-    **arithmetic.NAMES,
-    **memory.NAMES,
-    **folds.NAMES,
-    **races.NAMES,
-    **{("bool_" if name == "bool" else name): dtype.numpy.type for name, dtype in DTYPES.items()},
-    **_NUMPY,
-    "fuel": fuel,
-    "Trap": Trap,
-    "true": np.True_,
-    "false": np.False_,
-}
 
 
 class Compiled:
@@ -104,34 +72,6 @@ class Compiled:
             context.carrying,
             *(_callee_keys.of(callee) for callee in callees if callee is not None),
         )
-
-
-class Program:
-    """Generated code for one binding. `written` numbers the parameters that are stored to."""
-
-    __slots__ = ("run", "source", "written", "noalias", "name", "launches", "calls")
-
-    def __init__(self, run: Callable[..., Any], source: str, written: frozenset[int], function: Function) -> None:
-        self.run = run
-        self.source = source
-        self.written = written
-        self.noalias = function.noalias
-        self.name = function.name
-        self.launches = function.launches
-        self.calls = function.calls
-
-    def check_memory(self, args: Sequence[Any]) -> None:
-        """Refuses to store to a read-only array, and arguments that share memory with one that is stored to."""
-        for target in self.written:
-            if not args[target].flags.writeable:
-                raise Trap("type", f"{self.name}: argument {target} is stored to, and read-only")
-            for number, other in enumerate(args):
-                if number == target or not isinstance(other, np.ndarray):
-                    continue
-                if np.may_share_memory(args[target], other) and np.shares_memory(args[target], other):
-                    if self.noalias:
-                        raise Trap("aliasing", f"{self.name}: arguments {number} and {target} share memory")
-                    raise Unsupported("aliased arguments")
 
 
 def decode_function(
@@ -202,74 +142,6 @@ def _shared(function: Function) -> Program:
         if len(_shared_programs) > SHARED_PROGRAMS:
             _shared_programs.popitem(last=False)
     return found
-
-
-def program_of(function: Function, vectorise: bool = True) -> Program:
-    """Compiles a decoded function."""
-    emitter, dependence = emitter_for(function, vectorise)
-    emitter.viewed, emitter.units, emitter.unsure = function.viewed, function.units, function.unsure
-    emitter.watched = function.watched
-    arguments = _begin(emitter, function)
-    if function.watched:
-        emitter.line("races = Races()")
-    emitter.stmt(function.body)
-    emitter.line(f"return ({''.join(_left(emitter, function))}), {_result(emitter, function)}")
-    source = "\n".join([f"def run({', '.join(arguments)}):", *emitter.lines])
-    namespace = dict(NAMESPACE)
-    namespace.update(emitter.constants)
-    exec(_code(source, function.name), namespace)
-    written = frozenset(dependence.summary(function.body).written & set(_slots(function)))
-    return Program(namespace["run"], source, written, function)
-
-
-@lru_cache(maxsize=CACHED_FUNCTIONS)
-def _code(source: str, name: str) -> CodeType:
-    return compile(source, f"<tir {name}>", "exec")
-
-
-def emitter_for(function: Function, vectorise: bool) -> tuple[Emitter, Dependence]:
-    """A fresh code generator."""
-    bounds = Bounds()
-    dependence = Dependence(bounds, vectorise)
-    dependence.summary(function.body)
-    return Emitter(function.name, bounds, dependence), dependence
-
-
-def _slots(function: Function) -> list[int]:
-    return [param.slot for param in function.params if isinstance(param, Buffer)]
-
-
-def _finer(emitter: Emitter, function: Function) -> list[Buffer]:
-    """The parameters that are also seen as smaller elements."""
-    return [param for param in function.params if isinstance(param, Buffer) and emitter.parts(param) > 1]
-
-
-def _left(emitter: Emitter, function: Function) -> list[str]:
-    """The masks at the end."""
-    finer = {param.slot for param in _finer(emitter, function)}
-    return [f"joined(m{s}, k{s}), " if s in finer else f"m{s}, " for s in _slots(function)]
-
-
-def _result(emitter: Emitter, function: Function) -> str:
-    return "None" if function.result is None else emitter.expr(function.result).text
-
-
-def _begin(emitter: Emitter, function: Function) -> list[str]:
-    """Registers the parameters; the parameter list of the generated function."""
-    arguments: list[str] = []
-    for slot, param in enumerate(function.params):
-        if isinstance(param, Buffer):
-            arguments += [f"b{slot}", f"m{slot}"]
-            emitter.outside.add(slot)
-        elif param is not None:
-            arguments.append(f"p{slot}")
-            emitter.names[param.key] = Code(f"p{slot}", False)
-        else:
-            arguments.append(f"p{slot}")
-    for param in _finer(emitter, function):
-        name = f"m{param.slot}"
-        emitter.line(f"k{param.slot}, {name} = {name}, split({name}, {emitter.parts(param)})")
-    return arguments
 
 
 _by_structure: OrderedDict[int, list[Compiled]] = OrderedDict()
@@ -382,7 +254,7 @@ def _run(program: Program, args: Sequence[object], known: Sequence[Known], steps
         passed.append(value)
         if isinstance(value, np.ndarray):
             passed.append(mask)
-    _fuel[0] = steps
+    refuel(steps)
     with np.errstate(all="ignore"):
         masks, number = program.run(*passed)
     return masks, number.item() if isinstance(number, np.generic) else number
