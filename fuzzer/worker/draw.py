@@ -239,7 +239,8 @@ def _program_for(source: Source, steps: Sequence[Step], repertoire: Repertoire, 
     share = PRIM_SHARE if lowering and not target.threads else PRIM_SHARE_RELAX
     scheduled = any("prim_funcs" in row.wants for row in rows.drawn)
     if source.flip(PRIM_SHARE_SCHEDULED if scheduled else share):
-        return draw_prim_program(source, for_schedules=scheduled or target.threads)
+        parts = any("part_blocks" in row.wants for row in rows.drawn)
+        return draw_prim_program(source, for_schedules=scheduled or target.threads, parts=parts)
     firing = _firing(source, rows)
     if lowering and target.threads:
         firing += (PASSES[THREADING],)  # its shapes become kernels in which threads work together

@@ -46,7 +46,7 @@ def _row(name: str, contract: Mapping[str, Any]) -> PassRow:
         phases = {Phase.LOOPS, Phase.SYNCED} if needs_target else {Phase.LOOPS}
     wants: tuple[str, ...] = ()
     if phase == "tir":
-        wants = ("prim_funcs",) if form == "sblock" else ("any_prim_funcs",)
+        wants = ("prim_funcs", "part_blocks") if form == "sblock" else ("any_prim_funcs",)
     return PassRow(
         name,
         (source_of(name),),

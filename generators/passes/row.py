@@ -137,7 +137,8 @@ class PassRow:
     `shapes` are recipes with the nodes that its code names, where that is known: one is planted besides, mostly.
     `recipes` are the shapes of program that the pass fires on (rows of `generators.recipes`), `wants`
     the language features that it needs ("num_input", "vdevice", ...); "prim_funcs" are drawn PrimFuncs of the
-    shapes that schedules are for, at times; "any_prim_funcs" are drawn PrimFuncs of every shape, half of the time.
+    shapes that schedules are for, at times; "any_prim_funcs" are drawn PrimFuncs of every shape, half of the time,
+    and "part_blocks" lets blocks of the former cover a part of what they write.
     `options` are configurations of the PassContext that the pass reads, dicts as Python text; one is drawn at times.
     `phases` is where the pass is documented to stand; `gives` the phase it leads to, None for the same.
     `prepared_by` names the rows to apply just before, without which the pass has nothing to work on.

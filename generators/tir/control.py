@@ -25,7 +25,7 @@ from generators.tir.terms import Term, constant
 
 _SAME_HEADER = 0.5
 """A loop counts over what the one before it does this often."""
-_FROM_THERE = 0.4
+_FROM_THERE = 0.25
 """A loop that depends on another one's variable begins at it this often, else it ends there."""
 _SKIPPED = 0.5
 """A loop begins with a test that skips the iteration this often, in a function with jumps."""

@@ -98,9 +98,10 @@ SCHEDULABLE = TirKnobs(step_share=0.0, part_share=0.0)
 ones that go over all of an axis where the old ones went over a part."""
 
 
-def for_rules(knobs: TirKnobs) -> TirKnobs:
-    """Of functions that a pass schedules, and binds to threads: nor is a buffer between blocks a thread's own yet."""
-    return replace(knobs, step_share=0.0, part_share=0.0, local_share=0.0)
+def for_rules(knobs: TirKnobs, *, parts: bool = False) -> TirKnobs:
+    """Of functions that a pass schedules, and binds to threads: nor is a buffer between blocks a thread's own yet.
+    parts: blocks may cover a part of what they write, which TVM's primitives often take for all of it."""
+    return replace(knobs, step_share=0.0, part_share=knobs.part_share if parts else 0.0, local_share=0.0)
 
 
 SYMBOL_LIMIT = 16

@@ -29,9 +29,9 @@ _GUARDED = 0.2
 """All that a nest does stands behind one condition this often."""
 _SUMMED = 0.3
 """An inner loop adds up into the element this often."""
-_INNER = 0.35
+_INNER = 0.4
 """The first and the last element of each dim are left out this often: what is inside has neighbours on both sides."""
-_NEIGHBOUR = 0.5
+_NEIGHBOUR = 0.6
 """There, an element is made of another of the same tensor this often, which the nest may have changed already."""
 _BORDERED = 3
 """Elements of a dim with something inside."""

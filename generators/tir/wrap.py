@@ -90,12 +90,13 @@ def wrapped(*programs: PrimProgram, schedule: tuple[str, ...] = ()) -> Program:
     return Program(tvm.IRModule(functions), (call,), facts, features=drawn)
 
 
-def draw_prim_program(source: Source, *, for_schedules: bool = False) -> Program:
-    """A module of one drawn function, or of some smaller ones; of such as passes take that schedule any function."""
+def draw_prim_program(source: Source, *, for_schedules: bool = False, parts: bool = False) -> Program:
+    """A module of one drawn function, or of some smaller ones; of such as passes take that schedule any function, whose
+    blocks may cover `parts`."""
     count = source.integer(*FUNCTIONS)
     knobs = DEFAULT if count == 1 else ONE_OF_SOME
     if for_schedules:
-        return wrapped(*[draw_prim_func(source, for_rules(knobs)) for _ in range(count)])
+        return wrapped(*[draw_prim_func(source, for_rules(knobs, parts=parts)) for _ in range(count)])
     return wrapped(*[_draw_prim_func(source, knobs) for _ in range(count)])
 
 
