@@ -11,18 +11,19 @@ from typing import Any
 from tvm import relax
 
 from generators import tvm_api as T
+from generators.passes.row import Phase
 from oracles.ir.relax_memo import OfRelax
 from oracles.ir.walk import CALL, OP, Bound, bindings, operands, relax_functions
 from oracles.oracle import StepOracle
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
+ENDS = ("relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object")
+"""Operators behind which nobody may name what they were given."""
 EFFECTS: dict[str, str] = {
     "relax.print": "writes to the standard output",
     "relax.assert_op": "may end the program",
-    "relax.memory.kill_tensor": "ends the life of its argument",
-    "relax.memory.kill_storage": "ends the life of its argument",
-    "relax.vm.kill_object": "ends the life of its argument",
+    **dict.fromkeys(ENDS, "ends the life of its argument"),
     "relax.vm.call_tir_dyn": "writes to its arguments",
     "relax.call_builtin_with_ctx": "a VM builtin may do anything",
     "relax.invoke_closure": "the closure may do anything",
@@ -34,6 +35,19 @@ definition; so is allocation, whose result is fresh. call_packed is an ExternFun
 EXPECTS_FORCED = frozenset({"CallTIRRewrite", "LowerRuntimeBuiltin", "VMShapeLower"})
 """Passes that bring impure calls and are documented to stand after RemovePurityChecking: elsewhere, that their
 result is impure is known."""
+
+
+def ends_lives_early(step: Step) -> bool:
+    """Whether a pass has ended lives of values in a program of a form in which nobody does: passes behind it expect
+    what has a name to be there."""
+    if step.row.gives is not None or step.phase >= Phase.KILLED or not step.changed:
+        return False
+    return _ends_lives(step.after) and not _ends_lives(step.before)
+
+
+def _ends_lives(module: Any) -> bool:
+    functions = [function for _, function in relax_functions(module)]
+    return any(T.op_name(bound.value) in ENDS for function in functions for bound in bindings(function))
 
 
 def violations(module: Any) -> list[str]:

@@ -27,6 +27,7 @@ from oracles.ir.verifier import COMPLAINTS
 from oracles.needs import builder_of
 from oracles.numeric import follow
 from oracles.oracle import StepOracle, TraceOracle
+from oracles.purity import ends_lives_early
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.table import BUILD, ORACLES
 from oracles.trace import MeaningState, Raised, Step, Trace
@@ -189,6 +190,9 @@ class _Case:
                 return None
             module = step.after
             self._advance(step.row)
+            if self.court.only is not None and ends_lives_early(step):
+                self.result.counts.name("skipped", f"passes behind {call.name}, which ends lives of values early")
+                break
         return module
 
     def _step(self, index: int, call: PassCall, tier: str, module: Any) -> Step:

@@ -84,10 +84,12 @@ TIR_PIPELINE = tir_lowering.TIR_PIPELINE
 TO_LOOPS = frozenset(
     {
         *("tirx.BindTarget", "s_tir.LowerInitBlock", "s_tir.PlanAndUpdateBufferAllocationLocation"),
-        *("s_tir.ConvertBlocksToOpaque", "s_tir.LowerMatchBuffer", "s_tir.LowerOpaqueBlock"),
+        *("s_tir.ConvertBlocksToOpaque", "s_tir.LowerMatchBuffer", "s_tir.AnnotateIrregularLoop"),
+        "s_tir.LowerOpaqueBlock",
     }
 )
-"""Those of them without which there are no loops after LowerOpaqueBlock; the others before it tidy, or are for GPUs."""
+"""Those of them without which there are no loops after LowerOpaqueBlock; the others before it tidy, or are for GPUs.
+LowerOpaqueBlock removes loops of one iteration, but for those that AnnotateIrregularLoop has marked."""
 
 
 TIR_PASSES: tuple[str, ...] = tuple(

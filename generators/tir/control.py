@@ -63,8 +63,9 @@ def draw_loop(place: Place, inner: Inner) -> Any:
     points = [_counted(place, raw, extent, start, step)]
     if start or step != 1:
         points.append(Point(raw, Extent("any", extent.value, extent.low, extent.high, None)))
-    deeper = place.inside(*points, turns=extent.high)
-    skipping = Unusual.JUMP in draft.unusual and draft.source.flip(_SKIPPED)
+    # Passes remove loops of one iteration, those with a jump in them too.
+    deeper = place.inside(*points, turns=extent.high, in_loop=extent.high > 1)
+    skipping = Unusual.JUMP in draft.unusual and extent.high > 1 and draft.source.flip(_SKIPPED)
     body = sequence(_skipping(deeper), inner(deeper)) if skipping else inner(deeper)
     kind = tirx.ForKind.SERIAL
     # TVM takes loops that something jumps out of as plain serial ones alone (annotate_irregular_loop.cc).

@@ -27,6 +27,7 @@ from oracles import (
 )
 from oracles.ir.compare import digest, part_from, public_names
 from oracles.ir.fingerprint import fingerprint
+from oracles.purity import ends_lives_early
 from oracles.verdict import ACROSS_PROCESSES, PASSED, Failed, Passed, Skipped
 from tests.oracles.modules import CLEAN, DATAFLOW, HEAD, PRIM_FUNC, SYMBOLIC
 from tests.oracles.oracle_bench import RealBench, module_of, module_pass, row_of, step_of
@@ -280,3 +281,22 @@ def test_a_result_that_follows_addresses_is_found_in_a_copy() -> None:
     found = [verdict for verdict in verdicts if isinstance(verdict, Failed)]
     assert {verdict.symptom for verdict in found} == {ACROSS_PROCESSES}
     assert any(isinstance(verdict, Passed) for verdict in verdicts)
+
+
+def test_a_pass_that_ends_lives_where_nobody_does_is_told_from_one_whose_task_it_is() -> None:
+    alive = module_of("""
+@I.ir_module
+class Module:
+    @R.function(pure=False)
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        a = R.add(x, x)
+        b = R.add(a, a)
+        return b
+""")
+    ended = module_of(alive.script(show_meta=True).replace("return b", "_ = R.memory.kill_tensor(a)\n        return b"))
+    bench = RealBench()
+    ending, keeping = module_pass(lambda _: ended, "Ending"), module_pass(lambda module: module.clone(), "Keeping")
+    assert ends_lives_early(step_of(ending, alive, bench))
+    assert not ends_lives_early(step_of(keeping, ended, bench))
+    assert not ends_lives_early(step_of(ending, alive, bench, row_of("Ending", gives=Phase.KILLED)))
+    assert not ends_lives_early(step_of(ending, alive, bench, phase=Phase.KILLED))
