@@ -157,7 +157,8 @@ class Scope:
 
     def clipped(self, value: Value, low: float, high: float) -> Value:
         """`value` clipped into [low, high] by an R.clip in the program. Unavailable for bool."""
-        if value.dtype == "bool" or not value.known:
+        low = max(low, 0) if value.dtype.startswith("u") else low  # an end must be a number of the dtype
+        if value.dtype == "bool" or not value.known or low > high:
             raise Unavailable("cannot clip")
         least = low if math.isfinite(low) else min(value.range.low, high)
         most = high if math.isfinite(high) else max(value.range.high, low)
