@@ -7,7 +7,7 @@ lcamtuf.blogspot.com/2015/01/afl-fuzz-making-up-grammar-with.html). Passes in C+
 from __future__ import annotations
 
 import dis
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import replace
 from itertools import pairwise
 from types import CodeType, FunctionType
@@ -39,24 +39,24 @@ def with_vocabulary(row: PassRow, make: Callable[..., Any]) -> PassRow:
     TIR have none of these."""
     if not row.recipes:
         return row
-    return replace(row, operators=operators_named(make), shapes=shapes_named(make))
+    words = words_of(make)
+    return replace(row, operators=operators_named(words), shapes=shapes_named(words))
 
 
-def operators_named(make: Callable[..., Any]) -> tuple[str, ...]:
-    """The operators of the table that a function names, or that those of its file name which it uses: in strings
-    ("relax.add", "add") and as attributes (`relax.op.add`). Sorted; none where it names more than MOST.
-    """
-    known = sorted(OPERATORS.keys() & {_PREFIX + name.removeprefix(_PREFIX) for name in _words(make)})
+def operators_named(words: Set[str]) -> tuple[str, ...]:
+    """The operators of the table among the words of some code. Sorted; none where these are more than MOST."""
+    known = sorted(OPERATORS.keys() & {_PREFIX + name.removeprefix(_PREFIX) for name in words})
     return tuple(known) if len(known) <= MOST else ()
 
 
-def shapes_named(make: Callable[..., Any]) -> tuple[str, ...]:
-    """The recipes with the nodes of Relax that the same code names."""
-    words = _words(make)
+def shapes_named(words: Set[str]) -> tuple[str, ...]:
+    """The recipes with the nodes of Relax among the words of some code."""
     return tuple(recipe for node, recipes in SHAPES.items() if node in words for recipe in recipes)
 
 
-def _words(make: Callable[..., Any]) -> set[str]:
+def words_of(make: Callable[..., Any]) -> set[str]:
+    """What a function names, or those of its file that it uses: in strings ("relax.add", "add"), as attributes
+    (`relax.op.add`), and nodes of Relax."""
     names = _Names(getattr(make, "__module__", ""))
     names.read(make)
     return names.found

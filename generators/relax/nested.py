@@ -9,11 +9,8 @@ from typing import Any, TypeAlias
 
 from tvm import relax
 
-from generators import tvm_api
-from generators.arrays import draw_array
 from generators.operators.row import Unavailable
-from generators.ranges import Range
-from generators.relax.scope import FLOAT, Drawn, Scope
+from generators.relax.scope import FLOAT, Drawn, Scope, number_value
 from generators.relax.values import AnyValue, TupleValue, Value, ranges_of
 
 Path: TypeAlias = tuple[int, ...]
@@ -92,9 +89,8 @@ def _computed(s: Scope, parts: Sequence[Value], number: int, exported: bool | No
     one, two = s.source.pick(parts), s.source.pick(parts)
     if one is not two and s.source.flip(0.4):
         return s.emit_tensor(Drawn(relax.op.subtract(one.expr, two.expr), one.range - two.range), exported=exported)
-    values = Range(number, number, True)
-    constant = tvm_api.constant(draw_array(0, (), one.dtype, values), one.dtype)
-    return s.emit_tensor(Drawn(relax.op.add(one.expr, constant), one.range + values), exported=exported)
+    other = number_value(one.dtype, number)
+    return s.emit_tensor(Drawn(relax.op.add(one.expr, other.expr), one.range + other.range), exported=exported)
 
 
 def nested(s: Scope, parts: Sequence[Value], *, exported: bool | None = None) -> TupleValue:

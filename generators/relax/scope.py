@@ -41,6 +41,12 @@ class Drawn:
     shape: tuple[int, ...] | None = None
 
 
+def number_value(dtype: str, number: float) -> Value:
+    """A rank-0 constant, which no scope holds."""
+    values = Range(number, number, True)
+    return Value(tvm_api.constant(draw_array(0, (), dtype, values), dtype), (), (), dtype, values)
+
+
 class Scope:
     """Values in scope and the bindings made so far; `frame` is the function they belong to."""
 

@@ -11,11 +11,9 @@ from typing import Any
 
 from tvm import relax
 
-from generators import tvm_api
-from generators.arrays import draw_array
 from generators.operators.row import Unavailable
 from generators.ranges import TRUTH, Range
-from generators.relax.scope import Drawn, Scope
+from generators.relax.scope import Drawn, Scope, number_value
 from generators.relax.values import Value
 
 _THREE = 0.2
@@ -50,13 +48,8 @@ def _compared(s: Scope) -> Value:
         two = _scalar(s, one.dtype, (one,))
     else:
         middle = (one.range.low + one.range.high) // 2
-        two = _number(one.dtype, middle)
+        two = number_value(one.dtype, middle)
     return s.emit_tensor(Drawn(s.source.pick(_COMPARISONS)(one.expr, two.expr), TRUTH))
-
-
-def _number(dtype: str, number: float) -> Value:
-    values = Range(number, number, True)
-    return Value(tvm_api.constant(draw_array(0, (), dtype, values), dtype), (), (), dtype, values)
 
 
 def _scalar(s: Scope, dtype: str, others: Sequence[Value]) -> Value:
@@ -119,12 +112,16 @@ def _with_truth(s: Scope, value: Value, truth: Value, number: int) -> Value:
         return s.emit_tensor(Drawn(relax.op.logical_xor(value.expr, truth.expr), TRUTH))
     step = Range(number, number, True)
     if s.source.flip():
-        other = s.emit_tensor(Drawn(relax.op.add(value.expr, _number(value.dtype, number).expr), value.range + step))
+        other = s.emit_tensor(
+            Drawn(relax.op.add(value.expr, number_value(value.dtype, number).expr), value.range + step)
+        )
         return _chosen(s, truth, value, other)
     as_number: Any = relax.op.astype(truth.expr, value.dtype)
     weight = s.emit_tensor(Drawn(as_number, TRUTH))
     if number > 1:
-        weight = s.emit_tensor(Drawn(relax.op.multiply(weight.expr, _number(value.dtype, number).expr), TRUTH * step))
+        weight = s.emit_tensor(
+            Drawn(relax.op.multiply(weight.expr, number_value(value.dtype, number).expr), TRUTH * step)
+        )
     return s.emit_tensor(Drawn(relax.op.add(value.expr, weight.expr), value.range + weight.range))
 
 

@@ -9,12 +9,11 @@ from typing import Any
 from tvm import tirx
 
 from generators import tvm_api
-from generators.ranges import Range
 from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
 from generators.tir.expressions import Site, draw_value
 from generators.tir.reads import Point, can_read, index_within, read
 from generators.tir.swarm import Unusual
-from generators.tir.terms import Term, bounded
+from generators.tir.terms import Term, held
 
 Inner = Callable[["Place"], Any]
 _CLAMPED = 0.25
@@ -172,11 +171,5 @@ def sequence(*statements: Any) -> Any:
 
 def store(tensor: Tensor, term: Term, indices: list[Any]) -> Any:
     """The value brought into what the tensor holds, stored."""
-    return tirx.BufferStore(tensor.buffer, held(tensor, term).expr, indices)
-
-
-def held(tensor: Tensor, term: Term) -> Term:
-    """The value brought into what the tensor holds."""
-    if term.fraction > tensor.fraction:
-        term = Term(tirx.floor(term.expr), term.dtype, Range(term.range.low - 1, term.range.high, True))
-    return term if tensor.dtype == "bool" else bounded(term, tensor.range)
+    value = term if tensor.dtype == "bool" else held(term, tensor.range, tensor.fraction)
+    return tirx.BufferStore(tensor.buffer, value.expr, indices)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from generators.passes.loaded import rows_from_contracts
-from generators.passes.vocabulary import SHAPES, operators_named, shapes_named, with_vocabulary
+from generators.passes.vocabulary import SHAPES, operators_named, shapes_named, with_vocabulary, words_of
 from generators.recipes.table import RECIPES
 from generators.relax.body import attempt
 from generators.relax.chains import draw_chains
@@ -62,26 +62,26 @@ def passes(tmp_path: Path) -> Any:
 
 
 def test_operators_are_found_in_strings_attributes_tables_and_classes(passes: Any) -> None:
-    assert operators_named(passes["Mine"]) == (
+    assert operators_named(words_of(passes["Mine"])) == (
         "relax.greater_equal",
         "relax.less",
         "relax.nn.relu",
         "relax.permute_dims",
         "relax.strided_slice",
     )
-    assert operators_named(passes["Others"]) == ("relax.exp", "relax.log")
-    assert operators_named(passes["Unrelated"]) == ()
+    assert operators_named(words_of(passes["Others"])) == ("relax.exp", "relax.log")
+    assert operators_named(words_of(passes["Unrelated"])) == ()
 
 
 def test_nodes_become_the_recipes_that_hold_them(passes: Any) -> None:
-    assert shapes_named(passes["Mine"]) == SHAPES["If"]
-    assert shapes_named(passes["Others"]) == ()
+    assert shapes_named(words_of(passes["Mine"])) == SHAPES["If"]
+    assert shapes_named(words_of(passes["Others"])) == ()
     assert {recipe for recipes in SHAPES.values() for recipe in recipes} <= RECIPES.keys()
 
 
 def test_what_is_no_function_names_nothing() -> None:
-    assert operators_named(print) == ()
-    assert operators_named(len) == shapes_named(len) == ()
+    assert operators_named(words_of(print)) == ()
+    assert operators_named(words_of(len)) == shapes_named(words_of(len)) == ()
 
 
 def test_rows_carry_what_the_code_names(passes: Any) -> None:
