@@ -88,7 +88,12 @@ def judge_case(
     drawn = time.process_time()
     court = court_of(plan, repertoire)
     court.enter = lambda stage: recorder.write(index, stage)
+    court.trusting = True
     judged = judge(experiment, court, source)
+    if judged.altered:
+        court.trusting = False
+        experiment, program, source = draw_experiment(plan, repertoire, index)
+        judged = judge(experiment, court, source)
     counts = judged.counts
     counts.name("phases", "generate", drawn - start)
     counts.count("cpu_s", time.process_time() - start)

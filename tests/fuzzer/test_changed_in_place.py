@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 import tvm
 
+from fuzzer.campaign.job import Plan
+from fuzzer.processes.flight import Recorder
+from fuzzer.worker import child
+from fuzzer.worker.draw import repertoire_of
 from fuzzer.worker.judge import Court, Experiment, Judged, judge
 from generators import tvm_api
 from generators.case import EntryCall, PassCall
@@ -36,12 +43,19 @@ def in_place(module: Any, context: Any) -> Any:
     return module
 
 
-def judged(*oracles: str) -> Judged:
+def experiment_of(*passes: PassCall) -> Experiment:
     calls = (EntryCall("main", (np.array([1, 2], np.float32),)),)
-    experiment = Experiment(0, module_of("add"), calls, (), (IN_PLACE, INNOCENT), ("A", "A"))
+    return Experiment(0, module_of("add"), calls, (), passes, ("A",) * len(passes))
+
+
+def court_of(*oracles: str, trusting: bool = False) -> Court:
     rows = {**PASSES, "InPlace": replace(PASSES["RemovePurityChecking"], name="InPlace", gives=None)}
-    court = Court(rows, {**tvm_api.PASS_NAMES, "in_place": in_place}, frozenset(oracles), force=True)
-    return judge(experiment, court, SeededSource(0))
+    names = {**tvm_api.PASS_NAMES, "in_place": in_place}
+    return Court(rows, names, frozenset(oracles), force=True, trusting=trusting)
+
+
+def judged(*oracles: str) -> Judged:
+    return judge(experiment_of(IN_PLACE, INNOCENT), court_of(*oracles), SeededSource(0))
 
 
 def test_the_pass_behind_it_is_not_blamed() -> None:
@@ -57,3 +71,32 @@ def test_what_it_left_is_judged() -> None:
 def test_it_counts_as_changed() -> None:
     cells = judged("numeric").counts.tables["passes"]["InPlace"]
     assert cells["changed"] == 1
+
+
+@pytest.mark.parametrize("passes", [(IN_PLACE,), (IN_PLACE, INNOCENT), (INNOCENT, IN_PLACE), (IN_PLACE, IN_PLACE)])
+def test_misplaced_trust_is_noticed(passes: tuple[PassCall, ...]) -> None:
+    seen = judge(experiment_of(*passes), court_of("input_unchanged", "numeric", trusting=True), SeededSource(0))
+    assert seen.altered
+
+
+def test_there_is_no_trust_where_nobody_looks() -> None:
+    seen = judge(experiment_of(IN_PLACE, INNOCENT), court_of("numeric", trusting=True), SeededSource(0))
+    assert not seen.altered
+    assert [(failure.oracle, failure.culprit) for failure in seen.failures] == [("numeric", "InPlace")]
+
+
+def test_trust_that_is_deserved_is_kept() -> None:
+    seen = judge(experiment_of(INNOCENT, INNOCENT), court_of("input_unchanged", trusting=True), SeededSource(0))
+    assert not seen.altered
+    assert seen.counts.tables["oracles"]["input_unchanged"] == {"passed": 2}
+
+
+def test_a_case_is_judged_again_where_trust_was_misplaced(monkeypatch: Any, tmp_path: Path) -> None:
+    """As a child of a worker judges it."""
+    program = SimpleNamespace(operators={}, rejected={})
+    drawn = lambda *_: (experiment_of(IN_PLACE, INNOCENT), program, SeededSource(0))  # noqa: E731
+    monkeypatch.setattr(child, "draw_experiment", drawn)
+    monkeypatch.setattr(child, "court_of", lambda *_: court_of("input_unchanged"))
+    said = list(child.judge_case(Plan(1), repertoire_of(Plan(1)), 0, Recorder.create(tmp_path / "flight")))
+    failures = [payload["failure"] for kind, payload in said if kind == "failure"]
+    assert [(failure["oracle"], failure["culprit"]) for failure in failures] == [("input_unchanged", "InPlace")]

@@ -18,13 +18,14 @@ MOST_CALLS = 256
 
 @dataclass(slots=True, eq=False)
 class RecordedCall:
-    """One call. function: the PrimFunc's object; program: the generated code that ran.
+    """One call. function: the PrimFunc's object; compiled, program: its compiled form, and the generated code that ran.
 
     arguments, known: copies from before the call; None where they were too large or shared memory.
     left, masks, number: the arguments after it, what of each array was initialised, and what it returned.
     """
 
     function: Any
+    compiled: Any
     program: Any
     given: tuple[object, ...]
     arguments: list[object] | None = None
@@ -35,10 +36,10 @@ class RecordedCall:
 
     @classmethod
     def begun(
-        cls, function: Any, program: Any, args: Sequence[object], known: Sequence[Known], number: int = 0
+        cls, function: Any, compiled: Any, program: Any, args: Sequence[object], known: Sequence[Known], number: int = 0
     ) -> RecordedCall:
         """The call before it runs, after `number` others."""
-        call = cls(function, program, tuple(args))
+        call = cls(function, compiled, program, tuple(args))
         arrays = [arg for arg in args if isinstance(arg, np.ndarray)]
         if number < MOST_CALLS and sum(array.nbytes for array in arrays) <= LIMIT and not _overlap(arrays):
             call.arguments, call.known = copied(args), copied(known)

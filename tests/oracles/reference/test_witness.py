@@ -133,16 +133,16 @@ def test_a_call_whose_arguments_share_memory_is_not_made_again() -> None:
     whole = np.zeros(8, "int32")
     called = program()["called"]
     for given, copied in (((whole[:4], whole[4:]), True), ((whole[:4], whole[2:6]), False)):
-        call = RecordedCall.begun(called, None, given, [None, None])
+        call = RecordedCall.begun(called, None, None, given, [None, None])
         assert (call.arguments is not None) is copied
 
 
 def test_neither_large_arguments_nor_those_of_many_calls_are_kept() -> None:
     large = np.zeros(LIMIT // 8 + 1, "float64")
-    assert RecordedCall.begun(program()["called"], None, [large], [None]).arguments is None
+    assert RecordedCall.begun(program()["called"], None, None, [large], [None]).arguments is None
     small = [np.zeros(4)]
-    assert RecordedCall.begun(program()["called"], None, small, [None], MOST_CALLS - 1).arguments is not None
-    assert RecordedCall.begun(program()["called"], None, small, [None], MOST_CALLS).arguments is None
+    assert RecordedCall.begun(program()["called"], None, None, small, [None], MOST_CALLS - 1).arguments is not None
+    assert RecordedCall.begun(program()["called"], None, None, small, [None], MOST_CALLS).arguments is None
 
 
 CALLER = """
