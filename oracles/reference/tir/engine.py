@@ -24,7 +24,7 @@ from oracles.reference.tir.equality import Key, program_key
 from oracles.reference.tir.fission import without_threads
 from oracles.reference.tir.nodes import DTYPES, Buffer, Function, Var
 from oracles.reference.tir.program import FUEL, Program, program_of, refuel
-from oracles.reference.tir.recorded import Known, RecordedCall, copied
+from oracles.reference.tir.recorded import Known, RecordedCall, copied, full_of
 from oracles.reference.tir.signature import ArrayParam, PackedSignature, ScalarParam, Signature, is_packed
 
 CACHED_FUNCTIONS = 1024
@@ -48,26 +48,27 @@ class Compiled:
         self.launches: frozenset[str] = frozenset()
         self.calls: frozenset[str] = frozenset()
 
-    def program(self, args: Sequence[object], context: Context = ALONE) -> Program:
-        """The program for these arguments, compiled if it is new. Raises Trap("type") if they do not fit the
-        signature.
+    def program(self, args: Sequence[object], context: Context = ALONE, full: frozenset[int] = frozenset()) -> Program:
+        """The program for these arguments, compiled if it is new. full: numbers of those of which all elements are
+        initialised. Raises Trap("type") if they do not fit the signature.
         """
         values = self.signature.bind(args)
-        found = self.programs.get(self._key(values, context))
+        found = self.programs.get(self._key(values, full, context))
         if found is None:
-            found = compile_function(self.signature, self.func, values, context=context)
+            found = compile_function(self.signature, self.func, values, context=context, full=full)
             self.launches |= found.launches
             self.calls |= found.calls
-            self.programs[self._key(values, context)] = found
+            self.programs[self._key(values, full, context)] = found
             if len(self.programs) > CACHED_SHAPES:
                 self.programs.popitem(last=False)
         return found
 
-    def _key(self, values: tuple[Any, ...], context: Context) -> tuple[Any, ...]:
+    def _key(self, values: tuple[Any, ...], full: frozenset[int], context: Context) -> tuple[Any, ...]:
         callees = [context.kernels.get(name) for name in sorted(self.launches)]
         callees += [context.functions.get(name) for name in sorted(self.calls)]
         return (
             values,
+            full,
             context.synchronised,
             context.carrying,
             *(_callee_keys.of(callee) for callee in callees if callee is not None),
@@ -112,15 +113,17 @@ def compile_function(
     values: tuple[Any, ...],
     vectorise: bool = True,
     context: Context = ALONE,
+    full: frozenset[int] = frozenset(),
 ) -> Program:
     """Decodes and compiles. Raises Unsupported for what the interpreter does not know.
 
-    `vectorise` False gives the plain loops: slow, and the same result bit for bit.
+    `vectorise` False gives the plain loops: slow, and the same result bit for bit. Whether elements of arguments that
+    are not in `full` are initialised is asked by the generated code.
     """
     try:
         function = without_threads(decode_function(signature, func, values, context), context.synchronised)
         function = carrying(function) if context.carrying else function
-        return _shared(function) if vectorise else program_of(function, vectorise)
+        return _shared(function, full) if vectorise else program_of(function, vectorise, full)
     except RecursionError as error:
         raise Unsupported("expression too deep") from error
     except SyntaxError as error:
@@ -130,15 +133,15 @@ def compile_function(
         raise Unsupported(reason) from error
 
 
-_shared_programs: OrderedDict[Key, Program] = OrderedDict()
+_shared_programs: OrderedDict[tuple[Key, frozenset[int]], Program] = OrderedDict()
 
 
-def _shared(function: Function) -> Program:
+def _shared(function: Function, full: frozenset[int]) -> Program:
     """The program of an equal function that was compiled lately, or a new one."""
-    key = program_key(function)
+    key = program_key(function), full
     found = _shared_programs.get(key)
     if found is None:
-        found = _shared_programs[key] = program_of(function)
+        found = _shared_programs[key] = program_of(function, full=full)
         if len(_shared_programs) > SHARED_PROGRAMS:
             _shared_programs.popitem(last=False)
     return found
@@ -214,7 +217,7 @@ def run_returning(
 ) -> tuple[tuple[Known, ...], Any]:
     """What `run_tracked` gives, and the number that the PrimFunc returns as a Python number (None for most)."""
     found = compiled(func)
-    program = found.program(args, context)
+    program = found.program(args, context, full_of(known))
     if len(args) != len(known):
         raise Trap("type", f"{program.name}: {len(args)} arguments, {len(known)} initialisation masks")
     program.check_memory(args)
@@ -230,7 +233,7 @@ def run_returning(
 def gives_again(call: RecordedCall, func: Any, context: Context) -> bool:
     """Whether a PrimFunc in the place of the one that was called gives the same bits. Raises what a run does."""
     call.compiled = compiled(func, call.compiled)
-    program = call.compiled.program(call.given, context)
+    program = call.compiled.program(call.given, context, call.full)
     if program is call.program:
         return True
     if call.arguments is None:

@@ -82,9 +82,10 @@ class Program:
                     raise Unsupported("aliased arguments")
 
 
-def program_of(function: Function, vectorise: bool = True) -> Program:
-    """Compiles a decoded function."""
+def program_of(function: Function, vectorise: bool = True, full: frozenset[int] = frozenset()) -> Program:
+    """Compiles a decoded function. full: numbers of the arguments of which all elements are initialised."""
     emitter, dependence = emitter_for(function, vectorise)
+    emitter.full |= full - function.unsure
     emitter.viewed, emitter.units, emitter.unsure = function.viewed, function.units, function.unsure
     emitter.watched = function.watched
     arguments = _begin(emitter, function)

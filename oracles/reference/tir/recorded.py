@@ -20,14 +20,16 @@ MOST_CALLS = 256
 class RecordedCall:
     """One call. function: the PrimFunc's object; compiled, program: its compiled form, and the generated code that ran.
 
-    arguments, known: copies from before the call; None where they were too large or shared memory.
-    left, masks, number: the arguments after it, what of each array was initialised, and what it returned.
+    full: numbers of the arguments of which all elements were initialised. arguments, known: copies from before the
+    call; None where they were too large or shared memory. left, masks, number: the arguments after it, what of each
+    array was initialised, and what it returned.
     """
 
     function: Any
     compiled: Any
     program: Any
     given: tuple[object, ...]
+    full: frozenset[int]
     arguments: list[object] | None = None
     known: list[Known] = field(default_factory=list)
     left: list[object] = field(default_factory=list)
@@ -39,7 +41,7 @@ class RecordedCall:
         cls, function: Any, compiled: Any, program: Any, args: Sequence[object], known: Sequence[Known], number: int = 0
     ) -> RecordedCall:
         """The call before it runs, after `number` others."""
-        call = cls(function, compiled, program, tuple(args))
+        call = cls(function, compiled, program, tuple(args), full_of(known))
         arrays = [arg for arg in args if isinstance(arg, np.ndarray)]
         if number < MOST_CALLS and sum(array.nbytes for array in arrays) <= LIMIT and not _overlap(arrays):
             call.arguments, call.known = copied(args), copied(known)
@@ -58,6 +60,11 @@ class RecordedCall:
             and all(map(_same_bits, args, self.left))
             and all(map(_same_mask, masks, self.masks))
         )
+
+
+def full_of(known: Sequence[Known]) -> frozenset[int]:
+    """Numbers of the arguments of which all elements are initialised."""
+    return frozenset([number for number, mask in enumerate(known) if mask is None])
 
 
 def copied(values: Sequence[Any]) -> list[Any]:

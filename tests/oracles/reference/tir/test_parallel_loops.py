@@ -65,7 +65,7 @@ def test_a_parallel_loop_that_needs_an_order_gives_something_else() -> None:
 @pytest.mark.parametrize("body", [count, nested_count])
 @pytest.mark.parametrize("vectorise", [True, False])
 def test_iterations_that_change_one_element_race(body: Any, vectorise: bool, monkeypatch: Any) -> None:
-    monkeypatch.setattr(engine, "_shared", lambda function: engine.program_of(function, vectorise))
+    monkeypatch.setattr(engine, "_shared", lambda function, full: engine.program_of(function, vectorise, full))
     with pytest.raises(Trap, match="iterations of a parallel loop change one element of B") as caught:
         run(tirx.ForKind.PARALLEL, body)
     assert caught.value.kind == "data-race"
