@@ -28,7 +28,8 @@ COPIES = 6
 def sample_of(experiment: Experiment, judged: Judged) -> Sample | None:
     """What a witness is asked about a judged case; None where something else is wrong with it already."""
     steps = judged.steps
-    if judged.failures or not steps or any(fingerprint(s.before) != s.hash_before for s in steps):
+    looked_at = {step.hash_before: step.before for step in steps}  # of those that are alike the last
+    if judged.failures or not steps or any(fingerprint(module) != code for code, module in looked_at.items()):
         return None
     modules = [experiment.module, steps[0].before, *(s.after if s.error is None else s.error for s in steps)]
     if any(not isinstance(m, Raised) and has_free_names(m) for m in modules):

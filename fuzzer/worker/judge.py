@@ -46,6 +46,7 @@ PROMISES = ("determinism", "idempotence", "dead_code")
 NUMERIC = ("numeric", BUILD)
 """Oracles whose word on a case is a verdict on its numbers."""
 OVERFLOW = "reference trap: integer-overflow"
+_STEP_ORACLES = [row for row in ORACLES.values() if isinstance(row, StepOracle)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,7 @@ class _Case:
         self.result = Judged()
         self.phase = court.phase
         self._changes = Changes(court.trusting and input_unchanged.ORACLE.name in court.oracles)
+        self._of_steps = [row for row in _STEP_ORACLES if row.name in court.oracles]
         self._changed = False
         self._applied_again = False
         self._between = False
@@ -230,23 +232,22 @@ class _Case:
         """Asks every step oracle; whether the case may go on."""
         good, broken = True, False
         spent, begun = {"oracles": 0.0, "reference": 0.0}, time.thread_time()
-        for row in ORACLES.values():
-            if not isinstance(row, StepOracle) or row.name not in self.court.oracles:
-                continue
+        for row in self._of_steps:
             if (step.error is not None and not row.on_error) or (broken and row.name in STRUCTURE):
                 continue
             share = 1.0 if self.court.only is not None and row.name in PROMISES else row.share
             if not self.court.force and share < 1.0 and not self.source.flip(share):
                 continue
             as_before = step.after is not None and not self._changed and row.name in OF_THE_RESULT
-            if as_before or (self._changes.trusted and row is input_unchanged.ORACLE):
+            trusted = self._changes.trusting and row is input_unchanged.ORACLE
+            if trusted and not self._changes.kept(step.before, step.hash_before):
+                self.result.altered = True
+                return False
+            if as_before or trusted:
                 self._record(row.name, Passed(), step)
                 continue
             self.court.enter(f"{row.name} of {step.call.name}")
             verdict = row.judge(step, self.bench)
-            if self._changes.trusting and row is input_unchanged.ORACLE and isinstance(verdict, Failed):
-                self.result.altered = True
-                return False
             now = time.thread_time()
             spent["reference" if row.name == "numeric" else "oracles"] += now - begun
             begun = now

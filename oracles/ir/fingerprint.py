@@ -1,14 +1,17 @@
 """A number that changes when anything in a module changes in place.
 
-TVM's structural hash of the module: it was checked to see a changed type or device of a parameter, of a bound
-variable (dataflow or not) and of a call, changed attributes of functions and of the module, changed global infos,
-names of functions and contents of constants. It leaves out names of variables and source locations. It visits shared
-PrimFuncs in full, about 5 us for a small function.
+Made of TVM's structural hashes of the functions, attributes and global infos: they were checked to see a changed type
+or device of a parameter, of a bound variable (dataflow or not) and of a call, changed attributes of functions and of
+the module, changed global infos, names of functions and contents of constants. They leave out names of variables and
+source locations. A function's is about 5 us for a small one. GlobalVars count by their addresses: equal modules have one
+fingerprint where they share these, as before and after most passes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+from zlib import crc32
 
 from generators import tvm_api as T
 from oracles.ir.memo import Memo, addresses, parts_of
@@ -17,10 +20,42 @@ from oracles.ir.walk import PRIM_FUNC
 
 def fingerprint(module: Any) -> int:
     """What `Step.hash_before` holds of the input, taken before the pass runs."""
-    return int(T.structural_hash(module))
+    return _composed(module, T.structural_hash)
+
+
+def _composed(module: Any, of_function: Callable[[Any], int]) -> int:
+    functions = [
+        (gvar.__chandle__(), crc32(gvar.name_hint.encode()), of_function(function))
+        for gvar, function in module.functions.items()
+    ]
+    return hash((frozenset(functions), T.structural_hash(module.attrs), T.structural_hash(module.global_infos)))
 
 
 FINGERPRINTS = Memo(fingerprint)
+
+
+class Sealed:
+    """Fingerprints of the modules of one case, each function of them hashed once: whether one has been changed in place
+    since is asked of all of them together."""
+
+    def __init__(self) -> None:
+        self._functions: dict[tuple[int, ...], tuple[Any, list[Any], int]] = {}
+
+    def fingerprint(self, module: Any) -> int:
+        """As if every function were as it was when it was met first."""
+        return _composed(module, self._hash)
+
+    def broken(self) -> bool:
+        """Whether a function that was met is something else by now."""
+        return any(T.structural_hash(function) != code for function, _, code in self._functions.values())
+
+    def _hash(self, function: Any) -> int:
+        parts = parts_of(function) if isinstance(function, PRIM_FUNC) else [function]
+        key = addresses(parts)
+        met = self._functions.get(key)
+        if met is None:
+            met = self._functions[key] = function, parts, int(T.structural_hash(function))
+        return met[2]
 
 
 def same_parts(before: Any, after: Any) -> bool:
@@ -32,6 +67,12 @@ def same_parts(before: Any, after: Any) -> bool:
         return False
     old, new = dict(before.functions.items()), dict(after.functions.items())
     return old.keys() == new.keys() and all(same_function(old[gvar], new[gvar]) for gvar in new)
+
+
+def same_program(before: Any, after: Any) -> bool:
+    """Whether two modules of other fingerprints differ in nothing but which objects their GlobalVars are."""
+    kept = {gvar.__chandle__() for gvar in before.functions} == {gvar.__chandle__() for gvar in after.functions}
+    return not kept and bool(T.structural_hash(before) == T.structural_hash(after))
 
 
 def _same(one: Any, other: Any) -> bool:
