@@ -210,14 +210,12 @@ class _Case:
         with self._timed("passes"):
             outcome = self.bench.apply(call, module)
         after, error = (None, outcome) if isinstance(outcome, Raised) else (outcome, None)
-        step = Step(index, call, row, self.phase, module, after, error, before, tier, self._counts_for(call.name))
+        counts = self.court.only is None or call.name in self.court.only
+        step = Step(index, call, row, self.phase, module, after, error, before, tier, counts)
         self._changed = self._changes.after(after)
         self._count_step(step)
         follow(step, self.bench.meaning)
         return step
-
-    def _counts_for(self, name: str) -> bool:
-        return self.court.only is None or name in self.court.only
 
     def _count_step(self, step: Step) -> None:
         counts, name = self.result.counts, step.call.name

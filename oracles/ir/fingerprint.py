@@ -3,8 +3,8 @@
 Made of TVM's structural hashes of the functions, attributes and global infos: they were checked to see a changed type
 or device of a parameter, of a bound variable (dataflow or not) and of a call, changed attributes of functions and of
 the module, changed global infos, names of functions and contents of constants. They leave out names of variables and
-source locations. A function's is about 5 us for a small one. GlobalVars count by their addresses: equal modules have one
-fingerprint where they share these, as before and after most passes.
+source locations. A function's is about 5 us for a small one. GlobalVars count by their addresses: equal modules have
+one fingerprint where they share these, as before and after most passes.
 """
 
 from __future__ import annotations
