@@ -15,11 +15,12 @@ from corpus.build_checks import build_text
 from corpus.dead_checks import DEAD_BINDING, DEAD_CODE, EQUAL, WITHOUT_DEAD_CODE
 from corpus.memory_checks import ENDED, FITS
 from oracles.cpu_builds import CPU_BUILDS
+from oracles.reference.errors import symptom_of
 from oracles.verdict import ACROSS_PROCESSES, WITHOUT_DEAD
 
-OUT_OF_BOUNDS = "reference trap: out-of-bounds"
+OUT_OF_BOUNDS = symptom_of("out-of-bounds")
 """The symptom of what a run shows only by chance: by what lies beside the inputs, and whether that can be read."""
-ENDS = ("reference trap: use-after-kill", "reference trap: double-free")  # A run may survive them; the text shows it.
+ENDS = (symptom_of("use-after-kill"), symptom_of("double-free"))  # A run may survive them; the text shows it.
 
 
 @dataclass(frozen=True, slots=True)

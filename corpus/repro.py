@@ -23,6 +23,7 @@ from generators.case import PassCall
 from generators.passes.row import Phase
 from generators.passes.table import PASSES
 from generators.targets import TARGETS
+from oracles.reference.errors import UNWRITTEN
 from oracles.verdict import BUILD
 
 WIDTH = 118
@@ -44,7 +45,6 @@ sys.excepthook = lambda kind, why, _: (
 _BY_KIND = "1 if kind is AssertionError else 2"
 _THREADS = 'os.environ.setdefault("TVM_NUM_THREADS", "1")\n'
 """A forked child of a process with TVM's threads would wait for them."""
-_UNINITIALISED = "reference trap: uninitialised"
 
 _IMPORTS = (
     (r"\bshutil\.", "import shutil"),
@@ -178,7 +178,7 @@ def _check_of(stored: StoredCase) -> Check:
 
 def _reads_unwritten(stored: StoredCase, check: Check) -> bool:
     """Whether a result may be one that nobody has written: the reference says NaN of it, a run whatever was there."""
-    return check.runs and (stored.symptom == _UNINITIALISED or re.search(r"\bis nan\b", stored.message) is not None)
+    return check.runs and (stored.symptom == UNWRITTEN or re.search(r"\bis nan\b", stored.message) is not None)
 
 
 def _stands_in_the_pipeline(stored: StoredCase) -> bool:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from oracles.reference.errors import symptom_of
 from oracles.verdict import Failed
 
 WRONG_RESULT = "wrong result"
@@ -18,8 +19,8 @@ WRONG_RESULT = "wrong result"
 LONGEST_MESSAGE = 200
 
 PLACES = tuple(
-    f"reference trap: {kind}"
-    for kind in ("uninitialised", "out-of-bounds", "use-after-kill", "double-free", "storage-overlap", "race")
+    symptom_of(kind)
+    for kind in ("uninitialised", "out-of-bounds", "use-after-kill", "double-free", "storage-overlap", "data-race")
 )
 """Symptoms whose message says where, by names that the program gave."""
 

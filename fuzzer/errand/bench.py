@@ -178,6 +178,7 @@ def _entry_calls(candidate: Any, errand: Errand, recorder: Recorder) -> tuple[tu
 def _first_usable(candidate: Any, errand: Errand, recorder: Recorder) -> dict[str, Any]:
     """The first attempt at inputs that the module takes: {"attempt": its number or None, "why": ...}."""
     from fuzzer.errand.inputs import ATTEMPTS, Undrawable, drawn_calls
+    from oracles.reference.errors import symptom_of
     from oracles.reference.numbers import DISCARDS, NoMeaning, Numbers
 
     whys: list[str] = []
@@ -193,7 +194,7 @@ def _first_usable(candidate: Any, errand: Errand, recorder: Recorder) -> dict[st
         if not trapped:
             return {"attempt": attempt}
         assert isinstance(expected, NoMeaning)
-        if expected.reason.removeprefix("reference trap: ") in DISCARDS and candidate.calls:
+        if expected.reason in map(symptom_of, DISCARDS) and candidate.calls:
             return {"attempt": attempt}
         whys.append(str(expected.trap))
         if whys[-1].startswith("fuel"):

@@ -25,12 +25,12 @@ from oracles import numeric
 from oracles.ir.compare import with_functions
 from oracles.ir.walk import prim_funcs, relax_functions
 from oracles.reference.engine import Interpreter
-from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.errors import Trap, Unsupported, symptom_of
 from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.trace import MeaningState, Raised, Step
 from oracles.verdict import Failed, Inconclusive, Skipped, Verdict
 
-OURS = "reference trap: operand"
+OURS = symptom_of("operand")
 """An operator row does not take operands that TVM's type inference takes: a gap of ours."""
 NO_FUNCTION = "no function that can be called"
 GONE = "no inputs: no function is left behind the pass"
@@ -113,7 +113,7 @@ def _why_it_stops(module: Any, calls: tuple[EntryCall, ...]) -> str | None:
     except Unsupported as error:
         return f"reference: {error.node}"
     except Trap as trap:
-        return f"reference trap: {trap.kind} behind a pass that promises nothing"
+        return f"{symptom_of(trap.kind)} behind a pass that promises nothing"
     return None
 
 

@@ -11,12 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from oracles.reference.errors import UNWRITTEN, symptom_of
+
 INTERPRETED = "interpreted"
 
 BY_NATURE: tuple[tuple[str, str], ...] = (
-    ("reference trap: out-of-bounds", "the module reads or writes out of bounds on every input tried"),
-    ("reference trap: uninitialised", "the module reads what nobody has written on every input tried"),
-    ("reference trap: division-by-zero", "the module divides by zero on every input tried"),
+    (symptom_of("out-of-bounds"), "the module reads or writes out of bounds on every input tried"),
+    (UNWRITTEN, "the module reads what nobody has written on every input tried"),
+    (symptom_of("division-by-zero"), "the module divides by zero on every input tried"),
     ("reference: packed function", "calls a function that only the test's process or another library has"),
     ("reference: call_packed", "calls a function that only the test's process or another library has"),
     ("reference: relax.ccl.", "needs several devices"),

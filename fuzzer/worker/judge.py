@@ -29,6 +29,7 @@ from oracles.needs import builder_of
 from oracles.numeric import follow
 from oracles.oracle import StepOracle, TraceOracle
 from oracles.purity import ends_lives_early
+from oracles.reference.errors import symptom_of
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.table import BUILD, ORACLES
 from oracles.trace import MeaningState, Raised, Step, Trace
@@ -45,7 +46,7 @@ PROMISES = ("determinism", "idempotence", "dead_code")
 """Sampled oracles that are always asked where only some passes are under test: there is time for them."""
 NUMERIC = ("numeric", BUILD)
 """Oracles whose word on a case is a verdict on its numbers."""
-OVERFLOW = "reference trap: integer-overflow"
+OVERFLOW = symptom_of("integer-overflow")
 _STEP_ORACLES = [row for row in ORACLES.values() if isinstance(row, StepOracle)]
 
 
@@ -391,7 +392,7 @@ def judge(experiment: Experiment, court: Court, source: Source) -> Judged:
 
 
 def _is_discard(expected: NoMeaning) -> bool:
-    return expected.reason in (OVERFLOW, "reference trap: fuel")
+    return expected.reason in (OVERFLOW, symptom_of("fuel"))
 
 
 def _widest(tiers: Sequence[str]) -> str:

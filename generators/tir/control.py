@@ -25,8 +25,6 @@ from generators.tir.terms import Term, constant
 
 _SAME_HEADER = 0.5
 """A loop counts over what the one before it does this often."""
-_FROM_THERE = 0.25
-"""A loop that depends on another one's variable begins at it this often, else it ends there."""
 _SKIPPED = 0.5
 """A loop begins with a test that skips the iteration this often, in a function with jumps."""
 _ELSE = 0.35
@@ -126,10 +124,8 @@ def _counted(place: Place, raw: Term, extent: Extent, start: int, step: int) -> 
 
 
 def draw_triangle(place: Place, inner: Inner) -> Any:
-    """A loop as long as the variable of one around it, or one that begins there."""
+    """A loop as long as the variable of one around it."""
     draft = place.draft
-    if draft.source.flip(_FROM_THERE):
-        return _draw_rest(place, inner)
     outer = [p for p in place.points if p.term.range.low >= 0 and p.extent.static and isinstance(p.term.expr, tirx.Var)]
     if not outer:
         raise Unfit("no loop around")
@@ -142,7 +138,7 @@ def draw_triangle(place: Place, inner: Inner) -> Any:
     return tirx.For(loop.term.expr, draft.number(0), count, tirx.ForKind.SERIAL, body)
 
 
-def _draw_rest(place: Place, inner: Inner) -> Any:
+def draw_rest(place: Place, inner: Inner) -> Any:
     """A loop from the variable of one around it to the last number that this one is."""
     draft = place.draft
     outer = [p.term for p in place.points if isinstance(p.term.expr, tirx.Var)]

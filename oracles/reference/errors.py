@@ -30,3 +30,11 @@ class Trap(Exception):
         super().__init__(f"{kind}: {detail}")
         self.kind = kind
         self.detail = detail
+
+
+def symptom_of(kind: str) -> str:
+    """What a verdict calls a trap of this kind."""
+    return f"reference trap: {kind}"
+
+
+UNWRITTEN = symptom_of("uninitialised")

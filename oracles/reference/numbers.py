@@ -15,7 +15,7 @@ from oracles.call_protocol import Calling, LeftOut, Packed, Run, direct
 from oracles.ir.fingerprint import FINGERPRINTS
 from oracles.reference.compare import Agreement, Difference, compare
 from oracles.reference.engine import Interpreter
-from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.errors import UNWRITTEN, Trap, Unsupported, symptom_of
 from oracles.reference.values import Runtime, Tensor, from_argument
 from oracles.reference.witness import Witness
 
@@ -45,7 +45,6 @@ class Unsure:
     skipped: bool = True
 
 
-UNWRITTEN = "reference trap: uninitialised"
 DISCARDS = ("integer-overflow", "float8-range", "fuel", "aliasing")
 """Traps that say nothing against a pass: overflow is to be discarded (TRIAGE), and one tensor as two operands of an
 in-place call is a known way of DataflowUseInplaceCalls that elementwise PrimFuncs survive."""
@@ -118,7 +117,7 @@ class Numbers:
         except Unsupported as error:
             return NoMeaning(f"reference: {error.node}")
         except Trap as trap:
-            return NoMeaning(f"reference trap: {trap.kind}", f"{trap.kind}: {trap.detail}")
+            return NoMeaning(symptom_of(trap.kind), f"{trap.kind}: {trap.detail}")
 
     def judge_module(self, module: Any, calling: Calling = direct, synchronised: bool = False) -> None | Wrong | Unsure:
         """Interprets `module` and compares every entry call's result; None where all agree.
@@ -141,10 +140,13 @@ class Numbers:
         nothing wrong where it is only copied and everything agrees in the end."""
         if self._witness is not None and self._witness.speaks_for(module, calling, synchronised):
             return None
+        left_out = Counter(self.left_out)
         copied_before = self._witness is not None and self._witness.carrying
         outcome = self._run(Witness(module, calling, synchronised), module, calling, synchronised)
         if not (isinstance(outcome, Wrong) and outcome.symptom == UNWRITTEN):
             return outcome
+        self.left_out.clear()  # The same calls are made again, and left out again.
+        self.left_out.update(left_out)
         carried = self._run(Witness(module, calling, synchronised, carrying=True), module, calling, synchronised)
         return carried if carried is None or copied_before else outcome
 
@@ -175,7 +177,7 @@ class Numbers:
             except Trap as trap:
                 if trap.kind in DISCARDS:
                     return Unsure(f"discarded: {trap.kind}")
-                return Wrong(f"reference trap: {trap.kind}", trap.detail, index)
+                return Wrong(symptom_of(trap.kind), trap.detail, index)
             result = compare(expected, actual)
             if isinstance(result, Difference):
                 return Wrong("wrong result", f"{result.kind}: {result.sentence}", index)

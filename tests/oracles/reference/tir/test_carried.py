@@ -9,8 +9,9 @@ import pytest
 
 from generators import tvm_api
 from generators.case import EntryCall
-from oracles.reference.errors import Trap
-from oracles.reference.numbers import UNWRITTEN, Numbers, Wrong
+from oracles.call_protocol import LeftOut, direct
+from oracles.reference.errors import UNWRITTEN, Trap
+from oracles.reference.numbers import Numbers, Wrong
 from oracles.reference.tir import run_prim_func
 
 X = np.array([[1, 2, 3], [4, 5, 6]], "float32")
@@ -95,3 +96,19 @@ def test_what_stands_behind_a_copy_is_judged() -> None:
     outcome = outcome_of(PROMOTED, PROMOTED.replace("A[i, k]", "A[i, 2 - k]"), PROMOTED.replace("A[i, k]", "A[i, 0]"))
     assert isinstance(outcome, Wrong)
     assert outcome.symptom == "wrong result"
+
+
+def test_calls_that_are_left_out_count_once_though_the_run_is_made_twice() -> None:
+    seen = []
+
+    def first_left_out(run: Any, function: str, arguments: list[Any]) -> Any:
+        seen.append(function)
+        if len(seen) % 2:
+            raise LeftOut("left out")
+        return direct(run, function, arguments)
+
+    call = EntryCall("main", (X,))
+    numbers = Numbers(module(SUM), (call, call))
+    assert numbers.judge_module(module(PROMOTED), first_left_out) is None
+    assert len(seen) == 4
+    assert numbers.left_out == {"left out": 1}
