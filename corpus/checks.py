@@ -16,7 +16,7 @@ from corpus.dead_checks import DEAD_BINDING, DEAD_CODE, EQUAL, WITHOUT_DEAD_CODE
 from corpus.memory_checks import ENDED, FITS
 from oracles.cpu_builds import CPU_BUILDS
 from oracles.reference.errors import symptom_of
-from oracles.verdict import ACROSS_PROCESSES, WITHOUT_DEAD
+from oracles.verdict import ACROSS_PROCESSES, GIVEN_TO_CALL_TIR, WITHOUT_DEAD
 
 OUT_OF_BOUNDS = symptom_of("out-of-bounds")
 """The symptom of what a run shows only by chance: by what lies beside the inputs, and whether that can be read."""
@@ -125,6 +125,21 @@ for block, binding in {_BINDINGS}:
         assert not contradict(one, other), f"{{value.op.name_hint}} is called as {{one}}, but it is {{other}}"
     wrong = [] if isinstance(binding, relax.MatchCast) else [ty for ty in types if contradict(binding.var.ty, ty)]
     assert not wrong, f"{{binding.var.name}} is annotated {{binding.var.ty}}, but it is {{wrong[0]}}"
+"""
+)
+
+_TAKEN = Check(
+    f"""\
+{_CONTRADICT}\
+{_FUNCTIONS}\
+for block, binding in {_BINDINGS}:
+    call = binding.value
+    if isinstance(call, tvm.ir.Call) and getattr(call.op, "name", "") in ("relax.call_tir", "relax.call_tir_inplace"):
+        made = getattr(call.ty_args[0], "fields", call.ty_args) if call.op.name == "relax.call_tir" else []
+        for given, param in zip([*(field.ty for field in call.args[1].fields), *made], after[call.args[0]].params):
+            if isinstance(param.ty, tvm.tirx.BufferType):
+                takes = relax.TensorType(list(param.ty.shape), str(param.ty.dtype))
+                assert not contradict(given, takes), f"{{param.name}} takes {{takes}}, and is given {{given}}"
 """
 )
 
@@ -337,6 +352,8 @@ def check_for(
         return _WITHOUT_DEAD_CODE
     if symptom == ACROSS_PROCESSES:
         return _ACROSS_PROCESSES
+    if oracle == "type_soundness" and message.startswith(GIVEN_TO_CALL_TIR):
+        return _TAKEN
     if oracle == "attributes" and symptom == "changed signature":
         return _SIGNATURE
     if symptom in ENDS:

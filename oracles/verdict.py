@@ -52,6 +52,8 @@ def not_applicable(reason: str) -> Skipped:
 ACROSS_PROCESSES = "not deterministic across processes"
 """The symptom of a result that follows addresses or hash seeds: reduced and shown in another way than others are."""
 
+GIVEN_TO_CALL_TIR = "a tensor given to call_tir and the PrimFunc's buffer"
+"""How the message of `type_soundness` begins where these contradict each other."""
 WITHOUT_DEAD = "without dead functions"
 """How a message begins where the dead function was in the input already, and its absence makes the difference."""
 

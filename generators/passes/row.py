@@ -159,7 +159,8 @@ class PassRow:
     `well_formed`: False where TVM's own tests say that what the pass leaves is not, for a later pass to mend.
     `keeps_functions` and `keeps_attributes`: whether every function that was there is there afterwards (public Relax
     functions that people call must be in any case), and every attribute of the functions that stayed. `consumes`:
-    attributes of functions that tell the pass something and that it takes away when it has done it.
+    attributes of functions that tell the pass something and that it takes away when it has done it. `keeps_buffers`:
+    False where a PrimFunc is to be given other tensors afterwards than its calls give, which nobody has changed yet.
     """
 
     name: str
@@ -183,6 +184,7 @@ class PassRow:
     keeps_attributes: bool = True
     consumes: frozenset[str] = frozenset()
     keeps_functions: bool = True
+    keeps_buffers: bool = True
     in_repertoire: bool = True
     refuses: str | None = None
     lowers_to: str | None = None

@@ -107,6 +107,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/s_tir/transform/remove_weight_layout_rewrite_block.cc: blocks that tuning has marked, as if "
         "callers gave what they make",
         meaning=Meaning.CHANGED,
+        keeps_buffers=False,
         idempotent=False,
         notes="the mark stays on what is left of the block, and the pass cannot read that",
     ),

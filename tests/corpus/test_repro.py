@@ -16,6 +16,7 @@ from corpus.repro import repro_text
 from corpus.store import StoredCase, write_case
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from oracles.cpu_builds import CPU_BUILDS
+from oracles.verdict import GIVEN_TO_CALL_TIR
 
 ADD = """
 @I.ir_module
@@ -216,6 +217,41 @@ def test_a_changed_signature_is_shown(tmp_path: Path, name: str, status: int) ->
     faults.write_text(FAULTS)
     case = replace(stored("attributes", name, str(faults)), symptom="changed signature")
     assert run(written(tmp_path, case))[0] == status
+
+
+TRANSPOSED = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def transpose(W: T.Buffer((1, 3), "float32"), out: T.Buffer((3, 1), "float32")):
+        T.func_attr({"layout_free_buffers": [1], "tirx.noalias": True})
+        tile = T.sblock_alloc_buffer((3, 1))
+        for i, j in T.grid(3, 1):
+            with T.sblock("tile"):
+                v_i, v_j = T.axis.remap("SS", [i, j])
+                T.sblock_attr({"meta_schedule.layout_rewrite_preproc": True})
+                tile[v_i, v_j] = W[v_j, v_i]
+        for i in range(3):
+            with T.sblock("out"):
+                v_i = T.axis.spatial(3, i)
+                out[v_i, 0] = tile[v_i, 0]
+    @R.function
+    def main(x: R.Tensor((1, 3), "float32")) -> R.Tensor((3, 1), "float32"):
+        cls = Module
+        y = R.call_tir(cls.transpose, (x,), out_ty=R.Tensor((3, 1), "float32"))
+        return y
+"""
+TRANSPOSES = "s_tir.transform.RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)"
+"""It makes the PrimFunc take what the block made, and leaves its calls to others."""
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("source", "status"), [(TRANSPOSES, 1), ("relax.transform.ToNonDataflow()", 0)])
+def test_a_tensor_that_a_prim_func_does_not_take_is_shown(tmp_path: Path, source: str, status: int) -> None:
+    base = stored("type_soundness", "P", None, source)
+    case = replace(base.case, module=ModuleText(TRANSPOSED), calls=())
+    given = replace(base, case=case, expectations=(), message=f"{GIVEN_TO_CALL_TIR}: two extents")
+    assert run(written(tmp_path, given))[0] == status
 
 
 @pytest.mark.deep

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from oracles import definedness, normal_form, purity, type_soundness, well_forme
 from oracles.ir import verifier
 from oracles.oracle import StepOracle
 from oracles.trace import Raised
-from oracles.verdict import Failed, Passed, Skipped
+from oracles.verdict import PASSED, Failed, Passed, Skipped
 from tests.oracles.modules import CLEAN, DATAFLOW, PRIM_FUNC, SYMBOLIC
 from tests.oracles.oracle_bench import RealBench, module_of, module_pass, row_of, step_of
 
@@ -179,6 +180,13 @@ def test_a_planted_fault_is_told_by_its_check(
     assert isinstance(verdict, Failed), verdict
     assert verdict.message == message
     assert verdict.culprit is None
+
+
+def test_a_pass_may_leave_it_to_others_to_give_what_its_prim_func_takes() -> None:
+    bench = RealBench()
+    step = step_of(module_pass(retype_result), module_of(PRIM_FUNC), bench)
+    assert isinstance(type_soundness.judge(step, bench), Failed)
+    assert type_soundness.judge(replace(step, row=replace(step.row, keeps_buffers=False)), bench) == PASSED
 
 
 @pytest.mark.parametrize(("script", "change"), [row[2:4] for row in PLANTED if row[1] is not type_soundness])

@@ -26,7 +26,7 @@ class BufferDecoder(LaneDecoder):
     def describe(self, buffer: Any) -> tuple[DType, tuple[int, ...]]:
         """The element type and the constant shape of a buffer that is no parameter."""
         ty = buffer.ty
-        shape = tuple([self.constant(extent, f"{buffer.name}.shape") for extent in items(ty.shape)])
+        shape = tuple([self.constant(extent, "an allocation whose extents are computed") for extent in items(ty.shape)])
         return scalar_of(ty), shape
 
     def new_buffer(self, buffer: Any) -> Buffer:
