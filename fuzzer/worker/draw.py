@@ -60,8 +60,7 @@ NODES_SHARE = 0.75
 COSTLY_SHARE = 0.6
 """Those whose shapes cost as much as the rest of a case have one this often where they are chosen."""
 PRIM_SHARE, PRIM_SHARE_RELAX = 0.5, 0.03
-"""A program is a drawn PrimFunc that Relax calls this often: where passes of TIR are under test, and elsewhere. Few of
-them get shared memory from TVM's schedules, so that targets with threads count as elsewhere."""
+"""A program is a drawn PrimFunc that Relax calls this often: where passes of TIR are under test, and elsewhere."""
 DEAD_SHARE, DEAD_SHARE_SOME = 0.03, 0.25
 """A PrimFunc that nobody calls stands beside the program this often: where everything is under test, and for passes
 that schedule PrimFuncs or are under test alone."""
@@ -236,11 +235,12 @@ def _program_for(source: Source, steps: Sequence[Step], repertoire: Repertoire, 
         return wrapped(draw_integer_func(source))
     under_test = [repertoire.rows[step.name] for step in steps if not step.setup]
     lowering = any(not row.of_relax or "any_prim_funcs" in row.wants for row in under_test)
-    share = PRIM_SHARE if lowering and not target.threads else PRIM_SHARE_RELAX
+    share = PRIM_SHARE if lowering else PRIM_SHARE_RELAX
     scheduled = any("prim_funcs" in row.wants for row in rows.drawn)
     if source.flip(PRIM_SHARE_SCHEDULED if scheduled else share):
         parts = any("part_blocks" in row.wants for row in rows.drawn)
-        return draw_prim_program(source, for_schedules=scheduled or target.threads, parts=parts)
+        rules = scheduled or target.threads
+        return draw_prim_program(source, for_schedules=rules, parts=parts, threads=target.threads)
     firing = _firing(source, rows)
     if lowering and target.threads:
         firing += (PASSES[THREADING],)  # its shapes become kernels in which threads work together

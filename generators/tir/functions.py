@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -50,6 +52,7 @@ _STAGES = (
     (draw_halves, 1),
 )
 _TRIES = 6
+NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
 _SHOWN = 0.6
 """What no block reads becomes an output this often, else it is computed for nothing."""
 _SPECIALS = (float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1.0, -1.0)
@@ -58,7 +61,7 @@ _SPECIALS = (float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1.0, -1.0)
 def draw_prim_func(source: Source, knobs: TirKnobs = DEFAULT) -> PrimProgram:
     """A random well-formed PrimFunc with exact arguments: in bounds, terminating, without undefined results."""
     opaque = source.flip(knobs.opaque_share)
-    draft = _begun(source, knobs)
+    draft = begun(source, knobs)
     if opaque:
         draw_statements(draft)
         if Unusual.ROOT in draft.unusual and source.flip(knobs.rooted_share):
@@ -76,12 +79,12 @@ def draw_dead_function(source: Source, knobs: TirKnobs = DEFAULT) -> Any:
 
 def draw_schedulable(source: Source, knobs: TirKnobs = SCHEDULABLE) -> PrimProgram:
     """A random PrimFunc of blocks, as `draw_prim_func` draws most, for schedules."""
-    draft = _begun(source, knobs)
+    draft = begun(source, knobs)
     _draw_stages(draft)
     return finished(draft, schedulable=True)
 
 
-def _begun(source: Source, knobs: TirKnobs) -> Draft:
+def begun(source: Source, knobs: TirKnobs) -> Draft:
     """A function with its inputs."""
     draft = Draft(source, knobs)
     draft.dtype = weighted(source, knobs.dtypes)
@@ -178,17 +181,15 @@ def draw_one(draft: Draft) -> None:
     draw_pointwise(draft)
 
 
-def finished(draft: Draft, *, schedulable: bool) -> PrimProgram:
-    """The module with the function and the arguments."""
+def finished(draft: Draft, *, schedulable: bool, attributes: Mapping[str, Any] = NO_ATTRIBUTES) -> PrimProgram:
+    """The module with the function, which has these attributes besides, and the arguments."""
     scalars = [s for s in draft.symbols.values() if s.parameter]
     inputs = [t for t in draft.tensors if t.role == "input"]
     outputs = [t for t in draft.tensors if t.role == "output"]
     params = [*(t.buffer for t in inputs), *(s.var for s in scalars), *(t.buffer for t in outputs)]
     func = tirx.PrimFunc(params, _body(draft) if schedulable else sequence(*draft.statements))
-    attributes: dict[str, Any] = {"global_symbol": "main", "s_tir": True}
-    if draft.source.flip(0.85):
-        attributes["tirx.noalias"] = True
-    functions = {"main": func.with_attr(attributes)}
+    noalias = {"tirx.noalias": True} if draft.source.flip(0.85) else {}
+    functions = {"main": func.with_attr({"global_symbol": "main", "s_tir": True, **noalias, **attributes})}
     if draft.source.flip(draft.knobs.dead_share):
         functions["unused"] = draw_dead_function(draft.source, draft.knobs)
         draft.features.add("dead_function")

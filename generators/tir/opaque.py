@@ -79,7 +79,7 @@ def draw_statements(draft: Draft) -> None:
         *("output" for _ in range(source.integer(0, 1))),
         *("alloc" for _ in range(source.integer(0, 2))),
     ):
-        tensor = _new_tensor(draft, role)
+        tensor = new_tensor(draft, role)
         if role == "alloc":
             draft.statements.append(tirx.AllocBuffer(tensor.buffer))
             draft.features.add("alloc_buffer")
@@ -121,7 +121,8 @@ def _masked(place: Place, tensor: Tensor) -> Any:
     return _each_element(place, masked, value, lambda tensor, term, at: tirx.BufferStore(tensor.buffer, term.expr, at))
 
 
-def _new_tensor(draft: Draft, role: str) -> Tensor:
+def new_tensor(draft: Draft, role: str) -> Tensor:
+    """A tensor for the function to write, of dims that it has already mostly."""
     base = draft.source.pick(draft.tensors)
     alike = draft.source.flip(0.6 if base.elements >= _FEW else 0.2)
     dims = base.dims if alike else (draft.draw_extent(empty=False), draft.draw_extent(empty=False))

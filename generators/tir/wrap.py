@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from generators.program import Program
 from generators.source import Source
 from generators.tir.functions import draw_prim_func, draw_schedulable
 from generators.tir.integers import draw_integer_func
+from generators.tir.kernels import draw_kernel_func
 from generators.tir.knobs import DEFAULT, FUNCTIONS, ONE_OF_SOME, TirKnobs, for_rules
 from generators.tir.program import PrimParameter, PrimProgram
 from generators.tir.schedules import draw_schedule
@@ -90,14 +92,24 @@ def wrapped(*programs: PrimProgram, schedule: tuple[str, ...] = ()) -> Program:
     return Program(tvm.IRModule(functions), (call,), facts, features=drawn)
 
 
-def draw_prim_program(source: Source, *, for_schedules: bool = False, parts: bool = False) -> Program:
+def draw_prim_program(
+    source: Source, *, for_schedules: bool = False, parts: bool = False, threads: bool = False
+) -> Program:
     """A module of one drawn function, or of some smaller ones; of such as passes take that schedule any function, whose
-    blocks may cover `parts`."""
+    blocks may cover `parts`. threads: some are kernels already, and the rules for GPUs bind the loops of the others,
+    which they do not with every loop."""
     count = source.integer(*FUNCTIONS)
     knobs = DEFAULT if count == 1 else ONE_OF_SOME
     if for_schedules:
-        return wrapped(*[draw_prim_func(source, for_rules(knobs, parts=parts)) for _ in range(count)])
+        return wrapped(*[_draw_for_rules(source, for_rules(knobs, parts=parts), threads) for _ in range(count)])
     return wrapped(*[_draw_prim_func(source, knobs) for _ in range(count)])
+
+
+def _draw_for_rules(source: Source, knobs: TirKnobs, threads: bool) -> PrimProgram:
+    if not threads:
+        return draw_prim_func(source, knobs)
+    draw = draw_kernel_func if source.flip(knobs.kernel_share) else draw_schedulable
+    return draw(source, replace(knobs, dead_share=0.0, shaped_share=0.0, loop_kind_share=0.0))
 
 
 def _draw_prim_func(source: Source, knobs: TirKnobs) -> PrimProgram:

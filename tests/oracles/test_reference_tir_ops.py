@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from oracles.reference.tir import engine, run_prim_func
+from oracles.reference.tir.folds import fold_int_add
 from tests.oracles.legalized_call import Interpreter, compiled_main
 from tests.oracles.relax_op_rows import OpRow, all_rows, draw_operand, legalize
 
@@ -70,3 +71,8 @@ def test_operator_agrees_with_llvm(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(set(ROWS) - set(SAMPLE)))
 def test_every_operator_agrees_with_llvm(name: str) -> None:
     compare_with_llvm(ROWS[name])
+
+
+def test_a_sum_into_no_accumulators_is_none() -> None:
+    current = np.zeros((0, 4), np.int64)
+    assert fold_int_add(current, np.ones((3, 1, 4), np.int64), (3,), 2, -8, 8, "here").shape == (0, 4)

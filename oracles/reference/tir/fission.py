@@ -117,7 +117,7 @@ class _Fission(WarpKernel):
         for part in parts(stmt):
             if isinstance(part, For) and part.thread:
                 first = extents.setdefault(part.thread, part)
-                if first.extent != part.extent:
+                if _number(first.extent) != _number(part.extent):
                     raise Unsupported(f"{part.thread} of two extents")
         self.launched = stmt.kind == "launch"
         blocks = [tag for tag in extents if tag.startswith("blockIdx")]

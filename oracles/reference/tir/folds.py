@@ -8,6 +8,7 @@ missing or of size one.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def _terms(current: Any, term: Any, loops: tuple[int, ...], rank: int, dtype: An
     start = np.asarray(current, dtype=dtype)
     inner = term.shape[max(term.ndim - rank, 0) :] if rank else ()
     shape = np.broadcast_shapes(start.shape, inner)
-    every = np.broadcast_to(term, loops + shape).reshape((-1, *shape))
+    every = np.broadcast_to(term, loops + shape).reshape((prod(loops), *shape))
     return np.broadcast_to(start, shape), every
 
 
