@@ -29,6 +29,8 @@ from generators.tir.terms import Term
 _KERNELS = (1, 3)
 _THREADS = ((4, 4), (8, 6), (16, 4), (32, 3), (2, 2), (5, 1), (64, 1))
 """(threads of a block, weight)."""
+_FEW_THREADS = ((2, 4), (4, 4), (3, 2), (1, 1))
+"""The same where a thread makes several elements."""
 _TILE = ((2, 2), (4, 4), (8, 3))
 """Threads along one side of a block of two dims."""
 _AGAIN = 0.25
@@ -148,16 +150,23 @@ class _Kernel:
             value = draw_value(replace(site, lets=False), self.tensor.dtype, self.source.integer(0, 1))
             first = store(self.tensor, value, indices)
         elif self.again:
-            first = updated(inner, self.tensor, indices)
+            first = self._changed(inner, indices)
         else:
             first = store(self.tensor, inner.value(self.tensor.dtype), indices)
         if not self.source.flip(_SUMMED):
             return first
         loop = counter(self.draft, self.draft.extent(self.source.integer(*_STEPS)))
         deeper = inner.inside(loop, turns=loop.extent.high)
-        more = updated(deeper, self.tensor, indices)
+        more = self._changed(deeper, indices)
         self.draft.features.add("inner_loop")
         return sequence(first, tirx.For(loop.term.expr, self.draft.number(0), loop.extent.expr, _SERIAL, more))
+
+    def _changed(self, place: Place, indices: list[Any]) -> Any:
+        """The element changed by what it was, or anew where that might overflow."""
+        try:
+            return updated(place, self.tensor, indices)
+        except Unfit:
+            return store(self.tensor, place.value(self.tensor.dtype), indices)
 
     def times(self, dims: tuple[Extent, ...]) -> Any:
         """How many elements these dims have, as an expression."""
@@ -224,6 +233,27 @@ def _elements(kernel: _Kernel) -> Any:
     return kernel.bound([block, thread], kernel.where(index, total, threads, body))
 
 
+def _several(kernel: _Kernel) -> Any:
+    """The same, some elements for each thread: beside each other, or so far apart that neighbours touch neighbours."""
+    dims, draft = kernel.tensor.dims, kernel.draft
+    if not dims:
+        raise Unfit("one element")
+    threads, count = weighted(kernel.source, _FEW_THREADS), kernel.source.pick((2, 2, 3, 4))
+    total = kernel.times(dims)
+    block = kernel.axis("blockIdx.x", kernel.blocks(total, threads * count))
+    thread = kernel.axis("threadIdx.x", draft.number(threads))
+    step = tirx.Var(draft.new_name("i"), draft.index_dtype)
+    apart = kernel.source.flip()
+    within = _position(draft, step, threads, thread[0]) if apart else _position(draft, thread[0], count, step)
+    index = _position(draft, block[0], threads * count, within)
+    indices = kernel.apart(index, dims)
+    body = kernel.element(kernel.inside(indices, [block, thread]), indices)
+    draft.features.add("several_for_a_thread")
+    kind = kernel.source.pick((_SERIAL, _SERIAL, tirx.ForKind.UNROLLED))
+    body = kernel.where(index, total, threads * count, body)
+    return kernel.bound([block, thread], tirx.For(step, draft.number(0), draft.number(count), kind, body))
+
+
 def _tiles(kernel: _Kernel) -> Any:
     """Blocks and threads of two dims."""
     dims, draft = kernel.tensor.dims, kernel.draft
@@ -254,7 +284,7 @@ def _rows(kernel: _Kernel) -> Any:
     if not dims:
         raise Unfit("no row")
     block = kernel.axis("blockIdx.x", kernel.times(dims[:-1]) if dims[1:] else draft.number(1))
-    threads = weighted(kernel.source, _THREADS)
+    threads = weighted(kernel.source, _FEW_THREADS if kernel.source.flip() else _THREADS)
     thread = kernel.axis("threadIdx.x", draft.number(threads))
     step = tirx.Var(draft.new_name("i"), draft.index_dtype)
     index = _position(draft, step, threads, thread[0])
@@ -351,5 +381,11 @@ def _of_another(kernel: _Kernel, at: Any, length: int) -> Any:
     return kernel.source.pick((around, around, tirx.Sub(last, at), half, draft.number(0), last))
 
 
-_KINDS: tuple[tuple[Callable[[_Kernel], Any], int], ...] = ((_elements, 5), (_tiles, 4), (_rows, 4), (_together, 7))
+_KINDS: tuple[tuple[Callable[[_Kernel], Any], int], ...] = (
+    (_elements, 5),
+    (_several, 4),
+    (_tiles, 4),
+    (_rows, 4),
+    (_together, 7),
+)
 """How the elements are shared out among threads, with weights."""
