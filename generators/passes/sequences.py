@@ -149,7 +149,7 @@ def _first_row(source: Source, pool: tuple[PassRow, ...]) -> PassRow:
 def _draw_single(source: Source, ground: _Ground, length: int) -> _Walk:
     row = _first_row(source, ground.pool)
     phase = source.pick(sorted(row.phases))
-    of_loops = row.of_any_loops and phase is Phase.LOOPS and not ground.target.threads
+    of_loops = row.of_any_loops and phase is Phase.LOOPS
     walk = ground.walk(phase, bare=of_loops and source.flip(BARE_SHARE))
     walk.take(row)
     return walk

@@ -85,10 +85,11 @@ TO_LOOPS = frozenset(
     {
         *("tirx.BindTarget", "s_tir.LowerInitBlock", "s_tir.PlanAndUpdateBufferAllocationLocation"),
         *("s_tir.ConvertBlocksToOpaque", "s_tir.LowerMatchBuffer", "s_tir.AnnotateIrregularLoop"),
-        "s_tir.LowerOpaqueBlock",
+        *("s_tir.LowerOpaqueBlock", "s_tir.LowerCrossThreadReduction", "s_tir.LiftThreadBinding"),
+        "s_tir.UnifyThreadBinding",
     }
 )
-"""Those of them without which there are no loops after LowerOpaqueBlock; the others before it tidy, or are for GPUs.
+"""Those of them without which there are no loops after LowerOpaqueBlock, or no threads; the others before it tidy.
 LowerOpaqueBlock removes loops of one iteration, but for those that AnnotateIrregularLoop has marked."""
 
 
