@@ -27,6 +27,8 @@ _SAME_HEADER = 0.5
 """A loop counts over what the one before it does this often."""
 _SKIPPED = 0.5
 """A loop begins with a test that skips the iteration this often, in a function with jumps."""
+_PART = 0.15
+"""All that a loop does stands behind a test of its own variable this often."""
 _ELSE = 0.35
 """A branch has two sides this often."""
 _ELSE_IF = 0.35
@@ -65,6 +67,8 @@ def draw_loop(place: Place, inner: Inner) -> Any:
     deeper = place.inside(*points, turns=extent.high, in_loop=extent.high > 1)
     skipping = Unusual.JUMP in draft.unusual and extent.high > 1 and draft.source.flip(_SKIPPED)
     body = sequence(_skipping(deeper), inner(deeper)) if skipping else inner(deeper)
+    if extent.static and draft.source.flip(_PART):
+        body = _for_some(deeper, raw, body)
     kind = tirx.ForKind.SERIAL
     # TVM takes loops that something jumps out of as plain serial ones alone (annotate_irregular_loop.cc).
     irregular = Unusual.JUMP in draft.unusual and _jumps(body)
@@ -79,6 +83,16 @@ def draw_loop(place: Place, inner: Inner) -> Any:
     if step != 1:
         draft.features.add("loop_step")
     return tirx.For(var, draft.number(start), count, kind, body, None, notes, draft.number(step) if step != 1 else None)
+
+
+def _for_some(place: Place, var: Term, body: Any) -> Any:
+    """The body for a part of the iterations alone, as stencils leave out their borders."""
+    draft = place.draft
+    first, last = sorted(draft.source.integer(int(var.range.low), int(var.range.high)) for _ in range(2))
+    begin = draft.source.pick((tirx.GE(var.expr, draft.number(first)), tirx.GT(var.expr, draft.number(first - 1))))
+    end = draft.source.pick((tirx.LE(var.expr, draft.number(last)), tirx.LT(var.expr, draft.number(last + 1))))
+    draft.features.add("loop_for_some")
+    return tirx.IfThenElse(draft.source.pick((end, end, begin, tirx.And(begin, end))), body, None)
 
 
 def _skipping(place: Place) -> Any:

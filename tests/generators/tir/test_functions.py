@@ -46,6 +46,7 @@ FEATURES = (
         "triangular_loop",
         "jump",
         "gate",
+        "loop_for_some",
         "assert",
         "bind",
         "let",
