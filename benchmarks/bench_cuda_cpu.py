@@ -34,10 +34,12 @@ from benchmarks.children import Say, in_child
 from fuzzer.worker.child import before_forking
 from generators import tvm_api
 from generators.passes.row import Phase
-from generators.passes.table import PIPELINES, TIR_PIPELINE, default_call
+from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call
+from generators.program import Program
 from generators.relax.knobs import Knobs
 from generators.relax.program import draw_program
 from generators.source import SeededSource
+from generators.tir.wrap import draw_prim_program
 from oracles.build import NotBuilt, as_built, passes_to_come
 from oracles.cuda_cpu import available, to_ptx
 from oracles.cuda_cpu.machine import Built, NotCompiled, build, judge
@@ -70,15 +72,23 @@ class Left(Exception):
     """The program is left out, for this reason."""
 
 
+def _program(source: SeededSource, operators: int) -> Program:
+    """So many operators; without any, calls of drawn PrimFuncs, of which some are kernels."""
+    if not operators:
+        return draw_prim_program(source, for_schedules=True, threads=True)
+    return draw_program(source, Knobs(operators=(operators, operators)))
+
+
 def drawn(seed: int, index: int, operators: int) -> tuple[Any, Workbench, Numbers]:
     """A program behind the Relax pipeline for CUDA, and what its entry calls give. Raises Left."""
-    program = draw_program(SeededSource(seed, index), Knobs(operators=(operators, operators)))
+    program = _program(SeededSource(seed, index), operators)
     numbers = Numbers(program.module, program.calls)
     if isinstance(numbers.expected, NoMeaning):
         raise Left(numbers.expected.reason)
     bench = Workbench(SeededSource(seed, index), MeaningState(numbers), target=TARGET)
     lifting = [name for name in passes_to_come(program.module, Phase.HIGH) if name == "LambdaLift"]
-    return applied((*lifting, *PIPELINES["cuda"]), program.module, bench), bench, as_built(numbers)
+    pipeline = [n for n in PIPELINES["cuda"] if operators or not PASSES[n].of_blocks]
+    return applied((*lifting, *pipeline), program.module, bench), bench, as_built(numbers)
 
 
 def applied(names: tuple[str, ...], module: Any, bench: Workbench) -> Any:
@@ -224,7 +234,7 @@ def apart(action: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, A
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=int, default=90)
-    parser.add_argument("--operators", type=int, default=10)
+    parser.add_argument("--operators", type=int, default=10, help="0 for drawn PrimFuncs")
     parser.add_argument("--seed", type=int, default=3)
     parser.add_argument("--barriers", type=int, default=20, help="stop when so many needed barriers were deleted")
     parser.add_argument(
