@@ -27,6 +27,7 @@ from generators.tir.swarm import Unusual, draw_unusual
 from generators.tir.terms import Term
 
 _KERNELS = (1, 3)
+"""How many a function has."""
 _THREADS = ((4, 4), (8, 6), (16, 4), (32, 3), (2, 2), (5, 1), (64, 1))
 """(threads of a block, weight)."""
 _FEW_THREADS = ((2, 4), (4, 4), (3, 2), (1, 1))
@@ -42,9 +43,11 @@ _SUMMED = 0.4
 _LONGEST = 64
 """Threads of a block that holds a whole row."""
 _STEPS = (2, 5)
+"""Iterations of such a loop, and of one in which threads work together."""
 _BETWEEN = 0.3
 """A tensor is no output but read by the next kernels this often."""
 _TRIES = 4
+"""How often another kind is drawn where one does not fit the tensor."""
 _SERIAL = tirx.ForKind.SERIAL
 _THREAD_INDEX = 1
 """The kind of an IterVar that is bound to threads."""
