@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 from tvm import tirx
@@ -135,7 +136,7 @@ class _Kernel:
     def inside(self, indices: list[Any], axes: list[Axis]) -> Place:
         """Where one thread computes the element: it reads what other kernels have made. Threads whose number is known
         may use it."""
-        counted = zip(indices, self.tensor.dims, strict=False)
+        counted = zip(indices, self.tensor.dims, strict=True)
         points = [Point(Term(i, self.draft.index_dtype, self.draft.index_range(d)), d) for i, d in counted]
         for var, count, _ in axes:
             if isinstance(count, tirx.IntImm):
@@ -174,7 +175,7 @@ class _Kernel:
     def times(self, dims: tuple[Extent, ...]) -> Any:
         """How many elements these dims have, as an expression."""
         if all(dim.static for dim in dims):
-            return self.draft.number(_product(dims))
+            return self.draft.number(prod(dim.value for dim in dims))
         total = dims[0].expr
         for dim in dims[1:]:
             total = tirx.Mul(total, dim.expr)
@@ -212,13 +213,6 @@ class _Kernel:
         return tensor
 
 
-def _product(dims: tuple[Extent, ...]) -> int:
-    count = 1
-    for dim in dims:
-        count *= dim.value
-    return count
-
-
 def _position(draft: Draft, block: Any, threads: int, thread: Any) -> Any:
     return tirx.Add(tirx.Mul(block, draft.number(threads)), thread)
 
@@ -227,7 +221,7 @@ def _elements(kernel: _Kernel) -> Any:
     """Threads numbered through all elements."""
     dims, draft = kernel.tensor.dims, kernel.draft
     threads = weighted(kernel.source, _THREADS)
-    total = kernel.times(dims) if dims else draft.number(1)
+    total = kernel.times(dims)
     block = kernel.axis("blockIdx.x", kernel.blocks(total, threads))
     thread = kernel.axis("threadIdx.x", draft.number(threads))
     index = _position(draft, block[0], threads, thread[0])
@@ -286,7 +280,7 @@ def _rows(kernel: _Kernel) -> Any:
     dims, draft = kernel.tensor.dims, kernel.draft
     if not dims:
         raise Unfit("no row")
-    block = kernel.axis("blockIdx.x", kernel.times(dims[:-1]) if dims[1:] else draft.number(1))
+    block = kernel.axis("blockIdx.x", kernel.times(dims[:-1]))
     threads = weighted(kernel.source, _FEW_THREADS if kernel.source.flip() else _THREADS)
     thread = kernel.axis("threadIdx.x", draft.number(threads))
     step = tirx.Var(draft.new_name("i"), draft.index_dtype)
@@ -306,7 +300,7 @@ def _together(kernel: _Kernel) -> Any:
         raise Unfit("no row of a block")
     length = dims[-1].value
     threads = source.pick((length, length, next(2**n for n in range(8) if 2**n >= length), length + 1))
-    block = kernel.axis("blockIdx.x", kernel.times(dims[:-1]) if dims[1:] else draft.number(1))
+    block = kernel.axis("blockIdx.x", kernel.times(dims[:-1]))
     thread = kernel.axis("threadIdx.x", draft.number(threads))
     indices = [*kernel.apart(block[0], dims[:-1]), thread[0]]
     inner = kernel.inside(indices, [block])
