@@ -19,7 +19,8 @@ class Changes:
     def __init__(self, trusting: bool) -> None:
         self.trusting = trusting
         self._sealed = Sealed()
-        self._module: Any = None
+        self.module: Any = None
+        """What the next pass is given."""
         self._known = 0
 
     def _fingerprint(self, module: Any) -> int:
@@ -28,20 +29,23 @@ class Changes:
     def before(self, module: Any, applied_again: bool) -> int:
         """The fingerprint of the next pass's input. applied_again: oracles have applied passes to it meanwhile, and
         what these have changed in place is none of the next pass's doing."""
-        if self._module is None or (applied_again and not self.trusting):
+        if self.module is None or (applied_again and not self.trusting):
             self._known = self._fingerprint(module)
-        self._module = module
+        self.module = module
         return self._known
 
     def after(self, module: Any | None) -> bool:
-        """Whether the pass has changed anything: what it gave back (None where it raised) is another program."""
+        """Whether the pass has changed anything: what it gave back (None where it raised) is another program. Where it
+        is made of the very objects that it was given, what the next pass gets is `module` as it was."""
         if module is None:
             return False
-        before, given = self._known, self._module
+        before, given = self._known, self.module
         # Where the input itself came back, a pass that changed it in place changed its result.
         as_it_was = (self.trusting or not module.same_as(given)) and same_parts(given, module)
-        self._module = module
-        self._known = FINGERPRINTS.put(module, before if as_it_was else self._fingerprint(module))
+        if as_it_was:
+            return False
+        self.module = module
+        self._known = FINGERPRINTS.put(module, self._fingerprint(module))
         return self._known != before and not same_program(given, module)
 
     def kept(self, module: Any, known: int) -> bool:
@@ -50,6 +54,6 @@ class Changes:
 
     def altered(self) -> bool:
         """Whether trust was misplaced."""
-        if not self.trusting or self._module is None:
+        if not self.trusting or self.module is None:
             return False
-        return self._sealed.broken() or not self.kept(self._module, self._known)
+        return self._sealed.broken() or not self.kept(self.module, self._known)

@@ -196,7 +196,7 @@ class _Case:
             self.result.steps.append(step)
             if not self._judge_step(step) or step.after is None:
                 return None
-            module = step.after
+            module = self._changes.module
             self._advance(step.row)
             if self.court.only is not None and ends_lives_early(step):
                 self.result.counts.name("skipped", f"passes behind {call.name}, which ends lives of values early")

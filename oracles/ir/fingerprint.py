@@ -14,7 +14,7 @@ from typing import Any
 from zlib import crc32
 
 from generators import tvm_api as T
-from oracles.ir.memo import Memo, addresses, parts_of
+from oracles.ir.memo import Memo, addresses, named_functions, parts_of
 from oracles.ir.walk import PRIM_FUNC
 
 
@@ -26,7 +26,7 @@ def fingerprint(module: Any) -> int:
 def _composed(module: Any, of_function: Callable[[Any], int]) -> int:
     functions = [
         (gvar.__chandle__(), crc32(gvar.name_hint.encode()), of_function(function))
-        for gvar, function in module.functions.items()
+        for gvar, function in named_functions(module)
     ]
     return hash((frozenset(functions), T.structural_hash(module.attrs), T.structural_hash(module.global_infos)))
 
@@ -65,7 +65,7 @@ def same_parts(before: Any, after: Any) -> bool:
         return True
     if not _same(before.attrs, after.attrs) or not _same(before.global_infos, after.global_infos):
         return False
-    old, new = dict(before.functions.items()), dict(after.functions.items())
+    old, new = dict(named_functions(before)), dict(named_functions(after))
     return old.keys() == new.keys() and all(same_function(old[gvar], new[gvar]) for gvar in new)
 
 

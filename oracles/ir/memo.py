@@ -10,11 +10,15 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from generators import tvm_api as T
+
 R = TypeVar("R")
 SIZE = 8
 """Modules of which a Memo remembers something at a time."""
 LIMIT = 20_000
 """Objects of which a ByAddress remembers something at a time."""
+MODULES = 100
+"""Modules of which it is remembered which functions they hold."""
 
 
 class Memo(Generic[R]):
@@ -46,8 +50,9 @@ class Memo(Generic[R]):
 class ByAddress(Generic[R]):
     """What was read of TVM's immutable objects, by address. Entries hold their object: no address is used again."""
 
-    def __init__(self, read: Callable[[Any], R]) -> None:
+    def __init__(self, read: Callable[[Any], R], limit: int = LIMIT) -> None:
         self._read = read
+        self._limit = limit
         self._known: dict[int, tuple[Any, R]] = {}
 
     def of(self, node: Any) -> R:
@@ -55,18 +60,25 @@ class ByAddress(Generic[R]):
         address = node.__chandle__()
         known = self._known.get(address)
         if known is None:
-            if len(self._known) >= LIMIT:
+            if len(self._known) >= self._limit:
                 self._known.clear()
             known = self._known[address] = (node, self._read(node))
         return known[1]
 
 
-_ITEMS: ByAddress[list[Any]] = ByAddress(lambda array: array[:])
+_ITEMS: ByAddress[list[Any]] = ByAddress(T.items_of)
+_FUNCTIONS: ByAddress[list[tuple[Any, Any]]] = ByAddress(lambda functions: list(functions.items()), MODULES)
 
 
 def items(array: Any) -> list[Any]:
     """What an array of TVM's holds, or a list; not to be changed."""
     return array if isinstance(array, list) else _ITEMS.of(array)
+
+
+def named_functions(module: Any) -> list[tuple[Any, Any]]:
+    """The (GlobalVar, function) pairs of a module; not to be changed. A pass that puts another function into it in
+    place gives it another map, since this one is in use."""
+    return _FUNCTIONS.of(module.functions)
 
 
 def parts_of(function: Any) -> list[Any]:
@@ -76,18 +88,28 @@ def parts_of(function: Any) -> list[Any]:
 
 class ByParts(Generic[R]):
     """What was read of objects, by the addresses of what they are made of: passes that change nothing in a function
-    hand on another object of the same parts. Entries hold the parts, which for a PrimFunc are all that it has."""
+    hand on another object of the same parts. Entries hold the parts, which for a PrimFunc are all that it has.
 
-    def __init__(self, read: Callable[..., R], size: int, parts: Callable[[Any], list[Any]] = parts_of) -> None:
+    state: says of the parts what a pass may have changed in place, where that matters.
+    """
+
+    def __init__(
+        self,
+        read: Callable[..., R],
+        size: int,
+        parts: Callable[[Any], list[Any]] = parts_of,
+        state: Callable[[list[Any]], object] = lambda _: None,
+    ) -> None:
         self._read = read
         self._size = size
         self._parts = parts
-        self._known: OrderedDict[tuple[int, ...], tuple[list[Any], R]] = OrderedDict()
+        self._state = state
+        self._known: OrderedDict[tuple[tuple[int, ...], object], tuple[list[Any], R]] = OrderedDict()
 
     def of(self, node: Any, *hints: Any) -> R:
         """What `read` gives of the object, read once for all of these parts; hints change nothing of that."""
         parts = self._parts(node)
-        key = addresses(parts)
+        key = addresses(parts), self._state(parts)
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = (parts, self._read(node, *hints))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from oracles.ir.memo import SIZE, ByParts, Memo
+from oracles.ir.memo import SIZE, ByParts, Memo, named_functions
 from oracles.ir.walk import FUNCTION
 
 R = TypeVar("R")
@@ -22,7 +22,7 @@ class OfRelax(Memo[R]):
     def __init__(self, compute: Callable[[Any], R], signature: Callable[[Any], list[Any]] = lambda _: []) -> None:
         def parts(module: Any) -> list[Any]:
             read: list[Any] = []
-            for gvar, function in module.functions.items():
+            for gvar, function in named_functions(module):
                 read += [gvar, function] if isinstance(function, FUNCTION) else [gvar, *signature(function)]
             return read
 

@@ -8,8 +8,9 @@ import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
-from oracles.ir.memo import ByParts, Memo
-from oracles.ir.walk import prim_funcs
+from generators import tvm_api as T
+from oracles.ir.memo import SIZE, ByParts, Memo, named_functions
+from oracles.ir.walk import FUNCTION, prim_funcs
 
 
 def complaint(module: Any) -> str:
@@ -17,14 +18,33 @@ def complaint(module: Any) -> str:
 
     `relax.analysis.well_formed` on the module; on each PrimFunc the verifier of its dialect.
     """
-    try:
-        relax.analysis.well_formed(module)
-    except (ValueError, TypeError, RuntimeError) as error:
-        return f"{type(error).__name__}: {error}"
+    if text := _RELAX.of(module):
+        return text
     for name, function in prim_funcs(module):
         if text := _PRIM_FUNCS.of(function):
             return f"PrimFunc {name.name_hint}: {text}"
     return ""
+
+
+def _verify_relax(module: Any) -> str:
+    try:
+        relax.analysis.well_formed(module)
+    except (ValueError, TypeError, RuntimeError) as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def _read_of(module: Any) -> list[Any]:
+    """What TVM's verifier reads of a module (src/relax/analysis/well_formed.cc): Relax functions, which GlobalVars
+    there are, and their types. Passes of TIR hand on all of that."""
+    read: list[Any] = []
+    for gvar, function in named_functions(module):
+        read += [gvar, gvar.ty, function] if isinstance(function, FUNCTION) else [gvar, gvar.ty]
+    return read
+
+
+def _hashes(read: list[Any]) -> tuple[int, ...]:
+    return tuple([T.structural_hash(part) for part in read if isinstance(part, FUNCTION)])
 
 
 def _verify_prim_func(function: Any) -> str:
@@ -53,5 +73,6 @@ def _without_pragmas(function: Any) -> Any:
     return function.with_body(tvm_ffi.structural_map(function.body, (tirx.AttrStmt, bare)))
 
 
+_RELAX = ByParts(_verify_relax, SIZE, _read_of, _hashes)
 _PRIM_FUNCS = ByParts(_verify_prim_func, size=256)
 COMPLAINTS = Memo(complaint)

@@ -16,7 +16,7 @@ import tvm_ffi
 from tvm import relax, tirx
 
 from generators import tvm_api as T
-from oracles.ir.memo import ByAddress
+from oracles.ir.memo import ByAddress, named_functions
 
 CALL, VAR, OP = tvm.ir.Call, tvm.ir.Var, tvm.ir.Op
 TUPLE, TUPLE_GET_ITEM = tvm.ir.Tuple, tvm.ir.TupleGetItem
@@ -38,18 +38,18 @@ _ATOMS = frozenset({tirx.IntImm, tirx.FloatImm, tvm.ir.StringImm, OP, GLOBAL_VAR
 
 def functions_of(module: Any) -> dict[str, Any]:
     """The functions of a module by name."""
-    return {gvar.name_hint: function for gvar, function in module.functions.items()}
+    return {gvar.name_hint: function for gvar, function in named_functions(module)}
 
 
 def relax_functions(module: Any) -> list[tuple[Any, Any]]:
     """The (GlobalVar, relax.Function) pairs of a module, by name."""
-    pairs = [(name, f) for name, f in module.functions.items() if isinstance(f, FUNCTION)]
+    pairs = [(name, f) for name, f in named_functions(module) if isinstance(f, FUNCTION)]
     return sorted(pairs, key=lambda pair: pair[0].name_hint)
 
 
 def prim_funcs(module: Any) -> list[tuple[Any, Any]]:
     """The (GlobalVar, PrimFunc) pairs of a module, by name."""
-    pairs = [(name, f) for name, f in module.functions.items() if isinstance(f, PRIM_FUNC)]
+    pairs = [(name, f) for name, f in named_functions(module) if isinstance(f, PRIM_FUNC)]
     return sorted(pairs, key=lambda pair: pair[0].name_hint)
 
 

@@ -43,6 +43,12 @@ def in_place(module: Any, context: Any) -> Any:
     return module
 
 
+@tvm.transform.module_pass(opt_level=0, name="InPlace")
+def put_together_anew(module: Any, context: Any) -> Any:
+    """A module of the same functions."""
+    return module.clone()
+
+
 def experiment_of(*passes: PassCall) -> Experiment:
     calls = (EntryCall("main", (np.array([1, 2], np.float32),)),)
     return Experiment(0, module_of("add"), calls, (), passes, ("A",) * len(passes))
@@ -89,6 +95,16 @@ def test_trust_that_is_deserved_is_kept() -> None:
     seen = judge(experiment_of(INNOCENT, INNOCENT), court_of("input_unchanged", trusting=True), SeededSource(0))
     assert not seen.altered
     assert seen.counts.tables["oracles"]["input_unchanged"] == {"passed": 2}
+
+
+@pytest.mark.parametrize("trusting", [False, True])
+def test_what_a_pass_puts_together_anew_is_the_module_that_it_was_given(trusting: bool) -> None:
+    """The same objects are the same program: nothing is looked at again."""
+    court = court_of("input_unchanged", "numeric", trusting=trusting)
+    court = replace(court, names={**court.names, "in_place": put_together_anew})
+    steps = judge(experiment_of(IN_PLACE, INNOCENT), court, SeededSource(0)).steps
+    assert not steps[0].after.same_as(steps[0].before)
+    assert steps[1].before.same_as(steps[0].before)
 
 
 def test_a_case_is_judged_again_where_trust_was_misplaced(monkeypatch: Any, tmp_path: Path) -> None:

@@ -11,10 +11,12 @@ import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
+from generators import tvm_api as T
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, SETUP
 from oracles import definedness, normal_form, purity, type_soundness, well_formed
 from oracles.ir import verifier
+from oracles.ir.memo import ByParts, named_functions
 from oracles.oracle import StepOracle
 from oracles.trace import Raised
 from oracles.verdict import PASSED, Failed, Passed, Skipped
@@ -285,3 +287,32 @@ def test_the_node_of_a_pragma_is_no_use_of_a_variable(undefined: bool) -> None:
         function = function.with_body(tvm_ffi.structural_map(function.body, (tirx.BufferStore, lose)))
     assert ("lost" in verifier.complaint(tvm.IRModule({"main": function}))) == undefined
     assert (verifier.complaint(lowered) == "") and verifier._verified(lowered["main"]).endswith(".node.")
+
+
+# --- what is remembered -------------------------------------------------------------------------------------
+
+
+def test_what_was_changed_in_place_is_read_again() -> None:
+    function, states, reads = module_of(DATAFLOW)["main"], [1], list[int]()
+
+    def read(_: Any) -> int:
+        reads.append(states[0])
+        return states[0]
+
+    memo = ByParts(read, 8, lambda node: [node], lambda _: states[0])
+    assert (memo.of(function), memo.of(function), reads) == (1, 1, [1])
+    states[0] = 2
+    assert (memo.of(function), reads) == (2, [1, 2])
+
+
+def test_the_state_of_what_the_verifier_reads_are_the_hashes_of_the_relax_functions() -> None:
+    module = module_of(DATAFLOW)
+    assert verifier._hashes(verifier._read_of(module)) == (T.structural_hash(module["main"]),)
+
+
+def test_the_functions_of_a_module_are_those_that_it_holds_now() -> None:
+    module, other = module_of(DATAFLOW), module_of(SYMBOLIC)["main"]
+    name = module.get_global_var("main")
+    assert [function.same_as(module["main"]) for _, function in named_functions(module)] == [True]
+    module.update_func(name, other)
+    assert [function.same_as(other) for _, function in named_functions(module)] == [True]

@@ -105,12 +105,11 @@ def is_index(value: Expr) -> bool:
     """Whether `value` is integer arithmetic on variables alone, and no division that may trap: evaluating it later,
     twice or never gives the same."""
     match value:
-        case Bin("div" | "mod" | "floordiv" | "floormod", _, b, _) if not isinstance(b, Const) or b.value == 0:
-            return False
         case Const() | Var():
             return True
-        case Bin(_, a, b, dtype):
-            return dtype.kind == "i" and is_index(a) and is_index(b)
+        case Bin(op, a, b, dtype):
+            traps = op in _DIVIDES and (not isinstance(b, Const) or b.value == 0)
+            return not traps and dtype.kind == "i" and is_index(a) and is_index(b)
         case Cast(a, dtype):
             return dtype.kind == "i" and a.dtype.kind == "i" and is_index(a)
         case _:
@@ -134,18 +133,9 @@ def _lanes_named(ty: Any) -> tuple[int, str]:
     return lanes, name if lanes == 1 else name.removesuffix(f"x{lanes}")
 
 
-def _integer(node: Any) -> Const:
-    dtype = scalar_of(node.ty)
-    if dtype is BOOL:
-        return Const(bool(node.value), BOOL)
-    value = int(node.value)
-    return Const(value + (1 << 64) if dtype.kind == "u" and value < 0 else value, dtype)
-
-
 _TYPES = ByAddress(_parsed)
-_INTEGERS = ByAddress(_integer)
 _OPERATORS: ByAddress[str | None] = ByAddress(lambda op: getattr(op, "name", None))
-"""What most passes leave as it is: types, literals and operators."""
+"""What most passes leave as it is: types and operators."""
 
 
 def _spelled(raw: Any) -> str:
@@ -228,7 +218,10 @@ class ExprDecoder:
         return method(self, node)
 
     def _int(self, node: Any) -> Expr:
-        return _INTEGERS.of(node)
+        dtype, value = scalar_of(node.ty), int(node.value)
+        if dtype is BOOL:
+            return Const(bool(value), BOOL)
+        return Const(value + (1 << 64) if dtype.kind == "u" and value < 0 else value, dtype)
 
     def _float(self, node: Any) -> Expr:
         return Const(float(node.value), self.dtype(node.ty))

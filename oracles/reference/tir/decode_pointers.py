@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeAlias
 
+from generators.tvm_api import items_of
 from oracles.ir.memo import items
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.decode_exprs import ExprDecoder
@@ -215,11 +217,16 @@ class PointerDecoder(ExprDecoder):
                 raise Unsupported(f"pointer field {kind}")
 
     def _field(self, node: Any) -> tuple[Pointer, int, int]:
-        structure, *place = items(node.args)[:3]
-        element, kind = map(self.expr, place)
-        if not isinstance(element, Const) or not isinstance(kind, Const):
+        structure, element, kind = items_of(node.args)[:3]
+        return self.pointer(structure), self._place(element), self._place(kind)
+
+    def _place(self, node: Any) -> int:
+        if type(node).__name__ == "IntImm":  # as all are that MakePackedAPI writes
+            return int(node.value)
+        number = self.expr(node)
+        if not isinstance(number, Const):
             raise Unsupported("tirx.tvm_struct_get[computed]")
-        return self.pointer(structure), int(element.value), int(kind.value)
+        return int(number.value)
 
     def _argument(self, number: int) -> Argument:
         if not 0 <= number < len(self.arguments):
@@ -331,9 +338,16 @@ def _type_index(argument: Argument) -> int:
 
 
 def _header_field(buffer: Buffer, kind: int, device_type: int = DL_CPU) -> int:
-    dtype = buffer.dtype
-    known = {
-        NDIM: len(buffer.shape),
+    known = _header(buffer.dtype, len(buffer.shape), device_type)
+    if kind not in known:
+        raise Unsupported(f"tirx.tvm_struct_get[{kind}]")
+    return known[kind]
+
+
+@cache
+def _header(dtype: DType, rank: int, device_type: int) -> dict[int, int]:
+    return {
+        NDIM: rank,
         TYPE_CODE: DL_CODES_BY_NAME.get(dtype.name, DL_TYPE_CODES[dtype.kind]),
         TYPE_BITS: max(8, dtype.bits),
         TYPE_LANES: 1,
@@ -341,9 +355,6 @@ def _header_field(buffer: Buffer, kind: int, device_type: int = DL_CPU) -> int:
         DEVICE_ID: 0,
         DEVICE_TYPE: device_type,
     }
-    if kind not in known:
-        raise Unsupported(f"tirx.tvm_struct_get[{kind}]")
-    return known[kind]
 
 
 def is_header_of(stack: Stack, element: int, buffer: Buffer) -> bool:

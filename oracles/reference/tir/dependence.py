@@ -9,8 +9,10 @@ that the flattened index identifies the element.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any
 
 from oracles.reference.tir.bounds import Bounds, Linear
 from oracles.reference.tir.nodes import (
@@ -77,23 +79,20 @@ class Summary:
         self.accesses.setdefault(buffer.memory, []).append((buffer, indices))
 
 
+_CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
+    **dict.fromkeys((Const, Var), lambda _: ()),
+    **dict.fromkeys((Bin, Cmp, Logic), attrgetter("a", "b")),
+    **dict.fromkeys((Not, Cast), lambda node: (node.a,)),
+    Select: attrgetter("cond", "then", "other"),
+    **dict.fromkeys((Load, Known), attrgetter("indices")),
+    Call: attrgetter("args"),
+    Let: attrgetter("value", "body"),
+}
+
+
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct subexpressions."""
-    match expr:
-        case Const() | Var():
-            return ()
-        case Bin(_, a, b, _) | Cmp(_, a, b, _) | Logic(_, a, b, _):
-            return (a, b)
-        case Not(a, _) | Cast(a, _):
-            return (a,)
-        case Select(cond, then, other, _):
-            return (cond, then, other)
-        case Load(_, indices, _) | Known(_, indices, _):
-            return indices
-        case Call(_, args, _):
-            return args
-        case Let(_, value, body, _):
-            return (value, body)
+    return _CHILDREN[type(expr)](expr)
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
@@ -197,12 +196,19 @@ class Dependence:
                 return
 
     def _reads(self, total: Summary, *exprs: Expr) -> None:
-        for expr in exprs:
-            for node in walk(expr):
-                if isinstance(node, Load | Known):
-                    total.access(node.buffer, node.indices)
-                elif isinstance(node, Let):
-                    total.defined.add(node.var.key)
+        stack = list(exprs)
+        while stack:
+            match stack.pop():
+                case Const() | Var():
+                    pass
+                case Load(buffer, indices) | Known(buffer, indices):
+                    total.access(buffer, indices)
+                    stack += indices
+                case Let(var, value, body):
+                    total.defined.add(var.key)
+                    stack += value, body
+                case node:
+                    stack += children(node)
 
     def parallel(self, loop: For) -> bool:
         """Whether to run the iterations of `loop` all at once: they are independent, or only scatter, and nothing

@@ -7,12 +7,11 @@ have none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeAlias
 
 from oracles.reference.tir import nodes
-from oracles.reference.tir.nodes import Alloc, Block, Buffer, Const, DType, Function, Load, Seq, Store, Var
+from oracles.reference.tir.nodes import Alloc, Bin, Block, Buffer, Cmp, Const, DType, Function, Load, Seq, Store, Var
 
 Key: TypeAlias = tuple[Any, ...]
 _FIELDS = {
@@ -33,12 +32,14 @@ class _Reader:
     def key(self, node: Any) -> Any:
         """A hashable value, equal for equal nodes."""
         kind = type(node)
-        if kind is Buffer:
-            return self._buffer(node)
+        if kind is Bin or kind is Cmp:
+            return node.op, self.key(node.a), self.key(node.b), node.dtype.name
         if kind is Var:
             return "var", self._variables.setdefault(node.key, len(self._variables)), node.dtype.name
         if kind is Const:
             return repr(node.value), node.dtype.name
+        if kind is Buffer:
+            return self._buffer(node)
         if kind is DType:
             return node.name
         if kind is tuple:
@@ -48,7 +49,8 @@ class _Reader:
         if kind is Store:
             return "store", self._buffer(node.buffer), self._indices(node.indices), self.key(node.value)
         if kind is Seq or kind is Block:
-            parts = tuple(self._flat(node))
+            parts: list[Any] = []
+            self._flatten(node, parts)
             return parts[0] if len(parts) == 1 else ("seq", *parts)
         names = _FIELDS.get(kind)
         return node if names is None else (kind.__name__, *[self.key(getattr(node, name)) for name in names])
@@ -66,21 +68,21 @@ class _Reader:
     def _indices(self, indices: tuple[Any, ...]) -> Key:
         return tuple([index.value if type(index) is Const else self.key(index) for index in indices])
 
-    def _flat(self, node: Any) -> Iterator[Any]:
-        """The statements of a sequence, those of sequences in it among them."""
-        if type(node) is Seq and not node.single:
+    def _flatten(self, node: Any, parts: list[Any]) -> None:
+        """Adds the statements of a sequence, those of sequences in it among them."""
+        kind = type(node)
+        if kind is Seq and not node.single:
             for child in node.body:
-                yield from self._flat(child)
-        elif type(node) is Block and node.predicate is None and node.init is None:
-            for buffer in node.allocs:
-                yield self.key(Alloc(buffer))
-            yield from self._flat(node.body)
-        elif type(node) is Seq:
-            yield "single", *[self.key(child) for child in node.body]
-        elif type(node) is Block:
-            yield "block", *[self.key(getattr(node, name)) for name in _FIELDS[Block]]
+                self._flatten(child, parts)
+        elif kind is Block and node.predicate is None and node.init is None:
+            parts += [self.key(Alloc(buffer)) for buffer in node.allocs]
+            self._flatten(node.body, parts)
+        elif kind is Seq:
+            parts.append(("single", *[self.key(child) for child in node.body]))
+        elif kind is Block:
+            parts.append(("block", *[self.key(getattr(node, name)) for name in _FIELDS[Block]]))
         else:
-            yield self.key(node)
+            parts.append(self.key(node))
 
 
 def program_key(function: Function) -> Key:

@@ -21,9 +21,11 @@ by all threads of the kernel. Virtual threads are threads with shared memory of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import prod
+from operator import attrgetter
+from typing import Any
 
 from oracles.reference.tir.bounds import Bounds
 from oracles.reference.tir.decode_exprs import fold
@@ -56,24 +58,23 @@ EMPTY = Seq(())
 
 
 def parts(stmt: Stmt) -> Iterator[Stmt]:
-    """The statement and all statements in it."""
-    yield stmt
-    match stmt:
-        case Seq(body):
-            for child in body:
-                yield from parts(child)
-        case For(_, _, _, _, body) | While(_, body) | Watched(_, _, body):
-            yield from parts(body)
-        case If(_, then, other):
-            yield from parts(then)
-            if other is not None:
-                yield from parts(other)
-        case Block():
-            if stmt.init is not None:
-                yield from parts(stmt.init)
-            yield from parts(stmt.body)
-        case _:
-            return
+    """The statement and all statements in it, in order."""
+    left = [stmt]
+    while left:
+        part = left.pop()
+        yield part
+        inside = _INSIDE.get(type(part))
+        if inside is not None:
+            left += [child for child in reversed(inside(part)) if child is not None]
+
+
+_INSIDE: dict[type, Callable[[Any], tuple[Stmt | None, ...]]] = {
+    Seq: attrgetter("body"),
+    **dict.fromkeys((For, While, Watched), lambda stmt: (stmt.body,)),
+    If: attrgetter("then", "other"),
+    Block: attrgetter("init", "body"),
+}
+"""The statements right inside of one."""
 
 
 def _flat_size(buffer: Buffer, mixed: bool) -> int:
