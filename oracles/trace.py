@@ -84,6 +84,8 @@ class Bench(Protocol):
     """For sampling decisions; depends on the case alone."""
     meaning: MeaningState
     """The numbers of the case being judged."""
+    trusting: bool
+    """Whether all that is said of a case is thrown away where a pass has changed anything in place."""
 
     def apply(self, call: PassCall, module: Any) -> Any | Raised:
         """Constructs the pass anew and applies it; exceptions of TVM come back as values."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oracles import definedness, normal_form, purity
-from oracles.ir.verifier import COMPLAINTS
+from oracles.ir.verifier import COMPLAINTS, TRUSTED
 from oracles.ir.verifier import complaint as complaint
 from oracles.oracle import StepOracle
 from oracles.survives import headline
@@ -53,9 +53,10 @@ def judge(step: Step, bench: Bench) -> Verdict:
         return Skipped("no result")
     if not step.row.well_formed:
         return not_applicable("what the pass leaves is for a later one to mend")
-    if COMPLAINTS.known(step.before):
+    complaints = TRUSTED if bench.trusting else COMPLAINTS
+    if complaints.known(step.before):
         return Skipped("input already ill-formed")
-    said = COMPLAINTS.fresh(step.after)
+    said = complaints.fresh(step.after)
     if purity.is_known_order(step) and re.search(_CLASSES[0][1], said.split("\n\n")[0]):
         return Skipped("stands before RemovePurityChecking")
     differ = _disagreement(step.after, said)

@@ -36,10 +36,16 @@ class Workbench:
     """What oracles may do besides looking. `names` is what pass constructors may refer to."""
 
     def __init__(
-        self, source: Source, meaning: MeaningState, names: Mapping[str, Any] | None = None, target: str = "llvm"
+        self,
+        source: Source,
+        meaning: MeaningState,
+        names: Mapping[str, Any] | None = None,
+        target: str = "llvm",
+        trusting: bool = False,
     ) -> None:
         self.source = source
         self.meaning = meaning
+        self.trusting = trusting
         self._names = {**tvm_api.PASS_NAMES, **(names or {})}
         self._target = eval(TARGETS[target].source, dict(tvm_api.PASS_NAMES))
 

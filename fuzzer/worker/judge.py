@@ -133,7 +133,8 @@ class _Case:
             counts.count("invalid")
             counts.name("skipped", f"invalid: {numbers.expected.reason}")
             return self.result
-        self.bench = Workbench(self.source, MeaningState(numbers), self.court.names, self.court.target)
+        names, target, trusting = self.court.names, self.court.target, self._changes.trusting
+        self.bench = Workbench(self.source, MeaningState(numbers), names, target, trusting)
         counts.count("cases")
         module = self._set_up(self.experiment.module)
         if module is not None:
@@ -229,8 +230,7 @@ class _Case:
 
     def _judge_step(self, step: Step) -> bool:
         """Asks every step oracle; whether the case may go on."""
-        good, broken = True, False
-        spent, begun = {"oracles": 0.0, "reference": 0.0}, time.thread_time()
+        good, broken, spent, begun = True, False, {"oracles": 0.0, "reference": 0.0}, time.thread_time()
         for row in self._of_steps:
             if (step.error is not None and not row.on_error) or (broken and row.name in STRUCTURE):
                 continue

@@ -88,28 +88,18 @@ def parts_of(function: Any) -> list[Any]:
 
 class ByParts(Generic[R]):
     """What was read of objects, by the addresses of what they are made of: passes that change nothing in a function
-    hand on another object of the same parts. Entries hold the parts, which for a PrimFunc are all that it has.
+    hand on another object of the same parts. Entries hold the parts, which for a PrimFunc are all that it has."""
 
-    state: says of the parts what a pass may have changed in place, where that matters.
-    """
-
-    def __init__(
-        self,
-        read: Callable[..., R],
-        size: int,
-        parts: Callable[[Any], list[Any]] = parts_of,
-        state: Callable[[list[Any]], object] = lambda _: None,
-    ) -> None:
+    def __init__(self, read: Callable[..., R], size: int, parts: Callable[[Any], list[Any]] = parts_of) -> None:
         self._read = read
         self._size = size
         self._parts = parts
-        self._state = state
-        self._known: OrderedDict[tuple[tuple[int, ...], object], tuple[list[Any], R]] = OrderedDict()
+        self._known: OrderedDict[tuple[int, ...], tuple[list[Any], R]] = OrderedDict()
 
     def of(self, node: Any, *hints: Any) -> R:
         """What `read` gives of the object, read once for all of these parts; hints change nothing of that."""
         parts = self._parts(node)
-        key = addresses(parts), self._state(parts)
+        key = addresses(parts)
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = (parts, self._read(node, *hints))

@@ -26,6 +26,8 @@ PASSES_UNDER_TEST: dict[str, Callable[[], Any]] = {}
 class RealBench:
     """Applies passes in this process, under the LLVM target when asked for one."""
 
+    trusting = False
+
     def __init__(self, seed: int = 0, target: str | None = None) -> None:
         self.source: Source = SeededSource(seed)
         self._target = target

@@ -11,12 +11,11 @@ import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
-from generators import tvm_api as T
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, SETUP
 from oracles import definedness, normal_form, purity, type_soundness, well_formed
 from oracles.ir import verifier
-from oracles.ir.memo import ByParts, named_functions
+from oracles.ir.memo import Memo, named_functions
 from oracles.oracle import StepOracle
 from oracles.trace import Raised
 from oracles.verdict import PASSED, Failed, Passed, Skipped
@@ -292,22 +291,17 @@ def test_the_node_of_a_pragma_is_no_use_of_a_variable(undefined: bool) -> None:
 # --- what is remembered -------------------------------------------------------------------------------------
 
 
-def test_what_was_changed_in_place_is_read_again() -> None:
-    function, states, reads = module_of(DATAFLOW)["main"], [1], list[int]()
-
-    def read(_: Any) -> int:
-        reads.append(states[0])
-        return states[0]
-
-    memo = ByParts(read, 8, lambda node: [node], lambda _: states[0])
-    assert (memo.of(function), memo.of(function), reads) == (1, 1, [1])
-    states[0] = 2
-    assert (memo.of(function), reads) == (2, [1, 2])
-
-
-def test_the_state_of_what_the_verifier_reads_are_the_hashes_of_the_relax_functions() -> None:
-    module = module_of(DATAFLOW)
-    assert verifier._hashes(verifier._read_of(module)) == (T.structural_hash(module["main"]),)
+@pytest.mark.parametrize(("memo", "again"), [(verifier.COMPLAINTS, True), (verifier.TRUSTED, False)])
+def test_relax_functions_that_a_pass_has_handed_on_are_verified_once_where_there_is_trust(
+    memo: Memo[str], again: bool, monkeypatch: Any
+) -> None:
+    module, asked = module_of(DATAFLOW), list[Any]()
+    assert memo.fresh(module) == ""
+    monkeypatch.setattr(relax.analysis, "well_formed", asked.append)
+    handed_on = module.clone()
+    assert (memo.fresh(handed_on), len(asked)) == ("", again)
+    other = module_of(SYMBOLIC)
+    assert (memo.fresh(other), asked[again:]) == ("", [other])
 
 
 def test_the_functions_of_a_module_are_those_that_it_holds_now() -> None:
