@@ -33,7 +33,7 @@ def violations(module: Any) -> list[str]:
 
 
 def _sequence(expr: Any, place: str, found: list[str]) -> None:
-    if not isinstance(expr, relax.SeqExpr):
+    if type(expr) is not relax.SeqExpr:
         found.append(f"{_kind(expr)} as {place}")
         return
     if type(expr.body) in _COMPOUND:
@@ -42,14 +42,14 @@ def _sequence(expr: Any, place: str, found: list[str]) -> None:
 
 
 def _value(value: Any, found: list[str]) -> None:
-    if isinstance(value, (relax.SeqExpr, PRIM_FUNC)):
+    if type(value) in (relax.SeqExpr, PRIM_FUNC):
         found.append(f"{_kind(value)} as a bound value")
-    elif isinstance(value, FUNCTION):
+    elif type(value) is FUNCTION:
         _sequence(value.body, "the body of a function", found)
-    elif isinstance(value, relax.If):
+    elif type(value) is relax.If:
         _sequence(value.true_branch, "a branch", found)
         _sequence(value.false_branch, "a branch", found)
-    if isinstance(value, CALL) and T.type_of(value) is None:
+    if type(value) is CALL and T.type_of(value) is None:
         found.append("call without a type")
     _nested(value, found)
 
@@ -58,7 +58,7 @@ def _nested(expr: Any, found: list[str]) -> None:
     for operand in operands(expr):
         if type(operand) in _COMPOUND:
             found.append(f"{_kind(operand)} nested in {_kind(expr)}")
-        elif isinstance(operand, TUPLE):
+        elif type(operand) is TUPLE:
             _nested(operand, found)
 
 

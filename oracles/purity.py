@@ -62,7 +62,7 @@ def violations(module: Any) -> list[str]:
 
 
 def _of_binding(bound: Bound, name: Any) -> list[str]:
-    if isinstance(bound.value, relax.If):
+    if type(bound.value) is relax.If:
         return ["If in a dataflow block"] if bound.dataflow else []
     impure = impure_callee(bound.value)
     if impure is None:
@@ -76,22 +76,22 @@ def _of_binding(bound: Bound, name: Any) -> list[str]:
 
 def impure_callee(expr: Any) -> str | None:
     """What is called impurely by this expression or by one nested in it, None when nothing is."""
-    if isinstance(expr, CALL):
+    if type(expr) is CALL:
         op = expr.op
-        if isinstance(op, OP):
+        if type(op) is OP:
             if op.name in EFFECTS:
                 return str(op.name)
         elif not _callee_is_pure(op):
             return "ExternFunc" if isinstance(op, relax.ExternFunc) else "a function"
     for operand in operands(expr):
-        if isinstance(operand, CALL) and (impure := impure_callee(operand)) is not None:
+        if type(operand) is CALL and (impure := impure_callee(operand)) is not None:
             return impure
     return None
 
 
 def _callee_is_pure(callee: Any) -> bool:
     ty = T.type_of(callee)
-    return bool(ty.purity) if isinstance(ty, T.FuncType) else False
+    return bool(ty.purity) if type(ty) is T.FuncType else False
 
 
 def _forced(function: Any) -> bool:

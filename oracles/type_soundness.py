@@ -37,13 +37,13 @@ def contradictions(module: Any) -> list[tuple[str, str]]:
         for bound in bindings(function):
             where = f"{bound.binding.var.name} in {name.name_hint}"
             found.extend((text, where) for text in _of_binding(bound.binding, bound.value, module, builder))
-            if isinstance(bound.value, FUNCTION):
+            if type(bound.value) is FUNCTION:
                 found.extend(_of_returns(bound.value, where))
     return found
 
 
 def _of_returns(function: Any, where: str) -> Iterator[tuple[str, str]]:
-    if isinstance(function.body, relax.SeqExpr):
+    if type(function.body) is relax.SeqExpr:
         body = T.type_of(function.body.body)
         if why := contradiction(T.return_type(function), body):
             yield f"a return type and the returned value: {why}", where
@@ -51,7 +51,7 @@ def _of_returns(function: Any, where: str) -> Iterator[tuple[str, str]]:
 
 def _of_binding(binding: Any, value: Any, module: Any, builder: Any) -> Iterator[str]:
     annotated = T.type_of(binding.var)
-    if isinstance(binding, relax.MatchCast):
+    if type(binding) is relax.MatchCast:
         if why := contradiction(annotated, binding.ty):
             yield f"a variable and its match_cast: {why}"
         return
@@ -59,22 +59,22 @@ def _of_binding(binding: Any, value: Any, module: Any, builder: Any) -> Iterator
         yield f"a variable and its value ({_word(value)}): {why}"
     if (said := said_by_parts(value)) is not None and (why := contradiction(annotated, said)):
         yield f"a variable and the parts of its value ({_word(value)}): {why}"
-    if isinstance(value, relax.If):
+    if type(value) is relax.If:
         yield from _of_branches(annotated, value)
-    elif isinstance(value, CALL):
+    elif type(value) is CALL:
         yield from _of_call(annotated, value, module, builder)
 
 
 def _of_branches(annotated: Any, value: Any) -> Iterator[str]:
     for branch in (value.true_branch, value.false_branch):
-        if isinstance(branch, relax.SeqExpr) and (why := contradiction(annotated, T.type_of(branch.body))):
+        if type(branch) is relax.SeqExpr and (why := contradiction(annotated, T.type_of(branch.body))):
             yield f"a variable and a branch of its If: {why}"
 
 
 def _of_call(annotated: Any, call: Any, module: Any, builder: Any) -> Iterator[str]:
     name = T.op_name(call)
-    named = call.op if isinstance(call.op, GLOBAL_VAR) else call.args[0] if name in _DESTINATION else None
-    callee = module.functions.get(named) if isinstance(named, GLOBAL_VAR) else None
+    named = call.op if type(call.op) is GLOBAL_VAR else call.args[0] if name in _DESTINATION else None
+    callee = module.functions.get(named) if type(named) is GLOBAL_VAR else None
     looked_at = (call, annotated, callee, *[T.type_of(argument) for argument in operands(call)[1:]])
     if _AGREED.holds(looked_at):
         return
@@ -127,17 +127,17 @@ def _against_call(annotated: Any, call: Any, callee: Any, builder: Any) -> Itera
 
 def _is_packed(callee: Any) -> bool:
     """Whether a PrimFunc takes its arguments packed, which its type says and the GlobalVar's does not."""
-    return isinstance(callee, PRIM_FUNC) and is_packed(callee)
+    return type(callee) is PRIM_FUNC and is_packed(callee)
 
 
 def _of_buffers(call: Any, function: Any) -> Iterator[str]:
     """The tensors of a call_tir against the buffers of its PrimFunc, arguments first and results last."""
-    if not isinstance(function, PRIM_FUNC) or not isinstance(call.args[1], TUPLE):
+    if type(function) is not PRIM_FUNC or not isinstance(call.args[1], TUPLE):
         return
     given = [T.type_of(argument) for argument in call.args[1].fields]
     results = call.ty_args[0]
     if T.op_name(call) == "relax.call_tir":
-        given += list(results.fields) if isinstance(results, T.TupleType) else [results]
+        given += list(results.fields) if type(results) is T.TupleType else [results]
     for ty, param in zip(given, function.params, strict=False):
         buffer = buffer_type(param)
         if buffer is not None and kind_of(ty) == "a tensor" and (why := contradiction(ty, buffer)):
@@ -145,7 +145,7 @@ def _of_buffers(call: Any, function: Any) -> Iterator[str]:
 
 
 def _word(value: Any) -> str:
-    name = T.op_name(value) if isinstance(value, CALL) else None
+    name = T.op_name(value) if type(value) is CALL else None
     return name or type(value).__name__
 
 

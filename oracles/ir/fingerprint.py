@@ -50,7 +50,7 @@ class Sealed:
         return any(T.structural_hash(function) != code for function, _, code in self._functions.values())
 
     def _hash(self, function: Any) -> int:
-        parts = parts_of(function) if isinstance(function, PRIM_FUNC) else [function]
+        parts = parts_of(function) if type(function) is PRIM_FUNC else [function]
         key = addresses(parts)
         met = self._functions.get(key)
         if met is None:
@@ -83,5 +83,5 @@ def same_function(one: Any, other: Any) -> bool:
     """Whether they are one object, or PrimFuncs made of the same."""
     if one.same_as(other):
         return True
-    alike = isinstance(one, PRIM_FUNC) and isinstance(other, PRIM_FUNC) and one.body.same_as(other.body)
+    alike = type(one) is PRIM_FUNC and type(other) is PRIM_FUNC and one.body.same_as(other.body)
     return alike and addresses(parts_of(one)) == addresses(parts_of(other))

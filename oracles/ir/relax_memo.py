@@ -23,7 +23,7 @@ class OfRelax(Memo[R]):
         def parts(module: Any) -> list[Any]:
             read: list[Any] = []
             for gvar, function in named_functions(module):
-                read += [gvar, function] if isinstance(function, FUNCTION) else [gvar, *signature(function)]
+                read += [gvar, function] if type(function) is FUNCTION else [gvar, *signature(function)]
             return read
 
         super().__init__(ByParts(compute, SIZE, parts).of)

@@ -68,7 +68,7 @@ class ScopeChecker:
             self._define_dims(T.type_of(param), frame)
         frame.defined -= set(function.params) - around.defined
         for param in function.params:
-            if isinstance(param, relax.DataflowVar):
+            if type(param) is relax.DataflowVar:
                 self._report("DataflowVar as a parameter", param)
             if param in frame.defined:
                 self._report("variable defined twice", param)
@@ -90,32 +90,32 @@ class ScopeChecker:
                 self._own(var)
 
     def _type(self, ty: Any, frame: _Frame, where: str) -> None:
-        if isinstance(ty, (T.TensorType, T.ShapeType)):
+        if type(ty) in (T.TensorType, T.ShapeType):
             for var in facts_of(ty).symbols:
                 self._symbol(var, frame, where)
-        elif isinstance(ty, T.FuncType):
+        elif type(ty) is T.FuncType:
             if ty.params is not None:
                 bound = {var for param in ty.params for facts in facts_in(param) for var in facts.bare}
                 inner = _Frame(frame.defined | bound, frame.dataflow, frame.outer_dataflow, frame.recursive)
                 for param in ty.params:
                     self._type(param, inner, where)
                 self._type(ty.ret, inner, where)
-        elif isinstance(ty, T.TupleType):
+        elif type(ty) is T.TupleType:
             for part in ty.fields[:]:
                 self._type(part, frame, where)
 
     def _symbol(self, var: Any, frame: _Frame, where: str) -> None:
-        if isinstance(var, relax.DataflowVar):
+        if type(var) is relax.DataflowVar:
             self._report(f"DataflowVar in {where}", var)
         elif var not in frame.defined and var not in frame.recursive:
             self._report(f"undefined variable in {where}", var)
 
     def _sequence(self, sequence: Any, frame: _Frame) -> None:
-        if not isinstance(sequence, relax.SeqExpr):
+        if type(sequence) is not relax.SeqExpr:
             self._expr(sequence, frame)
             return
         for block in sequence.blocks[:]:
-            if isinstance(block, relax.DataflowBlock):
+            if type(block) is relax.DataflowBlock:
                 frame.dataflow = set()
             for binding in block.bindings[:]:
                 self._binding(binding, frame)
@@ -124,10 +124,10 @@ class ScopeChecker:
 
     def _binding(self, binding: Any, frame: _Frame) -> None:
         var, value = binding.var, binding.value
-        if isinstance(value, FUNCTION):
+        if type(value) is FUNCTION:
             frame.recursive.add(var)
         self._expr(value, frame)
-        if isinstance(binding, relax.MatchCast):
+        if type(binding) is relax.MatchCast:
             self._define_dims(binding.ty, frame)
             self._type(binding.ty, frame, "the type of a match_cast")
         self._define(var, frame)
@@ -135,7 +135,7 @@ class ScopeChecker:
         frame.recursive.discard(var)
 
     def _define(self, var: Any, frame: _Frame) -> None:
-        if isinstance(var, relax.DataflowVar):
+        if type(var) is relax.DataflowVar:
             if frame.dataflow is None:
                 self._report("DataflowVar defined outside of a dataflow block", var)
             elif var in frame.dataflow or var in frame.outer_dataflow:
@@ -148,7 +148,7 @@ class ScopeChecker:
             frame.defined.add(var)
 
     def _use(self, var: Any, frame: _Frame) -> None:
-        if isinstance(var, relax.DataflowVar):
+        if type(var) is relax.DataflowVar:
             if frame.dataflow is None:
                 self._report("DataflowVar used outside of its block", var)
             elif var not in frame.dataflow and var not in frame.outer_dataflow:
@@ -160,12 +160,12 @@ class ScopeChecker:
     def _expr(self, expr: Any, frame: _Frame) -> None:
         if isinstance(expr, VAR):
             self._use(expr, frame)
-        elif isinstance(expr, GLOBAL_VAR):
+        elif type(expr) is GLOBAL_VAR:
             if expr not in self._globals:
                 self._report("undefined GlobalVar", expr.name_hint)
-        elif isinstance(expr, FUNCTION):
+        elif type(expr) is FUNCTION:
             self._function(expr, frame)
-        elif isinstance(expr, relax.SeqExpr):
+        elif type(expr) is relax.SeqExpr:
             self._sequence(expr, frame)
         else:
             self._compound(expr, frame)
@@ -174,12 +174,12 @@ class ScopeChecker:
         parts = operands(expr)
         for part in parts:
             self._expr(part, frame)
-        if isinstance(expr, relax.If):
+        if type(expr) is relax.If:
             for branch in (expr.true_branch, expr.false_branch):
                 self._sequence(branch, frame.copied())
-        elif isinstance(expr, relax.ShapeExpr):
+        elif type(expr) is relax.ShapeExpr:
             self._shape(expr.values[:], frame)
-        elif isinstance(expr, CALL):
+        elif type(expr) is CALL:
             for ty in expr.ty_args[:]:
                 self._type(ty, frame, "a type argument of a call")
         elif not parts and isinstance(T.type_of(expr), T.PrimType):

@@ -14,18 +14,18 @@ from generators import tvm_api as T
 from oracles.ir.type_facts import Facts, facts_of
 from oracles.ir.walk import FUNCTION, TUPLE, TUPLE_GET_ITEM
 
-_KINDS: tuple[tuple[str, Any], ...] = (
-    ("a tensor", T.TensorType),
-    ("a shape", T.ShapeType),
-    ("a tuple", T.TupleType),
-    ("a function", T.FuncType),
-    ("a scalar", T.PrimType),
-)
+_KINDS: dict[type, str] = {
+    T.TensorType: "a tensor",
+    T.ShapeType: "a shape",
+    T.TupleType: "a tuple",
+    T.FuncType: "a function",
+    T.PrimType: "a scalar",
+}
 
 
 def kind_of(ty: Any) -> str | None:
     """What sort of value a type speaks of, None when it says nothing (Any, a missing type)."""
-    return next((name for name, cls in _KINDS if isinstance(ty, cls)), None)
+    return _KINDS.get(type(ty))
 
 
 def contradiction(one: Any, other: Any) -> str | None:
@@ -106,17 +106,17 @@ _SAME_KIND = {
 def said_by_parts(expr: Any) -> Any | None:
     """The type that an expression's parts give it, from their annotations alone; None where the expression is a leaf
     whose own annotation is all there is, or a call (`inferred_call` asks the operator)."""
-    if isinstance(expr, TUPLE):
+    if type(expr) is TUPLE:
         return T.TupleType([said_by_parts(field) or T.type_of(field) for field in expr.fields])
-    if isinstance(expr, TUPLE_GET_ITEM):
+    if type(expr) is TUPLE_GET_ITEM:
         ty = T.type_of(expr.tuple_value)
-        return ty.fields[expr.index] if isinstance(ty, T.TupleType) and expr.index < len(ty.fields) else None
-    if isinstance(expr, T.Constant):
+        return ty.fields[expr.index] if type(ty) is T.TupleType and expr.index < len(ty.fields) else None
+    if type(expr) is T.Constant:
         array = expr.value
         return T.tensor_type([int(extent) for extent in array.shape], str(array.dtype))
-    if isinstance(expr, relax.ShapeExpr):
+    if type(expr) is relax.ShapeExpr:
         return T.ShapeType(list(expr.values))
-    if isinstance(expr, FUNCTION):
+    if type(expr) is FUNCTION:
         return T.FuncType([T.type_of(param) for param in expr.params], T.return_type(expr), expr.is_pure)
     return None
 

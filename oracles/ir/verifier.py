@@ -40,7 +40,7 @@ def _read_of(module: Any) -> list[Any]:
     there are, and their types. Passes of TIR hand on all of that."""
     read: list[Any] = []
     for gvar, function in named_functions(module):
-        read += [gvar, gvar.ty, function] if isinstance(function, FUNCTION) else [gvar, gvar.ty]
+        read += [gvar, gvar.ty, function] if type(function) is FUNCTION else [gvar, gvar.ty]
     return read
 
 

@@ -1,7 +1,8 @@
 """Walking Relax functions: bindings with their surroundings, sub-expressions, variables of primitive expressions.
 
 Plain recursion over TVM's objects. TVM's PyExprVisitor is avoided: it is slow and an error in it can end the process.
-TVM's arrays are read by `[:]`, as a list: iterating over one takes twice as long.
+TVM's arrays are read by `[:]`, as a list: iterating over one takes twice as long. Its classes that nothing is derived
+from (tests/oracles/test_checkers.py) are told by `type(x) is`: isinstance asks their metaclass.
 What is right or wrong about what is found is said by the oracles, not here.
 """
 
@@ -43,13 +44,13 @@ def functions_of(module: Any) -> dict[str, Any]:
 
 def relax_functions(module: Any) -> list[tuple[Any, Any]]:
     """The (GlobalVar, relax.Function) pairs of a module, by name."""
-    pairs = [(name, f) for name, f in named_functions(module) if isinstance(f, FUNCTION)]
+    pairs = [(name, f) for name, f in named_functions(module) if type(f) is FUNCTION]
     return sorted(pairs, key=lambda pair: pair[0].name_hint)
 
 
 def prim_funcs(module: Any) -> list[tuple[Any, Any]]:
     """The (GlobalVar, PrimFunc) pairs of a module, by name."""
-    pairs = [(name, f) for name, f in named_functions(module) if isinstance(f, PRIM_FUNC)]
+    pairs = [(name, f) for name, f in named_functions(module) if type(f) is PRIM_FUNC]
     return sorted(pairs, key=lambda pair: pair[0].name_hint)
 
 
@@ -69,16 +70,16 @@ def bindings(function: Any) -> Iterator[Bound]:
 
 
 def _of_sequence(sequence: Any, function: Any) -> Iterator[Bound]:
-    if not isinstance(sequence, relax.SeqExpr):
+    if type(sequence) is not relax.SeqExpr:
         return
     for block in sequence.blocks[:]:
-        dataflow = isinstance(block, relax.DataflowBlock)
+        dataflow = type(block) is relax.DataflowBlock
         for binding in block.bindings[:]:
             value = binding.value
             yield Bound(binding, value, dataflow, function)
-            if isinstance(value, FUNCTION):
+            if type(value) is FUNCTION:
                 yield from _of_sequence(value.body, value)
-            elif isinstance(value, relax.If):
+            elif type(value) is relax.If:
                 yield from _of_sequence(value.true_branch, function)
                 yield from _of_sequence(value.false_branch, function)
 

@@ -43,7 +43,7 @@ class Witness:
             return True
         if not self._can_repeat(changed & self.asked, functions):
             return False
-        prims = {name: function for name, function in functions.items() if isinstance(function, PRIM_FUNC)}
+        prims = {name: function for name, function in functions.items() if type(function) is PRIM_FUNC}
         context = Context(kernels_of(prims.items()), synchronised, prims, carrying=self.carrying)
         try:
             for name, calls in self._calls.items():

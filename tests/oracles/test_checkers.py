@@ -11,10 +11,11 @@ import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
+from generators import tvm_api as T
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, SETUP
 from oracles import definedness, normal_form, purity, type_soundness, well_formed
-from oracles.ir import verifier
+from oracles.ir import verifier, walk
 from oracles.ir.memo import Memo, named_functions
 from oracles.oracle import StepOracle
 from oracles.trace import Raised
@@ -302,6 +303,18 @@ def test_relax_functions_that_a_pass_has_handed_on_are_verified_once_where_there
     assert (memo.fresh(handed_on), len(asked)) == ("", again)
     other = module_of(SYMBOLIC)
     assert (memo.fresh(other), asked[again:]) == ("", [other])
+
+
+LEAVES = (
+    *(walk.FUNCTION, walk.PRIM_FUNC, walk.CALL, walk.TUPLE, walk.TUPLE_GET_ITEM, walk.GLOBAL_VAR, walk.OP),
+    *(relax.If, relax.SeqExpr, relax.DataflowBlock, relax.MatchCast, relax.ShapeExpr, relax.DataflowVar),
+    *(T.TensorType, T.ShapeType, T.TupleType, T.FuncType, T.PrimType, T.Constant),
+)
+
+
+@pytest.mark.parametrize("leaf", LEAVES, ids=lambda leaf: leaf.__name__)
+def test_nothing_is_derived_from_what_is_told_by_its_class(leaf: type) -> None:
+    assert leaf.__subclasses__() == []
 
 
 def test_the_functions_of_a_module_are_those_that_it_holds_now() -> None:
