@@ -21,7 +21,7 @@ from generators.operators.row import Unavailable
 from generators.passes.loaded import rows_from_contracts
 from generators.passes.row import PassRow
 from generators.passes.sequences import Kind, Step, ToFire, draw_names, instantiate, to_fire
-from generators.passes.table import PASSES, THREADING
+from generators.passes.table import PASSES, SYNCHRONISES, THREADING
 from generators.passes.vocabulary import with_vocabulary
 from generators.program import Program
 from generators.recipes.table import RECIPES, Recipe
@@ -240,7 +240,8 @@ def _program_for(source: Source, steps: Sequence[Step], repertoire: Repertoire, 
     if source.flip(PRIM_SHARE_SCHEDULED if scheduled else share):
         parts = any("part_blocks" in row.wants for row in rows.drawn)
         rules = scheduled or target.threads
-        return draw_prim_program(source, for_schedules=rules, parts=parts, threads=target.threads)
+        behind = any(step.setup and step.name.startswith(SYNCHRONISES) for step in steps)
+        return draw_prim_program(source, for_schedules=rules, parts=parts, threads=target.threads, barriers=behind)
     firing = _firing(source, rows)
     if lowering and target.threads:
         firing += (PASSES[THREADING],)  # its shapes become kernels in which threads work together

@@ -44,6 +44,7 @@ PASSES: dict[str, PassRow] = join(
 
 THREADING = "ApplyDefaultSchedule"
 """The row that binds the loops of PrimFuncs to the threads of a GPU."""
+SYNCHRONISES = tir_lowering.SYNCHRONISES
 _FINALIZE = (
     "LowerAllocTensor",
     "KillAfterLastUse",

@@ -27,6 +27,8 @@ _RELIES_ON = {
     "tirx.FP8StorageLegalize": "tirx.FP8ComputeLegalize",
 }
 """What is left of arithmetic in these types would be that of unsigned integers."""
+SYNCHRONISES = "s_tir.ThreadSync"
+"""The pass that puts barriers in, with a row for each kind of memory."""
 _ILL_FORMED = frozenset({"s_tir.LowerCrossThreadReduction"})
 """Loop variables of threads stand in blocks that are not opaque yet; TVM's tests of it have check_well_formed=False."""
 _ROUNDS = {"tirx.LowerIntrin": "intrinsics become formulas and library calls"}
@@ -315,7 +317,7 @@ ROWS: tuple[PassRow, ...] = (
     ),
     *(
         _row(
-            f"s_tir.ThreadSync[{scope}]",
+            f"{SYNCHRONISES}[{scope}]",
             "src/s_tir/transform/thread_storage_sync.cc: barriers of GPUs",
             Phase.STORAGE,
             Phase.STORAGE,

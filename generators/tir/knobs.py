@@ -57,6 +57,8 @@ class TirKnobs:
     """A function is of loops alone this often, without blocks."""
     kernel_share: float = 0.6
     """A function for a target with threads is of kernels this often: TVM's schedules give a small tensor one block."""
+    together_share: float = 0.3
+    """The threads of a kernel work together this often, which takes barriers."""
     integer_share: float = 0.2
     """A function in a module of several goes through small ranges of integers this often: see `integers.py`."""
     plain_share: float = 0.5

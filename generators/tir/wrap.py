@@ -28,6 +28,9 @@ STEPS = (1, 5)
 TENSORIZED = 0.8
 """A schedule of a matrix product begins with an intrinsic for it this often, where the product stands as one asks for:
 most other steps take it apart."""
+KERNELS_FOR_BARRIERS = 0.8
+TOGETHER_FOR_BARRIERS = 0.7
+"""Shares of kernels, and of such whose threads work together, for passes behind those that put barriers in."""
 CALLED = "prim"
 """The name of the function in the module around it."""
 
@@ -93,13 +96,15 @@ def wrapped(*programs: PrimProgram, schedule: tuple[str, ...] = ()) -> Program:
 
 
 def draw_prim_program(
-    source: Source, *, for_schedules: bool = False, parts: bool = False, threads: bool = False
+    source: Source, *, for_schedules: bool = False, parts: bool = False, threads: bool = False, barriers: bool = False
 ) -> Program:
     """A module of one drawn function, or of some smaller ones; of such as passes take that schedule any function, whose
     blocks may cover `parts`. threads: some are kernels already, and the rules for GPUs bind the loops of the others,
-    which they do not with every loop."""
+    which they do not with every loop. barriers: most are, of threads that work together."""
     count = source.integer(*FUNCTIONS)
     knobs = DEFAULT if count == 1 else ONE_OF_SOME
+    if barriers:
+        knobs = replace(knobs, kernel_share=KERNELS_FOR_BARRIERS, together_share=TOGETHER_FOR_BARRIERS)
     if for_schedules:
         return wrapped(*[_draw_for_rules(source, for_rules(knobs, parts=parts), threads) for _ in range(count)])
     return wrapped(*[_draw_prim_func(source, knobs) for _ in range(count)])

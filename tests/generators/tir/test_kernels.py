@@ -28,7 +28,7 @@ from oracles.reference.tir.engine import run_tracked
 SEEDS = 150
 FEATURES = (
     *("kernels", "thread_guard", "thread_stride", "grid_of_two_dims", "shared_memory", "rounds", "inner_loop"),
-    "several_for_a_thread",
+    *("several_for_a_thread", "gone_through", "halved"),
     *("symbolic", "int32_index", "accumulate", "min", "max", "cast"),
 )
 

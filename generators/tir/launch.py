@@ -1,0 +1,136 @@
+"""One kernel while it is drawn: its blocks and threads, who has something to do, what a thread does with an element."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from tvm import tirx
+
+from generators.tir.draft import Draft, Extent, Tensor, Unfit
+from generators.tir.expressions import draw_value
+from generators.tir.opaque import held_range
+from generators.tir.place import Place, sequence, store
+from generators.tir.reads import Point, counter
+from generators.tir.stores import updated
+from generators.tir.terms import Term
+
+NEEDLESS = 0.15
+"""A thread that always has something to do asks all the same this often."""
+SUMMED = 0.4
+"""A thread adds up in a loop this often."""
+STEPS = (2, 5)
+"""Iterations of such a loop, and of one in which threads work together."""
+SERIAL = tirx.ForKind.SERIAL
+_THREAD_INDEX = 1
+"""The kind of an IterVar that is bound to threads."""
+
+Axis = tuple[Any, Any, str]
+"""A variable of blocks or threads, how many there are, and the tag of the axis."""
+
+
+class Launch:
+    """The kernel that stores to one tensor. again: the tensor holds something already."""
+
+    def __init__(self, place: Place, tensor: Tensor, again: bool) -> None:
+        self.tensor = tensor
+        self.again = again
+        self.draft = place.draft
+        self.source = place.draft.source
+        self._place = place
+
+    def axis(self, tag: str, count: Any) -> Axis:
+        """A new axis of blocks or threads."""
+        return tirx.Var(self.draft.new_name("i"), self.draft.index_dtype), count, tag
+
+    def bound(self, axes: list[Axis], *body: Any) -> Any:
+        """The body for every block and thread."""
+        nest = sequence(*body)
+        for var, count, tag in reversed(axes):
+            thread = tirx.IterVar(None, tirx.Var(tag, self.draft.index_dtype), _THREAD_INDEX, tag)
+            nest = tirx.For(var, self.draft.number(0), count, tirx.ForKind.THREAD_BINDING, nest, thread)
+        return nest
+
+    def inside(self, indices: list[Any], axes: list[Axis]) -> Place:
+        """Where one thread computes the element: it reads what other kernels have made. Threads whose number is known
+        may use it."""
+        counted = zip(indices, self.tensor.dims, strict=True)
+        points = [Point(Term(i, self.draft.index_dtype, self.draft.index_range(d)), d) for i, d in counted]
+        for var, count, _ in axes:
+            if isinstance(count, tirx.IntImm):
+                turns = Extent("any", int(count), int(count), int(count), None)
+                points.append(Point(Term(var, self.draft.index_dtype, self.draft.index_range(turns)), turns))
+        inner = self._place.inside(*points, turns=self.tensor.elements)
+        inner.tensors = [t for t in inner.tensors if t is not self.tensor]
+        inner.recent = [element for element in inner.recent if element[0] is not self.tensor]
+        return inner
+
+    def element(self, inner: Place, indices: list[Any], *leaves: Term) -> Any:
+        """What a thread does with its element. leaves: values that it should use."""
+        if leaves:
+            site = inner.site([t for t in inner.tensors if not t.special], 1).with_leaves(*leaves)
+            value = draw_value(replace(site, lets=False), self.tensor.dtype, self.source.integer(0, 1))
+            first = store(self.tensor, value, indices)
+        elif self.again:
+            first = self._changed(inner, indices)
+        else:
+            first = store(self.tensor, inner.value(self.tensor.dtype), indices)
+        if not self.source.flip(SUMMED):
+            return first
+        loop = counter(self.draft, self.draft.extent(self.source.integer(*STEPS)))
+        deeper = inner.inside(loop, turns=loop.extent.high)
+        more = self._changed(deeper, indices)
+        self.draft.features.add("inner_loop")
+        return sequence(first, tirx.For(loop.term.expr, self.draft.number(0), loop.extent.expr, SERIAL, more))
+
+    def _changed(self, place: Place, indices: list[Any]) -> Any:
+        """The element changed by what it was, or anew where that might overflow."""
+        try:
+            return updated(place, self.tensor, indices)
+        except Unfit:
+            return store(self.tensor, place.value(self.tensor.dtype), indices)
+
+    def times(self, dims: tuple[Extent, ...]) -> Any:
+        """How many elements these dims have, as an expression."""
+        if all(dim.static for dim in dims):
+            return self.draft.number(prod(dim.value for dim in dims))
+        total = dims[0].expr
+        for dim in dims[1:]:
+            total = tirx.Mul(total, dim.expr)
+        return total
+
+    def blocks(self, total: Any, threads: int) -> Any:
+        """How many blocks of so many threads there are for all."""
+        if isinstance(total, tirx.IntImm):
+            return self.draft.number(-(-int(total) // threads))
+        return tirx.FloorDiv(tirx.Add(total, self.draft.number(threads - 1)), self.draft.number(threads))
+
+    def where(self, index: Any, total: Any, threads: int, body: Any) -> Any:
+        """The body for threads that have something to do."""
+        whole = isinstance(total, tirx.IntImm) and int(total) % threads == 0
+        if whole and not self.source.flip(NEEDLESS):
+            return body
+        self.draft.features.add("thread_guard")
+        return tirx.IfThenElse(tirx.LT(index, total), body, None)
+
+    def apart(self, index: Any, dims: tuple[Extent, ...]) -> list[Any]:
+        """The indices that a position in row-major order means."""
+        indices: list[Any] = []
+        for dim in reversed(dims[1:]):
+            indices.append(tirx.FloorMod(index, dim.expr))
+            index = tirx.FloorDiv(index, dim.expr)
+        return [*([index] if dims else []), *reversed(indices)]
+
+    def shared(self, count: int, dtype: str) -> Tensor:
+        """Memory that the threads of a block share."""
+        values, fraction = held_range(dtype)
+        dims = (self.draft.extent(count),)
+        tensor = self.draft.add_tensor("S", dims, dtype, values, fraction=fraction, role="alloc", scope="shared")
+        self.draft.tensors.pop()
+        self.draft.features.add("shared_memory")
+        return tensor
+
+
+def position(draft: Draft, block: Any, threads: int, thread: Any) -> Any:
+    return tirx.Add(tirx.Mul(block, draft.number(threads)), thread)
