@@ -87,3 +87,14 @@ def test_no_pass_for_gpus_changes_what_they_compute() -> None:
             assert not judged.failures, index
             verdicts += judged.counts.numbers.get("numeric_verdicts", 0) > 0
     assert verdicts >= 15
+
+
+def test_passes_behind_barriers_get_threads_that_work_together() -> None:
+    def shared(barriers: bool) -> int:
+        programs = (
+            draw_prim_program(SeededSource(seed), for_schedules=True, threads=True, barriers=barriers)
+            for seed in range(40)
+        )
+        return sum("shared_memory" in program.features for program in programs)
+
+    assert shared(True) > 1.4 * shared(False)
