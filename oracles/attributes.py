@@ -14,6 +14,7 @@ from typing import Any
 
 from generators import tvm_api as T
 from oracles.ir.compare import is_public
+from oracles.ir.fingerprint import same_object
 from oracles.ir.types import contradiction
 from oracles.ir.walk import FUNCTION, functions_of
 from oracles.oracle import StepOracle
@@ -48,17 +49,13 @@ def _lost_functions(step: Step) -> Iterator[tuple[str, str]]:
             continue
         if isinstance(function, FUNCTION) and isinstance(after[name], FUNCTION):
             yield from _signature(step, function, after[name], name)
-        if step.row.keeps_attributes and not _same(function.attrs, after[name].attrs):
+        if step.row.keeps_attributes and not same_object(function.attrs, after[name].attrs):
             mine = {
                 key: value
                 for key, value in _entries(function.attrs).items()
                 if (step.row.calling == "same" or key not in CONVENTION) and key not in step.row.consumes
             }
             yield from _lost(mine, _entries(after[name].attrs), "function attribute", name)
-
-
-def _same(one: Any, other: Any) -> bool:
-    return one is not None and bool(one.same_as(other))
 
 
 def _is_called_by_people(function: Any) -> bool:

@@ -230,7 +230,8 @@ class _Case:
 
     def _judge_step(self, step: Step) -> bool:
         """Asks every step oracle; whether the case may go on."""
-        good, broken, spent, begun = True, False, {"oracles": 0.0, "reference": 0.0}, time.thread_time()
+        good, broken = True, False
+        spent, begun = {"oracles": 0.0, "reference": 0.0}, time.thread_time()
         for row in self._of_steps:
             if (step.error is not None and not row.on_error) or (broken and row.name in STRUCTURE):
                 continue
@@ -296,8 +297,7 @@ class _Case:
             return Skipped(f"build: {missing}")
         applied = [call.name for call in (*self.experiment.setup, *self.experiment.passes)]
         threads = TARGETS[self.court.target].threads
-        steps = self.result.steps
-        return not_to_be_built(last, self.phase, steps, applied, between=self._between, threads=threads)
+        return not_to_be_built(last, self.phase, self.result.steps, applied, between=self._between, threads=threads)
 
     def _ordinary_build(self, start: Any, start_phase: Phase, last: Any) -> Verdict:
         opt_level = 0 if self.experiment.index % 10 < 7 else 2

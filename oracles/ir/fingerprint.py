@@ -63,7 +63,7 @@ def same_parts(before: Any, after: Any) -> bool:
     TIR give for functions in which they find nothing to do."""
     if after.same_as(before):
         return True
-    if not _same(before.attrs, after.attrs) or not _same(before.global_infos, after.global_infos):
+    if not same_object(before.attrs, after.attrs) or not same_object(before.global_infos, after.global_infos):
         return False
     old, new = dict(named_functions(before)), dict(named_functions(after))
     return old.keys() == new.keys() and all(same_function(old[gvar], new[gvar]) for gvar in new)
@@ -75,7 +75,8 @@ def same_program(before: Any, after: Any) -> bool:
     return not kept and bool(T.structural_hash(before) == T.structural_hash(after))
 
 
-def _same(one: Any, other: Any) -> bool:
+def same_object(one: Any, other: Any) -> bool:
+    """Whether they are one object, or both None."""
     return other is None if one is None else bool(one.same_as(other))
 
 
