@@ -6,10 +6,11 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
+import tvm_ffi
 from tvm import tirx
 
-from generators.tir.draft import Draft, Extent, Tensor, Unfit
-from generators.tir.expressions import draw_value
+from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
+from generators.tir.expressions import Site, draw_value
 from generators.tir.opaque import held_range
 from generators.tir.place import Place, sequence, store
 from generators.tir.reads import Point, counter
@@ -25,6 +26,9 @@ STEPS = (2, 5)
 SERIAL = tirx.ForKind.SERIAL
 _THREAD_INDEX = 1
 """The kind of an IterVar that is bound to threads."""
+
+_TRIES = 8
+"""How often a value is drawn for one that is made of what it should be."""
 
 Axis = tuple[Any, Any, str]
 """A variable of blocks or threads, how many there are, and the tag of the axis."""
@@ -69,8 +73,9 @@ class Launch:
     def element(self, inner: Place, indices: list[Any], *leaves: Term) -> Any:
         """What a thread does with its element. leaves: values that it should use."""
         if leaves:
-            site = inner.site([t for t in inner.tensors if not t.special], 1).with_leaves(*leaves)
-            value = draw_value(replace(site, lets=False), self.tensor.dtype, self.source.integer(0, 1))
+            site = inner.site([t for t in inner.tensors if not t.special], 1)
+            before = (load(self.tensor, indices),) if self.again else ()
+            value = made_of(site, self.tensor.dtype, self.source.integer(0, 1), *leaves, *before)
             first = store(self.tensor, value, indices)
         elif self.again:
             first = self._changed(inner, indices)
@@ -134,3 +139,29 @@ class Launch:
 
 def position(draft: Draft, block: Any, threads: int, thread: Any) -> Any:
     return tirx.Add(tirx.Mul(block, draft.number(threads)), thread)
+
+
+def made_of(site: Site, dtype: str, depth: int, *leaves: Term) -> Term:
+    """A value of these and others, of as many of them as it can be, so that it shows what they were."""
+    site = replace(site.with_leaves(*leaves), lets=False)
+    best, most = None, -1
+    for _ in range(_TRIES):
+        value = draw_value(site, dtype, max(depth, len(leaves) - 1))
+        held = sum(_is_in(leaf.expr, value.expr) for leaf in leaves)
+        if held > most:
+            best, most = value, held
+        if most == len(leaves):
+            break
+    assert best is not None, "it was tried"
+    return best
+
+
+def _is_in(part: Any, whole: Any) -> bool:
+    same: list[bool] = []
+
+    def seen(node: Any) -> Any:
+        same.append(node.same_as(part))
+        return node
+
+    tvm_ffi.structural_map(whole, (type(part), seen))
+    return any(same)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from tvm import tirx
 
 from generators.tir.draft import Draft, Tensor, load
-from generators.tir.expressions import draw_value
-from generators.tir.launch import SERIAL, STEPS, Launch
+from generators.tir.launch import SERIAL, STEPS, Launch, made_of
 from generators.tir.place import Place, sequence, store
 from generators.tir.reads import counter
 from generators.tir.terms import Term
@@ -115,8 +113,7 @@ def _halved(kernel: Launch, inner: Place, indices: list[Any], length: int, threa
 
 def _combined(kernel: Launch, place: Place, tensor: Tensor, indices: list[Any], got: Term) -> Any:
     """An element made of what it was and what was read."""
-    site = place.site([], 0).with_leaves(got, load(tensor, indices))
-    return store(tensor, draw_value(replace(site, lets=False), tensor.dtype, 1), indices)
+    return store(tensor, made_of(place.site([], 0), tensor.dtype, 1, got, load(tensor, indices)), indices)
 
 
 def _number(draft: Draft) -> str:
