@@ -35,7 +35,7 @@ EMPTY = "empty launch"
 _AXES = ("x", "y", "z")
 _PERTURB = -6
 """M_PERTURB of glibc's mallopt: fresh memory is filled with the complement of this byte."""
-_FILLED = (0x7F, 0xCD, 0xFE, 0x4D)
+_FILLED = (0x7F, 0xCD, 0xFE)
 """The bytes that fresh memory holds in each order: large numbers, of any type."""
 
 

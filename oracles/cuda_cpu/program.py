@@ -26,13 +26,11 @@ _MESSAGE = 512
 
 
 class Order(enum.IntEnum):
-    """In which order the threads of a block run between two barriers, and the blocks of a grid. EARLY is ASCENDING
-    where shared memory that others write before the next barrier holds something else until then."""
+    """In which order the threads of a block run between two barriers, and the blocks of a grid."""
 
     ASCENDING = 0
     DESCENDING = 1
     SHUFFLED = 2
-    EARLY = 3
 
 
 ORDERS = tuple(Order)

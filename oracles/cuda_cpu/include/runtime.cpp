@@ -169,16 +169,7 @@ extern "C" __attribute__((visibility("default"))) int cc_launch(Entry kernel, cc
     say("memory", "no room for copies of the arguments");
     return 1;
   }
-  bool good = true;
-  watch = OFF;
-  // What a kernel changes in memory of unknown size cannot be taken back.
-  if (order == EARLY && std::find(bytes, bytes + count, -2) == bytes + count) {
-    begin_watch(SEEING);
-    good = guarded_run(seconds);
-    fill_shadows();
-    begin_watch(HIDING);
-  }
-  good = good && guarded_run(seconds);
+  bool good = guarded_run(seconds);
   keep_shadows(good);
   if (pages.start) regions.push_back(pages);
   return *message != 0;

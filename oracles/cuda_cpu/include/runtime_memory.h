@@ -59,13 +59,6 @@ bool holds(const Shadow& shadow, const void* pointer) {
   return pointer >= shadow.original && pointer < shadow.original + shadow.bytes;
 }
 
-void fill_shadows() {
-  for (Shadow& shadow : shadows) {
-    memset(shadow.region.start, pattern(), shadow.region.pages * PAGE);
-    if (shadow.bytes) memcpy(shadow.copy, shadow.original, shadow.bytes);
-  }
-}
-
 // Arguments that overlap share one copy, as they share one memory; one of unknown size keeps its memory, and so do those
 // that it is a part of.
 bool make_shadows(cc_slot* slots, const int64_t* bytes, int count) {
@@ -97,9 +90,10 @@ bool make_shadows(cc_slot* slots, const int64_t* bytes, int count) {
     shadow.region = region_of(shadow.bytes);
     if (!shadow.region.start) return false;
     size_t room = shadow.region.pages * PAGE, rounded = (shadow.bytes + 15) / 16 * 16;
+    memset(shadow.region.start, pattern(), room);
     shadow.copy = shadow.region.start + (order == DESCENDING ? 0 : room - rounded);
+    if (shadow.bytes) memcpy(shadow.copy, shadow.original, shadow.bytes);
   }
-  fill_shadows();
   for (int number = 0; number < count; ++number) {
     if (bytes[number] < 0) continue;
     unsigned char* pointer = static_cast<unsigned char*>(slots[number].pointer);

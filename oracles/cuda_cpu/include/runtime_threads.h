@@ -2,7 +2,7 @@
 #ifndef RUNTIME_THREADS_H
 #define RUNTIME_THREADS_H
 
-#include "runtime_early.h"
+#include "runtime_memory.h"
 
 namespace {
 
@@ -142,25 +142,15 @@ bool exchange(int first) {
 // One interval, warp by warp: threads in the order of their numbers, or backwards.
 void in_turn() {
   int warps = (threads + WARP - 1) / WARP;
-  begin_interval();
   for (int turn = 0; turn < warps; ++turn) {
-    int warp = order == DESCENDING ? warps - 1 - turn : turn, round = 0;
-    int first = WARP * warp, lanes = std::min(WARP, threads - first);
-    begin_warp(warp);
+    int first = WARP * (order == ASCENDING ? turn : warps - 1 - turn), lanes = std::min(WARP, threads - first);
     do {
-      begin_round(warp, round);
       for (int lane = 0; lane < lanes; ++lane) {
-        int thread = first + (order == DESCENDING ? lanes - 1 - lane : lane);
-        if (!runnable(fibres[thread])) continue;
-        before_thread(thread, round);
-        resume(fibres[thread]);
-        after_thread(thread, round);
+        Fibre& fibre = fibres[first + (order == ASCENDING ? lane : lanes - 1 - lane)];
+        if (runnable(fibre)) resume(fibre);
       }
-      end_round();
-      ++round;
     } while (exchange(first));
   }
-  ++interval;
 }
 
 // One interval in an order drawn anew, warps mixed.
