@@ -17,9 +17,9 @@ from generators.tir.reads import Point, counter
 from generators.tir.stores import updated
 from generators.tir.terms import Term
 
-NEEDLESS = 0.15
+_NEEDLESS = 0.15
 """A thread that always has something to do asks all the same this often."""
-SUMMED = 0.4
+_SUMMED = 0.4
 """A thread adds up in a loop this often."""
 STEPS = (2, 5)
 """Iterations of such a loop, and of one in which threads work together."""
@@ -81,7 +81,7 @@ class Launch:
             first = self._changed(inner, indices)
         else:
             first = store(self.tensor, inner.value(self.tensor.dtype), indices)
-        if not self.source.flip(SUMMED):
+        if not self.source.flip(_SUMMED):
             return first
         loop = counter(self.draft, self.draft.extent(self.source.integer(*STEPS)))
         deeper = inner.inside(loop, turns=loop.extent.high)
@@ -114,7 +114,7 @@ class Launch:
     def where(self, index: Any, total: Any, threads: int, body: Any) -> Any:
         """The body for threads that have something to do."""
         whole = isinstance(total, tirx.IntImm) and int(total) % threads == 0
-        if whole and not self.source.flip(NEEDLESS):
+        if whole and not self.source.flip(_NEEDLESS):
             return body
         self.draft.features.add("thread_guard")
         return tirx.IfThenElse(tirx.LT(index, total), body, None)
@@ -138,6 +138,7 @@ class Launch:
 
 
 def position(draft: Draft, block: Any, threads: int, thread: Any) -> Any:
+    """The number of a thread among those of all blocks."""
     return tirx.Add(tirx.Mul(block, draft.number(threads)), thread)
 
 

@@ -10,18 +10,11 @@ from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.decode_exprs import fold, scalar_of
 from oracles.reference.tir.decode_lanes import LaneDecoder
 from oracles.reference.tir.decode_pointers import EMPTY, Address, Pointer, Stack
-from oracles.reference.tir.nodes import Buffer, Const, DType, Stmt
+from oracles.reference.tir.nodes import Buffer, DType, Stmt
 
 
 class BufferDecoder(LaneDecoder):
     """Adds the definitions of buffers."""
-
-    def constant(self, node: Any, what: str) -> int:
-        """A number that is known while decoding, else Unsupported(what)."""
-        value = self.expr(node)
-        if not isinstance(value, Const):
-            raise Unsupported(what)
-        return int(value.value)
 
     def describe(self, buffer: Any) -> tuple[DType, tuple[int, ...]]:
         """The element type and the constant shape of a buffer that is no parameter."""

@@ -217,6 +217,13 @@ class ExprDecoder:
             raise Unsupported(f"tirx.{name}")
         return method(self, node)
 
+    def constant(self, node: Any, what: str) -> int:
+        """A number that is known while decoding, else Unsupported(what)."""
+        value = self.expr(node)
+        if not isinstance(value, Const):
+            raise Unsupported(what)
+        return int(value.value)
+
     def _int(self, node: Any) -> Expr:
         dtype, value = scalar_of(node.ty), int(node.value)
         if dtype is BOOL:

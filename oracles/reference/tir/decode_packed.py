@@ -55,10 +55,7 @@ class PackedCallDecoder(PointerDecoder):
 
     def number_of(self, node: Any) -> int:
         """A number that is known while decoding."""
-        value = self.expr(node)
-        if not isinstance(value, Const):
-            raise Unsupported("a place on the stack computed at run time")
-        return int(value.value)
+        return self.constant(node, "a place on the stack computed at run time")
 
     def _struct_set(self, call: Any) -> Stmt:
         target, element, kind = self.pointer(call.args[0]), self.number_of(call.args[1]), self.number_of(call.args[2])

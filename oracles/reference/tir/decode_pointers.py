@@ -218,15 +218,8 @@ class PointerDecoder(ExprDecoder):
 
     def _field(self, node: Any) -> tuple[Pointer, int, int]:
         structure, element, kind = items_of(node.args)[:3]
-        return self.pointer(structure), self._place(element), self._place(kind)
-
-    def _place(self, node: Any) -> int:
-        if type(node).__name__ == "IntImm":  # as all are that MakePackedAPI writes
-            return int(node.value)
-        number = self.expr(node)
-        if not isinstance(number, Const):
-            raise Unsupported("tirx.tvm_struct_get[computed]")
-        return int(number.value)
+        what = "tirx.tvm_struct_get[computed]"
+        return self.pointer(structure), self.constant(element, what), self.constant(kind, what)
 
     def _argument(self, number: int) -> Argument:
         if not 0 <= number < len(self.arguments):

@@ -196,19 +196,13 @@ class Dependence:
                 return
 
     def _reads(self, total: Summary, *exprs: Expr) -> None:
-        stack = list(exprs)
-        while stack:
-            match stack.pop():
-                case Const() | Var():
-                    pass
-                case Load(buffer, indices) | Known(buffer, indices):
-                    total.access(buffer, indices)
-                    stack += indices
-                case Let(var, value, body):
-                    total.defined.add(var.key)
-                    stack += value, body
-                case node:
-                    stack += children(node)
+        for expr in exprs:
+            for node in walk(expr):
+                match node:
+                    case Load(buffer, indices) | Known(buffer, indices):
+                        total.access(buffer, indices)
+                    case Let(var):
+                        total.defined.add(var.key)
 
     def parallel(self, loop: For) -> bool:
         """Whether to run the iterations of `loop` all at once: they are independent, or only scatter, and nothing
