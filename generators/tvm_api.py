@@ -7,7 +7,7 @@ Only worker processes import this module.
 from __future__ import annotations
 
 import os
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 # A forked child that runs a parallel kernel hangs, so one thread must be set before the import.
 os.environ.setdefault("TVM_NUM_THREADS", "1")
@@ -19,12 +19,29 @@ import tvm_ffi
 from tvm import relax as relax
 from tvm import s_tir as s_tir
 from tvm import tirx as tirx
+from tvm.ir import BaseFunc as BaseFunc
+from tvm.ir import Expr as Expr
+from tvm.ir import GlobalVar as GlobalVar
+from tvm.ir import IRModule as IRModule
+from tvm.ir import Type as Type
+from tvm.relax import Binding as Binding
+from tvm.relax import BindingBlock as BindingBlock
 from tvm.relax import dpl
 from tvm.script import ir as script_ir
 from tvm.script import relax as script_relax
 from tvm.script import tirx as script_tirx
+from tvm.target import Target as Target
+from tvm.tirx import Buffer as Buffer
+from tvm.tirx import PrimFunc as PrimFunc
+from tvm.tirx import Stmt as Stmt
+from tvm.tirx import Var as Var
 
 from generators.dtypes import numpy_dtype
+
+RelaxFunction: TypeAlias = relax.Function
+Pass: TypeAlias = tvm.transform.Pass
+Node: TypeAlias = tvm.runtime.Object
+"""Any object of TVM's IR."""
 
 Constant = tvm.ir.GenericConst  # relax.Constant before 0.27
 Call = tvm.ir.Call  # one class for Relax and TIR since 0.27
