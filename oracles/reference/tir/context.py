@@ -21,7 +21,7 @@ class Context:
     it may call, by the names of their GlobalVars. synchronised: the module is past ThreadSync, so that accesses that no
     barrier orders may race; where a function has barriers for a scope of memory, that is so for this memory in any
     case. record: where calls are kept that may be made again; None keeps none. carrying: what nobody has written may be
-    copied; see `carried.py`."""
+    copied; see `poison.py`."""
 
     kernels: Mapping[str, Any] = field(default_factory=dict)
     synchronised: bool = False

@@ -15,17 +15,17 @@ import numpy as np
 from generators import tvm_api
 from oracles.ir.memo import ByParts
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.tir.carried import carrying
 from oracles.reference.tir.context import ALONE, Context, chooses_device
 from oracles.reference.tir.decode import Decoder
 from oracles.reference.tir.decode_pointers import DL_CPU, DL_CUDA, Argument, number_argument
 from oracles.reference.tir.decode_threads import LAUNCH_PARAMS
 from oracles.reference.tir.equality import Key, program_key
-from oracles.reference.tir.fission import without_threads
 from oracles.reference.tir.nodes import DTYPES, Buffer, Function, Var
+from oracles.reference.tir.poison import carrying
 from oracles.reference.tir.program import FUEL, Program, program_of, refuel
 from oracles.reference.tir.recorded import Known, RecordedCall, copied, full_of
 from oracles.reference.tir.signature import ArrayParam, PackedSignature, ScalarParam, Signature, is_packed
+from oracles.reference.tir.threads_to_loops import without_threads
 
 CACHED_FUNCTIONS = 1024
 CACHED_SHAPES = 32
