@@ -6,7 +6,7 @@ wrong with it, then by TVM's verifier, which says that something is.
 
 from __future__ import annotations
 
-from oracles import (
+from oracles.checks import (
     attributes,
     dead_binding,
     dead_code,

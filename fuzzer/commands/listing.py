@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fuzzer.campaign.job import Plan
 from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.protocol import Plan
 from generators.targets import TARGETS
-from oracles.needs import builder_of
+from oracles.builds.needs import builder_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def _ops() -> Listing:
 
 
 def _oracles() -> Listing:
-    from oracles.cpu_builds import CPU_BUILDS, SHARE
+    from oracles.builds.cpu_builds import CPU_BUILDS, SHARE
     from oracles.table import BUILD, BUILD_PROMISE, ORACLES
 
     rows = [(row.name, row.share, row.promise) for row in ORACLES.values()]

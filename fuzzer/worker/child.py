@@ -8,20 +8,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from fuzzer.campaign.again import ORACLE as DETERMINISM
-from fuzzer.campaign.again import is_sampled
-from fuzzer.campaign.job import Counts, Failure, Plan
+from fuzzer.campaign.determinism import ORACLE as DETERMINISM
+from fuzzer.campaign.determinism import is_sampled
 from fuzzer.processes.flight import Recorder
-from fuzzer.worker.digests import sample_of
+from fuzzer.protocol import Counts, Failure, Plan
+from fuzzer.trial.digests import sample_of
+from fuzzer.trial.judge import Court, judge
 from fuzzer.worker.draw import Repertoire, draw_experiment
-from fuzzer.worker.judge import Court, judge
 from fuzzer.worker.seeds import USELESS, SeedProgram
 from generators import externs
 from generators.operators.row import Unavailable
 from generators.passes.row import Phase
-from oracles import cuda_device, pipelines
-from oracles.cpu_builds import CPU_BUILDS, expanded, only_builds
-from oracles.needs import builder_of, missing
+from oracles.builds import cuda_device
+from oracles.builds.cpu_builds import CPU_BUILDS, expanded, only_builds
+from oracles.builds.needs import builder_of, missing
+from oracles.checks import pipelines
 from oracles.table import BUILD, ORACLES
 
 NOT_ASKED: dict[str | None, tuple[str, ...]] = {

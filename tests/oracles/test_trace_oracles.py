@@ -11,7 +11,7 @@ import tvm
 from generators.case import PassCall
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, default_call
-from oracles import legalised, sequential
+from oracles.checks import legalised, sequential
 from oracles.table import ORACLES
 from oracles.trace import Step, Trace
 from oracles.verdict import Failed, Passed, Skipped
