@@ -175,7 +175,7 @@ class _Case:
     @staticmethod
     def _breaks(row: PassRow, before: Any, after: Any) -> bool:
         """Whether a pass of the setup has left an ill-formed module that none of its kind should."""
-        return row.well_formed and bool(COMPLAINTS.fresh(after)) and not COMPLAINTS.known(before)
+        return row.well_formed and bool(COMPLAINTS.fresh(after)) and not COMPLAINTS.of(before)
 
     def _advance(self, row: PassRow) -> None:
         # FuseTIR of a high-level module does not fuse it, and what a high-level pass brings into a lowered one needs

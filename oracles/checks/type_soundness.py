@@ -17,9 +17,9 @@ from tvm import relax
 
 from generators import tvm_api as T
 from oracles.checks.survives import headline
-from oracles.ir.relax_memo import OfRelax
+from oracles.ir.module_caches import by_relax_functions
 from oracles.ir.types import buffer_type, contradiction, inferred_call, kind_of, said_by_parts
-from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, PRIM_FUNC, TUPLE, bindings, operands, relax_functions
+from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, PRIM_FUNC, TUPLE, bindings, relax_functions
 from oracles.oracle import Stage, StepOracle, Trust
 from oracles.reference.tir.signature import is_packed
 from oracles.trace import Bench, Step
@@ -75,36 +75,7 @@ def _of_call(annotated: Any, call: Any, module: Any, builder: Any) -> Iterator[s
     name = T.op_name(call)
     named = call.op if type(call.op) is GLOBAL_VAR else call.args[0] if name in _DESTINATION else None
     callee = module.functions.get(named) if type(named) is GLOBAL_VAR else None
-    looked_at = (call, annotated, callee, *[T.type_of(argument) for argument in operands(call)[1:]])
-    if _AGREED.holds(looked_at):
-        return
-    found = list(_against_call(annotated, call, callee, builder))
-    if not found:
-        _AGREED.add(looked_at)
-    yield from found
-
-
-class _Agreed:
-    """Calls that contradicted nothing, each with all that was looked at: most calls stand in the next module again."""
-
-    def __init__(self) -> None:
-        self._seen: dict[tuple[int, ...], tuple[Any, ...]] = {}
-
-    def holds(self, looked_at: tuple[Any, ...]) -> bool:
-        return self._addresses(looked_at) in self._seen
-
-    def add(self, looked_at: tuple[Any, ...]) -> None:
-        if len(self._seen) >= _REMEMBERED:
-            self._seen.clear()
-        self._seen[self._addresses(looked_at)] = looked_at  # held, so that no address is used again
-
-    @staticmethod
-    def _addresses(looked_at: tuple[Any, ...]) -> tuple[int, ...]:
-        return tuple(0 if thing is None else thing.__chandle__() for thing in looked_at)
-
-
-_REMEMBERED = 5_000
-_AGREED = _Agreed()
+    yield from _against_call(annotated, call, callee, builder)
 
 
 def _against_call(annotated: Any, call: Any, callee: Any, builder: Any) -> Iterator[str]:
@@ -155,14 +126,14 @@ def _read_of(function: Any) -> list[Any]:
     return parameters
 
 
-_MEMO = OfRelax(contradictions, _read_of)
+_MEMO = by_relax_functions(contradictions, _read_of)
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("type") with the first contradiction, when the input had none."""
     if step.after is None:
         return Skipped("no result")
-    if _MEMO.known(step.before):
+    if _MEMO.of(step.before):
         return Skipped("input types already contradict each other")
     found = _MEMO.fresh(step.after)
     if not step.row.keeps_buffers:

@@ -14,8 +14,9 @@ from typing import Any
 from zlib import crc32
 
 from generators import tvm_api as T
-from oracles.ir.memo import Memo, addresses, named_functions, parts_of
-from oracles.ir.walk import PRIM_FUNC
+from oracles.ir.cache import addresses
+from oracles.ir.module_caches import by_module
+from oracles.ir.walk import PRIM_FUNC, named_functions, parts_of
 
 
 def fingerprint(module: Any) -> int:
@@ -31,7 +32,7 @@ def _composed(module: Any, of_function: Callable[[Any], int]) -> int:
     return hash((frozenset(functions), T.structural_hash(module.attrs), T.structural_hash(module.global_infos)))
 
 
-FINGERPRINTS = Memo(fingerprint)
+FINGERPRINTS = by_module(fingerprint)
 
 
 class Sealed:

@@ -12,9 +12,11 @@ from typing import Any, TypeAlias
 from tvm import relax, tirx
 
 from generators import tvm_api as T
-from oracles.ir.memo import ByAddress
+from oracles.ir.cache import Cache, address
 from oracles.ir.walk import VAR, prim_vars
 
+LIMIT = 20_000
+"""Types of which the facts are remembered."""
 Dim: TypeAlias = Any
 """An int, or TVM's expression where the extent is not a number."""
 
@@ -63,4 +65,4 @@ def _read(ty: Any) -> Facts:
     return Facts(dtype, int(ty.ndim), dims, symbols, bare, dims is not None and not unknown)
 
 
-_READ = ByAddress(_read)
+_READ = Cache(_read, address, LIMIT)

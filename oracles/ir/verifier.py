@@ -10,8 +10,12 @@ import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
-from oracles.ir.memo import SIZE, ByParts, Memo, named_functions
-from oracles.ir.walk import FUNCTION, prim_funcs
+from oracles.ir.cache import Cache, parts
+from oracles.ir.module_caches import MODULES, by_module
+from oracles.ir.walk import FUNCTION, named_functions, prim_func_parts, prim_funcs
+
+PRIM_FUNCS = 256
+"""PrimFuncs of which the complaint is remembered."""
 
 
 def _verify_relax(module: Any) -> str:
@@ -70,7 +74,9 @@ def _without_pragmas(function: Any) -> Any:
     return function.with_body(tvm_ffi.structural_map(function.body, (tirx.AttrStmt, bare)))
 
 
-_PRIM_FUNCS = ByParts(_verify_prim_func, size=256)
-COMPLAINTS = Memo(complaint)
-TRUSTED = Memo(partial(complaint, of_relax=ByParts(_verify_relax, SIZE, _read_of).of))
+_PRIM_FUNCS = Cache(_verify_prim_func, prim_func_parts, PRIM_FUNCS)
+COMPLAINTS = by_module(complaint)
+TRUSTED = by_module(
+    partial(complaint, of_relax=Cache(_verify_relax, lambda module: parts(_read_of(module)), MODULES).of)
+)
 """The same where nothing is changed in place: what a pass of TIR has handed on is verified once."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from generators import tvm_api
-from oracles.ir.memo import items
+from oracles.ir.walk import items
 from oracles.reference.tir.recorded import RecordedCall
 
 SET_DEVICE = "__tvm_set_device"

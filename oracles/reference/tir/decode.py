@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from oracles.ir.memo import items
+from oracles.ir.walk import items
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.constants import settled
 from oracles.reference.tir.decode_buffers import BufferDecoder

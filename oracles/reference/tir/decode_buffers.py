@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from oracles.ir.memo import items
+from oracles.ir.walk import items
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.decode_exprs import fold, scalar_of
 from oracles.reference.tir.decode_lanes import LaneDecoder

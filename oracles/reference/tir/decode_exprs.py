@@ -8,7 +8,8 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from oracles.ir.memo import ByAddress, items
+from oracles.ir.cache import Cache, address
+from oracles.ir.walk import items
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.libraries import LIBRARY_CALLS, TO_WHOLE, library_function
 from oracles.reference.tir.nodes import (
@@ -30,6 +31,8 @@ from oracles.reference.tir.nodes import (
     Var,
 )
 
+TYPES = 20_000
+"""Types that are remembered."""
 BINARY = {
     "Add": "add",
     "Sub": "sub",
@@ -133,9 +136,7 @@ def _lanes_named(ty: Any) -> tuple[int, str]:
     return lanes, name if lanes == 1 else name.removesuffix(f"x{lanes}")
 
 
-_TYPES = ByAddress(_parsed)
-_OPERATORS: ByAddress[str | None] = ByAddress(lambda op: getattr(op, "name", None))
-"""What most passes leave as it is: types and operators."""
+_TYPES = Cache(_parsed, address, TYPES)
 
 
 def _spelled(raw: Any) -> str:
@@ -192,7 +193,7 @@ class ExprDecoder:
 
     def op_name(self, call: Any) -> str:
         """The bare name of a called operator; "call" for anything that is no operator."""
-        name = _OPERATORS.of(call.op)
+        name = getattr(call.op, "name", None)
         return "call" if name is None else str(name).split(".", 1)[-1]
 
     def new_var(self, name: str, dtype: DType) -> Var:

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from generators.tvm_api import items_of
-from oracles.ir.memo import items
+from oracles.ir.walk import items
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.decode_exprs import ExprDecoder
 from oracles.reference.tir.nodes import DTYPES, Alloc, Buffer, Const, DType, Expr, Seq, Stmt, Var, View
