@@ -19,7 +19,7 @@ import tvm_ffi
 from tvm import relax, tirx
 
 from generators import tvm_api as T
-from generators.tvm_api import BaseFunc, Expr, GlobalVar, IRModule, Node, PrimFunc, RelaxFunction
+from generators.tvm_api import BaseFunc, Expr, GlobalVar, IRModule, Node, PrimFunc, RelaxFunction, Stmt
 from oracles.ir.cache import Cache, Key, address, parts
 
 CALL, VAR, OP = tvm.ir.Call, tvm.ir.Var, tvm.ir.Op
@@ -103,7 +103,7 @@ def bindings(function: RelaxFunction) -> Iterator[Bound]:
     yield from _of_sequence(function.body, function)
 
 
-def _of_sequence(sequence: Any, function: Any) -> Iterator[Bound]:
+def _of_sequence(sequence: Expr, function: RelaxFunction) -> Iterator[Bound]:
     if type(sequence) is not relax.SeqExpr:
         return
     for block in sequence.blocks[:]:
@@ -132,7 +132,7 @@ def operands(expr: Expr) -> tuple[Expr, ...]:
     return () if read is None else read(expr)
 
 
-def prim_vars(expr: Any) -> Iterator[Any]:
+def prim_vars(expr: Expr) -> Iterator[Any]:
     """The variables that occur in a primitive expression (a dimension, an index), in order, with repetitions.
 
     Variables bound by a Let inside of the expression are not reported.
@@ -152,7 +152,7 @@ def prim_vars(expr: Any) -> Iterator[Any]:
         yield from tirx.analysis.undefined_vars(expr)
 
 
-def nodes_of(body: Any, kinds: Any) -> list[Any]:
+def nodes_of(body: Stmt, kinds: Any) -> list[Any]:
     """The nodes of these classes (one, or a tuple) in the body of a PrimFunc."""
     found: list[Any] = []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from tvm import tirx
 from generators import tvm_api
 from generators.case import Shape
 from generators.dtypes import FLOAT8, float_facts, is_float, numpy_dtype
+from generators.tvm_api import PrimFunc
 from oracles.ir.walk import nodes_of
 from oracles.reference.errors import Unsupported
 from oracles.reference.memory import before_call, blank, mask_of, written
@@ -206,7 +207,6 @@ _INEXACT = (tirx.Div, tvm_api.Call)
 """Divisions and intrinsics: everything else that PrimFuncs compute floats with is exact on few bits."""
 
 
-@lru_cache(maxsize=512)
-def _ring_only(function: Any) -> bool:
+def _ring_only(function: PrimFunc) -> bool:
     """Whether a PrimFunc computes floats by sums, products, minima and maxima alone."""
     return not nodes_of(function.body, _INEXACT)

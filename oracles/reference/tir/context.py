@@ -20,8 +20,8 @@ class Context:
     """The rest of a module. kernels: device functions that a PrimFunc may launch, by symbol. functions: PrimFuncs that
     it may call, by the names of their GlobalVars. synchronised: the module is past ThreadSync, so that accesses that no
     barrier orders may race; where a function has barriers for a scope of memory, that is so for this memory in any
-    case. record: where calls are kept that may be made again; None keeps none. carrying: what nobody has written may be
-    copied; see `poison.py`."""
+    case. record: where calls are kept that may be made again; None keeps none. carrying: uninitialised
+    elements may be copied; see `poison.py`."""
 
     kernels: Mapping[str, Any] = field(default_factory=dict)
     synchronised: bool = False

@@ -253,7 +253,7 @@ def run_prim_func(
     """Runs a PrimFunc: `args` in parameter order, arrays for buffers (changed in place), Python numbers for
     scalars. Gives the number that it returns, or None.
 
-    `initialised[i]` False says that the array `args[i]` holds nothing yet: reading an element before it is
+    `initialised[i]` False says that the array `args[i]` is uninitialised: reading an element before it is
     written is a Trap("uninitialised"). `steps` bounds the iterations of loops that run one by one. Raises
     Unsupported for a construct that the interpreter does not know and Trap for what has no defined result,
     with kind "type" where an argument does not fit the declared type or shape.

@@ -1,4 +1,4 @@
-"""The statements of a kernel as loops over its threads, in lock step; what that means is said in `threads.py`."""
+"""The statements of a kernel as loops over its threads, in lock step; `threads.py` says what lock step means."""
 
 from __future__ import annotations
 
@@ -193,12 +193,12 @@ def _while(kernel: Kernel, loop: While, guards: Guards) -> Stmt:
         Store(count, Const(0, INT64), ()),
         for_all(kernel, Store(count, Bin("max", some, one, INT64), ()), (), False),
     )
-    nobody = for_all(kernel, Store(active, Const(False, BOOL), at), (), False)
+    cleared = for_all(kernel, Store(active, Const(False, BOOL), at), (), False)
     first = for_all(kernel, Store(active, cond, at), guards)
     body = lower(kernel, loop.body, (going,))
     again = for_all(kernel, Store(active, cond, at), (going,))
     turns = While(Cmp(">", some, Const(0, INT64)), Seq((body, again, *counted)))
-    return Seq((Alloc(active), Alloc(count), nobody, first, *counted, turns))
+    return Seq((Alloc(active), Alloc(count), cleared, first, *counted, turns))
 
 
 def _if(kernel: Kernel, cond: Expr, then: Stmt, other: Stmt | None, guards: Guards) -> Stmt:
@@ -250,6 +250,6 @@ def _sync(kernel: Kernel, sync: Sync, guards: Guards) -> Stmt:
     if not guards or sync.scope == "warp" or not threads:
         return sync
     arrives, at = per_thread(kernel, "arrives", BOOL)
-    nobody = for_all(kernel, Store(arrives, Const(False, BOOL), at), (), False)
+    cleared = for_all(kernel, Store(arrives, Const(False, BOOL), at), (), False)
     some = for_all(kernel, Store(arrives, Const(True, BOOL), at), guards, False)
-    return Seq((Alloc(arrives), nobody, some, replace(sync, guard=arrives, blocks=kernel.blocks())))
+    return Seq((Alloc(arrives), cleared, some, replace(sync, guard=arrives, blocks=kernel.blocks())))

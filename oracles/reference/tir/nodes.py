@@ -310,7 +310,7 @@ class PackedCall:
 @by_identity
 class Sync:
     """A barrier of a warp ("warp") or a block (other scopes). `guard`, of one bool per thread of each of so many
-    `blocks`, says who arrives; None: everybody."""
+    `blocks`, says which threads arrive; None: all."""
 
     scope: str
     guard: Buffer | None = None
@@ -337,7 +337,7 @@ class Allreduce:
 
 @by_identity
 class Forget:
-    """From here on, an element holds nothing."""
+    """The element becomes uninitialised."""
 
     buffer: Buffer
     indices: tuple[Expr, ...]

@@ -1,4 +1,4 @@
-"""A decoded PrimFunc as generated Python code, what this code may name, and how long it may run.
+"""A decoded PrimFunc as compiled Python code, the names that this code may use, and how long it may run.
 
 What the code looks like is said in `emit/__init__.py`.
 """
@@ -6,8 +6,6 @@ What the code looks like is said in `emit/__init__.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,6 @@ from oracles.reference.tir import arithmetic, folds, memory, races
 from oracles.reference.tir.emit.function import emit_function
 from oracles.reference.tir.nodes import DTYPES, Function
 
-CACHED_CODE = 1024
 FUEL = 20_000_000
 _fuel = [FUEL]
 
@@ -83,10 +80,5 @@ def program_of(function: Function, vectorise: bool = True, full: frozenset[int] 
     """Compiles a decoded function; the parameters are those of `emit_function`."""
     emitted = emit_function(function, vectorise, full)
     namespace = {**NAMESPACE, **emitted.constants}
-    exec(_code(emitted.source, function.name), namespace)
+    exec(compile(emitted.source, f"<tir {function.name}>", "exec"), namespace)
     return Program(namespace["run"], emitted.source, emitted.written, function)
-
-
-@lru_cache(maxsize=CACHED_CODE)
-def _code(source: str, name: str) -> CodeType:
-    return compile(source, f"<tir {name}>", "exec")

@@ -54,7 +54,7 @@ def is_packed(func: Any) -> bool:
 
 
 class PackedSignature:
-    """A packed function takes anything; what it makes of its arguments is in its body.
+    """A packed function takes anything; its body reads and checks its arguments.
 
     Its symbols are the arguments themselves: (shape, dtype) of an array, the value of an integer, the type of others.
     """

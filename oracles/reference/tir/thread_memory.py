@@ -20,7 +20,7 @@ PRIVATE = 1 << 20
 
 
 def new_buffer(kernel: Kernel, name: str, dtype: DType, shape: tuple[int, ...], scope: str) -> Buffer:
-    """A buffer of our own."""
+    """A buffer that the program does not have. Scope local: each thread has its own part."""
     kernel.memory.slots += 1
     if scope == "local":
         kernel.memory.local.add(kernel.memory.slots - 1)
@@ -50,7 +50,7 @@ def allocate(kernel: Kernel, buffer: Buffer) -> Stmt:
 
 
 def view_for_all(kernel: Kernel, buffer: Buffer) -> Stmt:
-    """Makes a view of memory of threads what it is for all threads."""
+    """A view of memory of threads, as a view of the memory of all threads."""
     home, _, _ = kernel.memory.homes[buffer.memory]
     if buffer.dtype is home.dtype:
         return EMPTY

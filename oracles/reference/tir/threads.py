@@ -8,13 +8,13 @@ means, since a barrier is implied wherever one is needed. Afterwards it is one o
 result under another one is a data race, which `races.py` finds. (CUDA C++ Programming Guide,
 "Synchronization Functions": accesses of one block between two barriers are in no order.)
 
-A statement in which no thread touches what another one writes is put whole into loops over the threads, which the code
-generator turns into axes of arrays. Any other statement is split into parts with a loop each (loop fission over
-threads): conditions in which threads differ become guards of the parts, kept in a temporary unless they are arithmetic
-on indices; memory of one thread (scope local) gets a leading dimension per thread, memory of one block (shared) one per
-block, of a warp one per warp. Blocks are independent and run side by side, or one after the other where that would need
-too much memory. A loop that threads leave at different times is done by one thread after the other: no barrier can
-stand in it.
+A statement in which no thread accesses an element that another one writes is put whole into loops over the threads,
+which the code generator turns into axes of arrays. Any other statement is split into parts with a loop each (loop
+fission over threads): conditions in which threads differ become guards of the parts, kept in a temporary unless they
+are arithmetic on indices; memory of one thread (scope local) gets a leading dimension per thread, memory of one block
+(shared) one per block, of a warp one per warp. Blocks are independent and run side by side, or one after the other
+where that would need too much memory. A loop that threads leave at different times is done by one thread after the
+other: no barrier can stand in it.
 
 Two forms. Thread-bound *loops* (up to UnifyThreadBinding) are loops of the schedule: a statement is done by the threads
 of the loops around it, a reduction over a thread-bound loop is sequential, and a loop bound to a thread that is already
@@ -236,7 +236,7 @@ def begin(kernel: Kernel, loop: For) -> bool:
 
 
 def for_all(kernel: Kernel, stmt: Stmt, guards: Guards, watched: bool = True) -> Stmt:
-    """Loops over all threads around a statement, done by those for whom all guards hold."""
+    """Loops over all threads around a statement; threads do it for which all guards hold."""
     guard = conjunction(guards)
     body = stmt if guard is None else If(guard, stmt, None)
     if watched and any(tag.startswith("threadIdx") for tag in kernel.dims):
@@ -248,7 +248,7 @@ def for_all(kernel: Kernel, stmt: Stmt, guards: Guards, watched: bool = True) ->
 
 
 def independent(kernel: Kernel, nest: Stmt) -> bool:
-    """Whether no thread touches what another one writes."""
+    """Whether no thread accesses an element that another one writes."""
     kernel.dependence.summary(nest)
     for _ in kernel.dims:
         assert isinstance(nest, For)

@@ -151,7 +151,7 @@ def allreduce(kernel: Kernel, node: Allreduce, guards: Guards) -> Stmt:
 
 
 def _replaced(value: Expr, by: dict[Expr, Expr]) -> Expr:
-    """The expression with some calls in it replaced by loads of ours."""
+    """The expression with each shuffle replaced by the load that `by` gives."""
     found = by.get(value)
     if found is not None:
         return found
