@@ -11,15 +11,17 @@ extent, length or kind.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from tvm import relax
 
 from generators import tvm_api as T
+from generators.tvm_api import BaseFunc, Expr, Type
 from oracles.checks.survives import headline
+from oracles.ir.cache import Cache, Key, parts
 from oracles.ir.module_caches import by_relax_functions
 from oracles.ir.types import buffer_type, contradiction, inferred_call, kind_of, said_by_parts
-from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, PRIM_FUNC, TUPLE, bindings, relax_functions
+from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, PRIM_FUNC, TUPLE, bindings, operands, relax_functions
 from oracles.oracle import Stage, StepOracle, Trust
 from oracles.reference.tir.signature import is_packed
 from oracles.trace import Bench, Step
@@ -75,10 +77,26 @@ def _of_call(annotated: Any, call: Any, module: Any, builder: Any) -> Iterator[s
     name = T.op_name(call)
     named = call.op if type(call.op) is GLOBAL_VAR else call.args[0] if name in _DESTINATION else None
     callee = module.functions.get(named) if type(named) is GLOBAL_VAR else None
-    yield from _against_call(annotated, call, callee, builder)
+    yield from _CALLS.of(_Asked(annotated, call, callee, builder))
 
 
-def _against_call(annotated: Any, call: Any, callee: Any, builder: Any) -> Iterator[str]:
+class _Asked(NamedTuple):
+    """A call, the annotation of its variable, its callee in the module if any, and any relax.BlockBuilder."""
+
+    annotated: Type
+    call: Expr
+    callee: BaseFunc | None
+    builder: Any
+
+
+def _looked_at(asked: _Asked) -> Key:
+    """All that `_against_call` reads, immutable objects: most calls stand in the next module again."""
+    arguments = operands(asked.call)[1:]
+    return parts([asked.call, asked.annotated, asked.callee, *[T.type_of(argument) for argument in arguments]])
+
+
+def _against_call(asked: _Asked) -> Iterator[str]:
+    annotated, call, callee, builder = asked
     name = T.op_name(call)
     plain = callee is not None and name is None and not _is_packed(callee)
     if plain and (why := contradiction(T.type_of(call.op), T.type_of(callee))):
@@ -94,6 +112,11 @@ def _against_call(annotated: Any, call: Any, callee: Any, builder: Any) -> Itera
         yield f"a variable and the inferred type of {_word(call)}: {why}"
     if name in _DESTINATION:
         yield from _of_buffers(call, callee)
+
+
+CALLS = 5_000
+"""Calls of which the complaints are remembered."""
+_CALLS = Cache(lambda asked: list(_against_call(asked)), _looked_at, CALLS)
 
 
 def _is_packed(callee: Any) -> bool:

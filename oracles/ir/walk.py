@@ -40,6 +40,8 @@ _PRIM_OPERANDS: dict[type, tuple[str, ...]] = {
 _ATOMS = frozenset({tirx.IntImm, tirx.FloatImm, tvm.ir.StringImm, OP, GLOBAL_VAR, relax.ExternFunc, T.Constant})
 
 
+EXPRESSIONS = 20_000
+"""Expressions whose operands are remembered."""
 MODULES = 100
 """Modules whose functions are remembered."""
 _FUNCTIONS: Cache[Any, list[tuple[GlobalVar, BaseFunc]]] = Cache(
@@ -124,12 +126,15 @@ _OPERANDS: dict[type, Callable[[Any], tuple[Any, ...]]] = {
     TUPLE_GET_ITEM: lambda item: (item.tuple_value,),
     relax.If: lambda branching: (branching.cond,),
 }
+_READ: Cache[Expr, tuple[Expr, ...]] = Cache(lambda expr: _OPERANDS[type(expr)](expr), address, EXPRESSIONS)
 
 
 def operands(expr: Expr) -> tuple[Expr, ...]:
-    """The direct Relax sub-expressions of an expression, not those inside If branches, functions and sequences."""
-    read = _OPERANDS.get(type(expr))
-    return () if read is None else read(expr)
+    """The direct Relax sub-expressions of an expression, not those inside If branches, functions and sequences.
+
+    Read once: several oracles ask for them, and modules before and after a pass share most expressions.
+    """
+    return _READ.of(expr) if type(expr) in _OPERANDS else ()
 
 
 def prim_vars(expr: Expr) -> Iterator[Any]:
