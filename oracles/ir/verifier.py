@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
-
 import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
-from oracles.ir.cache import Cache, parts
-from oracles.ir.module_caches import MODULES, by_module
-from oracles.ir.walk import FUNCTION, named_functions, prim_func_parts, prim_funcs
+from generators.tvm_api import IRModule, PrimFunc, Stmt
+from oracles.ir.cache import Cache
+from oracles.ir.module_caches import by_module
+from oracles.ir.walk import prim_func_parts, prim_funcs
 
 PRIM_FUNCS = 256
 """PrimFuncs of which the complaint is remembered."""
 
 
-def _verify_relax(module: Any) -> str:
+def _verify_relax(module: IRModule) -> str:
     try:
         relax.analysis.well_formed(module)
     except (ValueError, TypeError, RuntimeError) as error:
@@ -26,12 +23,12 @@ def _verify_relax(module: Any) -> str:
     return ""
 
 
-def complaint(module: Any, of_relax: Callable[[Any], str] = _verify_relax) -> str:
+def complaint(module: IRModule) -> str:
     """What TVM's verifiers say of a module: the empty string when they accept it.
 
-    `relax.analysis.well_formed` on the module, by `of_relax`; on each PrimFunc the verifier of its dialect.
+    `relax.analysis.well_formed` on the module; on each PrimFunc the verifier of its dialect.
     """
-    if text := of_relax(module):
+    if text := _verify_relax(module):
         return text
     for name, function in prim_funcs(module):
         if text := _PRIM_FUNCS.of(function):
@@ -39,16 +36,7 @@ def complaint(module: Any, of_relax: Callable[[Any], str] = _verify_relax) -> st
     return ""
 
 
-def _read_of(module: Any) -> list[Any]:
-    """What TVM's verifier reads of a module (src/relax/analysis/well_formed.cc): Relax functions, which GlobalVars
-    there are, and their types. Passes of TIR hand on all of that."""
-    read: list[Any] = []
-    for gvar, function in named_functions(module):
-        read += [gvar, gvar.ty, function] if type(function) is FUNCTION else [gvar, gvar.ty]
-    return read
-
-
-def _verify_prim_func(function: Any) -> str:
+def _verify_prim_func(function: PrimFunc) -> str:
     """What the verifier says, but for one thing: LowerOpaqueBlock puts the pragmas of a loop around it, as AttrStmts
     whose node is the loop's variable (src/s_tir/transform/lower_opaque_block.cc), and passes look for them there. The
     verifier takes that name for a use of an undefined variable; it names what the attribute is about.
@@ -57,7 +45,7 @@ def _verify_prim_func(function: Any) -> str:
     return _verified(_without_pragmas(function)) if said.rstrip(".").endswith(".node") else said
 
 
-def _verified(function: Any) -> str:
+def _verified(function: PrimFunc) -> str:
     has_sblocks = function.attrs is not None and bool(function.attrs.get("s_tir", False))
     verify = tvm.s_tir.analysis.verify_well_formed if has_sblocks else tvm.tirx.analysis.verify_well_formed
     try:
@@ -67,8 +55,8 @@ def _verified(function: Any) -> str:
     return ""
 
 
-def _without_pragmas(function: Any) -> Any:
-    def bare(statement: Any) -> Any:
+def _without_pragmas(function: PrimFunc) -> PrimFunc:
+    def bare(statement: Stmt) -> Stmt:
         return statement.body if str(statement.attr_key).startswith("pragma_") else statement
 
     return function.with_body(tvm_ffi.structural_map(function.body, (tirx.AttrStmt, bare)))
@@ -76,7 +64,3 @@ def _without_pragmas(function: Any) -> Any:
 
 _PRIM_FUNCS = Cache(_verify_prim_func, prim_func_parts, PRIM_FUNCS)
 COMPLAINTS = by_module(complaint)
-TRUSTED = by_module(
-    partial(complaint, of_relax=Cache(_verify_relax, lambda module: parts(_read_of(module)), MODULES).of)
-)
-"""The same where nothing is changed in place: what a pass of TIR has handed on is verified once."""

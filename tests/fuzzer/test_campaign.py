@@ -28,7 +28,8 @@ SOME = "survives,well_formed,numeric"
 
 DIGESTS = """\
 import hashlib, sys
-from fuzzer.worker.draw import draw_experiment, repertoire_of
+from fuzzer.trial.repertoire import repertoire_of
+from fuzzer.worker.draw import draw_experiment
 from fuzzer.protocol import Plan
 from generators import externs, tvm_api
 from generators.operators.row import Unavailable

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from fuzzer.commands.doctor import KNOWN_PAIRS, Diagnosis, Probe, judge_pair
+from fuzzer.results import Diagnosis
+from fuzzer.versions import KNOWN_PAIRS, Probe, judge_pair
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKES = {

@@ -35,7 +35,7 @@ from oracles.builds.cpu_builds import (
     only_builds,
 )
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState
+from oracles.trace import MeaningState, Position
 from oracles.verdict import Failed, Passed, Skipped, Verdict, not_applicable
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
@@ -79,7 +79,7 @@ KINDS = ("build_o3", "build_compiled", "build_may_alias", "build_no_vectorize", 
 def judged(row: CpuBuild, script: str = SUBTRACTS, calls: tuple[EntryCall, ...] = CALLS) -> Verdict:
     module = module_of(script)
     bench = Workbench(SeededSource(0), MeaningState(Numbers(module, calls)))
-    return cpu_trial.judge(row, module, Phase.HIGH, bench)
+    return cpu_trial.judge(row, Position.at(module), bench)
 
 
 def row_or_skip(name: str) -> CpuBuild:
@@ -312,7 +312,7 @@ def test_c_has_no_small_floats(dtype: str) -> None:
     row = row_or_skip("build_c")
     module = module_of(SUBTRACTS.replace("float32", dtype))
     bench = Workbench(SeededSource(0), MeaningState(Numbers(module, ())))
-    assert cpu_trial.judge(row, module, Phase.HIGH, bench) == Skipped(f"build: C has no {dtype}")
+    assert cpu_trial.judge(row, Position.at(module), bench) == Skipped(f"build: C has no {dtype}")
 
 
 @pytest.mark.parametrize(("name", "whole"), [("build_o3", False), ("build_no_cse", True), ("cross_i386", True)])
@@ -320,7 +320,7 @@ def test_lowered_prim_funcs_are_built_where_nothing_lowers_them_in_another_way(n
     module = module_of(SUBTRACTS)
     bench = Workbench(SeededSource(0), MeaningState(Numbers(module, CALLS)))
     lowered = bench.apply_all([default_call(name) for name in (*PIPELINES["llvm"], "tirx.BindTarget")], module)
-    verdict = cpu_trial.judge(CPU_BUILDS[name], lowered, Phase.BOUND, bench)
+    verdict = cpu_trial.judge(CPU_BUILDS[name], Position.at(lowered, Phase.BOUND), bench)
     assert verdict == (
         not_applicable("PrimFuncs have been lowered for the ordinary build already") if whole else Passed()
     )

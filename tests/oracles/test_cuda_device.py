@@ -18,6 +18,9 @@ import pytest
 import tvm
 
 from fuzzer.trial.build import BuildTrial
+from fuzzer.trial.experiment import Experiment
+from fuzzer.trial.options import JudgeOptions
+from fuzzer.trial.record import Record
 from generators import externs
 from generators.case import EntryCall, Shape
 from generators.passes.row import Phase
@@ -33,7 +36,7 @@ from oracles.builds.tir_build import compiled_from
 from oracles.reference.numbers import Numbers, Unsure, Wrong
 from oracles.reference.values import Runtime
 from oracles.table import ORACLES
-from oracles.trace import MeaningState, Raised
+from oracles.trace import MeaningState, Position, Raised
 from oracles.verdict import Failed, Passed, Skipped
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
@@ -92,8 +95,9 @@ def lowered(module: Any, numbers: Numbers) -> Built:
 
 
 def verdict(module: Any, numbers: Numbers) -> Any:
-    trial = BuildTrial(PASSES, bench_of(numbers), lambda stage: None, 0, 0, "cuda")
-    return trial.verdict(module, Phase.HIGH)
+    start, options = Position.at(module), JudgeOptions(PASSES, {}, frozenset(), target="cuda")
+    trial = BuildTrial(Experiment(0, module, (), (), (), ()), options, bench_of(numbers), Record(0), (), start)
+    return trial.attempt(start).verdict
 
 
 @pytest.fixture(autouse=True)
@@ -143,7 +147,7 @@ def test_witnesses_of_a_target_without_a_device_are_the_reference(
     monkeypatch.setattr(tvm, "cuda", lambda number: NoSuchDevice())
     module = program("add")
     numbers = Numbers(module, CALLS)
-    told = agreement.witnesses(agreement.State(module), None, numbers, bench_of(numbers, "cuda"), "cuda")
+    told = agreement.witnesses(Position.at(module), None, numbers, bench_of(numbers, "cuda"), "cuda")
     assert list(told) == ["reference before"]
 
 
@@ -220,7 +224,7 @@ def test_a_clean_module_agrees_and_children_alone_touch_the_device(
     assert unusable() is None
     assert isinstance(verdict(program("add"), Numbers(program("add"), CALLS)), Passed)
     assert touched == []
-    assert cuda_device.apart(lambda: cuda_device.here() and len(touched), 5) == 1
+    assert cuda_device.forked(lambda: cuda_device.here() and len(touched), 5) == 1
 
 
 def test_wrong_numbers_are_found(stand_in: None) -> None:
@@ -365,7 +369,7 @@ def test_what_does_not_build_says_why(kind: str, text: str, message: str) -> Non
 def test_the_witnesses_have_the_device_among_them(stand_in: None) -> None:
     module = program("add")
     numbers = Numbers(module, CALLS)
-    told = agreement.witnesses(agreement.State(module), None, numbers, bench_of(numbers), "cuda")
+    told = agreement.witnesses(Position.at(module), None, numbers, bench_of(numbers), "cuda")
     (camp,) = agreement.camps(told, numbers)
     assert camp.members == ("reference before", "build before at -O0", "build before at -O3", "cuda before")
 

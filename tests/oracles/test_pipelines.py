@@ -16,7 +16,7 @@ from generators.case import EntryCall
 from generators.source import SeededSource
 from oracles.checks import pipelines
 from oracles.checks.pipelines import BOTH, DEFAULT_BUILD, TARGET_DEFAULT, compared
-from oracles.forked import Ended, apart
+from oracles.forked import Ended, forked
 from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Tensor
 from oracles.trace import MeaningState, Trace
@@ -146,7 +146,7 @@ def test_without_a_reference_only_integers_of_integers_count(script: str, differ
 
 
 def test_what_ends_a_child_is_a_value() -> None:
-    assert apart(lambda: [1, (2.0, "three")], 10) == [1, (2.0, "three")]
-    assert apart(lambda: os.kill(os.getpid(), signal.SIGSEGV), 10) == Ended("SIGSEGV")
-    assert apart(signal.pause, 1) == Ended("hang")
-    assert apart(lambda: 1 // 0, 10) == Ended("exit 1")
+    assert forked(lambda: [1, (2.0, "three")], 10) == [1, (2.0, "three")]
+    assert forked(lambda: os.kill(os.getpid(), signal.SIGSEGV), 10) == Ended("SIGSEGV")
+    assert forked(signal.pause, 1) == Ended("hang")
+    assert forked(lambda: 1 // 0, 10) == Ended("exit 1")
