@@ -14,9 +14,17 @@ from generators.operators.table import OPERATORS
 from tests import operator_harness as harness
 
 
-@pytest.mark.parametrize(
-    "row", [r for r in OPERATORS.values() if r.rounding is Rounding.MOVE], ids=lambda row: row.name
-)
+EXACT_BUT_NEW = {
+    "relax.negative": "flips signs",
+    "relax.nn.dropout": "gives a mask beside the data",
+    "relax.tril": "writes zeros",
+    "relax.triu": "writes zeros",
+}
+"""Rows that never round and still give numbers that are not among their inputs."""
+MOVES = [r for r in OPERATORS.values() if r.rounding is Rounding.MOVE and r.name not in EXACT_BUT_NEW]
+
+
+@pytest.mark.parametrize("row", MOVES, ids=lambda row: row.name)
 def test_rows_that_move_make_no_new_numbers(row: Operator) -> None:
     for seed in range(20):
         sample = harness.draw_row(row, seed)
