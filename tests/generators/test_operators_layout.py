@@ -13,7 +13,6 @@ from generators.operators.row import Operator, Rounding
 from generators.operators.table import OPERATORS
 from tests import operator_harness as harness
 
-
 EXACT_BUT_NEW = {
     "relax.negative": "flips signs",
     "relax.nn.dropout": "gives a mask beside the data",
