@@ -17,6 +17,7 @@ from corpus.store import StoredCase, write_case
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from oracles.cpu_builds import CPU_BUILDS
 from oracles.verdict import GIVEN_TO_CALL_TIR
+from tests.patience import HANGS_S
 
 ADD = """
 @I.ir_module
@@ -182,7 +183,7 @@ def stored(oracle: str, name: str, load: str | None, source: str | None = None) 
 
 def run(folder: Path) -> tuple[int, str]:
     ended = subprocess.run(
-        [sys.executable, str(folder / "repro.py")], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, str(folder / "repro.py")], capture_output=True, text=True, timeout=HANGS_S, check=False
     )
     return ended.returncode, ended.stdout
 

@@ -153,7 +153,13 @@ def _resize3d(sample: Sample) -> bool:
 
 
 _POOLS = ("max", "avg", "adaptive_avg")
+_NOT_OF_HALVES = ("sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh", "atan2")
+"""No intrinsic of LLVM computes them for float16."""
+_NOT_OF_BFLOAT = ("isnan", "isinf", "isfinite", "power", "log_add_exp", "mod")
+"""The lowering refuses bfloat16, or stores it into the uint16 buffer that stands for it."""
 RULES: dict[str, Callable[[Sample], bool]] = {
+    **{f"relax.{name}": lambda s: '"float16"' in _type(s) for name in _NOT_OF_HALVES},
+    **{f"relax.{name}": lambda s: '"bfloat16"' in _type(s) for name in _NOT_OF_BFLOAT},
     "relax.concat": lambda s: _attributes(s)["axis"] is None,
     "relax.meshgrid": lambda s: len(s.call.args[0].ty.fields) == 1,
     "relax.repeat": lambda s: "R.Tensor((), " in _type(s),
@@ -177,7 +183,6 @@ RULES: dict[str, Callable[[Sample], bool]] = {
     "relax.one_hot": lambda s: bool(_attributes(s)["axis"] < -1),
     "relax.bucketize": _of_nothing,
     "relax.einsum": _of_nothing,
-    "relax.mod": lambda s: "bfloat16" in _type(s),  # stores bfloat16 into the uint16 buffer that stands for it
     "relax.nn.layer_norm": _norm_over_axes,
     "relax.nn.rms_norm": _norm_over_axes,
     "relax.nn.group_norm": _norm_over_channels,

@@ -17,6 +17,8 @@ from tests.generators.refused_by_llvm import RULES, UNBUILDABLE, is_refused
 COMPILED = [name for name in OPERATORS if name not in UNBUILDABLE]
 MOST_REFUSED = 60
 """A row whose calls are nearly all refused must show an accepted one within this many draws."""
+MANY = {"relax.vision": 200}
+"""How many calls of an operator the slow test draws, by namespace; 30 of the others."""
 TARGET = {"kind": "llvm", "opt-level": 0}
 PER_MODULE = 25
 """Samples in one module: one build serves them all."""
@@ -52,7 +54,7 @@ def test_llvm_code_computes_the_meaning(name: str) -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize("name", COMPILED)
 def test_llvm_code_computes_the_meaning_of_many_calls(name: str) -> None:
-    samples = accepted(name, range(3, 53))
+    samples = accepted(name, range(3, 3 + MANY.get(name.rpartition(".")[0], 30)))
     assert samples
     assert not wrong(samples)
 

@@ -28,7 +28,7 @@ from generators.targets import TARGETS
 from oracles import agreement, builders, cuda_device, needs
 from oracles import build as llvm
 from oracles.builders import BUILDERS
-from oracles.cuda_device import RUN_S, UNUSABLE, Built, DeviceFault, NoDevice, judge, needs_host_memory, unusable
+from oracles.cuda_device import UNUSABLE, Built, DeviceFault, NoDevice, judge, needs_host_memory, unusable
 from oracles.needs import builder_of
 from oracles.reference.numbers import Numbers, Unsure, Wrong
 from oracles.reference.values import Runtime
@@ -37,6 +37,7 @@ from oracles.trace import MeaningState, Raised
 from oracles.verdict import Failed, Passed, Skipped
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
+from tests.patience import HANGS_S
 
 PROGRAM = """
 @I.ir_module
@@ -102,6 +103,12 @@ def forgotten() -> Iterator[None]:
     unusable.cache_clear()
     yield
     unusable.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def generous_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in ("BUILD_S", "RUN_S", "TRIAL_S"):
+        monkeypatch.setattr(cuda_device, limit, int(HANGS_S))
 
 
 @pytest.fixture
@@ -319,9 +326,9 @@ def test_a_child_that_dies_is_a_crash_and_the_parent_lives(running: Callable[[An
 
 
 def test_a_child_without_an_end_hangs(running: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert unusable() is None and RUN_S > 1
+    assert unusable() is None
     monkeypatch.setattr(cuda_device, "RUN_S", 1)
-    running(lambda count: time.sleep(30))
+    running(lambda count: time.sleep(HANGS_S))
     found = verdict(program("add"), Numbers(program("add"), CALLS))
     assert isinstance(found, Failed) and found.symptom == "hang"
 
@@ -329,7 +336,7 @@ def test_a_child_without_an_end_hangs(running: Callable[[Any], None], monkeypatc
 def test_a_build_without_an_end_proves_nothing(stand_in: None, monkeypatch: pytest.MonkeyPatch) -> None:
     assert unusable() is None
     monkeypatch.setattr(cuda_device, "BUILD_S", 1)
-    monkeypatch.setattr(cuda_device, "_compiled", lambda built, target: time.sleep(30))
+    monkeypatch.setattr(cuda_device, "_compiled", lambda built, target: time.sleep(HANGS_S))
     found = verdict(program("add"), Numbers(program("add"), CALLS))
     assert isinstance(found, Skipped) and "takes too long" in found.reason
 

@@ -31,6 +31,7 @@ from oracles.purity import ends_lives_early
 from oracles.verdict import ACROSS_PROCESSES, PASSED, Failed, Passed, Skipped
 from tests.oracles.modules import CLEAN, DATAFLOW, HEAD, PRIM_FUNC, SYMBOLIC
 from tests.oracles.oracle_bench import RealBench, module_of, module_pass, row_of, step_of
+from tests.patience import HANGS_S
 
 COUNTER = itertools.count()
 ORACLES = (input_unchanged, determinism, idempotence, attributes, dead_code, dead_binding, legalised, round_trip)
@@ -250,7 +251,7 @@ def test_digests_do_not_depend_on_the_process() -> None:
         "print(digest(module_of(SYMBOLIC)))",
     )
     ran = subprocess.run(
-        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True, timeout=HANGS_S
     )
     assert ran.stdout.strip() == digest(module_of(SYMBOLIC))
     assert digest(module_of(DATAFLOW)) != digest(module_of(SYMBOLIC))
