@@ -303,7 +303,7 @@ def test_only_tvm_and_numpy_are_imported() -> None:
 
 
 SHORT = {"purity": 25, "definedness": 28, "well_formed": 24, "survives": 24, "input_unchanged": 19, "numeric": 39}
-"""Lines of a script besides its module (DESIGN: what it finds comes back small)."""
+"""Lines of a script besides its module (what is found comes back small)."""
 
 
 @pytest.mark.parametrize("oracle", list(SHORT))
