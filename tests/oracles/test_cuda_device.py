@@ -17,22 +17,22 @@ import numpy as np
 import pytest
 import tvm
 
-from fuzzer.worker.build_trial import BuildTrial
-from fuzzer.worker.child import NOT_ASKED
+from fuzzer.trial.build import BuildTrial
 from generators import externs
 from generators.case import EntryCall, Shape
 from generators.passes.row import Phase
-from generators.passes.table import PASSES, PIPELINES, rest_of_tir_pipeline
+from generators.passes.table import PASSES
 from generators.source import SeededSource
 from generators.targets import TARGETS
-from oracles import agreement, builders, cuda_device, needs
-from oracles import build as llvm
-from oracles.builders import BUILDERS
-from oracles.cuda_device import UNUSABLE, Built, DeviceFault, NoDevice, judge, needs_host_memory, unusable
-from oracles.needs import builder_of
+from oracles import agreement
+from oracles.builds import build as llvm
+from oracles.builds import builders, cuda_device, needs
+from oracles.builds.cuda_device import UNUSABLE, Built, DeviceFault, NoDevice, judge, needs_host_memory, unusable
+from oracles.builds.needs import builder_of
+from oracles.builds.tir_build import compiled_from
 from oracles.reference.numbers import Numbers, Unsure, Wrong
 from oracles.reference.values import Runtime
-from oracles.tir_build import compiled_from
+from oracles.table import ORACLES
 from oracles.trace import MeaningState, Raised
 from oracles.verdict import Failed, Passed, Skipped
 from oracles.workbench import Workbench
@@ -87,7 +87,7 @@ def bench_of(numbers: Numbers, target: str = "llvm") -> Workbench:
 
 def lowered(module: Any, numbers: Numbers) -> Built:
     bench = bench_of(numbers)
-    built = BUILDERS["cuda"].build(module, Phase.HIGH, bench, 0, lambda stage: None)
+    built = builders.BUILDERS["cuda"].build(module, Phase.HIGH, bench, 0, lambda stage: None)
     assert isinstance(built, Built)
     return built
 
@@ -98,17 +98,13 @@ def verdict(module: Any, numbers: Numbers) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def forgotten() -> Iterator[None]:
-    """What one test has found out of the device is nothing to the next."""
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each test asks for the device anew; time limits only end what hangs."""
+    for limit in ("BUILD_S", "RUN_S", "TRIAL_S"):
+        monkeypatch.setattr(cuda_device, limit, int(HANGS_S))
     unusable.cache_clear()
     yield
     unusable.cache_clear()
-
-
-@pytest.fixture(autouse=True)
-def generous_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    for limit in ("BUILD_S", "RUN_S", "TRIAL_S"):
-        monkeypatch.setattr(cuda_device, limit, int(HANGS_S))
 
 
 @pytest.fixture
@@ -130,7 +126,7 @@ def test_modules_for_cuda_are_built_where_a_device_is(
     monkeypatch.setattr(needs, "present", lambda: device)
     assert builder_of("cuda") == builder
     assert {builder_of(name) for name in TARGETS if name != "cuda"} == {"llvm", "cuda-cpu"}
-    assert "pipelines" in NOT_ASKED[builder] and ("build" in NOT_ASKED[builder]) == (not device)
+    assert not ORACLES["pipelines"].has_work_at(builder) and ORACLES["build"].has_work_at(builder) == device
 
 
 @pytest.mark.parametrize("there", [False, True])
@@ -381,27 +377,3 @@ def test_the_witnesses_have_the_device_among_them(stand_in: None) -> None:
 def test_what_needs_the_host_is_not_run(text: str, says: str) -> None:
     assert says in (needs_host_memory(module_of(text)) or "")
     assert needs_host_memory(program("add")) is None
-
-
-# --- code for a device, which is not run ----------------------------------------------------------------
-
-
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
-@pytest.mark.parametrize("passes", [0, 4])
-def test_nvcc_takes_what_tvm_makes(monkeypatch: pytest.MonkeyPatch, passes: int) -> None:
-    """From the Relax pipeline, and from some way into that of TIR."""
-    monkeypatch.setenv("TVM_CUDA_COMPILE_MODE", "nvcc")
-    monkeypatch.setenv("TVM_CUDA_NVCC_NO_FAST_MATH", "1")
-    module = program("add")
-    bench = bench_of(Numbers(module, CALLS), "cuda")
-    names = (*PIPELINES["cuda"], *rest_of_tir_pipeline(Phase.SYMBOLED)[:passes])
-    found = llvm.lowered_by(names, module, Phase.HIGH, bench, lambda stage: None)
-    assert not isinstance(found, llvm.NotBuilt)
-    assert found[1].of_relax == (passes == 0)
-    target = tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host={"kind": "llvm", "opt-level": 0})
-    executable = bench.guarded(lambda: cuda_device._compiled(Built(*found, bench), target))
-    assert not isinstance(executable, Raised), executable
-    sources = [part.inspect_source("cuda") for part in executable.mod.imports[0].imports if part.kind == "cuda"]
-    assert sources and all("__global__" in text for text in sources)
-    with target:
-        assert all(tvm.get_global_func("tvm_callback_cuda_compile")(text) for text in sources)
