@@ -60,6 +60,7 @@ def test_nobody_else_is_blamed(campaign: CampaignResult) -> None:
 
 @pytest.mark.parametrize("name", FAULTY)
 def test_a_finding_is_small(campaign: CampaignResult, name: str) -> None:
+    assert of(campaign, name)
     for finding in of(campaign, name):
         assert finding.reduced is not None
         assert finding.reduced.bindings <= 3
