@@ -25,18 +25,18 @@ from hypothesis import strategies as st
 
 from generators import tvm_api
 from generators.case import Case, ModuleText
-from generators.operators.row import Unavailable
 from generators.passes.row import ProgramFacts
 from generators.passes.sequences import DrawnSequence, Kind, draw_names, instantiate, to_fire
 from generators.passes.table import PASSES
 from generators.program import Program
 from generators.recipes.table import patterns_for
 from generators.relax.knobs import Knobs
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.source import HypothesisSource
 from generators.tir.strategies import integer_funcs as integer_funcs
 from generators.tir.strategies import prim_funcs as prim_funcs
 from generators.tir.strategies import scheduled_prim_funcs as scheduled_prim_funcs
+from generators.unavailable import Unavailable
 
 SMALL = Knobs(operators=(1, 6))
 """Smaller programs than a campaign's: an example should fit Hypothesis' buffer and be read at a glance."""

@@ -17,8 +17,8 @@ from fuzzer.worker.draw import Repertoire, draw_experiment
 from fuzzer.worker.judge import Court, judge
 from fuzzer.worker.seeds import USELESS, SeedProgram
 from generators import externs
-from generators.operators.row import Unavailable
 from generators.passes.row import Phase
+from generators.unavailable import Unavailable
 from oracles import cuda_device, pipelines
 from oracles.cpu_builds import CPU_BUILDS, expanded, only_builds
 from oracles.needs import builder_of, missing

@@ -21,10 +21,10 @@ from fuzzer.errand.phase import phase_of
 from fuzzer.plugin.flaws import flaw_of
 from fuzzer.plugin.inputs import NoInputs, calm, meaning_of
 from generators.case import EntryCall
-from generators.operators.row import Unavailable
 from generators.passes.row import Phase
 from generators.program import Program
 from generators.source import Source
+from generators.unavailable import Unavailable
 from oracles.ir.walk import nodes_of, prim_funcs, relax_functions
 from oracles.legalised import operator_calls
 from oracles.reference.numbers import NoMeaning, Numbers

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from tvm.relax import op
 
-from generators.operators.row import Operator, Rounding, Unavailable
+from generators.operators.row import Operator, Rounding
 from generators.ranges import TRUTH, Range
 from generators.relax.scope import EVERY, FLOAT, INTEGER, NUMERIC, Drawn, Scope
 from generators.relax.values import Value
+from generators.unavailable import Unavailable
 
 Pair = Callable[[Scope], tuple[Value, Value]]
 

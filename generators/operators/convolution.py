@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from tvm.relax.op import nn
 
 from generators.dtypes import is_float
-from generators.operators.row import Operator, Rounding, Unavailable
+from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import (
     RARE,
     SPATIAL,
@@ -27,6 +27,7 @@ from generators.ranges import Range
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Value
 from generators.source import Source, weighted
+from generators.unavailable import Unavailable
 
 _DTYPES = ("float32", "float16", "float64", "bfloat16", "int32", "int8", "uint8")
 _WIDER = {"float16": "float32", "bfloat16": "float32", "int8": "int32", "uint8": "int32", "float32": "float64"}

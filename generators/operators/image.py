@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from tvm.relax.op import image
 
-from generators.operators.row import Operator, Rounding, Unavailable
+from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import RARE, SPATIAL, extents, moved
 from generators.ranges import UNIT, Range
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Value
 from generators.source import Source
+from generators.unavailable import Unavailable
 
 # float64 is left out: coordinates and pixels pass through float32 whatever the operands are (topi/image/resize.py).
 _DTYPES = ("float32", "float16")

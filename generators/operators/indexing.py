@@ -14,10 +14,11 @@ from tvm.relax import op
 
 from generators import tvm_api
 from generators.dtypes import is_float
-from generators.operators.row import Operator, Rounding, Unavailable
+from generators.operators.row import Operator, Rounding
 from generators.ranges import of_values
 from generators.relax.scope import EVERY, INDEX, Drawn, Scope
 from generators.relax.values import Value
+from generators.unavailable import Unavailable
 
 SMALL = (*INDEX, "int8", "int16", "uint8")
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from tvm.relax import Tuple, op
 
-from generators.operators.row import Operator, Rounding, Unavailable
+from generators.operators.row import Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import EVERY, INDEX, Drawn, Scope
 from generators.relax.values import Dim, TupleValue, Value
+from generators.unavailable import Unavailable
 
 Fits = Callable[[list[Value]], bool]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from tvm.relax.op import nn
 
-from generators.operators.row import Operator, Rounding, Unavailable
+from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import (
     RARE,
     SPATIAL,
@@ -24,6 +24,7 @@ from generators.operators.spatial import (
 )
 from generators.relax.scope import FLOAT, NUMERIC, Drawn, Scope
 from generators.relax.values import Value
+from generators.unavailable import Unavailable
 
 _ATTRIBUTES = (
     "pool_size", "strides", "padding", "dilation", "ceil_mode", "count_include_pad", "layout", "out_layout",

@@ -13,10 +13,11 @@ import numpy as np
 from tvm import tirx
 from tvm.relax import op
 
-from generators.operators.row import Operator, Rounding, Unavailable
+from generators.operators.row import Operator, Rounding
 from generators.prim_expr import evaluate
 from generators.relax.scope import EVERY, NUMERIC, Drawn, Scope
 from generators.relax.values import Dim, ShapeValue, SymbolicDim, Value, dim_expr, extent
+from generators.unavailable import Unavailable
 
 
 def some_dim(s: Scope) -> Dim:

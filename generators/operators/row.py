@@ -73,10 +73,6 @@ class Operator:
     weight: int = 4
 
 
-class Unavailable(Exception):
-    """The scope holds nothing this operator can be applied to; another statement is drawn instead."""
-
-
 @dataclass(frozen=True, slots=True)
 class ExcludedOperator:
     """An operator of this TVM that is in no row, and why a TVM developer would agree."""

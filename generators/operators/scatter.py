@@ -13,10 +13,11 @@ from tvm.relax import op
 
 from generators.dtypes import is_float
 from generators.operators.indexing import index_constant, index_dims, static_extent
-from generators.operators.row import Operator, Rounding, Unavailable
+from generators.operators.row import Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import EVERY, INDEX, NUMERIC, Drawn, Scope
 from generators.relax.values import Dim, SymbolicDim, Value
+from generators.unavailable import Unavailable
 
 _WRITE = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
 

@@ -8,14 +8,14 @@ import numpy as np
 from tvm import relax
 
 from generators import tvm_api
-from generators.operators.row import Unavailable
 from generators.ranges import Range
 from generators.recipes import blocks as b
 from generators.recipes.recipe import Recipe
 from generators.relax.body import close_block
-from generators.relax.control import draw_extern, draw_impure
+from generators.relax.calls_and_ifs import draw_extern, draw_impure
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Dim, Value, dim_expr
+from generators.unavailable import Unavailable
 
 
 def trivial_bindings(s: Scope) -> None:

@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 from tvm import relax
 
 from generators import tvm_api
-from generators.operators.row import Unavailable
 from generators.operators.table import OPERATORS
 from generators.ranges import UNIT, Range
 from generators.relax.scope import FLOAT, Drawn, Scope
 from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, extent, ranges_of
+from generators.unavailable import Unavailable
 
 Unary: TypeAlias = tuple[Callable[..., Any], Callable[[Range], Range]]
 Binary: TypeAlias = tuple[Callable[..., Any], Callable[[Range, Range], Range]]

@@ -6,12 +6,12 @@ from typing import Any
 
 from tvm import relax, tirx
 
-from generators.operators.row import Unavailable
 from generators.ranges import Range
 from generators.recipes import blocks as b
 from generators.recipes.recipe import Recipe
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Value, extent
+from generators.unavailable import Unavailable
 
 
 def _image(s: Scope, channels: int | None = None) -> Value:

@@ -9,18 +9,18 @@ import numpy as np
 from tvm import relax
 
 from generators import tvm_api
-from generators.operators.row import Unavailable
 from generators.ranges import Range
 from generators.recipes import blocks as b
 from generators.recipes.bindings import condition, either
 from generators.recipes.recipe import Recipe
 from generators.relax.body import close_block
-from generators.relax.control import emit_call
+from generators.relax.calls_and_ifs import emit_call
 from generators.relax.frames import FunctionFrame, ParameterSpec, PrivateFunction
 from generators.relax.functions import draw_function
 from generators.relax.scope import Scope
 from generators.relax.statements import SIMPLE
 from generators.relax.values import AnyValue, ShapeValue, TupleValue, Value
+from generators.unavailable import Unavailable
 
 Build = Callable[[Scope], None]
 

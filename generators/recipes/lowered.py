@@ -10,14 +10,14 @@ import tvm
 from tvm import relax, te
 
 from generators import tvm_api
-from generators.operators.row import Unavailable
 from generators.ranges import Range
 from generators.recipes import blocks as b
 from generators.recipes.recipe import Recipe
-from generators.relax.control import draw_extern
+from generators.relax.calls_and_ifs import draw_extern
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.tir_calls import draw_call_tir, draw_call_tir_inplace
 from generators.relax.values import Value
+from generators.unavailable import Unavailable
 
 
 @cache

@@ -11,12 +11,12 @@ from typing import Any
 
 from tvm import relax
 
-from generators.operators.row import Unavailable
 from generators.ranges import Range
 from generators.recipes import blocks as b
 from generators.recipes.recipe import Recipe
 from generators.relax.scope import Scope
 from generators.relax.values import Dim, Value
+from generators.unavailable import Unavailable
 
 _LENGTHS = (4, 8, 16, 32, 64, 3, 7, 20, 33)
 

@@ -8,13 +8,13 @@ import numpy as np
 from tvm import relax
 
 from generators import tvm_api
-from generators.operators.row import Unavailable
 from generators.ranges import Range
 from generators.recipes import blocks as b
 from generators.recipes.bindings import either
 from generators.recipes.recipe import Recipe
 from generators.relax.scope import INDEX, Drawn, Scope
 from generators.relax.values import Dim, ShapeValue, SymbolicDim, Value
+from generators.unavailable import Unavailable
 
 
 def _symbol(s: Scope) -> SymbolicDim:

@@ -10,9 +10,9 @@ from tvm import relax
 from generators.ranges import Range
 from generators.recipes import blocks as b
 from generators.recipes.recipe import Recipe
+from generators.relax.differentiable import draw_differentiable, draw_loss
 from generators.relax.frames import FunctionFrame
 from generators.relax.functions import draw_function
-from generators.relax.losses import draw_differentiable, draw_loss
 from generators.relax.scope import Scope
 from generators.relax.statements import SIMPLE
 from generators.relax.values import Value

@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 from tvm import relax
 
 from generators import tvm_api
-from generators.operators.row import Unavailable
 from generators.relax.scope import Scope
 from generators.relax.values import AnyValue, TupleValue, Value
 from generators.source import weighted
+from generators.unavailable import Unavailable
 
 Pattern: TypeAlias = Callable[[Scope], None]
 """Plants a shape of program into the current block; `name`, `plain`, `dataflow`, `wants` are read where it has them."""

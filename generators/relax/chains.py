@@ -9,14 +9,15 @@ from typing import Any
 
 from tvm import relax
 
-from generators.operators.row import Operator, Unavailable
-from generators.operators.table import OPERATORS, Rounding
+from generators.operators.row import Operator, Rounding
+from generators.operators.table import OPERATORS
 from generators.ranges import Range
 from generators.relax.body import attempt
 from generators.relax.knobs import SPECIAL
 from generators.relax.scope import EVERY, INTEGER, Scope
 from generators.relax.values import AnyValue, Dim, TupleValue, Value, extent
 from generators.source import Echo, weighted
+from generators.unavailable import Unavailable
 
 _TRIES = 4
 _LINKS = (2, 3)

@@ -10,8 +10,8 @@ from tvm import relax
 from generators import tvm_api
 from generators.ranges import Range
 from generators.relax.body import Pattern, Statement, close_block, draw_blocks, draw_result, draw_statements, plant
+from generators.relax.differentiable import DIFFERENTIABLE, draw_loss
 from generators.relax.frames import FunctionFrame, ParameterSpec
-from generators.relax.losses import DIFFERENTIABLE, draw_loss
 from generators.relax.scope import Scope
 from generators.relax.values import ShapeValue, SymbolicDim, TupleValue, Value, ranges_of
 from generators.source import Source

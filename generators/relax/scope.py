@@ -14,12 +14,12 @@ from typing import Any
 from generators import tvm_api
 from generators.arrays import draw_array
 from generators.dtypes import is_float
-from generators.operators.row import Unavailable
 from generators.ranges import TRUTH, Range, comfortable
 from generators.relax.frames import FunctionFrame
 from generators.relax.knobs import LARGE, REAL, SPECIAL, WHOLE
 from generators.relax.values import AnyValue, Dim, SymbolicDim, TupleValue, Value, dim_expr, extent, ranges_of, value_of
 from generators.source import Source, weighted
+from generators.unavailable import Unavailable
 
 ANY_RANK = (0, 5)
 NUMERIC = ("float32", "float16", "float64", "bfloat16", "int32", "int64", "int8", "int16", "uint8")

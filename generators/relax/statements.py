@@ -9,15 +9,15 @@ import numpy as np
 from tvm import relax
 
 from generators import tvm_api
-from generators.operators.row import Unavailable
 from generators.operators.table import OPERATORS
 from generators.ranges import Range
 from generators.relax.body import Statement
 from generators.relax.chains import draw_chain
-from generators.relax.nested import draw_nested_output, draw_tuples_of_tuples
+from generators.relax.nested_tuples import draw_nested_output, draw_tuples_of_tuples
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, dim_expr, ranges_of
 from generators.source import weighted
+from generators.unavailable import Unavailable
 
 V = TypeVar("V", bound=AnyValue)
 

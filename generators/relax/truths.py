@@ -11,10 +11,10 @@ from typing import Any
 
 from tvm import relax
 
-from generators.operators.row import Unavailable
 from generators.ranges import TRUTH, Range
 from generators.relax.scope import Drawn, Scope, number_value
 from generators.relax.values import Value
+from generators.unavailable import Unavailable
 
 _THREE = 0.2
 """Three truths are drawn this often, else two."""

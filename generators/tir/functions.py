@@ -15,14 +15,14 @@ from generators.arrays import draw_array
 from generators.dtypes import is_float, numpy_dtype
 from generators.ranges import Range
 from generators.source import Source, weighted
-from generators.tir.draft import Draft, Extent, Symbol, Tensor, Unfit, input_range
+from generators.tir.function_draft import Extent, FunctionDraft, Symbol, Tensor, Unfit, input_range
 from generators.tir.knobs import DEFAULT, SCHEDULABLE, SYMBOL_LIMIT, TirKnobs
-from generators.tir.nested import draw_halves, draw_row_block, draw_tiles, draw_whole_update
+from generators.tir.nested_blocks import draw_halves, draw_row_block, draw_tiles, draw_whole_update
 from generators.tir.opaque import draw_statements
-from generators.tir.place import sequence
-from generators.tir.program import PrimParameter, PrimProgram, blank
+from generators.tir.prim_program import PrimParameter, PrimProgram, blank
 from generators.tir.reductions import draw_argmax, draw_bias, draw_matmul, draw_reduction, draw_window
-from generators.tir.rooted import rooted
+from generators.tir.root_block import rooted
+from generators.tir.site import sequence
 from generators.tir.stages import (
     draw_copy,
     draw_in_place,
@@ -84,9 +84,9 @@ def draw_schedulable(source: Source, knobs: TirKnobs = SCHEDULABLE) -> PrimProgr
     return finished(draft, schedulable=True)
 
 
-def begun(source: Source, knobs: TirKnobs) -> Draft:
+def begun(source: Source, knobs: TirKnobs) -> FunctionDraft:
     """A function with its inputs."""
-    draft = Draft(source, knobs)
+    draft = FunctionDraft(source, knobs)
     draft.dtype = weighted(source, knobs.dtypes)
     symbolic = source.flip(knobs.symbolic_share)
     draft.index_dtype = "int64" if symbolic or source.flip() else "int32"
@@ -99,7 +99,7 @@ def begun(source: Source, knobs: TirKnobs) -> Draft:
     return draft
 
 
-def _draw_inputs(draft: Draft) -> None:
+def _draw_inputs(draft: FunctionDraft) -> None:
     source = draft.source
     dims: list[Extent] = [draft.symbolic(name) for name in draft.symbols]
     rank = weighted(source, ((2, 8), (1, 4), (3, 3), (0, 1)))
@@ -129,7 +129,7 @@ def _count(dims: list[Extent]) -> int:
     return count
 
 
-def _add_input(draft: Draft, dims: tuple[Extent, ...], dtype: str) -> None:
+def _add_input(draft: FunctionDraft, dims: tuple[Extent, ...], dtype: str) -> None:
     """A parameter; seldom with an offset and strides that are the caller's."""
     layout: dict[str, Any] = {}
     if dims and draft.source.flip(0.05):
@@ -147,7 +147,7 @@ def _add_input(draft: Draft, dims: tuple[Extent, ...], dtype: str) -> None:
     draft.add_tensor("A", dims, dtype, values, fraction=fraction, role="input", **layout)
 
 
-def _draw_stages(draft: Draft) -> None:
+def _draw_stages(draft: FunctionDraft) -> None:
     count = draft.source.integer(*draft.knobs.stages)
     for number in range(count):
         draft.final = number == count - 1
@@ -159,7 +159,7 @@ def _draw_stages(draft: Draft) -> None:
     draft.tensors = [_shown(draft, tensor) for tensor in draft.tensors]
 
 
-def _shown(draft: Draft, tensor: Tensor) -> Tensor:
+def _shown(draft: FunctionDraft, tensor: Tensor) -> Tensor:
     """As an output, often, where nothing reads it: what is wrong with it would not be seen."""
     plain = tensor.role == "local" and not tensor.buffer.strides and str(tensor.buffer.scope()) == "global"
     if not plain or tensor.name in draft.read or not draft.source.flip(_SHOWN):
@@ -167,7 +167,7 @@ def _shown(draft: Draft, tensor: Tensor) -> Tensor:
     return replace(tensor, role="output")
 
 
-def draw_one(draft: Draft) -> None:
+def draw_one(draft: FunctionDraft) -> None:
     """One stage; an elementwise one where the drawn kinds do not fit."""
     for _ in range(_TRIES):
         stage = weighted(draft.source, _STAGES)
@@ -181,7 +181,7 @@ def draw_one(draft: Draft) -> None:
     draw_pointwise(draft)
 
 
-def finished(draft: Draft, *, schedulable: bool, attributes: Mapping[str, Any] = NO_ATTRIBUTES) -> PrimProgram:
+def finished(draft: FunctionDraft, *, schedulable: bool, attributes: Mapping[str, Any] = NO_ATTRIBUTES) -> PrimProgram:
     """The module with the function, which has these attributes besides, and the arguments."""
     scalars = [s for s in draft.symbols.values() if s.parameter]
     inputs = [t for t in draft.tensors if t.role == "input"]
@@ -228,7 +228,7 @@ def _parameter(tensor: Tensor) -> PrimParameter:
     return PrimParameter(tensor.name, tensor.dtype, tuple(d.text for d in tensor.dims), tensor.role, tensor.range)
 
 
-def _body(draft: Draft) -> Any:
+def _body(draft: FunctionDraft) -> Any:
     """The statements in the root block, which allocates what is no parameter."""
     local = [t.buffer for t in draft.tensors if t.role == "local"]
     root = s_tir.SBlock([], [], [], "root", sequence(*draft.statements), None, local)

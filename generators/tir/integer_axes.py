@@ -13,8 +13,8 @@ from tvm import tirx
 
 from generators.ranges import Range
 from generators.source import weighted
-from generators.tir.draft import Draft, Extent
-from generators.tir.place import sequence
+from generators.tir.function_draft import Extent, FunctionDraft
+from generators.tir.site import sequence
 from generators.tir.terms import Term
 
 EXTENTS = ((4, 4), (8, 6), (5, 4), (7, 4), (3, 3), (12, 3), (16, 3), (9, 2), (6, 3), (1, 2), (2, 3), (24, 1), (20, 1))
@@ -23,7 +23,7 @@ Wrap = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class IntegerAxis:
     """A variable that takes every value of its range. index: which value it is, from 0; around: puts the loop, or what
     names the variable, around a statement; guard: what must hold for the index to be one of the extent's."""
 
@@ -34,7 +34,7 @@ class Axis:
     guard: Any = None
 
 
-def draw_axes(draft: Draft, earlier: list[tuple[int, int]], room: int) -> list[Axis]:
+def draw_axes(draft: FunctionDraft, earlier: list[tuple[int, int]], room: int) -> list[IntegerAxis]:
     """One variable mostly, two where one loop is split into them."""
     source = draft.source
     if draft.symbols and source.flip(0.4) and room >= 16:
@@ -50,7 +50,7 @@ def draw_axes(draft: Draft, earlier: list[tuple[int, int]], room: int) -> list[A
     return [weighted(source, kinds)(draft, draft.extent(count), begin)]
 
 
-def _variable(draft: Draft, low: int, count: int) -> Term:
+def _variable(draft: FunctionDraft, low: int, count: int) -> Term:
     return Term(tirx.Var(draft.new_name("i"), draft.index_dtype), draft.index_dtype, _values(low, count))
 
 
@@ -58,7 +58,7 @@ def _values(low: int, count: int, step: int = 1) -> Range:
     return Range(low, low + max(count - 1, 0) * step, True)
 
 
-def _loop(draft: Draft, var: Any, low: int, count: Any, step: int = 1) -> Wrap:
+def _loop(draft: FunctionDraft, var: Any, low: int, count: Any, step: int = 1) -> Wrap:
     """Puts a loop around a statement, an unrolled one at times."""
     kind = tirx.ForKind.SERIAL
     if step == 1 and isinstance(count, tirx.IntImm) and int(count.value) <= 6 and draft.source.flip(0.1):
@@ -68,13 +68,13 @@ def _loop(draft: Draft, var: Any, low: int, count: Any, step: int = 1) -> Wrap:
     return lambda body: tirx.For(var, draft.number(low), count, kind, body, None, None, by)
 
 
-def counter(draft: Draft, extent: Extent, begin: int) -> Axis:
+def counter(draft: FunctionDraft, extent: Extent, begin: int) -> IntegerAxis:
     """The loop variable itself, which begins anywhere."""
     var = _variable(draft, begin, extent.high)
     index = var.expr if begin == 0 else tirx.Sub(var.expr, draft.number(begin))
     if begin:
         draft.features.add("shifted_loop")
-    return Axis(
+    return IntegerAxis(
         var,
         extent,
         Term(index, draft.index_dtype, _values(0, extent.high)),
@@ -82,28 +82,28 @@ def counter(draft: Draft, extent: Extent, begin: int) -> Axis:
     )
 
 
-def offset(draft: Draft, extent: Extent, begin: int) -> Axis:
+def offset(draft: FunctionDraft, extent: Extent, begin: int) -> IntegerAxis:
     """A loop from 0, and a variable that is so much more: by name, or wherever it is used."""
     var = _variable(draft, 0, extent.value)
     loop = _loop(draft, var.expr, 0, extent.expr)
     expr, values = tirx.Add(var.expr, draft.number(begin)), _values(begin, extent.value)
     draft.features.add("offset")
     if draft.source.flip():
-        return Axis(Term(expr, draft.index_dtype, values), extent, var, loop)
+        return IntegerAxis(Term(expr, draft.index_dtype, values), extent, var, loop)
     name = tirx.Var(draft.new_name("x"), draft.index_dtype)
     draft.features.add("bind")
-    return Axis(
+    return IntegerAxis(
         Term(name, draft.index_dtype, values), extent, var, lambda body: loop(sequence(tirx.Bind(name, expr), body))
     )
 
 
-def stepped(draft: Draft, extent: Extent, begin: int) -> Axis:
+def stepped(draft: FunctionDraft, extent: Extent, begin: int) -> IntegerAxis:
     """A loop with a step."""
     step = draft.source.pick((2, 3, 4))
     var = Term(tirx.Var(draft.new_name("i"), draft.index_dtype), draft.index_dtype, _values(begin, extent.value, step))
     index = tirx.FloorDiv(tirx.Sub(var.expr, draft.number(begin)), draft.number(step))
     draft.features.add("loop_step")
-    return Axis(
+    return IntegerAxis(
         var,
         extent,
         Term(index, draft.index_dtype, _values(0, extent.value)),
@@ -111,7 +111,7 @@ def stepped(draft: Draft, extent: Extent, begin: int) -> Axis:
     )
 
 
-def split(draft: Draft, extent: Extent, begin: int) -> Axis:
+def split(draft: FunctionDraft, extent: Extent, begin: int) -> IntegerAxis:
     """A variable made of two loops; where they go further than it does, behind a test."""
     factor = draft.source.pick((2, 3, 4, 8))
     blocks = -(-extent.value // factor)
@@ -129,10 +129,10 @@ def split(draft: Draft, extent: Extent, begin: int) -> Axis:
     draft.features.add("split")
     term = Term(expr, draft.index_dtype, _values(begin, extent.value))
     position = Term(index, draft.index_dtype, _values(0, extent.value))
-    return Axis(term, extent, position, lambda body: loops[0](loops[1](body)), guard)
+    return IntegerAxis(term, extent, position, lambda body: loops[0](loops[1](body)), guard)
 
 
-def fused(draft: Draft, first: int, second: int, begin: int) -> list[Axis]:
+def fused(draft: FunctionDraft, first: int, second: int, begin: int) -> list[IntegerAxis]:
     """Two variables made of one loop."""
     var = _variable(draft, 0, first * second)
     loop = _loop(draft, var.expr, 0, draft.number(first * second))
@@ -141,7 +141,7 @@ def fused(draft: Draft, first: int, second: int, begin: int) -> list[Axis]:
         index = node(var.expr, draft.number(second))
         expr = tirx.Add(index, draft.number(begin)) if begin else index
         term = Term(expr, draft.index_dtype, _values(begin, count))
-        axes.append(Axis(term, draft.extent(count), Term(index, draft.index_dtype, _values(0, count)), around))
+        axes.append(IntegerAxis(term, draft.extent(count), Term(index, draft.index_dtype, _values(0, count)), around))
     draft.features.add("fused")
     return axes
 

@@ -14,7 +14,7 @@ from typing import Any
 from tvm import tirx
 
 from generators.ranges import Range
-from generators.tir.draft import Draft, Unfit
+from generators.tir.function_draft import FunctionDraft, Unfit
 from generators.tir.terms import BY_NAME, Term, apply, cast, chosen, constant, fits, truth
 
 WIDER = {"int8": "int16", "int16": "int32", "int32": "int64", "uint8": "int32", "uint16": "int32", "uint32": "int64"}
@@ -34,7 +34,7 @@ class Number:
     """A term with Python's operators. `division` is "floor" or "trunc": what // and % are."""
 
     term: Term
-    draft: Draft
+    draft: FunctionDraft
     division: str
 
     def _with(self, name: str, other: Number | int) -> Number:

@@ -19,15 +19,15 @@ from tvm import tirx
 from generators.dtypes import numpy_dtype
 from generators.ranges import Range
 from generators.source import Source, weighted
-from generators.tir.draft import Draft, Extent, Symbol, Tensor, Unfit, load
-from generators.tir.expressions import Site, converted, draw_condition, draw_leaf, draw_value
+from generators.tir.expressions import Operands, converted, draw_condition, draw_leaf, draw_value
+from generators.tir.function_draft import Extent, FunctionDraft, Symbol, Tensor, Unfit, load
 from generators.tir.functions import finished
-from generators.tir.integer_axes import BEGINS, EXTENTS, Axis, draw_axes
+from generators.tir.integer_axes import BEGINS, EXTENTS, IntegerAxis, draw_axes
 from generators.tir.integer_shapes import CONDITIONS, LOGIC, NUMBERS, RELATIONS, Number, Parts
 from generators.tir.knobs import DEFAULT, TirKnobs
-from generators.tir.place import sequence
-from generators.tir.program import PrimProgram
+from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point, index_within
+from generators.tir.site import sequence
 from generators.tir.terms import Term, chosen, constant, fits
 
 KNOBS = replace(DEFAULT, depths=((2, 1),), max_elements=600, dead_share=0.0)
@@ -51,9 +51,9 @@ _TRIES = 8
 class Nest:
     """A nest of loops: its variables, the values that its expressions may use, and its statements."""
 
-    draft: Draft
-    axes: tuple[Axis, ...]
-    site: Site
+    draft: FunctionDraft
+    axes: tuple[IntegerAxis, ...]
+    operands: Operands
     statements: list[Any]
 
     @property
@@ -69,7 +69,7 @@ class Nest:
 
 def draw_integer_func(source: Source, knobs: TirKnobs = KNOBS) -> PrimProgram:
     """A well-formed PrimFunc of integer expressions, with exact arguments; some outputs, each defined everywhere."""
-    draft = Draft(source, knobs)
+    draft = FunctionDraft(source, knobs)
     draft.index_dtype = source.pick(("int32", "int64"))
     if source.flip(0.2):
         draft.index_dtype = "int64"
@@ -89,7 +89,7 @@ def draw_integer_func(source: Source, knobs: TirKnobs = KNOBS) -> PrimProgram:
     return replace(program, arguments=tuple(arguments))
 
 
-def _draw_tables(draft: Draft) -> list[Tensor]:
+def _draw_tables(draft: FunctionDraft) -> list[Tensor]:
     """Inputs that hold every value of a range: variables of which no pass knows the range."""
     source, tables = draft.source, []
     for name in draft.symbols:
@@ -107,10 +107,10 @@ def _counted_up(table: Tensor) -> np.ndarray[Any, Any]:
     return np.arange(table.range.low, table.range.high + 1).astype(numpy_dtype(table.dtype))
 
 
-def _draw_nest(draft: Draft, earlier: list[tuple[int, int]]) -> Any:
+def _draw_nest(draft: FunctionDraft, earlier: list[tuple[int, int]]) -> Any:
     """Loops around the stores of some expressions. earlier: begins and extents of nests before, which are shared."""
     source = draft.source
-    axes: list[Axis] = []
+    axes: list[IntegerAxis] = []
     for _ in range(source.pick((2, 2, 1, 3))):
         room = draft.knobs.max_elements
         for axis in axes:
@@ -122,7 +122,7 @@ def _draw_nest(draft: Draft, earlier: list[tuple[int, int]]) -> Any:
     leaves = [*variables, *variables, *(_table_value(draft, axes, t) for t in draft.tensors if t.role == "input")]
     if draft.symbols:
         leaves += [Term(s.var, "int64", Range(s.low, 16, True)) for s in draft.symbols.values()]
-    nest = Nest(draft, tuple(axes), Site(draft, [t for t in leaves if t is not None], []), [])
+    nest = Nest(draft, tuple(axes), Operands(draft, [t for t in leaves if t is not None], []), [])
     _draw_names(nest)
     for _ in range(source.pick((2, 3, 1, 4))):
         nest.statements.append(_draw_output(nest))
@@ -134,7 +134,7 @@ def _draw_nest(draft: Draft, earlier: list[tuple[int, int]]) -> Any:
     return body
 
 
-def _table_value(draft: Draft, axes: list[Axis], table: Tensor) -> Term | None:
+def _table_value(draft: FunctionDraft, axes: list[IntegerAxis], table: Tensor) -> Term | None:
     """An element of a table: at a variable of its length, else at an index brought into its bounds."""
     source, (dim,) = draft.source, table.dims
     points = [Point(axis.index, axis.extent) for axis in axes]
@@ -143,10 +143,10 @@ def _table_value(draft: Draft, axes: list[Axis], table: Tensor) -> Term | None:
         return load(table, [source.pick(same).term.expr])
     if not dim.static:
         return None
-    site = Site(draft, [], [axis.term for axis in axes], lets=False)
-    index = source.pick(site.indices)
+    operands = Operands(draft, [], [axis.term for axis in axes], lets=False)
+    index = source.pick(operands.indices)
     if source.flip(0.4):
-        index = _number(replace(site, leaves=site.indices, indices=[]), draft.index_dtype)
+        index = _number(replace(operands, leaves=operands.indices, indices=[]), draft.index_dtype)
         draft.features.add("computed_index")
     return load(table, [index_within(draft, dim, index, clamp=source.flip(0.3))])
 
@@ -156,7 +156,7 @@ def _draw_names(nest: Nest) -> None:
     draft, source = nest.draft, nest.draft.source
     for _ in range(source.pick((0, 1, 1, 2))):
         dtype = weighted(source, _DTYPES)
-        value = _number(replace(nest.site, lets=False), dtype) if dtype != "bool" else _condition(nest.site)
+        value = _number(replace(nest.operands, lets=False), dtype) if dtype != "bool" else _condition(nest.operands)
         if source.flip(0.3) and not nest.guards:
             var = tirx.Var(draft.new_name("x"), value.dtype)
             nest.statements.append(tirx.Bind(var, value.expr))
@@ -164,13 +164,13 @@ def _draw_names(nest: Nest) -> None:
             value = Term(var, value.dtype, value.range)
         else:
             draft.features.add("repeated")
-        nest.site.leaves += [value, value]
+        nest.operands.leaves += [value, value]
     if source.flip(0.15):
         term = source.pick(nest.axes).term
         nest.statements.append(_known(draft, tirx.GE(term.expr, constant(int(term.range.low), term.dtype).expr)))
 
 
-def _known(draft: Draft, condition: Any) -> Any:
+def _known(draft: FunctionDraft, condition: Any) -> Any:
     """What holds, said."""
     if draft.source.flip():
         draft.features.add("assume")
@@ -184,11 +184,11 @@ def _draw_output(nest: Nest) -> Any:
     """One expression for every combination of the variables, in a new output; behind a branch at times."""
     draft, source = nest.draft, nest.draft.source
     dtype = weighted(source, _DTYPES)
-    value = _value(nest.site, dtype)
+    value = _value(nest.operands, dtype)
     if not source.flip(0.25):
         return _stored(nest, value.range, lambda buffer, at: tirx.BufferStore(buffer, value.expr, at), dtype)
-    other = _value(nest.site, dtype) if source.flip() else _small(nest.site, dtype)
-    condition = _condition(nest.site).expr
+    other = _value(nest.operands, dtype) if source.flip() else _small(nest.operands, dtype)
+    condition = _condition(nest.operands).expr
     if source.flip(0.2):
         condition = tirx.likely(condition)
         draft.features.add("likely")
@@ -226,59 +226,59 @@ def _stored(nest: Nest, values: Range, make: Callable[[Any, list[Any]], Any], dt
     return make(output.buffer, indices)
 
 
-def _value(site: Site, dtype: str) -> Term:
+def _value(operands: Operands, dtype: str) -> Term:
     """An expression of the dtype."""
     if dtype == "bool":
-        return _condition(site)
-    term = _number(site, dtype)
-    if site.source.flip(0.2):
-        other = _small(site, dtype)
-        lazily = site.source.flip()
-        site.draft.features.add("if_then_else" if lazily else "select")
-        return chosen(_condition(site).expr, term, other, lazily=lazily)
+        return _condition(operands)
+    term = _number(operands, dtype)
+    if operands.source.flip(0.2):
+        other = _small(operands, dtype)
+        lazily = operands.source.flip()
+        operands.draft.features.add("if_then_else" if lazily else "select")
+        return chosen(_condition(operands).expr, term, other, lazily=lazily)
     return term
 
 
-def _number(site: Site, dtype: str) -> Term:
+def _number(operands: Operands, dtype: str) -> Term:
     """A number: of a shape mostly."""
-    for _ in range(_TRIES if site.source.flip(0.85) else 0):
-        shapes = weighted(site.source, NUMBERS)
-        features = set(site.draft.features)
+    for _ in range(_TRIES if operands.source.flip(0.85) else 0):
+        shapes = weighted(operands.source, NUMBERS)
+        features = set(operands.draft.features)
         try:
-            return site.source.pick(shapes)(_parts(site, dtype)).term
+            return operands.source.pick(shapes)(_parts(operands, dtype)).term
         except Unfit:
-            site.draft.features = features
-    return draw_value(site, dtype)
+            operands.draft.features = features
+    return draw_value(operands, dtype)
 
 
-def _condition(site: Site) -> Term:
+def _condition(operands: Operands) -> Term:
     """A truth: of a shape mostly."""
-    numbers = sorted({t.dtype for t in (*site.leaves, *site.indices) if t.dtype != "bool"})
-    for _ in range(_TRIES if numbers and site.source.flip(0.85) else 0):
-        features = set(site.draft.features)
+    numbers = sorted({t.dtype for t in (*operands.leaves, *operands.indices) if t.dtype != "bool"})
+    for _ in range(_TRIES if numbers and operands.source.flip(0.85) else 0):
+        features = set(operands.draft.features)
         try:
-            shapes = CONDITIONS if site.source.flip(0.7) else LOGIC
-            return site.source.pick(shapes)(_parts(site, site.source.pick(numbers)))
+            shapes = CONDITIONS if operands.source.flip(0.7) else LOGIC
+            return operands.source.pick(shapes)(_parts(operands, operands.source.pick(numbers)))
         except Unfit:
-            site.draft.features = features
-    return draw_condition(replace(site, lets=False), 2)
+            operands.draft.features = features
+    return draw_condition(replace(operands, lets=False), 2)
 
 
-def _small(site: Site, dtype: str) -> Term:
+def _small(operands: Operands, dtype: str) -> Term:
     """A value in scope, or a constant."""
-    return draw_leaf(site, dtype)
+    return draw_leaf(operands, dtype)
 
 
-def _parts(site: Site, dtype: str) -> Parts:
+def _parts(operands: Operands, dtype: str) -> Parts:
     """Operands and constants; an operand may stand twice in a shape, so that none names a value inside of it."""
-    source = site.source
-    site = replace(site, lets=False)
+    source = operands.source
+    operands = replace(operands, lets=False)
     division = "floor" if source.flip(0.7) else "trunc"
-    x, y, z = (Number(_operand(site, dtype), site.draft, division) for _ in range(3))
+    x, y, z = (Number(_operand(operands, dtype), operands.draft, division) for _ in range(3))
     signed = not dtype.startswith("u")
     divisor, factor = source.pick(_DIVISORS), source.pick(_FACTORS)
-    flags = [t for t in site.leaves if t.dtype == "bool"]
-    condition = source.pick(flags) if flags and source.flip() else _comparison(site, [x, y, z])
+    flags = [t for t in operands.leaves if t.dtype == "bool"]
+    condition = source.pick(flags) if flags and source.flip() else _comparison(operands, [x, y, z])
     return Parts(
         x=x,
         y=y,
@@ -294,22 +294,22 @@ def _parts(site: Site, dtype: str) -> Parts:
     )
 
 
-def _comparison(site: Site, operands: list[Number]) -> Term:
+def _comparison(operands: Operands, numbers: list[Number]) -> Term:
     """A simple condition on what the shape is of."""
-    a, b = site.source.pick(operands), site.source.pick(operands)
-    value = site.source.integer(-3, 9) if not a.term.dtype.startswith("u") else site.source.integer(0, 9)
-    return a.is_(site.source.pick(RELATIONS), b if site.source.flip(0.3) else value)
+    a, b = operands.source.pick(numbers), operands.source.pick(numbers)
+    value = operands.source.integer(-3, 9) if not a.term.dtype.startswith("u") else operands.source.integer(0, 9)
+    return a.is_(operands.source.pick(RELATIONS), b if operands.source.flip(0.3) else value)
 
 
-def _operand(site: Site, dtype: str) -> Term:
+def _operand(operands: Operands, dtype: str) -> Term:
     """A variable mostly, converted where none has the dtype, so that a rule sees what it looks for."""
-    source = site.source
+    source = operands.source
     if source.flip(0.2):
-        return draw_value(site, dtype, 1)
-    same = [t for t in site.leaves if t.dtype == dtype]
+        return draw_value(operands, dtype, 1)
+    same = [t for t in operands.leaves if t.dtype == dtype]
     if same and source.flip(0.85):
         return source.pick(same)
-    return converted(site, source.pick([t for t in site.leaves if t.dtype != dtype] or same), dtype)
+    return converted(operands, source.pick([t for t in operands.leaves if t.dtype != dtype] or same), dtype)
 
 
 def _any_constant(source: Source, dtype: str) -> int:

@@ -14,13 +14,13 @@ from typing import Any
 from tvm import tirx
 
 from generators.source import Source, weighted
-from generators.tir.draft import Draft, Extent, Tensor, Unfit
+from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit
 from generators.tir.functions import begun, finished
 from generators.tir.knobs import DEFAULT, TirKnobs
-from generators.tir.launch import SERIAL, Axis, Launch, position
+from generators.tir.launch import SERIAL, Launch, ThreadAxis, position
 from generators.tir.opaque import held_range, new_tensor
-from generators.tir.place import Place
-from generators.tir.program import PrimProgram
+from generators.tir.prim_program import PrimProgram
+from generators.tir.site import Site
 from generators.tir.swarm import Unusual, draw_unusual
 from generators.tir.tiles import MAKERS
 
@@ -48,26 +48,26 @@ def draw_kernel_func(source: Source, knobs: TirKnobs = DEFAULT) -> PrimProgram:
     """A random PrimFunc of kernels with exact arguments: in bounds, without races, already scheduled."""
     draft = begun(source, knobs)
     draft.unusual = draw_unusual(source, knobs) & _USUAL
-    place = Place(draft, [t for t in draft.tensors if t.role == "input" and not t.special])
+    site = Site(draft, [t for t in draft.tensors if t.role == "input" and not t.special])
     for _ in range(source.integer(*_KERNELS)):
-        written = place.writable
+        written = site.writable
         if written and source.flip(_AGAIN):
-            draft.statements.append(_kernel(place, source.pick(written), again=True))
+            draft.statements.append(_kernel(site, source.pick(written), again=True))
             continue
         tensor = _new(draft)
         if tensor.role == "alloc":
             draft.statements.append(tirx.AllocBuffer(tensor.buffer))
-        draft.statements.append(_kernel(place, tensor))
-        place.tensors.append(tensor)
+        draft.statements.append(_kernel(site, tensor))
+        site.tensors.append(tensor)
     if not any(t.role == "output" for t in draft.tensors):
         values, fraction = held_range("float32")
         tensor = draft.add_tensor("T", (draft.extent(8),), "float32", values, fraction=fraction, role="output")
-        draft.statements.append(_kernel(place, tensor))
+        draft.statements.append(_kernel(site, tensor))
     draft.features.add("kernels")
     return finished(draft, schedulable=False, attributes={"tirx.is_scheduled": True})
 
 
-def _new(draft: Draft) -> Tensor:
+def _new(draft: FunctionDraft) -> Tensor:
     """A tensor with elements (a grid of no blocks cannot be launched): an output, or what the next kernels read."""
     tensor = new_tensor(draft, "output")
     if not all(dim.value for dim in tensor.dims):
@@ -82,17 +82,17 @@ def _new(draft: Draft) -> Tensor:
     return tensor
 
 
-def _kernel(place: Place, tensor: Tensor, *, again: bool = False) -> Any:
+def _kernel(site: Site, tensor: Tensor, *, again: bool = False) -> Any:
     """A kernel that stores to every element of the tensor."""
-    draft = place.draft
+    draft = site.draft
     for _ in range(_TRIES):
         kind = _together if draft.source.flip(draft.knobs.together_share) else weighted(draft.source, _KINDS)
         features, tensors = set(draft.features), list(draft.tensors)
         try:
-            return kind(Launch(place, tensor, again))
+            return kind(Launch(site, tensor, again))
         except Unfit:
             draft.features, draft.tensors = features, tensors
-    return _elements(Launch(place, tensor, again))
+    return _elements(Launch(site, tensor, again))
 
 
 def _elements(kernel: Launch) -> Any:
@@ -103,7 +103,7 @@ def _elements(kernel: Launch) -> Any:
     block = kernel.axis("blockIdx.x", kernel.blocks(total, threads))
     thread = kernel.axis("threadIdx.x", draft.number(threads))
     index = position(draft, block[0], threads, thread[0])
-    indices = kernel.apart(index, dims)
+    indices = kernel.unravelled(index, dims)
     body = kernel.element(kernel.inside(indices, [block, thread]), indices)
     return kernel.bound([block, thread], kernel.where(index, total, threads, body))
 
@@ -118,10 +118,10 @@ def _several(kernel: Launch) -> Any:
     block = kernel.axis("blockIdx.x", kernel.blocks(total, threads * count))
     thread = kernel.axis("threadIdx.x", draft.number(threads))
     step = tirx.Var(draft.new_name("i"), draft.index_dtype)
-    apart = kernel.source.flip()
-    within = position(draft, step, threads, thread[0]) if apart else position(draft, thread[0], count, step)
+    strided = kernel.source.flip()
+    within = position(draft, step, threads, thread[0]) if strided else position(draft, thread[0], count, step)
     index = position(draft, block[0], threads * count, within)
-    indices = kernel.apart(index, dims)
+    indices = kernel.unravelled(index, dims)
     body = kernel.element(kernel.inside(indices, [block, thread]), indices)
     draft.features.add("several_for_a_thread")
     kind = kernel.source.pick((SERIAL, SERIAL, tirx.ForKind.UNROLLED))
@@ -134,12 +134,12 @@ def _tiles(kernel: Launch) -> Any:
     dims, draft = kernel.tensor.dims, kernel.draft
     if len(dims) < 2:
         raise Unfit("one dim")
-    axes: list[Axis] = []
+    axes: list[ThreadAxis] = []
     lead = []
     if dims[:-2]:
         axes.append(kernel.axis("blockIdx.z", kernel.times(dims[:-2])))
-        lead = kernel.apart(axes[0][0], dims[:-2])
-    blocks, threads, near = list[Axis](), list[Axis](), list[tuple[Any, Extent, int]]()
+        lead = kernel.unravelled(axes[0][0], dims[:-2])
+    blocks, threads, near = list[ThreadAxis](), list[ThreadAxis](), list[tuple[Any, Extent, int]]()
     for tag, dim in zip("yx", dims[-2:], strict=True):
         side = weighted(kernel.source, _TILE)
         blocks.append(kernel.axis(f"blockIdx.{tag}", kernel.blocks(dim.expr, side)))
@@ -163,7 +163,7 @@ def _rows(kernel: Launch) -> Any:
     thread = kernel.axis("threadIdx.x", draft.number(threads))
     step = tirx.Var(draft.new_name("i"), draft.index_dtype)
     index = position(draft, step, threads, thread[0])
-    indices = [*kernel.apart(block[0], dims[:-1]), index]
+    indices = [*kernel.unravelled(block[0], dims[:-1]), index]
     body = kernel.element(kernel.inside(indices, [block, thread]), indices)
     turns = kernel.blocks(dims[-1].expr, threads)
     draft.features.add("thread_stride")
@@ -180,7 +180,7 @@ def _together(kernel: Launch) -> Any:
     threads = source.pick((length, length, next(2**n for n in range(8) if 2**n >= length), length + 1))
     block = kernel.axis("blockIdx.x", kernel.times(dims[:-1]))
     thread = kernel.axis("threadIdx.x", draft.number(threads))
-    indices = [*kernel.apart(block[0], dims[:-1]), thread[0]]
+    indices = [*kernel.unravelled(block[0], dims[:-1]), thread[0]]
     inner = kernel.inside(indices, [block])
     make = weighted(source, MAKERS)
     statements = make(kernel, inner, indices, length, threads)

@@ -88,7 +88,7 @@ class TirKnobs:
 
     part_share: float = 0.18
     """A block goes over a part of what it writes this often, where it may: its loops begin at other numbers than 0."""
-    apart_share: float = 0.35
+    multi_read_share: float = 0.35
     """A block reads what an earlier one wrote at several places at once this often, where it may."""
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import tvm_ffi
 from tvm import tirx
 
-from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
-from generators.tir.expressions import Site, draw_value
+from generators.tir.expressions import Operands, draw_value
+from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit, load
 from generators.tir.opaque import held_range
-from generators.tir.place import Place, sequence, store
 from generators.tir.reads import Point, counter
+from generators.tir.site import Site, sequence, store
 from generators.tir.stores import updated
 from generators.tir.terms import Term
 
@@ -30,25 +30,25 @@ _THREAD_INDEX = 1
 _TRIES = 8
 """How often a value is drawn for one that is made of what it should be."""
 
-Axis = tuple[Any, Any, str]
+ThreadAxis = tuple[Any, Any, str]
 """A variable of blocks or threads, how many there are, and the tag of the axis."""
 
 
 class Launch:
     """The kernel that stores to one tensor. again: the tensor holds something already."""
 
-    def __init__(self, place: Place, tensor: Tensor, again: bool) -> None:
+    def __init__(self, site: Site, tensor: Tensor, again: bool) -> None:
         self.tensor = tensor
         self.again = again
-        self.draft = place.draft
-        self.source = place.draft.source
-        self._place = place
+        self.draft = site.draft
+        self.source = site.draft.source
+        self._place = site
 
-    def axis(self, tag: str, count: Any) -> Axis:
+    def axis(self, tag: str, count: Any) -> ThreadAxis:
         """A new axis of blocks or threads."""
         return tirx.Var(self.draft.new_name("i"), self.draft.index_dtype), count, tag
 
-    def bound(self, axes: list[Axis], *body: Any) -> Any:
+    def bound(self, axes: list[ThreadAxis], *body: Any) -> Any:
         """The body for every block and thread."""
         nest = sequence(*body)
         for var, count, tag in reversed(axes):
@@ -56,7 +56,7 @@ class Launch:
             nest = tirx.For(var, self.draft.number(0), count, tirx.ForKind.THREAD_BINDING, nest, thread)
         return nest
 
-    def inside(self, indices: list[Any], axes: list[Axis]) -> Place:
+    def inside(self, indices: list[Any], axes: list[ThreadAxis]) -> Site:
         """Where one thread computes the element: it reads what other kernels have made. Threads whose number is known
         may use it."""
         counted = zip(indices, self.tensor.dims, strict=True)
@@ -70,12 +70,12 @@ class Launch:
         inner.recent = [element for element in inner.recent if element[0] is not self.tensor]
         return inner
 
-    def element(self, inner: Place, indices: list[Any], *leaves: Term) -> Any:
+    def element(self, inner: Site, indices: list[Any], *leaves: Term) -> Any:
         """What a thread does with its element. leaves: values that it should use."""
         if leaves:
-            site = inner.site([t for t in inner.tensors if not t.special], 1)
+            operands = inner.operands([t for t in inner.tensors if not t.special], 1)
             before = (load(self.tensor, indices),) if self.again else ()
-            value = made_of(site, self.tensor.dtype, self.source.integer(0, 1), *leaves, *before)
+            value = made_of(operands, self.tensor.dtype, self.source.integer(0, 1), *leaves, *before)
             first = store(self.tensor, value, indices)
         elif self.again:
             first = self._changed(inner, indices)
@@ -89,12 +89,12 @@ class Launch:
         self.draft.features.add("inner_loop")
         return sequence(first, tirx.For(loop.term.expr, self.draft.number(0), loop.extent.expr, SERIAL, more))
 
-    def _changed(self, place: Place, indices: list[Any]) -> Any:
+    def _changed(self, site: Site, indices: list[Any]) -> Any:
         """The element changed by what it was, or anew where that might overflow."""
         try:
-            return updated(place, self.tensor, indices)
+            return updated(site, self.tensor, indices)
         except Unfit:
-            return store(self.tensor, place.value(self.tensor.dtype), indices)
+            return store(self.tensor, site.value(self.tensor.dtype), indices)
 
     def times(self, dims: tuple[Extent, ...]) -> Any:
         """How many elements these dims have, as an expression."""
@@ -119,7 +119,7 @@ class Launch:
         self.draft.features.add("thread_guard")
         return tirx.IfThenElse(tirx.LT(index, total), body, None)
 
-    def apart(self, index: Any, dims: tuple[Extent, ...]) -> list[Any]:
+    def unravelled(self, index: Any, dims: tuple[Extent, ...]) -> list[Any]:
         """The indices that a position in row-major order means."""
         indices: list[Any] = []
         for dim in reversed(dims[1:]):
@@ -137,17 +137,17 @@ class Launch:
         return tensor
 
 
-def position(draft: Draft, block: Any, threads: int, thread: Any) -> Any:
+def position(draft: FunctionDraft, block: Any, threads: int, thread: Any) -> Any:
     """The number of a thread among those of all blocks."""
     return tirx.Add(tirx.Mul(block, draft.number(threads)), thread)
 
 
-def made_of(site: Site, dtype: str, depth: int, *leaves: Term) -> Term:
+def made_of(operands: Operands, dtype: str, depth: int, *leaves: Term) -> Term:
     """A value of these and others, of as many of them as it can be, so that it shows what they were."""
-    site = replace(site.with_leaves(*leaves), lets=False)
+    operands = replace(operands.with_leaves(*leaves), lets=False)
     best, most = None, -1
     for _ in range(_TRIES):
-        value = draw_value(site, dtype, max(depth, len(leaves) - 1))
+        value = draw_value(operands, dtype, max(depth, len(leaves) - 1))
         held = sum(_is_in(leaf.expr, value.expr) for leaf in leaves)
         if held > most:
             best, most = value, held

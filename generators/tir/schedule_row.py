@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from generators.tir.schedule_view import View
+from generators.tir.schedule_view import ScheduleView
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Primitive:
     """
 
     name: str
-    draw: Callable[[View], str]
+    draw: Callable[[ScheduleView], str]
     keeps: str
     weight: int = 1
     rounds: bool = False

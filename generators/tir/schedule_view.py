@@ -11,7 +11,7 @@ import tvm_ffi
 from tvm import s_tir, tirx
 
 from generators.source import Source
-from generators.tir.program import PrimProgram
+from generators.tir.prim_program import PrimProgram
 
 
 class NoPlace(Exception):
@@ -19,7 +19,7 @@ class NoPlace(Exception):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loop:
+class ScheduledLoop:
     """A loop: its statement, and the expression that gets it from the schedule."""
 
     node: Any
@@ -38,18 +38,18 @@ class Loop:
         plain = int(node.kind) == int(tirx.ForKind.SERIAL) and node.thread_binding is None
         return start and plain and node.step is None and len(node.annotations) == 0
 
-    def holds(self, inner: Loop) -> bool:
+    def holds(self, inner: ScheduledLoop) -> bool:
         """Whether the other loop is all of its body."""
         return bool(self.node.body.same_as(inner.node))
 
 
 @dataclass(slots=True, eq=False)
-class Block:
+class ScheduledBlock:
     """A block: its statement, the expression that gets it, and its loops from the outermost inwards."""
 
     node: Any
     text: str
-    loops: list[Loop]
+    loops: list[ScheduledLoop]
     parent: str
     bindings: list[Any]
     innermost: bool
@@ -72,7 +72,7 @@ class Block:
         reads, writes = (any(r.source.same_as(buffer) for r in rs) for rs in (self.node.reads, self.node.writes))
         return reads, writes
 
-    def axes_of(self, loop: Loop) -> set[int]:
+    def axes_of(self, loop: ScheduledLoop) -> set[int]:
         """The types of the block's axes whose bindings use the loop's variable."""
         return {
             int(v.iter_type)
@@ -87,7 +87,7 @@ def uses(expr: Any, var: Any) -> bool:
 
 
 @dataclass(slots=True)
-class View:
+class ScheduleView:
     """The schedule as it stands. `threads`: whether the target has thread axes. `applied`: names of the steps taken."""
 
     source: Source
@@ -95,7 +95,7 @@ class View:
     program: PrimProgram
     threads: bool
     applied: Sequence[str]
-    blocks: list[Block]
+    blocks: list[ScheduledBlock]
 
     def pick(self, options: Sequence[Any]) -> Any:
         """One of the options. Raises NoPlace where there is none."""
@@ -103,34 +103,34 @@ class View:
             raise NoPlace
         return self.source.pick(options)
 
-    def block(self, wanted: Callable[[Block], bool] = lambda _: True) -> Block:
+    def block(self, wanted: Callable[[ScheduledBlock], bool] = lambda _: True) -> ScheduledBlock:
         """A block of some form. Raises NoPlace where there is none."""
-        block: Block = self.pick([b for b in self.blocks if wanted(b)])
+        block: ScheduledBlock = self.pick([b for b in self.blocks if wanted(b)])
         return block
 
-    def loop(self, wanted: Callable[[Block, Loop], bool]) -> tuple[Block, Loop]:
+    def loop(self, wanted: Callable[[ScheduledBlock, ScheduledLoop], bool]) -> tuple[ScheduledBlock, ScheduledLoop]:
         """A loop of some form, around a block. Raises NoPlace where there is none."""
         pairs = [(b, loop) for b in self.blocks for loop in b.loops if wanted(b, loop)]
         block, loop = self.pick(pairs)
         return block, loop
 
-    def alone(self, block: Block, buffer: Any, *, written: bool) -> bool:
+    def alone(self, block: ScheduledBlock, buffer: Any, *, written: bool) -> bool:
         """Whether no other block reads (or writes) the buffer, and this one does not do both."""
         side = 1 if written else 0
         others = [b for b in self.blocks if b is not block and b.innermost and b.touches(buffer)[side]]
         return not others and not all(block.touches(buffer))
 
-    def below(self, loop: Loop) -> list[Block]:
+    def below(self, loop: ScheduledLoop) -> list[ScheduledBlock]:
         """The blocks inside a loop."""
         return [b for b in self.blocks if any(other.node.same_as(loop.node) for other in b.loops)]
 
-    def written_local(self, block: Block) -> bool:
+    def written_local(self, block: ScheduledBlock) -> bool:
         """Whether what the block writes is a buffer of the function's own."""
         params = list(self.schedule.mod[self.program.function].params)
         return all(not any(w.source.same_as(p) for p in params) for w in block.node.writes)
 
 
-def view_of(source: Source, schedule: Any, program: PrimProgram, threads: bool, applied: Sequence[str]) -> View:
+def view_of(source: Source, schedule: Any, program: PrimProgram, threads: bool, applied: Sequence[str]) -> ScheduleView:
     """The schedule as it stands."""
     found: list[tuple[Any, str, str]] = []
     _below(schedule, schedule.get_sblock("root"), 'sch.get_sblock("root")', found)
@@ -142,11 +142,15 @@ def view_of(source: Source, schedule: Any, program: PrimProgram, threads: bool, 
     for node, (rv, path, parent) in zip(nodes, found, strict=True):
         name = str(node.name_hint)
         text = f'sch.get_sblock("{name}")' if names[name] == 1 and name != "root" else path
-        loops = [Loop(schedule.get(x), f"sch.get_loops({text})[{i}]") for i, x in enumerate(schedule.get_loops(rv))]
+        loops = [
+            ScheduledLoop(schedule.get(x), f"sch.get_loops({text})[{i}]") for i, x in enumerate(schedule.get_loops(rv))
+        ]
         realize = realized[node.__chandle__()]
         guarded = not isinstance(realize.predicate, tirx.IntImm)
-        blocks.append(Block(node, text, loops, parent, list(realize.iter_values), path not in parents, guarded))
-    return View(source, schedule, program, threads, applied, blocks)
+        blocks.append(
+            ScheduledBlock(node, text, loops, parent, list(realize.iter_values), path not in parents, guarded)
+        )
+    return ScheduleView(source, schedule, program, threads, applied, blocks)
 
 
 def _realized(body: Any) -> dict[int, Any]:

@@ -12,8 +12,8 @@ from tvm import s_tir
 
 from generators import tvm_api
 from generators.source import Source, weighted
+from generators.tir.prim_program import PrimProgram
 from generators.tir.primitives import PRIMITIVES
-from generators.tir.program import PrimProgram
 from generators.tir.schedule_row import Primitive
 from generators.tir.schedule_view import NoPlace, view_of
 
@@ -23,7 +23,7 @@ _PATIENCE = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScheduleStep:
     """A primitive and the expression over `sch` that applies it."""
 
     primitive: str
@@ -34,7 +34,7 @@ class Step:
 class Broken:
     """A step that ended with something else than a refusal: a finding candidate."""
 
-    step: Step
+    step: ScheduleStep
     error: str
     message: str
 
@@ -51,7 +51,7 @@ class Scheduled:
 
     program: PrimProgram
     original: PrimProgram
-    steps: tuple[Step, ...]
+    steps: tuple[ScheduleStep, ...]
     refused: Counter[str]
     broken: Broken | None
     rounds: bool
@@ -70,7 +70,7 @@ def draw_schedule(
     threads: bool = False,
     rows: Sequence[Primitive] = PRIMITIVES,
     first: Sequence[str] = (),
-    before: Callable[[Step], None] | None = None,
+    before: Callable[[ScheduleStep], None] | None = None,
 ) -> Scheduled:
     """Applies up to `steps` primitives to a program of blocks; `before` hears of each step just before it is taken,
     so that a step that kills the process is known.
@@ -80,7 +80,7 @@ def draw_schedule(
     """
     if not program.schedulable:
         raise ValueError("the function has no blocks")
-    taken: list[Step] = []
+    taken: list[ScheduleStep] = []
     refused: Counter[str] = Counter()
     usable = [row for row in rows if threads or not row.threads]
     try:
@@ -116,7 +116,7 @@ def draw_schedule(
     return Scheduled(replace(program, module=schedule.mod), program, tuple(taken), refused, broken, rounds)
 
 
-def replayed(module: Any, steps: Sequence[Step]) -> Any:
+def replayed(module: Any, steps: Sequence[ScheduleStep]) -> Any:
     """The schedule that the steps make of a module. Raises what a step raises."""
     schedule = _begun(module)
     for step in steps:
@@ -135,22 +135,22 @@ def _drawn(
     schedule: Any,
     program: PrimProgram,
     threads: bool,
-    taken: list[Step],
+    taken: list[ScheduleStep],
     rows: Sequence[Primitive],
-) -> Step | None:
+) -> ScheduleStep | None:
     """A step for which there is a place; None where some rows had none."""
     view = view_of(source, schedule, program, threads, [step.primitive for step in taken])
     weights = [(row, row.weight) for row in rows]
     for _ in range(_PATIENCE):
         row = weighted(source, weights)
         try:
-            return Step(row.name, row.draw(view))
+            return ScheduleStep(row.name, row.draw(view))
         except NoPlace:
             continue
     return None
 
 
-def _applied(schedule: Any, step: Step) -> bool | Broken:
+def _applied(schedule: Any, step: ScheduleStep) -> bool | Broken:
     """Whether the step applied; False where TVM refuses it with a diagnosis."""
     try:
         eval(step.text, {"sch": schedule, "tvm": tvm})
@@ -164,7 +164,7 @@ def _applied(schedule: Any, step: Step) -> bool | Broken:
     return True
 
 
-def _checked(schedule: Any, program: PrimProgram, step: Step) -> bool | Broken:
+def _checked(schedule: Any, program: PrimProgram, step: ScheduleStep) -> bool | Broken:
     """Whether the function is well-formed behind the step."""
     try:
         s_tir.analysis.verify_well_formed(schedule.mod[program.function])

@@ -15,7 +15,7 @@ from generators.source import HypothesisSource
 from generators.tir.functions import draw_prim_func, draw_schedulable
 from generators.tir.integers import KNOBS, draw_integer_func
 from generators.tir.knobs import DEFAULT, TirKnobs
-from generators.tir.program import PrimProgram
+from generators.tir.prim_program import PrimProgram
 from generators.tir.schedules import Scheduled, draw_schedule
 
 SMALL = replace(DEFAULT, stages=(1, 3), statements=(1, 3), depths=((2, 1),))

@@ -7,14 +7,14 @@ from typing import Any
 
 from tvm import tirx
 
-from generators.tir.draft import Draft, Tensor, load
+from generators.tir.function_draft import FunctionDraft, Tensor, load
 from generators.tir.launch import SERIAL, STEPS, Launch, made_of
-from generators.tir.place import Place, sequence, store
 from generators.tir.reads import counter
+from generators.tir.site import Site, sequence, store
 from generators.tir.terms import Term
 
 
-def _passed_on(kernel: Launch, inner: Place, indices: list[Any], length: int, threads: int) -> list[Any]:
+def _passed_on(kernel: Launch, inner: Site, indices: list[Any], length: int, threads: int) -> list[Any]:
     """Each thread makes an element of a tile, and reads those of others."""
     at, total = indices[-1], kernel.draft.number(length)
     tile = kernel.shared(length, _number(kernel.draft))
@@ -28,7 +28,7 @@ def _passed_on(kernel: Launch, inner: Place, indices: list[Any], length: int, th
     ]
 
 
-def _told(kernel: Launch, inner: Place, indices: list[Any], length: int, threads: int) -> list[Any]:
+def _told(kernel: Launch, inner: Site, indices: list[Any], length: int, threads: int) -> list[Any]:
     """One thread makes what all read."""
     draft, at = kernel.draft, indices[-1]
     cell = kernel.shared(1, _number(draft))
@@ -43,7 +43,7 @@ def _told(kernel: Launch, inner: Place, indices: list[Any], length: int, threads
     ]
 
 
-def _rounds(kernel: Launch, inner: Place, indices: list[Any], length: int, threads: int) -> list[Any]:
+def _rounds(kernel: Launch, inner: Site, indices: list[Any], length: int, threads: int) -> list[Any]:
     """In every round the threads make a tile anew, and take of it what they add up. Each step asks for itself which
     threads take part in it: no barrier may stand behind a condition."""
     draft, at, total = kernel.draft, indices[-1], kernel.draft.number(length)
@@ -65,7 +65,7 @@ def _rounds(kernel: Launch, inner: Place, indices: list[Any], length: int, threa
     ]
 
 
-def _gone_through(kernel: Launch, inner: Place, indices: list[Any], length: int, threads: int) -> list[Any]:
+def _gone_through(kernel: Launch, inner: Site, indices: list[Any], length: int, threads: int) -> list[Any]:
     """Each thread makes an element of a tile, and goes through all of it."""
     draft, at, total = kernel.draft, indices[-1], kernel.draft.number(length)
     tile = kernel.shared(length, _number(draft))
@@ -88,7 +88,7 @@ def _gone_through(kernel: Launch, inner: Place, indices: list[Any], length: int,
     ]
 
 
-def _halved(kernel: Launch, inner: Place, indices: list[Any], length: int, threads: int) -> list[Any]:
+def _halved(kernel: Launch, inner: Site, indices: list[Any], length: int, threads: int) -> list[Any]:
     """A tree of as many steps as it takes to make one element of all: half of the threads that are left take one of the
     other half each. All threads read what is left."""
     draft, at = kernel.draft, indices[-1]
@@ -111,12 +111,12 @@ def _halved(kernel: Launch, inner: Place, indices: list[Any], length: int, threa
     ]
 
 
-def _combined(kernel: Launch, place: Place, tensor: Tensor, indices: list[Any], got: Term) -> Any:
+def _combined(kernel: Launch, site: Site, tensor: Tensor, indices: list[Any], got: Term) -> Any:
     """An element made of what it was and what was read."""
-    return store(tensor, made_of(place.site([], 0), tensor.dtype, 1, got, load(tensor, indices)), indices)
+    return store(tensor, made_of(site.operands([], 0), tensor.dtype, 1, got, load(tensor, indices)), indices)
 
 
-def _number(draft: Draft) -> str:
+def _number(draft: FunctionDraft) -> str:
     """The dtype of what threads share."""
     dtype = draft.draw_dtype()
     return "int32" if dtype == "bool" else dtype
@@ -133,7 +133,7 @@ def _of_another(kernel: Launch, at: Any, length: int) -> Any:
     return kernel.source.pick((around, around, tirx.Sub(last, at), half, draft.number(0), last))
 
 
-Maker = Callable[[Launch, Place, list[Any], int, int], list[Any]]
+Maker = Callable[[Launch, Site, list[Any], int, int], list[Any]]
 
 MAKERS: tuple[tuple[Maker, int], ...] = (
     (_passed_on, 3),

@@ -31,7 +31,7 @@ import hashlib, sys
 from fuzzer.worker.draw import draw_experiment, repertoire_of
 from fuzzer.campaign.job import Plan
 from generators import externs, tvm_api
-from generators.operators.row import Unavailable
+from generators.unavailable import Unavailable
 
 externs.register()
 plan = Plan(int(sys.argv[1]))

@@ -13,12 +13,12 @@ import pytest
 from fuzzer.campaign.job import Plan
 from fuzzer.worker.draw import INTEGER_SHARE, PRIM_SHARE, Planting, draw_experiment, repertoire_of
 from fuzzer.worker.judge import Experiment
-from generators.operators.row import Unavailable
 from generators.passes.table import PASSES
 from generators.passes.tir_others import SCHEDULE
 from generators.program import Program
 from generators.recipes.recipe import Recipe
-from generators.tir.wrap import CALLED
+from generators.tir.relax_caller import CALLED
+from generators.unavailable import Unavailable
 
 CASES = 60
 

@@ -17,11 +17,11 @@ from fuzzer.campaign.job import Plan
 from fuzzer.worker.child import court_of
 from fuzzer.worker.draw import draw_experiment, repertoire_of
 from fuzzer.worker.judge import judge
-from generators.operators.row import Unavailable
 from generators.source import SeededSource
 from generators.tir.kernels import draw_kernel_func
-from generators.tir.program import PrimProgram
-from generators.tir.wrap import draw_prim_program, wrapped
+from generators.tir.prim_program import PrimProgram
+from generators.tir.relax_caller import draw_prim_program, wrapped
+from generators.unavailable import Unavailable
 from oracles.ir.verifier import complaint
 from oracles.reference.tir.engine import run_tracked
 

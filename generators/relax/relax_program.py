@@ -11,12 +11,11 @@ import tvm
 from tvm.relax.global_info import VDevice
 
 from generators.case import Argument
-from generators.operators.row import Unavailable
 from generators.passes.row import Parameter, ProgramFacts
 from generators.program import Program
-from generators.relax import losses
+from generators.relax import differentiable
 from generators.relax.body import Pattern
-from generators.relax.control import CONTROL
+from generators.relax.calls_and_ifs import CONTROL
 from generators.relax.entry_calls import draw_arguments, draw_calls
 from generators.relax.frames import FunctionFrame, ModuleFrame
 from generators.relax.functions import draw_function, draw_loss_function
@@ -24,6 +23,7 @@ from generators.relax.knobs import DEFAULT, Knobs
 from generators.relax.statements import SIMPLE
 from generators.relax.tir_calls import TIR_CALLS
 from generators.source import Source
+from generators.unavailable import Unavailable
 
 STATEMENTS = (*SIMPLE, *CONTROL, *TIR_CALLS)
 _TRIES = 8
@@ -56,7 +56,7 @@ def draw_program(
 def _fitting(knobs: Knobs, wants: frozenset[str]) -> Knobs:
     """The knobs for programs with these features."""
     if "scalar_loss" in wants:
-        knobs = replace(knobs, dtypes=losses.DTYPES, guard_share=0.0)
+        knobs = replace(knobs, dtypes=differentiable.DTYPES, guard_share=0.0)
     if "float32_only" in wants:
         knobs = replace(knobs, dtypes=(("float32", 1),))
     if "constants" in wants:

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 from tvm import relax
 
-from generators.operators.row import Unavailable
 from generators.relax.scope import FLOAT, Drawn, Scope, number_value
 from generators.relax.values import AnyValue, TupleValue, Value, ranges_of
+from generators.unavailable import Unavailable
 
 Path: TypeAlias = tuple[int, ...]
 _SIGNED = (*FLOAT, "int32", "int64", "int16")

@@ -10,7 +10,7 @@ import tvm
 from tvm import s_tir, tirx
 
 from generators.ranges import Range
-from generators.tir.draft import Draft, Extent, Tensor, Unfit
+from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit
 from generators.tir.terms import Term
 
 SPATIAL, REDUCE, OPAQUE = 0, 2, 4
@@ -25,7 +25,7 @@ Part = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class BlockAxis:
     """An axis of a block."""
 
     kind: int
@@ -35,14 +35,14 @@ class Axis:
     narrow: bool = False
     """Whether the block says of such an axis that it is no more than the part."""
 
-    def domain(self, draft: Draft) -> Any:
+    def domain(self, draft: FunctionDraft) -> Any:
         """What the block says that the axis goes over."""
         begin, end = self.part if self.part and self.narrow else (0, 0)
         return tvm.ir.Range.from_min_extent(draft.number(begin), draft.number(end - begin) if end else self.extent.expr)
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class BlockBody:
     """What a block does, and its init where it reduces."""
 
     statement: Any
@@ -53,7 +53,7 @@ class Body:
 
 
 @dataclass(slots=True)
-class _Loop:
+class _NestLoop:
     """A loop of the nest: `value` is what counts from 0 (the variable less its start, over its step)."""
 
     var: Any
@@ -67,19 +67,19 @@ class _Loop:
 
 
 @dataclass(slots=True)
-class _Shape:
+class _LoopNest:
     """What the loops of a nest look like."""
 
-    loops: list[_Loop]
+    loops: list[_NestLoop]
     bindings: list[Any]
     predicates: list[Any]
 
 
 def draw_nest(
-    draft: Draft,
+    draft: FunctionDraft,
     name: str,
-    axes: Sequence[Axis],
-    make_body: Callable[[list[Term]], Body],
+    axes: Sequence[BlockAxis],
+    make_body: Callable[[list[Term]], BlockBody],
     *,
     tensors: Sequence[Tensor] = (),
     plain: bool = False,
@@ -98,7 +98,7 @@ def draw_nest(
     return _around(draft, shape.loops, realize, may_vary=body.simple and not plain)
 
 
-def block_of(draft: Draft, iters: list[Any], name: str, body: Body, tensors: Sequence[Tensor] = ()) -> Any:
+def block_of(draft: FunctionDraft, iters: list[Any], name: str, body: BlockBody, tensors: Sequence[Tensor] = ()) -> Any:
     """The block with the regions that TVM's analysis finds; allocations are those of the root. Raises Unfit where the
     analysis fails: conditions on unsigned literals do that to it in 0.27."""
     known = {t.buffer: t.buffer for t in (*draft.tensors, *tensors)}
@@ -121,24 +121,24 @@ def _all(predicates: list[Any]) -> Any:
     return joined
 
 
-def _loop(draft: Draft, extent: Extent, kind: int) -> _Loop:
+def _loop(draft: FunctionDraft, extent: Extent, kind: int) -> _NestLoop:
     var = tirx.Var(draft.new_name("i"), draft.index_dtype)
-    return _Loop(var, draft.number(0), extent.expr, var, extent.value, extent.static, frozenset({kind}))
+    return _NestLoop(var, draft.number(0), extent.expr, var, extent.value, extent.static, frozenset({kind}))
 
 
-def _plain(draft: Draft, axes: Sequence[Axis]) -> _Shape:
-    shape = _Shape([], [], [])
+def _plain(draft: FunctionDraft, axes: Sequence[BlockAxis]) -> _LoopNest:
+    shape = _LoopNest([], [], [])
     for axis in axes:
         _one(draft, shape, axis)
     return shape
 
 
-def _shaped(draft: Draft, axes: Sequence[Axis]) -> _Shape:
+def _shaped(draft: FunctionDraft, axes: Sequence[BlockAxis]) -> _LoopNest:
     """Mostly plain; else each axis is looped over in a way of its own, and loops change places."""
     source = draft.source
     if not source.flip(draft.knobs.shaped_share):
         return _plain(draft, axes)
-    shape = _Shape([], [], [])
+    shape = _LoopNest([], [], [])
     rest = list(axes)
     while rest:
         axis = rest.pop(0)
@@ -154,12 +154,12 @@ def _shaped(draft: Draft, axes: Sequence[Axis]) -> _Shape:
     return shape
 
 
-def _countable(axis: Axis) -> bool:
+def _countable(axis: BlockAxis) -> bool:
     """Whether it goes over all of a length that is a number, and not 0."""
     return axis.part is None and axis.extent.static and axis.extent.value > 0
 
 
-def _one(draft: Draft, shape: _Shape, axis: Axis) -> None:
+def _one(draft: FunctionDraft, shape: _LoopNest, axis: BlockAxis) -> None:
     """A loop whose variable is the axis."""
     begin, end = axis.part or (0, 0)
     loop = _loop(draft, draft.extent(end - begin) if axis.part else axis.extent, axis.kind)
@@ -168,7 +168,7 @@ def _one(draft: Draft, shape: _Shape, axis: Axis) -> None:
     shape.bindings.append(loop.var)
 
 
-def _constant(draft: Draft, shape: _Shape, axis: Axis) -> None:
+def _constant(draft: FunctionDraft, shape: _LoopNest, axis: BlockAxis) -> None:
     """No loop for an axis of length one."""
     if axis.extent.text != "1":
         return _one(draft, shape, axis)
@@ -177,7 +177,7 @@ def _constant(draft: Draft, shape: _Shape, axis: Axis) -> None:
     return None
 
 
-def _split(draft: Draft, shape: _Shape, axis: Axis) -> None:
+def _split(draft: FunctionDraft, shape: _LoopNest, axis: BlockAxis) -> None:
     """Two loops, with a predicate where they overshoot."""
     if not axis.extent.value:
         return _one(draft, shape, axis)
@@ -200,7 +200,7 @@ def _split(draft: Draft, shape: _Shape, axis: Axis) -> None:
     return None
 
 
-def _shifted(draft: Draft, shape: _Shape, axis: Axis) -> None:
+def _shifted(draft: FunctionDraft, shape: _LoopNest, axis: BlockAxis) -> None:
     """A loop that does not begin at 0."""
     start = draft.source.pick((1, 2, -3))
     loop = _loop(draft, axis.extent, axis.kind)
@@ -211,7 +211,7 @@ def _shifted(draft: Draft, shape: _Shape, axis: Axis) -> None:
     draft.features.add("shifted_loop")
 
 
-def _stepped(draft: Draft, shape: _Shape, axis: Axis) -> None:
+def _stepped(draft: FunctionDraft, shape: _LoopNest, axis: BlockAxis) -> None:
     """A loop whose variable goes up by more than one."""
     if not axis.extent.static or not draft.source.flip(draft.knobs.step_share):
         return _one(draft, shape, axis)
@@ -225,7 +225,7 @@ def _stepped(draft: Draft, shape: _Shape, axis: Axis) -> None:
     return None
 
 
-def _fused(draft: Draft, shape: _Shape, one: Axis, other: Axis) -> None:
+def _fused(draft: FunctionDraft, shape: _LoopNest, one: BlockAxis, other: BlockAxis) -> None:
     """One loop for two axes."""
     inner = draft.number(other.extent.value)
     both = draft.extent(one.extent.value * other.extent.value)
@@ -236,7 +236,7 @@ def _fused(draft: Draft, shape: _Shape, one: Axis, other: Axis) -> None:
     draft.features.add("fused_loops")
 
 
-def _around(draft: Draft, loops: list[_Loop], body: Any, *, may_vary: bool) -> Any:
+def _around(draft: FunctionDraft, loops: list[_NestLoop], body: Any, *, may_vary: bool) -> Any:
     """The body in its loops. Parallel, vectorized: only where each iteration writes what no other touches."""
     for depth, loop in reversed(list(enumerate(loops))):
         kind, notes = tirx.ForKind.SERIAL, None
@@ -249,7 +249,7 @@ def _around(draft: Draft, loops: list[_Loop], body: Any, *, may_vary: bool) -> A
     return body
 
 
-def _kind(draft: Draft, loop: _Loop, *, outermost: bool, innermost: bool) -> Any:
+def _kind(draft: FunctionDraft, loop: _NestLoop, *, outermost: bool, innermost: bool) -> Any:
     options = []
     if loop.static and 0 < loop.length <= _UNROLLED and loop.step is None:
         options.append(("unrolled", tirx.ForKind.UNROLLED))

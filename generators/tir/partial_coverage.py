@@ -13,9 +13,9 @@ from typing import Any
 from tvm import tirx
 
 from generators.ranges import Range
-from generators.tir.draft import Draft, Tensor
-from generators.tir.expressions import Site, draw_value
-from generators.tir.nests import REDUCE, SPATIAL, Axis, Body, Part, draw_nest
+from generators.tir.block_loops import REDUCE, SPATIAL, BlockAxis, BlockBody, Part, draw_nest
+from generators.tir.expressions import Operands, draw_value
+from generators.tir.function_draft import FunctionDraft, Tensor
 from generators.tir.reads import can_read, points, read
 from generators.tir.terms import Term, fits, held
 
@@ -31,7 +31,7 @@ _TO_THE_END = 0.4
 """A part goes to the end of the axis this often, else to anywhere behind its beginning."""
 
 
-def draw_parts(draft: Draft, axes: Sequence[Axis]) -> list[Axis]:
+def draw_parts(draft: FunctionDraft, axes: Sequence[BlockAxis]) -> list[BlockAxis]:
     """The same axes, some of them mostly not whole; those given where none can be cut."""
     cuttable = [n for n, a in enumerate(axes) if a.kind == SPATIAL and a.extent.static and a.extent.value > 1]
     if not cuttable:
@@ -44,7 +44,7 @@ def draw_parts(draft: Draft, axes: Sequence[Axis]) -> list[Axis]:
     return [_cut(draft, axis, narrow) if number in cut else axis for number, axis in enumerate(axes)]
 
 
-def _cut(draft: Draft, axis: Axis, narrow: bool) -> Axis:
+def _cut(draft: FunctionDraft, axis: BlockAxis, narrow: bool) -> BlockAxis:
     """The axis from somewhere to somewhere, not all of it, and seldom from its beginning."""
     length = axis.extent.value
     begin = draft.source.integer(1, length - 1) if draft.source.flip(0.8) else 0
@@ -53,7 +53,9 @@ def _cut(draft: Draft, axis: Axis, narrow: bool) -> Axis:
     return replace(axis, part=(begin, end), narrow=narrow)
 
 
-def append_nest(draft: Draft, name: str, axes: Sequence[Axis], make_body: Callable[[list[Term]], Body]) -> None:
+def append_nest(
+    draft: FunctionDraft, name: str, axes: Sequence[BlockAxis], make_body: Callable[[list[Term]], BlockBody]
+) -> None:
     """The block of a stage that stores a new tensor, each index an axis of its own; see `draw_nest` for what is given.
 
     Seldom it goes over a part, and other blocks write the rest.
@@ -64,7 +66,7 @@ def append_nest(draft: Draft, name: str, axes: Sequence[Axis], make_body: Callab
     stores: list[Any] = []
     variables: list[Any] = []
 
-    def body(terms: list[Term]) -> Body:
+    def body(terms: list[Term]) -> BlockBody:
         made = make_body(terms)
         stores.append(made.statement)
         variables.extend(term.expr for term in terms)
@@ -79,7 +81,7 @@ def append_nest(draft: Draft, name: str, axes: Sequence[Axis], make_body: Callab
     draft.statements += _with_the_rest(draft, nest, tensor, [axis.part for axis in own])
 
 
-def _roomier(draft: Draft, tensor: Tensor) -> Tensor:
+def _roomier(draft: FunctionDraft, tensor: Tensor) -> Tensor:
     """The tensor as what may hold some small numbers more: where its range is a number, its parts look all the same."""
     values = tensor.range.hull(Range(0 if tensor.dtype.startswith("u") else -4, 4, True))
     if tensor.dtype == "bool" or not fits(values, tensor.dtype, tensor.fraction):
@@ -89,7 +91,7 @@ def _roomier(draft: Draft, tensor: Tensor) -> Tensor:
     return roomier
 
 
-def _with_the_rest(draft: Draft, nest: Any, tensor: Tensor, parts: Sequence[Part | None]) -> list[Any]:
+def _with_the_rest(draft: FunctionDraft, nest: Any, tensor: Tensor, parts: Sequence[Part | None]) -> list[Any]:
     """The nest for the parts of the dims with what writes the other elements."""
     cut = [number for number, part in enumerate(parts) if part is not None]
     if len(cut) > 1 or draft.source.flip(_OVER):
@@ -104,16 +106,16 @@ def _with_the_rest(draft: Draft, nest: Any, tensor: Tensor, parts: Sequence[Part
     return nests
 
 
-def _filler(draft: Draft, tensor: Tensor, parts: Sequence[Part | None]) -> Any:
+def _filler(draft: FunctionDraft, tensor: Tensor, parts: Sequence[Part | None]) -> Any:
     """A block that writes these parts of the dims with values that the tensor may hold."""
     dims = tensor.dims
     others = [t for t in draft.tensors if t is not tensor and not t.special and can_read(t, dims)]
 
-    def body(terms: list[Term]) -> Body:
+    def body(terms: list[Term]) -> BlockBody:
         leaves = [read(draft, draft.source.pick(others), points(terms, dims))] if others else []
-        value = held(draw_value(Site(draft, leaves, terms), tensor.dtype, 1), tensor.range, tensor.fraction)
-        return Body(tirx.BufferStore(tensor.buffer, value.expr, [term.expr for term in terms]))
+        value = held(draw_value(Operands(draft, leaves, terms), tensor.dtype, 1), tensor.range, tensor.fraction)
+        return BlockBody(tirx.BufferStore(tensor.buffer, value.expr, [term.expr for term in terms]))
 
     narrow = draft.source.flip()
-    axes = [Axis(SPATIAL, dim, part, narrow) for dim, part in zip(dims, parts, strict=True)]
+    axes = [BlockAxis(SPATIAL, dim, part, narrow) for dim, part in zip(dims, parts, strict=True)]
     return draw_nest(draft, draft.new_name("fill"), axes, body)

@@ -12,13 +12,13 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from generators.operators.row import Unavailable
 from generators.operators.table import OPERATORS
 from generators.ranges import Range
 from generators.relax.body import Statement
 from generators.relax.scope import FLOAT, Drawn, Scope
 from generators.relax.values import Value
 from generators.source import weighted
+from generators.unavailable import Unavailable
 
 DTYPES = (("float32", 6), ("float64", 1))
 _OTHER_OPERANDS = frozenset({"relax.take", "relax.where", "relax.nn.nll_loss", "relax.nn.cross_entropy_with_logits"})

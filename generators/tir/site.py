@@ -9,13 +9,13 @@ from typing import Any
 from tvm import tirx
 
 from generators import tvm_api
-from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
-from generators.tir.expressions import Site, draw_value
+from generators.tir.expressions import Operands, draw_value
+from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit, load
 from generators.tir.reads import Point, can_read, index_within, read
 from generators.tir.swarm import Unusual
 from generators.tir.terms import Term, held
 
-Inner = Callable[["Place"], Any]
+Inner = Callable[["Site"], Any]
 _CLAMPED = 0.25
 """An index is brought into its bounds by Min and Max this often, where it often ends at a bound, else by a modulus."""
 _AGAIN = 0.4
@@ -46,13 +46,13 @@ class Header:
 
 
 @dataclass(slots=True)
-class Place:
+class Site:
     """`points` are the variables of the loops around, `values` scalars by name, `turns` how often the place is reached.
 
     Every tensor in `tensors` is initialised whole, and holds what its range says: what is stored is brought into it.
     """
 
-    draft: Draft
+    draft: FunctionDraft
     tensors: list[Tensor]
     memory: dict[str, str] = field(default_factory=dict)
     """Which buffer a view lies in."""
@@ -76,7 +76,7 @@ class Place:
         """What may be stored to."""
         return [t for t in self.tensors if t.role != "input" and t.elements]
 
-    def inside(self, *points: Point, turns: int = 1, in_loop: bool = True) -> Place:
+    def inside(self, *points: Point, turns: int = 1, in_loop: bool = True) -> Site:
         """The place in a loop, or in a branch."""
         deeper = replace(self, points=[*self.points, *points], values=list(self.values), depth=self.depth + 1)
         deeper.recent, deeper.conditions = list(self.recent), list(self.conditions)
@@ -97,12 +97,12 @@ class Place:
         touched = [t for t in options if t in self.draft.touched]
         return self.draft.source.pick(touched if touched and self.draft.source.flip(_AGAIN) else options)
 
-    def site(self, tensors: list[Tensor], count: int) -> Site:
+    def operands(self, tensors: list[Tensor], count: int) -> Operands:
         """The values of an expression: loop variables, names, some elements."""
         lengths = [point.extent for point in self.points]
         options = [t for t in tensors if can_read(t, lengths)]
         leaves = [self._leaf(self.near(options)) for _ in range(count) if options]
-        return Site(self.draft, [*leaves, *self.values], [point.term for point in self.points])
+        return Operands(self.draft, [*leaves, *self.values], [point.term for point in self.points])
 
     def _leaf(self, tensor: Tensor) -> Term:
         """An element at the loop variables, or at any indices."""
@@ -119,8 +119,8 @@ class Place:
         """An expression of the dtype over what can be read here."""
         readable = [t for t in self.tensors if not t.special]
         again = [load(*self.draft.source.pick(self.recent))] if self.recent and self.draft.source.flip(_AGAIN) else []
-        site = self.site(readable, self.draft.source.integer(1, 3)).with_leaves(*again)
-        return draw_value(replace(site, lets=lets), dtype)
+        operands = self.operands(readable, self.draft.source.integer(1, 3)).with_leaves(*again)
+        return draw_value(replace(operands, lets=lets), dtype)
 
     def index_of(self, tensor: Tensor) -> list[Any]:
         """Indices in bounds, as before mostly. Raises Unfit where a dim is symbolic and no loop counts up to it."""
@@ -140,8 +140,8 @@ class Place:
             return self._affine(dim)
         if not self.points:
             return self.draft.number(self.draft.source.integer(0, dim.value - 1))
-        site = Site(self.draft, [], [point.term for point in self.points], lets=False)
-        term = draw_value(site, self.draft.index_dtype, 1)
+        operands = Operands(self.draft, [], [point.term for point in self.points], lets=False)
+        term = draw_value(operands, self.draft.index_dtype, 1)
         return index_within(self.draft, dim, term, clamp=self.draft.source.flip(_CLAMPED))
 
     def _affine(self, dim: Extent) -> Any:

@@ -14,8 +14,8 @@ from tvm import tirx
 
 from generators.dtypes import is_float
 from generators.source import weighted
-from generators.tir.draft import Draft, Extent, Tensor, load
-from generators.tir.expressions import Site, converted
+from generators.tir.expressions import Operands, converted
+from generators.tir.function_draft import Extent, FunctionDraft, Tensor, load
 from generators.tir.terms import BY_NAME, Term, apply, truth
 
 _SHORTER = 0.4
@@ -26,7 +26,7 @@ _TRIES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Index:
     """An index: an axis and a number, counted from the end where `backwards`, or the number alone."""
 
     axis: int | None
@@ -35,39 +35,39 @@ class _Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class MultiRead:
     """The axes of a block, and where it reads the tensor: two index tuples or more, no two alike."""
 
     tensor: Tensor
     axes: tuple[Extent, ...]
-    places: tuple[tuple[_Place, ...], ...]
+    indices: tuple[tuple[_Index, ...], ...]
 
 
-def draw_apart(draft: Draft, tensor: Tensor) -> Apart | None:
+def draw_multi_read(draft: FunctionDraft, tensor: Tensor) -> MultiRead | None:
     """Reads of a tensor that an earlier block wrote; None mostly, and where its dims allow but one."""
     long = any(not dim.static or dim.value > 1 for dim in tensor.dims)
-    if tensor.role == "input" or not long or not draft.source.flip(draft.knobs.apart_share):
+    if tensor.role == "input" or not long or not draft.source.flip(draft.knobs.multi_read_share):
         return None
     axes = [_shorter(draft, dim) for dim in tensor.dims]
     first = tuple(
-        _Place(number, draft.source.integer(0, _room(dim, axis)))
+        _Index(number, draft.source.integer(0, _room(dim, axis)))
         for number, (dim, axis) in enumerate(zip(tensor.dims, axes, strict=True))
     )
-    places = [first]
+    indices = [first]
     if draft.source.flip(_PAIRED):
-        places += _paired(draft, tensor, axes, first)
-    wanted = max(draft.source.pick((2, 2, 3)), len(places))
+        indices += _paired(draft, tensor, axes, first)
+    wanted = max(draft.source.pick((2, 2, 3)), len(indices))
     for _ in range(_TRIES):
         moved = _moved(draft, tensor, axes, first)
-        if len(places) < wanted and moved not in places:
-            places.append(moved)
-    if len(places) < 2:
+        if len(indices) < wanted and moved not in indices:
+            indices.append(moved)
+    if len(indices) < 2:
         return None
     draft.features.add("read_apart")
-    return Apart(tensor, tuple(axes), tuple(places))
+    return MultiRead(tensor, tuple(axes), tuple(indices))
 
 
-def _shorter(draft: Draft, dim: Extent) -> Extent:
+def _shorter(draft: FunctionDraft, dim: Extent) -> Extent:
     if not dim.static or dim.value < 2 or not draft.source.flip(_SHORTER):
         return dim
     return draft.extent(max(dim.value - draft.source.pick((1, 1, 2)), 1))
@@ -78,7 +78,9 @@ def _room(dim: Extent, axis: Extent) -> int:
     return dim.value - axis.value if dim.static and axis.static else 0
 
 
-def _paired(draft: Draft, tensor: Tensor, axes: list[Extent], first: tuple[_Place, ...]) -> list[tuple[_Place, ...]]:
+def _paired(
+    draft: FunctionDraft, tensor: Tensor, axes: list[Extent], first: tuple[_Index, ...]
+) -> list[tuple[_Index, ...]]:
     """A read along a new axis of one of the dims, which is added to the axes unless they get too many."""
     number = draft.source.integer(0, len(first) - 1)
     count = tensor.dims[number].high
@@ -88,21 +90,23 @@ def _paired(draft: Draft, tensor: Tensor, axes: list[Extent], first: tuple[_Plac
         return []
     axes.append(tensor.dims[number])
     draft.features.add("read_in_pairs")
-    return [(*first[:number], _Place(len(axes) - 1), *first[number + 1 :])]
+    return [(*first[:number], _Index(len(axes) - 1), *first[number + 1 :])]
 
 
-def _moved(draft: Draft, tensor: Tensor, axes: Sequence[Extent], first: tuple[_Place, ...]) -> tuple[_Place, ...]:
+def _moved(
+    draft: FunctionDraft, tensor: Tensor, axes: Sequence[Extent], first: tuple[_Index, ...]
+) -> tuple[_Index, ...]:
     """The first read with some of its indices changed."""
     dims = tensor.dims
     if len(dims) > 1 and draft.source.flip(0.3):
         one = draft.source.integer(0, len(dims) - 2)
         if _fits(dims[one], axes[one + 1]) and _fits(dims[one + 1], axes[one]):
             draft.features.add("read_transposed")
-            return (*first[:one], _Place(one + 1), _Place(one), *first[one + 2 :])
+            return (*first[:one], _Index(one + 1), _Index(one), *first[one + 2 :])
     moved = list(first)
     for _ in range(draft.source.pick((1, 1, 2))):
         number = draft.source.pick([n for n, dim in enumerate(dims) if not dim.static or dim.value > 1])
-        moved[number] = _other_place(draft, dims[number], axes, number)
+        moved[number] = _other_index(draft, dims[number], axes, number)
     return tuple(moved)
 
 
@@ -111,7 +115,7 @@ def _fits(dim: Extent, axis: Extent) -> bool:
     return dim.text == axis.text or (dim.static and axis.static and axis.value <= dim.value)
 
 
-def _other_place(draft: Draft, dim: Extent, axes: Sequence[Extent], number: int) -> _Place:
+def _other_index(draft: FunctionDraft, dim: Extent, axes: Sequence[Extent], number: int) -> _Index:
     source = draft.source
     room = _room(dim, axes[number])
     options = [("backwards", 4)]
@@ -121,21 +125,21 @@ def _other_place(draft: Draft, dim: Extent, axes: Sequence[Extent], number: int)
     options += [("other", 6)] if others else []
     match weighted(source, options):
         case "constant":
-            return _Place(None, source.integer(0, dim.value - 1))
+            return _Index(None, source.integer(0, dim.value - 1))
         case "other":
             axis = source.pick(others)
-            return _Place(axis, source.integer(0, _room(dim, axes[axis])))
+            return _Index(axis, source.integer(0, _room(dim, axes[axis])))
         case "backwards":
-            return _Place(number, source.integer(0, room), backwards=True)
+            return _Index(number, source.integer(0, room), backwards=True)
         case _:
-            return _Place(number, source.integer(0, room))
+            return _Index(number, source.integer(0, room))
 
 
-def read_apart(draft: Draft, apart: Apart, terms: Sequence[Term]) -> Term:
+def load_multi_read(draft: FunctionDraft, several: MultiRead, terms: Sequence[Term]) -> Term:
     """All of the reads at the values of the axes, joined so that each of them matters."""
     elements = [
-        load(apart.tensor, [_index(draft, p, d, terms) for p, d in zip(place, apart.tensor.dims, strict=True)])
-        for place in apart.places
+        load(several.tensor, [_index(draft, p, d, terms) for p, d in zip(index, several.tensor.dims, strict=True)])
+        for index in several.indices
     ]
     joined = elements[0]
     for element in elements[1:]:
@@ -143,20 +147,20 @@ def read_apart(draft: Draft, apart: Apart, terms: Sequence[Term]) -> Term:
     return joined
 
 
-def _index(draft: Draft, place: _Place, dim: Extent, terms: Sequence[Term]) -> Any:
-    if place.axis is None:
-        return draft.number(place.offset)
-    var = terms[place.axis].expr
-    if place.backwards:
-        from_end = tirx.Sub(dim.expr, draft.number(1 + place.offset))
-        return tirx.Sub(draft.number(dim.value - 1 - place.offset) if dim.static else from_end, var)
-    return tirx.Add(var, draft.number(place.offset)) if place.offset else var
+def _index(draft: FunctionDraft, index: _Index, dim: Extent, terms: Sequence[Term]) -> Any:
+    if index.axis is None:
+        return draft.number(index.offset)
+    var = terms[index.axis].expr
+    if index.backwards:
+        from_end = tirx.Sub(dim.expr, draft.number(1 + index.offset))
+        return tirx.Sub(draft.number(dim.value - 1 - index.offset) if dim.static else from_end, var)
+    return tirx.Add(var, draft.number(index.offset)) if index.offset else var
 
 
-def both(draft: Draft, one: Term, other: Term) -> Term:
+def both(draft: FunctionDraft, one: Term, other: Term) -> Term:
     """A value that depends on two, in the dtype of the first: the larger one where nothing else can hold it."""
     if other.dtype != one.dtype:
-        other = converted(Site(draft), other, one.dtype)
+        other = converted(Operands(draft), other, one.dtype)
     if one.dtype == "bool":
         return truth(draft.source.pick((tirx.And, tirx.Or))(one.expr, other.expr))
     names = ("sub", "sub", "add", "mul", "max", "min") + (() if is_float(one.dtype) else ("bitwise_xor",))

@@ -14,11 +14,11 @@ from tvm import tirx
 from generators.ranges import Range
 from generators.source import weighted
 from generators.tir.conditions import draw_test
-from generators.tir.control import affordable, budget
-from generators.tir.draft import Tensor, Unfit, load
+from generators.tir.control_flow import affordable, budget
 from generators.tir.expressions import draw_value
-from generators.tir.place import Header, Inner, Place, sequence, store
+from generators.tir.function_draft import Tensor, Unfit, load
 from generators.tir.reads import Point, counter
+from generators.tir.site import Header, Inner, Site, sequence, store
 from generators.tir.stores import stored, updated
 
 _ALIKE = 0.6
@@ -39,65 +39,67 @@ _PERMUTED = 0.2
 """The loops stand in another order than the dims this often."""
 
 
-def draw_nest(place: Place, _inner: Inner) -> Any:
+def draw_nest(site: Site, _inner: Inner) -> Any:
     """A loop for each dim of a tensor, and in it statements at the element."""
-    tensor = _target(place)
-    budget(place, tensor.elements)
-    loops = [counter(place.draft, dim) for dim in tensor.dims]
-    within = place.draft.source.flip(_INNER)
+    tensor = _target(site)
+    budget(site, tensor.elements)
+    loops = [counter(site.draft, dim) for dim in tensor.dims]
+    within = site.draft.source.flip(_INNER)
     if within:
-        loops = [_within(place, loop) for loop in loops]
-    inner = place.inside(*loops, turns=tensor.elements)
-    if within and place.draft.source.flip(_NEIGHBOUR):
+        loops = [_within(site, loop) for loop in loops]
+    inner = site.inside(*loops, turns=tensor.elements)
+    if within and site.draft.source.flip(_NEIGHBOUR):
         body = _of_neighbour(inner, tensor, loops)
     else:
         body = _body(inner, tensor, [loop.term.expr for loop in loops])
-    order = list(reversed(loops)) if place.draft.source.flip(_PERMUTED) else loops
-    place.header = Header(order[0].extent)
-    place.draft.features.add("perfect_nest")
-    return nested(place, order, body)
+    order = list(reversed(loops)) if site.draft.source.flip(_PERMUTED) else loops
+    site.header = Header(order[0].extent)
+    site.draft.features.add("perfect_nest")
+    return nested(site, order, body)
 
 
-def _target(place: Place) -> Tensor:
+def _target(site: Site) -> Tensor:
     """A tensor with dims, of those of the nest before it mostly."""
-    options = [t for t in place.writable if t.dims]
+    options = [t for t in site.writable if t.dims]
     if not options:
         raise Unfit("nothing to go over")
-    before = place.header
+    before = site.header
     alike = [t for t in options if before and before.extent.text in (t.dims[0].text, t.dims[-1].text)]
-    return place.near(alike if alike and place.draft.source.flip(_ALIKE) else options)
+    return site.near(alike if alike and site.draft.source.flip(_ALIKE) else options)
 
 
-def _within(place: Place, loop: Point) -> Point:
+def _within(site: Site, loop: Point) -> Point:
     """The loop without the first and the last element of its dim, where it has others."""
     if not loop.extent.static or loop.extent.value < _BORDERED:
         return loop
-    place.draft.features.add("inner_elements")
+    site.draft.features.add("inner_elements")
     return Point(replace(loop.term, range=Range(1, loop.extent.value - 2, True)), loop.extent)
 
 
-def nested(place: Place, loops: list[Point], body: Any) -> Any:
+def nested(site: Site, loops: list[Point], body: Any) -> Any:
     """The body in serial loops over what the variables may be."""
     for loop in reversed(loops):
         start = int(loop.term.range.low)
-        count = place.draft.number(int(loop.term.range.high)) if start else loop.extent.expr
-        body = tirx.For(loop.term.expr, place.draft.number(start), count, tirx.ForKind.SERIAL, body)
+        count = site.draft.number(int(loop.term.range.high)) if start else loop.extent.expr
+        body = tirx.For(loop.term.expr, site.draft.number(start), count, tirx.ForKind.SERIAL, body)
     return body
 
 
-def _of_neighbour(inner: Place, tensor: Tensor, loops: list[Point]) -> Any:
+def _of_neighbour(inner: Site, tensor: Tensor, loops: list[Point]) -> Any:
     """A store of what is made of elements beside the one that it is stored to."""
     draft = inner.draft
     around = [(0,) if loop.term.range.low == 0 else (-1, -1, 0, 1, 1) for loop in loops]
     shifts = [[draft.source.pick(options) for options in around] for _ in range(draft.source.integer(1, 2))]
     indices = [loop.term.expr for loop in loops]
     beside = [[tirx.Add(at, draft.number(n)) if n else at for at, n in zip(indices, s, strict=True)] for s in shifts]
-    site = inner.site([t for t in inner.tensors if not t.special], 1).with_leaves(*(load(tensor, at) for at in beside))
+    operands = inner.operands([t for t in inner.tensors if not t.special], 1).with_leaves(
+        *(load(tensor, at) for at in beside)
+    )
     draft.features.add("in_place_stencil")
-    return store(tensor, draw_value(replace(site, lets=False), tensor.dtype, 1), indices)
+    return store(tensor, draw_value(replace(operands, lets=False), tensor.dtype, 1), indices)
 
 
-def _body(inner: Place, tensor: Tensor, indices: list[Any]) -> Any:
+def _body(inner: Site, tensor: Tensor, indices: list[Any]) -> Any:
     source = inner.draft.source
     guard = draw_test(inner) if source.flip(_GUARDED) else None
     statements = [_statement(inner, tensor, indices)]
@@ -109,13 +111,13 @@ def _body(inner: Place, tensor: Tensor, indices: list[Any]) -> Any:
     return body if guard is None else tirx.IfThenElse(guard, body, None)
 
 
-def _statement(inner: Place, tensor: Tensor, indices: list[Any]) -> Any:
+def _statement(inner: Site, tensor: Tensor, indices: list[Any]) -> Any:
     if inner.draft.source.flip(_SUMMED):
         return _summed(inner, tensor, indices)
     return weighted(inner.draft.source, ((stored, 4), (updated, 2), (_guarded, 2)))(inner, tensor, indices)
 
 
-def _guarded(inner: Place, tensor: Tensor, indices: list[Any]) -> Any:
+def _guarded(inner: Site, tensor: Tensor, indices: list[Any]) -> Any:
     """A store or an update where a condition holds."""
     condition = draw_test(inner)
     draw = inner.draft.source.pick((stored, updated))
@@ -123,7 +125,7 @@ def _guarded(inner: Place, tensor: Tensor, indices: list[Any]) -> Any:
     return tirx.IfThenElse(condition, draw(inner, tensor, indices), None)
 
 
-def _summed(inner: Place, tensor: Tensor, indices: list[Any]) -> Any:
+def _summed(inner: Site, tensor: Tensor, indices: list[Any]) -> Any:
     """A loop that changes the element in every iteration."""
     draft = inner.draft
     lengths = [draft.draw_extent(), *(d for t in inner.tensors for d in t.dims)]

@@ -7,12 +7,12 @@ from typing import Any
 
 from tvm import tirx
 
-from generators.operators.row import Unavailable
 from generators.ranges import TRUTH, Range
 from generators.source import Source, weighted
 from generators.tir.knobs import SYMBOL_LIMIT, TirKnobs
 from generators.tir.swarm import EVERY, Unusual
 from generators.tir.terms import Term, capacity
+from generators.unavailable import Unavailable
 
 
 class Unfit(Unavailable):
@@ -82,7 +82,7 @@ class Symbol:
 
 
 @dataclass(slots=True)
-class Draft:
+class FunctionDraft:
     """One function while it is drawn. Everything random comes from `source`."""
 
     source: Source

@@ -12,7 +12,6 @@ from tvm import relax, tirx
 
 from generators import tvm_api
 from generators.case import EntryCall
-from generators.operators.row import Unavailable
 from generators.passes.row import LOOPS_ALONE, Parameter, ProgramFacts
 from generators.program import Program
 from generators.source import Source
@@ -20,8 +19,9 @@ from generators.tir.functions import draw_prim_func, draw_schedulable
 from generators.tir.integers import draw_integer_func
 from generators.tir.kernels import draw_kernel_func
 from generators.tir.knobs import DEFAULT, FUNCTIONS, ONE_OF_SOME, TirKnobs, for_rules
-from generators.tir.program import PrimParameter, PrimProgram
+from generators.tir.prim_program import PrimParameter, PrimProgram
 from generators.tir.schedules import draw_schedule
+from generators.unavailable import Unavailable
 
 STEPS = (1, 5)
 """How many primitives a schedule asks for."""

@@ -4,14 +4,14 @@ made of truths that the branches read.
 
 from __future__ import annotations
 
-from generators.operators.row import Unavailable
 from generators.recipes import blocks as b
 from generators.recipes.functions import called, private
 from generators.recipes.recipe import Recipe
-from generators.relax.control import decided_if
-from generators.relax.nested import draw_parts, nested, nested_output, taken_apart
+from generators.relax.calls_and_ifs import decided_if
+from generators.relax.nested_tuples import draw_parts, nested, nested_output, taken_apart
 from generators.relax.scope import Scope
 from generators.relax.values import TupleValue
+from generators.unavailable import Unavailable
 
 _WHOLE = 0.25
 """A nested tuple comes out of the function itself this often, besides its fields."""

@@ -7,14 +7,14 @@ from typing import Any
 import tvm
 from tvm import s_tir, tirx
 
-from generators.tir.draft import Draft, Tensor
-from generators.tir.place import sequence
+from generators.tir.function_draft import FunctionDraft, Tensor
+from generators.tir.site import sequence
 
 _UNIT_SHARE = 0.4
 """All the statements are in one loop of one iteration this often, so that the block has a loop and no sequence."""
 
 
-def rooted(draft: Draft) -> Any:
+def rooted(draft: FunctionDraft) -> Any:
     """The draft's statements, loops without blocks, in the root block, or in a block of their own there, as `te.extern`
     has them."""
     body = sequence(*draft.statements)

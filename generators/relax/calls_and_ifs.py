@@ -10,7 +10,6 @@ import tvm
 from tvm import relax
 
 from generators import tvm_api
-from generators.operators.row import Unavailable
 from generators.ranges import Range
 from generators.relax.body import Statement, close_block, draw_blocks
 from generators.relax.frames import FunctionFrame, ParameterSpec, PrivateFunction
@@ -19,6 +18,7 @@ from generators.relax.scope import EVERY, NUMERIC, Drawn, Scope
 from generators.relax.statements import SIMPLE
 from generators.relax.truths import draw_condition, draw_truths, read_truths
 from generators.relax.values import AnyValue, Value
+from generators.unavailable import Unavailable
 
 _MAX_DEPTH = 2
 _DECIDED = 0.5
