@@ -14,6 +14,7 @@ import numpy as np
 from tvm.relax import op
 
 from generators.dtypes import integer_limits, is_float
+from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import TRUTH, Range, comfortable
 from generators.relax.scope import EVERY, Drawn, Scope
@@ -82,7 +83,7 @@ def _per_channel(s: Scope, x: Value, dtype: str, axis: int, low: float, high: fl
 
 def _parameters(s: Scope, x: Value) -> tuple[int, Value, Value]:
     axis = s.axis(x) if x.ndim else -1
-    scale = _per_channel(s, x, "float32" if s.source.flip(0.8) else "float16", axis, 0.25, 4)
+    scale = _per_channel(s, x, "float32" if s.source.flip(KNOBS.scale_float32) else "float16", axis, 0.25, 4)
     # Integer data minus a float16 zero point is rounded to float16, which no operand's or result's dtype tells.
     half = (("float16", 1),) if is_float(x.dtype) else ()
     zero = weighted(s.source, (("int8", 3), ("int32", 3), ("uint8", 2), ("int16", 1), *half))
@@ -102,7 +103,7 @@ def _draw_quantize(s: Scope) -> Drawn:
 def _draw_dequantize(s: Scope) -> Drawn:
     x = s.tensor(("int8", "uint8", "int16", "int32", "float32", "float16"))
     axis, scale, zero = _parameters(s, x)
-    dtype = "float32" if s.source.flip(0.7) else "float16"
+    dtype = "float32" if s.source.flip(KNOBS.dequantized_float32) else "float16"
     return Drawn(op.dequantize(x.expr, scale.expr, zero.expr, axis, dtype), (x.range - zero.range) * scale.range)
 
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from tvm.relax.op import image
 
+from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
-from generators.operators.spatial import RARE, SPATIAL, extents, moved
+from generators.operators.spatial import SPATIAL, extents, moved
 from generators.ranges import UNIT, Range
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Value
@@ -150,7 +151,7 @@ def _draw_method(source: Source, mode: str, sizes: list[int], targets: list[int]
 
 def _draw_data(s: Scope, layout: str, dtypes: tuple[str, ...] = _DTYPES) -> Value:
     rank = len(layout)
-    x = s.tensor(dtypes, (rank, rank), static=not s.source.flip(0.2), nonempty=True)
+    x = s.tensor(dtypes, (rank, rank), static=not s.source.flip(KNOBS.symbolic), nonempty=True)
     assert x.dims is not None
     if not all(isinstance(d, int) or axis in "NC" for d, axis in zip(x.dims, layout, strict=True)):
         raise Unavailable("only batch and channels may be symbolic")
@@ -165,16 +166,19 @@ def _draw_resize(spatial: int, build: Callable[..., Any]) -> Callable[[Scope], D
         sizes = extents(x, layout, SPATIAL[spatial])
         targets = [source.integer(1, min(2 * n + 1, 8)) for n in sizes]
         mode, roi = source.pick(_MODES), None
-        # A crop to one pixel and three-dimensional cubic resizing that excludes what is outside are rare (see RARE).
-        if spatial == 2 and source.flip(0.15) and (1 not in targets or source.flip(RARE)):
+        # A crop to one pixel and three-dimensional cubic resizing that excludes samples outside are rare.
+        if spatial == 2 and source.flip(KNOBS.crop) and (1 not in targets or source.flip(KNOBS.rare)):
             roi = _draw_crop(source, sizes, targets)
             mode = mode if roi is None else "tf_crop_and_resize"
         if mode == "align_corners" and 1 in targets:
             mode = "half_pixel"
         method, rounding = _draw_method(source, mode, sizes, targets) if roi is None else ("linear", "")
-        alpha, exclude = source.pick((-0.75, -0.5)), int(source.flip(0.2 if spatial == 2 else RARE))
+        alpha, exclude = (
+            source.pick((-0.75, -0.5)),
+            int(source.flip(KNOBS.outside_excluded if spatial == 2 else KNOBS.rare)),
+        )
         beyond = source.pick((0.0, 1.0))
-        out_dtype = "float32" if x.dtype == "float16" and source.flip(RARE) else None
+        out_dtype = "float32" if x.dtype == "float16" and source.flip(KNOBS.rare) else None
         call = build(x.expr, tuple(targets), roi, layout, method, mode, rounding, alpha, exclude, beyond, out_dtype)
         overshoot = x.range.magnitude * 2.0**spatial
         reach = Range(-overshoot, overshoot) if method == "cubic" else x.range.real()
@@ -184,7 +188,7 @@ def _draw_resize(spatial: int, build: Callable[..., Any]) -> Callable[[Scope], D
 
 
 def _draw_affine_grid(s: Scope) -> Drawn:
-    spatial = 2 if s.source.flip(0.7) else 3
+    spatial = 2 if s.source.flip(KNOBS.flat_grid) else 3
     corners = s.source.flip()
     batch = s.draw_extent(1)
     theta = s.tensor(_DTYPES, dims=(batch, spatial, spatial + 1))
@@ -204,7 +208,7 @@ def _affine_grid(theta: Any, size: tuple[int, ...], *, align_corners: bool) -> A
 
 def _draw_grid_sample(s: Scope) -> Drawn:
     source = s.source
-    x = _draw_data(s, "NCHW", _DTYPES if source.flip(RARE) else _DTYPES[:1])
+    x = _draw_data(s, "NCHW", _DTYPES if source.flip(KNOBS.rare) else _DTYPES[:1])
     assert x.dims is not None
     grid = s.tensor((x.dtype,), dims=(x.dims[0], 2, source.integer(1, 4), source.integer(1, 4)), low=-1.5, high=1.5)
     method, mode = source.pick(("bilinear", "bicubic")), source.pick(("zeros", "border"))
