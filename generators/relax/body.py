@@ -20,11 +20,6 @@ from generators.unavailable import Unavailable
 
 Pattern: TypeAlias = Callable[[Scope], None]
 """Plants a shape of program into the current block; `name`, `plain`, `dataflow`, `wants` are read where it has them."""
-_PLANTINGS = 5
-_NESTED = 0.2
-"""What a function returns is a tuple with tuples this often."""
-MOST_RESULTS = 6
-"""Values that a function returns beside those that its frame keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +61,7 @@ def attempt(scope: Scope, name: str, draw: Callable[[Scope], None]) -> bool:
 def plant(scope: Scope, pattern: Pattern) -> bool:
     """Draws `pattern`, again where its random operands did not serve; whether it stands now."""
     name = getattr(pattern, "name", "recipe")
-    return any(attempt(scope, name, pattern) for _ in range(_PLANTINGS))
+    return any(attempt(scope, name, pattern) for _ in range(scope.knobs.blocks.plantings))
 
 
 def draw_blocks(scope: Scope, table: Sequence[Statement], count: int, patterns: Sequence[Pattern] = ()) -> list[Any]:
@@ -107,7 +102,7 @@ def _draw_kind(scope: Scope, pattern: Pattern | None) -> bool:
     """Whether the next block is a dataflow block: as the pattern needs it, else mostly."""
     if getattr(pattern, "plain", False):
         return False
-    return getattr(pattern, "dataflow", False) or scope.source.flip(0.75)
+    return getattr(pattern, "dataflow", False) or scope.source.flip(scope.knobs.blocks.dataflow)
 
 
 def close_block(scope: Scope) -> list[Any]:
@@ -172,16 +167,20 @@ def draw_result(scope: Scope) -> Any:
         raise Unavailable("nothing to return")
     source = scope.source
     kept = scope.frame.kept[-4:]
-    if source.flip(0.15 if len(kept) > 1 else 0.25):
+    if source.flip(scope.knobs.results.one_of_kept if len(kept) > 1 else scope.knobs.results.one):
         return (kept or [computed[-1].expr])[-1]
     unread = {v.expr for v in computed if v.expr not in scope.used and source.flip(scope.knobs.unused_output_share)}
-    chosen = [v for v in computed if v.expr in unread or source.flip(0.15 if kept else 0.25)][-MOST_RESULTS:]
+    chosen = [
+        v
+        for v in computed
+        if v.expr in unread or source.flip(scope.knobs.results.beside_kept if kept else scope.knobs.results.beside)
+    ][-scope.knobs.results.most :]
     chosen = chosen or ([] if kept else [computed[-1]])
     exprs = [v.expr for v in chosen if not any(v.expr.same_as(k) for k in kept)] + kept
-    if source.flip(_NESTED) and len(exprs) > 1:
+    if source.flip(scope.knobs.results.nested) and len(exprs) > 1:
         exprs = _grouped(scope, exprs)
     whole = relax.Tuple(exprs)
-    return whole if source.flip(0.6) else _bound_tuple(scope, whole)
+    return whole if source.flip(scope.knobs.results.written_out) else _bound_tuple(scope, whole)
 
 
 def _grouped(scope: Scope, exprs: list[Any]) -> list[Any]:

@@ -20,7 +20,6 @@ from generators.relax.values import Value
 from generators.source import weighted
 from generators.unavailable import Unavailable
 
-DTYPES = (("float32", 6), ("float64", 1))
 _OTHER_OPERANDS = frozenset({"relax.take", "relax.where", "relax.nn.nll_loss", "relax.nn.cross_entropy_with_logits"})
 """Operators with a gradient that also take operands which are no float tensors."""
 
@@ -50,7 +49,7 @@ def draw_loss(s: Scope) -> Value:
     if not floats:
         raise Unavailable("nothing to make a loss of")
     x = s.source.pick(floats[-3:])
-    if s.source.flip(0.6):
+    if s.source.flip(s.knobs.results.loss_by_sum):
         drawn = Drawn(relax.op.sum(x.expr), x.range.summed(x.size))
     else:
         drawn = Drawn(relax.op.mean(x.expr), Range(x.range.low, x.range.high))

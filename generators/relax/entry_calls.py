@@ -14,12 +14,6 @@ from generators.prim_expr import evaluate
 from generators.relax.frames import FunctionFrame, ModuleFrame, ParameterSpec
 from generators.source import Source
 
-AGAIN_SHARE = 0.25
-"""main is called with a second set of inputs this often: other values, other extents where dims are symbolic."""
-OTHERS_SHARE = 0.5
-"""A public function beside main is called this often."""
-RESIZED_SHARE = 0.7
-"""The second set of inputs has other extents this often, else other values alone."""
 UPPER_BOUNDS = "tir_var_upper_bound"
 """The function attribute by which StaticPlanBlockMemory is told how large a symbolic dim can be."""
 
@@ -38,12 +32,12 @@ def draw_calls(
     larger extent admits, a cast to a number) is for the reference to say.
     """
     calls = [EntryCall("main", arguments)]
-    if frame.parameters and source.flip(AGAIN_SHARE):
-        specs = _resized(source, frame) if source.flip(RESIZED_SHARE) else None
+    if frame.parameters and source.flip(module.knobs.entries.again):
+        specs = _resized(source, frame) if source.flip(module.knobs.entries.resized) else None
         drawn = specs or [spec for _, spec in frame.parameters]
         calls.append(EntryCall("main", tuple(_argument(source, spec) for spec in drawn)))
     for name, other in module.public.items():
-        if source.flip(OTHERS_SHARE):
+        if source.flip(module.knobs.entries.others):
             calls.append(EntryCall(name, draw_arguments(source, other)))
     return tuple(calls)
 

@@ -131,7 +131,7 @@ class FunctionFrame:
     def draw_symbol(self, source: Source) -> SymbolicDim:
         """A symbolic dim: one that the function has, or a new one that the next parameter will define."""
         own = [v for v in self.symbols if v.name not in self.late]
-        if own and source.flip(0.7):
+        if own and source.flip(self.module.knobs.functions.same_symbol):
             chosen = source.pick(own)
             return SymbolicDim(chosen, self.symbols[chosen], chosen.name)
         return self.new_symbol(source)

@@ -49,7 +49,11 @@ def draw_loss_function(source: Source, frame: FunctionFrame, count: int, pattern
         draw_loss(scope)
     blocks = close_block(scope)
     others = [v.expr for v in scope.values if isinstance(v, Value) and _is_output(frame, v.expr)]
-    result = relax.Tuple([frame.loss, *others[-2:]]) if others and source.flip(0.3) else frame.loss
+    result = (
+        relax.Tuple([frame.loss, *others[-2:]])
+        if others and source.flip(frame.module.knobs.results.beside_loss)
+        else frame.loss
+    )
     return _finished(frame, blocks, result)
 
 
@@ -69,9 +73,9 @@ def _finished(frame: FunctionFrame, blocks: list[Any], result: Any) -> Any:
 def _draw_leading_parameters(scope: Scope) -> None:
     """Now and then a tuple parameter or a shape parameter, which operands alone would never ask for."""
     source, frame = scope.source, scope.frame
-    if source.flip(0.08):
+    if source.flip(frame.module.knobs.functions.tuple_parameter):
         _add_tuple_parameter(scope)
-    if frame.symbolic and source.flip(0.08):
+    if frame.symbolic and source.flip(frame.module.knobs.functions.shape_parameter):
         symbol = frame.draw_symbol(source)
         _add_shape_parameter(scope, symbol)
 
@@ -103,12 +107,12 @@ def _define_symbols(source: Source, frame: FunctionFrame) -> None:
     Sometimes one more parameter that nothing uses.
     """
     for symbol in frame.undefined_symbols():
-        if source.flip(0.7):
+        if source.flip(frame.module.knobs.functions.symbol_by_tensor):
             frame.add_parameter((symbol,), "float32", Range(-3, 3, True))
         else:
             var = frame.new_var(tvm_api.ShapeType([symbol.expr]), stem="p")
             frame.parameters.append((var, ParameterSpec((symbol.extent,), "int64", is_shape=True)))
-    if source.flip(0.05):
+    if source.flip(frame.module.knobs.functions.unused_parameter):
         frame.add_parameter((2, 3), "float32", Range(-3, 3, True))
 
 

@@ -16,28 +16,6 @@ from generators.unavailable import Unavailable
 Path: TypeAlias = tuple[int, ...]
 _SIGNED = (*FLOAT, "int32", "int64", "int16")
 """dtypes in which values can be subtracted from each other."""
-_WIDTHS = (2, 3)
-"""How many fields a tuple has, the outer one and those inside."""
-_PARTS = (3, 5)
-"""Of how many values the tuples are made: some stand in several of them, in other places."""
-_COMPUTED = 0.5
-"""A value is computed this often, else a parameter or a constant."""
-_ALIKE = 0.7
-"""The tuples inside have the same width this often."""
-_BESIDE = 0.2
-"""A tensor stands beside the tuples this often."""
-_DEEPER = 0.12
-"""The whole is the field of one more tuple this often."""
-_ASKEW = 0.8
-"""Fields whose two indices differ are preferred this often."""
-_SHARED = 0.5
-"""A field of a field is taken from a tuple that has been taken before this often."""
-_TAKEN = (2, 4)
-"""How many fields of fields are taken."""
-_CONCATENATED = 0.25
-"""Fields are put side by side this often, else subtracted from each other."""
-_IN_BLOCK = 0.4
-"""A nested output of a block is taken apart inside of it too this often."""
 
 
 def draw_tuples_of_tuples(s: Scope) -> None:
@@ -60,7 +38,7 @@ def nested_output(s: Scope, use: Callable[[Scope, Value], None] = lambda s, valu
             use(s, value)
 
     s.put_off.append(("nested output", behind))
-    if s.source.flip(_IN_BLOCK):
+    if s.source.flip(s.knobs.tuples.in_block):
         taken_apart(s, whole)
     return whole
 
@@ -71,9 +49,13 @@ def nested_output(s: Scope, use: Callable[[Scope, Value], None] = lambda s, valu
 def draw_parts(s: Scope, *, exported: bool | None = None) -> list[Value]:
     """Different values of one type; with `exported` False some of them are hidden in their block."""
     parts = [s.tensor(_SIGNED, (0, 3), nonempty=True)]
-    count = s.source.integer(*_PARTS)
+    count = s.source.integer(*s.knobs.tuples.parts)
     while len(parts) < count:
-        parts.append(_computed(s, parts, len(parts), exported) if s.source.flip(_COMPUTED) else _another(s, parts[0]))
+        parts.append(
+            _computed(s, parts, len(parts), exported)
+            if s.source.flip(s.knobs.tuples.computed)
+            else _another(s, parts[0])
+        )
     if exported is False:
         parts.append(_computed(s, parts, count, False))
     return parts
@@ -87,7 +69,7 @@ def _another(s: Scope, value: Value) -> Value:
 def _computed(s: Scope, parts: Sequence[Value], number: int, exported: bool | None) -> Value:
     """A difference of two parts, or a part and a number that no other part was given."""
     one, two = s.source.pick(parts), s.source.pick(parts)
-    if one is not two and s.source.flip(0.4):
+    if one is not two and s.source.flip(s.knobs.tuples.differences):
         return s.emit_tensor(Drawn(relax.op.subtract(one.expr, two.expr), one.range - two.range), exported=exported)
     other = number_value(one.dtype, number)
     return s.emit_tensor(Drawn(relax.op.add(one.expr, other.expr), one.range + other.range), exported=exported)
@@ -95,13 +77,15 @@ def _computed(s: Scope, parts: Sequence[Value], number: int, exported: bool | No
 
 def nested(s: Scope, parts: Sequence[Value], *, exported: bool | None = None) -> TupleValue:
     """A bound tuple of tuples of the parts."""
-    width = s.source.integer(*_WIDTHS)
+    width = s.source.integer(*s.knobs.tuples.widths)
     fields: list[AnyValue] = []
-    for _ in range(s.source.integer(*_WIDTHS)):
-        fields.append(_inner(s, parts, width if s.source.flip(_ALIKE) else s.source.integer(*_WIDTHS)))
-    if s.source.flip(_BESIDE):
+    for _ in range(s.source.integer(*s.knobs.tuples.widths)):
+        fields.append(
+            _inner(s, parts, width if s.source.flip(s.knobs.tuples.alike) else s.source.integer(*s.knobs.tuples.widths))
+        )
+    if s.source.flip(s.knobs.tuples.beside):
         fields.insert(s.source.integer(0, len(fields)), s.source.pick(parts))
-    if s.source.flip(_DEEPER):
+    if s.source.flip(s.knobs.tuples.deeper):
         fields = [_bound(s, fields), *fields[: s.source.integer(1, 2)]]
     return _bound(s, fields, exported=exported)
 
@@ -141,8 +125,8 @@ def taken_apart(s: Scope, whole: TupleValue) -> list[Value]:
         raise Unavailable("no tensor in the tuple")
     known: dict[Path, AnyValue] = {(): whole}
     taken: list[Value] = []
-    for _ in range(s.source.integer(*_TAKEN)):
-        path = s.source.pick(askew if askew and s.source.flip(_ASKEW) else paths)
+    for _ in range(s.source.integer(*s.knobs.tuples.taken)):
+        path = s.source.pick(askew if askew and s.source.flip(s.knobs.tuples.askew) else paths)
         value = _followed(s, path, known)
         if isinstance(value, Value) and not any(value is other for other in taken):
             taken.append(value)
@@ -165,7 +149,7 @@ def _followed(s: Scope, path: Path, known: dict[Path, AnyValue]) -> AnyValue | N
         if not isinstance(value, TupleValue):
             return None
         before = known.get(path[:end])
-        if before is not None and s.source.flip(_SHARED):
+        if before is not None and s.source.flip(s.knobs.tuples.shared):
             value = before
             continue
         field = s.field(value, path[end - 1])
@@ -180,7 +164,7 @@ def _joined(s: Scope, values: Sequence[Value]) -> list[Value]:
     same = [v for v in values if v.known and v.dims == values[0].dims and v.dtype == values[0].dtype]
     if len(same) < 2:
         return []
-    if same[0].ndim and s.source.flip(_CONCATENATED):
+    if same[0].ndim and s.source.flip(s.knobs.tuples.concatenated):
         return [_concatenated(s, same)]
     whole = same[0]
     for value in same[1:]:

@@ -103,7 +103,7 @@ class Scope:
             )
 
         for place, value in enumerate(self.leading):
-            if fits(value) and value.range.within(low, high) and self.source.flip(0.8):
+            if fits(value) and value.range.within(low, high) and self.source.flip(self.knobs.operands.leading_first):
                 return self.leading.pop(place)  # else it may be a later operand
         near = [v for v in self.values if fits(v)]
         if near and not self.source.flip(self.knobs.fresh_share):
@@ -140,11 +140,11 @@ class Scope:
     ) -> Value:
         """A tensor that broadcasts with `value` under NumPy's rules; the common shape may be larger."""
         assert value.dims is not None
-        if self.source.flip(0.4):
+        if self.source.flip(self.knobs.operands.same_shape):
             return self.like(value, dtypes, low, high)
-        dims: list[Dim] = [1 if self.source.flip(0.25) else d for d in value.dims]
-        dims = dims[self.source.integer(0, len(dims)) :] if self.source.flip(0.4) else dims
-        if value.ndim < 5 and self.source.flip(0.1):
+        dims: list[Dim] = [1 if self.source.flip(self.knobs.operands.dim_of_one) else d for d in value.dims]
+        dims = dims[self.source.integer(0, len(dims)) :] if self.source.flip(self.knobs.operands.fewer_dims) else dims
+        if value.ndim < 5 and self.source.flip(self.knobs.operands.more_dims):
             dims = [self.draw_extent(), *([1] * (value.ndim - len(dims))), *dims]
         return self.tensor(dtypes or (value.dtype,), dims=dims, low=low, high=high)
 
@@ -157,7 +157,7 @@ class Scope:
     def any_tensor(self, dtypes: Sequence[str] = EVERY) -> Value:
         """Any tensor, also of a shape that the IR does not know (operators must take every shape)."""
         hidden = [v for v in self.values if isinstance(v, Value) and not v.known and v.dtype in dtypes]
-        if hidden and self.source.flip(0.5):
+        if hidden and self.source.flip():
             return self.source.pick(hidden)
         return self.tensor(dtypes)
 
@@ -283,21 +283,21 @@ class Scope:
 
     def axes(self, value: Value) -> list[int] | int | None:
         """Axes for a reduction: absent, one number, or a list without repetition, any of them negative."""
-        if value.ndim == 0 or self.source.flip(0.25):
+        if value.ndim == 0 or self.source.flip(self.knobs.operands.all_axes):
             return None
-        if self.source.flip(0.5):
+        if self.source.flip():
             return self.axis(value)
-        chosen = [a for a in range(value.ndim) if self.source.flip(0.5)] or [value.ndim - 1]
-        return [a - value.ndim if self.source.flip(0.3) else a for a in chosen]
+        chosen = [a for a in range(value.ndim) if self.source.flip()] or [value.ndim - 1]
+        return [a - value.ndim if self.source.flip(self.knobs.operands.negative_axis) else a for a in chosen]
 
     def permutation(self, rank: int) -> list[int]:
         """A permutation of range(rank); the identity now and then, negative entries now and then."""
         order = list(range(rank))
-        if not self.source.flip(0.15):
+        if not self.source.flip(self.knobs.operands.identity):
             for i in range(rank - 1, 0, -1):
                 j = self.source.integer(0, i)
                 order[i], order[j] = order[j], order[i]
-        return [a - rank if self.source.flip(0.15) else a for a in order]
+        return [a - rank if self.source.flip(self.knobs.operands.negative_entry) else a for a in order]
 
     # --- emission ---------------------------------------------------------------------------------------
 

@@ -69,7 +69,11 @@ def draw_match_cast(s: Scope) -> None:
     dims: list[Dim] = []
     for axis, n in enumerate(value.shape):
         known: Dim = value.dims[axis] if value.dims is not None else n
-        fresh = s.frame.symbolic and n > 0 and s.source.flip(0.4 if value.known else 0.6)
+        fresh = (
+            s.frame.symbolic
+            and n > 0
+            and s.source.flip(s.knobs.operands.cast_known if value.known else s.knobs.operands.cast_hidden)
+        )
         dims.append(s.new_late_symbol(n) if fresh else known)
     ty = tvm_api.tensor_type([dim_expr(d) for d in dims], value.dtype)
     local = s.dataflow and not s.source.flip(s.knobs.output_share)
@@ -84,7 +88,7 @@ def draw_hidden(s: Scope) -> None:
         raise Unavailable("no new parameter here")
     dims = s.draw_dims(static=True)
     dtype = weighted(s.source, s.knobs.dtypes)
-    ndim = len(dims) if s.source.flip(0.7) else -1
+    ndim = len(dims) if s.source.flip(s.knobs.operands.rank_known) else -1
     ty = tvm_api.tensor_type(None, dtype, ndim)
     shape = tuple(int(d) for d in dims if isinstance(d, int))
     value = s.frame.add_typed_parameter(ty, None, shape, dtype, s.draw_range(dtype))
