@@ -144,11 +144,11 @@ def _shaped(draft: FunctionDraft, axes: Sequence[BlockAxis]) -> _LoopNest:
         axis = rest.pop(0)
         if axis.part is not None:
             _one(draft, shape, axis)
-        elif rest and _countable(axis) and _countable(rest[0]) and source.flip(0.25):
+        elif rest and _countable(axis) and _countable(rest[0]) and source.flip(draft.knobs.blocks.loops_fused):
             _fused(draft, shape, axis, rest.pop(0))
         else:
             source.pick((_one, _split, _shifted, _stepped, _constant))(draft, shape, axis)
-    if source.flip(0.3) and not any(OPAQUE in loop.kinds for loop in shape.loops):
+    if source.flip(draft.knobs.blocks.loops_reversed) and not any(OPAQUE in loop.kinds for loop in shape.loops):
         shape.loops.reverse()
         draft.features.add("reordered_loops")
     return shape
@@ -242,7 +242,7 @@ def _around(draft: FunctionDraft, loops: list[_NestLoop], body: Any, *, may_vary
         kind, notes = tirx.ForKind.SERIAL, None
         if may_vary and draft.source.flip(draft.knobs.loop_kind_share):
             kind = _kind(draft, loop, outermost=depth == 0, innermost=depth == len(loops) - 1)
-        if draft.source.flip(0.04):
+        if draft.source.flip(draft.knobs.blocks.loop_annotated):
             notes = {"pragma_auto_unroll_max_step": draft.source.pick((0, 4, 16)), "pragma_unroll_explicit": 1}
             draft.features.add("annotated_loop")
         body = tirx.For(loop.var, loop.minimum, loop.extent, kind, body, None, notes, loop.step)

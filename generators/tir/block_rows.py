@@ -28,8 +28,8 @@ def _neighbours(view: ScheduleView) -> list[tuple[ScheduledBlock, ScheduledBlock
 
 
 def _placement(view: ScheduleView) -> str:
-    flags = f", preserve_unit_loops={view.source.flip()}" if view.source.flip(0.4) else ""
-    return flags + (", index=-2" if view.source.flip(0.2) else "")
+    flags = f", preserve_unit_loops={view.source.flip()}" if view.source.flip(view.knobs.schedules.unit_loops) else ""
+    return flags + (", index=-2" if view.source.flip(view.knobs.schedules.index) else "")
 
 
 def _loops_of_its_own(one: ScheduledBlock, other: ScheduledBlock) -> list[ScheduledLoop]:
@@ -133,7 +133,8 @@ def _blockize(view: ScheduleView) -> str:
     _, loop = view.loop(
         lambda b, x: b.innermost and not b.guarded and len(view.below(x)) == 1 and all(y.extent for y in b.loops)
     )
-    return f"sch.blockize({loop.text}{', preserve_unit_iters=False' if view.source.flip(0.2) else ''})"
+    flag = ", preserve_unit_iters=False" if view.source.flip(view.knobs.schedules.flag) else ""
+    return f"sch.blockize({loop.text}{flag})"
 
 
 def _tensorize(view: ScheduleView) -> str:

@@ -186,7 +186,7 @@ def _transform_layout(view: ScheduleView) -> str:
     shape = _lengths(list(block.node.writes[number].source.ty.shape))
     if not 0 < len(shape) <= len(_NAMES):
         raise NoPlace
-    if shape[-1] and view.source.flip(0.2) and len(shape) == 1:
+    if shape[-1] and view.source.flip(view.knobs.schedules.padded) and len(shape) == 1:
         made, pad = "lambda i: (i // 4, i % 4)", ", pad_value=0"
     else:
         made, pad = _layout_map(view, shape), ""

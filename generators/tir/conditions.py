@@ -12,23 +12,14 @@ from generators.tir.reads import Point
 from generators.tir.site import Site
 from generators.tir.terms import COMPARISONS, constant
 
-_SAME = 0.35
-"""A condition is one that was drawn here before this often: real code asks the same question again."""
-_OF_LOOP = 0.5
-"""A condition in a loop is one of a loop variable this often, as guards at the borders are."""
-_INNERMOST = 0.5
-"""It is the variable of the loop right around the condition at least this often."""
-_JOINED = 0.4
-"""A condition is joined with another this often."""
-
 
 def draw_test(site: Site) -> Any:
     """A bool expression, which may stand in several statements: it binds nothing."""
     source = site.draft.source
-    if site.conditions and source.flip(_SAME):
+    if site.conditions and source.flip(site.draft.knobs.loops.condition_again):
         return source.pick(site.conditions)
     condition = _asked(site, 2)
-    if source.flip(_JOINED):
+    if source.flip(site.draft.knobs.loops.condition_joined):
         site.draft.features.add("logic")
         other = _asked(site, 1)
         site.conditions += [condition, other]  # which are asked again where only the whole is known
@@ -40,7 +31,11 @@ def draw_test(site: Site) -> Any:
 def _asked(site: Site, depth: int) -> Any:
     """A condition of a loop variable or of data."""
     counted = [p for p in site.points if isinstance(p.term.expr, tirx.Var) and p.term.range.low < p.term.range.high]
-    return _of_loop(site, counted) if counted and site.draft.source.flip(_OF_LOOP) else _of_data(site, depth)
+    return (
+        _of_loop(site, counted)
+        if counted and site.draft.source.flip(site.draft.knobs.loops.condition_of_loop)
+        else _of_data(site, depth)
+    )
 
 
 def _of_data(site: Site, depth: int) -> Any:
@@ -51,6 +46,6 @@ def _of_data(site: Site, depth: int) -> Any:
 def _of_loop(site: Site, counted: list[Point]) -> Any:
     """A loop variable against a number that it may be."""
     source = site.draft.source
-    term = counted[-1].term if source.flip(_INNERMOST) else source.pick(counted).term
+    term = counted[-1].term if source.flip(site.draft.knobs.loops.condition_of_innermost) else source.pick(counted).term
     bound = constant(source.integer(int(term.range.low), int(term.range.high)), term.dtype)
     return source.pick(COMPARISONS)(term.expr, bound.expr)

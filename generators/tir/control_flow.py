@@ -23,21 +23,6 @@ from generators.tir.site import Header, Inner, Site, sequence, store
 from generators.tir.swarm import Unusual
 from generators.tir.terms import Term, constant
 
-_SAME_HEADER = 0.5
-"""A loop counts over what the one before it does this often."""
-_SKIPPED = 0.5
-"""A loop begins with a test that skips the iteration this often, in a function with jumps."""
-_PART = 0.15
-"""All that a loop does stands behind a test of its own variable this often."""
-_ELSE = 0.35
-"""A branch has two sides this often."""
-_ELSE_IF = 0.35
-"""The other side asks a part of the condition, or what was asked around it, this often."""
-_TWICE = 0.2
-"""A branch is followed by one on the same condition this often."""
-_NAMED_INDEX = 0.4
-"""What is bound to a name is an index this often."""
-
 
 def affordable(site: Site, turns: int) -> bool:
     """Whether a loop of so many iterations may stand here."""
@@ -65,18 +50,32 @@ def draw_loop(site: Site, inner: Inner) -> Any:
         points.append(Point(raw, Extent("any", extent.value, extent.low, extent.high, None)))
     # Passes remove loops of one iteration, those with a jump in them too.
     deeper = site.inside(*points, turns=extent.high, in_loop=extent.high > 1)
-    skipping = Unusual.JUMP in draft.unusual and extent.high > 1 and draft.source.flip(_SKIPPED)
+    skipping = (
+        Unusual.JUMP in draft.unusual
+        and extent.high > 1
+        and draft.source.flip(site.draft.knobs.loops.iterations_skipped)
+    )
     body = sequence(_skipping(deeper), inner(deeper)) if skipping else inner(deeper)
-    if extent.static and draft.source.flip(_PART):
+    if extent.static and draft.source.flip(site.draft.knobs.loops.part_of_iterations):
         body = _for_some(deeper, raw, body)
     kind = tirx.ForKind.SERIAL
     # TVM takes loops that something jumps out of as plain serial ones alone (annotate_irregular_loop.cc).
     irregular = Unusual.JUMP in draft.unusual and _jumps(body)
     regular = Unusual.UNROLLED in draft.unusual and not irregular
-    if extent.static and 0 < extent.value <= 6 and step == 1 and regular and draft.source.flip(0.2):
+    if (
+        extent.static
+        and 0 < extent.value <= 6
+        and step == 1
+        and regular
+        and draft.source.flip(site.draft.knobs.loops.unrolled)
+    ):
         kind = tirx.ForKind.UNROLLED
         draft.features.add("unrolled")
-    notes = {"pragma_unroll_explicit": 1} if regular and draft.source.flip(0.05) else None
+    notes = (
+        {"pragma_unroll_explicit": 1}
+        if regular and draft.source.flip(site.draft.knobs.loops.unroll_annotated)
+        else None
+    )
     count = extent.expr if step == 1 else draft.length(extent.value, step)
     if start:
         draft.features.add("shifted_loop")
@@ -104,10 +103,12 @@ def _skipping(site: Site) -> Any:
 def _draw_header(site: Site) -> Header:
     """That of the loop before, often; else a dim or some number, from any start, in any step."""
     source = site.draft.source
-    if site.header is not None and source.flip(_SAME_HEADER):
+    if site.header is not None and source.flip(site.draft.knobs.loops.same_header):
         return site.header
     lengths = [d for t in site.tensors for d in t.dims]
-    extent = source.pick(lengths) if lengths and source.flip(0.6) else site.draft.draw_extent()
+    extent = (
+        source.pick(lengths) if lengths and source.flip(site.draft.knobs.loops.counts_dim) else site.draft.draw_extent()
+    )
     start = source.pick((0, 0, 0, 1, -2, 3))
     stepped = extent.static and Unusual.STEP in site.draft.unusual
     return Header(extent, start, source.pick((1, 1, 1, 2, 3)) if stepped else 1)
@@ -174,19 +175,27 @@ def draw_branch(site: Site, inner: Inner) -> Any:
     condition = draw_test(site)
     site.draft.features.add("if_then_else_statement")
     first = _branch(site, condition, inner)
-    return sequence(first, _branch(site, condition, inner)) if site.draft.source.flip(_TWICE) else first
+    return (
+        sequence(first, _branch(site, condition, inner))
+        if site.draft.source.flip(site.draft.knobs.loops.branch_twice)
+        else first
+    )
 
 
 def _branch(site: Site, condition: Any, inner: Inner) -> Any:
     then = inner(site.inside(in_loop=site.in_loop))
-    other = _other(site.inside(in_loop=site.in_loop), inner) if site.draft.source.flip(_ELSE) else None
+    other = (
+        _other(site.inside(in_loop=site.in_loop), inner)
+        if site.draft.source.flip(site.draft.knobs.loops.two_sides)
+        else None
+    )
     return tirx.IfThenElse(condition, then, other)
 
 
 def _other(site: Site, inner: Inner) -> Any:
     """The other side of a branch."""
     source = site.draft.source
-    if not source.flip(_ELSE_IF):
+    if not source.flip(site.draft.knobs.loops.else_if):
         return inner(site)
     site.draft.features.add("else_if")
     return _branch(site, source.pick(site.conditions), inner)
@@ -203,7 +212,7 @@ def draw_while(site: Site, inner: Inner) -> Any:
     zero = [draft.number(0)]
     now = load(counter, zero)
     condition: Any = tirx.GT(now.expr, tirx.IntImm("int32", 0))
-    if draft.source.flip(0.4):
+    if draft.source.flip(site.draft.knobs.loops.while_on_data):
         other = draw_condition(site.operands([t for t in site.tensors if not t.special], 1), 1)
         condition = tirx.And(condition, other.expr)
     left = now.expr if draft.index_dtype == "int32" else tirx.Cast(draft.index_dtype, now.expr)
@@ -257,7 +266,7 @@ def draw_recurrence(site: Site, _inner: Inner) -> Any:
     at = site.inside(point, turns=turns)
     lead = [site.index(dim) for dim in tensor.dims[:-1]]
     here, there = [*lead, var], [*lead, tirx.Add(var, draft.number(lag))]
-    old, new = (here, there) if source.flip(0.7) else (there, here)
+    old, new = (here, there) if source.flip(site.draft.knobs.loops.recurrence_forward) else (there, here)
     operands = at.operands([t for t in site.tensors if not t.special], 1).with_leaves(
         load(tensor, old), load(tensor, old)
     )
@@ -270,7 +279,7 @@ def draw_bind(site: Site, _inner: Inner) -> Any:
     """A number by name for the statements behind, or an index."""
     draft = site.draft
     dims = [d for t in site.tensors for d in t.dims if d.static and d.value]
-    if dims and draft.source.flip(_NAMED_INDEX):
+    if dims and draft.source.flip(site.draft.knobs.loops.named_index):
         dim = draft.source.pick(dims)
         index = site.index(dim)
         name = tirx.Var(draft.new_name("x"), draft.index_dtype)

@@ -32,12 +32,6 @@ from generators.tir.terms import (
 )
 
 _WIDEST_SHIFT = 3
-_SELF = 0.1
-"""A value in scope stands on both sides of an operator this often."""
-_NEAR = 0.5
-"""A number is compared with one that it may be this often, else with any."""
-_LOWERED = 0.3
-"""A number that is never negative is made so before it is divided this often."""
 _NARROWER = {"int16": ("int8",), "int32": ("int8", "int16"), "int64": ("int8", "int16", "int32")}
 
 
@@ -76,9 +70,9 @@ def draw_value(operands: Operands, dtype: str, depth: int | None = None, beside:
 def draw_condition(operands: Operands, depth: int) -> Term:
     """A bool: a comparison of two numbers mostly."""
     flags = [t for t in operands.leaves if t.dtype == "bool"]
-    if flags and (depth <= 0 or operands.source.flip(0.3)):
+    if flags and (depth <= 0 or operands.source.flip(operands.draft.knobs.expressions.flag_in_scope)):
         return operands.source.pick(flags)
-    if depth > 0 and operands.source.flip(0.3):
+    if depth > 0 and operands.source.flip(operands.draft.knobs.expressions.logic):
         a = draw_condition(operands, depth - 1)
         kind = operands.source.pick((tirx.And, tirx.Or, tirx.Not))
         operands.draft.features.add("logic")
@@ -92,7 +86,7 @@ def draw_condition(operands: Operands, depth: int) -> Term:
 def _compared(operands: Operands, term: Term) -> Term:
     """What a number is compared with, so that mostly the answer is not always the same."""
     low, high = max(math.ceil(term.range.low), -8), min(math.floor(term.range.high), 8)
-    if low < high and operands.source.flip(_NEAR):
+    if low < high and operands.source.flip(operands.draft.knobs.expressions.compared_near):
         return constant(operands.source.integer(low, high), term.dtype)
     return draw_leaf(operands, term.dtype, term)
 
@@ -102,12 +96,12 @@ def draw_leaf(operands: Operands, dtype: str, beside: Term | None = None) -> Ter
     which most operators give what does not depend on it.
     """
     same = [t for t in (*operands.leaves, *operands.indices) if t.dtype == dtype]
-    if beside is not None and not operands.source.flip(_SELF):
+    if beside is not None and not operands.source.flip(operands.draft.knobs.expressions.same_operand):
         same = [t for t in same if not t.expr.same_as(beside.expr)]
-    if same and not operands.source.flip(0.15):
+    if same and not operands.source.flip(operands.draft.knobs.expressions.no_value_in_scope):
         return operands.source.pick(same)
     others = [t for t in (*operands.leaves, *operands.indices) if t.dtype != dtype]
-    if others and operands.source.flip(0.5):
+    if others and operands.source.flip():
         return converted(operands, operands.source.pick(others), dtype)
     return draw_constant(operands, dtype)
 
@@ -118,11 +112,11 @@ def draw_constant(operands: Operands, dtype: str) -> Term:
     if dtype == "bool":
         return truth(tirx.IntImm("bool", source.integer(0, 1)))
     value = source.integer(0, 7) if source.flip() else source.integer(-5, 5)
-    if source.flip(0.1):
+    if source.flip(operands.draft.knobs.expressions.large_constant):
         value = source.pick((16, 100, 1000, 65536, 2**31 + 5, -(2**33)))
     if not fits(Range(value, value, True), dtype):
         value = abs(value) % 8
-    if is_float(dtype) and source.flip(0.2):
+    if is_float(dtype) and source.flip(operands.draft.knobs.expressions.half):
         return constant(value + 0.5, dtype) if abs(value) < 8 else constant(0.25, dtype)
     return constant(value, dtype)
 
@@ -184,7 +178,11 @@ def _operand_bound(row: Binary, dtype: str, a: Term, b: Term) -> int:
 
 def _lowered(operands: Operands, term: Term) -> Term:
     """The number less one that it may be: then the kinds of division differ."""
-    if term.dtype.startswith("u") or term.range.low < 0 or not operands.source.flip(_LOWERED):
+    if (
+        term.dtype.startswith("u")
+        or term.range.low < 0
+        or not operands.source.flip(operands.draft.knobs.expressions.lowered_dividend)
+    ):
         return term
     less = constant(operands.source.integer(1, max(1, min(8, int(term.range.high)))), term.dtype)
     return apply(BY_NAME["sub"], term, less) or term
@@ -196,7 +194,7 @@ def _right_operand(operands: Operands, row: Binary, left: Term, depth: int) -> T
         return draw_value(operands, dtype, depth, left)
     if row.right == "amount":
         top = _WIDEST_SHIFT
-        if operands.source.flip(0.7):
+        if operands.source.flip(operands.draft.knobs.expressions.constant_shift):
             return constant(operands.source.integer(0, top), dtype)
         inner = draw_value(operands, dtype, 0)
         masked = apply(BY_NAME["bitwise_and"], inner, constant(top, dtype))
@@ -207,9 +205,9 @@ def _right_operand(operands: Operands, row: Binary, left: Term, depth: int) -> T
 def _divisor(operands: Operands, dtype: str, depth: int) -> Term:
     """A number of one sign, never 0: a constant mostly."""
     source = operands.source
-    if source.flip(0.7):
+    if source.flip(operands.draft.knobs.expressions.constant_divisor):
         value = source.pick((2, 3, 4, 5, 7, 8, 1, 16))
-        negative = not dtype.startswith("u") and source.flip(0.25)
+        negative = not dtype.startswith("u") and source.flip(operands.draft.knobs.expressions.negative_divisor)
         return constant(-value if negative else value, dtype)
     term = draw_value(operands, dtype, min(depth, 1))
     if term.range.low > 0 or term.range.high < 0:
@@ -227,7 +225,7 @@ def _chosen(operands: Operands, dtype: str, depth: int) -> Term:
     lazily = Unusual.LAZY in operands.draft.unusual and operands.source.flip()
     operands.draft.features.add("if_then_else" if lazily else "select")
     condition = draw_condition(operands, min(depth, 1)).expr
-    if Unusual.LIKELY in operands.draft.unusual and operands.source.flip(0.1):
+    if Unusual.LIKELY in operands.draft.unusual and operands.source.flip(operands.draft.knobs.expressions.likely):
         condition = tirx.likely(condition)
         operands.draft.features.add("likely")
     then = draw_value(operands, dtype, depth)

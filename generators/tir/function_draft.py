@@ -163,19 +163,16 @@ class FunctionDraft:
         return Range(0, max(extent.high - 1, 0), True)
 
 
-_LARGE = 0.2
-"""An input holds larger numbers this often."""
-
-
-def input_range(source: Source, dtype: str) -> Range:
+def input_range(draft: FunctionDraft, dtype: str) -> Range:
     """What an input holds: small whole numbers, on which sums and products stay exact; seldom larger ones, whose
     products no longer fit the narrow types."""
     if dtype == "bool":
         return TRUTH
+    source = draft.source
     low, high = source.pick(((-4, 4), (0, 3), (-8, 8), (1, 5), (-1, 1), (-7, -1)))
     if dtype.startswith("u"):
         low, high = sorted((abs(low), abs(high)))
-    elif dtype.startswith(("int", "float64")) and source.flip(_LARGE):
+    elif dtype.startswith(("int", "float64")) and source.flip(draft.knobs.inputs.large):
         top = min(int(capacity(dtype)), 1000)
         low, high = -top, top
     return Range(low, high, True)

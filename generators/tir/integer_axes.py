@@ -17,8 +17,6 @@ from generators.tir.function_draft import Extent, FunctionDraft
 from generators.tir.site import sequence
 from generators.tir.terms import Term
 
-EXTENTS = ((4, 4), (8, 6), (5, 4), (7, 4), (3, 3), (12, 3), (16, 3), (9, 2), (6, 3), (1, 2), (2, 3), (24, 1), (20, 1))
-BEGINS = (0, 0, 0, 0, 1, -1, -4, -7, 3, -8, 5, -2)
 Wrap = Callable[[Any], Any]
 
 
@@ -37,16 +35,16 @@ class IntegerAxis:
 def draw_axes(draft: FunctionDraft, earlier: list[tuple[int, int]], room: int) -> list[IntegerAxis]:
     """One variable mostly, two where one loop is split into them."""
     source = draft.source
-    if draft.symbols and source.flip(0.4) and room >= 16:
+    if draft.symbols and source.flip(draft.knobs.integers.symbolic_axis) and room >= 16:
         return [counter(draft, draft.symbolic("n"), 0)]
-    begin, count = source.pick(BEGINS), weighted(source, EXTENTS)
+    begin, count = source.pick(draft.knobs.integers.begins), weighted(source, draft.knobs.integers.extents)
     if earlier and source.flip():
         begin, count = source.pick(earlier)
     count = min(count, room)
     earlier.append((begin, count))
     kinds = ((counter, 6), (offset, 4), (stepped, 1), (split, 2))
-    if count > 1 and source.flip(0.15):
-        return fused(draft, count, min(weighted(source, EXTENTS), room // count), begin)
+    if count > 1 and source.flip(draft.knobs.integers.fused):
+        return fused(draft, count, min(weighted(source, draft.knobs.integers.extents), room // count), begin)
     return [weighted(source, kinds)(draft, draft.extent(count), begin)]
 
 
@@ -61,7 +59,12 @@ def _values(low: int, count: int, step: int = 1) -> Range:
 def _loop(draft: FunctionDraft, var: Any, low: int, count: Any, step: int = 1) -> Wrap:
     """Puts a loop around a statement, an unrolled one at times."""
     kind = tirx.ForKind.SERIAL
-    if step == 1 and isinstance(count, tirx.IntImm) and int(count.value) <= 6 and draft.source.flip(0.1):
+    if (
+        step == 1
+        and isinstance(count, tirx.IntImm)
+        and int(count.value) <= 6
+        and draft.source.flip(draft.knobs.integers.unrolled)
+    ):
         kind = tirx.ForKind.UNROLLED
         draft.features.add("unrolled")
     by = draft.number(step) if step != 1 else None

@@ -22,29 +22,13 @@ from generators.source import Source, weighted
 from generators.tir.expressions import Operands, converted, draw_condition, draw_leaf, draw_value
 from generators.tir.function_draft import Extent, FunctionDraft, Symbol, Tensor, Unfit, load
 from generators.tir.functions import finished
-from generators.tir.integer_axes import BEGINS, EXTENTS, IntegerAxis, draw_axes
+from generators.tir.integer_axes import IntegerAxis, draw_axes
 from generators.tir.integer_shapes import CONDITIONS, LOGIC, NUMBERS, RELATIONS, Number, Parts
-from generators.tir.knobs import DEFAULT, TirKnobs
+from generators.tir.knobs import INTEGERS, TirKnobs
 from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point, index_within
 from generators.tir.site import sequence
 from generators.tir.terms import Term, chosen, constant, fits
-
-KNOBS = replace(DEFAULT, depths=((2, 1),), max_elements=600, dead_share=0.0)
-_DTYPES = (
-    ("int32", 9),
-    ("int64", 6),
-    ("int8", 2),
-    ("int16", 2),
-    ("uint8", 2),
-    ("uint32", 2),
-    ("uint16", 1),
-    ("bool", 4),
-)
-_DIVISORS = (2, 3, 4, 8, 5, 7, 6, 1, 16)
-_FACTORS = (2, 3, 4, 1, 5, -1, -2, -3, 8)
-_LARGE = (127, 100, 1000, 32767, 65536, 2**30, 2**31, 2**31 + 5, -(2**31) - 3, 2**33, 2**40)
-_TRIES = 8
 
 
 @dataclass(slots=True)
@@ -67,14 +51,16 @@ class Nest:
         return [axis.guard for axis in self.axes if axis.guard is not None]
 
 
-def draw_integer_func(source: Source, knobs: TirKnobs = KNOBS) -> PrimProgram:
+def draw_integer_func(source: Source, knobs: TirKnobs = INTEGERS) -> PrimProgram:
     """A well-formed PrimFunc of integer expressions, with exact arguments; some outputs, each defined everywhere."""
     draft = FunctionDraft(source, knobs)
     draft.index_dtype = source.pick(("int32", "int64"))
-    if source.flip(0.2):
+    if source.flip(draft.knobs.integers.with_symbol):
         draft.index_dtype = "int64"
         value = source.pick((4, 5, 7, 8, 1, 3))
-        draft.symbols["n"] = Symbol(tirx.Var("n", "int64"), value, parameter=source.flip(0.4))
+        draft.symbols["n"] = Symbol(
+            tirx.Var("n", "int64"), value, parameter=source.flip(draft.knobs.integers.symbol_parameter)
+        )
         draft.features.add("symbolic")
     draft.features.add("integers")
     tables = _draw_tables(draft)
@@ -96,8 +82,8 @@ def _draw_tables(draft: FunctionDraft) -> list[Tensor]:
         draft.add_tensor("A", (draft.symbolic(name),), "int32", Range(-8, 8, True), role="input")
     for _ in range(source.pick((1, 1, 2))):
         dtype = source.pick(("int32", draft.index_dtype, "int8", "int16", "uint8", "uint32"))
-        count = weighted(source, EXTENTS)
-        low = 0 if dtype.startswith("u") else source.pick(BEGINS)
+        count = weighted(source, draft.knobs.integers.extents)
+        low = 0 if dtype.startswith("u") else source.pick(draft.knobs.integers.begins)
         values = Range(low, low + count - 1, True)
         tables.append(draft.add_tensor("V", (draft.extent(count),), dtype, values, role="input"))
     return tables
@@ -145,19 +131,19 @@ def _table_value(draft: FunctionDraft, axes: list[IntegerAxis], table: Tensor) -
         return None
     operands = Operands(draft, [], [axis.term for axis in axes], lets=False)
     index = source.pick(operands.indices)
-    if source.flip(0.4):
+    if source.flip(draft.knobs.integers.computed_index):
         index = _number(replace(operands, leaves=operands.indices, indices=[]), draft.index_dtype)
         draft.features.add("computed_index")
-    return load(table, [index_within(draft, dim, index, clamp=source.flip(0.3))])
+    return load(table, [index_within(draft, dim, index, clamp=source.flip(draft.knobs.integers.clamped))])
 
 
 def _draw_names(nest: Nest) -> None:
     """Values for many expressions: by name, or the same expression again and again. And what holds of a variable."""
     draft, source = nest.draft, nest.draft.source
     for _ in range(source.pick((0, 1, 1, 2))):
-        dtype = weighted(source, _DTYPES)
+        dtype = weighted(source, draft.knobs.integers.dtypes)
         value = _number(replace(nest.operands, lets=False), dtype) if dtype != "bool" else _condition(nest.operands)
-        if source.flip(0.3) and not nest.guards:
+        if source.flip(draft.knobs.integers.named) and not nest.guards:
             var = tirx.Var(draft.new_name("x"), value.dtype)
             nest.statements.append(tirx.Bind(var, value.expr))
             draft.features.add("bind")
@@ -165,7 +151,7 @@ def _draw_names(nest: Nest) -> None:
         else:
             draft.features.add("repeated")
         nest.operands.leaves += [value, value]
-    if source.flip(0.15):
+    if source.flip(draft.knobs.integers.said):
         term = source.pick(nest.axes).term
         nest.statements.append(_known(draft, tirx.GE(term.expr, constant(int(term.range.low), term.dtype).expr)))
 
@@ -183,13 +169,13 @@ def _known(draft: FunctionDraft, condition: Any) -> Any:
 def _draw_output(nest: Nest) -> Any:
     """One expression for every combination of the variables, in a new output; behind a branch at times."""
     draft, source = nest.draft, nest.draft.source
-    dtype = weighted(source, _DTYPES)
+    dtype = weighted(source, draft.knobs.integers.dtypes)
     value = _value(nest.operands, dtype)
-    if not source.flip(0.25):
+    if not source.flip(draft.knobs.integers.branch):
         return _stored(nest, value.range, lambda buffer, at: tirx.BufferStore(buffer, value.expr, at), dtype)
     other = _value(nest.operands, dtype) if source.flip() else _small(nest.operands, dtype)
     condition = _condition(nest.operands).expr
-    if source.flip(0.2):
+    if source.flip(draft.knobs.integers.likely):
         condition = tirx.likely(condition)
         draft.features.add("likely")
     before = source.flip()
@@ -210,10 +196,10 @@ def _stored(nest: Nest, values: Range, make: Callable[[Any, list[Any]], Any], dt
     indices = [axis.index.expr for axis in nest.axes]
     dims = nest.dims
     for number, dim in enumerate(dims):
-        if dim.static and source.flip(0.1):
+        if dim.static and source.flip(draft.knobs.integers.reversed):
             indices[number] = tirx.Sub(draft.number(dim.value - 1), indices[number])
             draft.features.add("reversed")
-    if all(d.static for d in dims) and source.flip(0.25):
+    if all(d.static for d in dims) and source.flip(draft.knobs.integers.flat):
         flat = indices[0]
         for dim, index in zip(dims[1:], indices[1:], strict=True):
             flat = tirx.Add(tirx.Mul(flat, dim.expr), index)
@@ -231,7 +217,7 @@ def _value(operands: Operands, dtype: str) -> Term:
     if dtype == "bool":
         return _condition(operands)
     term = _number(operands, dtype)
-    if operands.source.flip(0.2):
+    if operands.source.flip(operands.draft.knobs.integers.chosen):
         other = _small(operands, dtype)
         lazily = operands.source.flip()
         operands.draft.features.add("if_then_else" if lazily else "select")
@@ -241,7 +227,9 @@ def _value(operands: Operands, dtype: str) -> Term:
 
 def _number(operands: Operands, dtype: str) -> Term:
     """A number: of a shape mostly."""
-    for _ in range(_TRIES if operands.source.flip(0.85) else 0):
+    for _ in range(
+        operands.draft.knobs.integers.tries if operands.source.flip(operands.draft.knobs.integers.shaped) else 0
+    ):
         shapes = weighted(operands.source, NUMBERS)
         features = set(operands.draft.features)
         try:
@@ -254,10 +242,14 @@ def _number(operands: Operands, dtype: str) -> Term:
 def _condition(operands: Operands) -> Term:
     """A truth: of a shape mostly."""
     numbers = sorted({t.dtype for t in (*operands.leaves, *operands.indices) if t.dtype != "bool"})
-    for _ in range(_TRIES if numbers and operands.source.flip(0.85) else 0):
+    for _ in range(
+        operands.draft.knobs.integers.tries
+        if numbers and operands.source.flip(operands.draft.knobs.integers.shaped)
+        else 0
+    ):
         features = set(operands.draft.features)
         try:
-            shapes = CONDITIONS if operands.source.flip(0.7) else LOGIC
+            shapes = CONDITIONS if operands.source.flip(operands.draft.knobs.integers.comparison) else LOGIC
             return operands.source.pick(shapes)(_parts(operands, operands.source.pick(numbers)))
         except Unfit:
             operands.draft.features = features
@@ -273,20 +265,23 @@ def _parts(operands: Operands, dtype: str) -> Parts:
     """Operands and constants; an operand may stand twice in a shape, so that none names a value inside of it."""
     source = operands.source
     operands = replace(operands, lets=False)
-    division = "floor" if source.flip(0.7) else "trunc"
+    division = "floor" if source.flip(operands.draft.knobs.integers.floor) else "trunc"
     x, y, z = (Number(_operand(operands, dtype), operands.draft, division) for _ in range(3))
     signed = not dtype.startswith("u")
-    divisor, factor = source.pick(_DIVISORS), source.pick(_FACTORS)
+    divisor, factor = (
+        source.pick(operands.draft.knobs.integers.divisors),
+        source.pick(operands.draft.knobs.integers.factors),
+    )
     flags = [t for t in operands.leaves if t.dtype == "bool"]
     condition = source.pick(flags) if flags and source.flip() else _comparison(operands, [x, y, z])
     return Parts(
         x=x,
         y=y,
         z=z,
-        c=-divisor if signed and source.flip(0.15) else divisor,
+        c=-divisor if signed and source.flip(operands.draft.knobs.integers.negative_divisor) else divisor,
         k=factor if signed else abs(factor),
-        e=_any_constant(source, dtype),
-        f=_any_constant(source, dtype),
+        e=_any_constant(operands, dtype),
+        f=_any_constant(operands, dtype),
         s=source.integer(0, 4),
         how=source.pick(RELATIONS),
         also=source.pick(RELATIONS),
@@ -298,25 +293,29 @@ def _comparison(operands: Operands, numbers: list[Number]) -> Term:
     """A simple condition on what the shape is of."""
     a, b = operands.source.pick(numbers), operands.source.pick(numbers)
     value = operands.source.integer(-3, 9) if not a.term.dtype.startswith("u") else operands.source.integer(0, 9)
-    return a.is_(operands.source.pick(RELATIONS), b if operands.source.flip(0.3) else value)
+    return a.is_(
+        operands.source.pick(RELATIONS),
+        b if operands.source.flip(operands.draft.knobs.integers.compared_operand) else value,
+    )
 
 
 def _operand(operands: Operands, dtype: str) -> Term:
     """A variable mostly, converted where none has the dtype, so that a rule sees what it looks for."""
     source = operands.source
-    if source.flip(0.2):
+    if source.flip(operands.draft.knobs.integers.computed_operand):
         return draw_value(operands, dtype, 1)
     same = [t for t in operands.leaves if t.dtype == dtype]
-    if same and source.flip(0.85):
+    if same and source.flip(operands.draft.knobs.integers.same_dtype):
         return source.pick(same)
     return converted(operands, source.pick([t for t in operands.leaves if t.dtype != dtype] or same), dtype)
 
 
-def _any_constant(source: Source, dtype: str) -> int:
+def _any_constant(operands: Operands, dtype: str) -> int:
     """A small number, seldom a large one."""
+    source = operands.source
     value = source.integer(-9, 9)
-    if source.flip(0.08):
-        value = source.pick(_LARGE)
+    if source.flip(operands.draft.knobs.integers.large):
+        value = source.pick(operands.draft.knobs.integers.large_constants)
     if not fits(Range(value, value, True), dtype):
         return abs(value) % 16
     return value

@@ -24,22 +24,6 @@ from generators.tir.site import Site
 from generators.tir.swarm import Unusual, draw_unusual
 from generators.tir.tiles import MAKERS
 
-_KERNELS = (1, 3)
-"""How many a function has."""
-_THREADS = ((4, 4), (8, 6), (16, 4), (32, 3), (2, 2), (5, 1), (64, 1))
-"""(threads of a block, weight)."""
-_FEW_THREADS = ((2, 4), (4, 4), (3, 2), (1, 1))
-"""The same where a thread makes several elements."""
-_TILE = ((2, 2), (4, 4), (8, 3))
-"""Threads along one side of a block of two dims."""
-_AGAIN = 0.25
-"""A kernel changes a tensor that is there already this often."""
-_LONGEST = 64
-"""Threads of a block that holds a whole row."""
-_BETWEEN = 0.3
-"""A tensor is no output but read by the next kernels this often."""
-_TRIES = 4
-"""How often another kind is drawn where one does not fit the tensor."""
 _USUAL = frozenset({Unusual.LET, Unusual.LAZY, Unusual.LIKELY, Unusual.INDEX})
 """What unusual things a thread may do."""
 
@@ -49,9 +33,9 @@ def draw_kernel_func(source: Source, knobs: TirKnobs = DEFAULT) -> PrimProgram:
     draft = begun(source, knobs)
     draft.unusual = draw_unusual(source, knobs) & _USUAL
     site = Site(draft, [t for t in draft.tensors if t.role == "input" and not t.special])
-    for _ in range(source.integer(*_KERNELS)):
+    for _ in range(source.integer(*draft.knobs.kernels.kernels)):
         written = site.writable
-        if written and source.flip(_AGAIN):
+        if written and source.flip(draft.knobs.kernels.changed_again):
             draft.statements.append(_kernel(site, source.pick(written), again=True))
             continue
         tensor = _new(draft)
@@ -75,7 +59,7 @@ def _new(draft: FunctionDraft) -> Tensor:
         values, fraction = held_range(tensor.dtype)
         dims = (draft.draw_extent(empty=False),)
         tensor = draft.add_tensor("T", dims, tensor.dtype, values, fraction=fraction, role="output")
-    if all(dim.static for dim in tensor.dims) and draft.source.flip(_BETWEEN):
+    if all(dim.static for dim in tensor.dims) and draft.source.flip(draft.knobs.kernels.between):
         draft.tensors.remove(tensor)
         tensor = replace(tensor, role="alloc")
         draft.tensors.append(tensor)
@@ -85,7 +69,7 @@ def _new(draft: FunctionDraft) -> Tensor:
 def _kernel(site: Site, tensor: Tensor, *, again: bool = False) -> Any:
     """A kernel that stores to every element of the tensor."""
     draft = site.draft
-    for _ in range(_TRIES):
+    for _ in range(draft.knobs.kernels.tries):
         kind = _together if draft.source.flip(draft.knobs.together_share) else weighted(draft.source, _KINDS)
         features, tensors = set(draft.features), list(draft.tensors)
         try:
@@ -98,7 +82,7 @@ def _kernel(site: Site, tensor: Tensor, *, again: bool = False) -> Any:
 def _elements(kernel: Launch) -> Any:
     """Threads numbered through all elements."""
     dims, draft = kernel.tensor.dims, kernel.draft
-    threads = weighted(kernel.source, _THREADS)
+    threads = weighted(kernel.source, draft.knobs.kernels.threads)
     total = kernel.times(dims)
     block = kernel.axis("blockIdx.x", kernel.blocks(total, threads))
     thread = kernel.axis("threadIdx.x", draft.number(threads))
@@ -113,7 +97,7 @@ def _several(kernel: Launch) -> Any:
     dims, draft = kernel.tensor.dims, kernel.draft
     if not dims:
         raise Unfit("one element")
-    threads, count = weighted(kernel.source, _FEW_THREADS), kernel.source.pick((2, 2, 3, 4))
+    threads, count = weighted(kernel.source, draft.knobs.kernels.few_threads), kernel.source.pick((2, 2, 3, 4))
     total = kernel.times(dims)
     block = kernel.axis("blockIdx.x", kernel.blocks(total, threads * count))
     thread = kernel.axis("threadIdx.x", draft.number(threads))
@@ -141,7 +125,7 @@ def _tiles(kernel: Launch) -> Any:
         lead = kernel.unravelled(axes[0][0], dims[:-2])
     blocks, threads, near = list[ThreadAxis](), list[ThreadAxis](), list[tuple[Any, Extent, int]]()
     for tag, dim in zip("yx", dims[-2:], strict=True):
-        side = weighted(kernel.source, _TILE)
+        side = weighted(kernel.source, draft.knobs.kernels.tile_side)
         blocks.append(kernel.axis(f"blockIdx.{tag}", kernel.blocks(dim.expr, side)))
         threads.append(kernel.axis(f"threadIdx.{tag}", draft.number(side)))
         near.append((position(draft, blocks[-1][0], side, threads[-1][0]), dim, side))
@@ -159,7 +143,9 @@ def _rows(kernel: Launch) -> Any:
     if not dims:
         raise Unfit("no row")
     block = kernel.axis("blockIdx.x", kernel.times(dims[:-1]))
-    threads = weighted(kernel.source, _FEW_THREADS if kernel.source.flip() else _THREADS)
+    threads = weighted(
+        kernel.source, draft.knobs.kernels.few_threads if kernel.source.flip() else draft.knobs.kernels.threads
+    )
     thread = kernel.axis("threadIdx.x", draft.number(threads))
     step = tirx.Var(draft.new_name("i"), draft.index_dtype)
     index = position(draft, step, threads, thread[0])
@@ -174,7 +160,7 @@ def _rows(kernel: Launch) -> Any:
 def _together(kernel: Launch) -> Any:
     """A block for each row, a thread for each element of it; what one has made in shared memory another reads."""
     dims, draft, source = kernel.tensor.dims, kernel.draft, kernel.source
-    if not dims or not dims[-1].static or dims[-1].value > _LONGEST:
+    if not dims or not dims[-1].static or dims[-1].value > draft.knobs.kernels.longest_row:
         raise Unfit("no row of a block")
     length = dims[-1].value
     threads = source.pick((length, length, next(2**n for n in range(8) if 2**n >= length), length + 1))

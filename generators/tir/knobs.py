@@ -4,6 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from generators.tir.integer_knobs import IntegerKnobs
+from generators.tir.knob_groups import (
+    BlockKnobs,
+    ExpressionKnobs,
+    InputKnobs,
+    KernelKnobs,
+    LoopKnobs,
+    MultiReadKnobs,
+    NestKnobs,
+    PartKnobs,
+    ReadKnobs,
+    ScheduleKnobs,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class TirKnobs:
@@ -91,6 +105,18 @@ class TirKnobs:
     multi_read_share: float = 0.35
     """A block reads what an earlier one wrote at several places at once this often, where it may."""
 
+    inputs: InputKnobs = InputKnobs()
+    expressions: ExpressionKnobs = ExpressionKnobs()
+    reads: ReadKnobs = ReadKnobs()
+    multi_reads: MultiReadKnobs = MultiReadKnobs()
+    blocks: BlockKnobs = BlockKnobs()
+    parts: PartKnobs = PartKnobs()
+    loops: LoopKnobs = LoopKnobs()
+    nests: NestKnobs = NestKnobs()
+    kernels: KernelKnobs = KernelKnobs()
+    integers: IntegerKnobs = IntegerKnobs()
+    schedules: ScheduleKnobs = ScheduleKnobs()
+
 
 DEFAULT = TirKnobs()
 ONE_OF_SOME = TirKnobs(stages=(1, 3), statements=(2, 4), all_statements=8)
@@ -108,5 +134,23 @@ def for_rules(knobs: TirKnobs, *, parts: bool = False) -> TirKnobs:
     return replace(knobs, step_share=0.0, part_share=knobs.part_share if parts else 0.0, local_share=0.0)
 
 
+def for_barriers(knobs: TirKnobs) -> TirKnobs:
+    """Of functions for passes after those that insert barriers: most are kernels whose threads work together."""
+    kernels = knobs.kernels
+    return replace(knobs, kernel_share=kernels.share_for_barriers, together_share=kernels.together_for_barriers)
+
+
+def for_threads(knobs: TirKnobs) -> TirKnobs:
+    """Of functions that rules for GPUs bind to threads: their loops are plain, and no dead function stands beside."""
+    return replace(knobs, dead_share=0.0, shaped_share=0.0, loop_kind_share=0.0)
+
+
+def for_dead(knobs: TirKnobs) -> TirKnobs:
+    """Of functions without callers: small, since a pass that fails on one fails whatever it computes."""
+    return replace(knobs, stages=(1, 3), statements=(1, 3), opaque_share=0.5, plain_share=0.2, dead_share=0.0)
+
+
+INTEGERS = replace(DEFAULT, depths=((2, 1),), max_elements=600, dead_share=0.0)
+"""For functions that go through small ranges of integers, see `integers.py`."""
 SYMBOL_LIMIT = 16
 """What a symbolic extent is at most: index expressions are in range for every value from 0 to this."""

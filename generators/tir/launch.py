@@ -17,18 +17,10 @@ from generators.tir.site import Site, sequence, store
 from generators.tir.stores import updated
 from generators.tir.terms import Term
 
-_NEEDLESS = 0.15
-"""A thread that always has something to do asks all the same this often."""
-_SUMMED = 0.4
-"""A thread adds up in a loop this often."""
-STEPS = (2, 5)
-"""Iterations of such a loop, and of one in which threads work together."""
 SERIAL = tirx.ForKind.SERIAL
 _THREAD_INDEX = 1
 """The kind of an IterVar that is bound to threads."""
 
-_TRIES = 8
-"""How often a value is drawn for one that is made of what it should be."""
 
 ThreadAxis = tuple[Any, Any, str]
 """A variable of blocks or threads, how many there are, and the tag of the axis."""
@@ -81,9 +73,9 @@ class Launch:
             first = self._changed(inner, indices)
         else:
             first = store(self.tensor, inner.value(self.tensor.dtype), indices)
-        if not self.source.flip(_SUMMED):
+        if not self.source.flip(self.draft.knobs.kernels.summed):
             return first
-        loop = counter(self.draft, self.draft.extent(self.source.integer(*STEPS)))
+        loop = counter(self.draft, self.draft.extent(self.source.integer(*self.draft.knobs.kernels.turns)))
         deeper = inner.inside(loop, turns=loop.extent.high)
         more = self._changed(deeper, indices)
         self.draft.features.add("inner_loop")
@@ -114,7 +106,7 @@ class Launch:
     def where(self, index: Any, total: Any, threads: int, body: Any) -> Any:
         """The body for threads that have something to do."""
         whole = isinstance(total, tirx.IntImm) and int(total) % threads == 0
-        if whole and not self.source.flip(_NEEDLESS):
+        if whole and not self.source.flip(self.draft.knobs.kernels.needless_guard):
             return body
         self.draft.features.add("thread_guard")
         return tirx.IfThenElse(tirx.LT(index, total), body, None)
@@ -146,7 +138,7 @@ def made_of(operands: Operands, dtype: str, depth: int, *leaves: Term) -> Term:
     """A value of these and others, of as many of them as it can be, so that it shows what they were."""
     operands = replace(operands.with_leaves(*leaves), lets=False)
     best, most = None, -1
-    for _ in range(_TRIES):
+    for _ in range(operands.draft.knobs.kernels.value_tries):
         value = draw_value(operands, dtype, max(depth, len(leaves) - 1))
         held = sum(_is_in(leaf.expr, value.expr) for leaf in leaves)
         if held > most:

@@ -31,7 +31,7 @@ def _factors(view: ScheduleView, extent: int | None) -> str:
 
 def _flag(view: ScheduleView, name: str, usual: bool) -> str:
     """A keyword argument where it is not as usual."""
-    return f", {name}={not usual}" if view.source.flip(0.2) else ""
+    return f", {name}={not usual}" if view.source.flip(view.knobs.schedules.flag) else ""
 
 
 def _split(view: ScheduleView) -> str:
@@ -47,7 +47,7 @@ def _loop_partition(view: ScheduleView) -> str:
     first = view.source.integer(1, loop.extent - 1)
     left = loop.extent - first
     factors = f"[{first}, None]"
-    if left >= 2 and view.source.flip(0.4):
+    if left >= 2 and view.source.flip(view.knobs.schedules.three_parts):
         factors = f"[{first}, {view.source.integer(1, left - 1)}, None]"
     return f"sch.loop_partition({loop.text}, factors={factors}{_flag(view, 'preserve_unit_iters', True)})"
 
@@ -70,14 +70,14 @@ def _chains(view: ScheduleView) -> list[list[ScheduledLoop]]:
 def _fuse(view: ScheduleView) -> str:
     chains = [c for c in _chains(view) if c[0].serial and c[1].serial]
     chain = view.pick(chains)
-    length = 3 if len(chain) > 2 and chain[2].serial and view.source.flip(0.3) else 2
+    length = 3 if len(chain) > 2 and chain[2].serial and view.source.flip(view.knobs.schedules.three_loops) else 2
     return f"sch.fuse({', '.join(loop.text for loop in chain[:length])}{_flag(view, 'preserve_unit_iters', True)})"
 
 
 def _reorder(view: ScheduleView) -> str:
     usable = [chain for chain in _chains(view) if not any(loop.node.thread_binding is not None for loop in chain)]
     chain = list(view.pick(usable))
-    while len(chain) > 2 and view.source.flip(0.3):
+    while len(chain) > 2 and view.source.flip(view.knobs.schedules.loop_left_out):
         chain.pop(view.source.integer(0, len(chain) - 1))
     shift = view.source.integer(1, len(chain) - 1)
     ordered = chain[shift:] + chain[:shift]

@@ -18,12 +18,6 @@ from generators.tir.expressions import Operands, converted
 from generators.tir.function_draft import Extent, FunctionDraft, Tensor, load
 from generators.tir.terms import BY_NAME, Term, apply, truth
 
-_SHORTER = 0.4
-"""An axis stops short of its dim this often, which leaves room for neighbours."""
-_PAIRED = 0.2
-"""One dim has two axes this often, so that its elements meet in pairs."""
-_TRIES = 8
-
 
 @dataclass(frozen=True, slots=True)
 class _Index:
@@ -54,10 +48,10 @@ def draw_multi_read(draft: FunctionDraft, tensor: Tensor) -> MultiRead | None:
         for number, (dim, axis) in enumerate(zip(tensor.dims, axes, strict=True))
     )
     indices = [first]
-    if draft.source.flip(_PAIRED):
+    if draft.source.flip(draft.knobs.multi_reads.paired):
         indices += _paired(draft, tensor, axes, first)
     wanted = max(draft.source.pick((2, 2, 3)), len(indices))
-    for _ in range(_TRIES):
+    for _ in range(draft.knobs.multi_reads.tries):
         moved = _moved(draft, tensor, axes, first)
         if len(indices) < wanted and moved not in indices:
             indices.append(moved)
@@ -68,7 +62,7 @@ def draw_multi_read(draft: FunctionDraft, tensor: Tensor) -> MultiRead | None:
 
 
 def _shorter(draft: FunctionDraft, dim: Extent) -> Extent:
-    if not dim.static or dim.value < 2 or not draft.source.flip(_SHORTER):
+    if not dim.static or dim.value < 2 or not draft.source.flip(draft.knobs.multi_reads.shorter):
         return dim
     return draft.extent(max(dim.value - draft.source.pick((1, 1, 2)), 1))
 
@@ -98,7 +92,7 @@ def _moved(
 ) -> tuple[_Index, ...]:
     """The first read with some of its indices changed."""
     dims = tensor.dims
-    if len(dims) > 1 and draft.source.flip(0.3):
+    if len(dims) > 1 and draft.source.flip(draft.knobs.multi_reads.transposed):
         one = draft.source.integer(0, len(dims) - 2)
         if _fits(dims[one], axes[one + 1]) and _fits(dims[one + 1], axes[one]):
             draft.features.add("read_transposed")

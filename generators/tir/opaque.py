@@ -43,20 +43,7 @@ from generators.tir.terms import Term, capacity
 from generators.tir.vectors import draw_lanes
 
 _Kind = Callable[[Site, Inner], Any]
-_TRIES = 5
-_SHOWN = 0.85
-"""What an allocated buffer holds in the end is written to an output this often, else nobody may ever read it."""
-_REGISTER = 0.35
-"""An allocated buffer has one element this often: what loops and branches pass on."""
-_REPEATED = 0.2
-"""A statement is of the kind of the one before it this often: loops stand beside loops, branches beside branches."""
-_CONSTANT = 0.2
-"""A buffer is filled with one number this often, as those are into which something is added up."""
-_MASKED = 0.2
-"""A function with floats ends with one of them masked this often."""
 _MASKABLE = ("float16", "float32", "float64")
-_FEW = 4
-"""Elements of which stores overwrite each other mostly, before anybody reads them."""
 
 
 def held_range(dtype: str) -> tuple[Range, int]:
@@ -87,13 +74,13 @@ def draw_statements(draft: FunctionDraft) -> None:
         site.tensors.append(tensor)
     for _ in range(source.integer(*draft.knobs.statements)):
         draft.statements.append(draw_one(site))
-        if Unusual.VIEW in draft.unusual and source.flip(0.2):
+        if Unusual.VIEW in draft.unusual and source.flip(draft.knobs.loops.view):
             _draw_view(site)
     for tensor in [t for t in site.tensors if t.role == "alloc" and t.name not in site.memory]:
-        if source.flip(_SHOWN):
+        if source.flip(draft.knobs.loops.buffer_shown):
             draft.statements.append(_shown(site, tensor))
     floats = [t for t in site.tensors if t.dtype in _MASKABLE and not t.special]
-    if floats and source.flip(_MASKED):
+    if floats and source.flip(draft.knobs.loops.masked):
         draft.statements.append(_masked(site, source.pick(floats)))
 
 
@@ -110,7 +97,7 @@ def _masked(site: Site, tensor: Tensor) -> Any:
     top = float(np.finfo(tensor.dtype).max)
     masked = draft.add_tensor("T", tensor.dims, tensor.dtype, Range(-top, top), role="output", special=True)
     filling = tirx.FloatImm(tensor.dtype, draft.source.pick((-top, top, -math.inf, math.inf)))
-    kept_where_true = draft.source.flip(0.7)
+    kept_where_true = draft.source.flip(draft.knobs.loops.mask_kept)
     draft.features.add("masked")
 
     def value(inner: Site, indices: list[Any]) -> Term:
@@ -124,22 +111,28 @@ def _masked(site: Site, tensor: Tensor) -> Any:
 def new_tensor(draft: FunctionDraft, role: str) -> Tensor:
     """A tensor for the function to write, of dims that it has already mostly."""
     base = draft.source.pick(draft.tensors)
-    alike = draft.source.flip(0.6 if base.elements >= _FEW else 0.2)
+    alike = draft.source.flip(
+        draft.knobs.loops.like_another
+        if base.elements >= draft.knobs.loops.few_elements
+        else draft.knobs.loops.like_a_register
+    )
     dims = base.dims if alike else (draft.draw_extent(empty=False), draft.draw_extent(empty=False))
     dims = dims if role == "output" else tuple(d if d.static else draft.extent(8) for d in dims)
-    if role == "alloc" and draft.source.flip(_REGISTER):
+    if role == "alloc" and draft.source.flip(draft.knobs.loops.register):
         dims = (draft.extent(1),)
     if role == "alloc" and not all(d.value for d in dims):
         dims = (draft.extent(4),)
     dtype = draft.draw_dtype()
     values, fraction = held_range(dtype)
-    layout: dict[str, Any] = {"scope": "local"} if role == "alloc" and draft.source.flip(0.3) else {}
+    layout: dict[str, Any] = (
+        {"scope": "local"} if role == "alloc" and draft.source.flip(draft.knobs.loops.local) else {}
+    )
     return draft.add_tensor("T", dims, dtype, values, fraction=fraction, role=role, **layout)
 
 
 def _fill(site: Site, tensor: Tensor) -> Any:
     """Every element stored once."""
-    if site.draft.source.flip(_CONSTANT):
+    if site.draft.source.flip(site.draft.knobs.loops.constant_fill):
         return _each_element(site, tensor, lambda inner, _: draw_constant(inner.operands([], 0), tensor.dtype))
     return _each_element(site, tensor, lambda inner, _: inner.value(tensor.dtype))
 
@@ -158,7 +151,7 @@ def _each_element(
     body = put(tensor, value(inner, list(variables)), list(variables))
     for depth, (var, dim) in reversed(list(enumerate(zip(variables, tensor.dims, strict=True)))):
         kind = tirx.ForKind.SERIAL
-        if draft.source.flip(0.2):
+        if draft.source.flip(draft.knobs.loops.fill_kind):
             kind = _fill_kind(draft, dim, outermost=depth == 0, innermost=depth == len(variables) - 1)
         body = tirx.For(var, draft.number(0), dim.expr, kind, body)
     return body
@@ -195,9 +188,9 @@ def _kinds(site: Site) -> Iterator[_Kind]:
     draft = site.draft
     flat = site.depth >= 3 or draft.drawn > draft.knobs.all_statements
     rows = [(kind, weight) for kind, weight, needs in (_SIMPLE if flat else _STATEMENTS) if needs <= draft.unusual]
-    if any(kind is site.kind for kind, _ in rows) and draft.source.flip(_REPEATED):
+    if any(kind is site.kind for kind, _ in rows) and draft.source.flip(draft.knobs.loops.kind_again):
         yield site.kind
-    for _ in range(_TRIES):
+    for _ in range(draft.knobs.loops.tries):
         yield weighted(draft.source, rows)
     yield draw_nest
 

@@ -19,17 +19,6 @@ from generators.tir.function_draft import FunctionDraft, Tensor
 from generators.tir.reads import can_read, points, read
 from generators.tir.terms import Term, fits, held
 
-_SECOND = 0.25
-"""Another axis is cut besides this often."""
-_OVER = 0.6
-"""The rest is written before, with all of the tensor, this often, else by blocks of its own."""
-_REDUCING = 2.0
-"""A block that reduces goes over a part this many times as often: its init has to, too."""
-_PLAIN = 0.65
-"""The loops of a part are otherwise the simplest there are this often: many passes know no others."""
-_TO_THE_END = 0.4
-"""A part goes to the end of the axis this often, else to anywhere behind its beginning."""
-
 
 def draw_parts(draft: FunctionDraft, axes: Sequence[BlockAxis]) -> list[BlockAxis]:
     """The same axes, some of them mostly not whole; those given where none can be cut."""
@@ -37,7 +26,7 @@ def draw_parts(draft: FunctionDraft, axes: Sequence[BlockAxis]) -> list[BlockAxi
     if not cuttable:
         return list(axes)
     cut = {draft.source.pick(cuttable)}
-    if draft.source.flip(_SECOND):
+    if draft.source.flip(draft.knobs.parts.second):
         cut.add(draft.source.pick(cuttable))
     narrow = draft.source.flip()
     draft.features |= {"part_of_axis", "narrow_axis"} if narrow else {"part_of_axis"}
@@ -47,9 +36,9 @@ def draw_parts(draft: FunctionDraft, axes: Sequence[BlockAxis]) -> list[BlockAxi
 def _cut(draft: FunctionDraft, axis: BlockAxis, narrow: bool) -> BlockAxis:
     """The axis from somewhere to somewhere, not all of it, and seldom from its beginning."""
     length = axis.extent.value
-    begin = draft.source.integer(1, length - 1) if draft.source.flip(0.8) else 0
+    begin = draft.source.integer(1, length - 1) if draft.source.flip(draft.knobs.parts.not_from_the_beginning) else 0
     last = length if begin else length - 1
-    end = last if draft.source.flip(_TO_THE_END) else draft.source.integer(begin + 1, last)
+    end = last if draft.source.flip(draft.knobs.parts.to_the_end) else draft.source.integer(begin + 1, last)
     return replace(axis, part=(begin, end), narrow=narrow)
 
 
@@ -60,7 +49,9 @@ def append_nest(
 
     Seldom it goes over a part, and other blocks write the rest.
     """
-    share = draft.knobs.part_share * (_REDUCING if any(axis.kind == REDUCE for axis in axes) else 1.0)
+    share = draft.knobs.part_share * (
+        draft.knobs.parts.reducing_factor if any(axis.kind == REDUCE for axis in axes) else 1.0
+    )
     axes = draw_parts(draft, axes) if draft.source.flip(share) else axes
     whole = all(axis.part is None for axis in axes)
     stores: list[Any] = []
@@ -72,7 +63,7 @@ def append_nest(
         variables.extend(term.expr for term in terms)
         return made
 
-    nest = draw_nest(draft, name, axes, body, plain=not whole and draft.source.flip(_PLAIN))
+    nest = draw_nest(draft, name, axes, body, plain=not whole and draft.source.flip(draft.knobs.parts.plain_loops))
     if whole:
         draft.statements.append(nest)
         return
@@ -94,7 +85,7 @@ def _roomier(draft: FunctionDraft, tensor: Tensor) -> Tensor:
 def _with_the_rest(draft: FunctionDraft, nest: Any, tensor: Tensor, parts: Sequence[Part | None]) -> list[Any]:
     """The nest for the parts of the dims with what writes the other elements."""
     cut = [number for number, part in enumerate(parts) if part is not None]
-    if len(cut) > 1 or draft.source.flip(_OVER):
+    if len(cut) > 1 or draft.source.flip(draft.knobs.parts.over_whole):
         draft.features.add("part_over_whole")
         return [_filler(draft, tensor, [None] * len(parts)), nest]
     part = parts[cut[0]]

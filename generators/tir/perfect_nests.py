@@ -21,38 +21,21 @@ from generators.tir.reads import Point, counter
 from generators.tir.site import Header, Inner, Site, sequence, store
 from generators.tir.stores import stored, updated
 
-_ALIKE = 0.6
-"""A nest goes over the dims of the one before it this often."""
-_SECOND = 0.45
-"""A nest holds two statements this often."""
-_GUARDED = 0.2
-"""All that a nest does stands behind one condition this often."""
-_SUMMED = 0.3
-"""An inner loop adds up into the element this often."""
-_INNER = 0.4
-"""The first and the last element of each dim are left out this often: what is inside has neighbours on both sides."""
-_NEIGHBOUR = 0.6
-"""There, an element is made of another of the same tensor this often, which the nest may have changed already."""
-_BORDERED = 3
-"""Elements of a dim with something inside."""
-_PERMUTED = 0.2
-"""The loops stand in another order than the dims this often."""
-
 
 def draw_nest(site: Site, _inner: Inner) -> Any:
     """A loop for each dim of a tensor, and in it statements at the element."""
     tensor = _target(site)
     budget(site, tensor.elements)
     loops = [counter(site.draft, dim) for dim in tensor.dims]
-    within = site.draft.source.flip(_INNER)
+    within = site.draft.source.flip(site.draft.knobs.nests.inner_elements)
     if within:
         loops = [_within(site, loop) for loop in loops]
     inner = site.inside(*loops, turns=tensor.elements)
-    if within and site.draft.source.flip(_NEIGHBOUR):
+    if within and site.draft.source.flip(site.draft.knobs.nests.of_neighbour):
         body = _of_neighbour(inner, tensor, loops)
     else:
         body = _body(inner, tensor, [loop.term.expr for loop in loops])
-    order = list(reversed(loops)) if site.draft.source.flip(_PERMUTED) else loops
+    order = list(reversed(loops)) if site.draft.source.flip(site.draft.knobs.nests.permuted) else loops
     site.header = Header(order[0].extent)
     site.draft.features.add("perfect_nest")
     return nested(site, order, body)
@@ -65,12 +48,12 @@ def _target(site: Site) -> Tensor:
         raise Unfit("nothing to go over")
     before = site.header
     alike = [t for t in options if before and before.extent.text in (t.dims[0].text, t.dims[-1].text)]
-    return site.near(alike if alike and site.draft.source.flip(_ALIKE) else options)
+    return site.near(alike if alike and site.draft.source.flip(site.draft.knobs.nests.alike) else options)
 
 
 def _within(site: Site, loop: Point) -> Point:
     """The loop without the first and the last element of its dim, where it has others."""
-    if not loop.extent.static or loop.extent.value < _BORDERED:
+    if not loop.extent.static or loop.extent.value < site.draft.knobs.nests.bordered:
         return loop
     site.draft.features.add("inner_elements")
     return Point(replace(loop.term, range=Range(1, loop.extent.value - 2, True)), loop.extent)
@@ -101,9 +84,9 @@ def _of_neighbour(inner: Site, tensor: Tensor, loops: list[Point]) -> Any:
 
 def _body(inner: Site, tensor: Tensor, indices: list[Any]) -> Any:
     source = inner.draft.source
-    guard = draw_test(inner) if source.flip(_GUARDED) else None
+    guard = draw_test(inner) if source.flip(inner.draft.knobs.nests.guarded) else None
     statements = [_statement(inner, tensor, indices)]
-    if source.flip(_SECOND):
+    if source.flip(inner.draft.knobs.nests.second):
         texts = [dim.text for dim in tensor.dims]
         alike = [t for t in inner.writable if [dim.text for dim in t.dims] == texts]
         statements.append(_statement(inner, source.pick(alike), indices))
@@ -112,7 +95,7 @@ def _body(inner: Site, tensor: Tensor, indices: list[Any]) -> Any:
 
 
 def _statement(inner: Site, tensor: Tensor, indices: list[Any]) -> Any:
-    if inner.draft.source.flip(_SUMMED):
+    if inner.draft.source.flip(inner.draft.knobs.nests.summed):
         return _summed(inner, tensor, indices)
     return weighted(inner.draft.source, ((stored, 4), (updated, 2), (_guarded, 2)))(inner, tensor, indices)
 

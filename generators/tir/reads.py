@@ -41,12 +41,12 @@ def can_read(tensor: Tensor, at: Sequence[Extent]) -> bool:
     return all(dim.text in lengths or (dim.static and dim.value > 0) for dim in tensor.dims)
 
 
-def read(draft: FunctionDraft, tensor: Tensor, at: Sequence[Point], *, straight: float = 0.7) -> Term:
+def read(draft: FunctionDraft, tensor: Tensor, at: Sequence[Point], *, straight: float | None = None) -> Term:
     """An element of the tensor at a point; `straight` is how often every index is an axis variable where it can be.
 
     Raises Unfit where a dim may be empty and no axis has its length.
     """
-    plain = draft.source.flip(straight)
+    plain = draft.source.flip(draft.knobs.reads.straight if straight is None else straight)
     used: set[int] = set()
     indices: list[Any] = []
     guards: list[Any] = []
@@ -105,7 +105,7 @@ def _arithmetic(draft: FunctionDraft, at: Sequence[Point]) -> Term:
 
 def index_within(draft: FunctionDraft, dim: Extent, term: Term, *, clamp: bool) -> Any:
     """The index brought into the bounds of a dim that is a number."""
-    if term.range.within(0, dim.value - 1) and draft.source.flip(0.8):
+    if term.range.within(0, dim.value - 1) and draft.source.flip(draft.knobs.reads.left_in_bounds):
         return term.expr
     if clamp:
         inner = tirx.Max(term.expr, draft.number(0))

@@ -19,10 +19,6 @@ from generators.tir.stages import pick_recent, recent, result
 from generators.tir.terms import Term, cast, clipped, constant
 
 _NODES: dict[str, Any] = {"sum": tirx.Add, "product": tirx.Mul, "max": tirx.Max, "min": tirx.Min}
-_UNIT = 0.1
-"""All that is reduced is one axis of length one this often."""
-_BIASED = 0.12
-"""A sum or an extreme does not begin at what is neutral this often, as behind `fuse_reduction_epilogue`."""
 _ACCUMULATORS = {
     "int8": ("int32", "int16", "int8"),
     "uint8": ("int32", "uint8"),
@@ -40,7 +36,7 @@ def _nonempty(dims: tuple[Extent, ...]) -> bool:
 
 def _accumulator(draft: FunctionDraft, dtype: str) -> str:
     options = _ACCUMULATORS.get(dtype, (dtype,))
-    return options[0] if draft.source.flip(0.4) else draft.source.pick(options)
+    return options[0] if draft.source.flip(draft.knobs.blocks.widest_accumulator) else draft.source.pick(options)
 
 
 def draw_reduction(draft: FunctionDraft) -> None:
@@ -50,7 +46,7 @@ def draw_reduction(draft: FunctionDraft) -> None:
     several = draw_multi_read(draft, tensor)
     dims = list(several.axes if several else tensor.dims)
     over = {draft.source.integer(0, len(dims) - 1) for _ in range(draft.source.integer(1, 2))}
-    if draft.source.flip(_UNIT):
+    if draft.source.flip(draft.knobs.blocks.unit_reduction):
         over = {len(dims)}
         dims.append(draft.extent(1))
     kind = draft.source.pick(("sum", "sum", "max", "min", "product"))
@@ -71,10 +67,10 @@ def _reduce(
 
     def body(terms: list[Term]) -> BlockBody:
         if several is None:
-            element = read(draft, tensor, points(terms, dims), straight=0.85)
+            element = read(draft, tensor, points(terms, dims), straight=draft.knobs.reads.straight_reduced)
         else:
             element = load_multi_read(draft, several, terms)
-        if draft.source.flip(0.3):
+        if draft.source.flip(draft.knobs.blocks.reduced_expression):
             drawn = draw_value(Operands(draft, [element], terms), tensor.dtype, 1)
             element = both(draft, element, drawn) if several else drawn
         spatial = [(i, t) for i, t in enumerate(terms) if i not in over]
@@ -91,7 +87,7 @@ def _accumulated(
 ) -> BlockBody:
     """`out[indices] = combine(out[indices], element)` with its init, into a new tensor."""
     value = _summand(draft, kind, element, dtype, count)
-    biased = kind != "product" and draft.source.flip(_BIASED)
+    biased = kind != "product" and draft.source.flip(draft.knobs.blocks.biased)
     if biased:
         draft.features.add("biased")
     if kind == "sum":
@@ -163,9 +159,9 @@ def draw_matmul(draft: FunctionDraft) -> None:
     columns = draft.extent(draft.source.pick((4, 8, 3, 5, 16, 1)))
     if inner.high * columns.high > draft.knobs.max_elements or inner.low < 1:
         raise Unfit("too large, or nothing to add up")
-    transposed = draft.source.flip(0.4)
+    transposed = draft.source.flip(draft.knobs.blocks.matmul_transposed)
     shape = (columns, inner) if transposed else (inner, columns)
-    mixed = left.dtype in ("uint8", "int8") and draft.source.flip(0.7)
+    mixed = left.dtype in ("uint8", "int8") and draft.source.flip(draft.knobs.blocks.matmul_mixed)
     right = next((t for t in options if t is not left and t.dims == shape and t.dtype == left.dtype), None)
     if right is None or mixed:
         weights = "int8" if mixed else left.dtype
@@ -203,7 +199,7 @@ def draw_bias(draft: FunctionDraft) -> None:
     last = total.dims[-1]
     if total.range.magnitude + 4 > room(total.dtype, 1) >> total.fraction:
         raise Unfit("a biased sum would overflow")
-    whole = draft.source.flip(0.3)
+    whole = draft.source.flip(draft.knobs.blocks.whole_bias)
     bias = draft.add_tensor("V", total.dims if whole else (last,), total.dtype, values, role="input")
     at_point: Callable[[list[Any]], list[Any]] = (lambda i: i) if whole else (lambda i: i[-1:])
     term = Term(None, total.dtype, total.range + values, total.fraction)

@@ -10,15 +10,12 @@ from tvm import s_tir, tirx
 from generators.tir.function_draft import FunctionDraft, Tensor
 from generators.tir.site import sequence
 
-_UNIT_SHARE = 0.4
-"""All the statements are in one loop of one iteration this often, so that the block has a loop and no sequence."""
-
 
 def rooted(draft: FunctionDraft) -> Any:
     """The draft's statements, loops without blocks, in the root block, or in a block of their own there, as `te.extern`
     has them."""
     body = sequence(*draft.statements)
-    if draft.source.flip(_UNIT_SHARE):
+    if draft.source.flip(draft.knobs.loops.unit_loop):
         body = tirx.For(tirx.Var(draft.new_name("i"), draft.index_dtype), draft.number(0), draft.number(1), 0, body)
     if draft.source.flip():
         reads = [_whole(t) for t in draft.tensors if t.role in ("input", "output")]

@@ -11,6 +11,7 @@ import tvm_ffi
 from tvm import s_tir, tirx
 
 from generators.source import Source
+from generators.tir.knobs import TirKnobs
 from generators.tir.prim_program import PrimProgram
 
 
@@ -96,6 +97,7 @@ class ScheduleView:
     threads: bool
     applied: Sequence[str]
     blocks: list[ScheduledBlock]
+    knobs: TirKnobs
 
     def pick(self, options: Sequence[Any]) -> Any:
         """One of the options. Raises NoPlace where there is none."""
@@ -130,7 +132,9 @@ class ScheduleView:
         return all(not any(w.source.same_as(p) for p in params) for w in block.node.writes)
 
 
-def view_of(source: Source, schedule: Any, program: PrimProgram, threads: bool, applied: Sequence[str]) -> ScheduleView:
+def view_of(
+    source: Source, schedule: Any, program: PrimProgram, threads: bool, applied: Sequence[str], knobs: TirKnobs
+) -> ScheduleView:
     """The schedule as it stands."""
     found: list[tuple[Any, str, str]] = []
     _below(schedule, schedule.get_sblock("root"), 'sch.get_sblock("root")', found)
@@ -150,7 +154,7 @@ def view_of(source: Source, schedule: Any, program: PrimProgram, threads: bool, 
         blocks.append(
             ScheduledBlock(node, text, loops, parent, list(realize.iter_values), path not in parents, guarded)
         )
-    return ScheduleView(source, schedule, program, threads, applied, blocks)
+    return ScheduleView(source, schedule, program, threads, applied, blocks, knobs)
 
 
 def _realized(body: Any) -> dict[int, Any]:

@@ -12,14 +12,13 @@ from tvm import s_tir
 
 from generators import tvm_api
 from generators.source import Source, weighted
+from generators.tir.knobs import DEFAULT, TirKnobs
 from generators.tir.prim_program import PrimProgram
 from generators.tir.primitives import PRIMITIVES
 from generators.tir.schedule_row import Primitive
 from generators.tir.schedule_view import NoPlace, view_of
 
 _SEED = 1
-_PATIENCE = 6
-"""Rows tried for a step before none is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +70,7 @@ def draw_schedule(
     rows: Sequence[Primitive] = PRIMITIVES,
     first: Sequence[str] = (),
     before: Callable[[ScheduleStep], None] | None = None,
+    knobs: TirKnobs = DEFAULT,
 ) -> Scheduled:
     """Applies up to `steps` primitives to a program of blocks; `before` hears of each step just before it is taken,
     so that a step that kills the process is known.
@@ -91,8 +91,8 @@ def draw_schedule(
     by_name = {row.name: row for row in usable}
     begins = [row for row in usable if row.name in first]
     for number in range(steps):
-        begun = _drawn(source, schedule, program, threads, taken, begins) if begins and number == 0 else None
-        step = begun or _drawn(source, schedule, program, threads, taken, usable)
+        begun = _drawn(source, schedule, program, threads, taken, begins, knobs) if begins and number == 0 else None
+        step = begun or _drawn(source, schedule, program, threads, taken, usable, knobs)
         if step is None:
             break
         if before is not None:
@@ -137,11 +137,12 @@ def _drawn(
     threads: bool,
     taken: list[ScheduleStep],
     rows: Sequence[Primitive],
+    knobs: TirKnobs,
 ) -> ScheduleStep | None:
     """A step for which there is a place; None where some rows had none."""
-    view = view_of(source, schedule, program, threads, [step.primitive for step in taken])
+    view = view_of(source, schedule, program, threads, [step.primitive for step in taken], knobs)
     weights = [(row, row.weight) for row in rows]
-    for _ in range(_PATIENCE):
+    for _ in range(knobs.schedules.patience):
         row = weighted(source, weights)
         try:
             return ScheduleStep(row.name, row.draw(view))

@@ -16,20 +16,6 @@ from generators.tir.swarm import Unusual
 from generators.tir.terms import Term, held
 
 Inner = Callable[["Site"], Any]
-_CLAMPED = 0.25
-"""An index is brought into its bounds by Min and Max this often, where it often ends at a bound, else by a modulus."""
-_AGAIN = 0.4
-"""A value may read what was just touched this often, so that the order of stores matters; indices are those of the
-last touch of the tensor as often."""
-_REMEMBERED = 4
-"""Elements that a place remembers."""
-_TOUCHED = 3
-"""Tensors that were touched last: what the statements of a few lines of real code are about."""
-_NUMBER = 0.4
-"""An index that is not a loop variable of the dim's length is a number this often, else another one's."""
-_STRAIGHT = 0.75
-"""An element is read where one could be stored this often in a function without odd indices, else behind a guard,
-reversed, gathered."""
 
 
 Element = tuple[Tensor, list[Any]]
@@ -89,13 +75,19 @@ class Site:
     def remember(self, tensor: Tensor, indices: list[Any]) -> None:
         """The element was stored or loaded."""
         if tensor.role != "input" and tensor.elements:
-            self.recent = [*(e for e in self.recent if e[1] is not indices), (tensor, indices)][-_REMEMBERED:]
-            self.draft.touched = [*(t for t in self.draft.touched if t is not tensor), tensor][-_TOUCHED:]
+            self.recent = [*(e for e in self.recent if e[1] is not indices), (tensor, indices)][
+                -self.draft.knobs.loops.remembered :
+            ]
+            self.draft.touched = [*(t for t in self.draft.touched if t is not tensor), tensor][
+                -self.draft.knobs.loops.touched :
+            ]
 
     def near(self, options: list[Tensor]) -> Tensor:
         """One of them, which was just touched mostly."""
         touched = [t for t in options if t in self.draft.touched]
-        return self.draft.source.pick(touched if touched and self.draft.source.flip(_AGAIN) else options)
+        return self.draft.source.pick(
+            touched if touched and self.draft.source.flip(self.draft.knobs.loops.touched_again) else options
+        )
 
     def operands(self, tensors: list[Tensor], count: int) -> Operands:
         """The values of an expression: loop variables, names, some elements."""
@@ -106,11 +98,11 @@ class Site:
 
     def _leaf(self, tensor: Tensor) -> Term:
         """An element at the loop variables, or at any indices."""
-        if Unusual.INDEX not in self.draft.unusual and self.draft.source.flip(_STRAIGHT):
+        if Unusual.INDEX not in self.draft.unusual and self.draft.source.flip(self.draft.knobs.loops.straight):
             indices = self.index_of(tensor)
             self.remember(tensor, indices)
             return load(tensor, indices)
-        term = read(self.draft, tensor, self.points, straight=0.5)
+        term = read(self.draft, tensor, self.points, straight=self.draft.knobs.reads.straight_odd)
         if isinstance(term.expr, tvm_api.TensorLoad):
             self.remember(tensor, list(term.expr.indices))
         return term
@@ -118,21 +110,25 @@ class Site:
     def value(self, dtype: str, *, lets: bool = True) -> Term:
         """An expression of the dtype over what can be read here."""
         readable = [t for t in self.tensors if not t.special]
-        again = [load(*self.draft.source.pick(self.recent))] if self.recent and self.draft.source.flip(_AGAIN) else []
+        again = (
+            [load(*self.draft.source.pick(self.recent))]
+            if self.recent and self.draft.source.flip(self.draft.knobs.loops.touched_again)
+            else []
+        )
         operands = self.operands(readable, self.draft.source.integer(1, 3)).with_leaves(*again)
         return draw_value(replace(operands, lets=lets), dtype)
 
     def index_of(self, tensor: Tensor) -> list[Any]:
         """Indices in bounds, as before mostly. Raises Unfit where a dim is symbolic and no loop counts up to it."""
         before = [indices for touched, indices in self.recent if touched is tensor]
-        if before and self.draft.source.flip(_AGAIN):
+        if before and self.draft.source.flip(self.draft.knobs.loops.touched_again):
             return self.draft.source.pick(before)
         return [self.index(dim) for dim in tensor.dims]
 
     def index(self, dim: Extent) -> Any:
         """An index in bounds of one dim."""
         same = [p for p in self.points if p.extent.text == dim.text]
-        if same and (not dim.static or not dim.value or self.draft.source.flip(0.7)):
+        if same and (not dim.static or not dim.value or self.draft.source.flip(self.draft.knobs.loops.index_of_dim)):
             return self.draft.source.pick(same).term.expr
         if not dim.static or not dim.value:
             raise Unfit("a dim that may be empty")
@@ -142,13 +138,13 @@ class Site:
             return self.draft.number(self.draft.source.integer(0, dim.value - 1))
         operands = Operands(self.draft, [], [point.term for point in self.points], lets=False)
         term = draw_value(operands, self.draft.index_dtype, 1)
-        return index_within(self.draft, dim, term, clamp=self.draft.source.flip(_CLAMPED))
+        return index_within(self.draft, dim, term, clamp=self.draft.source.flip(self.draft.knobs.loops.index_clamped))
 
     def _affine(self, dim: Extent) -> Any:
         """A loop variable, or some times it, that stays in bounds, shifted as far as it does; or a number."""
         source, last = self.draft.source, dim.value - 1
         inside = [p.term for p in self.points if p.term.range.high - p.term.range.low <= last]
-        if not inside or source.flip(_NUMBER):
+        if not inside or source.flip(self.draft.knobs.loops.number_index):
             return self.draft.number(source.integer(0, last))
         term = source.pick(inside)
         low, high = int(term.range.low), int(term.range.high)

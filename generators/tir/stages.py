@@ -19,9 +19,6 @@ from generators.tir.partial_coverage import append_nest, draw_parts
 from generators.tir.reads import can_read, points, read
 from generators.tir.terms import Term, capacity, cast, chosen, clipped, constant, held, truth
 
-_TURNED = 0.12
-"""A block goes through the axes of what it stores in another order than that of the dims this often."""
-
 
 def recent(draft: FunctionDraft, *, special: bool = False) -> list[Tensor]:
     """Tensors that can be read, the newest first, so that stages hang together."""
@@ -32,12 +29,12 @@ def pick_recent(draft: FunctionDraft, options: list[Tensor]) -> Tensor:
     """One of them, mostly one of the first. Raises Unfit where there is none."""
     if not options:
         raise Unfit("no tensor to read")
-    return options[0] if draft.source.flip(0.6) else draft.source.pick(options)
+    return options[0] if draft.source.flip(draft.knobs.blocks.newest) else draft.source.pick(options)
 
 
 def result(draft: FunctionDraft, prefix: str, dims: tuple[Extent, ...], term: Term) -> Tensor:
     """The tensor that a stage writes: an output where nothing is drawn behind it, seldom otherwise."""
-    output = draft.final or draft.source.flip(0.15)
+    output = draft.final or draft.source.flip(draft.knobs.blocks.output)
     layout: dict[str, Any] = {}
     if not output:
         layout = _layout(draft, dims)
@@ -52,7 +49,7 @@ def _layout(draft: FunctionDraft, dims: tuple[Extent, ...]) -> dict[str, Any]:
     if source.flip(draft.knobs.local_share):
         layout["scope"] = "local"
         draft.features.add("scope_local")
-    if len(dims) > 1 and all(d.static and d.value for d in dims) and source.flip(0.12):
+    if len(dims) > 1 and all(d.static and d.value for d in dims) and source.flip(draft.knobs.blocks.strides):
         stride, strides = 1, []
         for dim in reversed(dims):
             strides.append(draft.number(stride))
@@ -67,7 +64,7 @@ def draw_pointwise(draft: FunctionDraft) -> None:
     base = pick_recent(draft, recent(draft))
     several = draw_multi_read(draft, base)
     dims = list(several.axes if several else base.dims)
-    if several is None and len(dims) > 1 and draft.source.flip(0.15):
+    if several is None and len(dims) > 1 and draft.source.flip(draft.knobs.blocks.reversed_dims):
         dims.reverse()
     others = [t for t in recent(draft) if t is not base and can_read(t, dims)]
     operands = ([] if several else [base]) + [
@@ -109,7 +106,7 @@ def _stage(
     """A block that stores `value(axis terms)` at each point of a new tensor."""
     made: list[Tensor] = []
     order = list(range(len(dims)))
-    if len(order) > 1 and draft.source.flip(_TURNED):
+    if len(order) > 1 and draft.source.flip(draft.knobs.blocks.turned):
         order.reverse()
         draft.features.add("turned_store")
 
@@ -133,7 +130,7 @@ def draw_reshape(draft: FunctionDraft) -> None:
     count = source.elements
     factor = next((f for f in (draft.source.pick((2, 3, 4, 8)), 2, 1) if count % f == 0), 1)
     dims = [draft.extent(count // factor), draft.extent(factor)]
-    if draft.source.flip(0.3):
+    if draft.source.flip(draft.knobs.blocks.flat):
         dims = [draft.extent(count)]
 
     def value(terms: list[Term]) -> Term:

@@ -13,9 +13,6 @@ from generators.tir.reads import can_read
 from generators.tir.site import Inner, Site, sequence, store
 from generators.tir.terms import Term, capacity
 
-_REGISTER = 0.5
-"""A value is passed on through a buffer of one element this often, where there is one."""
-
 
 def writable(site: Site) -> Tensor:
     """A tensor to store to, whose dims can be counted here. Raises Unfit where there is none."""
@@ -74,7 +71,9 @@ def draw_chain(site: Site, _inner: Inner) -> Any:
     """Two stores one behind the other, the second of what the first has stored."""
     source = site.draft.source
     registers = [t for t in site.writable if t.role == "alloc" and t.elements == 1]
-    tensor = source.pick(registers) if registers and source.flip(_REGISTER) else writable(site)
+    tensor = (
+        source.pick(registers) if registers and source.flip(site.draft.knobs.loops.through_register) else writable(site)
+    )
     others = [t for t in site.writable if memory(site, t) != memory(site, tensor)]
     if not others:
         raise Unfit("nothing else to write")

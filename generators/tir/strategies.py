@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from generators.source import HypothesisSource
 from generators.tir.functions import draw_prim_func, draw_schedulable
-from generators.tir.integers import KNOBS, draw_integer_func
-from generators.tir.knobs import DEFAULT, TirKnobs
+from generators.tir.integers import draw_integer_func
+from generators.tir.knobs import DEFAULT, INTEGERS, TirKnobs
 from generators.tir.prim_program import PrimProgram
 from generators.tir.schedules import Scheduled, draw_schedule
 
@@ -27,7 +27,7 @@ def prim_funcs(knobs: TirKnobs = SMALL) -> st.SearchStrategy[PrimProgram]:
     return _prim_funcs(knobs)
 
 
-def integer_funcs(knobs: TirKnobs = KNOBS) -> st.SearchStrategy[PrimProgram]:
+def integer_funcs(knobs: TirKnobs = INTEGERS) -> st.SearchStrategy[PrimProgram]:
     """PrimFuncs of integer expressions that go exhaustively through small ranges; for rewrites of such expressions."""
     return _integer_funcs(knobs)
 

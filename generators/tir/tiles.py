@@ -8,7 +8,7 @@ from typing import Any
 from tvm import tirx
 
 from generators.tir.function_draft import FunctionDraft, Tensor, load
-from generators.tir.launch import SERIAL, STEPS, Launch, made_of
+from generators.tir.launch import SERIAL, Launch, made_of
 from generators.tir.reads import counter
 from generators.tir.site import Site, sequence, store
 from generators.tir.terms import Term
@@ -50,7 +50,7 @@ def _rounds(kernel: Launch, inner: Site, indices: list[Any], length: int, thread
     tile = kernel.shared(length, _number(draft))
     begun = store(tile, inner.value(tile.dtype), [at])
     first = kernel.element(inner, indices, load(tile, [at]))
-    loop = counter(draft, draft.extent(kernel.source.integer(*STEPS)))
+    loop = counter(draft, draft.extent(kernel.source.integer(*kernel.draft.knobs.kernels.turns)))
     deeper = inner.inside(loop, turns=loop.extent.high)
     again = store(tile, deeper.value(tile.dtype), [at])
     got = load(tile, [_of_another(kernel, at, length)])

@@ -48,7 +48,7 @@ def _at(site: Site, tensor: Tensor, lanes: int) -> list[Any]:
 def _operand(site: Site, sources: list[Tensor], dtype: str, lanes: int) -> Term:
     """A vector as a term: `range` and `fraction` are those of each lane."""
     draft = site.draft
-    if sources and draft.source.flip(0.7):
+    if sources and draft.source.flip(draft.knobs.loops.vector_loaded):
         tensor = draft.source.pick(sources)
         loaded = tirx.BufferLoad(tensor.buffer, _at(site, tensor, lanes))
         return Term(loaded, dtype, tensor.range, tensor.fraction)
