@@ -49,9 +49,9 @@ def append_nest(
 
     Seldom it goes over a part, and other blocks write the rest.
     """
-    share = draft.knobs.part_share * (
-        draft.knobs.parts.reducing_factor if any(axis.kind == REDUCE for axis in axes) else 1.0
-    )
+    share = draft.knobs.part_share
+    if any(axis.kind == REDUCE for axis in axes):
+        share *= draft.knobs.parts.reducing_factor
     axes = draw_parts(draft, axes) if draft.source.flip(share) else axes
     whole = all(axis.part is None for axis in axes)
     stores: list[Any] = []
