@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import tvm
 from tvm import s_tir, tirx
@@ -12,6 +11,7 @@ from tvm import s_tir, tirx
 from generators.ranges import Range
 from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit
 from generators.tir.terms import Term
+from generators.tvm_api import Expr, Node, Stmt, Var
 
 SPATIAL, REDUCE, OPAQUE = 0, 2, 4
 """IterVar types: DataPar, CommReduce, Opaque."""
@@ -35,7 +35,7 @@ class BlockAxis:
     narrow: bool = False
     """Whether the block says of such an axis that it is no more than the part."""
 
-    def domain(self, draft: FunctionDraft) -> Any:
+    def domain(self, draft: FunctionDraft) -> Node:
         """What the block says that the axis goes over."""
         begin, end = self.part if self.part and self.narrow else (0, 0)
         return tvm.ir.Range.from_min_extent(draft.number(begin), draft.number(end - begin) if end else self.extent.expr)
@@ -45,9 +45,9 @@ class BlockAxis:
 class BlockBody:
     """What a block does, and its init where it reduces."""
 
-    statement: Any
-    init: Any = None
-    match_buffers: tuple[Any, ...] = ()
+    statement: Stmt
+    init: Stmt | None = None
+    match_buffers: tuple[Node, ...] = ()
     simple: bool = True
     """One store for each point: its loops may be of any kind."""
 
@@ -56,14 +56,14 @@ class BlockBody:
 class _NestLoop:
     """A loop of the nest: `value` is what counts from 0 (the variable less its start, over its step)."""
 
-    var: Any
-    minimum: Any
-    extent: Any
-    value: Any
+    var: Var
+    minimum: Expr
+    extent: Expr
+    value: Expr
     length: int
     static: bool
     kinds: frozenset[int]
-    step: Any = None
+    step: Expr | None = None
 
 
 @dataclass(slots=True)
@@ -71,8 +71,8 @@ class _LoopNest:
     """What the loops of a nest look like."""
 
     loops: list[_NestLoop]
-    bindings: list[Any]
-    predicates: list[Any]
+    bindings: list[Expr]
+    predicates: list[Expr]
 
 
 def draw_nest(
@@ -83,7 +83,7 @@ def draw_nest(
     *,
     tensors: Sequence[Tensor] = (),
     plain: bool = False,
-) -> Any:
+) -> Stmt:
     """A block over the axes inside its loops. `make_body` gets the block's variables as terms, in order.
 
     tensors: what the block may touch besides the draft's. plain: one serial loop for each axis in order.
@@ -98,7 +98,9 @@ def draw_nest(
     return _around(draft, shape.loops, realize, may_vary=body.simple and not plain)
 
 
-def block_of(draft: FunctionDraft, iters: list[Any], name: str, body: BlockBody, tensors: Sequence[Tensor] = ()) -> Any:
+def block_of(
+    draft: FunctionDraft, iters: list[Node], name: str, body: BlockBody, tensors: Sequence[Tensor] = ()
+) -> Node:
     """The block with the regions that TVM's analysis finds; allocations are those of the root. Raises Unfit where the
     analysis fails: conditions on unsigned literals do that to it in 0.27."""
     known = {t.buffer: t.buffer for t in (*draft.tensors, *tensors)}
@@ -112,7 +114,7 @@ def block_of(draft: FunctionDraft, iters: list[Any], name: str, body: BlockBody,
     return s_tir.SBlock(iters, list(reads), list(writes), name, body.statement, body.init, None, matches)
 
 
-def _all(predicates: list[Any]) -> Any:
+def _all(predicates: list[Expr]) -> Expr:
     if not predicates:
         return tirx.IntImm("bool", 1)
     joined = predicates[0]
@@ -236,7 +238,7 @@ def _fused(draft: FunctionDraft, shape: _LoopNest, one: BlockAxis, other: BlockA
     draft.features.add("fused_loops")
 
 
-def _around(draft: FunctionDraft, loops: list[_NestLoop], body: Any, *, may_vary: bool) -> Any:
+def _around(draft: FunctionDraft, loops: list[_NestLoop], body: Stmt, *, may_vary: bool) -> Stmt:
     """The body in its loops. Parallel, vectorized: only where each iteration writes what no other touches."""
     for depth, loop in reversed(list(enumerate(loops))):
         kind, notes = tirx.ForKind.SERIAL, None
@@ -249,7 +251,7 @@ def _around(draft: FunctionDraft, loops: list[_NestLoop], body: Any, *, may_vary
     return body
 
 
-def _kind(draft: FunctionDraft, loop: _NestLoop, *, outermost: bool, innermost: bool) -> Any:
+def _kind(draft: FunctionDraft, loop: _NestLoop, *, outermost: bool, innermost: bool) -> tirx.ForKind:
     options = []
     if loop.static and 0 < loop.length <= _UNROLLED and loop.step is None:
         options.append(("unrolled", tirx.ForKind.UNROLLED))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tvm import tirx
 
 from generators.tir.schedule_row import Primitive
 from generators.tir.schedule_view import NoPlace, ScheduledBlock, ScheduleView
+from generators.tvm_api import Expr, Node
 
 _WIDER = {
     "float32": "float64",
@@ -70,7 +69,7 @@ def _points(view: ScheduleView, block: ScheduledBlock, *, written: bool) -> list
     return found
 
 
-def _reindex_map(view: ScheduleView, block: ScheduledBlock, region: Any) -> str:
+def _reindex_map(view: ScheduleView, block: ScheduledBlock, region: Node) -> str:
     """A map from the axes to the indices of the cache: those that the region uses, in some order."""
     names = _axes(block)
     variables = [v.var for v in block.node.iter_vars]
@@ -176,7 +175,7 @@ def _layout_map(view: ScheduleView, shape: list[int | None]) -> str:
     return f"lambda {', '.join(names)}: ({view.source.pick(forms)},)"
 
 
-def _lengths(exprs: list[Any]) -> list[int | None]:
+def _lengths(exprs: list[Expr]) -> list[int | None]:
     return [int(e.value) if isinstance(e, tirx.IntImm) else None for e in exprs]
 
 

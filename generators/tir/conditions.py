@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from tvm import tirx
 
@@ -11,9 +10,10 @@ from generators.tir.expressions import draw_condition
 from generators.tir.reads import Point
 from generators.tir.site import Site
 from generators.tir.terms import COMPARISONS, constant
+from generators.tvm_api import Expr
 
 
-def draw_test(site: Site) -> Any:
+def draw_test(site: Site) -> Expr:
     """A bool expression, which may stand in several statements: it binds nothing."""
     source = site.draft.source
     if site.conditions and source.flip(site.draft.knobs.loops.condition_again):
@@ -28,7 +28,7 @@ def draw_test(site: Site) -> Any:
     return condition
 
 
-def _asked(site: Site, depth: int) -> Any:
+def _asked(site: Site, depth: int) -> Expr:
     """A condition of a loop variable or of data."""
     counted = [p for p in site.points if isinstance(p.term.expr, tirx.Var) and p.term.range.low < p.term.range.high]
     return (
@@ -38,12 +38,12 @@ def _asked(site: Site, depth: int) -> Any:
     )
 
 
-def _of_data(site: Site, depth: int) -> Any:
+def _of_data(site: Site, depth: int) -> Expr:
     operands = site.operands([t for t in site.tensors if not t.special], 1)
     return draw_condition(replace(operands, lets=False), depth).expr
 
 
-def _of_loop(site: Site, counted: list[Point]) -> Any:
+def _of_loop(site: Site, counted: list[Point]) -> Expr:
     """A loop variable against a number that it may be."""
     source = site.draft.source
     term = counted[-1].term if source.flip(site.draft.knobs.loops.condition_of_innermost) else source.pick(counted).term

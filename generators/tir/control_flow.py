@@ -7,7 +7,6 @@ in `conditions.py`.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import tvm
 import tvm_ffi
@@ -22,6 +21,7 @@ from generators.tir.reads import Point, counter
 from generators.tir.site import Header, Inner, Site, sequence, store
 from generators.tir.swarm import Unusual
 from generators.tir.terms import Term, constant
+from generators.tvm_api import Expr, Stmt
 
 
 def affordable(site: Site, turns: int) -> bool:
@@ -35,7 +35,7 @@ def budget(site: Site, turns: int) -> None:
         raise Unfit("too many iterations")
 
 
-def draw_loop(site: Site, inner: Inner) -> Any:
+def draw_loop(site: Site, inner: Inner) -> Stmt:
     """A serial or unrolled loop over a dim or some numbers, from any start, in any step."""
     draft = site.draft
     header = _draw_header(site)
@@ -84,7 +84,7 @@ def draw_loop(site: Site, inner: Inner) -> Any:
     return tirx.For(var, draft.number(start), count, kind, body, None, notes, draft.number(step) if step != 1 else None)
 
 
-def _for_some(site: Site, var: Term, body: Any) -> Any:
+def _for_some(site: Site, var: Term, body: Stmt) -> Stmt:
     """The body for a part of the iterations alone, as stencils leave out their borders."""
     draft = site.draft
     first, last = sorted(draft.source.integer(int(var.range.low), int(var.range.high)) for _ in range(2))
@@ -94,7 +94,7 @@ def _for_some(site: Site, var: Term, body: Any) -> Any:
     return tirx.IfThenElse(draft.source.pick((end, end, begin, tirx.And(begin, end))), body, None)
 
 
-def _skipping(site: Site) -> Any:
+def _skipping(site: Site) -> Stmt:
     """Iterations of which nothing is done."""
     site.draft.features.add("jump")
     return tirx.IfThenElse(draw_test(site), tirx.Evaluate(tirx.continue_loop()), None)
@@ -114,11 +114,11 @@ def _draw_header(site: Site) -> Header:
     return Header(extent, start, source.pick((1, 1, 1, 2, 3)) if stepped else 1)
 
 
-def _jumps(body: Any) -> bool:
+def _jumps(body: Stmt) -> bool:
     """Whether something in the body ends a loop or an iteration."""
     names: set[str | None] = set()
 
-    def look(call: Any) -> Any:
+    def look(call: Expr) -> Expr:
         names.add(tvm_api.op_name(call))
         return call
 
@@ -138,7 +138,7 @@ def _counted(site: Site, raw: Term, extent: Extent, start: int, step: int) -> Po
     return Point(Term(expr, raw.dtype, draft.index_range(extent)), extent)
 
 
-def draw_triangle(site: Site, inner: Inner) -> Any:
+def draw_triangle(site: Site, inner: Inner) -> Stmt:
     """A loop as long as the variable of one around it."""
     draft = site.draft
     outer = [p for p in site.points if p.term.range.low >= 0 and p.extent.static and isinstance(p.term.expr, tirx.Var)]
@@ -153,7 +153,7 @@ def draw_triangle(site: Site, inner: Inner) -> Any:
     return tirx.For(loop.term.expr, draft.number(0), count, tirx.ForKind.SERIAL, body)
 
 
-def draw_rest(site: Site, inner: Inner) -> Any:
+def draw_rest(site: Site, inner: Inner) -> Stmt:
     """A loop from the variable of one around it to the last number that this one is."""
     draft = site.draft
     outer = [p.term for p in site.points if isinstance(p.term.expr, tirx.Var)]
@@ -170,7 +170,7 @@ def draw_rest(site: Site, inner: Inner) -> Any:
     return tirx.For(var, begin.expr, count, tirx.ForKind.SERIAL, body)
 
 
-def draw_branch(site: Site, inner: Inner) -> Any:
+def draw_branch(site: Site, inner: Inner) -> Stmt:
     """One of two statements, or none; seldom two such branches on one condition, which the first may change."""
     condition = draw_test(site)
     site.draft.features.add("if_then_else_statement")
@@ -182,7 +182,7 @@ def draw_branch(site: Site, inner: Inner) -> Any:
     )
 
 
-def _branch(site: Site, condition: Any, inner: Inner) -> Any:
+def _branch(site: Site, condition: Expr, inner: Inner) -> Stmt:
     then = inner(site.inside(in_loop=site.in_loop))
     other = (
         _other(site.inside(in_loop=site.in_loop), inner)
@@ -192,7 +192,7 @@ def _branch(site: Site, condition: Any, inner: Inner) -> Any:
     return tirx.IfThenElse(condition, then, other)
 
 
-def _other(site: Site, inner: Inner) -> Any:
+def _other(site: Site, inner: Inner) -> Stmt:
     """The other side of a branch."""
     source = site.draft.source
     if not source.flip(site.draft.knobs.loops.else_if):
@@ -201,7 +201,7 @@ def _other(site: Site, inner: Inner) -> Any:
     return _branch(site, source.pick(site.conditions), inner)
 
 
-def draw_while(site: Site, inner: Inner) -> Any:
+def draw_while(site: Site, inner: Inner) -> Stmt:
     """A while with a counter of its own, which goes down in every iteration."""
     draft = site.draft
     count = draft.source.integer(0, 5)
@@ -211,7 +211,7 @@ def draw_while(site: Site, inner: Inner) -> Any:
     draft.tensors.pop()
     zero = [draft.number(0)]
     now = load(counter, zero)
-    condition: Any = tirx.GT(now.expr, tirx.IntImm("int32", 0))
+    condition: Expr = tirx.GT(now.expr, tirx.IntImm("int32", 0))
     if draft.source.flip(site.draft.knobs.loops.while_on_data):
         other = draw_condition(site.operands([t for t in site.tensors if not t.special], 1), 1)
         condition = tirx.And(condition, other.expr)
@@ -225,7 +225,7 @@ def draw_while(site: Site, inner: Inner) -> Any:
     return sequence(tirx.AllocBuffer(counter.buffer), begun, tirx.While(condition, body))
 
 
-def draw_gate(site: Site, inner: Inner) -> Any:
+def draw_gate(site: Site, inner: Inner) -> Stmt:
     """A loop that asks a number which it changes itself whether an iteration does something."""
     draft = site.draft
     turns = draft.source.integer(2, 5)
@@ -250,7 +250,7 @@ def draw_gate(site: Site, inner: Inner) -> Any:
     return sequence(tirx.AllocBuffer(passed.buffer), begun, loop)
 
 
-def draw_recurrence(site: Site, _inner: Inner) -> Any:
+def draw_recurrence(site: Site, _inner: Inner) -> Stmt:
     """A loop along a tensor in which each element is made of one that was stored before it, or that will be."""
     draft = site.draft
     source = draft.source
@@ -275,7 +275,7 @@ def draw_recurrence(site: Site, _inner: Inner) -> Any:
     return tirx.For(var, draft.number(0), draft.number(turns), tirx.ForKind.SERIAL, body)
 
 
-def draw_bind(site: Site, _inner: Inner) -> Any:
+def draw_bind(site: Site, _inner: Inner) -> Stmt:
     """A number by name for the statements behind, or an index."""
     draft = site.draft
     dims = [d for t in site.tensors for d in t.dims if d.static and d.value]
@@ -293,7 +293,7 @@ def draw_bind(site: Site, _inner: Inner) -> Any:
     return tirx.Bind(var, value.expr)
 
 
-def draw_scratch(site: Site, inner: Inner) -> Any:
+def draw_scratch(site: Site, inner: Inner) -> Stmt:
     """A buffer that lives in a loop or a branch only: filled, used, gone."""
     draft = site.draft
     dtype = draft.draw_dtype()
@@ -310,7 +310,7 @@ def draw_scratch(site: Site, inner: Inner) -> Any:
     return sequence(tirx.AllocBuffer(scratch.buffer), *fill, inner(deeper))
 
 
-def draw_assertion(site: Site, _inner: Inner) -> Any:
+def draw_assertion(site: Site, _inner: Inner) -> Stmt:
     """An assertion that holds."""
     draft = site.draft
     if not site.points:
@@ -323,7 +323,7 @@ def draw_assertion(site: Site, _inner: Inner) -> Any:
     return tirx.AssertStmt(tirx.GE(term.expr, least.expr), kind, message)
 
 
-def draw_jump(site: Site, inner: Inner) -> Any:
+def draw_jump(site: Site, inner: Inner) -> Stmt:
     """The end of a loop or of its iteration, behind a test, and what it skips."""
     draft = site.draft
     if not site.in_loop:

@@ -12,6 +12,7 @@ from generators.source import Source, weighted
 from generators.tir.knobs import SYMBOL_LIMIT, TirKnobs
 from generators.tir.swarm import EVERY, Unusual
 from generators.tir.terms import Term, capacity
+from generators.tvm_api import Buffer, Expr, Stmt, Var
 from generators.unavailable import Unavailable
 
 
@@ -28,7 +29,7 @@ class Extent:
     value: int
     low: int
     high: int
-    expr: Any
+    expr: Expr
 
     @property
     def static(self) -> bool:
@@ -44,7 +45,7 @@ class Tensor:
     special: a float that holds NaN and infinities too, on which only few operations mean the same everywhere.
     """
 
-    buffer: Any
+    buffer: Buffer
     name: str
     dims: tuple[Extent, ...]
     dtype: str
@@ -71,7 +72,7 @@ class Tensor:
 class Symbol:
     """A symbolic extent: a dim of an input where it is not a parameter of its own."""
 
-    var: Any
+    var: Var
     value: int
     parameter: bool = False
 
@@ -91,7 +92,7 @@ class FunctionDraft:
     dtype: str = "float32"
     symbols: dict[str, Symbol] = field(default_factory=dict)
     tensors: list[Tensor] = field(default_factory=list)
-    statements: list[Any] = field(default_factory=list)
+    statements: list[Stmt] = field(default_factory=list)
     features: set[str] = field(default_factory=set)
     exact: bool = True
     final: bool = False
@@ -111,11 +112,11 @@ class FunctionDraft:
         self._names += 1
         return f"{prefix}{self._names}"
 
-    def number(self, value: int) -> Any:
+    def number(self, value: int) -> Expr:
         """An index literal."""
         return tirx.IntImm(self.index_dtype, value)
 
-    def length(self, turns: int, step: int) -> Any:
+    def length(self, turns: int, step: int) -> Expr:
         """The extent of a loop of so many iterations with a step, the last of which may go beyond it."""
         return self.number(turns * step - (self.source.integer(0, step - 1) if turns else 0))
 
@@ -178,7 +179,7 @@ def input_range(draft: FunctionDraft, dtype: str) -> Range:
     return Range(low, high, True)
 
 
-def load(tensor: Tensor, indices: list[Any]) -> Term:
+def load(tensor: Tensor, indices: list[Expr]) -> Term:
     """One element."""
     return Term(tirx.BufferLoad(tensor.buffer, indices), tensor.dtype, tensor.range, tensor.fraction)
 

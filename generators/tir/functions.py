@@ -33,6 +33,7 @@ from generators.tir.stages import (
     draw_special,
 )
 from generators.tir.swarm import Unusual
+from generators.tvm_api import PrimFunc, Stmt
 
 _STAGES = (
     (draw_pointwise, 10),
@@ -68,7 +69,7 @@ def draw_prim_func(source: Source, knobs: TirKnobs = DEFAULT) -> PrimProgram:
     return finished(draft, schedulable=not opaque)
 
 
-def draw_dead_function(source: Source, knobs: TirKnobs = DEFAULT) -> Any:
+def draw_dead_function(source: Source, knobs: TirKnobs = DEFAULT) -> PrimFunc:
     """A private PrimFunc of any kind that is drawn, of few statements, for nobody to call."""
     return draw_prim_func(source, for_dead(knobs)).func.without_attr("global_symbol")
 
@@ -226,14 +227,14 @@ def _parameter(tensor: Tensor) -> PrimParameter:
     return PrimParameter(tensor.name, tensor.dtype, tuple(d.text for d in tensor.dims), tensor.role, tensor.range)
 
 
-def _body(draft: FunctionDraft) -> Any:
+def _body(draft: FunctionDraft) -> Stmt:
     """The statements in the root block, which allocates what is no parameter."""
     local = [t.buffer for t in draft.tensors if t.role == "local"]
     root = s_tir.SBlock([], [], [], "root", sequence(*draft.statements), None, local)
     return s_tir.SBlockRealize([], True, root)
 
 
-def _argument(source: Source, tensor: Tensor) -> Any:
+def _argument(source: Source, tensor: Tensor) -> np.ndarray[Any, Any]:
     """An array for the parameter."""
     if tensor.role == "output":
         return blank(tensor.shape, tensor.dtype)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from tvm import tirx
 
@@ -16,8 +15,9 @@ from generators.source import weighted
 from generators.tir.function_draft import Extent, FunctionDraft
 from generators.tir.site import sequence
 from generators.tir.terms import Term
+from generators.tvm_api import Expr, Stmt, Var
 
-Wrap = Callable[[Any], Any]
+Wrap = Callable[[Stmt], Stmt]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class IntegerAxis:
     extent: Extent
     index: Term
     around: Wrap
-    guard: Any = None
+    guard: Expr | None = None
 
 
 def draw_axes(draft: FunctionDraft, earlier: list[tuple[int, int]], room: int) -> list[IntegerAxis]:
@@ -56,7 +56,7 @@ def _values(low: int, count: int, step: int = 1) -> Range:
     return Range(low, low + max(count - 1, 0) * step, True)
 
 
-def _loop(draft: FunctionDraft, var: Any, low: int, count: Any, step: int = 1) -> Wrap:
+def _loop(draft: FunctionDraft, var: Var, low: int, count: Expr, step: int = 1) -> Wrap:
     """Puts a loop around a statement, an unrolled one at times."""
     kind = tirx.ForKind.SERIAL
     if (
@@ -149,5 +149,5 @@ def fused(draft: FunctionDraft, first: int, second: int, begin: int) -> list[Int
     return axes
 
 
-def _nothing_around(body: Any) -> Any:
+def _nothing_around(body: Stmt) -> Stmt:
     return body

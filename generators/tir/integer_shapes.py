@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from tvm import tirx
 
 from generators.ranges import Range
 from generators.tir.function_draft import FunctionDraft, Unfit
 from generators.tir.terms import BY_NAME, Term, apply, cast, chosen, constant, fits, truth
+from generators.tvm_api import Expr
 
 WIDER = {"int8": "int16", "int16": "int32", "int32": "int64", "uint8": "int32", "uint16": "int32", "uint32": "int64"}
 """A dtype that holds all that one holds, and more."""
@@ -153,7 +153,7 @@ class Parts:
         return self.c * self.k
 
 
-def _logic(node: Any, *terms: Term) -> Term:
+def _logic(node: Callable[..., Expr], *terms: Term) -> Term:
     return truth(node(*(term.expr for term in terms)))
 
 

@@ -29,6 +29,7 @@ from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point, index_within
 from generators.tir.site import sequence
 from generators.tir.terms import Term, chosen, constant, fits
+from generators.tvm_api import Buffer, Expr, Stmt
 
 
 @dataclass(slots=True)
@@ -38,7 +39,7 @@ class Nest:
     draft: FunctionDraft
     axes: tuple[IntegerAxis, ...]
     operands: Operands
-    statements: list[Any]
+    statements: list[Stmt]
 
     @property
     def dims(self) -> tuple[Extent, ...]:
@@ -46,7 +47,7 @@ class Nest:
         return tuple(axis.extent for axis in self.axes)
 
     @property
-    def guards(self) -> list[Any]:
+    def guards(self) -> list[Expr]:
         """What must hold in the body."""
         return [axis.guard for axis in self.axes if axis.guard is not None]
 
@@ -93,7 +94,7 @@ def _counted_up(table: Tensor) -> np.ndarray[Any, Any]:
     return np.arange(table.range.low, table.range.high + 1).astype(numpy_dtype(table.dtype))
 
 
-def _draw_nest(draft: FunctionDraft, earlier: list[tuple[int, int]]) -> Any:
+def _draw_nest(draft: FunctionDraft, earlier: list[tuple[int, int]]) -> Stmt:
     """Loops around the stores of some expressions. earlier: begins and extents of nests before, which are shared."""
     source = draft.source
     axes: list[IntegerAxis] = []
@@ -156,7 +157,7 @@ def _draw_names(nest: Nest) -> None:
         nest.statements.append(_known(draft, tirx.GE(term.expr, constant(int(term.range.low), term.dtype).expr)))
 
 
-def _known(draft: FunctionDraft, condition: Any) -> Any:
+def _known(draft: FunctionDraft, condition: Expr) -> Stmt:
     """What holds, said."""
     if draft.source.flip():
         draft.features.add("assume")
@@ -166,7 +167,7 @@ def _known(draft: FunctionDraft, condition: Any) -> Any:
     return tirx.AssertStmt(condition, kind, message)
 
 
-def _draw_output(nest: Nest) -> Any:
+def _draw_output(nest: Nest) -> Stmt:
     """One expression for every combination of the variables, in a new output; behind a branch at times."""
     draft, source = nest.draft, nest.draft.source
     dtype = weighted(source, draft.knobs.integers.dtypes)
@@ -181,7 +182,7 @@ def _draw_output(nest: Nest) -> Any:
     before = source.flip()
     draft.features.add("if_then_else_statement")
 
-    def branch(buffer: Any, at: list[Any]) -> Any:
+    def branch(buffer: Buffer, at: list[Expr]) -> Stmt:
         then, otherwise = (tirx.BufferStore(buffer, t.expr, at) for t in (value, other))
         if before:
             return sequence(otherwise, tirx.IfThenElse(condition, then, None))
@@ -190,7 +191,7 @@ def _draw_output(nest: Nest) -> Any:
     return _stored(nest, value.range.hull(other.range), branch, dtype)
 
 
-def _stored(nest: Nest, values: Range, make: Callable[[Any, list[Any]], Any], dtype: str) -> Any:
+def _stored(nest: Nest, values: Range, make: Callable[[Buffer, list[Expr]], Stmt], dtype: str) -> Stmt:
     """What `make` makes of a new output and the place of an element in it: a place of its own for each combination."""
     draft, source = nest.draft, nest.draft.source
     indices = [axis.index.expr for axis in nest.axes]

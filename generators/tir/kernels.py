@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from tvm import tirx
 
@@ -23,6 +22,7 @@ from generators.tir.prim_program import PrimProgram
 from generators.tir.site import Site
 from generators.tir.swarm import Unusual, draw_unusual
 from generators.tir.tiles import MAKERS
+from generators.tvm_api import Expr, Stmt
 
 _USUAL = frozenset({Unusual.LET, Unusual.LAZY, Unusual.LIKELY, Unusual.INDEX})
 """What unusual things a thread may do."""
@@ -66,7 +66,7 @@ def _new(draft: FunctionDraft) -> Tensor:
     return tensor
 
 
-def _kernel(site: Site, tensor: Tensor, *, again: bool = False) -> Any:
+def _kernel(site: Site, tensor: Tensor, *, again: bool = False) -> Stmt:
     """A kernel that stores to every element of the tensor."""
     draft = site.draft
     for _ in range(draft.knobs.kernels.tries):
@@ -79,7 +79,7 @@ def _kernel(site: Site, tensor: Tensor, *, again: bool = False) -> Any:
     return _elements(Launch(site, tensor, again))
 
 
-def _elements(kernel: Launch) -> Any:
+def _elements(kernel: Launch) -> Stmt:
     """Threads numbered through all elements."""
     dims, draft = kernel.tensor.dims, kernel.draft
     threads = weighted(kernel.source, draft.knobs.kernels.threads)
@@ -92,7 +92,7 @@ def _elements(kernel: Launch) -> Any:
     return kernel.bound([block, thread], kernel.where(index, total, threads, body))
 
 
-def _several(kernel: Launch) -> Any:
+def _several(kernel: Launch) -> Stmt:
     """The same, some elements for each thread: beside each other, or so far apart that neighbours touch neighbours."""
     dims, draft = kernel.tensor.dims, kernel.draft
     if not dims:
@@ -113,7 +113,7 @@ def _several(kernel: Launch) -> Any:
     return kernel.bound([block, thread], tirx.For(step, draft.number(0), draft.number(count), kind, body))
 
 
-def _tiles(kernel: Launch) -> Any:
+def _tiles(kernel: Launch) -> Stmt:
     """Blocks and threads of two dims."""
     dims, draft = kernel.tensor.dims, kernel.draft
     if len(dims) < 2:
@@ -123,7 +123,7 @@ def _tiles(kernel: Launch) -> Any:
     if dims[:-2]:
         axes.append(kernel.axis("blockIdx.z", kernel.times(dims[:-2])))
         lead = kernel.unravelled(axes[0][0], dims[:-2])
-    blocks, threads, near = list[ThreadAxis](), list[ThreadAxis](), list[tuple[Any, Extent, int]]()
+    blocks, threads, near = list[ThreadAxis](), list[ThreadAxis](), list[tuple[Expr, Extent, int]]()
     for tag, dim in zip("yx", dims[-2:], strict=True):
         side = weighted(kernel.source, draft.knobs.kernels.tile_side)
         blocks.append(kernel.axis(f"blockIdx.{tag}", kernel.blocks(dim.expr, side)))
@@ -137,7 +137,7 @@ def _tiles(kernel: Launch) -> Any:
     return kernel.bound([*axes, *blocks, *threads], body)
 
 
-def _rows(kernel: Launch) -> Any:
+def _rows(kernel: Launch) -> Stmt:
     """A block for each row, whose threads go along it in strides."""
     dims, draft = kernel.tensor.dims, kernel.draft
     if not dims:
@@ -157,7 +157,7 @@ def _rows(kernel: Launch) -> Any:
     return kernel.bound([block, thread], tirx.For(step, draft.number(0), turns, SERIAL, body))
 
 
-def _together(kernel: Launch) -> Any:
+def _together(kernel: Launch) -> Stmt:
     """A block for each row, a thread for each element of it; what one has made in shared memory another reads."""
     dims, draft, source = kernel.tensor.dims, kernel.draft, kernel.source
     if not dims or not dims[-1].static or dims[-1].value > draft.knobs.kernels.longest_row:
@@ -173,7 +173,7 @@ def _together(kernel: Launch) -> Any:
     return kernel.bound([block, thread], *statements)
 
 
-_KINDS: tuple[tuple[Callable[[Launch], Any], int], ...] = (
+_KINDS: tuple[tuple[Callable[[Launch], Stmt], int], ...] = (
     (_elements, 5),
     (_several, 4),
     (_tiles, 4),

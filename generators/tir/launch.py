@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
-from typing import Any
 
 import tvm_ffi
 from tvm import tirx
@@ -16,13 +15,14 @@ from generators.tir.reads import Point, counter
 from generators.tir.site import Site, sequence, store
 from generators.tir.stores import updated
 from generators.tir.terms import Term
+from generators.tvm_api import Expr, Node, Stmt, Var
 
 SERIAL = tirx.ForKind.SERIAL
 _THREAD_INDEX = 1
 """The kind of an IterVar that is bound to threads."""
 
 
-ThreadAxis = tuple[Any, Any, str]
+ThreadAxis = tuple[Var, Expr, str]
 """A variable of blocks or threads, how many there are, and the tag of the axis."""
 
 
@@ -36,11 +36,11 @@ class Launch:
         self.source = site.draft.source
         self._place = site
 
-    def axis(self, tag: str, count: Any) -> ThreadAxis:
+    def axis(self, tag: str, count: Expr) -> ThreadAxis:
         """A new axis of blocks or threads."""
         return tirx.Var(self.draft.new_name("i"), self.draft.index_dtype), count, tag
 
-    def bound(self, axes: list[ThreadAxis], *body: Any) -> Any:
+    def bound(self, axes: list[ThreadAxis], *body: Stmt) -> Stmt:
         """The body for every block and thread."""
         nest = sequence(*body)
         for var, count, tag in reversed(axes):
@@ -48,7 +48,7 @@ class Launch:
             nest = tirx.For(var, self.draft.number(0), count, tirx.ForKind.THREAD_BINDING, nest, thread)
         return nest
 
-    def inside(self, indices: list[Any], axes: list[ThreadAxis]) -> Site:
+    def inside(self, indices: list[Expr], axes: list[ThreadAxis]) -> Site:
         """Where one thread computes the element: it reads what other kernels have made. Threads whose number is known
         may use it."""
         counted = zip(indices, self.tensor.dims, strict=True)
@@ -62,7 +62,7 @@ class Launch:
         inner.recent = [element for element in inner.recent if element[0] is not self.tensor]
         return inner
 
-    def element(self, inner: Site, indices: list[Any], *leaves: Term) -> Any:
+    def element(self, inner: Site, indices: list[Expr], *leaves: Term) -> Stmt:
         """What a thread does with its element. leaves: values that it should use."""
         if leaves:
             operands = inner.operands([t for t in inner.tensors if not t.special], 1)
@@ -81,14 +81,14 @@ class Launch:
         self.draft.features.add("inner_loop")
         return sequence(first, tirx.For(loop.term.expr, self.draft.number(0), loop.extent.expr, SERIAL, more))
 
-    def _changed(self, site: Site, indices: list[Any]) -> Any:
+    def _changed(self, site: Site, indices: list[Expr]) -> Stmt:
         """The element changed by what it was, or anew where that might overflow."""
         try:
             return updated(site, self.tensor, indices)
         except Unfit:
             return store(self.tensor, site.value(self.tensor.dtype), indices)
 
-    def times(self, dims: tuple[Extent, ...]) -> Any:
+    def times(self, dims: tuple[Extent, ...]) -> Expr:
         """How many elements these dims have, as an expression."""
         if all(dim.static for dim in dims):
             return self.draft.number(prod(dim.value for dim in dims))
@@ -97,13 +97,13 @@ class Launch:
             total = tirx.Mul(total, dim.expr)
         return total
 
-    def blocks(self, total: Any, threads: int) -> Any:
+    def blocks(self, total: Expr, threads: int) -> Expr:
         """How many blocks of so many threads there are for all."""
         if isinstance(total, tirx.IntImm):
             return self.draft.number(-(-int(total) // threads))
         return tirx.FloorDiv(tirx.Add(total, self.draft.number(threads - 1)), self.draft.number(threads))
 
-    def where(self, index: Any, total: Any, threads: int, body: Any) -> Any:
+    def where(self, index: Expr, total: Expr, threads: int, body: Stmt) -> Stmt:
         """The body for threads that have something to do."""
         whole = isinstance(total, tirx.IntImm) and int(total) % threads == 0
         if whole and not self.source.flip(self.draft.knobs.kernels.needless_guard):
@@ -111,9 +111,9 @@ class Launch:
         self.draft.features.add("thread_guard")
         return tirx.IfThenElse(tirx.LT(index, total), body, None)
 
-    def unravelled(self, index: Any, dims: tuple[Extent, ...]) -> list[Any]:
+    def unravelled(self, index: Expr, dims: tuple[Extent, ...]) -> list[Expr]:
         """The indices that a position in row-major order means."""
-        indices: list[Any] = []
+        indices: list[Expr] = []
         for dim in reversed(dims[1:]):
             indices.append(tirx.FloorMod(index, dim.expr))
             index = tirx.FloorDiv(index, dim.expr)
@@ -129,7 +129,7 @@ class Launch:
         return tensor
 
 
-def position(draft: FunctionDraft, block: Any, threads: int, thread: Any) -> Any:
+def position(draft: FunctionDraft, block: Expr, threads: int, thread: Expr) -> Expr:
     """The number of a thread among those of all blocks."""
     return tirx.Add(tirx.Mul(block, draft.number(threads)), thread)
 
@@ -149,10 +149,10 @@ def made_of(operands: Operands, dtype: str, depth: int, *leaves: Term) -> Term:
     return best
 
 
-def _is_in(part: Any, whole: Any) -> bool:
+def _is_in(part: Expr, whole: Expr) -> bool:
     same: list[bool] = []
 
-    def seen(node: Any) -> Any:
+    def seen(node: Node) -> Node:
         same.append(node.same_as(part))
         return node
 

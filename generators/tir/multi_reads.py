@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tvm import tirx
 
@@ -17,6 +16,7 @@ from generators.source import weighted
 from generators.tir.expressions import Operands, converted
 from generators.tir.function_draft import Extent, FunctionDraft, Tensor, load
 from generators.tir.terms import BY_NAME, Term, apply, truth
+from generators.tvm_api import Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def load_multi_read(draft: FunctionDraft, several: MultiRead, terms: Sequence[Te
     return joined
 
 
-def _index(draft: FunctionDraft, index: _Index, dim: Extent, terms: Sequence[Term]) -> Any:
+def _index(draft: FunctionDraft, index: _Index, dim: Extent, terms: Sequence[Term]) -> Expr:
     if index.axis is None:
         return draft.number(index.offset)
     var = terms[index.axis].expr

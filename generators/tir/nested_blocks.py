@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import tvm
 from tvm import s_tir, tirx
 
@@ -13,6 +11,7 @@ from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit, 
 from generators.tir.reads import points, read
 from generators.tir.stages import pick_recent, recent, result
 from generators.tir.terms import Term, bounded
+from generators.tvm_api import Node, Stmt
 
 
 def draw_tiles(draft: FunctionDraft) -> None:
@@ -40,13 +39,15 @@ def draw_tiles(draft: FunctionDraft) -> None:
     draft.statements.append(statement)
 
 
-def _inner_block(draft: FunctionDraft, outer: list[Term], tensor: Tensor, size: int, matched: bool) -> Any:
+def _inner_block(
+    draft: FunctionDraft, outer: list[Term], tensor: Tensor, size: int, matched: bool
+) -> tuple[Stmt, Tensor, tuple[Node, ...]]:
     """The statement for one tile, the tensor that it writes, and the buffers that the outer block matches."""
     at = [t.expr for t in outer]
     start = tirx.Mul(at[-1], draft.number(size))
     extent = draft.extent(size)
     drawn: list[Tensor] = []
-    view: list[Any] = []
+    view: list[Node] = []
     if matched:
         ones = [draft.number(1)] * (len(at) - 1)
         offset = tirx.Var(draft.new_name("off"), draft.index_dtype)
@@ -97,7 +98,7 @@ def draw_row_block(draft: FunctionDraft) -> None:
     draft.statements.append(draw_nest(draft, draft.new_name("row"), axes, body, plain=True))
 
 
-def _row(draft: FunctionDraft, outer: list[Term], tensor: Tensor, last: Extent) -> Any:
+def _row(draft: FunctionDraft, outer: list[Term], tensor: Tensor, last: Extent) -> Stmt:
     var = tirx.Var(draft.new_name("j"), draft.index_dtype)
     here = Term(var, draft.index_dtype, draft.index_range(last))
     terms = [*outer, here]

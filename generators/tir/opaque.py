@@ -41,8 +41,9 @@ from generators.tir.stores import draw_chain, draw_store, draw_update, memory, w
 from generators.tir.swarm import Unusual, draw_unusual
 from generators.tir.terms import Term, capacity
 from generators.tir.vectors import draw_lanes
+from generators.tvm_api import Expr, Stmt
 
-_Kind = Callable[[Site, Inner], Any]
+_Kind = Callable[[Site, Inner], Stmt]
 _MASKABLE = ("float16", "float32", "float64")
 
 
@@ -84,14 +85,14 @@ def draw_statements(draft: FunctionDraft) -> None:
         draft.statements.append(_masked(site, source.pick(floats)))
 
 
-def _shown(site: Site, tensor: Tensor) -> Any:
+def _shown(site: Site, tensor: Tensor) -> Stmt:
     """Every element copied to a new output."""
     draft = site.draft
     shown = draft.add_tensor("T", tensor.dims, tensor.dtype, tensor.range, fraction=tensor.fraction, role="output")
     return _each_element(site, shown, lambda _, indices: load(tensor, indices))
 
 
-def _masked(site: Site, tensor: Tensor) -> Any:
+def _masked(site: Site, tensor: Tensor) -> Stmt:
     """The same, with a number of no size in the place of those that fail a test, as attention and pooling want it."""
     draft = site.draft
     top = float(np.finfo(tensor.dtype).max)
@@ -100,7 +101,7 @@ def _masked(site: Site, tensor: Tensor) -> Any:
     kept_where_true = draft.source.flip(draft.knobs.loops.mask_kept)
     draft.features.add("masked")
 
-    def value(inner: Site, indices: list[Any]) -> Term:
+    def value(inner: Site, indices: list[Expr]) -> Term:
         kept = load(tensor, indices)
         sides = (kept.expr, filling) if kept_where_true else (filling, kept.expr)
         return replace(kept, expr=tirx.Select(draw_test(inner), *sides))
@@ -130,7 +131,7 @@ def new_tensor(draft: FunctionDraft, role: str) -> Tensor:
     return draft.add_tensor("T", dims, dtype, values, fraction=fraction, role=role, **layout)
 
 
-def _fill(site: Site, tensor: Tensor) -> Any:
+def _fill(site: Site, tensor: Tensor) -> Stmt:
     """Every element stored once."""
     if site.draft.source.flip(site.draft.knobs.loops.constant_fill):
         return _each_element(site, tensor, lambda inner, _: draw_constant(inner.operands([], 0), tensor.dtype))
@@ -140,9 +141,9 @@ def _fill(site: Site, tensor: Tensor) -> Any:
 def _each_element(
     site: Site,
     tensor: Tensor,
-    value: Callable[[Site, list[Any]], Term],
-    put: Callable[[Tensor, Term, list[Any]], Any] = store,
-) -> Any:
+    value: Callable[[Site, list[Expr]], Term],
+    put: Callable[[Tensor, Term, list[Expr]], Stmt] = store,
+) -> Stmt:
     """A loop for each dim around a store of what `value` gives at the place inside, for the element's indices."""
     draft = site.draft
     points = [counter(draft, dim) for dim in tensor.dims]
@@ -157,7 +158,7 @@ def _each_element(
     return body
 
 
-def _fill_kind(draft: FunctionDraft, dim: Extent, *, outermost: bool, innermost: bool) -> Any:
+def _fill_kind(draft: FunctionDraft, dim: Extent, *, outermost: bool, innermost: bool) -> tirx.ForKind:
     if Unusual.VECTOR in draft.unusual and innermost and dim.static and dim.value in (2, 3, 4, 8, 16):
         draft.features.add("vectorized")
         return tirx.ForKind.VECTORIZED
@@ -167,7 +168,7 @@ def _fill_kind(draft: FunctionDraft, dim: Extent, *, outermost: bool, innermost:
     return tirx.ForKind.SERIAL
 
 
-def draw_one(site: Site) -> Any:
+def draw_one(site: Site) -> Stmt:
     """One statement, with what is inside it; nothing where the drawn kinds do not fit."""
     draft = site.draft
     draft.drawn += 1
@@ -188,21 +189,25 @@ def _kinds(site: Site) -> Iterator[_Kind]:
     draft = site.draft
     flat = site.depth >= 3 or draft.drawn > draft.knobs.all_statements
     rows = [(kind, weight) for kind, weight, needs in (_SIMPLE if flat else _STATEMENTS) if needs <= draft.unusual]
-    if any(kind is site.kind for kind, _ in rows) and draft.source.flip(draft.knobs.loops.kind_again):
+    if (
+        site.kind is not None
+        and any(kind is site.kind for kind, _ in rows)
+        and draft.source.flip(draft.knobs.loops.kind_again)
+    ):
         yield site.kind
     for _ in range(draft.knobs.loops.tries):
         yield weighted(draft.source, rows)
     yield draw_nest
 
 
-def draw_sequence(site: Site) -> Any:
+def draw_sequence(site: Site) -> Stmt:
     """One statement or some, which see what those before them bind."""
     count = site.draft.source.pick((1, 2, 2, 3)) if site.draft.drawn < site.draft.knobs.all_statements else 1
     statements = [draw_one(site) for _ in range(count)]
     return sequence(*statements)
 
 
-def draw_each(site: Site, _inner: Any) -> Any:
+def draw_each(site: Site, _inner: Inner) -> Stmt:
     """A loop, parallel or vectorized where it may be, in which every iteration touches an element of its own."""
     draft = site.draft
     tensor = writable(site)

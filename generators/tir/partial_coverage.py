@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from tvm import tirx
 
@@ -18,6 +17,7 @@ from generators.tir.expressions import Operands, draw_value
 from generators.tir.function_draft import FunctionDraft, Tensor
 from generators.tir.reads import can_read, points, read
 from generators.tir.terms import Term, fits, held
+from generators.tvm_api import Expr, Stmt
 
 
 def draw_parts(draft: FunctionDraft, axes: Sequence[BlockAxis]) -> list[BlockAxis]:
@@ -54,8 +54,8 @@ def append_nest(
         share *= draft.knobs.parts.reducing_factor
     axes = draw_parts(draft, axes) if draft.source.flip(share) else axes
     whole = all(axis.part is None for axis in axes)
-    stores: list[Any] = []
-    variables: list[Any] = []
+    stores: list[Stmt] = []
+    variables: list[Expr] = []
 
     def body(terms: list[Term]) -> BlockBody:
         made = make_body(terms)
@@ -82,7 +82,7 @@ def _roomier(draft: FunctionDraft, tensor: Tensor) -> Tensor:
     return roomier
 
 
-def _with_the_rest(draft: FunctionDraft, nest: Any, tensor: Tensor, parts: Sequence[Part | None]) -> list[Any]:
+def _with_the_rest(draft: FunctionDraft, nest: Stmt, tensor: Tensor, parts: Sequence[Part | None]) -> list[Stmt]:
     """The nest for the parts of the dims with what writes the other elements."""
     cut = [number for number, part in enumerate(parts) if part is not None]
     if len(cut) > 1 or draft.source.flip(draft.knobs.parts.over_whole):
@@ -97,7 +97,7 @@ def _with_the_rest(draft: FunctionDraft, nest: Any, tensor: Tensor, parts: Seque
     return nests
 
 
-def _filler(draft: FunctionDraft, tensor: Tensor, parts: Sequence[Part | None]) -> Any:
+def _filler(draft: FunctionDraft, tensor: Tensor, parts: Sequence[Part | None]) -> Stmt:
     """A block that writes these parts of the dims with values that the tensor may hold."""
     dims = tensor.dims
     others = [t for t in draft.tensors if t is not tensor and not t.special and can_read(t, dims)]

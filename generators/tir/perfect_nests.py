@@ -7,7 +7,6 @@ is read by the next.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from tvm import tirx
 
@@ -20,9 +19,10 @@ from generators.tir.function_draft import Tensor, Unfit, load
 from generators.tir.reads import Point, counter
 from generators.tir.site import Header, Inner, Site, sequence, store
 from generators.tir.stores import stored, updated
+from generators.tvm_api import Expr, Stmt
 
 
-def draw_nest(site: Site, _inner: Inner) -> Any:
+def draw_nest(site: Site, _inner: Inner) -> Stmt:
     """A loop for each dim of a tensor, and in it statements at the element."""
     tensor = _target(site)
     budget(site, tensor.elements)
@@ -59,7 +59,7 @@ def _within(site: Site, loop: Point) -> Point:
     return Point(replace(loop.term, range=Range(1, loop.extent.value - 2, True)), loop.extent)
 
 
-def nested(site: Site, loops: list[Point], body: Any) -> Any:
+def nested(site: Site, loops: list[Point], body: Stmt) -> Stmt:
     """The body in serial loops over what the variables may be."""
     for loop in reversed(loops):
         start = int(loop.term.range.low)
@@ -68,7 +68,7 @@ def nested(site: Site, loops: list[Point], body: Any) -> Any:
     return body
 
 
-def _of_neighbour(inner: Site, tensor: Tensor, loops: list[Point]) -> Any:
+def _of_neighbour(inner: Site, tensor: Tensor, loops: list[Point]) -> Stmt:
     """A store of what is made of elements beside the one that it is stored to."""
     draft = inner.draft
     around = [(0,) if loop.term.range.low == 0 else (-1, -1, 0, 1, 1) for loop in loops]
@@ -82,7 +82,7 @@ def _of_neighbour(inner: Site, tensor: Tensor, loops: list[Point]) -> Any:
     return store(tensor, draw_value(replace(operands, lets=False), tensor.dtype, 1), indices)
 
 
-def _body(inner: Site, tensor: Tensor, indices: list[Any]) -> Any:
+def _body(inner: Site, tensor: Tensor, indices: list[Expr]) -> Stmt:
     source = inner.draft.source
     guard = draw_test(inner) if source.flip(inner.draft.knobs.nests.guarded) else None
     statements = [_statement(inner, tensor, indices)]
@@ -94,13 +94,13 @@ def _body(inner: Site, tensor: Tensor, indices: list[Any]) -> Any:
     return body if guard is None else tirx.IfThenElse(guard, body, None)
 
 
-def _statement(inner: Site, tensor: Tensor, indices: list[Any]) -> Any:
+def _statement(inner: Site, tensor: Tensor, indices: list[Expr]) -> Stmt:
     if inner.draft.source.flip(inner.draft.knobs.nests.summed):
         return _summed(inner, tensor, indices)
     return weighted(inner.draft.source, ((stored, 4), (updated, 2), (_guarded, 2)))(inner, tensor, indices)
 
 
-def _guarded(inner: Site, tensor: Tensor, indices: list[Any]) -> Any:
+def _guarded(inner: Site, tensor: Tensor, indices: list[Expr]) -> Stmt:
     """A store or an update where a condition holds."""
     condition = draw_test(inner)
     draw = inner.draft.source.pick((stored, updated))
@@ -108,7 +108,7 @@ def _guarded(inner: Site, tensor: Tensor, indices: list[Any]) -> Any:
     return tirx.IfThenElse(condition, draw(inner, tensor, indices), None)
 
 
-def _summed(inner: Site, tensor: Tensor, indices: list[Any]) -> Any:
+def _summed(inner: Site, tensor: Tensor, indices: list[Expr]) -> Stmt:
     """A loop that changes the element in every iteration."""
     draft = inner.draft
     lengths = [draft.draw_extent(), *(d for t in inner.tensors for d in t.dims)]

@@ -9,6 +9,7 @@ import numpy as np
 
 from generators.dtypes import numpy_dtype
 from generators.ranges import Range
+from generators.tvm_api import IRModule, PrimFunc
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class PrimProgram:
     buffers: the range of every buffer of the function, inner ones too, by name.
     """
 
-    module: Any
+    module: IRModule
     function: str
     parameters: tuple[PrimParameter, ...]
     arguments: tuple[Any, ...]
@@ -48,7 +49,7 @@ class PrimProgram:
     features: frozenset[str] = field(default_factory=frozenset)
 
     @property
-    def func(self) -> Any:
+    def func(self) -> PrimFunc:
         """The PrimFunc."""
         return self.module[self.function]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tvm import tirx
 
@@ -14,6 +13,7 @@ from generators.tir.expressions import Operands, draw_value
 from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit, load
 from generators.tir.swarm import Unusual
 from generators.tir.terms import BY_NAME, Term, apply, chosen, constant
+from generators.tvm_api import Expr, Stmt
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ def read(draft: FunctionDraft, tensor: Tensor, at: Sequence[Point], *, straight:
     """
     plain = draft.source.flip(draft.knobs.reads.straight if straight is None else straight)
     used: set[int] = set()
-    indices: list[Any] = []
-    guards: list[Any] = []
+    indices: list[Expr] = []
+    guards: list[Expr] = []
     for dim in tensor.dims:
         same = [i for i, point in enumerate(at) if point.extent.text == dim.text]
         same = [i for i in same if i not in used] or same
@@ -71,7 +71,7 @@ def read(draft: FunctionDraft, tensor: Tensor, at: Sequence[Point], *, straight:
     return chosen(guard, element, outside, lazily=True)
 
 
-def _bent(draft: FunctionDraft, dim: Extent, at: Sequence[Point], same: list[int], guards: list[Any]) -> Any:
+def _bent(draft: FunctionDraft, dim: Extent, at: Sequence[Point], same: list[int], guards: list[Expr]) -> Expr:
     """An index that is no axis variable itself; what must hold for it to be in bounds is added to `guards`."""
     source = draft.source
     options = [("guarded", 2)] if at and Unusual.LAZY in draft.unusual else []
@@ -103,7 +103,7 @@ def _arithmetic(draft: FunctionDraft, at: Sequence[Point]) -> Term:
     return draw_value(operands, draft.index_dtype, 2)
 
 
-def index_within(draft: FunctionDraft, dim: Extent, term: Term, *, clamp: bool) -> Any:
+def index_within(draft: FunctionDraft, dim: Extent, term: Term, *, clamp: bool) -> Expr:
     """The index brought into the bounds of a dim that is a number."""
     if term.range.within(0, dim.value - 1) and draft.source.flip(draft.knobs.reads.left_in_bounds):
         return term.expr
@@ -115,7 +115,7 @@ def index_within(draft: FunctionDraft, dim: Extent, term: Term, *, clamp: bool) 
     return wrapped.expr
 
 
-def _guarded(draft: FunctionDraft, dim: Extent, at: Sequence[Point], guards: list[Any]) -> Any:
+def _guarded(draft: FunctionDraft, dim: Extent, at: Sequence[Point], guards: list[Expr]) -> Stmt:
     """A neighbour, behind a test that there is one."""
     point = draft.source.pick(at)
     offset = draft.source.pick((-1, 1, 2, -2, 0))

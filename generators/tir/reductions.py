@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tvm import tirx
 
@@ -17,8 +16,14 @@ from generators.tir.partial_coverage import append_nest
 from generators.tir.reads import points, read, scaled_range
 from generators.tir.stages import pick_recent, recent, result
 from generators.tir.terms import Term, cast, clipped, constant
+from generators.tvm_api import Expr
 
-_NODES: dict[str, Any] = {"sum": tirx.Add, "product": tirx.Mul, "max": tirx.Max, "min": tirx.Min}
+_NODES: dict[str, Callable[[Expr, Expr], Expr]] = {
+    "sum": tirx.Add,
+    "product": tirx.Mul,
+    "max": tirx.Max,
+    "min": tirx.Min,
+}
 _ACCUMULATORS = {
     "int8": ("int32", "int16", "int8"),
     "uint8": ("int32", "uint8"),
@@ -83,7 +88,13 @@ def _reduce(
 
 
 def _accumulated(
-    draft: FunctionDraft, kind: str, element: Term, dtype: str, kept: tuple[Extent, ...], indices: list[Any], count: int
+    draft: FunctionDraft,
+    kind: str,
+    element: Term,
+    dtype: str,
+    kept: tuple[Extent, ...],
+    indices: list[Expr],
+    count: int,
 ) -> BlockBody:
     """`out[indices] = combine(out[indices], element)` with its init, into a new tensor."""
     value = _summand(draft, kind, element, dtype, count)
@@ -201,7 +212,7 @@ def draw_bias(draft: FunctionDraft) -> None:
         raise Unfit("a biased sum would overflow")
     whole = draft.source.flip(draft.knobs.blocks.whole_bias)
     bias = draft.add_tensor("V", total.dims if whole else (last,), total.dtype, values, role="input")
-    at_point: Callable[[list[Any]], list[Any]] = (lambda i: i) if whole else (lambda i: i[-1:])
+    at_point: Callable[[list[Expr]], list[Expr]] = (lambda i: i) if whole else (lambda i: i[-1:])
     term = Term(None, total.dtype, total.range + values, total.fraction)
     output = result(draft, "B", total.dims, term)
 
@@ -249,7 +260,7 @@ def draw_argmax(draft: FunctionDraft) -> None:
 
 
 def _argmax_body(
-    draft: FunctionDraft, at: list[Any], distinct: Tensor, found: Tensor, best: Tensor, largest: bool
+    draft: FunctionDraft, at: list[Expr], distinct: Tensor, found: Tensor, best: Tensor, largest: bool
 ) -> BlockBody:
     """In the form in which rfactor knows the reducer (src/s_tir/schedule/primitive/reduction.cc)."""
     out, position = at[:-1], at[-1]

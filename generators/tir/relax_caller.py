@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import tvm
@@ -20,6 +19,7 @@ from generators.tir.kernels import draw_kernel_func
 from generators.tir.knobs import DEFAULT, FUNCTIONS, ONE_OF_SOME, TirKnobs, for_barriers, for_rules, for_threads
 from generators.tir.prim_program import PrimParameter, PrimProgram
 from generators.tir.schedules import draw_schedule
+from generators.tvm_api import BaseFunc, Expr, GlobalVar, RelaxFunction, Type, Var
 from generators.unavailable import Unavailable
 
 CALLED = "prim"
@@ -40,7 +40,7 @@ class _Callee:
         self.inputs = [(p, a) for p, a in numbered if p.dims is not None and p.role == "input"]
         self.params = {p.name: relax.Var(f"{p.name}{suffix}", _type(p, self.symbols)) for p, _ in self.inputs}
 
-    def functions(self) -> dict[Any, Any]:
+    def functions(self) -> dict[GlobalVar, BaseFunc]:
         """The function, private, and the dead ones beside it."""
         dead = [(gvar.name_hint, f) for gvar, f in self.program.module.functions.items()]
         others = {
@@ -50,7 +50,7 @@ class _Callee:
         }
         return {self.gvar: self.function, **others}
 
-    def call(self) -> Any:
+    def call(self) -> Expr:
         """The call_tir; a number that the function is given is a symbol of the shapes."""
         given = [p for p in self.program.parameters if p.role == "input"]
         types = [_type(p, self.symbols) for p in self.program.parameters if p.role == "output"]
@@ -127,7 +127,7 @@ def draw_scheduled_program(source: Source) -> Program:
     return wrapped(program, schedule=tuple(step.text for step in steps))
 
 
-def _main(callees: Sequence[_Callee]) -> Any:
+def _main(callees: Sequence[_Callee]) -> RelaxFunction:
     """The Relax function."""
     builder = relax.BlockBuilder()
     with builder.function("main", [param for callee in callees for param in callee.params.values()]):
@@ -138,14 +138,14 @@ def _main(callees: Sequence[_Callee]) -> Any:
     return builder.get()["main"]
 
 
-def _type(parameter: PrimParameter, symbols: dict[str, Any]) -> Any:
+def _type(parameter: PrimParameter, symbols: dict[str, Var]) -> Type:
     assert parameter.dims is not None
     return tvm_api.tensor_type([_dim(text, symbols) for text in parameter.dims], parameter.dtype)
 
 
-def _dim(text: str, symbols: dict[str, Any]) -> Any:
+def _dim(text: str, symbols: dict[str, Var]) -> Expr:
     """The extent that a text means: numbers and symbols added up."""
-    total: Any = None
+    total: Expr = None
     for part in text.split(" + "):
         value = tirx.IntImm("int64", int(part)) if part.isdigit() else symbols[part]
         total = value if total is None else total + value

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import tvm
 from tvm import s_tir, tirx
 
 from generators.tir.function_draft import FunctionDraft, Tensor
 from generators.tir.site import sequence
+from generators.tvm_api import Node, Stmt
 
 
-def rooted(draft: FunctionDraft) -> Any:
+def rooted(draft: FunctionDraft) -> Stmt:
     """The draft's statements, loops without blocks, in the root block, or in a block of their own there, as `te.extern`
     has them."""
     body = sequence(*draft.statements)
@@ -25,7 +24,7 @@ def rooted(draft: FunctionDraft) -> Any:
     return s_tir.SBlockRealize([], True, s_tir.SBlock([], [], [], "root", body))
 
 
-def _whole(tensor: Tensor) -> Any:
+def _whole(tensor: Tensor) -> Node:
     """All of a buffer, as a region."""
     ranges = [tvm.ir.Range.from_min_extent(tirx.IntImm(d.expr.ty, 0), d.expr) for d in tensor.dims]
     return tirx.BufferRegion(tensor.buffer, ranges)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import tvm_ffi
 from tvm import s_tir, tirx
@@ -13,6 +13,9 @@ from tvm import s_tir, tirx
 from generators.source import Source
 from generators.tir.knobs import TirKnobs
 from generators.tir.prim_program import PrimProgram
+from generators.tvm_api import Buffer, Expr, Node, Stmt, Var
+
+T = TypeVar("T")
 
 
 class NoPlace(Exception):
@@ -23,7 +26,7 @@ class NoPlace(Exception):
 class ScheduledLoop:
     """A loop: its statement, and the expression that gets it from the schedule."""
 
-    node: Any
+    node: Node
     text: str
 
     @property
@@ -48,11 +51,11 @@ class ScheduledLoop:
 class ScheduledBlock:
     """A block: its statement, the expression that gets it, and its loops from the outermost inwards."""
 
-    node: Any
+    node: Node
     text: str
     loops: list[ScheduledLoop]
     parent: str
-    bindings: list[Any]
+    bindings: list[Expr]
     innermost: bool
     """Whether there is no block inside."""
     guarded: bool
@@ -68,7 +71,7 @@ class ScheduledBlock:
         """Whether its axes are all spatial."""
         return all(int(v.iter_type) == int(tirx.IterVar.DataPar) for v in self.node.iter_vars)
 
-    def touches(self, buffer: Any) -> tuple[bool, bool]:
+    def touches(self, buffer: Buffer) -> tuple[bool, bool]:
         """Whether it reads the buffer, and whether it writes it."""
         reads, writes = (any(r.source.same_as(buffer) for r in rs) for rs in (self.node.reads, self.node.writes))
         return reads, writes
@@ -82,7 +85,7 @@ class ScheduledBlock:
         }
 
 
-def uses(expr: Any, var: Any) -> bool:
+def uses(expr: Expr, var: Var) -> bool:
     """Whether the variable occurs in the expression."""
     return any(var.same_as(found) for found in tirx.analysis.undefined_vars(expr))
 
@@ -92,14 +95,14 @@ class ScheduleView:
     """The schedule as it stands. `threads`: whether the target has thread axes. `applied`: names of the steps taken."""
 
     source: Source
-    schedule: Any
+    schedule: s_tir.Schedule
     program: PrimProgram
     threads: bool
     applied: Sequence[str]
     blocks: list[ScheduledBlock]
     knobs: TirKnobs
 
-    def pick(self, options: Sequence[Any]) -> Any:
+    def pick(self, options: Sequence[T]) -> T:
         """One of the options. Raises NoPlace where there is none."""
         if not options:
             raise NoPlace
@@ -107,7 +110,7 @@ class ScheduleView:
 
     def block(self, wanted: Callable[[ScheduledBlock], bool] = lambda _: True) -> ScheduledBlock:
         """A block of some form. Raises NoPlace where there is none."""
-        block: ScheduledBlock = self.pick([b for b in self.blocks if wanted(b)])
+        block = self.pick([b for b in self.blocks if wanted(b)])
         return block
 
     def loop(self, wanted: Callable[[ScheduledBlock, ScheduledLoop], bool]) -> tuple[ScheduledBlock, ScheduledLoop]:
@@ -116,7 +119,7 @@ class ScheduleView:
         block, loop = self.pick(pairs)
         return block, loop
 
-    def alone(self, block: ScheduledBlock, buffer: Any, *, written: bool) -> bool:
+    def alone(self, block: ScheduledBlock, buffer: Buffer, *, written: bool) -> bool:
         """Whether no other block reads (or writes) the buffer, and this one does not do both."""
         side = 1 if written else 0
         others = [b for b in self.blocks if b is not block and b.innermost and b.touches(buffer)[side]]
@@ -133,10 +136,15 @@ class ScheduleView:
 
 
 def view_of(
-    source: Source, schedule: Any, program: PrimProgram, threads: bool, applied: Sequence[str], knobs: TirKnobs
+    source: Source,
+    schedule: s_tir.Schedule,
+    program: PrimProgram,
+    threads: bool,
+    applied: Sequence[str],
+    knobs: TirKnobs,
 ) -> ScheduleView:
     """The schedule as it stands."""
-    found: list[tuple[Any, str, str]] = []
+    found: list[tuple[Node, str, str]] = []
     _below(schedule, schedule.get_sblock("root"), 'sch.get_sblock("root")', found)
     nodes = [schedule.get(rv) for rv, _, _ in found]
     names = Counter(str(node.name_hint) for node in nodes)
@@ -157,18 +165,18 @@ def view_of(
     return ScheduleView(source, schedule, program, threads, applied, blocks, knobs)
 
 
-def _realized(body: Any) -> dict[int, Any]:
+def _realized(body: Stmt) -> dict[int, Node]:
     """Where each block stands, by the address of the block."""
-    found: dict[int, Any] = {}
+    found: dict[int, Node] = {}
 
-    def see(realize: Any) -> None:
+    def see(realize: Node) -> None:
         found[realize.block.__chandle__()] = realize
 
     tvm_ffi.structural_walk(body, (s_tir.SBlockRealize, see), order="post")
     return found
 
 
-def _below(schedule: Any, block: Any, text: str, found: list[tuple[Any, str, str]]) -> None:
+def _below(schedule: s_tir.Schedule, block: Node, text: str, found: list[tuple[Node, str, str]]) -> None:
     for number, child in enumerate(schedule.get_child_blocks(block)):
         path = f"sch.get_child_blocks({text})[{number}]"
         found.append((child, path, text))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import tvm
 from tvm import s_tir
@@ -17,6 +16,7 @@ from generators.tir.prim_program import PrimProgram
 from generators.tir.primitives import PRIMITIVES
 from generators.tir.schedule_row import Primitive
 from generators.tir.schedule_view import NoPlace, view_of
+from generators.tvm_api import IRModule
 
 _SEED = 1
 
@@ -116,7 +116,7 @@ def draw_schedule(
     return Scheduled(replace(program, module=schedule.mod), program, tuple(taken), refused, broken, rounds)
 
 
-def replayed(module: Any, steps: Sequence[ScheduleStep]) -> Any:
+def replayed(module: IRModule, steps: Sequence[ScheduleStep]) -> s_tir.Schedule:
     """The schedule that the steps make of a module. Raises what a step raises."""
     schedule = _begun(module)
     for step in steps:
@@ -124,7 +124,7 @@ def replayed(module: Any, steps: Sequence[ScheduleStep]) -> Any:
     return schedule
 
 
-def _begun(module: Any) -> Any:
+def _begun(module: IRModule) -> s_tir.Schedule:
     """A schedule of a copy: steps inside a block in a block may write into the module that the schedule was made of."""
     module = tvm_api.copy_of(module)
     return s_tir.Schedule(module, seed=_SEED, error_render_level="fast")
@@ -132,7 +132,7 @@ def _begun(module: Any) -> Any:
 
 def _drawn(
     source: Source,
-    schedule: Any,
+    schedule: s_tir.Schedule,
     program: PrimProgram,
     threads: bool,
     taken: list[ScheduleStep],
@@ -151,7 +151,7 @@ def _drawn(
     return None
 
 
-def _applied(schedule: Any, step: ScheduleStep) -> bool | Broken:
+def _applied(schedule: s_tir.Schedule, step: ScheduleStep) -> bool | Broken:
     """Whether the step applied; False where TVM refuses it with a diagnosis."""
     try:
         eval(step.text, {"sch": schedule, "tvm": tvm})
@@ -165,7 +165,7 @@ def _applied(schedule: Any, step: ScheduleStep) -> bool | Broken:
     return True
 
 
-def _checked(schedule: Any, program: PrimProgram, step: ScheduleStep) -> bool | Broken:
+def _checked(schedule: s_tir.Schedule, program: PrimProgram, step: ScheduleStep) -> bool | Broken:
     """Whether the function is well-formed behind the step."""
     try:
         s_tir.analysis.verify_well_formed(schedule.mod[program.function])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from tvm import tirx
 
@@ -14,11 +13,12 @@ from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit, 
 from generators.tir.reads import Point, can_read, index_within, read
 from generators.tir.swarm import Unusual
 from generators.tir.terms import Term, held
+from generators.tvm_api import Expr, Stmt
 
-Inner = Callable[["Site"], Any]
+Inner = Callable[["Site"], Stmt]
 
 
-Element = tuple[Tensor, list[Any]]
+Element = tuple[Tensor, list[Expr]]
 """A tensor and the indices of an element."""
 
 
@@ -50,11 +50,11 @@ class Site:
     recent: list[Element] = field(default_factory=list)
     """What was last stored or loaded here or around here, and may be written. Nothing leads outward: indices hold the
     variables of loops."""
-    conditions: list[Any] = field(default_factory=list)
+    conditions: list[Expr] = field(default_factory=list)
     """What was asked here or around here."""
     header: Header | None = None
     """That of the loop before, at the same place."""
-    kind: Any = None
+    kind: Callable[[Site, Inner], Stmt] | None = None
     """How the statement before, at the same place, was drawn."""
 
     @property
@@ -72,7 +72,7 @@ class Site:
         deeper.tensors = list(self.tensors)
         return deeper
 
-    def remember(self, tensor: Tensor, indices: list[Any]) -> None:
+    def remember(self, tensor: Tensor, indices: list[Expr]) -> None:
         """The element was stored or loaded."""
         if tensor.role != "input" and tensor.elements:
             self.recent = [*(e for e in self.recent if e[1] is not indices), (tensor, indices)][
@@ -118,14 +118,14 @@ class Site:
         operands = self.operands(readable, self.draft.source.integer(1, 3)).with_leaves(*again)
         return draw_value(replace(operands, lets=lets), dtype)
 
-    def index_of(self, tensor: Tensor) -> list[Any]:
+    def index_of(self, tensor: Tensor) -> list[Expr]:
         """Indices in bounds, as before mostly. Raises Unfit where a dim is symbolic and no loop counts up to it."""
         before = [indices for touched, indices in self.recent if touched is tensor]
         if before and self.draft.source.flip(self.draft.knobs.loops.touched_again):
             return self.draft.source.pick(before)
         return [self.index(dim) for dim in tensor.dims]
 
-    def index(self, dim: Extent) -> Any:
+    def index(self, dim: Extent) -> Expr:
         """An index in bounds of one dim."""
         same = [p for p in self.points if p.extent.text == dim.text]
         if same and (not dim.static or not dim.value or self.draft.source.flip(self.draft.knobs.loops.index_of_dim)):
@@ -140,7 +140,7 @@ class Site:
         term = draw_value(operands, self.draft.index_dtype, 1)
         return index_within(self.draft, dim, term, clamp=self.draft.source.flip(self.draft.knobs.loops.index_clamped))
 
-    def _affine(self, dim: Extent) -> Any:
+    def _affine(self, dim: Extent) -> Expr:
         """A loop variable, or some times it, that stays in bounds, shifted as far as it does; or a number."""
         source, last = self.draft.source, dim.value - 1
         inside = [p.term for p in self.points if p.term.range.high - p.term.range.low <= last]
@@ -154,9 +154,9 @@ class Site:
         return tirx.Add(index, self.draft.number(shift)) if shift else index
 
 
-def sequence(*statements: Any) -> Any:
+def sequence(*statements: Stmt) -> Stmt:
     """The statements one behind the other; those that do nothing are left out, as TVM's constructor leaves them out."""
-    flat: list[Any] = []
+    flat: list[Stmt] = []
     for statement in statements:
         flat += list(statement.seq) if isinstance(statement, tirx.SeqStmt) else [statement]
     kept = [s for s in flat if not (isinstance(s, tirx.Evaluate) and isinstance(s.value, tirx.IntImm))]
@@ -165,7 +165,7 @@ def sequence(*statements: Any) -> Any:
     return kept[0] if kept else tirx.Evaluate(tirx.IntImm("int32", 0))
 
 
-def store(tensor: Tensor, term: Term, indices: list[Any]) -> Any:
+def store(tensor: Tensor, term: Term, indices: list[Expr]) -> Stmt:
     """The value brought into what the tensor holds, stored."""
     value = term if tensor.dtype == "bool" else held(term, tensor.range, tensor.fraction)
     return tirx.BufferStore(tensor.buffer, value.expr, indices)

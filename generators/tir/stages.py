@@ -5,6 +5,7 @@ Reductions are in `reductions.py`, blocks with blocks or loops inside in `nested
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tvm import tirx
@@ -18,6 +19,7 @@ from generators.tir.multi_reads import both, draw_multi_read, load_multi_read
 from generators.tir.partial_coverage import append_nest, draw_parts
 from generators.tir.reads import can_read, points, read
 from generators.tir.terms import Term, capacity, cast, chosen, clipped, constant, held, truth
+from generators.tvm_api import Expr
 
 
 def recent(draft: FunctionDraft, *, special: bool = False) -> list[Tensor]:
@@ -101,7 +103,12 @@ def _guard_inexact(draft: FunctionDraft, term: Term) -> Term:
 
 
 def _stage(
-    draft: FunctionDraft, name: str, dims: list[Extent], value: Any, drawn: list[Term], prefix: str = "T"
+    draft: FunctionDraft,
+    name: str,
+    dims: list[Extent],
+    value: Callable[[list[Term]], Term],
+    drawn: list[Term],
+    prefix: str = "T",
 ) -> Tensor:
     """A block that stores `value(axis terms)` at each point of a new tensor."""
     made: list[Tensor] = []
@@ -143,9 +150,9 @@ def draw_reshape(draft: FunctionDraft) -> None:
     _stage(draft, draft.new_name("reshape"), dims, value, [])
 
 
-def _unravelled(draft: FunctionDraft, flat: Any, tensor: Tensor) -> list[Any]:
+def _unravelled(draft: FunctionDraft, flat: Expr, tensor: Tensor) -> list[Expr]:
     """The indices of the element at a row-major position."""
-    indices: list[Any] = []
+    indices: list[Expr] = []
     stride = 1
     for number, dim in reversed(list(enumerate(tensor.dims))):
         index = flat if stride == 1 else tirx.FloorDiv(flat, draft.number(stride))
@@ -165,7 +172,7 @@ def draw_padding(draft: FunctionDraft) -> None:
     fill = constant(draft.source.pick((0, 0, 1)), tensor.dtype)
 
     def value(terms: list[Term]) -> Term:
-        inside: Any = None
+        inside: Expr | None = None
         indices = []
         for term, dim, low, high in zip(terms, tensor.dims, before, after, strict=True):
             tests = [tirx.LE(draft.number(low), term.expr)] if low else []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tvm import tirx
 
 from generators.ranges import Range
@@ -12,6 +10,7 @@ from generators.tir.function_draft import Tensor, Unfit, load
 from generators.tir.reads import can_read
 from generators.tir.site import Inner, Site, sequence, store
 from generators.tir.terms import Term, capacity
+from generators.tvm_api import Expr, Stmt
 
 
 def writable(site: Site) -> Tensor:
@@ -28,26 +27,26 @@ def memory(site: Site, tensor: Tensor) -> str:
     return site.memory.get(tensor.name, tensor.name)
 
 
-def draw_store(site: Site, _inner: Inner) -> Any:
+def draw_store(site: Site, _inner: Inner) -> Stmt:
     """A store anywhere in a tensor."""
     tensor = writable(site)
     return stored(site, tensor, site.index_of(tensor))
 
 
-def stored(site: Site, tensor: Tensor, indices: list[Any]) -> Any:
+def stored(site: Site, tensor: Tensor, indices: list[Expr]) -> Stmt:
     """A store of any value to the element."""
     statement = store(tensor, site.value(tensor.dtype), indices)
     site.remember(tensor, indices)
     return statement
 
 
-def draw_update(site: Site, _inner: Inner) -> Any:
+def draw_update(site: Site, _inner: Inner) -> Stmt:
     """An element changed by what it was."""
     tensor = writable(site)
     return updated(site, tensor, site.index_of(tensor))
 
 
-def updated(site: Site, tensor: Tensor, indices: list[Any]) -> Any:
+def updated(site: Site, tensor: Tensor, indices: list[Expr]) -> Stmt:
     """The element changed by what it was. Raises Unfit where that might overflow."""
     now = load(tensor, indices)
     if tensor.dtype == "bool":
@@ -67,7 +66,7 @@ def updated(site: Site, tensor: Tensor, indices: list[Any]) -> Any:
     return store(tensor, changed, indices)
 
 
-def draw_chain(site: Site, _inner: Inner) -> Any:
+def draw_chain(site: Site, _inner: Inner) -> Stmt:
     """Two stores one behind the other, the second of what the first has stored."""
     source = site.draft.source
     registers = [t for t in site.writable if t.role == "alloc" and t.elements == 1]

@@ -9,11 +9,11 @@ in LLVM 22; and all read a matrix as one long row, beyond the extent that their 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tvm import tirx
 
 from generators import tvm_api
+from generators.tvm_api import Expr, Node, Var
 
 _BUFFERS = """    A = T.match_buffer(a, {a}, "{left}", offset_factor=1, strides=["sa0", "sa1"])
     B = T.match_buffer(b, {b}, "{right}", offset_factor=1, strides=["sb0", "sb1"])
@@ -42,7 +42,7 @@ WAYS = ("serial", "unrolled", "vector")
 _LANES = (2, 4, 8, 16)
 
 
-def dot_intrinsic(block: Any, extents: list[int], way: str) -> tuple[str, str]:
+def dot_intrinsic(block: Node, extents: list[int], way: str) -> tuple[str, str]:
     """(name, expression that registers it) of an intrinsic for the inner three loops of a matrix product.
 
     block: stores `C[i, j] = C[i, j] + A[i, k] * B[k, j]` (or B[j, k], or casts of the factors), with axes i, j, k.
@@ -98,7 +98,7 @@ class _Factors:
         return factor if dtype == self.out else f'T.Cast("{wanted}", {factor})'
 
 
-def _loaded(factor: Any) -> Any:
+def _loaded(factor: Expr) -> Expr:
     """The element that a factor is, behind a cast."""
     inner = factor.value if isinstance(factor, tirx.Cast) else factor
     if not isinstance(inner, tvm_api.TensorLoad):
@@ -106,6 +106,6 @@ def _loaded(factor: Any) -> Any:
     return inner
 
 
-def _positions(load: Any, axes: list[Any]) -> list[int]:
+def _positions(load: Expr, axes: list[Var]) -> list[int]:
     """Which axis each index is, -1 for none."""
     return [next((n for n, v in enumerate(axes) if index.same_as(v)), -1) for index in load.indices]

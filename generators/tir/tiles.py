@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tvm import tirx
 
@@ -12,9 +11,10 @@ from generators.tir.launch import SERIAL, Launch, made_of
 from generators.tir.reads import counter
 from generators.tir.site import Site, sequence, store
 from generators.tir.terms import Term
+from generators.tvm_api import Expr, Stmt
 
 
-def _passed_on(kernel: Launch, inner: Site, indices: list[Any], length: int, threads: int) -> list[Any]:
+def _passed_on(kernel: Launch, inner: Site, indices: list[Expr], length: int, threads: int) -> list[Stmt]:
     """Each thread makes an element of a tile, and reads those of others."""
     at, total = indices[-1], kernel.draft.number(length)
     tile = kernel.shared(length, _number(kernel.draft))
@@ -28,7 +28,7 @@ def _passed_on(kernel: Launch, inner: Site, indices: list[Any], length: int, thr
     ]
 
 
-def _told(kernel: Launch, inner: Site, indices: list[Any], length: int, threads: int) -> list[Any]:
+def _told(kernel: Launch, inner: Site, indices: list[Expr], length: int, threads: int) -> list[Stmt]:
     """One thread makes what all read."""
     draft, at = kernel.draft, indices[-1]
     cell = kernel.shared(1, _number(draft))
@@ -43,7 +43,7 @@ def _told(kernel: Launch, inner: Site, indices: list[Any], length: int, threads:
     ]
 
 
-def _rounds(kernel: Launch, inner: Site, indices: list[Any], length: int, threads: int) -> list[Any]:
+def _rounds(kernel: Launch, inner: Site, indices: list[Expr], length: int, threads: int) -> list[Stmt]:
     """In every round the threads make a tile anew, and take of it what they add up. Each step asks for itself which
     threads take part in it: no barrier may stand behind a condition."""
     draft, at, total = kernel.draft, indices[-1], kernel.draft.number(length)
@@ -65,7 +65,7 @@ def _rounds(kernel: Launch, inner: Site, indices: list[Any], length: int, thread
     ]
 
 
-def _gone_through(kernel: Launch, inner: Site, indices: list[Any], length: int, threads: int) -> list[Any]:
+def _gone_through(kernel: Launch, inner: Site, indices: list[Expr], length: int, threads: int) -> list[Stmt]:
     """Each thread makes an element of a tile, and goes through all of it."""
     draft, at, total = kernel.draft, indices[-1], kernel.draft.number(length)
     tile = kernel.shared(length, _number(draft))
@@ -88,7 +88,7 @@ def _gone_through(kernel: Launch, inner: Site, indices: list[Any], length: int, 
     ]
 
 
-def _halved(kernel: Launch, inner: Site, indices: list[Any], length: int, threads: int) -> list[Any]:
+def _halved(kernel: Launch, inner: Site, indices: list[Expr], length: int, threads: int) -> list[Stmt]:
     """A tree of as many steps as it takes to make one element of all: half of the threads that are left take one of the
     other half each. All threads read what is left."""
     draft, at = kernel.draft, indices[-1]
@@ -111,7 +111,7 @@ def _halved(kernel: Launch, inner: Site, indices: list[Any], length: int, thread
     ]
 
 
-def _combined(kernel: Launch, site: Site, tensor: Tensor, indices: list[Any], got: Term) -> Any:
+def _combined(kernel: Launch, site: Site, tensor: Tensor, indices: list[Expr], got: Term) -> Stmt:
     """An element made of what it was and what was read."""
     return store(tensor, made_of(site.operands([], 0), tensor.dtype, 1, got, load(tensor, indices)), indices)
 
@@ -122,7 +122,7 @@ def _number(draft: FunctionDraft) -> str:
     return "int32" if dtype == "bool" else dtype
 
 
-def _of_another(kernel: Launch, at: Any, length: int) -> Any:
+def _of_another(kernel: Launch, at: Expr, length: int) -> Expr:
     """The index of an element that another thread has made, mostly."""
     draft = kernel.draft
     last = draft.number(length - 1)
@@ -133,7 +133,7 @@ def _of_another(kernel: Launch, at: Any, length: int) -> Any:
     return kernel.source.pick((around, around, tirx.Sub(last, at), half, draft.number(0), last))
 
 
-Maker = Callable[[Launch, Site, list[Any], int, int], list[Any]]
+Maker = Callable[[Launch, Site, list[Expr], int, int], list[Stmt]]
 
 MAKERS: tuple[tuple[Maker, int], ...] = (
     (_passed_on, 3),

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tvm import tirx
 
 from generators.dtypes import is_float
 from generators.tir.function_draft import FunctionDraft, Tensor, Unfit
 from generators.tir.site import Inner, Site
 from generators.tir.terms import Term, constant, fits
+from generators.tvm_api import Expr, Stmt
 
 _LANES = (2, 4, 8, 3)
 
 
-def draw_lanes(site: Site, _inner: Inner) -> Any:
+def draw_lanes(site: Site, _inner: Inner) -> Stmt:
     """A vector of elements of the last dim computed from vectors of others and from scalars."""
     draft = site.draft
     options = [t for t in site.writable if t.dims and t.dims[-1].static and t.dims[-1].value >= 2 and t.dtype != "bool"]
@@ -35,7 +34,7 @@ def draw_lanes(site: Site, _inner: Inner) -> Any:
     return tirx.BufferStore(target.buffer, held, _at(site, target, lanes))
 
 
-def _at(site: Site, tensor: Tensor, lanes: int) -> list[Any]:
+def _at(site: Site, tensor: Tensor, lanes: int) -> list[Expr]:
     """The indices of `lanes` elements in the last dim, in some stride."""
     draft = site.draft
     last = tensor.dims[-1].value
@@ -70,7 +69,7 @@ def _combined(draft: FunctionDraft, one: Term, other: Term, lanes: int) -> Term:
     return Term(chosen, one.dtype, hull, fraction)
 
 
-def _bounded(term: Term, tensor: Tensor, lanes: int) -> Any:
+def _bounded(term: Term, tensor: Tensor, lanes: int) -> Expr:
     """Each lane brought into what the tensor holds."""
     if term.range.within(tensor.range.low, tensor.range.high):
         return term.expr
