@@ -17,7 +17,6 @@ needed in the settings, and `Knobs(operators=(1, 4))` keeps examples small.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import hypothesis
 import tvm
@@ -36,6 +35,7 @@ from generators.source import HypothesisSource
 from generators.tir.strategies import integer_funcs as integer_funcs
 from generators.tir.strategies import prim_funcs as prim_funcs
 from generators.tir.strategies import scheduled_prim_funcs as scheduled_prim_funcs
+from generators.tvm_api import IRModule
 from generators.unavailable import Unavailable
 
 SMALL = Knobs(operators=(1, 6))
@@ -55,7 +55,7 @@ def programs(
 
 def relax_modules(
     knobs: Knobs = SMALL, *, recipes: Sequence[str] = (), wants: Sequence[str] = ()
-) -> st.SearchStrategy[Any]:
+) -> st.SearchStrategy[IRModule]:
     """Well-formed high-level Relax modules (`tvm.IRModule`) with a public `main`; parameters as for `programs`."""
     return programs(knobs, recipes=recipes, wants=wants).map(lambda program: program.module)
 
@@ -133,7 +133,7 @@ def _cases(
     return Case(_text_of(program.module), drawn.passes, program.calls, target, drawn.setup)
 
 
-def _text_of(module: Any) -> ModuleText:
+def _text_of(module: IRModule) -> ModuleText:
     """The module as TVMScript, with TVM's JSON where the script does not parse back to the same module.
 
     Rejects modules that TVM reads back from neither: it writes a constant without elements, but does not read it.
@@ -146,7 +146,7 @@ def _text_of(module: Any) -> ModuleText:
     return ModuleText(script, exact)
 
 
-def _reads_back(read: Callable[[], Any], module: Any) -> bool:
+def _reads_back(read: Callable[[], IRModule], module: IRModule) -> bool:
     try:
         return bool(tvm_api.structural_equal(module, read()))
     except (tvm.error.DiagnosticError, tvm.error.InternalError, ValueError, TypeError):

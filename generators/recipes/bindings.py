@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from generators.recipes.recipe import Recipe
 from generators.relax.body import close_block
 from generators.relax.calls_and_ifs import draw_extern, draw_impure
 from generators.relax.scope import Drawn, Scope
-from generators.relax.values import Dim, Value, dim_expr
+from generators.relax.values import AnyValue, Dim, Value, dim_expr
+from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
 
@@ -68,7 +70,7 @@ def tuple_bound(s: Scope) -> None:
     b.finish(s, *items[1:], after)
 
 
-def _split(s: Scope, x: Value) -> Any:
+def _split(s: Scope, x: Value) -> AnyValue | None:
     assert x.dims is not None
     axes = [a for a, n in enumerate(x.dims) if isinstance(n, int) and n >= 2 and n % 2 == 0]
     if not axes:
@@ -97,7 +99,7 @@ def bindings_outside_dataflow(s: Scope) -> None:
     b.finish(s, b.unary(s, y) if s.source.flip() else y)
 
 
-def branch(s: Scope, build: Any) -> tuple[Any, Value]:
+def branch(s: Scope, build: Callable[[Scope], Value]) -> tuple[Expr, Value]:
     """A branch of an If: the bindings that `build` makes in a scope inside, and what it returns."""
     inner = Scope(s.source, s.frame, outer=s)
     inner.dataflow = s.source.flip(KNOBS.branch_dataflow)
@@ -107,7 +109,7 @@ def branch(s: Scope, build: Any) -> tuple[Any, Value]:
     return relax.SeqExpr(close_block(inner), value.expr), value
 
 
-def condition(s: Scope, x: Value) -> Any:
+def condition(s: Scope, x: Value) -> Expr:
     """A scalar bool: a parameter, or a comparison of values."""
     if s.source.flip() or x.size == 0:
         return s.tensor(("bool",), dims=()).expr
@@ -116,7 +118,7 @@ def condition(s: Scope, x: Value) -> Any:
     return b.call(s, relax.op.greater(largest.expr, least.expr), Range(0, 1, True)).expr
 
 
-def either(s: Scope, test: Any, one: Any, two: Any) -> Value:
+def either(s: Scope, test: Expr, one: Callable[[Scope], Value], two: Callable[[Scope], Value]) -> Value:
     """The value of an If whose branches `one` and `two` build tensors of one type."""
     (then, a), (other, c) = branch(s, one), branch(s, two)
     expr = s.frame.module.builder.normalize(relax.If(test, then, other))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from tvm import relax
 
@@ -17,10 +17,11 @@ from generators.ranges import UNIT, Range
 from generators.recipes.knobs import KNOBS
 from generators.relax.scope import FLOAT, Drawn, Scope
 from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, extent, ranges_of
+from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
-Unary: TypeAlias = tuple[Callable[..., Any], Callable[[Range], Range]]
-Binary: TypeAlias = tuple[Callable[..., Any], Callable[[Range, Range], Range]]
+Unary: TypeAlias = tuple[Callable[..., Expr], Callable[[Range], Range]]
+Binary: TypeAlias = tuple[Callable[..., Expr], Callable[[Range, Range], Range]]
 
 _RELU: Unary = (relax.op.nn.relu, lambda r: r.maximum(Range(0, 0, True)))
 SIMPLE_UNARY: tuple[Unary, ...] = (
@@ -117,7 +118,7 @@ def tensor(s: Scope, ranks: tuple[int, int] = (0, 3), *, static: bool = False, d
 # --- calls ----------------------------------------------------------------------------------------------
 
 
-def call(s: Scope, expr: Any, values: Range, *, exported: bool | None = None) -> Value:
+def call(s: Scope, expr: Expr, values: Range, *, exported: bool | None = None) -> Value:
     """Binds a call that gives one tensor."""
     name = tvm_api.op_name(expr)
     value = s.emit_tensor(Drawn(expr, values), exported=exported)

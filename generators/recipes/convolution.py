@@ -12,6 +12,7 @@ from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Value, extent
+from generators.tvm_api import Node
 from generators.unavailable import Unavailable
 
 
@@ -178,7 +179,7 @@ def layout_transform_pairs(s: Scope) -> None:
     b.finish(s, y, out) if s.source.flip(KNOBS.middle_returned) else b.finish(s, out)
 
 
-def _maps(s: Scope, shape: tuple[int, ...]) -> tuple[Any, Any]:
+def _maps(s: Scope, shape: tuple[int, ...]) -> tuple[Node, Node]:
     """Two index maps: mostly inverses, sometimes maps that agree in shape only."""
     rank = len(shape)
     names = [tirx.Var(f"i{a}", "int64") for a in range(rank)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from generators.relax.frames import FunctionFrame, ParameterSpec, PrivateFunctio
 from generators.relax.functions import draw_function
 from generators.relax.scope import Scope
 from generators.relax.statements import SIMPLE
-from generators.relax.values import AnyValue, ShapeValue, TupleValue, Value
+from generators.relax.values import AnyValue, Dim, ShapeValue, SymbolicDim, TupleValue, Value
+from generators.tvm_api import Type
 from generators.unavailable import Unavailable
 
 Build = Callable[[Scope], None]
@@ -132,7 +133,7 @@ def parameter_defines_symbol(s: Scope) -> None:
         finish_result(s, called(s, callee))
 
 
-def _shape_parameter(s: Scope, symbol: Any) -> None:
+def _shape_parameter(s: Scope, symbol: SymbolicDim) -> None:
     var = s.frame.new_var(tvm_api.ShapeType([symbol.expr]), stem="p")
     s.frame.parameters.append((var, ParameterSpec((symbol.extent,), "int64", is_shape=True)))
     s.values.append(ShapeValue(var, (symbol,), (symbol.extent,)))
@@ -141,7 +142,7 @@ def _shape_parameter(s: Scope, symbol: Any) -> None:
 def _tuple_parameter(s: Scope, count: int, *, nested: bool = False) -> TupleValue:
     """A parameter that is a tuple of float32 tensors, the last of them in a tuple of its own with `nested`."""
     specs: list[ParameterSpec] = []
-    types: list[Any] = []
+    types: list[Type] = []
     fields: list[AnyValue] = []
     for _ in range(count):
         shape = tuple(s.source.integer(1, 4) for _ in range(s.source.integer(0, 2)))
@@ -253,7 +254,9 @@ def private_in_branch(s: Scope) -> None:
     b.finish(s, either(s, condition(s, x), *order))
 
 
-def closure(s: Scope, build: Callable[[Scope, Value], Value], dims: Any, attributes: Any = None) -> PrivateFunction:
+def closure(
+    s: Scope, build: Callable[[Scope, Value], Value], dims: Sequence[Dim], attributes: Mapping[str, Any] | None = None
+) -> PrivateFunction:
     """A function bound in this block, of one parameter with these dims; `build` may use values outside."""
     frame = FunctionFrame(s.frame.module, symbolic=False, level=9, prefix="u")
     inner = Scope(s.source, frame)

@@ -4,7 +4,6 @@ operators that a backend dispatches."""
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import tvm
 from tvm import relax, te
@@ -18,11 +17,12 @@ from generators.relax.calls_and_ifs import draw_extern
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.tir_calls import draw_call_tir, draw_call_tir_inplace
 from generators.relax.values import Value
+from generators.tvm_api import BaseFunc, PrimFunc
 from generators.unavailable import Unavailable
 
 
 @cache
-def _add(n: int, name: str) -> Any:
+def _add(n: int, name: str) -> PrimFunc:
     """The sum of two vectors of `n`, annotated as the operator `name` that AlterOpImpl replaces."""
     x, y = (te.placeholder((n,), "float32", name=letter) for letter in "AB")
     out = te.compute((n,), lambda i: x[i] + y[i], name="add")
@@ -30,7 +30,7 @@ def _add(n: int, name: str) -> Any:
 
 
 @cache
-def _with_preproc(m: int, n: int, sign: str) -> Any:
+def _with_preproc(m: int, n: int, sign: str) -> PrimFunc:
     """A (m, n) plus or minus a transposed (n, m) weight that a block of its own brings into layout first."""
     x, w = te.placeholder((m, n), "float32", name="A"), te.placeholder((n, m), "float32", name="W")
     marks = {"meta_schedule.layout_rewrite_preproc": True}
@@ -40,7 +40,7 @@ def _with_preproc(m: int, n: int, sign: str) -> Any:
     return te.create_prim_func([x, w, out]).without_attr("global_symbol")
 
 
-def _call_tir(s: Scope, function: Any, operands: list[Value], values: Range) -> Value:
+def _call_tir(s: Scope, function: BaseFunc, operands: list[Value], values: Range) -> Value:
     """A call of a new PrimFunc whose result has the type of the first operand."""
     module = s.frame.module
     gvar = module.add(module.new_name("prim"), function)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from generators.relax.scope import Scope
 from generators.relax.values import Dim, Value
 
 
-def _matrix(s: Scope, dims: Any, dtype: str, *, weights: float = KNOBS.weight) -> Value:
+def _matrix(s: Scope, dims: Sequence[Dim], dtype: str, *, weights: float = KNOBS.weight) -> Value:
     """A factor: a weight sometimes, else any tensor with these dims."""
     return b.weight(s, dims, dtype) if s.frame.open and s.source.flip(weights) else b.operand(s, dims, dtype)
 

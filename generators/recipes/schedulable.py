@@ -7,7 +7,6 @@ Extents go beyond those of other recipes, so that tiles are full at times.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tvm import relax
 
@@ -17,6 +16,7 @@ from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
 from generators.relax.scope import Scope
 from generators.relax.values import Dim, Value
+from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
 _LENGTHS = (4, 8, 16, 32, 64, 3, 7, 20, 33)
@@ -112,7 +112,7 @@ def wide_matmul(s: Scope) -> None:
     b.finish(s, _epilogue(s, out))
 
 
-_REDUCERS: tuple[Callable[[Any, Any, bool], Any], ...] = (relax.op.max, relax.op.min)
+_REDUCERS: tuple[Callable[..., Expr], ...] = (relax.op.max, relax.op.min)
 
 
 def sum_of_rows(s: Scope) -> None:

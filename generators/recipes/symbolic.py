@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from tvm import relax
 
@@ -15,6 +13,7 @@ from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
 from generators.relax.scope import INDEX, Drawn, Scope
 from generators.relax.values import Dim, ShapeValue, SymbolicDim, Value
+from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
 
@@ -63,7 +62,7 @@ def symbolic_conditions(s: Scope) -> None:
     """An If on a comparison of an expression over dims."""
     n, x = _symbolic(s)
     number = s.source.integer(1, 5)
-    e: Any = n.expr
+    e: Expr = n.expr
     test = s.source.pick((e > number, e * 2 <= number, e % 2 < 1, (e + 1) // 2 >= number))
 
     def build(inner: Scope) -> Value:
@@ -76,7 +75,7 @@ def symbolic_conditions(s: Scope) -> None:
 def prim_values(s: Scope) -> None:
     """A scalar expression over dims bound to a variable: used as a condition, beside tensors, or returned."""
     n, x = _symbolic(s)
-    e: Any = n.expr
+    e: Expr = n.expr
     number = s.frame.module.builder.normalize(s.source.pick((e * 2 + 1, e + 3, (e + 1) // 2, e * e)))
     var = s.frame.new_var(tvm_api.type_of(number), stem="s")
     s.bindings.append(relax.VarBinding(var, number))

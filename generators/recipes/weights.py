@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from tvm import relax
 
@@ -16,7 +16,7 @@ from generators.relax.frames import FunctionFrame
 from generators.relax.functions import draw_function
 from generators.relax.scope import Scope
 from generators.relax.statements import SIMPLE
-from generators.relax.values import Value
+from generators.relax.values import Dim, Value
 
 Plan: TypeAlias = Callable[[Scope], Value]
 """Adds weights to a function and computes a value from them alone, the same way each time."""
@@ -60,7 +60,7 @@ def _chain(dims: tuple[int, int]) -> Plan:
 _PLANS = (_permuted, _summed, _reshaped, _cast, _concatenated, _chain)
 
 
-def _weight(s: Scope, dims: Any) -> Value:
+def _weight(s: Scope, dims: Sequence[Dim]) -> Value:
     value = b.parameter(s, dims, "float32", _VALUES)
     s.frame.weights.add(value.expr)
     return value

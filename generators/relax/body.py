@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from tvm import relax
 
@@ -16,6 +16,7 @@ from generators import tvm_api
 from generators.relax.scope import Scope
 from generators.relax.values import AnyValue, TupleValue, Value
 from generators.source import weighted
+from generators.tvm_api import Binding, BindingBlock, Expr, Var
 from generators.unavailable import Unavailable
 
 Pattern: TypeAlias = Callable[[Scope], None]
@@ -64,12 +65,14 @@ def plant(scope: Scope, pattern: Pattern) -> bool:
     return any(attempt(scope, name, pattern) for _ in range(scope.knobs.blocks.plantings))
 
 
-def draw_blocks(scope: Scope, table: Sequence[Statement], count: int, patterns: Sequence[Pattern] = ()) -> list[Any]:
+def draw_blocks(
+    scope: Scope, table: Sequence[Statement], count: int, patterns: Sequence[Pattern] = ()
+) -> list[BindingBlock]:
     """`count` statements cut into dataflow and plain blocks; each pattern is planted into one of them, in order.
 
     A pattern whose attribute `plain` (or `dataflow`) is true gets a plain (or a dataflow) block.
     """
-    blocks: list[Any] = []
+    blocks: list[BindingBlock] = []
     left = list(zip(sorted(scope.source.integer(0, count) for _ in patterns), patterns, strict=True))
     done = 0
     while done < count or left:
@@ -87,7 +90,7 @@ def draw_blocks(scope: Scope, table: Sequence[Statement], count: int, patterns: 
     return blocks
 
 
-def _draw_put_off(scope: Scope, dataflow: bool) -> list[Any]:
+def _draw_put_off(scope: Scope, dataflow: bool) -> list[BindingBlock]:
     """A block of what was put off until the one before was closed; of the other kind, as TVM joins two of one kind."""
     put_off, scope.put_off = scope.put_off, []
     if not put_off:
@@ -105,7 +108,7 @@ def _draw_kind(scope: Scope, pattern: Pattern | None) -> bool:
     return getattr(pattern, "dataflow", False) or scope.source.flip(scope.knobs.blocks.dataflow)
 
 
-def close_block(scope: Scope) -> list[Any]:
+def close_block(scope: Scope) -> list[BindingBlock]:
     """Ends the current block: its bindings as a block, its dataflow values out of sight."""
     bindings, scope.bindings = scope.bindings, []
     if not bindings:
@@ -126,7 +129,7 @@ def close_block(scope: Scope) -> list[Any]:
     return [relax.DataflowBlock(bindings)]
 
 
-def _exported(scope: Scope, binding: Any) -> Any:
+def _exported(scope: Scope, binding: Binding) -> Binding:
     """The binding, mostly of an output where nothing in the block reads it."""
     local = isinstance(binding, relax.VarBinding) and isinstance(binding.var, relax.DataflowVar)
     if not local or binding.var in scope.used or not scope.source.flip(scope.knobs.unused_output_share):
@@ -140,7 +143,7 @@ def _exported(scope: Scope, binding: Any) -> Any:
     return relax.VarBinding(var, binding.value)
 
 
-def _export_last(scope: Scope, bindings: list[Any]) -> None:
+def _export_last(scope: Scope, bindings: list[Binding]) -> None:
     """Gives a block without outputs one: a binding of its last tensor to an ordinary variable."""
     inner = [v for v in scope.values if isinstance(v, (Value, TupleValue)) and v.dataflow]
     if not inner:
@@ -155,7 +158,7 @@ def _export_last(scope: Scope, bindings: list[Any]) -> None:
         scope.values.append(TupleValue(var, last.fields))
 
 
-def draw_result(scope: Scope) -> Any:
+def draw_result(scope: Scope) -> Expr:
     """The expression that a function returns: one value, a tuple of some, or a nested one.
 
     What the frame keeps comes first; else late values are preferred, and those that nothing reads: what does not come
@@ -183,7 +186,7 @@ def draw_result(scope: Scope) -> Any:
     return whole if source.flip(scope.knobs.results.written_out) else _bound_tuple(scope, whole)
 
 
-def _grouped(scope: Scope, exprs: list[Any]) -> list[Any]:
+def _grouped(scope: Scope, exprs: list[Expr]) -> list[Expr]:
     """The expressions with the last of them in a tuple, which is bound or written out, and the others at times too."""
     cut = scope.source.integer(1, len(exprs) - 1)
     groups = [relax.Tuple(exprs[:cut]), relax.Tuple(exprs[cut:])]
@@ -191,12 +194,12 @@ def _grouped(scope: Scope, exprs: list[Any]) -> list[Any]:
     return [first, last] if scope.source.flip() else [*exprs[:cut], last]
 
 
-def _bound_tuple(scope: Scope, value: Any) -> Any:
+def _bound_tuple(scope: Scope, value: Expr) -> Var:
     normal = scope.frame.module.builder.normalize(value)
     var = scope.frame.new_var(tvm_api.type_of(normal), stem="t")
     scope.bindings.append(relax.VarBinding(var, normal))
     return var
 
 
-def _is_var(expr: Any) -> bool:
+def _is_var(expr: Expr) -> bool:
     return isinstance(expr, relax.Var)

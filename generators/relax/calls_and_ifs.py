@@ -10,6 +10,7 @@ import tvm
 from tvm import relax
 
 from generators import tvm_api
+from generators.externs import COPY_DOUBLED, DIFFERENCE, NEGATED
 from generators.ranges import Range
 from generators.relax.body import Statement, close_block, draw_blocks
 from generators.relax.frames import FunctionFrame, ParameterSpec, PrivateFunction
@@ -18,6 +19,7 @@ from generators.relax.scope import EVERY, NUMERIC, Drawn, Scope
 from generators.relax.statements import SIMPLE
 from generators.relax.truths import draw_condition, draw_truths, read_truths
 from generators.relax.values import AnyValue, Value
+from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
 
@@ -43,7 +45,7 @@ def _bound_if(s: Scope, condition: Value, target: Value, truths: Sequence[Value]
     return s.bind(expr, one.hull(two))
 
 
-def _draw_branch(s: Scope, target: Value, truths: Sequence[Value]) -> tuple[Any, Range]:
+def _draw_branch(s: Scope, target: Value, truths: Sequence[Value]) -> tuple[Expr, Range]:
     """A branch: a few statements and a result with the dims and dtype of `target` that hangs on the truths."""
     inner = Scope(s.source, s.frame, outer=s)
     blocks = draw_blocks(inner, _BRANCH, s.source.integer(0, 3))
@@ -98,7 +100,7 @@ def draw_local_call(s: Scope) -> None:
         emit_call(s, var, callee)
 
 
-def emit_call(s: Scope, target: Any, callee: PrivateFunction) -> AnyValue | None:
+def emit_call(s: Scope, target: Expr, callee: PrivateFunction) -> AnyValue | None:
     """Binds a call of `target`, whose parameters and result are those of `callee`, on operands of the scope."""
     arguments = [_argument(s, spec) for _, spec in callee.parameters]
     if not callee.pure:
@@ -106,7 +108,7 @@ def emit_call(s: Scope, target: Any, callee: PrivateFunction) -> AnyValue | None
     return s.emit(Drawn(relax.Call(target, arguments), callee.result))
 
 
-def _argument(s: Scope, spec: ParameterSpec) -> Any:
+def _argument(s: Scope, spec: ParameterSpec) -> Expr:
     if spec.fields is not None:
         return relax.Tuple([_argument(s, f) for f in spec.fields])
     if spec.is_shape:
@@ -133,7 +135,7 @@ def draw_impure(s: Scope) -> None:
     s.bindings.append(relax.VarBinding(s.frame.new_var(tvm_api.type_of(normal), stem="_"), normal))
 
 
-def _true() -> Any:
+def _true() -> np.ndarray[Any, Any]:
     return np.array(True)
 
 
@@ -144,14 +146,14 @@ def draw_extern(s: Scope) -> None:
     ty = tvm_api.type_of(x.expr)
     kind = s.source.integer(0, 2)
     if kind == 0:
-        call = relax.op.call_dps_packed("passfuzz.copy_doubled", relax.Tuple([x.expr]), ty)
+        call = relax.op.call_dps_packed(COPY_DOUBLED.name, relax.Tuple([x.expr]), ty)
         s.emit(Drawn(call, x.range + x.range))
     elif kind == 1:
         y = s.like(x, low=-1000, high=1000)
-        call = relax.op.call_dps_packed("passfuzz.difference", relax.Tuple([x.expr, y.expr]), ty)
+        call = relax.op.call_dps_packed(DIFFERENCE.name, relax.Tuple([x.expr, y.expr]), ty)
         s.emit(Drawn(call, x.range - y.range))
     else:
-        call = relax.op.call_pure_packed("passfuzz.negated", x.expr, ty_args=ty)
+        call = relax.op.call_pure_packed(NEGATED.name, x.expr, ty_args=ty)
         s.emit(Drawn(call, -x.range))
 
 

@@ -7,11 +7,11 @@ relax.transform.Gradient takes one dataflow block, float tensors as parameters a
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import tvm
 from tvm import relax
 
+from generators.operators.row import Operator
 from generators.operators.table import OPERATORS
 from generators.ranges import Range
 from generators.relax.body import Statement
@@ -25,7 +25,7 @@ _OTHER_OPERANDS = frozenset({"relax.take", "relax.where", "relax.nn.nll_loss", "
 
 
 @cache
-def _rows() -> tuple[tuple[Any, int], ...]:
+def _rows() -> tuple[tuple[Operator, int], ...]:
     has_gradient = [
         row
         for name, row in OPERATORS.items()

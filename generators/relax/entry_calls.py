@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
-from typing import Any
 
 from generators import tvm_api
 from generators.arrays import draw_array
@@ -13,6 +12,7 @@ from generators.case import Argument, EntryCall, Shape
 from generators.prim_expr import evaluate
 from generators.relax.frames import FunctionFrame, ModuleFrame, ParameterSpec
 from generators.source import Source
+from generators.tvm_api import Type, Var
 
 UPPER_BOUNDS = "tir_var_upper_bound"
 """The function attribute by which StaticPlanBlockMemory is told how large a symbolic dim can be."""
@@ -70,7 +70,7 @@ def _extent(source: Source, extent: int, bound: int | None) -> int:
     return wanted if bound is None else min(wanted, bound)
 
 
-def _with_symbols(ty: Any, spec: ParameterSpec, symbols: Mapping[Any, int]) -> ParameterSpec | None:
+def _with_symbols(ty: Type, spec: ParameterSpec, symbols: Mapping[Var, int]) -> ParameterSpec | None:
     """How to fill a parameter of this type where its symbols have these values; None where the type does not say."""
     if spec.fields is not None:
         fields = [_with_symbols(t, f, symbols) for t, f in zip(ty.fields, spec.fields, strict=True)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import tvm
@@ -22,6 +21,7 @@ from generators.relax.knobs import DEFAULT, Knobs
 from generators.relax.statements import SIMPLE
 from generators.relax.tir_calls import TIR_CALLS
 from generators.source import Source
+from generators.tvm_api import IRModule, RelaxFunction
 from generators.unavailable import Unavailable
 
 STATEMENTS = (*SIMPLE, *CONTROL, *TIR_CALLS)
@@ -84,7 +84,9 @@ def _draw_module(source: Source, module: ModuleFrame, patterns: Sequence[Pattern
     return Program(whole, calls, facts, module.operators, frozenset(features), module.rejected)
 
 
-def _with_attributes(source: Source, module: ModuleFrame, frame: FunctionFrame, main: Any) -> tuple[Any, int | None]:
+def _with_attributes(
+    source: Source, module: ModuleFrame, frame: FunctionFrame, main: RelaxFunction
+) -> tuple[RelaxFunction, int | None]:
     """main with its symbol, sometimes `num_input`, sometimes an attribute that no pass knows."""
     main = main.with_attr("global_symbol", "main")
     num_input: int | None = None
@@ -113,7 +115,7 @@ def _draw_dead_function(source: Source, module: ModuleFrame) -> None:
     module.add(name, function)
 
 
-def _assemble(source: Source, module: ModuleFrame, main: Any) -> Any:
+def _assemble(source: Source, module: ModuleFrame, main: RelaxFunction) -> IRModule:
     """The IRModule, sometimes with a module attribute, with its devices as global infos."""
     module.add("main", main)
     infos = {"vdevice": list(module.vdevices)} if module.vdevices else None

@@ -9,16 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from generators import tvm_api
 from generators.arrays import draw_array
 from generators.dtypes import is_float
-from generators.ranges import TRUTH, Range, comfortable
+from generators.ranges import TRUTH, Range, Ranges, comfortable
 from generators.relax.frames import FunctionFrame
 from generators.relax.knobs import LARGE, REAL, SPECIAL, WHOLE
 from generators.relax.values import AnyValue, Dim, SymbolicDim, TupleValue, Value, dim_expr, extent, ranges_of, value_of
 from generators.source import Source, weighted
+from generators.tvm_api import Binding, Expr, Var
 from generators.unavailable import Unavailable
 
 ANY_RANK = (0, 5)
@@ -36,8 +36,8 @@ class Drawn:
     `shape` is the run-time shape, for results whose shape the IR does not tell.
     """
 
-    call: Any
-    range: Range | tuple[Any, ...]
+    call: Expr
+    range: Ranges
     shape: tuple[int, ...] | None = None
 
 
@@ -55,12 +55,12 @@ class Scope:
         self.frame = frame
         self.knobs = frame.module.knobs
         self.values: list[AnyValue] = list(outer.values) if outer else []
-        self.bindings: list[Any] = []
+        self.bindings: list[Binding] = []
         self.dataflow = False
         self.depth: int = outer.depth + 1 if outer else 0
         self.late: set[str] = set(outer.late) if outer else set()
         """Names of the symbols that a match_cast in sight has defined."""
-        self.used: set[Any] = set()
+        self.used: set[Var] = set()
         """Variables that the bindings of closed blocks read."""
         self.put_off: list[tuple[str, Callable[[Scope], None]]] = []
         """What is to be drawn, with its name, as soon as the block is closed."""
@@ -88,8 +88,8 @@ class Scope:
         least extent per axis, aligned at the last. Raises Unavailable where none can be made.
         """
 
-        def fits(value: AnyValue) -> bool:
-            if not isinstance(value, Value) or value.dtype not in dtypes or value.dims is None:
+        def fits(value: Value) -> bool:
+            if value.dtype not in dtypes or value.dims is None:
                 return False
             if dims is not None:
                 shape_fits = value.dims == tuple(dims)
@@ -105,14 +105,14 @@ class Scope:
         for place, value in enumerate(self.leading):
             if fits(value) and value.range.within(low, high) and self.source.flip(self.knobs.operands.leading_first):
                 return self.leading.pop(place)  # else it may be a later operand
-        near = [v for v in self.values if fits(v)]
+        near = [v for v in self.values if isinstance(v, Value) and fits(v)]
         if near and not self.source.flip(self.knobs.fresh_share):
             chosen = self._prefer_recent(near)
             if chosen.range.within(low, high):
                 return chosen
             if self.source.flip(self.knobs.guard_share):
                 return self.clipped(chosen, low, high)
-            inside = [v for v in near if isinstance(v, Value) and v.range.within(low, high)]
+            inside = [v for v in near if v.range.within(low, high)]
             if inside:
                 return self._prefer_recent(inside)
         dtype = self._draw_dtype(dtypes)
@@ -173,7 +173,7 @@ class Scope:
         call = tvm_api.relax.op.clip(value.expr, *ends)
         return self.emit_tensor(Drawn(call, value.range.clipped(*ends)))
 
-    def _prefer_recent(self, values: Sequence[Any]) -> Value:
+    def _prefer_recent(self, values: Sequence[Value]) -> Value:
         """Half of the time among the last three, so that chains form; else any, so that values are reused.
 
         What depends on no input is seldom taken again: one pass folds it, at the price of a compilation for each call,
@@ -181,8 +181,7 @@ class Scope:
         """
         if not self.source.flip(self.knobs.constant_share):
             values = [v for v in values if not self.frame.is_fixed(v.expr)] or values
-        chosen: Value = self.source.pick(values[-3:] if self.source.flip() else values)
-        return chosen
+        return self.source.pick(values[-3:] if self.source.flip() else values)
 
     # --- new values -------------------------------------------------------------------------------------
 
@@ -323,8 +322,8 @@ class Scope:
 
     def bind(
         self,
-        expr: Any,
-        ranges: Range | tuple[Any, ...],
+        expr: Expr,
+        ranges: Ranges,
         shape: tuple[int, ...] | None = None,
         *,
         exported: bool | None = None,
@@ -359,7 +358,7 @@ class Scope:
         self.late.add(symbol.text)
         return symbol
 
-    def shape_expr(self, dims: Sequence[Dim]) -> Any:
+    def shape_expr(self, dims: Sequence[Dim]) -> Expr:
         """The dims as a ShapeExpr."""
         return tvm_api.relax.ShapeExpr([dim_expr(d) for d in dims])
 

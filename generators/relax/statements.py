@@ -17,6 +17,7 @@ from generators.relax.nested_tuples import draw_nested_output, draw_tuples_of_tu
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, dim_expr, ranges_of
 from generators.source import weighted
+from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
 V = TypeVar("V", bound=AnyValue)
@@ -120,16 +121,16 @@ def draw_from_shape(s: Scope) -> None:
     s.emit(Drawn(call, Range(fill, fill, True), extents))
 
 
-def _scalar(value: int, dtype: str) -> Any:
+def _scalar(value: int, dtype: str) -> np.ndarray[Any, Any]:
     return np.array(value, dtype)
 
 
-def _symbol_dims(s: Scope) -> list[Any]:
+def _symbol_dims(s: Scope) -> list[Expr]:
     """One or two dims over the function's symbols: n, n + 1, n * 2 + 1, n // 2."""
     symbols = [v for v in s.frame.symbols if v.name not in s.frame.late or v.name in s.late]
     if not symbols:
         raise Unavailable("no symbol in this function")
-    dims: list[Any] = []
+    dims: list[Expr] = []
     for _ in range(s.source.integer(1, 2)):
         n = s.source.pick(symbols)
         dims.append(s.source.pick((n, n, n + 1, n * 2 + 1, n * 2, n // 2 + 1)))

@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 import tvm
@@ -20,6 +19,7 @@ from generators.ranges import Range
 from generators.relax.body import Statement
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Dim, Value, dim_expr
+from generators.tvm_api import Expr, PrimFunc, Var
 
 _DTYPES = ("float32", "int32", "float16", "int64")
 
@@ -28,12 +28,12 @@ _DTYPES = ("float32", "int32", "float16", "int64")
 class TeFunction:
     """A PrimFunc's tensors: inputs, outputs, and the range of each output."""
 
-    tensors: list[Any]
+    tensors: list[te.Tensor]
     outputs: list[tuple[tuple[Dim, ...], str]]
     ranges: tuple[Range, ...]
 
 
-def _placeholder(value: Value, name: str, symbols: dict[str, Any]) -> Any:
+def _placeholder(value: Value, name: str, symbols: dict[str, Var]) -> te.Tensor:
     """A TE placeholder with the dims of `value`; a symbolic dim is one fresh symbol per text."""
     assert value.dims is not None
     shape = [
@@ -43,7 +43,7 @@ def _placeholder(value: Value, name: str, symbols: dict[str, Any]) -> Any:
     return te.placeholder(shape, value.dtype, name=name)
 
 
-def _symbol(symbols: dict[str, Any], text: str) -> Any:
+def _symbol(symbols: dict[str, Var], text: str) -> Var:
     return symbols.setdefault(text, tirx.Var(f"d{len(symbols)}", "int64"))
 
 
@@ -59,7 +59,7 @@ def _affine(s: Scope) -> tuple[list[Value], TeFunction]:
 def _pairwise(s: Scope) -> tuple[list[Value], TeFunction]:
     x = s.tensor(_DTYPES, (1, 4))
     y = s.like(x)
-    symbols: dict[str, Any] = {}
+    symbols: dict[str, Var] = {}
     a, b = _placeholder(x, "A", symbols), _placeholder(y, "B", symbols)
     c = te.compute(a.shape, lambda *i: a(*i) + b(*i), name="pairwise")
     return [x, y], TeFunction([a, b, c], [(x.dims or (), x.dtype)], (x.range + y.range,))
@@ -93,7 +93,7 @@ def _two_outputs(s: Scope) -> tuple[list[Value], TeFunction]:
     return [x], TeFunction([a, b, c], [(x.dims or (), x.dtype)] * 2, (up, up + up))
 
 
-_DIVISIONS: dict[str, Callable[[Any, Any], Any]] = {
+_DIVISIONS: dict[str, Callable[[Expr, Expr], Expr]] = {
     "floordiv": tirx.floordiv,
     "floormod": tirx.floormod,
     "truncdiv": tirx.truncdiv,
@@ -151,7 +151,7 @@ def draw_call_tir(s: Scope) -> None:
 
 
 @cache
-def _add_in_place(dtype: str) -> Any:
+def _add_in_place(dtype: str) -> PrimFunc:
     """Adds its second matrix into its first. Made node by node: TE has no in-place computation, and a script takes
     as long to parse as a whole program to draw."""
     extents = [tirx.Var("n", "int64"), tirx.Var("m", "int64")]

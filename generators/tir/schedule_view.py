@@ -110,8 +110,7 @@ class ScheduleView:
 
     def block(self, wanted: Callable[[ScheduledBlock], bool] = lambda _: True) -> ScheduledBlock:
         """A block of some form. Raises NoPlace where there is none."""
-        block = self.pick([b for b in self.blocks if wanted(b)])
-        return block
+        return self.pick([b for b in self.blocks if wanted(b)])
 
     def loop(self, wanted: Callable[[ScheduledBlock, ScheduledLoop], bool]) -> tuple[ScheduledBlock, ScheduledLoop]:
         """A loop of some form, around a block. Raises NoPlace where there is none."""
