@@ -1,4 +1,4 @@
-"""A live generated program: an IRModule with exact inputs and what the pass table wants to know of it."""
+"""A live generated program: an IRModule with exact inputs and the facts that the pass table asks for."""
 
 from __future__ import annotations
 

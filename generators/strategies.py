@@ -7,7 +7,7 @@
 PrimFuncs are drawn by `prim_funcs`, `integer_funcs` and `scheduled_prim_funcs`, which live in
 `generators.tir.strategies`.
 
-Every choice is Hypothesis', so that a failing example shrinks and replays. What is drawn, and how, lives in
+Every choice is Hypothesis', so that a failing example shrinks and replays. How programs and sequences are drawn is in
 `generators.relax` and `generators.passes`; nothing here draws by itself. Wherever a program cannot be finished
 (`Unavailable`) the example is rejected, which Hypothesis counts as an invalid example and not as a failure.
 Programs take some hundred choices: `suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]` may be
@@ -45,7 +45,7 @@ SMALL = Knobs(operators=(1, 6))
 def programs(
     knobs: Knobs = SMALL, *, recipes: Sequence[str] = (), wants: Sequence[str] = ()
 ) -> st.SearchStrategy[Program]:
-    """Programs: a well-formed module, the entry calls of its public `main` with exact inputs, and what is in it.
+    """Programs: a well-formed module, the entry calls of its public `main` with exact inputs, and its features.
 
     knobs: sizes and probabilities. recipes: names of `generators.recipes.table.RECIPES`, of which one is planted.
     wants: features as in `draw_program`. KeyError for a recipe that is in no row.

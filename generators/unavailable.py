@@ -1,4 +1,4 @@
-"""The one exception of drawing: what was asked for cannot be drawn here."""
+"""The one exception of drawing: the request cannot be drawn here."""
 
 
 class Unavailable(Exception):

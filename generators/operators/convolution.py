@@ -40,7 +40,7 @@ _ATTRIBUTES = ("strides", "padding", "dilation", "groups", "data_layout", "kerne
 
 
 def _draw_data(s: Scope, layout: str) -> Value:
-    """Data in this layout: static but, now and then, for the batch."""
+    """Data in this layout: static, but the batch may be symbolic."""
     rank = len(layout)
     x = s.tensor(_DTYPES, (rank, rank), static=not s.source.flip(KNOBS.symbolic), nonempty=True)
     assert x.dims is not None
@@ -56,7 +56,7 @@ def _draw_groups(s: Scope, channels: int) -> int:
 
 
 def _draw_out_dtype(s: Scope, dtype: str) -> str | None:
-    """The result's dtype: absent, the operands', or a wider one (which 8-bit operands mostly need)."""
+    """The result's dtype: absent, the operands', or a wider one, which most 8-bit operands need."""
     if dtype in _WIDER and s.source.flip(
         KNOBS.int8_widened
         if dtype.endswith("int8")

@@ -56,7 +56,7 @@ def _joinable(fields: list[Value]) -> list[int]:
 
 
 def _draw_concat(s: Scope) -> Drawn:
-    """One to four operands, the same one twice now and then; without an axis all are one-dimensional."""
+    """One to four operands, of which one may stand twice; without an axis all are one-dimensional."""
     leading = list(s.leading)
     if len(leading) > 1 and len({part.dtype for part in leading}) == 1 and (axes := _joinable(leading)):
         s.leading.clear()

@@ -163,7 +163,7 @@ def _layer_norm(
 
 
 def _channel_and_axes(s: Scope, x: Value) -> tuple[int, list[int]]:
-    """A channel axis and other axes to normalise over: mostly the second, and all but the first two."""
+    """A channel axis and other axes to normalise over: most often the second, and all but the first two."""
     channel = 1 if s.source.flip(KNOBS.second_axis) else s.source.integer(0, x.ndim - 1)
     if s.source.flip(KNOBS.usual_axes):
         axes = [a for a in range(x.ndim) if a != channel and (a > 1 or channel > 1)]

@@ -32,7 +32,7 @@ _ATTRIBUTES = (
 
 
 def _draw_data(s: Scope, dtypes: tuple[str, ...], layout: str) -> Value:
-    """Data in this layout: static but, now and then, for the batch and the channels."""
+    """Data in this layout: static, but the batch and the channels may be symbolic."""
     rank = len(layout)
     x = s.tensor(dtypes, (rank, rank), static=not s.source.flip(KNOBS.symbolic), nonempty=True)
     assert x.dims is not None

@@ -73,7 +73,7 @@ def _std(r: Range, n: int) -> Range:
 def _draw_median(s: Scope) -> Drawn:
     x = s.tensor(SORTABLE, nonempty=True)
     if x.ndim == 0 or s.source.flip(KNOBS.median_flat):
-        # The legalised result of keepdims has rank 1 whatever the annotated rank: mostly drawn where both agree.
+        # The legalised result of keepdims has rank 1 whatever the annotated rank: drawn in most cases where both agree.
         keep = s.source.flip(KNOBS.keepdims if x.ndim == 1 else KNOBS.median_keepdims_lowered)
         return Drawn(op.median(x.expr, None, keep), x.range)
     axis = s.axis(x)

@@ -117,7 +117,7 @@ def _roi_align(
 
 
 def _draw_pixels(source: Source, n: int, bins: int) -> tuple[float, float]:
-    """Scaled first and last pixel of a region, a quarter off now and then, with bins that float32 bounds exactly.
+    """Scaled first and last pixel of a region, possibly a quarter off, with bins that float32 bounds exactly.
 
     Bins are a number of pixels divided by `bins`, exact for powers of two and for multiples.
     """

@@ -22,7 +22,7 @@ from generators.unavailable import Unavailable
 
 
 def some_dim(s: Scope) -> Dim:
-    """A dim for a new axis: a number, now and then a dim that a value in scope has."""
+    """A dim for a new axis: a number, or in 20 % of the cases a dim that a value in scope has."""
     known = [v for v in s.values if isinstance(v, Value) and v.dims] if s.source.flip(KNOBS.dim_in_scope) else []
     if not known:
         return s.draw_extent()
@@ -66,7 +66,7 @@ def _same_size(a: Sequence[Dim], b: Sequence[Dim]) -> bool:
 
 
 def _factors(s: Scope, size: int) -> list[Dim]:
-    """Numbers with the product `size`, 1 among them now and then; also the empty list for 1."""
+    """Numbers with the product `size`, 1 possibly among them; also the empty list for 1."""
     if size == 1 and s.source.flip(KNOBS.empty_shape):
         return []
     dims: list[Dim] = []

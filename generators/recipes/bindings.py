@@ -79,7 +79,7 @@ def _split(s: Scope, x: Value) -> AnyValue | None:
 
 
 def tuple_nested(s: Scope) -> None:
-    """A tuple in a tuple: items of items, the inner one shared, the whole returned now and then."""
+    """A tuple in a tuple: items of items, the inner one shared, the whole returned in half of the cases."""
     x, y = b.unary(s, b.tensor(s)), b.tensor(s)
     inner = b.tuple_of(s, x, y)
     outer = b.tuple_of(s, inner, x) if s.source.flip(KNOBS.tuple_item_once) else b.tuple_of(s, inner, inner)
@@ -91,7 +91,7 @@ def tuple_nested(s: Scope) -> None:
 
 
 def bindings_outside_dataflow(s: Scope) -> None:
-    """Pure calls in a block that is no dataflow block, an impure one among them now and then."""
+    """Pure calls in a block that is no dataflow block, possibly with an impure one among them."""
     x = b.unary(s, b.tensor(s))
     if s.source.flip(KNOBS.impure_among_pure):
         draw_impure(s)
@@ -100,7 +100,7 @@ def bindings_outside_dataflow(s: Scope) -> None:
 
 
 def branch(s: Scope, build: Callable[[Scope], Value]) -> tuple[Expr, Value]:
-    """A branch of an If: the bindings that `build` makes in a scope inside, and what it returns."""
+    """A branch of an If: the bindings that `build` makes in an inner scope, and their result."""
     inner = Scope(s.source, s.frame, outer=s)
     inner.dataflow = s.source.flip(KNOBS.branch_dataflow)
     value = build(inner)
@@ -185,7 +185,7 @@ def match_cast_redundant(s: Scope) -> None:
 
 
 def match_cast_defines_symbol(s: Scope) -> None:
-    """A symbol that a match_cast defines, in calls, casts and reshapes behind it and in the result's type."""
+    """A symbol that a match_cast defines, in the calls, casts and reshapes after it and in the result's type."""
     if not s.frame.symbolic:
         s.frame.symbolic = True
     x = b.tensor(s, (1, 3))
@@ -220,7 +220,7 @@ def constant_operands(s: Scope) -> None:
 
 
 def constant_subexpressions(s: Scope) -> None:
-    """A value computed from constants alone, joined with one that is not, and returned by itself now and then."""
+    """A value computed from constants alone, joined with one that is not, and possibly returned by itself."""
     dims = s.draw_dims((0, 3), static=True, nonempty=True)
     dtype = s.source.pick(("float32", "float32", "int32", "bool"))
     one, two = b.constant(s, dims, dtype), b.constant(s, dims, dtype)

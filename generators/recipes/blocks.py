@@ -48,7 +48,7 @@ RING: tuple[Binary, ...] = (
 
 
 def side(s: Scope) -> Dim:
-    """A dim of at least one, now and then symbolic."""
+    """A dim of at least one; it may be symbolic."""
     return s.draw_dim(1)
 
 
@@ -58,13 +58,13 @@ def small(s: Scope, high: int = 4) -> int:
 
 
 def batch(s: Scope) -> tuple[Dim, ...]:
-    """No batch dims mostly, one or two else."""
+    """No batch dims in four of seven cases, else one or two."""
     count = s.source.pick((0, 0, 0, 0, 1, 1, 2))
     return tuple(s.source.integer(1, 3) for _ in range(count))
 
 
 def float_dtype(s: Scope) -> str:
-    """A float dtype, float32 mostly."""
+    """A float dtype, float32 in 80 % of the cases."""
     return "float32" if s.source.flip(KNOBS.float32) else s.source.pick(("float64", "float16"))
 
 
@@ -94,7 +94,7 @@ def parameter(s: Scope, dims: Sequence[Dim], dtype: str = "float32", values: Ran
 
 
 def weight(s: Scope, dims: Sequence[Dim], dtype: str = "float32") -> Value:
-    """A new parameter that is a weight: it stands behind `num_input`."""
+    """A new parameter that is a weight: it follows the `num_input` inputs."""
     value = parameter(s, dims, dtype)
     s.frame.weights.add(value.expr)
     return value

@@ -101,7 +101,7 @@ def _agnostic(s: Scope, x: Value) -> Value:
 
 
 def conv2d_between_layout_agnostic(s: Scope) -> None:
-    """Operators that know of no layout before and behind a conv2d, some of which break its rank."""
+    """Operators without a layout before and after a conv2d; some change the rank."""
     x = _image(s)
     if s.source.flip(KNOBS.before_conv):
         x = b.unary(s, x)
@@ -153,7 +153,7 @@ def _normalise(s: Scope, y: Value, channels: int) -> None:
 
 
 def batch_norm(s: Scope) -> None:
-    """batch_norm over any axis: field 0 used, the statistics as well now and then, or the whole tuple."""
+    """batch_norm over any axis: field 0 used, the statistics possibly as well, or the whole tuple."""
     whole = b.row(s, "relax.nn.batch_norm")
     out = b.tensor_item(s, whole, 0)
     others = [b.item(s, whole, i) for i in (1, 2) if s.source.flip(KNOBS.statistic_used)]
@@ -180,7 +180,7 @@ def layout_transform_pairs(s: Scope) -> None:
 
 
 def _maps(s: Scope, shape: tuple[int, ...]) -> tuple[Node, Node]:
-    """Two index maps: mostly inverses, sometimes maps that agree in shape only."""
+    """Two index maps: most often inverses, else maps that agree in shape only."""
     rank = len(shape)
     names = [tirx.Var(f"i{a}", "int64") for a in range(rank)]
     at = s.source.integer(0, rank - 1)

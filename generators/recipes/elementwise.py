@@ -83,7 +83,7 @@ def _reduced(s: Scope, x: Value) -> Value:
 
 
 def injective_then_reduce(s: Scope) -> None:
-    """Elementwise or moving operators into a reduction, and maybe an elementwise operator behind."""
+    """Elementwise or moving operators into a reduction, and maybe an elementwise operator after it."""
     x = b.tensor(s, (1, 4))
     y = b.unary(s, x)
     if s.source.flip(KNOBS.permuted_before):
@@ -191,7 +191,7 @@ def comparison_results(s: Scope) -> None:
 
 def cast_chain(s: Scope) -> None:
     """astype of astype: through a narrower type, a wider one, to the type it has, to bool and back."""
-    # What a cast loses shows on fractions only, and most float contents are whole numbers.
+    # A lossy cast shows on fractions only, and most float contents are whole numbers.
     fractions = s.source.flip()
     x = (
         s.fresh(s.draw_dims(nonempty=True), "float32", Range(-4.5, 4.5))

@@ -200,7 +200,7 @@ def private_unused_parameters(s: Scope) -> None:
 
 
 def private_unused_outputs(s: Scope) -> None:
-    """A private function that returns a tuple of which the callers use some fields, different ones now and then."""
+    """A private function that returns a tuple; callers use some fields, and not always the same."""
     count = s.source.integer(2, 4)
 
     def build(inner: Scope) -> None:
@@ -219,7 +219,7 @@ def private_unused_outputs(s: Scope) -> None:
 
 
 def private_functions_unused(s: Scope) -> None:
-    """A private function that nobody calls, or that only another uncalled one calls; and a dead PrimFunc."""
+    """A private function without callers, or one whose only caller is uncalled itself."""
     callee = private(s, _simple_body, count=2)
     if s.source.flip(KNOBS.dead_caller):
 

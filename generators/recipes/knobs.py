@@ -136,7 +136,7 @@ class RecipeKnobs:
     layout_split: float = 0.6
     """The layout transform splits an axis, else it permutes."""
     layout_no_inverse: float = 0.2
-    """The second permutation is the first again, which is seldom its inverse."""
+    """The second permutation is the first again, which is rarely its inverse."""
 
     # --- matrix products
     weight: float = 0.4

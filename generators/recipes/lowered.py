@@ -85,7 +85,7 @@ def layout_rewrite_preproc(s: Scope) -> None:
 
 
 def call_tir_inplace(s: Scope) -> None:
-    """call_tir_inplace behind a copy, and a call_tir of the result."""
+    """call_tir_inplace on a copy, and a call_tir of the result."""
     draw_call_tir_inplace(s)
     out = s.values[-1]
     if s.source.flip():
@@ -103,7 +103,7 @@ def dps_packed(s: Scope) -> None:
 
 
 def sort_scan(s: Scope) -> None:
-    """sort, argsort, topk, cumsum, cumprod and bucketize, one behind the other where the result allows."""
+    """sort, argsort, topk, cumsum, cumprod and bucketize, one after the other where the result allows."""
     names = ("sort", "argsort", "topk", "cumsum", "cumprod", "bucketize")
     for _ in range(s.source.integer(1, 2)):
         value = b.row(s, *(f"relax.{name}" for name in names))

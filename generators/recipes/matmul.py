@@ -23,7 +23,7 @@ def _matrix(s: Scope, dims: Sequence[Dim], dtype: str, *, weights: float = KNOBS
 
 
 def _maybe_batched(s: Scope, lead: tuple[Dim, ...], dims: list[Dim]) -> list[Dim]:
-    """The dims behind the batch dims, behind ones in their place, or alone."""
+    """The dims after the batch dims, after ones instead of them, or alone."""
     return s.source.pick(([*lead, *dims], dims, [*([1] * len(lead)), *dims]))
 
 
@@ -84,7 +84,7 @@ def matmul_of_permuted_product(s: Scope) -> None:
 
 
 def matmul_of_sum(s: Scope) -> None:
-    """x @ (a + b), the sum transposed now and then, b a whole matrix, a row, a scalar or a itself."""
+    """x @ (a + b): the sum may be transposed; b is a whole matrix, a row, a scalar, or a itself."""
     dtype = b.float_dtype(s)
     lead, (m, k, n) = b.batch(s), (b.side(s) for _ in range(3))
     turned = s.source.flip(KNOBS.sum_transposed)
@@ -98,7 +98,7 @@ def matmul_of_sum(s: Scope) -> None:
 
 
 def _narrowed(s: Scope, dims: list[Dim]) -> list[Dim]:
-    """Dims that broadcast with `dims`: the same mostly."""
+    """Dims that broadcast with `dims`: the same in 80 % of the cases."""
     if s.source.flip(KNOBS.summand_whole):
         return dims
     return s.source.pick(([1, dims[1]], [dims[0], 1], [dims[1]], [1], []))
@@ -119,7 +119,7 @@ def _branches(s: Scope) -> tuple[str, Value, list[Value]]:
 
 
 def parallel_matmuls(s: Scope) -> None:
-    """Several products with one lhs: equal and different widths, a batched rhs, now and then rank 1."""
+    """Several products with one lhs: equal and different widths, a batched rhs, rarely rank 1."""
     _, _, products = _branches(s)
     b.finish(s, *products)
 
@@ -170,7 +170,7 @@ def matmul_of_take(s: Scope) -> None:
 
 
 def concat_of_permutes(s: Scope) -> None:
-    """concat of two to four permute_dims with the same axes, differently written or different now and then."""
+    """concat of two to four permute_dims with the same axes, of which one may be written in another way."""
     dtype = b.float_dtype(s)
     rank = s.source.pick((1, 2, 2, 3, 3, 4))
     dims = [b.small(s) for _ in range(rank)]
@@ -207,7 +207,7 @@ def transpose_matmul(s: Scope) -> None:
 
 
 def matmul_bias_relu(s: Scope) -> None:
-    """relu(x @ w + bias), the product used again now and then, sometimes twice in a row."""
+    """relu(x @ w + bias); the product may be used again, and a second bias and ReLU may follow."""
     dtype = b.float_dtype(s)
     m, k, n = (b.side(s) for _ in range(3))
     x = b.operand(s, [*b.batch(s), m, k], dtype)

@@ -24,7 +24,7 @@ def tuples_of_tuples(s: Scope) -> None:
 
 
 def nested_outputs(s: Scope) -> None:
-    """A block that gives a nested tuple of values which do not come out themselves; it is taken apart behind it."""
+    """A block whose output is a nested tuple of hidden values; the tuple is taken apart after the block."""
     whole = nested_output(s, b.keep)
     if s.source.flip(KNOBS.nested_returned):
         b.keep(s, whole)

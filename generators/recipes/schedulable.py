@@ -1,7 +1,7 @@
-"""Recipes of what the schedule rules of dlight look for: products with thin factors, reductions of rows,
+"""Recipes of the shapes that dlight's schedule rules match: products with thin factors, reductions of rows,
 normalisations, transposes.
 
-Extents go beyond those of other recipes, so that tiles are full at times.
+Extents go beyond those of other recipes, so that some tiles are full.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _LENGTHS = (4, 8, 16, 32, 64, 3, 7, 20, 33)
 
 
 def _length(s: Scope, most: int = 64) -> int:
-    """An extent, a power of two mostly."""
+    """An extent, most often a power of two."""
     return s.source.pick([n for n in _LENGTHS if n <= most])
 
 
 def _maybe_symbolic(s: Scope, most: int = 64, share: float = KNOBS.symbolic_length) -> Dim:
-    """The same, now and then a symbol of the function."""
+    """The same, or with probability `share` a symbol of the function."""
     if s.source.flip(share):
         s.frame.symbolic = True
         return s.frame.draw_symbol(s.source)
@@ -36,7 +36,7 @@ def _maybe_symbolic(s: Scope, most: int = 64, share: float = KNOBS.symbolic_leng
 
 
 def _epilogue(s: Scope, out: Value) -> Value:
-    """Nothing, an activation, or a sum with a vector or a whole tensor: what fuses behind."""
+    """Nothing, an activation, or a sum with a vector or a whole tensor: what fuses after the product."""
     kind = s.source.integer(0, 3)
     if kind == 1:
         return b.unary(s, out)
@@ -47,7 +47,7 @@ def _epilogue(s: Scope, out: Value) -> Value:
 
 
 def matrix_vector(s: Scope) -> None:
-    """A matrix times a vector or a vector times a matrix, in batches too, with what fuses before and behind."""
+    """A matrix times a vector or a vector times a matrix, in batches too, with operators before and after that fuse."""
     dtype = b.float_dtype(s)
     k = _maybe_symbolic(s, 32, KNOBS.symbolic_inner)
     n = _maybe_symbolic(s, 16)
@@ -68,7 +68,7 @@ def matrix_vector(s: Scope) -> None:
 
 
 def _scaled(s: Scope, matrix: Value) -> Value:
-    """A matrix as it is, or computed: what a rule inlines into the product."""
+    """A matrix as it is, or computed: a rule inlines the computation into the product."""
     return b.unary(s, matrix) if s.source.flip(KNOBS.factor_computed) else matrix
 
 
@@ -99,7 +99,7 @@ def low_batch_matrix_vector(s: Scope) -> None:
 
 
 def wide_matmul(s: Scope) -> None:
-    """A product with no thin side, batched at times, its factors computed or transposed."""
+    """A product with no thin side, in some cases batched, with factors computed or transposed."""
     dtype = b.float_dtype(s)
     lead: list[Dim] = [2] if s.source.flip(KNOBS.lead_dim) else []
     m, k, n = (_maybe_symbolic(s, 16) for _ in range(3))
@@ -116,7 +116,7 @@ _REDUCERS: tuple[Callable[..., Expr], ...] = (relax.op.max, relax.op.min)
 
 
 def sum_of_rows(s: Scope) -> None:
-    """A sum (seldom an extreme) over the last axes or the first ones, of values computed before, used behind."""
+    """A sum (15 % an extreme) over the last axes or the first ones, of computed values; the result is used."""
     rank = s.source.pick((2, 2, 3))
     dims: list[Dim] = [_maybe_symbolic(s, 16, KNOBS.symbolic_rows) for _ in range(rank - 1)]
     dims.append(_length(s, 33 if rank == 2 else 8))
@@ -152,7 +152,7 @@ def normalised_rows(s: Scope) -> None:
 
 
 def rms_norm_rows(s: Scope) -> None:
-    """rms_norm as its row draws it, or over the last axis with whole tiles of eight, mostly of rank three."""
+    """rms_norm as its row draws it, or over the last axis with whole tiles of eight, most often of rank three."""
     if s.source.flip(KNOBS.rms_norm_by_row):
         return b.finish(s, b.row(s, "relax.nn.rms_norm"))
     n = s.source.pick((8, 16, 32))

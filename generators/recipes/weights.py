@@ -1,4 +1,4 @@
-"""Recipes about parameters behind `num_input`: values computed from weights alone, returned, shared, and the loss."""
+"""Recipes about weights, the parameters after the inputs: values computed from weights alone, and the loss."""
 
 from __future__ import annotations
 

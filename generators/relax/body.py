@@ -1,6 +1,6 @@
-"""Function bodies: blocks, the statements in them, and what the function returns.
+"""Function bodies: blocks, the statements in them, and the function's result.
 
-Control sits here; what a single statement looks like is in `statements` and `control`, how an operator is
+Control sits here; single statements are in `statements` and `calls_and_ifs`, how an operator is
 drawn in its row.
 """
 
@@ -45,7 +45,7 @@ def draw_statements(scope: Scope, table: Sequence[Statement], count: int) -> Non
 
 
 def attempt(scope: Scope, name: str, draw: Callable[[Scope], None]) -> bool:
-    """Runs `draw`; what the scope cannot serve is let go, what type inference refuses is counted."""
+    """Runs `draw`. Drops draws that the scope cannot serve; counts calls that type inference refuses."""
     module = scope.frame.module
     module.drawing = name
     try:
@@ -91,7 +91,7 @@ def draw_blocks(
 
 
 def _draw_put_off(scope: Scope, dataflow: bool) -> list[BindingBlock]:
-    """A block of what was put off until the one before was closed; of the other kind, as TVM joins two of one kind."""
+    """A block of the draws put off until the last block closed; of the other kind, as TVM joins equal kinds."""
     put_off, scope.put_off = scope.put_off, []
     if not put_off:
         return []
@@ -102,7 +102,7 @@ def _draw_put_off(scope: Scope, dataflow: bool) -> list[BindingBlock]:
 
 
 def _draw_kind(scope: Scope, pattern: Pattern | None) -> bool:
-    """Whether the next block is a dataflow block: as the pattern needs it, else mostly."""
+    """Whether the next block is a dataflow block: as the pattern needs it, else in most cases."""
     if getattr(pattern, "plain", False):
         return False
     return getattr(pattern, "dataflow", False) or scope.source.flip(scope.knobs.blocks.dataflow)
@@ -130,7 +130,7 @@ def close_block(scope: Scope) -> list[BindingBlock]:
 
 
 def _exported(scope: Scope, binding: Binding) -> Binding:
-    """The binding, mostly of an output where nothing in the block reads it."""
+    """The binding, in most cases as an output if nothing in the block reads it."""
     local = isinstance(binding, relax.VarBinding) and isinstance(binding.var, relax.DataflowVar)
     if not local or binding.var in scope.used or not scope.source.flip(scope.knobs.unused_output_share):
         return binding
@@ -161,7 +161,7 @@ def _export_last(scope: Scope, bindings: list[Binding]) -> None:
 def draw_result(scope: Scope) -> Expr:
     """The expression that a function returns: one value, a tuple of some, or a nested one.
 
-    What the frame keeps comes first; else late values are preferred, and those that nothing reads: what does not come
+    Values that the frame keeps come first; else late values and unread ones are preferred: a value that does not come
     out is judged by no number. Some used ones come out as well.
     """
     tensors = [v for v in scope.values if isinstance(v, (Value, TupleValue)) and _is_var(v.expr)]
@@ -187,7 +187,7 @@ def draw_result(scope: Scope) -> Expr:
 
 
 def _grouped(scope: Scope, exprs: list[Expr]) -> list[Expr]:
-    """The expressions with the last of them in a tuple, which is bound or written out, and the others at times too."""
+    """The expressions with the last ones in a tuple, bound or written out; in half of the cases the others too."""
     cut = scope.source.integer(1, len(exprs) - 1)
     groups = [relax.Tuple(exprs[:cut]), relax.Tuple(exprs[cut:])]
     first, last = (_bound_tuple(scope, group) if scope.source.flip() else group for group in groups)

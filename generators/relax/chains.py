@@ -1,5 +1,5 @@
-"""Chains: operators of one kind, each on what the one before gave, and forks: two on one value, and a third that joins
-what they give. Rewrites of two calls into one, and of three into two, look for them.
+"""Chains: operators of one kind, each on the result of the one before. Forks: two operators on one value, and a
+third that joins their results. Rewrites of two calls into one, and of three into two, look for both.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _draw_chain(s: Scope, rows: Sequence[Operator]) -> None:
 
 
 def _start(s: Scope) -> Value:
-    """A value with elements enough to tell axes and orders apart, mostly."""
+    """A value with enough elements to tell axes and orders apart, in most cases."""
     dtypes = INTEGER if s.source.flip(s.knobs.chains.integers) else EVERY
     value = s.tensor(dtypes)
     if not _is_rich(value, s.knobs.chains.rich) and s.source.flip(s.knobs.chains.enriched):
@@ -91,7 +91,7 @@ def _start(s: Scope) -> Value:
 
 
 def _rich_dims(s: Scope) -> list[Dim]:
-    """Two to four dims with some elements each; all alike at times, where types do not tell one axis from another."""
+    """Two to four dims with some elements each; or all alike, where types do not tell one axis from another."""
     rank = s.source.pick((2, 3, 3, 4))
     if s.source.flip(s.knobs.chains.alike):
         return [s.source.pick((2, 3, 4))] * rank
@@ -103,7 +103,7 @@ def _is_rich(value: Value, elements: int) -> bool:
 
 
 class _Chain:
-    """The calls of one chain: `last` is the operator of the newest, `given` what was chosen for each operator."""
+    """The calls of one chain: `last` is the operator of the newest, `given` the choices made for each operator."""
 
     def __init__(self, scope: Scope, rows: Sequence[Operator]) -> None:
         self._scope = scope
@@ -158,7 +158,7 @@ class _Chain:
 
 
 def _beside_literal(s: Scope, values: Sequence[Value]) -> list[Value]:
-    """The operands that a link is to have, a constant among them at times."""
+    """The operands of a link: the values, and possibly a constant."""
     dtype, dims = values[0].dtype, values[0].dims
     if len(values) > 1 or dtype == "bool" or dims is None or not s.source.flip(s.knobs.chains.literals):
         return list(values)

@@ -1,4 +1,4 @@
-"""What a function that shall be differentiated is made of: operators with a gradient, and a scalar loss at the end.
+"""Functions to differentiate: operators with a gradient, and a scalar loss at the end.
 
 relax.transform.Gradient takes one dataflow block, float tensors as parameters and a scalar float result
 (src/relax/transform/gradient.cc, GradientMutator).

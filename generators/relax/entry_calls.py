@@ -51,7 +51,7 @@ def _argument(source: Source, spec: ParameterSpec) -> Argument:
 
 
 def _resized(source: Source, frame: FunctionFrame) -> list[ParameterSpec] | None:
-    """The parameters with new values for the symbolic dims; None without any, and where a type hides what it is."""
+    """The parameters with new values for the symbolic dims; None without any, and where a type hides its shape."""
     own = {v: n for v, n in frame.symbols.items() if v.name not in frame.late}
     if not own:
         return None

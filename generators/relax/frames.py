@@ -27,7 +27,7 @@ class ParameterSpec:
 
 @dataclass(frozen=True, slots=True)
 class PrivateFunction:
-    """A finished function that later ones may call: what its parameters take and what it gives."""
+    """A finished function that later ones may call: its parameters and the range of its result."""
 
     gvar: GlobalVar
     parameters: tuple[tuple[Var, ParameterSpec], ...]
@@ -101,11 +101,11 @@ class FunctionFrame:
 
     @property
     def num_input(self) -> int:
-        """How many parameters are inputs; the weights stand behind them."""
+        """The number of inputs among the parameters; the weights follow them."""
         return sum(var not in self.weights for var, _ in self.parameters)
 
     def is_fixed(self, expr: Expr) -> bool:
-        """Whether an expression is a constant, or a call or tuple of what is fixed."""
+        """Whether an expression is a constant, or a call or tuple of constants and fixed variables."""
         if isinstance(expr, tvm_api.relax.Var):
             return expr in self.fixed
         if isinstance(expr, tvm_api.relax.Call):
@@ -115,7 +115,7 @@ class FunctionFrame:
         return isinstance(expr, (tvm_api.Constant, tvm_api.relax.ShapeExpr))
 
     def order_parameters(self) -> None:
-        """Moves the weights behind the inputs."""
+        """Moves the weights after the inputs."""
         self.parameters.sort(key=lambda parameter: parameter[0] in self.weights)
 
     @property

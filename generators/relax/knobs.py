@@ -138,7 +138,7 @@ class ChainKnobs:
     integers: float = 0.25
     """A chain begins with integers: rewrites that would round are for those alone."""
     same: float = 0.3
-    """An operator follows itself: two of a kind are what is merged most."""
+    """An operator follows itself: passes merge two of a kind most."""
     likewise: float = 0.6
     """An operator that was in the chain before has the same axes and bounds as then."""
     rejoined: float = 0.4
@@ -251,26 +251,26 @@ class Knobs:
     constants_parameter_share: float = 0.35
     """The same at most, where passes under test look for constants."""
     special_share: float = 0.2
-    """A constant holds one value throughout this often, one that is special to some operator."""
+    """A constant holds one value throughout that is special to some operator."""
     constant_share: float = 0.15
-    """A constant in scope counts as an operand this often where a value that is none would do."""
+    """A constant in scope may be an operand where a value that is no constant would do."""
     fixed_share: float = 0.35
-    """A call that depends on no parameter is kept this often: FoldConstant compiles each with LLVM, which costs as much
+    """A call that depends on no parameter is kept: FoldConstant compiles each with LLVM, which costs as much
     as judging a whole case."""
     fresh_share: float = 0.12
-    """A new operand is made this often though one in scope would do."""
+    """A new operand is made though one in scope would do."""
     real_share: float = 0.2
-    """Float contents are real numbers this often, else small whole numbers, on which most answers are exact."""
+    """Float contents are real numbers, else small whole numbers, on which most answers are exact."""
     large_share: float = 0.1
-    """Integer contents are larger this often, so that products leave the narrow types."""
+    """Integer contents are larger, so that products leave the narrow types."""
     output_share: float = 0.3
-    """A value of a dataflow block is visible after it this often."""
+    """A value of a dataflow block is visible after it."""
     unused_output_share: float = 0.8
-    """A value that nothing reads comes out of its block, and of its function, this often: else it is dead code."""
+    """A value that nothing reads comes out of its block, and of its function: else it is dead code."""
     symbolic_share: float = 0.15
-    """A dim of a new parameter is symbolic this often, in functions that may have symbols."""
+    """A dim of a new parameter is symbolic, in functions that may have symbols."""
     guard_share: float = 0.3
-    """A value out of an operator's domain is clipped into it this often, else another operand is taken."""
+    """A value out of an operator's domain is clipped into it, else another operand is taken."""
     blocks: BlockKnobs = BlockKnobs()
     operands: OperandKnobs = OperandKnobs()
     calls: CallKnobs = CallKnobs()

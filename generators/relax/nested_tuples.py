@@ -24,20 +24,20 @@ def draw_tuples_of_tuples(s: Scope) -> None:
 
 
 def draw_nested_output(s: Scope) -> None:
-    """The same with a nested tuple that comes out of the block and is taken apart behind it."""
+    """The same with a nested tuple that comes out of the block and is taken apart after it."""
     nested_output(s)
 
 
 def nested_output(s: Scope, use: Callable[[Scope, Value], None] = lambda s, value: None) -> TupleValue:
-    """A nested tuple that comes out of its block while what it holds does not; behind the block fields of its fields
-    are taken and what hangs on them is given to `use`."""
+    """A nested tuple that comes out of its block while its fields do not; after the block, fields of its fields are
+    taken, and values computed from them are given to `use`."""
     whole = nested(s, draw_parts(s, exported=False), exported=True)
 
-    def behind(s: Scope) -> None:
+    def after_block(s: Scope) -> None:
         for value in taken_apart(s, whole):
             use(s, value)
 
-    s.put_off.append(("nested output", behind))
+    s.put_off.append(("nested output", after_block))
     if s.source.flip(s.knobs.tuples.in_block):
         taken_apart(s, whole)
     return whole
@@ -118,7 +118,7 @@ def _bound(s: Scope, fields: Sequence[AnyValue], *, exported: bool | None = None
 
 
 def taken_apart(s: Scope, whole: TupleValue) -> list[Value]:
-    """Some fields of fields, bound, and what is computed of them last. Raises Unavailable where there are none."""
+    """Some fields of fields, bound, and then values computed from them. Raises Unavailable where there are none."""
     paths = list(_paths(whole))
     askew = [path for path in paths if len(set(path)) > 1]
     if not paths:
@@ -143,7 +143,7 @@ def _paths(whole: TupleValue, before: Path = ()) -> Iterator[Path]:
 
 
 def _followed(s: Scope, path: Path, known: dict[Path, AnyValue]) -> AnyValue | None:
-    """The field at the end of the path, bound; the tuples on the way are those that were taken before at times."""
+    """The field at the end of the path, bound; tuples on the way may be those that were taken before."""
     value = known[()]
     for end in range(1, len(path) + 1):
         if not isinstance(value, TupleValue):

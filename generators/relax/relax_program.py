@@ -100,7 +100,7 @@ def _with_attributes(
 
 
 def _draw_dead_function(source: Source, module: ModuleFrame) -> None:
-    """Sometimes a function that nobody calls, public half of the time."""
+    """In some modules a function without callers, public in half of them."""
     if not source.flip(module.knobs.functions.dead):
         return
     frame = FunctionFrame(module, symbolic=False, level=2, prefix="d")

@@ -63,9 +63,9 @@ class Scope:
         self.used: set[Var] = set()
         """Variables that the bindings of closed blocks read."""
         self.put_off: list[tuple[str, Callable[[Scope], None]]] = []
-        """What is to be drawn, with its name, as soon as the block is closed."""
+        """Draws to make, by name, as soon as the block is closed."""
         self.leading: list[Value] = []
-        """What the next operands that they fit are to be."""
+        """Values that the next operands should be, if they fit."""
 
     # --- operands ---------------------------------------------------------------------------------------
 
@@ -176,8 +176,8 @@ class Scope:
     def _prefer_recent(self, values: Sequence[Value]) -> Value:
         """Half of the time among the last three, so that chains form; else any, so that values are reused.
 
-        What depends on no input is seldom taken again: one pass folds it, at the price of a compilation for each call,
-        and it tells little about the others.
+        A value that depends on no input is rarely taken again: FoldConstant compiles each call of it, and it tells
+        little about other passes.
         """
         if not self.source.flip(self.knobs.constant_share):
             values = [v for v in values if not self.frame.is_fixed(v.expr)] or values
@@ -260,7 +260,7 @@ class Scope:
         return tuple(dims)
 
     def draw_dim(self, minimum: int = 0, static: bool = False) -> Dim:
-        """One dim of at least `minimum` in the first entry call; symbolic now and then where that is allowed."""
+        """One dim of at least `minimum` in the first entry call; it may be symbolic where that is allowed."""
         if not static and self.frame.symbolic and self.source.flip(self.knobs.symbolic_share):
             symbol = self.frame.draw_symbol(self.source)
             if symbol.extent >= minimum:
@@ -290,7 +290,7 @@ class Scope:
         return [a - value.ndim if self.source.flip(self.knobs.operands.negative_axis) else a for a in chosen]
 
     def permutation(self, rank: int) -> list[int]:
-        """A permutation of range(rank); the identity now and then, negative entries now and then."""
+        """A permutation of range(rank), possibly the identity, possibly with negative entries."""
         order = list(range(rank))
         if not self.source.flip(self.knobs.operands.identity):
             for i in range(rank - 1, 0, -1):

@@ -49,7 +49,7 @@ def draw_alias(s: Scope) -> None:
 
 
 def draw_tuple(s: Scope) -> None:
-    """A tuple of one to three values, nested now and then."""
+    """A tuple of one to three values, which may be tuples."""
     count = s.source.integer(1, 3)
     usable: list[AnyValue] = [v for v in s.values if isinstance(v, (Value, TupleValue))]
     parts = [_picked(s, usable) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""What the Relax generator knows of the values in scope: shapes, dtypes, ranges. No choices are made here."""
+"""The Relax generator's facts about the values in scope: shapes, dtypes, ranges. No choices are made here."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class TupleValue:
-    """A tuple in scope, with what is known of its fields; `expr` is a Var."""
+    """A tuple in scope, with the facts about its fields; `expr` is a Var."""
 
     expr: Expr
     fields: tuple[AnyValue, ...]
@@ -136,7 +136,7 @@ def value_of(
     shape: tuple[int, ...] | None = None,
     depth: int = 0,
 ) -> AnyValue | None:
-    """What a freshly bound expression of type `ty` is to the generator; None for types it has no use for.
+    """The value of a freshly bound expression of type `ty`; None for types that the generator does not use.
 
     `ranges` is one Range for all tensors, or one per field of a tuple. `shape` is the run-time shape where
     the type does not tell it.

@@ -31,19 +31,19 @@ class BlockAxis:
     kind: int
     extent: Extent
     part: Part | None = None
-    """What the loop goes over where it is not all: then the axis is the loop variable, which begins elsewhere."""
+    """The range of the loop where it is not the whole axis: then the axis is the loop variable, from there on."""
     narrow: bool = False
     """Whether the block says of such an axis that it is no more than the part."""
 
     def domain(self, draft: FunctionDraft) -> Node:
-        """What the block says that the axis goes over."""
+        """The domain that the block declares for the axis."""
         begin, end = self.part if self.part and self.narrow else (0, 0)
         return tvm.ir.Range.from_min_extent(draft.number(begin), draft.number(end - begin) if end else self.extent.expr)
 
 
 @dataclass(frozen=True, slots=True)
 class BlockBody:
-    """What a block does, and its init where it reduces."""
+    """The body of a block, and its init where it reduces."""
 
     statement: Stmt
     init: Stmt | None = None
@@ -68,7 +68,7 @@ class _NestLoop:
 
 @dataclass(slots=True)
 class _LoopNest:
-    """What the loops of a nest look like."""
+    """The loops of a nest, and how the block's axes are bound to them."""
 
     loops: list[_NestLoop]
     bindings: list[Expr]
@@ -86,7 +86,7 @@ def draw_nest(
 ) -> Stmt:
     """A block over the axes inside its loops. `make_body` gets the block's variables as terms, in order.
 
-    tensors: what the block may touch besides the draft's. plain: one serial loop for each axis in order.
+    tensors: those that the block may touch besides the draft's. plain: one serial loop for each axis in order.
     """
     variables = [tirx.Var(draft.new_name(_NAMES[axis.kind]), draft.index_dtype) for axis in axes]
     terms = [Term(v, draft.index_dtype, draft.index_range(a.extent)) for v, a in zip(variables, axes, strict=True)]
@@ -239,7 +239,7 @@ def _fused(draft: FunctionDraft, shape: _LoopNest, one: BlockAxis, other: BlockA
 
 
 def _around(draft: FunctionDraft, loops: list[_NestLoop], body: Stmt, *, may_vary: bool) -> Stmt:
-    """The body in its loops. Parallel, vectorized: only where each iteration writes what no other touches."""
+    """The body in its loops. Parallel and vectorized only where iterations write different elements."""
     for depth, loop in reversed(list(enumerate(loops))):
         kind, notes = tirx.ForKind.SERIAL, None
         if may_vary and draft.source.flip(draft.knobs.loop_kind_share):
@@ -268,7 +268,7 @@ def _kind(draft: FunctionDraft, loop: _NestLoop, *, outermost: bool, innermost: 
 
 
 def product_range(*extents: Extent) -> Range:
-    """What a row-major position in these extents is."""
+    """The range of a row-major position in these extents."""
     count = 1
     for extent in extents:
         count *= extent.high

@@ -190,7 +190,7 @@ def _rolling_buffer(view: ScheduleView) -> str:
 
 
 def _overlaps(consumer: ScheduledBlock, producer: ScheduledBlock) -> bool:
-    """Whether the consumer reads windows of what the producer writes: an index that is a sum."""
+    """Whether the consumer reads windows of the producer's buffer: an index that is a sum."""
     written = [w.source for w in producer.node.writes]
     return any(
         isinstance(x.min, tirx.Add)
@@ -214,9 +214,7 @@ BLOCK_ROWS = (
     Primitive("compute_at", _compute_at, "the region that the consumer needs is computed before it", 6),
     Primitive("reverse_compute_at", _reverse_compute_at, "the consumer of a region runs once it is complete", 5),
     Primitive("compute_inline", _compute_inline, "the stored expression stands where it is read", 3),
-    Primitive(
-        "reverse_compute_inline", _reverse_compute_inline, "the producer stores what the consumer makes of it", 2
-    ),
+    Primitive("reverse_compute_inline", _reverse_compute_inline, "the producer stores the consumer's value", 2),
     Primitive(
         "fuse_reduction_epilogue",
         _fuse_reduction_epilogue,
@@ -228,11 +226,11 @@ BLOCK_ROWS = (
     Primitive("rfactor", _rfactor, "partial results are combined: another order", 5, rounds=True),
     Primitive("blockize", _blockize, "a block around blocks", 3),
     Primitive("tensorize", _tensorize, "an intrinsic whose implementation is the loops that it describes", 6),
-    Primitive("decompose_padding", _decompose_padding, "constants first, then what is inside", 4),
+    Primitive("decompose_padding", _decompose_padding, "constants first, then the inner elements", 4),
     Primitive(
         "rolling_buffer",
         _rolling_buffer,
-        "rows are kept from one iteration to the next, so that order matters behind it",
+        "rows are kept from one iteration to the next, so that order matters after it",
         6,
         last=True,
     ),

@@ -48,7 +48,7 @@ def _axes(block: ScheduledBlock) -> list[str]:
 
 
 def _computes_indices(block: ScheduledBlock) -> bool:
-    """Whether an index of what it reads is a quotient or a remainder."""
+    """Whether an index of a read is a quotient or a remainder."""
     return any(isinstance(x.min, (tirx.FloorDiv, tirx.FloorMod)) for r in block.node.reads for x in r.region)
 
 
@@ -250,7 +250,7 @@ CACHE_ROWS = (
     Primitive("reindex", _reindex, "a copy indexed by the block's axes", 3),
     Primitive("read_at", _read_at, "the region that is read is copied first", 2),
     Primitive("write_at", _write_at, "the region that is written is copied back", 2),
-    Primitive("storage_align", _storage_align, "where rows begin, not what is in them", 2),
+    Primitive("storage_align", _storage_align, "where rows begin, not their contents", 2),
     Primitive("set_scope", _set_scope, "where a buffer lies", 2),
     Primitive("unsafe_set_dtype", _unsafe_set_dtype, "wider dtypes only, which hold every value", 2, rounds=True),
     Primitive("transform_layout", _transform_layout, "bijections; padding is written and never read", 4),

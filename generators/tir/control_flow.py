@@ -171,7 +171,7 @@ def draw_rest(site: Site, inner: Inner) -> Stmt:
 
 
 def draw_branch(site: Site, inner: Inner) -> Stmt:
-    """One of two statements, or none; seldom two such branches on one condition, which the first may change."""
+    """One of two statements, or none; 20 % are two branches on one condition, which the first may change."""
     condition = draw_test(site)
     site.draft.features.add("if_then_else_statement")
     first = _branch(site, condition, inner)
@@ -276,7 +276,7 @@ def draw_recurrence(site: Site, _inner: Inner) -> Stmt:
 
 
 def draw_bind(site: Site, _inner: Inner) -> Stmt:
-    """A number by name for the statements behind, or an index."""
+    """A named number, or a named index, for the statements that follow."""
     draft = site.draft
     dims = [d for t in site.tensors for d in t.dims if d.static and d.value]
     if dims and draft.source.flip(site.draft.knobs.loops.named_index):
@@ -324,7 +324,7 @@ def draw_assertion(site: Site, _inner: Inner) -> Stmt:
 
 
 def draw_jump(site: Site, inner: Inner) -> Stmt:
-    """The end of a loop or of its iteration, behind a test, and what it skips."""
+    """A conditional break or continue, and the statements that it skips."""
     draft = site.draft
     if not site.in_loop:
         raise Unfit("no loop to jump in")

@@ -56,7 +56,7 @@ class Operands:
 
 
 def draw_value(operands: Operands, dtype: str, depth: int | None = None, beside: Term | None = None) -> Term:
-    """A value of the dtype, exact and without overflow for all values of what it is made of; beside: see draw_leaf."""
+    """A value of the dtype, exact and without overflow for all values of its operands; beside: see draw_leaf."""
     left = weighted(operands.source, operands.draft.knobs.depths) if depth is None else depth
     if dtype == "bool":
         return draw_condition(operands, left)
@@ -68,7 +68,7 @@ def draw_value(operands: Operands, dtype: str, depth: int | None = None, beside:
 
 
 def draw_condition(operands: Operands, depth: int) -> Term:
-    """A bool: a comparison of two numbers mostly."""
+    """A bool: most often a comparison of two numbers."""
     flags = [t for t in operands.leaves if t.dtype == "bool"]
     if flags and (depth <= 0 or operands.source.flip(operands.draft.knobs.expressions.flag_in_scope)):
         return operands.source.pick(flags)
@@ -84,7 +84,7 @@ def draw_condition(operands: Operands, depth: int) -> Term:
 
 
 def _compared(operands: Operands, term: Term) -> Term:
-    """What a number is compared with, so that mostly the answer is not always the same."""
+    """The other side of a comparison, chosen so that in most cases both answers occur."""
     low, high = max(math.ceil(term.range.low), -8), min(math.floor(term.range.high), 8)
     if low < high and operands.source.flip(operands.draft.knobs.expressions.compared_near):
         return constant(operands.source.integer(low, high), term.dtype)
@@ -92,7 +92,7 @@ def _compared(operands: Operands, term: Term) -> Term:
 
 
 def draw_leaf(operands: Operands, dtype: str, beside: Term | None = None) -> Term:
-    """A value in scope, converted where none has the dtype, or a constant; seldom the one that it stands beside, with
+    """A value in scope, converted where none has the dtype, or a constant; rarely the one that it stands beside, with
     which most operators give what does not depend on it.
     """
     same = [t for t in (*operands.leaves, *operands.indices) if t.dtype == dtype]
@@ -107,7 +107,7 @@ def draw_leaf(operands: Operands, dtype: str, beside: Term | None = None) -> Ter
 
 
 def draw_constant(operands: Operands, dtype: str) -> Term:
-    """A small number, seldom a large one."""
+    """A small number; in 10 % of the cases a large one."""
     source = operands.source
     if dtype == "bool":
         return truth(tirx.IntImm("bool", source.integer(0, 1)))
@@ -203,7 +203,7 @@ def _right_operand(operands: Operands, row: Binary, left: Term, depth: int) -> T
 
 
 def _divisor(operands: Operands, dtype: str, depth: int) -> Term:
-    """A number of one sign, never 0: a constant mostly."""
+    """A number of one sign, never 0: most often a constant."""
     source = operands.source
     if source.flip(operands.draft.knobs.expressions.constant_divisor):
         value = source.pick((2, 3, 4, 5, 7, 8, 1, 16))

@@ -17,13 +17,13 @@ from generators.unavailable import Unavailable
 
 
 class Unfit(Unavailable):
-    """What was to be drawn does not fit the function so far; another thing is drawn instead."""
+    """The draw does not fit the function so far; the caller draws something else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The length of a dim or of a loop: equal texts are equal lengths. `value` is what it is in the arguments, `low`
-    and `high` what it can be."""
+    """The length of a dim or of a loop: equal texts are equal lengths. `value` is the length in the arguments,
+    `low` and `high` bound it."""
 
     text: str
     value: int
@@ -96,11 +96,11 @@ class FunctionDraft:
     features: set[str] = field(default_factory=set)
     exact: bool = True
     final: bool = False
-    """Whether nothing is drawn behind the present statement that could read what it writes."""
+    """Whether no later statement can read the tensor that the present one writes."""
     unusual: frozenset[Unusual] = EVERY
     """What unusual things it may hold."""
     touched: list[Tensor] = field(default_factory=list)
-    """What was last stored or loaded in a function without blocks, and may be written."""
+    """The tensors that were last stored or loaded in a function without blocks, and may be written."""
     read: set[str] = field(default_factory=set)
     """The names of the buffers that a block reads which it does not write."""
     drawn: int = 0
@@ -160,12 +160,12 @@ class FunctionDraft:
         return tensor
 
     def index_range(self, extent: Extent) -> Range:
-        """What a variable that counts up to the extent is."""
+        """The range of a variable that counts up to the extent."""
         return Range(0, max(extent.high - 1, 0), True)
 
 
 def input_range(draft: FunctionDraft, dtype: str) -> Range:
-    """What an input holds: small whole numbers, on which sums and products stay exact; seldom larger ones, whose
+    """The range of an input: small whole numbers, on which sums and products stay exact; rarely larger ones, whose
     products no longer fit the narrow types."""
     if dtype == "bool":
         return TRUTH

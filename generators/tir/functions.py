@@ -70,7 +70,7 @@ def draw_prim_func(source: Source, knobs: TirKnobs = DEFAULT) -> PrimProgram:
 
 
 def draw_dead_function(source: Source, knobs: TirKnobs = DEFAULT) -> PrimFunc:
-    """A private PrimFunc of any kind that is drawn, of few statements, for nobody to call."""
+    """A private PrimFunc without callers: of any kind, with few statements."""
     return draw_prim_func(source, for_dead(knobs)).func.without_attr("global_symbol")
 
 
@@ -129,7 +129,7 @@ def _count(dims: list[Extent]) -> int:
 
 
 def _add_input(draft: FunctionDraft, dims: tuple[Extent, ...], dtype: str) -> None:
-    """A parameter; seldom with an offset and strides that are the caller's."""
+    """A parameter; in 5 % of the cases each with an offset and with strides that are the caller's."""
     layout: dict[str, Any] = {}
     if dims and draft.source.flip(draft.knobs.inputs.offset):
         layout["elem_offset"] = tirx.Var(draft.new_name("off"), draft.index_dtype)
@@ -159,7 +159,7 @@ def _draw_stages(draft: FunctionDraft) -> None:
 
 
 def _shown(draft: FunctionDraft, tensor: Tensor) -> Tensor:
-    """As an output, often, where nothing reads it: what is wrong with it would not be seen."""
+    """The tensor as an output, in most cases where nothing reads it: otherwise a wrong value would not be seen."""
     plain = tensor.role == "local" and not tensor.buffer.strides and str(tensor.buffer.scope()) == "global"
     if not plain or tensor.name in draft.read or not draft.source.flip(draft.knobs.blocks.unread_shown):
         return tensor
@@ -228,7 +228,7 @@ def _parameter(tensor: Tensor) -> PrimParameter:
 
 
 def _body(draft: FunctionDraft) -> Stmt:
-    """The statements in the root block, which allocates what is no parameter."""
+    """The statements in the root block, which allocates all tensors that are no parameters."""
     local = [t.buffer for t in draft.tensors if t.role == "local"]
     root = s_tir.SBlock([], [], [], "root", sequence(*draft.statements), None, local)
     return s_tir.SBlockRealize([], True, root)

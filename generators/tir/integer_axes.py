@@ -1,6 +1,6 @@
-"""Variables that take every value of a small range: a loop variable, or what is made of loop variables.
+"""Variables that take every value of a small range: a loop variable, or an expression of loop variables.
 
-What is drawn over them is in `integers.py`.
+The expressions over them are in `integers.py`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class IntegerAxis:
 
 
 def draw_axes(draft: FunctionDraft, earlier: list[tuple[int, int]], room: int) -> list[IntegerAxis]:
-    """One variable mostly, two where one loop is split into them."""
+    """One variable in most cases, two where one loop is split into them."""
     source = draft.source
     if draft.symbols and source.flip(draft.knobs.integers.symbolic_axis) and room >= 16:
         return [counter(draft, draft.symbolic("n"), 0)]
@@ -57,7 +57,7 @@ def _values(low: int, count: int, step: int = 1) -> Range:
 
 
 def _loop(draft: FunctionDraft, var: Var, low: int, count: Expr, step: int = 1) -> Wrap:
-    """Puts a loop around a statement, an unrolled one at times."""
+    """Puts a loop around a statement; short loops may be unrolled."""
     kind = tirx.ForKind.SERIAL
     if (
         step == 1
@@ -115,7 +115,7 @@ def stepped(draft: FunctionDraft, extent: Extent, begin: int) -> IntegerAxis:
 
 
 def split(draft: FunctionDraft, extent: Extent, begin: int) -> IntegerAxis:
-    """A variable made of two loops; where they go further than it does, behind a test."""
+    """A variable made of two loops, with a guard where they go beyond its extent."""
     factor = draft.source.pick((2, 3, 4, 8))
     blocks = -(-extent.value // factor)
     outer, inner = _variable(draft, 0, blocks), _variable(draft, 0, factor)

@@ -1,7 +1,7 @@
 """Integer expressions shaped like what rewrite rules match: sums under divisions, remainders, bounds, comparisons.
 
-The rules are those of rewrite_simplify.cc and canonical_simplify.cc and of the passes that call them. What is not of
-such a shape is drawn by `expressions.py`; what an operator does to ranges is in `terms.py`. Whatever might overflow for
+The rules are those of rewrite_simplify.cc and canonical_simplify.cc and of the passes that call them. Other
+expressions are drawn by `expressions.py`; the ranges of operators are in `terms.py`. A shape that might overflow for
 some value of its operands raises Unfit and is not drawn.
 """
 
@@ -132,7 +132,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a shape is made of. x, y, z: operands of one dtype. c: a divisor, d: k times c, e and f: any constants, s: a
+    """The parts of a shape. x, y, z: operands of one dtype. c: a divisor, d: k times c, e and f: any constants, s: a
     number of bits. how, also: relations. condition: anything true or false."""
 
     x: Number
@@ -158,7 +158,7 @@ def _logic(node: Callable[..., Expr], *terms: Term) -> Term:
 
 
 def _unless_zero(p: Parts, divide: Callable[[Number, Number], Number]) -> Number:
-    """A division that only a test keeps from dividing by zero: nobody may compute it before."""
+    """A division that only a test keeps from dividing by zero: no pass may hoist it."""
     y = p.y
     if not y.term.range.low <= 0 <= y.term.range.high:
         raise Unfit("a divisor that is never zero")

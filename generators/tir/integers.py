@@ -43,7 +43,7 @@ class Nest:
 
     @property
     def dims(self) -> tuple[Extent, ...]:
-        """What the outputs' dims are."""
+        """The dims of the outputs."""
         return tuple(axis.extent for axis in self.axes)
 
     @property
@@ -139,7 +139,7 @@ def _table_value(draft: FunctionDraft, axes: list[IntegerAxis], table: Tensor) -
 
 
 def _draw_names(nest: Nest) -> None:
-    """Values for many expressions: by name, or the same expression again and again. And what holds of a variable."""
+    """Values for many expressions, named or repeated; and facts about a variable."""
     draft, source = nest.draft, nest.draft.source
     for _ in range(source.pick((0, 1, 1, 2))):
         dtype = weighted(source, draft.knobs.integers.dtypes)
@@ -158,7 +158,7 @@ def _draw_names(nest: Nest) -> None:
 
 
 def _known(draft: FunctionDraft, condition: Expr) -> Stmt:
-    """What holds, said."""
+    """A true condition as an assumption or an assertion."""
     if draft.source.flip():
         draft.features.add("assume")
         return tirx.Evaluate(tirx.assume(condition))
@@ -168,7 +168,7 @@ def _known(draft: FunctionDraft, condition: Expr) -> Stmt:
 
 
 def _draw_output(nest: Nest) -> Stmt:
-    """One expression for every combination of the variables, in a new output; behind a branch at times."""
+    """One expression for every combination of the variables, in a new output; a quarter of them in a branch."""
     draft, source = nest.draft, nest.draft.source
     dtype = weighted(source, draft.knobs.integers.dtypes)
     value = _value(nest.operands, dtype)
@@ -227,7 +227,7 @@ def _value(operands: Operands, dtype: str) -> Term:
 
 
 def _number(operands: Operands, dtype: str) -> Term:
-    """A number: of a shape mostly."""
+    """A number: most often of a shape."""
     for _ in range(
         operands.draft.knobs.integers.tries if operands.source.flip(operands.draft.knobs.integers.shaped) else 0
     ):
@@ -241,7 +241,7 @@ def _number(operands: Operands, dtype: str) -> Term:
 
 
 def _condition(operands: Operands) -> Term:
-    """A truth: of a shape mostly."""
+    """A truth: most often of a shape."""
     numbers = sorted({t.dtype for t in (*operands.leaves, *operands.indices) if t.dtype != "bool"})
     for _ in range(
         operands.draft.knobs.integers.tries
@@ -291,7 +291,7 @@ def _parts(operands: Operands, dtype: str) -> Parts:
 
 
 def _comparison(operands: Operands, numbers: list[Number]) -> Term:
-    """A simple condition on what the shape is of."""
+    """A simple condition on operands of the shape."""
     a, b = operands.source.pick(numbers), operands.source.pick(numbers)
     value = operands.source.integer(-3, 9) if not a.term.dtype.startswith("u") else operands.source.integer(0, 9)
     return a.is_(
@@ -301,7 +301,7 @@ def _comparison(operands: Operands, numbers: list[Number]) -> Term:
 
 
 def _operand(operands: Operands, dtype: str) -> Term:
-    """A variable mostly, converted where none has the dtype, so that a rule sees what it looks for."""
+    """A variable in most cases, converted where none has the dtype, so that a rule sees the form that it matches."""
     source = operands.source
     if source.flip(operands.draft.knobs.integers.computed_operand):
         return draw_value(operands, dtype, 1)
@@ -312,7 +312,7 @@ def _operand(operands: Operands, dtype: str) -> Term:
 
 
 def _any_constant(operands: Operands, dtype: str) -> int:
-    """A small number, seldom a large one."""
+    """A small number; in 8 % of the cases a large one."""
     source = operands.source
     value = source.integer(-9, 9)
     if source.flip(operands.draft.knobs.integers.large):

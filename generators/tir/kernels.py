@@ -52,7 +52,7 @@ def draw_kernel_func(source: Source, knobs: TirKnobs = DEFAULT) -> PrimProgram:
 
 
 def _new(draft: FunctionDraft) -> Tensor:
-    """A tensor with elements (a grid of no blocks cannot be launched): an output, or what the next kernels read."""
+    """A tensor with elements (a grid without blocks cannot be launched): an output, or one for the next kernels."""
     tensor = new_tensor(draft, "output")
     if not all(dim.value for dim in tensor.dims):
         draft.tensors.remove(tensor)
@@ -158,7 +158,7 @@ def _rows(kernel: Launch) -> Stmt:
 
 
 def _together(kernel: Launch) -> Stmt:
-    """A block for each row, a thread for each element of it; what one has made in shared memory another reads."""
+    """A block for each row, a thread for each element of it; threads read each other's elements in shared memory."""
     dims, draft, source = kernel.tensor.dims, kernel.draft, kernel.source
     if not dims or not dims[-1].static or dims[-1].value > draft.knobs.kernels.longest_row:
         raise Unfit("no row of a block")

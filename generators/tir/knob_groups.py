@@ -97,7 +97,7 @@ class BlockKnobs:
     output: float = 0.15
     """A stage that is not the last writes an output."""
     unread_shown: float = 0.6
-    """A tensor that no block reads becomes an output: else no one sees what is wrong with it."""
+    """A tensor that no block reads becomes an output: else a wrong value in it is not seen."""
     strides: float = 0.12
     """A buffer has strides of its own."""
     reversed_dims: float = 0.15

@@ -1,4 +1,4 @@
-"""One kernel while it is drawn: its blocks and threads, who has something to do, what a thread does with an element."""
+"""One kernel while it is drawn: its blocks and threads, their guards, and a thread's statements for an element."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Launch:
         return inner
 
     def element(self, inner: Site, indices: list[Expr], *leaves: Term) -> Stmt:
-        """What a thread does with its element. leaves: values that it should use."""
+        """The statements of a thread for its element. leaves: values that it should use."""
         if leaves:
             operands = inner.operands([t for t in inner.tensors if not t.special], 1)
             before = (load(self.tensor, indices),) if self.again else ()
@@ -82,7 +82,7 @@ class Launch:
         return sequence(first, tirx.For(loop.term.expr, self.draft.number(0), loop.extent.expr, SERIAL, more))
 
     def _changed(self, site: Site, indices: list[Expr]) -> Stmt:
-        """The element changed by what it was, or anew where that might overflow."""
+        """The element updated from its old value, or stored anew where that might overflow."""
         try:
             return updated(site, self.tensor, indices)
         except Unfit:
@@ -135,7 +135,7 @@ def position(draft: FunctionDraft, block: Expr, threads: int, thread: Expr) -> E
 
 
 def made_of(operands: Operands, dtype: str, depth: int, *leaves: Term) -> Term:
-    """A value of these and others, of as many of them as it can be, so that it shows what they were."""
+    """A value made of as many of these as possible, and of others, so that it depends on each."""
     operands = replace(operands.with_leaves(*leaves), lets=False)
     best, most = None, -1
     for _ in range(operands.draft.knobs.kernels.value_tries):

@@ -128,7 +128,7 @@ def _bind(view: ScheduleView) -> str:
 
 
 def _merge(view: ScheduleView) -> str:
-    """Outermost loops of equal length over blocks under one parent, one just behind the other."""
+    """Outermost loops of equal length over blocks under one parent, one right after the other."""
     outer: list[tuple[ScheduledBlock, ScheduledLoop]] = []
     for block in view.blocks:
         if block.loops and not (outer and outer[-1][1].node.same_as(block.loops[0].node)):
@@ -144,7 +144,7 @@ def _merge(view: ScheduleView) -> str:
 
 
 def _independent(ones: list[ScheduledBlock], others: list[ScheduledBlock]) -> bool:
-    """Whether neither side writes what the other touches: the primitive does not ask."""
+    """Whether neither side writes a buffer that the other touches: the primitive does not ask."""
 
     def clash(writers: list[ScheduledBlock], users: list[ScheduledBlock]) -> bool:
         return any(any(user.touches(w.source)) for b in writers for w in b.node.writes for user in users)
@@ -198,6 +198,6 @@ LOOP_ROWS = (
     Primitive(
         "merge", _merge, "loops of equal length whose blocks have no buffer in common that one of them writes", 2
     ),
-    Primitive("annotate", _annotate, "hints that choose how code is written, not what it computes", 2),
+    Primitive("annotate", _annotate, "hints that choose how code is written, not its results", 2),
     Primitive("unannotate", _unannotate, "hints only are there to be taken away", 2),
 )

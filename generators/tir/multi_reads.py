@@ -38,7 +38,7 @@ class MultiRead:
 
 
 def draw_multi_read(draft: FunctionDraft, tensor: Tensor) -> MultiRead | None:
-    """Reads of a tensor that an earlier block wrote; None mostly, and where its dims allow but one."""
+    """Reads of a tensor that an earlier block wrote; None in most cases, and where its dims allow but one."""
     long = any(not dim.static or dim.value > 1 for dim in tensor.dims)
     if tensor.role == "input" or not long or not draft.source.flip(draft.knobs.multi_read_share):
         return None

@@ -146,7 +146,7 @@ def draw_whole_update(draft: FunctionDraft) -> None:
         now = load(tensor, variables)
         other = draw_value(Operands(draft, [now], terms), tensor.dtype, 1)
         if other.fraction > tensor.fraction:
-            raise Unfit("finer than what the tensor holds")
+            raise Unfit("finer than the tensor's fraction")
         statement = tirx.BufferStore(tensor.buffer, bounded(other, tensor.range).expr, variables)
         for var, dim in reversed(list(zip(variables, tensor.dims, strict=True))):
             statement = tirx.For(var, draft.number(0), dim.expr, tirx.ForKind.SERIAL, statement)

@@ -48,7 +48,7 @@ _MASKABLE = ("float16", "float32", "float64")
 
 
 def held_range(dtype: str) -> tuple[Range, int]:
-    """What the tensors of a function without blocks hold, and how fine."""
+    """The range of the tensors of a function without blocks, and how fine their fractions are."""
     if dtype == "bool":
         return TRUTH, 0
     top = min(50, int(capacity(dtype, 2)) if is_float(dtype) else int(capacity(dtype)))
@@ -110,7 +110,7 @@ def _masked(site: Site, tensor: Tensor) -> Stmt:
 
 
 def new_tensor(draft: FunctionDraft, role: str) -> Tensor:
-    """A tensor for the function to write, of dims that it has already mostly."""
+    """A tensor for the function to write, in most cases of dims that it already has."""
     base = draft.source.pick(draft.tensors)
     alike = draft.source.flip(
         draft.knobs.loops.like_another
@@ -169,7 +169,7 @@ def _fill_kind(draft: FunctionDraft, dim: Extent, *, outermost: bool, innermost:
 
 
 def draw_one(site: Site) -> Stmt:
-    """One statement, with what is inside it; nothing where the drawn kinds do not fit."""
+    """One statement, with its nested statements; nothing where the drawn kinds do not fit."""
     draft = site.draft
     draft.drawn += 1
     for kind in _kinds(site):
@@ -238,7 +238,7 @@ def draw_each(site: Site, _inner: Inner) -> Stmt:
 def _draw_view(site: Site) -> None:
     """Another buffer on the memory of one, with other dims.
 
-    Without an offset: FlattenBuffer adds it to the indices and leaves it on the buffer, so that nobody can say whether
+    Without an offset: FlattenBuffer adds it to the indices and leaves it on the buffer, so that it is open whether
     a flat buffer counts it once more.
     """
     draft = site.draft

@@ -1,6 +1,6 @@
-"""Blocks that go over a part of what they write: loops that begin elsewhere, to whose variable the axis is bound.
+"""Blocks that cover a part of the tensor that they write: the axis is bound to a loop that does not begin at 0.
 
-What is outside of the part is written too, before by a block that goes over the whole tensor, whose values have to
+The rest is written as well: before, by a block that goes over the whole tensor, whose values have to
 survive there, or by blocks for the other parts.
 """
 
@@ -21,7 +21,7 @@ from generators.tvm_api import Expr, Stmt
 
 
 def draw_parts(draft: FunctionDraft, axes: Sequence[BlockAxis]) -> list[BlockAxis]:
-    """The same axes, some of them mostly not whole; those given where none can be cut."""
+    """The same axes, in most cases with a part for one or two of them; those given where none can be cut."""
     cuttable = [n for n, a in enumerate(axes) if a.kind == SPATIAL and a.extent.static and a.extent.value > 1]
     if not cuttable:
         return list(axes)
@@ -34,7 +34,7 @@ def draw_parts(draft: FunctionDraft, axes: Sequence[BlockAxis]) -> list[BlockAxi
 
 
 def _cut(draft: FunctionDraft, axis: BlockAxis, narrow: bool) -> BlockAxis:
-    """The axis from somewhere to somewhere, not all of it, and seldom from its beginning."""
+    """A part of the axis, in 80 % of the cases not from its beginning."""
     length = axis.extent.value
     begin = draft.source.integer(1, length - 1) if draft.source.flip(draft.knobs.parts.not_from_the_beginning) else 0
     last = length if begin else length - 1
@@ -45,9 +45,9 @@ def _cut(draft: FunctionDraft, axis: BlockAxis, narrow: bool) -> BlockAxis:
 def append_nest(
     draft: FunctionDraft, name: str, axes: Sequence[BlockAxis], make_body: Callable[[list[Term]], BlockBody]
 ) -> None:
-    """The block of a stage that stores a new tensor, each index an axis of its own; see `draw_nest` for what is given.
+    """The block of a stage that stores a new tensor, each index an axis of its own; see `draw_nest` for the parameters.
 
-    Seldom it goes over a part, and other blocks write the rest.
+    With probability `part_share` it covers a part, and other blocks write the rest.
     """
     share = draft.knobs.part_share
     if any(axis.kind == REDUCE for axis in axes):
@@ -73,7 +73,7 @@ def append_nest(
 
 
 def _roomier(draft: FunctionDraft, tensor: Tensor) -> Tensor:
-    """The tensor as what may hold some small numbers more: where its range is a number, its parts look all the same."""
+    """The tensor with a wider range of small numbers: where its range is one number, all parts would look the same."""
     values = tensor.range.hull(Range(0 if tensor.dtype.startswith("u") else -4, 4, True))
     if tensor.dtype == "bool" or not fits(values, tensor.dtype, tensor.fraction):
         return tensor

@@ -1,7 +1,7 @@
 """Perfect nests: serial loops over all dims of a tensor around one or two statements at the element they count to.
 
-Neighbours often have the same extents, so that loops can be fused, split and interchanged, and what one nest stores
-is read by the next.
+Neighbours often have the same extents, so that loops can be fused, split and interchanged; one nest reads elements
+that another has stored.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def draw_nest(site: Site, _inner: Inner) -> Stmt:
 
 
 def _target(site: Site) -> Tensor:
-    """A tensor with dims, of those of the nest before it mostly."""
+    """A tensor with dims, most often one that shares a dim with the nest before."""
     options = [t for t in site.writable if t.dims]
     if not options:
         raise Unfit("nothing to go over")
@@ -60,7 +60,7 @@ def _within(site: Site, loop: Point) -> Point:
 
 
 def nested(site: Site, loops: list[Point], body: Stmt) -> Stmt:
-    """The body in serial loops over what the variables may be."""
+    """The body in serial loops over the ranges of the variables."""
     for loop in reversed(loops):
         start = int(loop.term.range.low)
         count = site.draft.number(int(loop.term.range.high)) if start else loop.extent.expr
@@ -69,7 +69,7 @@ def nested(site: Site, loops: list[Point], body: Stmt) -> Stmt:
 
 
 def _of_neighbour(inner: Site, tensor: Tensor, loops: list[Point]) -> Stmt:
-    """A store of what is made of elements beside the one that it is stored to."""
+    """A store of a value made of neighbours of the stored element."""
     draft = inner.draft
     around = [(0,) if loop.term.range.low == 0 else (-1, -1, 0, 1, 1) for loop in loops]
     shifts = [[draft.source.pick(options) for options in around] for _ in range(draft.source.integer(1, 2))]

@@ -42,7 +42,7 @@ EXCLUDED: tuple[ExcludedPrimitive, ...] = (
     ExcludedPrimitive("enter_postproc", "a marker in the trace"),
     ExcludedPrimitive(
         "unsafe_hide_buffer_access",
-        "takes accesses out of a block's declared regions, so that the function says what is not so: what follows may "
+        "takes accesses out of a block's declared regions, so that these are wrong: later passes may "
         "rightly compute something else",
     ),
 )

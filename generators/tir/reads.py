@@ -1,4 +1,4 @@
-"""Reading tensors inside a block: at its own point mostly, else reversed, shifted behind a guard, wrapped, gathered."""
+"""Reads of tensors inside a block: most often at its own point, else reversed, guarded, wrapped or gathered."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def index_within(draft: FunctionDraft, dim: Extent, term: Term, *, clamp: bool) 
 
 
 def _guarded(draft: FunctionDraft, dim: Extent, at: Sequence[Point], guards: list[Expr]) -> Stmt:
-    """A neighbour, behind a test that there is one."""
+    """A neighbour, under a test that there is one."""
     point = draft.source.pick(at)
     offset = draft.source.pick((-1, 1, 2, -2, 0))
     scale = draft.source.pick((1, 1, 1, 2))

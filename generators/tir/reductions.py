@@ -203,7 +203,7 @@ def _product(draft: FunctionDraft, one: Term, other: Term, dtype: str, count: in
 
 
 def draw_bias(draft: FunctionDraft) -> None:
-    """A sum with a vector added behind it: what fuse_reduction_epilogue looks for."""
+    """A vector added to a sum: the form that fuse_reduction_epilogue looks for."""
     sums = [t for t in recent(draft) if t.role == "local" and t.name.startswith("R") and t.dims]
     total = pick_recent(draft, sums)
     values = Range(0 if total.dtype.startswith("u") else -4, 4, True)

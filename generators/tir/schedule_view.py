@@ -129,7 +129,7 @@ class ScheduleView:
         return [b for b in self.blocks if any(other.node.same_as(loop.node) for other in b.loops)]
 
     def written_local(self, block: ScheduledBlock) -> bool:
-        """Whether what the block writes is a buffer of the function's own."""
+        """Whether the block writes a buffer of the function's own."""
         params = list(self.schedule.mod[self.program.function].params)
         return all(not any(w.source.same_as(p) for p in params) for w in block.node.writes)
 

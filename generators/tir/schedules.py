@@ -117,7 +117,7 @@ def draw_schedule(
 
 
 def replayed(module: IRModule, steps: Sequence[ScheduleStep]) -> s_tir.Schedule:
-    """The schedule that the steps make of a module. Raises what a step raises."""
+    """The schedule that the steps make of a module. Raises whatever a step raises."""
     schedule = _begun(module)
     for step in steps:
         eval(step.text, {"sch": schedule, "tvm": tvm})
@@ -166,7 +166,7 @@ def _applied(schedule: s_tir.Schedule, step: ScheduleStep) -> bool | Broken:
 
 
 def _checked(schedule: s_tir.Schedule, program: PrimProgram, step: ScheduleStep) -> bool | Broken:
-    """Whether the function is well-formed behind the step."""
+    """Whether the function is well-formed after the step."""
     try:
         s_tir.analysis.verify_well_formed(schedule.mod[program.function])
     except (ValueError, tvm.error.InternalError) as error:

@@ -1,4 +1,4 @@
-"""Where a statement of a function without blocks stands: the loops around it, values in scope, what it may write."""
+"""The site of a statement in a function without blocks: the loops around it, values in scope, writable tensors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Element = tuple[Tensor, list[Expr]]
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a loop counts over."""
+    """The numbers that a loop counts over."""
 
     extent: Extent
     start: int = 0
@@ -35,7 +35,7 @@ class Header:
 class Site:
     """`points` are the variables of the loops around, `values` scalars by name, `turns` how often the place is reached.
 
-    Every tensor in `tensors` is initialised whole, and holds what its range says: what is stored is brought into it.
+    Every tensor in `tensors` is initialised whole, and holds values of its range: stores bring values into it.
     """
 
     draft: FunctionDraft
@@ -48,10 +48,10 @@ class Site:
     depth: int = 0
     in_loop: bool = False
     recent: list[Element] = field(default_factory=list)
-    """What was last stored or loaded here or around here, and may be written. Nothing leads outward: indices hold the
+    """Elements last stored or loaded here or around here, and writable. They never leave their loops: indices hold the
     variables of loops."""
     conditions: list[Expr] = field(default_factory=list)
-    """What was asked here or around here."""
+    """The conditions that were drawn here or around here."""
     header: Header | None = None
     """That of the loop before, at the same place."""
     kind: Callable[[Site, Inner], Stmt] | None = None
@@ -59,7 +59,7 @@ class Site:
 
     @property
     def writable(self) -> list[Tensor]:
-        """What may be stored to."""
+        """The tensors that may be stored to."""
         return [t for t in self.tensors if t.role != "input" and t.elements]
 
     def inside(self, *points: Point, turns: int = 1, in_loop: bool = True) -> Site:
@@ -83,7 +83,7 @@ class Site:
             ]
 
     def near(self, options: list[Tensor]) -> Tensor:
-        """One of them, which was just touched mostly."""
+        """One of them, in most cases one that was just touched."""
         touched = [t for t in options if t in self.draft.touched]
         return self.draft.source.pick(
             touched if touched and self.draft.source.flip(self.draft.knobs.loops.touched_again) else options
@@ -108,7 +108,7 @@ class Site:
         return term
 
     def value(self, dtype: str, *, lets: bool = True) -> Term:
-        """An expression of the dtype over what can be read here."""
+        """An expression of the dtype over the values that can be read here."""
         readable = [t for t in self.tensors if not t.special]
         again = (
             [load(*self.draft.source.pick(self.recent))]
@@ -119,7 +119,7 @@ class Site:
         return draw_value(replace(operands, lets=lets), dtype)
 
     def index_of(self, tensor: Tensor) -> list[Expr]:
-        """Indices in bounds, as before mostly. Raises Unfit where a dim is symbolic and no loop counts up to it."""
+        """Indices in bounds, often those used before. Raises Unfit for a symbolic dim that no loop counts up to."""
         before = [indices for touched, indices in self.recent if touched is tensor]
         if before and self.draft.source.flip(self.draft.knobs.loops.touched_again):
             return self.draft.source.pick(before)
@@ -155,7 +155,7 @@ class Site:
 
 
 def sequence(*statements: Stmt) -> Stmt:
-    """The statements one behind the other; those that do nothing are left out, as TVM's constructor leaves them out."""
+    """The statements in sequence, without those that do nothing, which TVM's constructor drops as well."""
     flat: list[Stmt] = []
     for statement in statements:
         flat += list(statement.seq) if isinstance(statement, tirx.SeqStmt) else [statement]
@@ -166,6 +166,6 @@ def sequence(*statements: Stmt) -> Stmt:
 
 
 def store(tensor: Tensor, term: Term, indices: list[Expr]) -> Stmt:
-    """The value brought into what the tensor holds, stored."""
+    """A store of the value, brought into the tensor's range."""
     value = term if tensor.dtype == "bool" else held(term, tensor.range, tensor.fraction)
     return tirx.BufferStore(tensor.buffer, value.expr, indices)

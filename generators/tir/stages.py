@@ -28,14 +28,14 @@ def recent(draft: FunctionDraft, *, special: bool = False) -> list[Tensor]:
 
 
 def pick_recent(draft: FunctionDraft, options: list[Tensor]) -> Tensor:
-    """One of them, mostly one of the first. Raises Unfit where there is none."""
+    """One of them, most often one of the first. Raises Unfit where there is none."""
     if not options:
         raise Unfit("no tensor to read")
     return options[0] if draft.source.flip(draft.knobs.blocks.newest) else draft.source.pick(options)
 
 
 def result(draft: FunctionDraft, prefix: str, dims: tuple[Extent, ...], term: Term) -> Tensor:
-    """The tensor that a stage writes: an output where nothing is drawn behind it, seldom otherwise."""
+    """The tensor that a stage writes: an output for the last stage and 15 % of the others."""
     output = draft.final or draft.source.flip(draft.knobs.blocks.output)
     layout: dict[str, Any] = {}
     if not output:
@@ -213,7 +213,7 @@ def draw_copy(draft: FunctionDraft) -> None:
 
 
 def draw_in_place(draft: FunctionDraft) -> None:
-    """A block that overwrites what it reads, point by point."""
+    """A block that overwrites its own operand, point by point."""
     options = [t for t in recent(draft) if t.role != "input" and t.dtype != "bool" and t.dims]
     tensor = pick_recent(draft, options)
     name = draft.new_name("update")

@@ -1,4 +1,4 @@
-"""Statements that store: a value, an element changed by what it was, and a value passed on from store to store."""
+"""Statements that store: a value, an update of an element, and a value passed on from store to store."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def stored(site: Site, tensor: Tensor, indices: list[Expr]) -> Stmt:
 
 
 def draw_update(site: Site, _inner: Inner) -> Stmt:
-    """An element changed by what it was."""
+    """An update of an element."""
     tensor = writable(site)
     return updated(site, tensor, site.index_of(tensor))
 
 
 def updated(site: Site, tensor: Tensor, indices: list[Expr]) -> Stmt:
-    """The element changed by what it was. Raises Unfit where that might overflow."""
+    """The element updated from its old value. Raises Unfit where that might overflow."""
     now = load(tensor, indices)
     if tensor.dtype == "bool":
         return tirx.BufferStore(tensor.buffer, tirx.Not(now.expr), indices)
@@ -67,7 +67,7 @@ def updated(site: Site, tensor: Tensor, indices: list[Expr]) -> Stmt:
 
 
 def draw_chain(site: Site, _inner: Inner) -> Stmt:
-    """Two stores one behind the other, the second of what the first has stored."""
+    """Two stores in sequence; the second stores the element that the first has stored."""
     source = site.draft.source
     registers = [t for t in site.writable if t.role == "alloc" and t.elements == 1]
     tensor = (

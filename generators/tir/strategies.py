@@ -37,7 +37,7 @@ def scheduled_prim_funcs(
 ) -> st.SearchStrategy[Scheduled]:
     """PrimFuncs of blocks scheduled by up to `steps` primitives; `threads` as for `draw_schedule`.
 
-    What a primitive of TVM made wrong is in the result as TVM made it.
+    A bug of a TVM primitive shows in the result.
     """
     return _scheduled(replace(knobs, step_share=0.0), steps, threads)
 

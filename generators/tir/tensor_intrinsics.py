@@ -38,7 +38,7 @@ _HEAD = """@T.prim_func(s_tir=True)
 def {name}(a: T.handle, b: T.handle, c: T.handle):
 """
 WAYS = ("serial", "unrolled", "vector")
-"""How an intrinsic does what it describes."""
+"""How an intrinsic implements its description."""
 _LANES = (2, 4, 8, 16)
 
 
@@ -46,7 +46,7 @@ def dot_intrinsic(block: Node, extents: list[int], way: str) -> tuple[str, str]:
     """(name, expression that registers it) of an intrinsic for the inner three loops of a matrix product.
 
     block: stores `C[i, j] = C[i, j] + A[i, k] * B[k, j]` (or B[j, k], or casts of the factors), with axes i, j, k.
-    Raises ValueError where it does not. What is no vector is done by serial loops: a row of another length, a column.
+    Raises ValueError where it does not. Rows of other lengths and columns are done by serial loops.
     """
     store = block.body
     left, right = (_loaded(f) for f in (store.value.b.a, store.value.b.b))
@@ -99,7 +99,7 @@ class _Factors:
 
 
 def _loaded(factor: Expr) -> Expr:
-    """The element that a factor is, behind a cast."""
+    """The element that a factor loads, without its cast."""
     inner = factor.value if isinstance(factor, tirx.Cast) else factor
     if not isinstance(inner, tvm_api.TensorLoad):
         raise ValueError("a factor that is no element")

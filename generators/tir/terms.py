@@ -1,7 +1,7 @@
 """Terms: TIR expressions that carry their dtype, their range, and whether a float holds their values exactly.
 
-What an operator means for ranges is here, one row each; how expressions are drawn is in `expressions.py`. Nodes are
-made by their constructors, which fold nothing, so that passes see what was drawn.
+The range of each operator is here, one row each; how expressions are drawn is in `expressions.py`. Nodes are
+made by their constructors, which fold nothing, so that passes see the nodes as drawn.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the threads of a block make together: each writes its part of a tile in shared memory, and reads others'."""
+"""Kernels whose threads work together: each writes its part of a tile in shared memory, and reads others'."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def _told(kernel: Launch, inner: Site, indices: list[Expr], length: int, threads
 
 
 def _rounds(kernel: Launch, inner: Site, indices: list[Expr], length: int, threads: int) -> list[Stmt]:
-    """In every round the threads make a tile anew, and take of it what they add up. Each step asks for itself which
-    threads take part in it: no barrier may stand behind a condition."""
+    """In every round the threads make a tile anew and add up elements of it. Each step asks for itself which
+    threads take part in it: no barrier may stand under a condition."""
     draft, at, total = kernel.draft, indices[-1], kernel.draft.number(length)
     tile = kernel.shared(length, _number(draft))
     begun = store(tile, inner.value(tile.dtype), [at])
@@ -90,7 +90,7 @@ def _gone_through(kernel: Launch, inner: Site, indices: list[Expr], length: int,
 
 def _halved(kernel: Launch, inner: Site, indices: list[Expr], length: int, threads: int) -> list[Stmt]:
     """A tree of as many steps as it takes to make one element of all: half of the threads that are left take one of the
-    other half each. All threads read what is left."""
+    other half each. All threads read the result."""
     draft, at = kernel.draft, indices[-1]
     steps = max(length - 1, 1).bit_length()
     tile = kernel.shared(length, _number(draft))
@@ -112,18 +112,18 @@ def _halved(kernel: Launch, inner: Site, indices: list[Expr], length: int, threa
 
 
 def _combined(kernel: Launch, site: Site, tensor: Tensor, indices: list[Expr], got: Term) -> Stmt:
-    """An element made of what it was and what was read."""
+    """An element made of its old value and the value read."""
     return store(tensor, made_of(site.operands([], 0), tensor.dtype, 1, got, load(tensor, indices)), indices)
 
 
 def _number(draft: FunctionDraft) -> str:
-    """The dtype of what threads share."""
+    """The dtype of a tile."""
     dtype = draft.draw_dtype()
     return "int32" if dtype == "bool" else dtype
 
 
 def _of_another(kernel: Launch, at: Expr, length: int) -> Expr:
-    """The index of an element that another thread has made, mostly."""
+    """The index of an element that in most cases another thread has made."""
     draft = kernel.draft
     last = draft.number(length - 1)
     around = tirx.FloorMod(

@@ -70,7 +70,7 @@ def _combined(draft: FunctionDraft, one: Term, other: Term, lanes: int) -> Term:
 
 
 def _bounded(term: Term, tensor: Tensor, lanes: int) -> Expr:
-    """Each lane brought into what the tensor holds."""
+    """Each lane brought into the tensor's range."""
     if term.range.within(tensor.range.low, tensor.range.high):
         return term.expr
     low, high = (tirx.Broadcast(constant(v, term.dtype).expr, lanes) for v in (tensor.range.low, tensor.range.high))
