@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from tvm.relax.op import nn
 
+from generators.arrays import Array
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import TRUTH, Range
@@ -37,7 +38,7 @@ def _smooth(
     return Operator(f"relax.nn.{name}", draw, meaning, Rounding.SMOOTH, elementwise=True, ulps=ulps)
 
 
-def _erf(x: Any) -> Any:
+def _erf(x: Array) -> Array:
     return np.vectorize(math.erf, otypes=[np.float64])(x) if x.size else x
 
 
@@ -50,7 +51,7 @@ def _selu_range(r: Range) -> Range:
     return Range(-_SELU_SCALE * _SELU_ALPHA, _SELU_SCALE * max(r.high, 0.0))
 
 
-def _selu(x: Any) -> Any:
+def _selu(x: Array) -> Array:
     return _SELU_SCALE * np.where(x > 0, x, _SELU_ALPHA * np.expm1(np.minimum(x, 0)))
 
 
@@ -81,7 +82,7 @@ def _draw_leakyrelu(s: Scope) -> Drawn:
     return Drawn(nn.leakyrelu(x.expr, alpha), x.range.hull(x.range.scaled(alpha)), x.shape)
 
 
-def _leakyrelu(x: Any, alpha: float) -> Any:
+def _leakyrelu(x: Array, alpha: float) -> Array:
     return np.where(x > 0, x, x * alpha)
 
 
@@ -93,7 +94,7 @@ def _draw_prelu(s: Scope) -> Drawn:
     return Drawn(nn.prelu(x.expr, alpha.expr, axis), x.range.hull(x.range * alpha.range), x.shape)
 
 
-def _prelu(x: Any, alpha: Any, axis: int) -> Any:
+def _prelu(x: Array, alpha: Array, axis: int) -> Array:
     shape = [1] * x.ndim
     shape[axis] = alpha.size
     return np.where(x > 0, x, x * alpha.reshape(shape))
@@ -107,7 +108,7 @@ def _draw_softplus(s: Scope) -> Drawn:
     return Drawn(nn.softplus(x.expr, beta, threshold), Range(0, max(x.range.high, 0) + 2), x.shape)
 
 
-def _softplus(x: Any, beta: float, threshold: float) -> Any:
+def _softplus(x: Array, beta: float, threshold: float) -> Array:
     return np.where(beta * x > threshold, x, np.logaddexp(0, beta * x) / beta)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from tvm.relax import op
 
+from generators.arrays import Array
 from generators.dtypes import integer_limits, is_float
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
@@ -107,7 +108,7 @@ def _draw_dequantize(s: Scope) -> Drawn:
     return Drawn(op.dequantize(x.expr, scale.expr, zero.expr, axis, dtype), (x.range - zero.range) * scale.range)
 
 
-def _along(parameter: Any, x: Any, axis: int) -> Any:
+def _along(parameter: Array, x: Array, axis: int) -> Array:
     """A scale or zero point in float64, shaped to broadcast with `x` along `axis`."""
     numbers = parameter.astype(np.float64)
     if numbers.size == 1 and (x.ndim == 0 or numbers.shape != (x.shape[axis],)):
@@ -117,7 +118,7 @@ def _along(parameter: Any, x: Any, axis: int) -> Any:
     return numbers.reshape(shape)
 
 
-def _quantize(x: Any, scale: Any, zero: Any, axis: int, out_dtype: str) -> Any:
+def _quantize(x: Array, scale: Array, zero: Any, axis: int, out_dtype: str) -> Array:
     low, high = integer_limits(out_dtype)
     if not np.asarray(scale).all():
         raise ZeroDivisionError("a scale of zero")
@@ -125,7 +126,7 @@ def _quantize(x: Any, scale: Any, zero: Any, axis: int, out_dtype: str) -> Any:
     return np.clip(level, low, high).astype(out_dtype)
 
 
-def _dequantize(x: Any, scale: Any, zero: Any, axis: int, out_dtype: str) -> Any:
+def _dequantize(x: Array, scale: Array, zero: Any, axis: int, out_dtype: str) -> Array:
     values = (x.astype(np.float64) - _along(zero, x, axis)) * _along(scale, x, axis)
     return np.clip(values, -65504.0, 65504.0) if out_dtype == "float16" else values
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from tvm.relax.op import nn
 
+from generators.arrays import Array
 from generators.dtypes import is_float
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
@@ -115,7 +116,7 @@ def _draw_convolution(spatial: int, build: Callable[..., Any]) -> Callable[[Scop
     return draw
 
 
-def _operand_dtypes(data: Any, weight: Any, out_dtype: str | None) -> tuple[Any, Any]:
+def _operand_dtypes(data: Array, weight: Array, out_dtype: str | None) -> tuple[Any, Any]:
     """Both operands in the carrier of the result, in which the products are taken (topi/nn/conv2d.py, `conv`)."""
     if data.dtype.kind == "f" or not out_dtype:
         return data, weight
@@ -124,9 +125,9 @@ def _operand_dtypes(data: Any, weight: Any, out_dtype: str | None) -> tuple[Any,
 
 
 def _convolution(
-    data: Any, weight: Any, *, strides: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...],
+    data: Array, weight: Array, *, strides: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...],
     groups: int, data_layout: str, kernel_layout: str, out_layout: str, out_dtype: str | None,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     n = len(strides)
     axes = SPATIAL[n]
     data, weight = _operand_dtypes(data, weight, out_dtype)
@@ -143,7 +144,7 @@ def _convolution(
     return moved(sums.reshape(batch, w.shape[0], *out), "NC" + axes, out_layout)
 
 
-def _terms(data: Any, weight: Any, *, kernel_layout: str, **_: Any) -> int:
+def _terms(data: Array, weight: Array, *, kernel_layout: str, **_: Any) -> int:
     """One output element sums one product per element of one output channel's kernel."""
     return int(weight.size // max(weight.shape[kernel_layout.index("O")], 1))
 
@@ -187,10 +188,10 @@ def _draw_transposed(spatial: int, build: Callable[..., Any]) -> Callable[[Scope
 
 
 def _transposed(
-    data: Any, weight: Any, *, strides: tuple[int, ...], padding: tuple[int, ...], output_padding: tuple[int, ...],
+    data: Array, weight: Array, *, strides: tuple[int, ...], padding: tuple[int, ...], output_padding: tuple[int, ...],
     dilation: tuple[int, ...], groups: int, data_layout: str, kernel_layout: str, out_layout: str,
     out_dtype: str | None,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """Every input element adds its multiple of the kernel; padding then cuts the ends off."""
     n = len(strides)
     axes = SPATIAL[n]
@@ -215,7 +216,7 @@ def _transposed(
     return moved(out.reshape(x.shape[0], -1, *out.shape[3:]), "NC" + axes, out_layout)
 
 
-def _terms_transposed(data: Any, weight: Any, *, groups: int, kernel_layout: str, **_: Any) -> int:
+def _terms_transposed(data: Array, weight: Array, *, groups: int, kernel_layout: str, **_: Any) -> int:
     """At most one product per element of one output channel's kernel in one group."""
     return int(weight.size // max(weight.shape[kernel_layout.index("O")] * groups, 1))
 

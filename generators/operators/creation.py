@@ -13,6 +13,7 @@ import numpy as np
 from tvm import tirx
 from tvm.relax import op
 
+from generators.arrays import Array
 from generators.dtypes import is_float
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
@@ -85,7 +86,7 @@ def _full(shape: tuple[int, ...], fill: Any, dtype: str | None) -> Any:
     return np.full(shape, fill.item(), fill.dtype if dtype is None else _carrier(dtype))
 
 
-def _full_like(x: Any, fill: Any, dtype: str | None) -> Any:
+def _full_like(x: Array, fill: Any, dtype: str | None) -> Array:
     return np.full(x.shape, fill.item(), x.dtype if dtype is None else _carrier(dtype))
 
 
@@ -104,7 +105,7 @@ def _uniform(name: str, number: int) -> tuple[Operator, Operator]:
     def make(shape: tuple[int, ...], dtype: str) -> Any:
         return np.full(shape, number, _carrier(dtype))
 
-    def make_like(x: Any, dtype: str | None) -> Any:
+    def make_like(x: Array, dtype: str | None) -> Array:
         return np.full(x.shape, number, x.dtype if dtype is None else _carrier(dtype))
 
     return (
@@ -161,7 +162,7 @@ def _eye(rows: int, columns: int, k: int, dtype: str) -> Any:
     return np.eye(rows, columns, k, _carrier(dtype))
 
 
-def _eye_like(x: Any, k: int, dtype: str | None) -> Any:
+def _eye_like(x: Array, k: int, dtype: str | None) -> Array:
     return np.eye(x.shape[0], x.shape[1], k, x.dtype if dtype is None else _carrier(dtype))
 
 
@@ -204,7 +205,7 @@ def _draw_one_hot(s: Scope) -> Drawn:
     return Drawn(call, of_values(on, off))
 
 
-def _one_hot(x: Any, on: Any, off: Any, depth: int, axis: int) -> Any:
+def _one_hot(x: Array, on: Any, off: Any, depth: int, axis: int) -> Array:
     hit = np.arange(depth) == x.astype(np.int64)[..., None]
     dtype = np.float64 if isinstance(on, float) else np.int64
     return np.moveaxis(np.where(hit, dtype(on), dtype(off)), -1, axis)

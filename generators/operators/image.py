@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from tvm.relax.op import image
 
+from generators.arrays import Array
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import SPATIAL, extents, moved
@@ -59,12 +60,12 @@ def _rounding(rounding_method: str, mode: str) -> str:
     return rounding_method or ("round" if mode == "align_corners" else "floor")
 
 
-def _near_whole(x: Any) -> bool:
+def _near_whole(x: Array) -> bool:
     """Whether a coordinate is near a whole number."""
     return bool((np.abs(x - np.round(x)) < _MARGIN).any())
 
 
-def _decided(coordinates: Any, rounding: str) -> bool:
+def _decided(coordinates: Array, rounding: str) -> bool:
     """Whether float32 coordinates round as exact ones do: floor and ceil snap to whole numbers, the rest may tie."""
     if rounding in ("floor", "ceil"):
         off = np.abs(coordinates - np.round(coordinates))
@@ -75,7 +76,7 @@ def _decided(coordinates: Any, rounding: str) -> bool:
 def _cubic_weights(t: Any, alpha: float) -> list[Any]:
     """Keys' cubic convolution at distances 1+t, t, 1-t, 2-t."""
 
-    def near(d: Any) -> Any:
+    def near(d: Array) -> Array:
         return (alpha + 2) * d**3 - (alpha + 3) * d**2 + 1
 
     def far(d: Any) -> Any:
@@ -102,10 +103,10 @@ def _row_weights(x: float, n: int, method: str, rounding: str, alpha: float, exc
 
 
 def _resize(
-    data: Any, size: tuple[int, ...], *, roi: tuple[float, ...], layout: str, method: str,
+    data: Array, size: tuple[int, ...], *, roi: tuple[float, ...], layout: str, method: str,
     coordinate_transformation_mode: str, rounding_method: str, cubic_alpha: float, cubic_exclude: int,
     extrapolation_value: float, out_dtype: str | None,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     del out_dtype  # the interpreter rounds to it
     k = len(size)
     canonical, mode = "NC" + SPATIAL[k], coordinate_transformation_mode
@@ -197,7 +198,7 @@ def _draw_affine_grid(s: Scope) -> Drawn:
     return Drawn(call, (UNIT * theta.range).summed(spatial + 1).hull(theta.range).real())
 
 
-def _affine_grid(theta: Any, size: tuple[int, ...], *, align_corners: bool) -> Any:
+def _affine_grid(theta: Array, size: tuple[int, ...], *, align_corners: bool) -> Array:
     """theta @ (x, y, .., 1) at every point of a grid over [-1, 1], at corner pixels or at pixel centres."""
     spatial = len(size)
     lines = [np.linspace(-1, 1, m) if align_corners else (2 * np.arange(m) + 1) / m - 1 for m in size]
@@ -217,7 +218,7 @@ def _draw_grid_sample(s: Scope) -> Drawn:
     return Drawn(call, Range(-top, top))
 
 
-def _at_pixels(x: Any, rows: Any, columns: Any, border: bool) -> Any:
+def _at_pixels(x: Array, rows: Any, columns: Any, border: bool) -> Array:
     """x[n, :, rows[n], columns[n]]: beyond the image its edge, or zero. Shape (N, C, *rows.shape[1:])."""
     height, width = x.shape[2:]
     batch = np.arange(x.shape[0]).reshape(-1, 1, 1)
@@ -226,7 +227,7 @@ def _at_pixels(x: Any, rows: Any, columns: Any, border: bool) -> Any:
     return np.moveaxis(pixels if border else pixels * inside[..., None], -1, 1)
 
 
-def _grid_sample(x: Any, grid: Any, *, method: str, layout: str, padding_mode: str, align_corners: bool) -> Any:
+def _grid_sample(x: Array, grid: Array, *, method: str, layout: str, padding_mode: str, align_corners: bool) -> Array:
     """Samples at grid[:, 0] (x) and grid[:, 1] (y), where -1 and 1 are the image's ends.
 
     The grid is (N, 2, H, W) as in type inference; the documentation's (N, H, W, 2) is refused by it.

@@ -6,6 +6,7 @@ since neither the documentation of gather_* nor their lowering gives negative on
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from tvm import tirx
 from tvm.relax import op
 
 from generators import tvm_api
+from generators.arrays import Array
 from generators.dtypes import is_float
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
@@ -33,7 +35,7 @@ def static_extent(value: Value, axis: int) -> int:
     return length
 
 
-def index_constant(s: Scope, array: Any, dtype: str = "int64") -> Value:
+def index_constant(s: Scope, array: Array | Sequence[int], dtype: str = "int64") -> Value:
     """A constant with these contents, for indices that a range cannot describe."""
     array = np.asarray(array)
     values = of_values(int(array.min()), int(array.max())) if array.size else of_values(0)
@@ -71,7 +73,7 @@ def _draw_take(s: Scope) -> Drawn:
     return Drawn(op.take(x.expr, index, axis, mode), x.range)
 
 
-def _take(x: Any, indices: Any, axis: int | None, mode: str) -> Any:
+def _take(x: Array, indices: Array, axis: int | None, mode: str) -> Array:
     axis = 0 if axis is None else axis % x.ndim
     length = x.shape[axis]
     where = np.asarray(indices).astype(np.int64)
@@ -101,7 +103,7 @@ def _draw_gather_elements(s: Scope) -> Drawn:
     return Drawn(op.gather_elements(x.expr, indices.expr, axis), x.range)
 
 
-def _gather_elements(x: Any, indices: Any, axis: int) -> Any:
+def _gather_elements(x: Array, indices: Array, axis: int) -> Array:
     where = list(np.ogrid[tuple(slice(n) for n in indices.shape)])
     where[axis] = indices
     return x[tuple(where)]
@@ -116,7 +118,7 @@ def _draw_gather_nd(s: Scope) -> Drawn:
     return Drawn(op.gather_nd(x.expr, s.indices(dims, bound, dtypes=("int64",)).expr, batch), x.range)
 
 
-def _gather_nd(x: Any, indices: Any, batch_dims: int) -> Any:
+def _gather_nd(x: Array, indices: Array, batch_dims: int) -> Array:
     outer = indices.shape[:-1]
     batch = np.ogrid[tuple(slice(n) for n in outer)][:batch_dims] if batch_dims else ()
     return np.asarray(x[(*batch, *np.moveaxis(indices, -1, 0))])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from tvm.relax import Tuple, op
 
+from generators.arrays import Array
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import Range
@@ -188,7 +189,7 @@ def _draw_reverse_sequence(s: Scope) -> Drawn:
     return Drawn(op.reverse_sequence(x.expr, lengths.expr, *axes), x.range)
 
 
-def _reverse_sequence(x: Any, lengths: Any, seq_axis: int, batch_axis: int) -> Any:
+def _reverse_sequence(x: Array, lengths: Array, seq_axis: int, batch_axis: int) -> Array:
     rows = np.moveaxis(x, (batch_axis, seq_axis), (0, 1))
     result = rows.copy()
     for row, length in enumerate(np.clip(lengths, 0, rows.shape[1])):

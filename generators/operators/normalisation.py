@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from tvm.relax.op import nn
 
+from generators.arrays import Array
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import Range
@@ -41,14 +42,14 @@ def _normalised(count: int, gamma: Range, beta: Range, scale: bool = True, cente
     return (scaled + beta if center else scaled).real()
 
 
-def _along(vector: Any, axis: int, ndim: int) -> Any:
+def _along(vector: Array, axis: int, ndim: int) -> Array:
     """A vector as an array that broadcasts along one axis."""
     shape = [1] * ndim
     shape[axis] = vector.size
     return vector.reshape(shape)
 
 
-def _over(weight: Any, axes: Sequence[int], ndim: int) -> Any:
+def _over(weight: Array, axes: Sequence[int], ndim: int) -> Array:
     """An array whose dimension i belongs to axes[i], as an array that broadcasts against rank `ndim`."""
     positive = [a % ndim for a in axes]
     ordered = weight.transpose(np.argsort(positive))

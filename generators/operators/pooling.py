@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from tvm.relax.op import nn
 
+from generators.arrays import Array
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import (
@@ -85,9 +86,9 @@ def _draw_pool(name: str, spatial: int, dtypes: tuple[str, ...]) -> Callable[[Sc
 
 
 def _windows(
-    x: Any, fill: Any, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...],
+    x: Array, fill: Any, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...],
     dilation: tuple[int, ...], ceil_mode: bool,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """Every window of the trailing axes of `x`, on axes added at the end; outside of `x` there is `fill`."""
     n = len(pool_size)
     widths = [(0, 0)] * (x.ndim - n)
@@ -106,9 +107,9 @@ def _windows(
 
 
 def _max_pool(
-    data: Any, *, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...],
+    data: Array, *, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...],
     dilation: tuple[int, ...], ceil_mode: bool, count_include_pad: bool, layout: str, out_layout: str,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     del count_include_pad  # means nothing for a maximum
     canonical = "NC" + SPATIAL[len(pool_size)]
     least = -np.inf if data.dtype.kind == "f" else np.iinfo(data.dtype).min
@@ -126,9 +127,9 @@ def _counted(
 
 
 def _avg_pool(
-    data: Any, *, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...],
+    data: Array, *, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...],
     dilation: tuple[int, ...], ceil_mode: bool, count_include_pad: bool, layout: str, out_layout: str,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """The sum over a window divided by how many of its elements count: those in the data, or in data and padding.
 
     What ceil mode adds beyond the padding never counts.
@@ -146,7 +147,7 @@ def _avg_pool(
     return moved(out, canonical, out_layout)
 
 
-def _pool_terms(data: Any, *, pool_size: tuple[int, ...], **_: Any) -> int:
+def _pool_terms(data: Array, *, pool_size: tuple[int, ...], **_: Any) -> int:
     return math.prod(pool_size)
 
 
@@ -166,7 +167,7 @@ def _draw_adaptive(name: str, spatial: int) -> Callable[[Scope], Drawn]:
     return draw
 
 
-def _adaptive_avg_pool(data: Any, *, output_size: tuple[int, ...] | None, layout: str, out_layout: str) -> Any:
+def _adaptive_avg_pool(data: Array, *, output_size: tuple[int, ...] | None, layout: str, out_layout: str) -> Array:
     """Along an axis of n, output i of m is the mean of elements floor(i*n/m) up to ceil((i+1)*n/m)."""
     canonical = "NC" + SPATIAL[len(layout) - 2]
     out = moved(data, layout, canonical)

@@ -17,6 +17,7 @@ import numpy as np
 from tvm.relax.op import vision
 
 from generators import tvm_api
+from generators.arrays import Array
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import extents, moved, spelled
@@ -44,7 +45,7 @@ def _samples(start: float, end: float, bins: int, ratio: int, aligned: bool) -> 
     return start + size * np.arange(bins)[:, None] + (np.arange(count) + 0.5) * size / max(count, 1)
 
 
-def _clear(points: Any, n: int) -> bool:
+def _clear(points: Array, n: int) -> bool:
     """Whether every sample point keeps its distance from -1 and n, beyond which zero is read."""
     return points.size > 0 and not ((np.abs(points + 1) < _MARGIN) | (np.abs(points - n) < _MARGIN)).any()
 
@@ -91,15 +92,15 @@ def _interpolated(image: Any, y: Any, x: Any) -> Any:
     return np.einsum("ih,chw,jw->cij", rows, image, columns) * inside
 
 
-def _weights(at: Any, n: int) -> Any:
+def _weights(at: Array, n: int) -> Array:
     """The matrix that interpolates linearly at points inside [0, n - 1]."""
     return np.maximum(0.0, 1.0 - np.abs(at[:, None] - np.arange(n)))
 
 
 def _roi_align(
-    data: Any, rois: Any, *, pooled_size: tuple[int, ...], spatial_scale: float, sample_ratio: int, aligned: bool,
+    data: Array, rois: Array, *, pooled_size: tuple[int, ...], spatial_scale: float, sample_ratio: int, aligned: bool,
     layout: str, mode: str,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     image = moved(data, layout, "NCHW")
     height, width = pooled_size
     out = np.zeros((len(rois), image.shape[1], height, width))
@@ -150,7 +151,7 @@ def _bins(first: float, last: float, count: int, n: int) -> list[tuple[int, int]
     return [(min(max(low, 0), n), min(max(high, 0), n)) for low, high in bounds]
 
 
-def _roi_pool(data: Any, rois: Any, *, pooled_size: tuple[int, ...], spatial_scale: float, layout: str) -> Any:
+def _roi_pool(data: Array, rois: Array, *, pooled_size: tuple[int, ...], spatial_scale: float, layout: str) -> Array:
     """The largest pixel of each bin, zero in a bin without pixels."""
     del layout  # NCHW alone exists
     height, width = pooled_size
@@ -164,7 +165,7 @@ def _roi_pool(data: Any, rois: Any, *, pooled_size: tuple[int, ...], spatial_sca
     return out
 
 
-def _terms_align(data: Any, rois: Any, *, sample_ratio: int, **_: Any) -> int:
+def _terms_align(data: Array, rois: Array, *, sample_ratio: int, **_: Any) -> int:
     """Four pixels of each sample of a bin; adaptive bins have at most as many samples as the image has pixels."""
     return 4 * sample_ratio**2 if sample_ratio > 0 else int(math.prod(data.shape[1:]))
 

@@ -13,6 +13,7 @@ import numpy as np
 from tvm import tirx
 from tvm.relax import op
 
+from generators.arrays import Array
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.prim_expr import evaluate
@@ -103,7 +104,7 @@ def _draw_batch_flatten(s: Scope) -> Drawn:
     return Drawn(op.nn.batch_flatten(x.expr), x.range)
 
 
-def _batch_flatten(x: Any) -> Any:
+def _batch_flatten(x: Array) -> Array:
     return x.reshape(x.shape[0], math.prod(x.shape[1:]))
 
 
@@ -149,7 +150,7 @@ def _draw_squeeze(s: Scope) -> Drawn:
     return Drawn(op.squeeze(x.expr, axes[0] if len(axes) == 1 and s.source.flip() else axes), x.range)
 
 
-def _squeeze(x: Any, axis: tuple[int, ...] | None) -> Any:
+def _squeeze(x: Array, axis: tuple[int, ...] | None) -> Array:
     named = range(x.ndim) if axis is None else axis
     return np.squeeze(x, tuple(a for a in named if x.shape[a] == 1))
 
@@ -221,7 +222,7 @@ def _draw_pixel_shuffle(s: Scope) -> Drawn:
     return Drawn(op.nn.pixel_shuffle(x.expr, factor), x.range)
 
 
-def _pixel_shuffle(x: Any, upscale_factor: int) -> Any:
+def _pixel_shuffle(x: Array, upscale_factor: int) -> Array:
     *head, channels, height, width = x.shape
     r, n = upscale_factor, len(head)
     split = x.reshape(*head, channels // (r * r), r, r, height, width)
@@ -259,7 +260,7 @@ def _draw_layout_transform(s: Scope) -> Drawn:
     return Drawn(call, x.range if pad is None else x.range.including(pad))
 
 
-def _layout_transform(x: Any, index_map: Any, pad_value: Any) -> Any:
+def _layout_transform(x: Array, index_map: Any, pad_value: Any) -> Array:
     """`index_map` is the attribute itself (tirx.IndexMap), evaluated for all elements at once."""
     where = dict(zip(index_map.initial_indices, np.indices(x.shape), strict=True))
     target = tuple(np.broadcast_to(evaluate(e, where), x.shape) for e in index_map.final_indices)

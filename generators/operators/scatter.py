@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from tvm.relax import op
 
+from generators.arrays import Array
 from generators.dtypes import is_float
 from generators.operators.indexing import index_constant, index_dims, static_extent
 from generators.operators.knobs import KNOBS
@@ -90,13 +91,13 @@ def _distinct_along(s: Scope, dims: list[Dim], axis: int, length: int) -> Value:
     return index_constant(s, array, s.source.pick(INDEX))
 
 
-def _scatter_elements(data: Any, indices: Any, updates: Any, axis: int, reduction: str) -> Any:
+def _scatter_elements(data: Array, indices: Array, updates: Array, axis: int, reduction: str) -> Array:
     where = list(np.ogrid[tuple(slice(n) for n in indices.shape)])
     where[axis] = indices
     return _written(data, tuple(where), updates, reduction)
 
 
-def _written(data: Any, where: tuple[Any, ...], updates: Any, reduction: str) -> Any:
+def _written(data: Array, where: tuple[Any, ...], updates: Array, reduction: str) -> Array:
     """A copy of `data` with `updates` written at `where`, one after another for the repeated positions."""
     result = data.copy()
     if reduction in _WRITE:
@@ -133,7 +134,7 @@ def _distinct_in(s: Scope, box: list[int], count: int) -> tuple[Any, ...]:
     return np.unravel_index(_random(s).permutation(math.prod(box))[:count], box)
 
 
-def _scatter_nd(data: Any, indices: Any, updates: Any, reduction: str) -> Any:
+def _scatter_nd(data: Array, indices: Array, updates: Array, reduction: str) -> Array:
     return _written(data, tuple(np.moveaxis(indices, -1, 0)), updates, reduction)
 
 
@@ -183,7 +184,7 @@ def _draw_slice_scatter(s: Scope) -> Drawn:
     return Drawn(call, x.range.hull(source.range))
 
 
-def _slice_scatter(data: Any, source: Any, start: int, end: int, step: int, axis: int) -> Any:
+def _slice_scatter(data: Array, source: Any, start: int, end: int, step: int, axis: int) -> Array:
     result = data.copy()
     np.moveaxis(result, axis, 0)[start:end:step] = np.moveaxis(source, axis, 0)
     return result

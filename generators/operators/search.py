@@ -14,6 +14,7 @@ import numpy as np
 from tvm.relax import op
 
 from generators import tvm_api
+from generators.arrays import Array
 from generators.dtypes import is_float
 from generators.operators.knobs import KNOBS
 from generators.operators.reduction import SORTABLE, reduced_count
@@ -42,7 +43,7 @@ def _extremum(name: str, meaning: Callable[..., Any]) -> Operator:
         axis = None if x.ndim == 0 or s.source.flip(KNOBS.axis_absent) else s.axis(x)
         return Drawn(build(x.expr, axis, s.source.flip(KNOBS.keepdims)), _positions(reduced_count(x, axis)))
 
-    def find(x: Any, axis: int | None, keepdims: bool) -> Any:
+    def find(x: Array, axis: int | None, keepdims: bool) -> Array:
         return np.asarray(meaning(x, axis=axis, keepdims=keepdims), np.int64)
 
     return Operator(f"relax.{name}", draw, find, Rounding.ORDER, ("axis", "keepdims"))
@@ -61,7 +62,7 @@ def _draw_bucketize(s: Scope) -> Drawn:
     return Drawn(call, Range(0, count, True))
 
 
-def _bucketize(x: Any, boundaries: Any, out_int32: bool, right: bool) -> Any:
+def _bucketize(x: Array, boundaries: Array, out_int32: bool, right: bool) -> Array:
     bucket = np.searchsorted(boundaries, x, side="right" if right else "left")
     return np.asarray(bucket, np.int32 if out_int32 else np.int64)
 
@@ -82,7 +83,7 @@ def _draw_sort(s: Scope) -> Drawn:
     return Drawn(op.sort(x.expr, s.axis(x), s.source.flip()), x.range)
 
 
-def _sort(x: Any, axis: int, descending: bool) -> Any:
+def _sort(x: Array, axis: int, descending: bool) -> Array:
     return np.take_along_axis(x, stable_order(x, axis, descending), axis)
 
 
@@ -189,7 +190,7 @@ def _draw_nonzero(s: Scope) -> Drawn:
     return Drawn(op.nonzero(x.expr), _positions(max(x.shape or (1,))))
 
 
-def _nonzero(x: Any) -> Any:
+def _nonzero(x: Array) -> Array:
     return np.stack(np.nonzero(np.atleast_1d(x))).astype(np.int64)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from tvm.relax import op
 
+from generators.arrays import Array
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import Range, of_values
@@ -41,7 +41,7 @@ def _draw_tensor_to_shape(s: Scope) -> Drawn:
     return Drawn(op.tensor_to_shape(x.expr), EXTENTS)
 
 
-def _size(x: Any) -> Any:
+def _size(x: Array) -> Array:
     return np.asarray(math.prod(x.shape), np.int64)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from tvm.relax import op
 
+from generators.arrays import Array
 from generators.operators.indexing import index_constant
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
@@ -89,7 +90,9 @@ def _draw_symbolic_bounds(s: Scope, dim: Any, stride: int, inbound: bool) -> tup
     return begin, s.source.pick((FAR, dim.expr, begin + 1))
 
 
-def _strided_slice(x: Any, axes: Any, begin: Any, end: Any, strides: Any = None, assume_inbound: bool = False) -> Any:
+def _strided_slice(
+    x: Array, axes: Any, begin: Any, end: Any, strides: Any = None, assume_inbound: bool = False
+) -> Array:
     where = [slice(None)] * x.ndim
     for axis, first, last, stride in zip(axes, begin, end, strides or (1,) * len(axes), strict=True):
         where[axis] = slice(*_canonical(first, last, stride, x.shape[axis]))
@@ -125,7 +128,7 @@ def _bounds(s: Scope, numbers: list[int]) -> Value:
     return index_constant(s, numbers)
 
 
-def _dynamic_strided_slice(x: Any, begin: Any, end: Any, strides: Any) -> Any:
+def _dynamic_strided_slice(x: Array, begin: Any, end: Any, strides: Any) -> Array:
     return _strided_slice(x, range(x.ndim), begin, end, tuple(np.asarray(strides)))
 
 

@@ -15,6 +15,7 @@ from tvm.relax import op
 from tvm.relax.op import vision
 
 from generators import tvm_api
+from generators.arrays import Array
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.search import stable_order
@@ -155,14 +156,14 @@ def _draw_nms(s: Scope) -> Drawn:
     return Drawn(call, (data.range, *found) if soft else found)
 
 
-def _corners(boxes: Any) -> tuple[Any, Any, Any, Any]:
+def _corners(boxes: Array) -> tuple[Any, Any, Any, Any]:
     """The least and largest coordinates of boxes (.., 4) given by any two opposite corners."""
     one, other = boxes[..., :2], boxes[..., 2:4]
     low, high = np.minimum(one, other), np.maximum(one, other)
     return low[..., 0], low[..., 1], high[..., 0], high[..., 1]
 
 
-def _overlap(box: Any, boxes: Any) -> Any:
+def _overlap(box: Array, boxes: Array) -> Array:
     """The area shared with each of `boxes` over the area covered together; 0 where that is none."""
     a, b, c, d = _corners(box)
     e, f, g, h = _corners(boxes)
