@@ -46,7 +46,7 @@ NEGATED = Extern(
     "lambda x: tvm.runtime.tensor(-x.numpy())",
 )
 EXTERNS = {extern.name: extern for extern in (COPY_DOUBLED, DIFFERENCE, NEGATED)}
-"""By name: what `relax/calls_and_ifs.py` draws calls of, and what interpreter, builds and repros provide."""
+"""By name: `relax/calls_and_ifs.py` draws calls of them; interpreter, builds and repros provide them."""
 
 
 HOOKS = ("get_item", "set_item")

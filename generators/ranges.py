@@ -102,7 +102,7 @@ def of_values(*values: float) -> Range:
 
 
 def comfortable(dtype: str) -> Range:
-    """What results of this dtype may span: far from overflow, so that rounding cannot reach it."""
+    """The span of results of this dtype: far from overflow, so that rounding cannot reach it."""
     if dtype == "bool":
         return TRUTH
     if is_float(dtype):

@@ -1,4 +1,4 @@
-"""Hypothesis strategies of what passfuzz draws, for property tests of anybody's passes.
+"""Hypothesis strategies of modules, pass sequences and cases, for property tests of your own passes.
 
     @given(relax_modules())
     def test_my_pass_keeps_modules_well_formed(module):
@@ -85,7 +85,7 @@ def cases(
     length: int = 4,
     target: str = "llvm",
 ) -> st.SearchStrategy[Case]:
-    """Whole cases as plain data: a module that holds what its passes fire on, the passes, exact inputs, a target.
+    """Whole cases as plain data: a module with shapes that its passes fire on, the passes, exact inputs, a target.
 
     The module is TVMScript with metadata, and TVM's JSON besides where that does not parse back. Parameters as for
     `pass_sequences` and `programs`.

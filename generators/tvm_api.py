@@ -55,7 +55,7 @@ AnyType = relax.AnyType  # ObjectStructInfo before 0.27
 InternalError = tvm.error.InternalError
 
 TensorLoad: Any = tvm.ir.TensorLoad
-"""What `tirx.BufferLoad` makes."""
+"""The class of `tirx.BufferLoad`'s results."""
 structural_hash = tvm_ffi.structural_hash
 structural_equal = tvm_ffi.structural_equal
 _item = tvm_ffi.get_global_func("ffi.ArrayGetItem")

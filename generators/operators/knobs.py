@@ -12,7 +12,7 @@ from dataclasses import dataclass
 class OperatorKnobs:
     """Probability of each form that a row may draw. Rows share a field where they draw the same form."""
 
-    # --- forms that TVM documents and cannot lower, or lowers wrongly: seldom enough not to hide other findings
+    # --- forms that TVM documents and cannot lower, or lowers wrongly: rare enough not to hide other findings
     rare: float = 0.04
     """A form that the operator's documentation allows and LegalizeOps refuses or lowers wrongly."""
     unlowerable: float = 0.03
@@ -84,7 +84,7 @@ class OperatorKnobs:
     axis_absent: float = 0.25
     """argmax, cumsum and repeat take the flat operand: a path of its own in TOPI."""
     axes_absent: float = 0.25
-    """permute_dims reverses all axes: absent axes are what passes forget."""
+    """permute_dims reverses all axes: passes forget absent axes."""
     last_axis: float = 0.4
     """Softmax goes over the last axis, as in most models."""
     second_axis: float = 0.6

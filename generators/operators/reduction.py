@@ -21,7 +21,7 @@ from generators.relax.values import Value
 
 Axes = int | Sequence[int] | None
 SORTABLE = ("float32", "float64", "float16", "bfloat16", "int32", "int64")
-"""What TVM's CPU sort library takes; other dtypes are refused at run time ("Unsupported input dtype")."""
+"""The dtypes that TVM's CPU sort library takes; other dtypes are refused at run time ("Unsupported input dtype")."""
 _ATTRIBUTES = ("axis", "keepdims")
 
 

@@ -23,7 +23,7 @@ from generators.ranges import Range
 from generators.relax.scope import INDEX, NUMERIC, Drawn, Scope
 
 RANKABLE = (*SORTABLE, "int8", "uint8")
-"""What its topk takes."""
+"""The dtypes that its topk takes."""
 _COUNT = Range(1, 2**20, True)
 
 

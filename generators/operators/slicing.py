@@ -1,6 +1,6 @@
 """Slices with begin, end and stride per axis: strided_slice, and dynamic_strided_slice with tensors for them.
 
-Both follow Python's slices: negative positions count from the end and what lies outside is clipped
+Both follow Python's slices: negative positions count from the end and positions outside are clipped
 (topi's CanonicalizeIndex). A slice whose end lies before its begin is not drawn: its extent would be negative.
 """
 
@@ -19,7 +19,7 @@ from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.values import SymbolicDim, Value
 
 FAR = 2**63 - 1
-"""What exporters write for "to the end"."""
+"""The end that exporters write for "to the end"."""
 
 
 def _draw_span(s: Scope, length: int, stride: int) -> tuple[int, int]:

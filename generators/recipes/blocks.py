@@ -1,4 +1,4 @@
-"""Building blocks of recipes: operands of a wanted shape, common calls with their ranges, and what follows them.
+"""Building blocks of recipes: operands of a wanted shape, common calls with their ranges, and uses of their results.
 
 No recipe lives here. Every block binds in the given scope and raises Unavailable where it cannot serve.
 """
@@ -220,7 +220,7 @@ def as_tensor(value: AnyValue | None) -> Value:
     return value
 
 
-# --- what follows ---------------------------------------------------------------------------------------
+# --- uses of results ---------------------------------------------------------------------------------------
 
 
 def reuse(s: Scope, value: Value) -> Value:

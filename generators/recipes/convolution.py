@@ -117,7 +117,7 @@ def conv2d_between_layout_agnostic(s: Scope) -> None:
 
 
 def conv2d_batch_norm(s: Scope) -> None:
-    """batch_norm of a conv2d whose weights are constants, of which field 0 is used and sometimes the others too."""
+    """batch_norm of a conv2d whose weights are constants, with field 0 used, rarely a statistic too."""
     x = _image(s)
     assert x.shape is not None
     outputs = b.small(s, 3)
@@ -168,7 +168,7 @@ def layer_norm(s: Scope) -> None:
 
 
 def layout_transform_pairs(s: Scope) -> None:
-    """A layout transform and its inverse, or the same one again; what stands between is used or changed."""
+    """A layout transform and its inverse, or the same one again; the value between is used or changed."""
     x = s.tensor(("float32", "int32"), (1, 3), static=True, nonempty=True)
     assert x.shape is not None
     there, back = _maps(s, x.shape)

@@ -28,7 +28,7 @@ Build = Callable[[Scope], None]
 
 
 def private(s: Scope, build: Build, *, count: int = 1, symbolic: bool = False) -> PrivateFunction:
-    """A private function of up to `count` random statements around what `build` plants (and keeps)."""
+    """A private function of up to `count` random statements around the shape that `build` plants and keeps."""
     frame = FunctionFrame(s.frame.module, symbolic=symbolic, level=s.frame.level + 1, prefix="w")
     function, result = draw_function(s.source, frame, SIMPLE, s.source.integer(0, count), [build])
     gvar = s.frame.module.add(s.frame.module.new_name("sub"), function)

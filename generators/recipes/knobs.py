@@ -12,7 +12,7 @@ from dataclasses import dataclass
 class RecipeKnobs:
     """Probability of each form of a planted shape. Recipes share a field where they draw the same form."""
 
-    # --- operands and what follows a shape, in all recipes
+    # --- operands and uses of a shape, in all recipes
     float32: float = 0.8
     """A float is float32, which most passes look for."""
     variable_in_scope: float = 0.4
@@ -28,7 +28,7 @@ class RecipeKnobs:
     keepdims: float = 0.4
     """A reduction keeps its axes."""
     unary_after: float = 0.6
-    """An elementwise operator follows: what fuses after."""
+    """An elementwise operator follows, which fuses."""
 
     # --- bindings
     alias_of_computed: float = 0.7

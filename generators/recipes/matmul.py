@@ -18,7 +18,7 @@ from generators.relax.values import Dim, Value
 
 
 def _matrix(s: Scope, dims: Sequence[Dim], dtype: str, *, weights: float = KNOBS.weight) -> Value:
-    """A factor: a weight sometimes, else any tensor with these dims."""
+    """A factor: with probability `weights` a weight, else any tensor with these dims."""
     return b.weight(s, dims, dtype) if s.frame.open and s.source.flip(weights) else b.operand(s, dims, dtype)
 
 
@@ -232,7 +232,7 @@ def permute_chain(s: Scope) -> None:
 
 
 def take_out_of_range(s: Scope) -> None:
-    """The same take under two modes that say what indices beyond the ends mean."""
+    """The same take under the two modes that define indices beyond the ends."""
     x = s.tensor(("float32", "int32"), (1, 3), static=True, nonempty=True)
     axis = s.axis(x)
     assert x.shape is not None

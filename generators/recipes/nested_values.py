@@ -1,4 +1,4 @@
-"""Recipes of what stands within its like: tuples of tuples, in a block, out of it and out of functions, and conditions
+"""Recipes of nested values: tuples of tuples, in a block, out of it and out of functions, and conditions
 made of truths that the branches read.
 """
 
@@ -16,7 +16,7 @@ from generators.unavailable import Unavailable
 
 
 def tuples_of_tuples(s: Scope) -> None:
-    """Different values of one type in tuples in a tuple; what hangs on some of them comes out."""
+    """Different values of one type in tuples in a tuple; values computed from some of them come out."""
     whole = nested(s, draw_parts(s))
     b.finish(s, *taken_apart(s, whole))
     if s.source.flip(KNOBS.nested_returned):

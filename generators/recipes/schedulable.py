@@ -36,7 +36,7 @@ def _maybe_symbolic(s: Scope, most: int = 64, share: float = KNOBS.symbolic_leng
 
 
 def _epilogue(s: Scope, out: Value) -> Value:
-    """Nothing, an activation, or a sum with a vector or a whole tensor: what fuses after the product."""
+    """Nothing, an activation, or a sum with a vector or a whole tensor: an epilogue that fuses."""
     kind = s.source.integer(0, 3)
     if kind == 1:
         return b.unary(s, out)

@@ -1,4 +1,4 @@
-"""Entry calls of a finished program: exact inputs for main, sometimes twice, and for other public functions."""
+"""Entry calls of a finished program: exact inputs for main, possibly two sets, and for other public functions."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ class FunctionFrame:
     def add_typed_parameter(
         self, ty: Type, dims: tuple[Dim, ...] | None, shape: tuple[int, ...], dtype: str, values: Range
     ) -> Value:
-        """A new tensor parameter of type `ty`, which may hide what `dims` (then None) would tell."""
+        """A new tensor parameter of type `ty`, which may hide the dims; `dims` is then None."""
         var = self.new_var(ty, stem="p")
         self.parameters.append((var, ParameterSpec(shape, dtype, values)))
         return Value(var, dims, shape, dtype, values)

@@ -106,7 +106,7 @@ def _add_shape_parameter(scope: Scope, symbol: SymbolicDim) -> None:
 def _define_symbols(source: Source, frame: FunctionFrame) -> None:
     """A parameter for every symbol that none defines yet: used for nothing but its shape.
 
-    Sometimes one more parameter that nothing uses.
+    In 5 % of the functions one more parameter that nothing uses.
     """
     for symbol in frame.undefined_symbols():
         if source.flip(frame.module.knobs.functions.symbol_by_tensor):

@@ -245,7 +245,7 @@ class Knobs:
         ("bfloat16", 1),
         ("int16", 1),
     )
-    """(dtype, weight) of drawn tensors; float32 is what most passes look for."""
+    """(dtype, weight) of drawn tensors; most passes look for float32."""
     parameter_share: float = 0.8
     """A new operand is a parameter, else a constant."""
     constants_parameter_share: float = 0.35

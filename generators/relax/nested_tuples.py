@@ -1,5 +1,5 @@
-"""Tuples of tuples: built of different values of one type, taken apart field by field, and what hangs on the fields
-that were taken. Types do not tell such fields from each other, values do.
+"""Tuples of tuples: built of different values of one type, taken apart field by field, with values computed from the
+fields that were taken. Types do not tell such fields from each other, values do.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SIGNED = (*FLOAT, "int32", "int64", "int16")
 
 
 def draw_tuples_of_tuples(s: Scope) -> None:
-    """A tuple of tuples, and what hangs on some fields of its fields."""
+    """A tuple of tuples, and values computed from some fields of its fields."""
     taken_apart(s, nested(s, draw_parts(s)))
 
 

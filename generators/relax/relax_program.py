@@ -87,7 +87,7 @@ def _draw_module(source: Source, module: ModuleFrame, patterns: Sequence[Pattern
 def _with_attributes(
     source: Source, module: ModuleFrame, frame: FunctionFrame, main: RelaxFunction
 ) -> tuple[RelaxFunction, int | None]:
-    """main with its symbol, sometimes `num_input`, sometimes an attribute that no pass knows."""
+    """main with its symbol, and possibly `num_input` and an attribute that no pass knows."""
     main = main.with_attr("global_symbol", "main")
     num_input: int | None = None
     if "num_input" in module.features or frame.weights or source.flip(module.knobs.functions.num_input):
@@ -116,7 +116,7 @@ def _draw_dead_function(source: Source, module: ModuleFrame) -> None:
 
 
 def _assemble(source: Source, module: ModuleFrame, main: RelaxFunction) -> IRModule:
-    """The IRModule, sometimes with a module attribute, with its devices as global infos."""
+    """The IRModule with its devices as global infos, and possibly a module attribute."""
     module.add("main", main)
     infos = {"vdevice": list(module.vdevices)} if module.vdevices else None
     order = list(module.functions.items())

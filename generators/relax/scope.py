@@ -214,7 +214,7 @@ class Scope:
         return self.tensor((dtype,), (0, 0), low, high)
 
     def draw_range(self, dtype: str, low: float = -math.inf, high: float = math.inf) -> Range:
-        """Contents for a new value inside [low, high]: small whole numbers, sometimes real ones."""
+        """Contents for a new value inside [low, high]: small whole numbers, or real ones (`real_share`)."""
         if dtype == "bool":
             return TRUTH
         real = is_float(dtype) and self.source.flip(self.knobs.real_share)

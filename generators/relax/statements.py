@@ -64,7 +64,7 @@ def draw_tuple_item(s: Scope) -> None:
 
 
 def draw_match_cast(s: Scope) -> None:
-    """A match_cast of a tensor: to its own shape, to a new symbol per dim, or to what its type hides."""
+    """A match_cast of a tensor: to its own shape, to a new symbol per dim, or to the shape that its type hides."""
     value = _picked(s, [v for v in s.values if isinstance(v, Value) and v.shape is not None])
     assert value.shape is not None
     dims: list[Dim] = []

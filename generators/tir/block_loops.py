@@ -54,7 +54,7 @@ class BlockBody:
 
 @dataclass(slots=True)
 class _NestLoop:
-    """A loop of the nest: `value` is what counts from 0 (the variable less its start, over its step)."""
+    """A loop of the nest: `value` counts from 0: the variable less its start, over its step."""
 
     var: Var
     minimum: Expr

@@ -13,7 +13,7 @@ _REDUCE = int(tirx.IterVar.CommReduce)
 
 
 def _reads(block: ScheduledBlock, other: ScheduledBlock) -> bool:
-    """Whether a block reads what another writes."""
+    """Whether a block reads a buffer that another writes."""
     return any(r.source.same_as(w.source) for r in block.node.reads for w in other.node.writes)
 
 

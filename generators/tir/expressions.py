@@ -1,4 +1,4 @@
-"""Random expressions over the values in scope: what every operator means for ranges is in `terms.py`."""
+"""Random expressions over the values in scope: the ranges of operators are in `terms.py`."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _compared(operands: Operands, term: Term) -> Term:
 
 def draw_leaf(operands: Operands, dtype: str, beside: Term | None = None) -> Term:
     """A value in scope, converted where none has the dtype, or a constant; rarely the one that it stands beside, with
-    which most operators give what does not depend on it.
+    which most operators give a constant.
     """
     same = [t for t in (*operands.leaves, *operands.indices) if t.dtype == dtype]
     if beside is not None and not operands.source.flip(operands.draft.knobs.expressions.same_operand):
@@ -233,7 +233,7 @@ def _chosen(operands: Operands, dtype: str, depth: int) -> Term:
 
 
 def _let(operands: Operands, dtype: str, depth: int) -> Term:
-    """A value by name, used in what follows."""
+    """A named value, and an expression that uses it."""
     if not operands.lets or Unusual.LET not in operands.draft.unusual:
         return draw_leaf(operands, dtype)
     numbers = sorted({t.dtype for t in operands.leaves if t.dtype != "bool"} | {dtype})

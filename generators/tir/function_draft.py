@@ -39,7 +39,7 @@ class Extent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tensor:
-    """A buffer with what its elements are: role "input", "output", "local" (allocated by the root block) or
+    """A buffer with the facts about its elements: role "input", "output", "local" (allocated by the root block) or
     "alloc" (by a statement).
 
     special: a float that holds NaN and infinities too, on which only few operations mean the same everywhere.
@@ -98,7 +98,7 @@ class FunctionDraft:
     final: bool = False
     """Whether no later statement can read the tensor that the present one writes."""
     unusual: frozenset[Unusual] = EVERY
-    """What unusual things it may hold."""
+    """The unusual kinds that it may hold."""
     touched: list[Tensor] = field(default_factory=list)
     """The tensors that were last stored or loaded in a function without blocks, and may be written."""
     read: set[str] = field(default_factory=set)
@@ -152,7 +152,7 @@ class FunctionDraft:
         special: bool = False,
         **layout: Any,
     ) -> Tensor:
-        """A new tensor. layout: what `tirx.decl_buffer` takes besides (scope, strides, elem_offset, ...)."""
+        """A new tensor. layout: further arguments of `tirx.decl_buffer` (scope, strides, elem_offset, ...)."""
         name = self.new_name(prefix)
         buffer = tirx.decl_buffer([d.expr for d in dims], dtype, name, layout=None, **layout)
         tensor = Tensor(buffer, name, dims, dtype, values, fraction, role, special)

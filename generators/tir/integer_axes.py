@@ -22,8 +22,8 @@ Wrap = Callable[[Stmt], Stmt]
 
 @dataclass(frozen=True, slots=True)
 class IntegerAxis:
-    """A variable that takes every value of its range. index: which value it is, from 0; around: puts the loop, or what
-    names the variable, around a statement; guard: what must hold for the index to be one of the extent's."""
+    """A variable that takes every value of its range. index: the number of the value, from 0; around: puts the loop, or
+    the binding of the variable, around a statement; guard: the condition for the index to be below the extent."""
 
     term: Term
     extent: Extent

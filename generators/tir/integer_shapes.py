@@ -1,4 +1,4 @@
-"""Integer expressions shaped like what rewrite rules match: sums under divisions, remainders, bounds, comparisons.
+"""Integer expressions of the shapes that rewrite rules match: sums under divisions, remainders, bounds, comparisons.
 
 The rules are those of rewrite_simplify.cc and canonical_simplify.cc and of the passes that call them. Other
 expressions are drawn by `expressions.py`; the ranges of operators are in `terms.py`. A shape that might overflow for
@@ -31,7 +31,7 @@ _RELATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A term with Python's operators. `division` is "floor" or "trunc": what // and % are."""
+    """A term with Python's operators. `division` is "floor" or "trunc", for // and %."""
 
     term: Term
     draft: FunctionDraft

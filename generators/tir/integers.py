@@ -48,7 +48,7 @@ class Nest:
 
     @property
     def guards(self) -> list[Expr]:
-        """What must hold in the body."""
+        """The conditions for the body to run."""
         return [axis.guard for axis in self.axes if axis.guard is not None]
 
 
@@ -192,7 +192,7 @@ def _draw_output(nest: Nest) -> Stmt:
 
 
 def _stored(nest: Nest, values: Range, make: Callable[[Buffer, list[Expr]], Stmt], dtype: str) -> Stmt:
-    """What `make` makes of a new output and the place of an element in it: a place of its own for each combination."""
+    """The statement of `make` for a new output and the indices of an element: one element for each combination."""
     draft, source = nest.draft, nest.draft.source
     indices = [axis.index.expr for axis in nest.axes]
     dims = nest.dims

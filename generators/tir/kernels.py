@@ -1,6 +1,6 @@
 """Functions of kernels: loops bound to blocks and threads as schedules for GPUs leave them, several kernels in a row.
 
-A kernel stores every element of one tensor, each by one thread; what other threads have made is read from shared
+A kernel stores every element of one tensor, each by one thread; threads read each other's elements from shared
 memory, or by the next kernel, so that nothing races. Barriers there are none yet: ThreadSync puts them in. Blocks are
 small, so that small tensors take several of them, the last of which has threads with nothing to do.
 """
@@ -25,7 +25,7 @@ from generators.tir.tiles import MAKERS
 from generators.tvm_api import Expr, Stmt
 
 _USUAL = frozenset({Unusual.LET, Unusual.LAZY, Unusual.LIKELY, Unusual.INDEX})
-"""What unusual things a thread may do."""
+"""The unusual kinds that a thread may hold."""
 
 
 def draw_kernel_func(source: Source, knobs: TirKnobs = DEFAULT) -> PrimProgram:

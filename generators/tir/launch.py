@@ -49,7 +49,7 @@ class Launch:
         return nest
 
     def inside(self, indices: list[Expr], axes: list[ThreadAxis]) -> Site:
-        """Where one thread computes the element: it reads what other kernels have made. Threads whose number is known
+        """Where one thread computes the element: it reads tensors of other kernels. Threads whose number is known
         may use it."""
         counted = zip(indices, self.tensor.dims, strict=True)
         points = [Point(Term(i, self.draft.index_dtype, self.draft.index_range(d)), d) for i, d in counted]

@@ -1,4 +1,4 @@
-"""Schedule primitives on loops: splitting, joining, ordering, and what kind a loop is."""
+"""Schedule primitives on loops: splitting, joining, ordering, and loop kinds."""
 
 from __future__ import annotations
 

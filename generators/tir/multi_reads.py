@@ -1,6 +1,6 @@
 """Several elements of one tensor in one expression: neighbours, a transposed or reversed one, a constant row, pairs.
 
-A pass that puts what computed an element in the place of its reads has to do so for each read on its own, which only
+A pass that inlines a producer has to substitute each read on its own indices, which only
 such expressions show. All indices are a variable and a number, in bounds without a test.
 """
 
@@ -34,7 +34,7 @@ class MultiRead:
 
     tensor: Tensor
     axes: tuple[Extent, ...]
-    indices: tuple[tuple[_Index, ...], ...]
+    reads: tuple[tuple[_Index, ...], ...]
 
 
 def draw_multi_read(draft: FunctionDraft, tensor: Tensor) -> MultiRead | None:
@@ -47,18 +47,18 @@ def draw_multi_read(draft: FunctionDraft, tensor: Tensor) -> MultiRead | None:
         _Index(number, draft.source.integer(0, _room(dim, axis)))
         for number, (dim, axis) in enumerate(zip(tensor.dims, axes, strict=True))
     )
-    indices = [first]
+    reads = [first]
     if draft.source.flip(draft.knobs.multi_reads.paired):
-        indices += _paired(draft, tensor, axes, first)
-    wanted = max(draft.source.pick((2, 2, 3)), len(indices))
+        reads += _paired(draft, tensor, axes, first)
+    wanted = max(draft.source.pick((2, 2, 3)), len(reads))
     for _ in range(draft.knobs.multi_reads.tries):
         moved = _moved(draft, tensor, axes, first)
-        if len(indices) < wanted and moved not in indices:
-            indices.append(moved)
-    if len(indices) < 2:
+        if len(reads) < wanted and moved not in reads:
+            reads.append(moved)
+    if len(reads) < 2:
         return None
     draft.features.add("read_apart")
-    return MultiRead(tensor, tuple(axes), tuple(indices))
+    return MultiRead(tensor, tuple(axes), tuple(reads))
 
 
 def _shorter(draft: FunctionDraft, dim: Extent) -> Extent:
@@ -129,11 +129,14 @@ def _other_index(draft: FunctionDraft, dim: Extent, axes: Sequence[Extent], numb
             return _Index(number, source.integer(0, room))
 
 
-def load_multi_read(draft: FunctionDraft, several: MultiRead, terms: Sequence[Term]) -> Term:
+def load_multi_read(draft: FunctionDraft, multi_read: MultiRead, terms: Sequence[Term]) -> Term:
     """All of the reads at the values of the axes, joined so that each of them matters."""
     elements = [
-        load(several.tensor, [_index(draft, p, d, terms) for p, d in zip(index, several.tensor.dims, strict=True)])
-        for index in several.indices
+        load(
+            multi_read.tensor,
+            [_index(draft, index, dim, terms) for index, dim in zip(read, multi_read.tensor.dims, strict=True)],
+        )
+        for read in multi_read.reads
     ]
     joined = elements[0]
     for element in elements[1:]:

@@ -1,8 +1,8 @@
 """Functions without blocks: buffers filled, then loops of every kind, stores, branches over them.
 
-Each output is written whole first, so that what follows may read and write any element of it in any order. A tensor
+Each output is written whole first, so that later statements may read and write any element of it in any order. A tensor
 holds its range whatever is stored, since values are brought into it. Stores are in `stores.py`,
-control flow in `control.py`, nests over a whole tensor in `perfect.py`.
+control flow in `control_flow.py`, nests over a whole tensor in `perfect_nests.py`.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _each_element(
     value: Callable[[Site, list[Expr]], Term],
     put: Callable[[Tensor, Term, list[Expr]], Stmt] = store,
 ) -> Stmt:
-    """A loop for each dim around a store of what `value` gives at the place inside, for the element's indices."""
+    """A loop for each dim around a store of `value(site, indices)` to the element."""
     draft = site.draft
     points = [counter(draft, dim) for dim in tensor.dims]
     variables = [point.term.expr for point in points]
@@ -185,7 +185,7 @@ def draw_one(site: Site) -> Stmt:
 
 
 def _kinds(site: Site) -> Iterator[_Kind]:
-    """What to try: that of the statement before, or any; a nest in the end, which fits where no index of a dim does."""
+    """The kinds to try: that of the statement before, or any; at last a nest, which always has indices."""
     draft = site.draft
     flat = site.depth >= 3 or draft.drawn > draft.knobs.all_statements
     rows = [(kind, weight) for kind, weight, needs in (_SIMPLE if flat else _STATEMENTS) if needs <= draft.unusual]
@@ -201,7 +201,7 @@ def _kinds(site: Site) -> Iterator[_Kind]:
 
 
 def draw_sequence(site: Site) -> Stmt:
-    """One statement or some, which see what those before them bind."""
+    """One to three statements; later ones see the names that earlier ones bind."""
     count = site.draft.source.pick((1, 2, 2, 3)) if site.draft.drawn < site.draft.knobs.all_statements else 1
     statements = [draw_one(site) for _ in range(count)]
     return sequence(*statements)
@@ -288,4 +288,4 @@ _STATEMENTS = (
     (draw_scratch, 1, _NONE),
     (draw_recurrence, 4, _NONE),
 )
-"""How a statement is drawn, its weight, and what unusual it holds."""
+"""How a statement is drawn, its weight, and the unusual kinds that it needs."""

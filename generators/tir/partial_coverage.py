@@ -83,7 +83,7 @@ def _roomier(draft: FunctionDraft, tensor: Tensor) -> Tensor:
 
 
 def _with_the_rest(draft: FunctionDraft, nest: Stmt, tensor: Tensor, parts: Sequence[Part | None]) -> list[Stmt]:
-    """The nest for the parts of the dims with what writes the other elements."""
+    """The nest for the parts of the dims, with nests that write the other elements."""
     cut = [number for number, part in enumerate(parts) if part is not None]
     if len(cut) > 1 or draft.source.flip(draft.knobs.parts.over_whole):
         draft.features.add("part_over_whole")

@@ -31,7 +31,7 @@ EXCLUDED: tuple[ExcludedPrimitive, ...] = (
         )
     ),
     *(
-        ExcludedPrimitive(name, "the type of what annotate takes")
+        ExcludedPrimitive(name, "a type, of annotate's argument")
         for name in ("AnnotationValueT", "PrimAnnotationValueT")
     ),
     ExcludedPrimitive("work_on", "chooses among the functions of a module; ours has one that is scheduled, main"),

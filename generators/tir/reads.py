@@ -72,7 +72,7 @@ def read(draft: FunctionDraft, tensor: Tensor, at: Sequence[Point], *, straight:
 
 
 def _bent(draft: FunctionDraft, dim: Extent, at: Sequence[Point], same: list[int], guards: list[Expr]) -> Expr:
-    """An index that is no axis variable itself; what must hold for it to be in bounds is added to `guards`."""
+    """An index that is no axis variable itself; the conditions for it to be in bounds are added to `guards`."""
     source = draft.source
     options = [("guarded", 2)] if at and Unusual.LAZY in draft.unusual else []
     if same:

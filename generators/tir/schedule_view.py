@@ -1,4 +1,4 @@
-"""What drawing a schedule primitive looks at: the blocks and loops so far, with the text that names each."""
+"""The state that a schedule primitive is drawn from: the blocks and loops so far, with the text that names each."""
 
 from __future__ import annotations
 

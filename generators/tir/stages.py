@@ -1,6 +1,6 @@
 """Blocks that compute one tensor from others point by point: elementwise, reshapes, padding, copies, scans.
 
-Reductions are in `reductions.py`, blocks with blocks or loops inside in `nested.py`.
+Reductions are in `reductions.py`, blocks with blocks or loops inside in `nested_blocks.py`.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def draw_pointwise(draft: FunctionDraft) -> None:
 
 
 def _guard_inexact(draft: FunctionDraft, term: Term) -> Term:
-    """Sometimes, where nothing reads it, an elementary function of the value: then the answer is rounded."""
+    """The value, or an elementary function of it where nothing reads the result: then the answer is rounded."""
     if not (draft.final and term.dtype in ("float32", "float64") and draft.source.flip(draft.knobs.inexact_share)):
         return term
     kind = draft.source.pick(("exp", "tanh", "sigmoid", "sqrt"))
@@ -163,7 +163,7 @@ def _unravelled(draft: FunctionDraft, flat: Expr, tensor: Tensor) -> list[Expr]:
 
 
 def draw_padding(draft: FunctionDraft) -> None:
-    """A tensor with constants around it: what decompose_padding looks for."""
+    """A tensor with constants around it, for decompose_padding."""
     options = [t for t in recent(draft) if t.dims and t.dtype != "bool" and t.elements <= 256]
     tensor = pick_recent(draft, options)
     before = [draft.source.pick((0, 1, 1, 2)) for _ in tensor.dims]
@@ -199,7 +199,7 @@ def _grown(draft: FunctionDraft, dim: Extent, by: int) -> Extent:
 
 
 def draw_copy(draft: FunctionDraft) -> None:
-    """A tensor as it is, sometimes in another dtype: cached reads and writes look like this."""
+    """A copy of a tensor, possibly in another dtype: cached reads and writes look like this."""
     tensor = pick_recent(draft, recent(draft))
     dtype = draft.draw_dtype()
 

@@ -14,7 +14,7 @@ from generators.tir.knobs import TirKnobs
 
 
 class Unusual(Enum):
-    """What many passes over loops leave alone, and all that is around it."""
+    """Kinds that many passes over loops leave alone, together with the loops around them."""
 
     LET = auto()
     BIND = auto()

@@ -31,7 +31,7 @@ class Term:
 
 
 def capacity(dtype: str, fraction: int = 0) -> float:
-    """The largest magnitude that values of this dtype may have: half of the integers, or what stays exact."""
+    """The largest magnitude that values of this dtype may have: half of an integer's, or the largest exact one."""
     if dtype == "bool":
         return 1.0
     if is_float(dtype):

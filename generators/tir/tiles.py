@@ -29,7 +29,7 @@ def _passed_on(kernel: Launch, inner: Site, indices: list[Expr], length: int, th
 
 
 def _told(kernel: Launch, inner: Site, indices: list[Expr], length: int, threads: int) -> list[Stmt]:
-    """One thread makes what all read."""
+    """One thread makes the element that all read."""
     draft, at = kernel.draft, indices[-1]
     cell = kernel.shared(1, _number(draft))
     zero = draft.number(0)
