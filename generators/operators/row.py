@@ -1,6 +1,6 @@
-"""What a row of the operator table says, and the shorthands that make most rows one line.
+"""The rows of the operator table.
 
-A row has everything passfuzz knows of an operator: how to draw a valid call (`draw`), what it means
+A row has all facts about an operator: how to draw a valid call (`draw`), what it means
 in NumPy (`meaning`), and how its rounding behaves (`rounding`). The generator, the reference interpreter
 and the error bounds all read this one row.
 
@@ -71,10 +71,6 @@ class Operator:
     unjudged: str | None = None
     sized_by_values: bool = False
     weight: int = 4
-
-
-class Unavailable(Exception):
-    """The scope holds nothing this operator can be applied to; another statement is drawn instead."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,16 +22,16 @@ from corpus.schedule import culprit_named, primitives_of, schedule_steps
 from corpus.store import StoredCase, write_case
 from fuzzer.cli import main
 from generators.case import Case, PassCall
-from generators.operators.row import Unavailable
 from generators.passes.row import ProgramFacts
 from generators.passes.table import PASSES
 from generators.passes.tir_others import SCHEDULE
 from generators.source import SeededSource
 from generators.tir.functions import draw_schedulable
 from generators.tir.primitives import PRIMITIVES
+from generators.tir.relax_caller import CALLED, draw_scheduled_program, wrapped
 from generators.tir.schedules import Scheduled, draw_schedule
 from generators.tir.tensor_intrinsics import WAYS
-from generators.tir.wrap import CALLED, draw_scheduled_program, wrapped
+from generators.unavailable import Unavailable
 from oracles.reference.tir import run_prim_func
 from tests.patience import HANGS_S
 

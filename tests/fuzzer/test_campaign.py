@@ -34,7 +34,7 @@ from fuzzer.trial.repertoire import repertoire_of
 from fuzzer.worker.draw import draw_experiment
 from fuzzer.protocol import Plan
 from generators import externs, tvm_api
-from generators.operators.row import Unavailable
+from generators.unavailable import Unavailable
 
 externs.register()
 plan = Plan(int(sys.argv[1]))

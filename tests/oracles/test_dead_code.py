@@ -23,11 +23,11 @@ from corpus.store import StoredCase, write_case
 from generators import tvm_api
 from generators.case import Case, PassCall
 from generators.passes.row import Phase
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
-from generators.tir.beside import with_dead_prim_func
+from generators.tir.dead_prim_func import with_dead_prim_func
 from generators.tir.functions import draw_prim_func
-from generators.tir.wrap import wrapped
+from generators.tir.relax_caller import wrapped
 from oracles.checks import dead_code
 from oracles.ir.compare import global_vars
 from oracles.verdict import WITHOUT_DEAD, Failed, Passed, Skipped

@@ -1,6 +1,6 @@
 """Several elements of one tensor in one expression: neighbours, a transposed or reversed one, a constant row, pairs.
 
-A pass that puts what computed an element in the place of its reads has to do so for each read on its own, which only
+A pass that inlines a producer has to substitute each read on its own indices, which only
 such expressions show. All indices are a variable and a number, in bounds without a test.
 """
 
@@ -8,25 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tvm import tirx
 
 from generators.dtypes import is_float
 from generators.source import weighted
-from generators.tir.draft import Draft, Extent, Tensor, load
-from generators.tir.expressions import Site, converted
+from generators.tir.expressions import Operands, converted
+from generators.tir.function_draft import Extent, FunctionDraft, Tensor, load
 from generators.tir.terms import BY_NAME, Term, apply, truth
-
-_SHORTER = 0.4
-"""An axis stops short of its dim this often, which leaves room for neighbours."""
-_PAIRED = 0.2
-"""One dim has two axes this often, so that its elements meet in pairs."""
-_TRIES = 8
+from generators.tvm_api import Expr
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Index:
     """An index: an axis and a number, counted from the end where `backwards`, or the number alone."""
 
     axis: int | None
@@ -35,40 +29,40 @@ class _Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class MultiRead:
     """The axes of a block, and where it reads the tensor: two index tuples or more, no two alike."""
 
     tensor: Tensor
     axes: tuple[Extent, ...]
-    places: tuple[tuple[_Place, ...], ...]
+    reads: tuple[tuple[_Index, ...], ...]
 
 
-def draw_apart(draft: Draft, tensor: Tensor) -> Apart | None:
-    """Reads of a tensor that an earlier block wrote; None mostly, and where its dims allow but one."""
+def draw_multi_read(draft: FunctionDraft, tensor: Tensor) -> MultiRead | None:
+    """Reads of a tensor that an earlier block wrote; None in most cases, and where its dims allow but one."""
     long = any(not dim.static or dim.value > 1 for dim in tensor.dims)
-    if tensor.role == "input" or not long or not draft.source.flip(draft.knobs.apart_share):
+    if tensor.role == "input" or not long or not draft.source.flip(draft.knobs.multi_read_share):
         return None
     axes = [_shorter(draft, dim) for dim in tensor.dims]
     first = tuple(
-        _Place(number, draft.source.integer(0, _room(dim, axis)))
+        _Index(number, draft.source.integer(0, _room(dim, axis)))
         for number, (dim, axis) in enumerate(zip(tensor.dims, axes, strict=True))
     )
-    places = [first]
-    if draft.source.flip(_PAIRED):
-        places += _paired(draft, tensor, axes, first)
-    wanted = max(draft.source.pick((2, 2, 3)), len(places))
-    for _ in range(_TRIES):
+    reads = [first]
+    if draft.source.flip(draft.knobs.multi_reads.paired):
+        reads += _paired(draft, tensor, axes, first)
+    wanted = max(draft.source.pick((2, 2, 3)), len(reads))
+    for _ in range(draft.knobs.multi_reads.tries):
         moved = _moved(draft, tensor, axes, first)
-        if len(places) < wanted and moved not in places:
-            places.append(moved)
-    if len(places) < 2:
+        if len(reads) < wanted and moved not in reads:
+            reads.append(moved)
+    if len(reads) < 2:
         return None
     draft.features.add("read_apart")
-    return Apart(tensor, tuple(axes), tuple(places))
+    return MultiRead(tensor, tuple(axes), tuple(reads))
 
 
-def _shorter(draft: Draft, dim: Extent) -> Extent:
-    if not dim.static or dim.value < 2 or not draft.source.flip(_SHORTER):
+def _shorter(draft: FunctionDraft, dim: Extent) -> Extent:
+    if not dim.static or dim.value < 2 or not draft.source.flip(draft.knobs.multi_reads.shorter):
         return dim
     return draft.extent(max(dim.value - draft.source.pick((1, 1, 2)), 1))
 
@@ -78,7 +72,9 @@ def _room(dim: Extent, axis: Extent) -> int:
     return dim.value - axis.value if dim.static and axis.static else 0
 
 
-def _paired(draft: Draft, tensor: Tensor, axes: list[Extent], first: tuple[_Place, ...]) -> list[tuple[_Place, ...]]:
+def _paired(
+    draft: FunctionDraft, tensor: Tensor, axes: list[Extent], first: tuple[_Index, ...]
+) -> list[tuple[_Index, ...]]:
     """A read along a new axis of one of the dims, which is added to the axes unless they get too many."""
     number = draft.source.integer(0, len(first) - 1)
     count = tensor.dims[number].high
@@ -88,21 +84,23 @@ def _paired(draft: Draft, tensor: Tensor, axes: list[Extent], first: tuple[_Plac
         return []
     axes.append(tensor.dims[number])
     draft.features.add("read_in_pairs")
-    return [(*first[:number], _Place(len(axes) - 1), *first[number + 1 :])]
+    return [(*first[:number], _Index(len(axes) - 1), *first[number + 1 :])]
 
 
-def _moved(draft: Draft, tensor: Tensor, axes: Sequence[Extent], first: tuple[_Place, ...]) -> tuple[_Place, ...]:
+def _moved(
+    draft: FunctionDraft, tensor: Tensor, axes: Sequence[Extent], first: tuple[_Index, ...]
+) -> tuple[_Index, ...]:
     """The first read with some of its indices changed."""
     dims = tensor.dims
-    if len(dims) > 1 and draft.source.flip(0.3):
+    if len(dims) > 1 and draft.source.flip(draft.knobs.multi_reads.transposed):
         one = draft.source.integer(0, len(dims) - 2)
         if _fits(dims[one], axes[one + 1]) and _fits(dims[one + 1], axes[one]):
             draft.features.add("read_transposed")
-            return (*first[:one], _Place(one + 1), _Place(one), *first[one + 2 :])
+            return (*first[:one], _Index(one + 1), _Index(one), *first[one + 2 :])
     moved = list(first)
     for _ in range(draft.source.pick((1, 1, 2))):
         number = draft.source.pick([n for n, dim in enumerate(dims) if not dim.static or dim.value > 1])
-        moved[number] = _other_place(draft, dims[number], axes, number)
+        moved[number] = _other_index(draft, dims[number], axes, number)
     return tuple(moved)
 
 
@@ -111,7 +109,7 @@ def _fits(dim: Extent, axis: Extent) -> bool:
     return dim.text == axis.text or (dim.static and axis.static and axis.value <= dim.value)
 
 
-def _other_place(draft: Draft, dim: Extent, axes: Sequence[Extent], number: int) -> _Place:
+def _other_index(draft: FunctionDraft, dim: Extent, axes: Sequence[Extent], number: int) -> _Index:
     source = draft.source
     room = _room(dim, axes[number])
     options = [("backwards", 4)]
@@ -121,21 +119,24 @@ def _other_place(draft: Draft, dim: Extent, axes: Sequence[Extent], number: int)
     options += [("other", 6)] if others else []
     match weighted(source, options):
         case "constant":
-            return _Place(None, source.integer(0, dim.value - 1))
+            return _Index(None, source.integer(0, dim.value - 1))
         case "other":
             axis = source.pick(others)
-            return _Place(axis, source.integer(0, _room(dim, axes[axis])))
+            return _Index(axis, source.integer(0, _room(dim, axes[axis])))
         case "backwards":
-            return _Place(number, source.integer(0, room), backwards=True)
+            return _Index(number, source.integer(0, room), backwards=True)
         case _:
-            return _Place(number, source.integer(0, room))
+            return _Index(number, source.integer(0, room))
 
 
-def read_apart(draft: Draft, apart: Apart, terms: Sequence[Term]) -> Term:
+def load_multi_read(draft: FunctionDraft, multi_read: MultiRead, terms: Sequence[Term]) -> Term:
     """All of the reads at the values of the axes, joined so that each of them matters."""
     elements = [
-        load(apart.tensor, [_index(draft, p, d, terms) for p, d in zip(place, apart.tensor.dims, strict=True)])
-        for place in apart.places
+        load(
+            multi_read.tensor,
+            [_index(draft, index, dim, terms) for index, dim in zip(read, multi_read.tensor.dims, strict=True)],
+        )
+        for read in multi_read.reads
     ]
     joined = elements[0]
     for element in elements[1:]:
@@ -143,20 +144,20 @@ def read_apart(draft: Draft, apart: Apart, terms: Sequence[Term]) -> Term:
     return joined
 
 
-def _index(draft: Draft, place: _Place, dim: Extent, terms: Sequence[Term]) -> Any:
-    if place.axis is None:
-        return draft.number(place.offset)
-    var = terms[place.axis].expr
-    if place.backwards:
-        from_end = tirx.Sub(dim.expr, draft.number(1 + place.offset))
-        return tirx.Sub(draft.number(dim.value - 1 - place.offset) if dim.static else from_end, var)
-    return tirx.Add(var, draft.number(place.offset)) if place.offset else var
+def _index(draft: FunctionDraft, index: _Index, dim: Extent, terms: Sequence[Term]) -> Expr:
+    if index.axis is None:
+        return draft.number(index.offset)
+    var = terms[index.axis].expr
+    if index.backwards:
+        from_end = tirx.Sub(dim.expr, draft.number(1 + index.offset))
+        return tirx.Sub(draft.number(dim.value - 1 - index.offset) if dim.static else from_end, var)
+    return tirx.Add(var, draft.number(index.offset)) if index.offset else var
 
 
-def both(draft: Draft, one: Term, other: Term) -> Term:
+def both(draft: FunctionDraft, one: Term, other: Term) -> Term:
     """A value that depends on two, in the dtype of the first: the larger one where nothing else can hold it."""
     if other.dtype != one.dtype:
-        other = converted(Site(draft), other, one.dtype)
+        other = converted(Operands(draft), other, one.dtype)
     if one.dtype == "bool":
         return truth(draft.source.pick((tirx.And, tirx.Or))(one.expr, other.expr))
     names = ("sub", "sub", "add", "mul", "max", "min") + (() if is_float(one.dtype) else ("bitwise_xor",))

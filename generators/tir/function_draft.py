@@ -7,28 +7,29 @@ from typing import Any
 
 from tvm import tirx
 
-from generators.operators.row import Unavailable
 from generators.ranges import TRUTH, Range
 from generators.source import Source, weighted
 from generators.tir.knobs import SYMBOL_LIMIT, TirKnobs
 from generators.tir.swarm import EVERY, Unusual
 from generators.tir.terms import Term, capacity
+from generators.tvm_api import Buffer, Expr, Stmt, Var
+from generators.unavailable import Unavailable
 
 
 class Unfit(Unavailable):
-    """What was to be drawn does not fit the function so far; another thing is drawn instead."""
+    """The draw does not fit the function so far; the caller draws something else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The length of a dim or of a loop: equal texts are equal lengths. `value` is what it is in the arguments, `low`
-    and `high` what it can be."""
+    """The length of a dim or of a loop: equal texts are equal lengths. `value` is the length in the arguments,
+    `low` and `high` bound it."""
 
     text: str
     value: int
     low: int
     high: int
-    expr: Any
+    expr: Expr
 
     @property
     def static(self) -> bool:
@@ -38,13 +39,13 @@ class Extent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tensor:
-    """A buffer with what its elements are: role "input", "output", "local" (allocated by the root block) or
+    """A buffer with the facts about its elements: role "input", "output", "local" (allocated by the root block) or
     "alloc" (by a statement).
 
     special: a float that holds NaN and infinities too, on which only few operations mean the same everywhere.
     """
 
-    buffer: Any
+    buffer: Buffer
     name: str
     dims: tuple[Extent, ...]
     dtype: str
@@ -71,7 +72,7 @@ class Tensor:
 class Symbol:
     """A symbolic extent: a dim of an input where it is not a parameter of its own."""
 
-    var: Any
+    var: Var
     value: int
     parameter: bool = False
 
@@ -82,7 +83,7 @@ class Symbol:
 
 
 @dataclass(slots=True)
-class Draft:
+class FunctionDraft:
     """One function while it is drawn. Everything random comes from `source`."""
 
     source: Source
@@ -91,15 +92,15 @@ class Draft:
     dtype: str = "float32"
     symbols: dict[str, Symbol] = field(default_factory=dict)
     tensors: list[Tensor] = field(default_factory=list)
-    statements: list[Any] = field(default_factory=list)
+    statements: list[Stmt] = field(default_factory=list)
     features: set[str] = field(default_factory=set)
     exact: bool = True
     final: bool = False
-    """Whether nothing is drawn behind the present statement that could read what it writes."""
+    """Whether no later statement can read the tensor that the present one writes."""
     unusual: frozenset[Unusual] = EVERY
-    """What unusual things it may hold."""
+    """The unusual kinds that it may hold."""
     touched: list[Tensor] = field(default_factory=list)
-    """What was last stored or loaded in a function without blocks, and may be written."""
+    """The tensors that were last stored or loaded in a function without blocks, and may be written."""
     read: set[str] = field(default_factory=set)
     """The names of the buffers that a block reads which it does not write."""
     drawn: int = 0
@@ -111,11 +112,11 @@ class Draft:
         self._names += 1
         return f"{prefix}{self._names}"
 
-    def number(self, value: int) -> Any:
+    def number(self, value: int) -> Expr:
         """An index literal."""
         return tirx.IntImm(self.index_dtype, value)
 
-    def length(self, turns: int, step: int) -> Any:
+    def length(self, turns: int, step: int) -> Expr:
         """The extent of a loop of so many iterations with a step, the last of which may go beyond it."""
         return self.number(turns * step - (self.source.integer(0, step - 1) if turns else 0))
 
@@ -151,7 +152,7 @@ class Draft:
         special: bool = False,
         **layout: Any,
     ) -> Tensor:
-        """A new tensor. layout: what `tirx.decl_buffer` takes besides (scope, strides, elem_offset, ...)."""
+        """A new tensor. layout: further arguments of `tirx.decl_buffer` (scope, strides, elem_offset, ...)."""
         name = self.new_name(prefix)
         buffer = tirx.decl_buffer([d.expr for d in dims], dtype, name, layout=None, **layout)
         tensor = Tensor(buffer, name, dims, dtype, values, fraction, role, special)
@@ -159,29 +160,26 @@ class Draft:
         return tensor
 
     def index_range(self, extent: Extent) -> Range:
-        """What a variable that counts up to the extent is."""
+        """The range of a variable that counts up to the extent."""
         return Range(0, max(extent.high - 1, 0), True)
 
 
-_LARGE = 0.2
-"""An input holds larger numbers this often."""
-
-
-def input_range(source: Source, dtype: str) -> Range:
-    """What an input holds: small whole numbers, on which sums and products stay exact; seldom larger ones, whose
+def input_range(draft: FunctionDraft, dtype: str) -> Range:
+    """The range of an input: small whole numbers, on which sums and products stay exact; rarely larger ones, whose
     products no longer fit the narrow types."""
     if dtype == "bool":
         return TRUTH
+    source = draft.source
     low, high = source.pick(((-4, 4), (0, 3), (-8, 8), (1, 5), (-1, 1), (-7, -1)))
     if dtype.startswith("u"):
         low, high = sorted((abs(low), abs(high)))
-    elif dtype.startswith(("int", "float64")) and source.flip(_LARGE):
+    elif dtype.startswith(("int", "float64")) and source.flip(draft.knobs.inputs.large):
         top = min(int(capacity(dtype)), 1000)
         low, high = -top, top
     return Range(low, high, True)
 
 
-def load(tensor: Tensor, indices: list[Any]) -> Term:
+def load(tensor: Tensor, indices: list[Expr]) -> Term:
     """One element."""
     return Term(tirx.BufferLoad(tensor.buffer, indices), tensor.dtype, tensor.range, tensor.fraction)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import tvm
@@ -12,25 +10,18 @@ from tvm import relax, tirx
 
 from generators import tvm_api
 from generators.case import EntryCall
-from generators.operators.row import Unavailable
 from generators.passes.row import LOOPS_ALONE, Parameter, ProgramFacts
 from generators.program import Program
 from generators.source import Source
 from generators.tir.functions import draw_prim_func, draw_schedulable
 from generators.tir.integers import draw_integer_func
 from generators.tir.kernels import draw_kernel_func
-from generators.tir.knobs import DEFAULT, FUNCTIONS, ONE_OF_SOME, TirKnobs, for_rules
-from generators.tir.program import PrimParameter, PrimProgram
+from generators.tir.knobs import DEFAULT, FUNCTIONS, ONE_OF_SOME, TirKnobs, for_barriers, for_rules, for_threads
+from generators.tir.prim_program import PrimParameter, PrimProgram
 from generators.tir.schedules import draw_schedule
+from generators.tvm_api import BaseFunc, Expr, GlobalVar, RelaxFunction, Type, Var
+from generators.unavailable import Unavailable
 
-STEPS = (1, 5)
-"""How many primitives a schedule asks for."""
-TENSORIZED = 0.8
-"""A schedule of a matrix product begins with an intrinsic for it this often, where the product stands as one asks for:
-most other steps take it apart."""
-KERNELS_FOR_BARRIERS = 0.8
-TOGETHER_FOR_BARRIERS = 0.7
-"""Shares of kernels, and of such whose threads work together, for passes behind those that put barriers in."""
 CALLED = "prim"
 """The name of the function in the module around it."""
 
@@ -49,7 +40,7 @@ class _Callee:
         self.inputs = [(p, a) for p, a in numbered if p.dims is not None and p.role == "input"]
         self.params = {p.name: relax.Var(f"{p.name}{suffix}", _type(p, self.symbols)) for p, _ in self.inputs}
 
-    def functions(self) -> dict[Any, Any]:
+    def functions(self) -> dict[GlobalVar, BaseFunc]:
         """The function, private, and the dead ones beside it."""
         dead = [(gvar.name_hint, f) for gvar, f in self.program.module.functions.items()]
         others = {
@@ -59,7 +50,7 @@ class _Callee:
         }
         return {self.gvar: self.function, **others}
 
-    def call(self) -> Any:
+    def call(self) -> Expr:
         """The call_tir; a number that the function is given is a symbol of the shapes."""
         given = [p for p in self.program.parameters if p.role == "input"]
         types = [_type(p, self.symbols) for p in self.program.parameters if p.role == "output"]
@@ -104,7 +95,7 @@ def draw_prim_program(
     count = source.integer(*FUNCTIONS)
     knobs = DEFAULT if count == 1 else ONE_OF_SOME
     if barriers:
-        knobs = replace(knobs, kernel_share=KERNELS_FOR_BARRIERS, together_share=TOGETHER_FOR_BARRIERS)
+        knobs = for_barriers(knobs)
     if for_schedules:
         return wrapped(*[_draw_for_rules(source, for_rules(knobs, parts=parts), threads) for _ in range(count)])
     return wrapped(*[_draw_prim_func(source, knobs) for _ in range(count)])
@@ -114,7 +105,7 @@ def _draw_for_rules(source: Source, knobs: TirKnobs, threads: bool) -> PrimProgr
     if not threads:
         return draw_prim_func(source, knobs)
     draw = draw_kernel_func if source.flip(knobs.kernel_share) else draw_schedulable
-    return draw(source, replace(knobs, dead_share=0.0, shaped_share=0.0, loop_kind_share=0.0))
+    return draw(source, for_threads(knobs))
 
 
 def _draw_prim_func(source: Source, knobs: TirKnobs) -> PrimProgram:
@@ -128,15 +119,15 @@ def draw_scheduled_program(source: Source) -> Program:
     Raises Unavailable where no step applied.
     """
     program = draw_schedulable(source)
-    first = ("tensorize",) if "matmul" in program.features and source.flip(TENSORIZED) else ()
-    drawn = draw_schedule(source, program, source.integer(*STEPS), first=first)
+    first = ("tensorize",) if "matmul" in program.features and source.flip(DEFAULT.schedules.tensorized) else ()
+    drawn = draw_schedule(source, program, source.integer(*DEFAULT.schedules.steps), first=first)
     steps = [*drawn.steps, *([drawn.broken.step] if drawn.broken is not None else [])]
     if not steps:
         raise Unavailable("no schedule")
     return wrapped(program, schedule=tuple(step.text for step in steps))
 
 
-def _main(callees: Sequence[_Callee]) -> Any:
+def _main(callees: Sequence[_Callee]) -> RelaxFunction:
     """The Relax function."""
     builder = relax.BlockBuilder()
     with builder.function("main", [param for callee in callees for param in callee.params.values()]):
@@ -147,14 +138,14 @@ def _main(callees: Sequence[_Callee]) -> Any:
     return builder.get()["main"]
 
 
-def _type(parameter: PrimParameter, symbols: dict[str, Any]) -> Any:
+def _type(parameter: PrimParameter, symbols: dict[str, Var]) -> Type:
     assert parameter.dims is not None
     return tvm_api.tensor_type([_dim(text, symbols) for text in parameter.dims], parameter.dtype)
 
 
-def _dim(text: str, symbols: dict[str, Any]) -> Any:
+def _dim(text: str, symbols: dict[str, Var]) -> Expr:
     """The extent that a text means: numbers and symbols added up."""
-    total: Any = None
+    total: Expr = None
     for part in text.split(" + "):
         value = tirx.IntImm("int64", int(part)) if part.isdigit() else symbols[part]
         total = value if total is None else total + value

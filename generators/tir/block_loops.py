@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import tvm
 from tvm import s_tir, tirx
 
 from generators.ranges import Range
-from generators.tir.draft import Draft, Extent, Tensor, Unfit
+from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit
 from generators.tir.terms import Term
+from generators.tvm_api import Expr, Node, Stmt, Var
 
 SPATIAL, REDUCE, OPAQUE = 0, 2, 4
 """IterVar types: DataPar, CommReduce, Opaque."""
@@ -25,68 +25,68 @@ Part = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class BlockAxis:
     """An axis of a block."""
 
     kind: int
     extent: Extent
     part: Part | None = None
-    """What the loop goes over where it is not all: then the axis is the loop variable, which begins elsewhere."""
+    """The range of the loop where it is not the whole axis: then the axis is the loop variable, from there on."""
     narrow: bool = False
     """Whether the block says of such an axis that it is no more than the part."""
 
-    def domain(self, draft: Draft) -> Any:
-        """What the block says that the axis goes over."""
+    def domain(self, draft: FunctionDraft) -> Node:
+        """The domain that the block declares for the axis."""
         begin, end = self.part if self.part and self.narrow else (0, 0)
         return tvm.ir.Range.from_min_extent(draft.number(begin), draft.number(end - begin) if end else self.extent.expr)
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
-    """What a block does, and its init where it reduces."""
+class BlockBody:
+    """The body of a block, and its init where it reduces."""
 
-    statement: Any
-    init: Any = None
-    match_buffers: tuple[Any, ...] = ()
+    statement: Stmt
+    init: Stmt | None = None
+    match_buffers: tuple[Node, ...] = ()
     simple: bool = True
     """One store for each point: its loops may be of any kind."""
 
 
 @dataclass(slots=True)
-class _Loop:
-    """A loop of the nest: `value` is what counts from 0 (the variable less its start, over its step)."""
+class _NestLoop:
+    """A loop of the nest: `value` counts from 0: the variable less its start, over its step."""
 
-    var: Any
-    minimum: Any
-    extent: Any
-    value: Any
+    var: Var
+    minimum: Expr
+    extent: Expr
+    value: Expr
     length: int
     static: bool
     kinds: frozenset[int]
-    step: Any = None
+    step: Expr | None = None
 
 
 @dataclass(slots=True)
-class _Shape:
-    """What the loops of a nest look like."""
+class _LoopNest:
+    """The loops of a nest, and how the block's axes are bound to them."""
 
-    loops: list[_Loop]
-    bindings: list[Any]
-    predicates: list[Any]
+    loops: list[_NestLoop]
+    bindings: list[Expr]
+    predicates: list[Expr]
 
 
 def draw_nest(
-    draft: Draft,
+    draft: FunctionDraft,
     name: str,
-    axes: Sequence[Axis],
-    make_body: Callable[[list[Term]], Body],
+    axes: Sequence[BlockAxis],
+    make_body: Callable[[list[Term]], BlockBody],
     *,
     tensors: Sequence[Tensor] = (),
     plain: bool = False,
-) -> Any:
+) -> Stmt:
     """A block over the axes inside its loops. `make_body` gets the block's variables as terms, in order.
 
-    tensors: what the block may touch besides the draft's. plain: one serial loop for each axis in order.
+    tensors: those that the block may touch besides the draft's. plain: one serial loop for each axis in order.
     """
     variables = [tirx.Var(draft.new_name(_NAMES[axis.kind]), draft.index_dtype) for axis in axes]
     terms = [Term(v, draft.index_dtype, draft.index_range(a.extent)) for v, a in zip(variables, axes, strict=True)]
@@ -98,7 +98,9 @@ def draw_nest(
     return _around(draft, shape.loops, realize, may_vary=body.simple and not plain)
 
 
-def block_of(draft: Draft, iters: list[Any], name: str, body: Body, tensors: Sequence[Tensor] = ()) -> Any:
+def block_of(
+    draft: FunctionDraft, iters: list[Node], name: str, body: BlockBody, tensors: Sequence[Tensor] = ()
+) -> Node:
     """The block with the regions that TVM's analysis finds; allocations are those of the root. Raises Unfit where the
     analysis fails: conditions on unsigned literals do that to it in 0.27."""
     known = {t.buffer: t.buffer for t in (*draft.tensors, *tensors)}
@@ -112,7 +114,7 @@ def block_of(draft: Draft, iters: list[Any], name: str, body: Body, tensors: Seq
     return s_tir.SBlock(iters, list(reads), list(writes), name, body.statement, body.init, None, matches)
 
 
-def _all(predicates: list[Any]) -> Any:
+def _all(predicates: list[Expr]) -> Expr:
     if not predicates:
         return tirx.IntImm("bool", 1)
     joined = predicates[0]
@@ -121,45 +123,45 @@ def _all(predicates: list[Any]) -> Any:
     return joined
 
 
-def _loop(draft: Draft, extent: Extent, kind: int) -> _Loop:
+def _loop(draft: FunctionDraft, extent: Extent, kind: int) -> _NestLoop:
     var = tirx.Var(draft.new_name("i"), draft.index_dtype)
-    return _Loop(var, draft.number(0), extent.expr, var, extent.value, extent.static, frozenset({kind}))
+    return _NestLoop(var, draft.number(0), extent.expr, var, extent.value, extent.static, frozenset({kind}))
 
 
-def _plain(draft: Draft, axes: Sequence[Axis]) -> _Shape:
-    shape = _Shape([], [], [])
+def _plain(draft: FunctionDraft, axes: Sequence[BlockAxis]) -> _LoopNest:
+    shape = _LoopNest([], [], [])
     for axis in axes:
         _one(draft, shape, axis)
     return shape
 
 
-def _shaped(draft: Draft, axes: Sequence[Axis]) -> _Shape:
+def _shaped(draft: FunctionDraft, axes: Sequence[BlockAxis]) -> _LoopNest:
     """Mostly plain; else each axis is looped over in a way of its own, and loops change places."""
     source = draft.source
     if not source.flip(draft.knobs.shaped_share):
         return _plain(draft, axes)
-    shape = _Shape([], [], [])
+    shape = _LoopNest([], [], [])
     rest = list(axes)
     while rest:
         axis = rest.pop(0)
         if axis.part is not None:
             _one(draft, shape, axis)
-        elif rest and _countable(axis) and _countable(rest[0]) and source.flip(0.25):
+        elif rest and _countable(axis) and _countable(rest[0]) and source.flip(draft.knobs.blocks.loops_fused):
             _fused(draft, shape, axis, rest.pop(0))
         else:
             source.pick((_one, _split, _shifted, _stepped, _constant))(draft, shape, axis)
-    if source.flip(0.3) and not any(OPAQUE in loop.kinds for loop in shape.loops):
+    if source.flip(draft.knobs.blocks.loops_reversed) and not any(OPAQUE in loop.kinds for loop in shape.loops):
         shape.loops.reverse()
         draft.features.add("reordered_loops")
     return shape
 
 
-def _countable(axis: Axis) -> bool:
+def _countable(axis: BlockAxis) -> bool:
     """Whether it goes over all of a length that is a number, and not 0."""
     return axis.part is None and axis.extent.static and axis.extent.value > 0
 
 
-def _one(draft: Draft, shape: _Shape, axis: Axis) -> None:
+def _one(draft: FunctionDraft, shape: _LoopNest, axis: BlockAxis) -> None:
     """A loop whose variable is the axis."""
     begin, end = axis.part or (0, 0)
     loop = _loop(draft, draft.extent(end - begin) if axis.part else axis.extent, axis.kind)
@@ -168,7 +170,7 @@ def _one(draft: Draft, shape: _Shape, axis: Axis) -> None:
     shape.bindings.append(loop.var)
 
 
-def _constant(draft: Draft, shape: _Shape, axis: Axis) -> None:
+def _constant(draft: FunctionDraft, shape: _LoopNest, axis: BlockAxis) -> None:
     """No loop for an axis of length one."""
     if axis.extent.text != "1":
         return _one(draft, shape, axis)
@@ -177,7 +179,7 @@ def _constant(draft: Draft, shape: _Shape, axis: Axis) -> None:
     return None
 
 
-def _split(draft: Draft, shape: _Shape, axis: Axis) -> None:
+def _split(draft: FunctionDraft, shape: _LoopNest, axis: BlockAxis) -> None:
     """Two loops, with a predicate where they overshoot."""
     if not axis.extent.value:
         return _one(draft, shape, axis)
@@ -200,7 +202,7 @@ def _split(draft: Draft, shape: _Shape, axis: Axis) -> None:
     return None
 
 
-def _shifted(draft: Draft, shape: _Shape, axis: Axis) -> None:
+def _shifted(draft: FunctionDraft, shape: _LoopNest, axis: BlockAxis) -> None:
     """A loop that does not begin at 0."""
     start = draft.source.pick((1, 2, -3))
     loop = _loop(draft, axis.extent, axis.kind)
@@ -211,7 +213,7 @@ def _shifted(draft: Draft, shape: _Shape, axis: Axis) -> None:
     draft.features.add("shifted_loop")
 
 
-def _stepped(draft: Draft, shape: _Shape, axis: Axis) -> None:
+def _stepped(draft: FunctionDraft, shape: _LoopNest, axis: BlockAxis) -> None:
     """A loop whose variable goes up by more than one."""
     if not axis.extent.static or not draft.source.flip(draft.knobs.step_share):
         return _one(draft, shape, axis)
@@ -225,7 +227,7 @@ def _stepped(draft: Draft, shape: _Shape, axis: Axis) -> None:
     return None
 
 
-def _fused(draft: Draft, shape: _Shape, one: Axis, other: Axis) -> None:
+def _fused(draft: FunctionDraft, shape: _LoopNest, one: BlockAxis, other: BlockAxis) -> None:
     """One loop for two axes."""
     inner = draft.number(other.extent.value)
     both = draft.extent(one.extent.value * other.extent.value)
@@ -236,20 +238,20 @@ def _fused(draft: Draft, shape: _Shape, one: Axis, other: Axis) -> None:
     draft.features.add("fused_loops")
 
 
-def _around(draft: Draft, loops: list[_Loop], body: Any, *, may_vary: bool) -> Any:
-    """The body in its loops. Parallel, vectorized: only where each iteration writes what no other touches."""
+def _around(draft: FunctionDraft, loops: list[_NestLoop], body: Stmt, *, may_vary: bool) -> Stmt:
+    """The body in its loops. Parallel and vectorized only where iterations write different elements."""
     for depth, loop in reversed(list(enumerate(loops))):
         kind, notes = tirx.ForKind.SERIAL, None
         if may_vary and draft.source.flip(draft.knobs.loop_kind_share):
             kind = _kind(draft, loop, outermost=depth == 0, innermost=depth == len(loops) - 1)
-        if draft.source.flip(0.04):
+        if draft.source.flip(draft.knobs.blocks.loop_annotated):
             notes = {"pragma_auto_unroll_max_step": draft.source.pick((0, 4, 16)), "pragma_unroll_explicit": 1}
             draft.features.add("annotated_loop")
         body = tirx.For(loop.var, loop.minimum, loop.extent, kind, body, None, notes, loop.step)
     return body
 
 
-def _kind(draft: Draft, loop: _Loop, *, outermost: bool, innermost: bool) -> Any:
+def _kind(draft: FunctionDraft, loop: _NestLoop, *, outermost: bool, innermost: bool) -> tirx.ForKind:
     options = []
     if loop.static and 0 < loop.length <= _UNROLLED and loop.step is None:
         options.append(("unrolled", tirx.ForKind.UNROLLED))
@@ -266,7 +268,7 @@ def _kind(draft: Draft, loop: _Loop, *, outermost: bool, innermost: bool) -> Any
 
 
 def product_range(*extents: Extent) -> Range:
-    """What a row-major position in these extents is."""
+    """The range of a row-major position in these extents."""
     count = 1
     for extent in extents:
         count *= extent.high

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import tvm
 from tvm.relax.global_info import VDevice
 
 from generators.case import Argument
-from generators.operators.row import Unavailable
 from generators.passes.row import Parameter, ProgramFacts
 from generators.program import Program
-from generators.relax import losses
 from generators.relax.body import Pattern
-from generators.relax.control import CONTROL
+from generators.relax.calls_and_ifs import CONTROL
 from generators.relax.entry_calls import draw_arguments, draw_calls
 from generators.relax.frames import FunctionFrame, ModuleFrame
 from generators.relax.functions import draw_function, draw_loss_function
@@ -24,6 +21,8 @@ from generators.relax.knobs import DEFAULT, Knobs
 from generators.relax.statements import SIMPLE
 from generators.relax.tir_calls import TIR_CALLS
 from generators.source import Source
+from generators.tvm_api import IRModule, RelaxFunction
+from generators.unavailable import Unavailable
 
 STATEMENTS = (*SIMPLE, *CONTROL, *TIR_CALLS)
 _TRIES = 8
@@ -56,17 +55,17 @@ def draw_program(
 def _fitting(knobs: Knobs, wants: frozenset[str]) -> Knobs:
     """The knobs for programs with these features."""
     if "scalar_loss" in wants:
-        knobs = replace(knobs, dtypes=losses.DTYPES, guard_share=0.0)
+        knobs = replace(knobs, dtypes=knobs.functions.loss_dtypes, guard_share=0.0)
     if "float32_only" in wants:
         knobs = replace(knobs, dtypes=(("float32", 1),))
     if "constants" in wants:
-        knobs = replace(knobs, parameter_share=min(knobs.parameter_share, 0.35))
+        knobs = replace(knobs, parameter_share=min(knobs.parameter_share, knobs.constants_parameter_share))
     return knobs
 
 
 def _draw_module(source: Source, module: ModuleFrame, patterns: Sequence[Pattern]) -> Program:
     differentiable = "scalar_loss" in module.features
-    symbolic = not differentiable and ("symbolic" in module.features or source.flip(0.35))
+    symbolic = not differentiable and ("symbolic" in module.features or source.flip(module.knobs.functions.symbolic))
     frame = FunctionFrame(module, symbolic=symbolic)
     if differentiable:
         patterns = [p for p in patterns if getattr(p, "wants", None) == "scalar_loss"]
@@ -85,22 +84,24 @@ def _draw_module(source: Source, module: ModuleFrame, patterns: Sequence[Pattern
     return Program(whole, calls, facts, module.operators, frozenset(features), module.rejected)
 
 
-def _with_attributes(source: Source, module: ModuleFrame, frame: FunctionFrame, main: Any) -> tuple[Any, int | None]:
-    """main with its symbol, sometimes `num_input`, sometimes an attribute that no pass knows."""
+def _with_attributes(
+    source: Source, module: ModuleFrame, frame: FunctionFrame, main: RelaxFunction
+) -> tuple[RelaxFunction, int | None]:
+    """main with its symbol, and possibly `num_input` and an attribute that no pass knows."""
     main = main.with_attr("global_symbol", "main")
     num_input: int | None = None
-    if "num_input" in module.features or frame.weights or source.flip(0.1):
-        drawn = not frame.weights or source.flip(0.05)
+    if "num_input" in module.features or frame.weights or source.flip(module.knobs.functions.num_input):
+        drawn = not frame.weights or source.flip(module.knobs.functions.num_input_anywhere)
         num_input = source.integer(0, len(frame.parameters)) if drawn else frame.num_input
         main = main.with_attr("num_input", num_input)
-    if source.flip(0.1):
+    if source.flip(module.knobs.functions.attribute):
         main = main.with_attr("passfuzz_note", source.integer(0, 9))
     return main, num_input
 
 
 def _draw_dead_function(source: Source, module: ModuleFrame) -> None:
-    """Sometimes a function that nobody calls, public half of the time."""
-    if not source.flip(0.12):
+    """In some modules a function without callers, public in half of them."""
+    if not source.flip(module.knobs.functions.dead):
         return
     frame = FunctionFrame(module, symbolic=False, level=2, prefix="d")
     try:
@@ -114,15 +115,15 @@ def _draw_dead_function(source: Source, module: ModuleFrame) -> None:
     module.add(name, function)
 
 
-def _assemble(source: Source, module: ModuleFrame, main: Any) -> Any:
-    """The IRModule, sometimes with a module attribute, with its devices as global infos."""
+def _assemble(source: Source, module: ModuleFrame, main: RelaxFunction) -> IRModule:
+    """The IRModule with its devices as global infos, and possibly a module attribute."""
     module.add("main", main)
     infos = {"vdevice": list(module.vdevices)} if module.vdevices else None
     order = list(module.functions.items())
     if source.flip():
         order.reverse()
     whole = tvm.IRModule(dict(order), global_infos=infos)
-    if source.flip(0.15):
+    if source.flip(module.knobs.functions.module_attribute):
         whole = whole.with_attr("passfuzz_module_note", source.integer(0, 9))
     return whole
 

@@ -1,4 +1,4 @@
-"""Drawn PrimFuncs that nobody calls, beside programs of any kind."""
+"""Dead PrimFuncs: drawn ones without callers, added to programs of any kind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEAD = "dead_prim"
 
 
 def with_dead_prim_func(source: Source, program: Program) -> Program:
-    """The program with one more function, a private PrimFunc, before or behind the others; what it computes stays."""
+    """The program with one more private PrimFunc, before or after the others; its results stay."""
     function = draw_dead_function(source)
     taken = {gvar.name_hint for gvar in program.module.functions}
     name = relax.GlobalVar(next(n for n in (DEAD, *(f"{DEAD}{i}" for i in range(len(taken)))) if n not in taken))

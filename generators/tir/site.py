@@ -1,44 +1,30 @@
-"""Where a statement of a function without blocks stands: the loops around it, values in scope, what it may write."""
+"""The site of a statement in a function without blocks: the loops around it, values in scope, writable tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from tvm import tirx
 
 from generators import tvm_api
-from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
-from generators.tir.expressions import Site, draw_value
+from generators.tir.expressions import Operands, draw_value
+from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit, load
 from generators.tir.reads import Point, can_read, index_within, read
 from generators.tir.swarm import Unusual
 from generators.tir.terms import Term, held
+from generators.tvm_api import Expr, Stmt
 
-Inner = Callable[["Place"], Any]
-_CLAMPED = 0.25
-"""An index is brought into its bounds by Min and Max this often, where it often ends at a bound, else by a modulus."""
-_AGAIN = 0.4
-"""A value may read what was just touched this often, so that the order of stores matters; indices are those of the
-last touch of the tensor as often."""
-_REMEMBERED = 4
-"""Elements that a place remembers."""
-_TOUCHED = 3
-"""Tensors that were touched last: what the statements of a few lines of real code are about."""
-_NUMBER = 0.4
-"""An index that is not a loop variable of the dim's length is a number this often, else another one's."""
-_STRAIGHT = 0.75
-"""An element is read where one could be stored this often in a function without odd indices, else behind a guard,
-reversed, gathered."""
+Inner = Callable[["Site"], Stmt]
 
 
-Element = tuple[Tensor, list[Any]]
+Element = tuple[Tensor, list[Expr]]
 """A tensor and the indices of an element."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a loop counts over."""
+    """The numbers that a loop counts over."""
 
     extent: Extent
     start: int = 0
@@ -46,13 +32,13 @@ class Header:
 
 
 @dataclass(slots=True)
-class Place:
+class Site:
     """`points` are the variables of the loops around, `values` scalars by name, `turns` how often the place is reached.
 
-    Every tensor in `tensors` is initialised whole, and holds what its range says: what is stored is brought into it.
+    Every tensor in `tensors` is initialised whole, and holds values of its range: stores bring values into it.
     """
 
-    draft: Draft
+    draft: FunctionDraft
     tensors: list[Tensor]
     memory: dict[str, str] = field(default_factory=dict)
     """Which buffer a view lies in."""
@@ -62,21 +48,21 @@ class Place:
     depth: int = 0
     in_loop: bool = False
     recent: list[Element] = field(default_factory=list)
-    """What was last stored or loaded here or around here, and may be written. Nothing leads outward: indices hold the
+    """Elements last stored or loaded here or around here, and writable. They never leave their loops: indices hold the
     variables of loops."""
-    conditions: list[Any] = field(default_factory=list)
-    """What was asked here or around here."""
+    conditions: list[Expr] = field(default_factory=list)
+    """The conditions that were drawn here or around here."""
     header: Header | None = None
     """That of the loop before, at the same place."""
-    kind: Any = None
+    kind: Callable[[Site, Inner], Stmt] | None = None
     """How the statement before, at the same place, was drawn."""
 
     @property
     def writable(self) -> list[Tensor]:
-        """What may be stored to."""
+        """The tensors that may be stored to."""
         return [t for t in self.tensors if t.role != "input" and t.elements]
 
-    def inside(self, *points: Point, turns: int = 1, in_loop: bool = True) -> Place:
+    def inside(self, *points: Point, turns: int = 1, in_loop: bool = True) -> Site:
         """The place in a loop, or in a branch."""
         deeper = replace(self, points=[*self.points, *points], values=list(self.values), depth=self.depth + 1)
         deeper.recent, deeper.conditions = list(self.recent), list(self.conditions)
@@ -86,53 +72,63 @@ class Place:
         deeper.tensors = list(self.tensors)
         return deeper
 
-    def remember(self, tensor: Tensor, indices: list[Any]) -> None:
+    def remember(self, tensor: Tensor, indices: list[Expr]) -> None:
         """The element was stored or loaded."""
         if tensor.role != "input" and tensor.elements:
-            self.recent = [*(e for e in self.recent if e[1] is not indices), (tensor, indices)][-_REMEMBERED:]
-            self.draft.touched = [*(t for t in self.draft.touched if t is not tensor), tensor][-_TOUCHED:]
+            self.recent = [*(e for e in self.recent if e[1] is not indices), (tensor, indices)][
+                -self.draft.knobs.loops.remembered :
+            ]
+            self.draft.touched = [*(t for t in self.draft.touched if t is not tensor), tensor][
+                -self.draft.knobs.loops.touched :
+            ]
 
     def near(self, options: list[Tensor]) -> Tensor:
-        """One of them, which was just touched mostly."""
+        """One of them, in most cases one that was just touched."""
         touched = [t for t in options if t in self.draft.touched]
-        return self.draft.source.pick(touched if touched and self.draft.source.flip(_AGAIN) else options)
+        return self.draft.source.pick(
+            touched if touched and self.draft.source.flip(self.draft.knobs.loops.touched_again) else options
+        )
 
-    def site(self, tensors: list[Tensor], count: int) -> Site:
+    def operands(self, tensors: list[Tensor], count: int) -> Operands:
         """The values of an expression: loop variables, names, some elements."""
         lengths = [point.extent for point in self.points]
         options = [t for t in tensors if can_read(t, lengths)]
         leaves = [self._leaf(self.near(options)) for _ in range(count) if options]
-        return Site(self.draft, [*leaves, *self.values], [point.term for point in self.points])
+        return Operands(self.draft, [*leaves, *self.values], [point.term for point in self.points])
 
     def _leaf(self, tensor: Tensor) -> Term:
         """An element at the loop variables, or at any indices."""
-        if Unusual.INDEX not in self.draft.unusual and self.draft.source.flip(_STRAIGHT):
+        if Unusual.INDEX not in self.draft.unusual and self.draft.source.flip(self.draft.knobs.loops.straight):
             indices = self.index_of(tensor)
             self.remember(tensor, indices)
             return load(tensor, indices)
-        term = read(self.draft, tensor, self.points, straight=0.5)
+        term = read(self.draft, tensor, self.points, straight=self.draft.knobs.reads.straight_odd)
         if isinstance(term.expr, tvm_api.TensorLoad):
             self.remember(tensor, list(term.expr.indices))
         return term
 
     def value(self, dtype: str, *, lets: bool = True) -> Term:
-        """An expression of the dtype over what can be read here."""
+        """An expression of the dtype over the values that can be read here."""
         readable = [t for t in self.tensors if not t.special]
-        again = [load(*self.draft.source.pick(self.recent))] if self.recent and self.draft.source.flip(_AGAIN) else []
-        site = self.site(readable, self.draft.source.integer(1, 3)).with_leaves(*again)
-        return draw_value(replace(site, lets=lets), dtype)
+        again = (
+            [load(*self.draft.source.pick(self.recent))]
+            if self.recent and self.draft.source.flip(self.draft.knobs.loops.touched_again)
+            else []
+        )
+        operands = self.operands(readable, self.draft.source.integer(1, 3)).with_leaves(*again)
+        return draw_value(replace(operands, lets=lets), dtype)
 
-    def index_of(self, tensor: Tensor) -> list[Any]:
-        """Indices in bounds, as before mostly. Raises Unfit where a dim is symbolic and no loop counts up to it."""
+    def index_of(self, tensor: Tensor) -> list[Expr]:
+        """Indices in bounds, often those used before. Raises Unfit for a symbolic dim that no loop counts up to."""
         before = [indices for touched, indices in self.recent if touched is tensor]
-        if before and self.draft.source.flip(_AGAIN):
+        if before and self.draft.source.flip(self.draft.knobs.loops.touched_again):
             return self.draft.source.pick(before)
         return [self.index(dim) for dim in tensor.dims]
 
-    def index(self, dim: Extent) -> Any:
+    def index(self, dim: Extent) -> Expr:
         """An index in bounds of one dim."""
         same = [p for p in self.points if p.extent.text == dim.text]
-        if same and (not dim.static or not dim.value or self.draft.source.flip(0.7)):
+        if same and (not dim.static or not dim.value or self.draft.source.flip(self.draft.knobs.loops.index_of_dim)):
             return self.draft.source.pick(same).term.expr
         if not dim.static or not dim.value:
             raise Unfit("a dim that may be empty")
@@ -140,15 +136,15 @@ class Place:
             return self._affine(dim)
         if not self.points:
             return self.draft.number(self.draft.source.integer(0, dim.value - 1))
-        site = Site(self.draft, [], [point.term for point in self.points], lets=False)
-        term = draw_value(site, self.draft.index_dtype, 1)
-        return index_within(self.draft, dim, term, clamp=self.draft.source.flip(_CLAMPED))
+        operands = Operands(self.draft, [], [point.term for point in self.points], lets=False)
+        term = draw_value(operands, self.draft.index_dtype, 1)
+        return index_within(self.draft, dim, term, clamp=self.draft.source.flip(self.draft.knobs.loops.index_clamped))
 
-    def _affine(self, dim: Extent) -> Any:
+    def _affine(self, dim: Extent) -> Expr:
         """A loop variable, or some times it, that stays in bounds, shifted as far as it does; or a number."""
         source, last = self.draft.source, dim.value - 1
         inside = [p.term for p in self.points if p.term.range.high - p.term.range.low <= last]
-        if not inside or source.flip(_NUMBER):
+        if not inside or source.flip(self.draft.knobs.loops.number_index):
             return self.draft.number(source.integer(0, last))
         term = source.pick(inside)
         low, high = int(term.range.low), int(term.range.high)
@@ -158,9 +154,9 @@ class Place:
         return tirx.Add(index, self.draft.number(shift)) if shift else index
 
 
-def sequence(*statements: Any) -> Any:
-    """The statements one behind the other; those that do nothing are left out, as TVM's constructor leaves them out."""
-    flat: list[Any] = []
+def sequence(*statements: Stmt) -> Stmt:
+    """The statements in sequence, without those that do nothing, which TVM's constructor drops as well."""
+    flat: list[Stmt] = []
     for statement in statements:
         flat += list(statement.seq) if isinstance(statement, tirx.SeqStmt) else [statement]
     kept = [s for s in flat if not (isinstance(s, tirx.Evaluate) and isinstance(s.value, tirx.IntImm))]
@@ -169,7 +165,7 @@ def sequence(*statements: Any) -> Any:
     return kept[0] if kept else tirx.Evaluate(tirx.IntImm("int32", 0))
 
 
-def store(tensor: Tensor, term: Term, indices: list[Any]) -> Any:
-    """The value brought into what the tensor holds, stored."""
+def store(tensor: Tensor, term: Term, indices: list[Expr]) -> Stmt:
+    """A store of the value, brought into the tensor's range."""
     value = term if tensor.dtype == "bool" else held(term, tensor.range, tensor.fraction)
     return tirx.BufferStore(tensor.buffer, value.expr, indices)

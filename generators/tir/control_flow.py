@@ -7,7 +7,6 @@ in `conditions.py`.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import tvm
 import tvm_ffi
@@ -16,67 +15,67 @@ from tvm import tirx
 from generators import tvm_api
 from generators.ranges import Range
 from generators.tir.conditions import draw_test
-from generators.tir.draft import Extent, Unfit, load
 from generators.tir.expressions import draw_condition, draw_value
-from generators.tir.place import Header, Inner, Place, sequence, store
+from generators.tir.function_draft import Extent, Unfit, load
 from generators.tir.reads import Point, counter
+from generators.tir.site import Header, Inner, Site, sequence, store
 from generators.tir.swarm import Unusual
 from generators.tir.terms import Term, constant
-
-_SAME_HEADER = 0.5
-"""A loop counts over what the one before it does this often."""
-_SKIPPED = 0.5
-"""A loop begins with a test that skips the iteration this often, in a function with jumps."""
-_PART = 0.15
-"""All that a loop does stands behind a test of its own variable this often."""
-_ELSE = 0.35
-"""A branch has two sides this often."""
-_ELSE_IF = 0.35
-"""The other side asks a part of the condition, or what was asked around it, this often."""
-_TWICE = 0.2
-"""A branch is followed by one on the same condition this often."""
-_NAMED_INDEX = 0.4
-"""What is bound to a name is an index this often."""
+from generators.tvm_api import Expr, Stmt
 
 
-def affordable(place: Place, turns: int) -> bool:
+def affordable(site: Site, turns: int) -> bool:
     """Whether a loop of so many iterations may stand here."""
-    return place.turns * max(turns, 1) <= place.draft.knobs.max_iterations // 20
+    return site.turns * max(turns, 1) <= site.draft.knobs.max_iterations // 20
 
 
-def budget(place: Place, turns: int) -> None:
+def budget(site: Site, turns: int) -> None:
     """Raises Unfit where a loop of so many iterations may not stand here."""
-    if not affordable(place, turns):
+    if not affordable(site, turns):
         raise Unfit("too many iterations")
 
 
-def draw_loop(place: Place, inner: Inner) -> Any:
+def draw_loop(site: Site, inner: Inner) -> Stmt:
     """A serial or unrolled loop over a dim or some numbers, from any start, in any step."""
-    draft = place.draft
-    header = _draw_header(place)
+    draft = site.draft
+    header = _draw_header(site)
     extent, start, step = header.extent, header.start, header.step
-    budget(place, extent.high)
-    place.header = header
+    budget(site, extent.high)
+    site.header = header
     var = tirx.Var(draft.new_name("i"), draft.index_dtype)
     last = start + max(extent.high - 1, 0) * step
     raw = Term(var, draft.index_dtype, Range(min(start, last), max(start, last), True))
-    points = [_counted(place, raw, extent, start, step)]
+    points = [_counted(site, raw, extent, start, step)]
     if start or step != 1:
         points.append(Point(raw, Extent("any", extent.value, extent.low, extent.high, None)))
     # Passes remove loops of one iteration, those with a jump in them too.
-    deeper = place.inside(*points, turns=extent.high, in_loop=extent.high > 1)
-    skipping = Unusual.JUMP in draft.unusual and extent.high > 1 and draft.source.flip(_SKIPPED)
+    deeper = site.inside(*points, turns=extent.high, in_loop=extent.high > 1)
+    skipping = (
+        Unusual.JUMP in draft.unusual
+        and extent.high > 1
+        and draft.source.flip(site.draft.knobs.loops.iterations_skipped)
+    )
     body = sequence(_skipping(deeper), inner(deeper)) if skipping else inner(deeper)
-    if extent.static and draft.source.flip(_PART):
+    if extent.static and draft.source.flip(site.draft.knobs.loops.part_of_iterations):
         body = _for_some(deeper, raw, body)
     kind = tirx.ForKind.SERIAL
     # TVM takes loops that something jumps out of as plain serial ones alone (annotate_irregular_loop.cc).
     irregular = Unusual.JUMP in draft.unusual and _jumps(body)
     regular = Unusual.UNROLLED in draft.unusual and not irregular
-    if extent.static and 0 < extent.value <= 6 and step == 1 and regular and draft.source.flip(0.2):
+    if (
+        extent.static
+        and 0 < extent.value <= 6
+        and step == 1
+        and regular
+        and draft.source.flip(site.draft.knobs.loops.unrolled)
+    ):
         kind = tirx.ForKind.UNROLLED
         draft.features.add("unrolled")
-    notes = {"pragma_unroll_explicit": 1} if regular and draft.source.flip(0.05) else None
+    notes = (
+        {"pragma_unroll_explicit": 1}
+        if regular and draft.source.flip(site.draft.knobs.loops.unroll_annotated)
+        else None
+    )
     count = extent.expr if step == 1 else draft.length(extent.value, step)
     if start:
         draft.features.add("shifted_loop")
@@ -85,9 +84,9 @@ def draw_loop(place: Place, inner: Inner) -> Any:
     return tirx.For(var, draft.number(start), count, kind, body, None, notes, draft.number(step) if step != 1 else None)
 
 
-def _for_some(place: Place, var: Term, body: Any) -> Any:
+def _for_some(site: Site, var: Term, body: Stmt) -> Stmt:
     """The body for a part of the iterations alone, as stencils leave out their borders."""
-    draft = place.draft
+    draft = site.draft
     first, last = sorted(draft.source.integer(int(var.range.low), int(var.range.high)) for _ in range(2))
     begin = draft.source.pick((tirx.GE(var.expr, draft.number(first)), tirx.GT(var.expr, draft.number(first - 1))))
     end = draft.source.pick((tirx.LE(var.expr, draft.number(last)), tirx.LT(var.expr, draft.number(last + 1))))
@@ -95,29 +94,31 @@ def _for_some(place: Place, var: Term, body: Any) -> Any:
     return tirx.IfThenElse(draft.source.pick((end, end, begin, tirx.And(begin, end))), body, None)
 
 
-def _skipping(place: Place) -> Any:
+def _skipping(site: Site) -> Stmt:
     """Iterations of which nothing is done."""
-    place.draft.features.add("jump")
-    return tirx.IfThenElse(draw_test(place), tirx.Evaluate(tirx.continue_loop()), None)
+    site.draft.features.add("jump")
+    return tirx.IfThenElse(draw_test(site), tirx.Evaluate(tirx.continue_loop()), None)
 
 
-def _draw_header(place: Place) -> Header:
+def _draw_header(site: Site) -> Header:
     """That of the loop before, often; else a dim or some number, from any start, in any step."""
-    source = place.draft.source
-    if place.header is not None and source.flip(_SAME_HEADER):
-        return place.header
-    lengths = [d for t in place.tensors for d in t.dims]
-    extent = source.pick(lengths) if lengths and source.flip(0.6) else place.draft.draw_extent()
+    source = site.draft.source
+    if site.header is not None and source.flip(site.draft.knobs.loops.same_header):
+        return site.header
+    lengths = [d for t in site.tensors for d in t.dims]
+    extent = (
+        source.pick(lengths) if lengths and source.flip(site.draft.knobs.loops.counts_dim) else site.draft.draw_extent()
+    )
     start = source.pick((0, 0, 0, 1, -2, 3))
-    stepped = extent.static and Unusual.STEP in place.draft.unusual
+    stepped = extent.static and Unusual.STEP in site.draft.unusual
     return Header(extent, start, source.pick((1, 1, 1, 2, 3)) if stepped else 1)
 
 
-def _jumps(body: Any) -> bool:
+def _jumps(body: Stmt) -> bool:
     """Whether something in the body ends a loop or an iteration."""
     names: set[str | None] = set()
 
-    def look(call: Any) -> Any:
+    def look(call: Expr) -> Expr:
         names.add(tvm_api.op_name(call))
         return call
 
@@ -125,9 +126,9 @@ def _jumps(body: Any) -> bool:
     return bool(names & {"tirx.break_loop", "tirx.continue_loop"})
 
 
-def _counted(place: Place, raw: Term, extent: Extent, start: int, step: int) -> Point:
+def _counted(site: Site, raw: Term, extent: Extent, start: int, step: int) -> Point:
     """How many iterations were before this one."""
-    draft = place.draft
+    draft = site.draft
     expr = raw.expr
     if start:
         expr = tirx.Sub(expr, draft.number(start))
@@ -137,78 +138,86 @@ def _counted(place: Place, raw: Term, extent: Extent, start: int, step: int) -> 
     return Point(Term(expr, raw.dtype, draft.index_range(extent)), extent)
 
 
-def draw_triangle(place: Place, inner: Inner) -> Any:
+def draw_triangle(site: Site, inner: Inner) -> Stmt:
     """A loop as long as the variable of one around it."""
-    draft = place.draft
-    outer = [p for p in place.points if p.term.range.low >= 0 and p.extent.static and isinstance(p.term.expr, tirx.Var)]
+    draft = site.draft
+    outer = [p for p in site.points if p.term.range.low >= 0 and p.extent.static and isinstance(p.term.expr, tirx.Var)]
     if not outer:
         raise Unfit("no loop around")
     point = draft.source.pick(outer)
-    budget(place, point.extent.high)
+    budget(site, point.extent.high)
     loop = counter(draft, point.extent)
     count = point.term.expr if draft.source.flip() else tirx.Add(point.term.expr, draft.number(1))
-    body = inner(place.inside(loop, turns=point.extent.high))
+    body = inner(site.inside(loop, turns=point.extent.high))
     draft.features.add("triangular_loop")
     return tirx.For(loop.term.expr, draft.number(0), count, tirx.ForKind.SERIAL, body)
 
 
-def draw_rest(place: Place, inner: Inner) -> Any:
+def draw_rest(site: Site, inner: Inner) -> Stmt:
     """A loop from the variable of one around it to the last number that this one is."""
-    draft = place.draft
-    outer = [p.term for p in place.points if isinstance(p.term.expr, tirx.Var)]
+    draft = site.draft
+    outer = [p.term for p in site.points if isinstance(p.term.expr, tirx.Var)]
     if not outer:
         raise Unfit("no loop around")
     begin = draft.source.pick(outer)
     turns = int(begin.range.high - begin.range.low) + 1
-    budget(place, turns)
+    budget(site, turns)
     var = tirx.Var(draft.new_name("i"), draft.index_dtype)
     point = Point(Term(var, draft.index_dtype, begin.range), Extent("any", turns, 1, turns, None))
-    body = inner(place.inside(point, turns=turns))
+    body = inner(site.inside(point, turns=turns))
     draft.features.add("loop_from_another")
     count = tirx.Sub(draft.number(int(begin.range.high) + 1), begin.expr)
     return tirx.For(var, begin.expr, count, tirx.ForKind.SERIAL, body)
 
 
-def draw_branch(place: Place, inner: Inner) -> Any:
-    """One of two statements, or none; seldom two such branches on one condition, which the first may change."""
-    condition = draw_test(place)
-    place.draft.features.add("if_then_else_statement")
-    first = _branch(place, condition, inner)
-    return sequence(first, _branch(place, condition, inner)) if place.draft.source.flip(_TWICE) else first
+def draw_branch(site: Site, inner: Inner) -> Stmt:
+    """One of two statements, or none; 20 % are two branches on one condition, which the first may change."""
+    condition = draw_test(site)
+    site.draft.features.add("if_then_else_statement")
+    first = _branch(site, condition, inner)
+    return (
+        sequence(first, _branch(site, condition, inner))
+        if site.draft.source.flip(site.draft.knobs.loops.branch_twice)
+        else first
+    )
 
 
-def _branch(place: Place, condition: Any, inner: Inner) -> Any:
-    then = inner(place.inside(in_loop=place.in_loop))
-    other = _other(place.inside(in_loop=place.in_loop), inner) if place.draft.source.flip(_ELSE) else None
+def _branch(site: Site, condition: Expr, inner: Inner) -> Stmt:
+    then = inner(site.inside(in_loop=site.in_loop))
+    other = (
+        _other(site.inside(in_loop=site.in_loop), inner)
+        if site.draft.source.flip(site.draft.knobs.loops.two_sides)
+        else None
+    )
     return tirx.IfThenElse(condition, then, other)
 
 
-def _other(place: Place, inner: Inner) -> Any:
+def _other(site: Site, inner: Inner) -> Stmt:
     """The other side of a branch."""
-    source = place.draft.source
-    if not source.flip(_ELSE_IF):
-        return inner(place)
-    place.draft.features.add("else_if")
-    return _branch(place, source.pick(place.conditions), inner)
+    source = site.draft.source
+    if not source.flip(site.draft.knobs.loops.else_if):
+        return inner(site)
+    site.draft.features.add("else_if")
+    return _branch(site, source.pick(site.conditions), inner)
 
 
-def draw_while(place: Place, inner: Inner) -> Any:
+def draw_while(site: Site, inner: Inner) -> Stmt:
     """A while with a counter of its own, which goes down in every iteration."""
-    draft = place.draft
+    draft = site.draft
     count = draft.source.integer(0, 5)
-    budget(place, count)
+    budget(site, count)
     one = (draft.extent(1),)
     counter = draft.add_tensor("c", one, "int32", Range(0, count, True), role="alloc", scope="local")
     draft.tensors.pop()
     zero = [draft.number(0)]
     now = load(counter, zero)
-    condition: Any = tirx.GT(now.expr, tirx.IntImm("int32", 0))
-    if draft.source.flip(0.4):
-        other = draw_condition(place.site([t for t in place.tensors if not t.special], 1), 1)
+    condition: Expr = tirx.GT(now.expr, tirx.IntImm("int32", 0))
+    if draft.source.flip(site.draft.knobs.loops.while_on_data):
+        other = draw_condition(site.operands([t for t in site.tensors if not t.special], 1), 1)
         condition = tirx.And(condition, other.expr)
     left = now.expr if draft.index_dtype == "int32" else tirx.Cast(draft.index_dtype, now.expr)
     turn = Term(left, draft.index_dtype, Range(0, max(count - 1, 0), True))
-    deeper = place.inside(*[Point(turn, draft.extent(count))] if count else [], turns=count, in_loop=False)
+    deeper = site.inside(*[Point(turn, draft.extent(count))] if count else [], turns=count, in_loop=False)
     down = tirx.BufferStore(counter.buffer, tirx.Sub(now.expr, tirx.IntImm("int32", 1)), zero)
     body = sequence(down, inner(deeper))
     draft.features.add("while")
@@ -216,11 +225,11 @@ def draw_while(place: Place, inner: Inner) -> Any:
     return sequence(tirx.AllocBuffer(counter.buffer), begun, tirx.While(condition, body))
 
 
-def draw_gate(place: Place, inner: Inner) -> Any:
+def draw_gate(site: Site, inner: Inner) -> Stmt:
     """A loop that asks a number which it changes itself whether an iteration does something."""
-    draft = place.draft
+    draft = site.draft
     turns = draft.source.integer(2, 5)
-    budget(place, turns)
+    budget(site, turns)
     passed = draft.add_tensor("c", (draft.extent(1),), "int32", Range(0, turns, True), role="alloc", scope="local")
     draft.tensors.pop()
     zero = [draft.number(0)]
@@ -230,7 +239,7 @@ def draw_gate(place: Place, inner: Inner) -> Any:
     more = tirx.BufferStore(passed.buffer, tirx.Add(now.expr, tirx.IntImm("int32", 1)), zero)
     point = counter(draft, draft.extent(turns))
     var = point.term.expr
-    then = inner(place.inside(point, turns=turns))
+    then = inner(site.inside(point, turns=turns))
     inside = kind in (tirx.LT, tirx.NE) and draft.source.flip()
     body = tirx.IfThenElse(condition, sequence(then, more) if inside else then, None)
     if not inside:
@@ -241,50 +250,52 @@ def draw_gate(place: Place, inner: Inner) -> Any:
     return sequence(tirx.AllocBuffer(passed.buffer), begun, loop)
 
 
-def draw_recurrence(place: Place, _inner: Inner) -> Any:
+def draw_recurrence(site: Site, _inner: Inner) -> Stmt:
     """A loop along a tensor in which each element is made of one that was stored before it, or that will be."""
-    draft = place.draft
+    draft = site.draft
     source = draft.source
-    along = [t for t in place.writable if t.dims and t.dims[-1].static and t.dims[-1].value > 2 and t.dtype != "bool"]
+    along = [t for t in site.writable if t.dims and t.dims[-1].static and t.dims[-1].value > 2 and t.dtype != "bool"]
     if not along:
         raise Unfit("nothing to go along")
     tensor = source.pick(along)
     lag = source.pick((1, 1, 2))
     turns = source.pick([n for n in (tensor.dims[-1].value - lag, 2, 4, 8) if n <= tensor.dims[-1].value - lag])
-    budget(place, turns)
+    budget(site, turns)
     point = counter(draft, draft.extent(turns))
     var = point.term.expr
-    at = place.inside(point, turns=turns)
-    lead = [place.index(dim) for dim in tensor.dims[:-1]]
+    at = site.inside(point, turns=turns)
+    lead = [site.index(dim) for dim in tensor.dims[:-1]]
     here, there = [*lead, var], [*lead, tirx.Add(var, draft.number(lag))]
-    old, new = (here, there) if source.flip(0.7) else (there, here)
-    site = at.site([t for t in place.tensors if not t.special], 1).with_leaves(load(tensor, old), load(tensor, old))
+    old, new = (here, there) if source.flip(site.draft.knobs.loops.recurrence_forward) else (there, here)
+    operands = at.operands([t for t in site.tensors if not t.special], 1).with_leaves(
+        load(tensor, old), load(tensor, old)
+    )
     draft.features.add("recurrence")
-    body = store(tensor, draw_value(replace(site, lets=False), tensor.dtype, 1), new)
+    body = store(tensor, draw_value(replace(operands, lets=False), tensor.dtype, 1), new)
     return tirx.For(var, draft.number(0), draft.number(turns), tirx.ForKind.SERIAL, body)
 
 
-def draw_bind(place: Place, _inner: Inner) -> Any:
-    """A number by name for the statements behind, or an index."""
-    draft = place.draft
-    dims = [d for t in place.tensors for d in t.dims if d.static and d.value]
-    if dims and draft.source.flip(_NAMED_INDEX):
+def draw_bind(site: Site, _inner: Inner) -> Stmt:
+    """A named number, or a named index, for the statements that follow."""
+    draft = site.draft
+    dims = [d for t in site.tensors for d in t.dims if d.static and d.value]
+    if dims and draft.source.flip(site.draft.knobs.loops.named_index):
         dim = draft.source.pick(dims)
-        index = place.index(dim)
+        index = site.index(dim)
         name = tirx.Var(draft.new_name("x"), draft.index_dtype)
-        place.points.append(Point(Term(name, draft.index_dtype, draft.index_range(dim)), dim))
+        site.points.append(Point(Term(name, draft.index_dtype, draft.index_range(dim)), dim))
         draft.features.add("named_index")
         return tirx.Bind(name, index)
-    value = place.value(draft.draw_dtype())
+    value = site.value(draft.draw_dtype())
     var = tirx.Var(draft.new_name("x"), value.dtype)
-    place.values.append(Term(var, value.dtype, value.range, value.fraction))
+    site.values.append(Term(var, value.dtype, value.range, value.fraction))
     draft.features.add("bind")
     return tirx.Bind(var, value.expr)
 
 
-def draw_scratch(place: Place, inner: Inner) -> Any:
+def draw_scratch(site: Site, inner: Inner) -> Stmt:
     """A buffer that lives in a loop or a branch only: filled, used, gone."""
-    draft = place.draft
+    draft = site.draft
     dtype = draft.draw_dtype()
     if dtype == "bool":
         raise Unfit("a number is wanted")
@@ -292,19 +303,19 @@ def draw_scratch(place: Place, inner: Inner) -> Any:
     low = 0 if dtype.startswith("u") else -20
     scratch = draft.add_tensor("L", dims, dtype, Range(low, 20, True), role="alloc", scope="local")
     draft.tensors.pop()
-    fill = [store(scratch, place.value(dtype), [draft.number(i)]) for i in range(dims[0].value)]
-    deeper = place.inside(in_loop=place.in_loop)
+    fill = [store(scratch, site.value(dtype), [draft.number(i)]) for i in range(dims[0].value)]
+    deeper = site.inside(in_loop=site.in_loop)
     deeper.tensors.append(scratch)
     draft.features.add("scratch")
     return sequence(tirx.AllocBuffer(scratch.buffer), *fill, inner(deeper))
 
 
-def draw_assertion(place: Place, _inner: Inner) -> Any:
+def draw_assertion(site: Site, _inner: Inner) -> Stmt:
     """An assertion that holds."""
-    draft = place.draft
-    if not place.points:
+    draft = site.draft
+    if not site.points:
         raise Unfit("nothing to assert about")
-    term = draft.source.pick(place.points).term
+    term = draft.source.pick(site.points).term
     least = constant(int(term.range.low), term.dtype)
     draft.features.add("assert")
     kind, *message = (tvm.ir.StringImm(text) for text in ("RuntimeError", "a loop variable ", "is in range"))
@@ -312,12 +323,12 @@ def draw_assertion(place: Place, _inner: Inner) -> Any:
     return tirx.AssertStmt(tirx.GE(term.expr, least.expr), kind, message)
 
 
-def draw_jump(place: Place, inner: Inner) -> Any:
-    """The end of a loop or of its iteration, behind a test, and what it skips."""
-    draft = place.draft
-    if not place.in_loop:
+def draw_jump(site: Site, inner: Inner) -> Stmt:
+    """A conditional break or continue, and the statements that it skips."""
+    draft = site.draft
+    if not site.in_loop:
         raise Unfit("no loop to jump in")
-    condition = draw_condition(place.site([t for t in place.tensors if not t.special], 1), 1)
+    condition = draw_condition(site.operands([t for t in site.tensors if not t.special], 1), 1)
     jump = tirx.Evaluate(tirx.break_loop() if draft.source.flip() else tirx.continue_loop())
     draft.features.add("jump")
-    return sequence(tirx.IfThenElse(condition.expr, jump, None), inner(place))
+    return sequence(tirx.IfThenElse(condition.expr, jump, None), inner(site))

@@ -10,7 +10,7 @@ import tvm
 from tvm import relax
 
 from generators import tvm_api
-from generators.operators.row import Unavailable
+from generators.externs import COPY_DOUBLED, DIFFERENCE, NEGATED
 from generators.ranges import Range
 from generators.relax.body import Statement, close_block, draw_blocks
 from generators.relax.frames import FunctionFrame, ParameterSpec, PrivateFunction
@@ -19,17 +19,13 @@ from generators.relax.scope import EVERY, NUMERIC, Drawn, Scope
 from generators.relax.statements import SIMPLE
 from generators.relax.truths import draw_condition, draw_truths, read_truths
 from generators.relax.values import AnyValue, Value
-
-_MAX_DEPTH = 2
-_DECIDED = 0.5
-"""The condition of an If is made of truths that its branches read this often."""
-_DATAFLOW = 0.3
-"""Branches read these in a dataflow block this often."""
+from generators.tvm_api import Expr
+from generators.unavailable import Unavailable
 
 
 def draw_if(s: Scope) -> None:
     """An If on a scalar bool whose branches give tensors of one type."""
-    if s.depth < _MAX_DEPTH and s.source.flip(_DECIDED):
+    if s.depth < s.knobs.calls.depth and s.source.flip(s.knobs.calls.decided):
         decided_if(s)
         return
     _bound_if(s, s.tensor(("bool",), dims=()), s.tensor(EVERY))
@@ -42,18 +38,18 @@ def decided_if(s: Scope) -> AnyValue | None:
 
 
 def _bound_if(s: Scope, condition: Value, target: Value, truths: Sequence[Value] = ()) -> AnyValue | None:
-    if s.depth >= _MAX_DEPTH:
+    if s.depth >= s.knobs.calls.depth:
         raise Unavailable("deep enough")
     (then, one), (other, two) = (_draw_branch(s, target, truths) for _ in range(2))
     expr = s.frame.module.builder.normalize(relax.If(condition.expr, then, other))
     return s.bind(expr, one.hull(two))
 
 
-def _draw_branch(s: Scope, target: Value, truths: Sequence[Value]) -> tuple[Any, Range]:
+def _draw_branch(s: Scope, target: Value, truths: Sequence[Value]) -> tuple[Expr, Range]:
     """A branch: a few statements and a result with the dims and dtype of `target` that hangs on the truths."""
     inner = Scope(s.source, s.frame, outer=s)
     blocks = draw_blocks(inner, _BRANCH, s.source.integer(0, 3))
-    inner.dataflow = bool(truths) and s.source.flip(_DATAFLOW)
+    inner.dataflow = bool(truths) and s.source.flip(s.knobs.calls.branch_dataflow)
     result = inner.like(target)
     for _ in range(s.source.integer(0, 2)):
         if result.dtype == "bool":
@@ -72,9 +68,9 @@ def _draw_branch(s: Scope, target: Value, truths: Sequence[Value]) -> tuple[Any,
 def draw_private_call(s: Scope) -> None:
     """A call of a private function: of one that exists (shared callers), or of a new one."""
     module = s.frame.module
-    if s.depth >= _MAX_DEPTH or s.frame.level >= _MAX_DEPTH:
+    if s.depth >= s.knobs.calls.depth or s.frame.level >= s.knobs.calls.depth:
         raise Unavailable("deep enough")
-    if not module.private or s.source.flip(0.4):
+    if not module.private or s.source.flip(s.knobs.calls.another_callee):
         module.private.append(_draw_private(s))
     callees = [f for f in module.private if f.pure or not s.dataflow]
     if not callees:
@@ -85,7 +81,7 @@ def draw_private_call(s: Scope) -> None:
 
 def _draw_private(s: Scope) -> PrivateFunction:
     module = s.frame.module
-    frame = FunctionFrame(module, symbolic=s.source.flip(0.5), level=s.frame.level + 1, prefix="w")
+    frame = FunctionFrame(module, symbolic=s.source.flip(), level=s.frame.level + 1, prefix="w")
     function, result = draw_function(s.source, frame, _PRIVATE, s.source.integer(1, 4))
     gvar = module.add(module.new_name("sub"), function)
     return PrivateFunction(gvar, tuple(frame.parameters), result, not frame.impure)
@@ -93,7 +89,7 @@ def _draw_private(s: Scope) -> PrivateFunction:
 
 def draw_local_call(s: Scope) -> None:
     """A function bound inside this one, that captures nothing, and a call or two of it."""
-    frame = FunctionFrame(s.frame.module, symbolic=False, level=_MAX_DEPTH, prefix="u")
+    frame = FunctionFrame(s.frame.module, symbolic=False, level=s.knobs.calls.depth, prefix="u")
     function, result = draw_function(s.source, frame, SIMPLE, s.source.integer(1, 3))
     if frame.impure:
         raise Unavailable("kept pure")
@@ -104,7 +100,7 @@ def draw_local_call(s: Scope) -> None:
         emit_call(s, var, callee)
 
 
-def emit_call(s: Scope, target: Any, callee: PrivateFunction) -> AnyValue | None:
+def emit_call(s: Scope, target: Expr, callee: PrivateFunction) -> AnyValue | None:
     """Binds a call of `target`, whose parameters and result are those of `callee`, on operands of the scope."""
     arguments = [_argument(s, spec) for _, spec in callee.parameters]
     if not callee.pure:
@@ -112,13 +108,13 @@ def emit_call(s: Scope, target: Any, callee: PrivateFunction) -> AnyValue | None
     return s.emit(Drawn(relax.Call(target, arguments), callee.result))
 
 
-def _argument(s: Scope, spec: ParameterSpec) -> Any:
+def _argument(s: Scope, spec: ParameterSpec) -> Expr:
     if spec.fields is not None:
         return relax.Tuple([_argument(s, f) for f in spec.fields])
     if spec.is_shape:
         return relax.ShapeExpr(list(spec.shape))
     near = [v for v in s.values if isinstance(v, Value) and _serves(v, spec)]
-    if near and not s.source.flip(0.2):
+    if near and not s.source.flip(s.knobs.calls.fresh_argument):
         return s.source.pick(near).expr
     return s.tensor((spec.dtype,), dims=spec.shape, low=spec.range.low, high=spec.range.high).expr
 
@@ -139,7 +135,7 @@ def draw_impure(s: Scope) -> None:
     s.bindings.append(relax.VarBinding(s.frame.new_var(tvm_api.type_of(normal), stem="_"), normal))
 
 
-def _true() -> Any:
+def _true() -> np.ndarray[Any, Any]:
     return np.array(True)
 
 
@@ -150,14 +146,14 @@ def draw_extern(s: Scope) -> None:
     ty = tvm_api.type_of(x.expr)
     kind = s.source.integer(0, 2)
     if kind == 0:
-        call = relax.op.call_dps_packed("passfuzz.copy_doubled", relax.Tuple([x.expr]), ty)
+        call = relax.op.call_dps_packed(COPY_DOUBLED.name, relax.Tuple([x.expr]), ty)
         s.emit(Drawn(call, x.range + x.range))
     elif kind == 1:
         y = s.like(x, low=-1000, high=1000)
-        call = relax.op.call_dps_packed("passfuzz.difference", relax.Tuple([x.expr, y.expr]), ty)
+        call = relax.op.call_dps_packed(DIFFERENCE.name, relax.Tuple([x.expr, y.expr]), ty)
         s.emit(Drawn(call, x.range - y.range))
     else:
-        call = relax.op.call_pure_packed("passfuzz.negated", x.expr, ty_args=ty)
+        call = relax.op.call_pure_packed(NEGATED.name, x.expr, ty_args=ty)
         s.emit(Drawn(call, -x.range))
 
 
@@ -165,7 +161,7 @@ def draw_device_hint(s: Scope) -> None:
     """A hint that a value should stand on one of the module's devices."""
     x = s.tensor(EVERY)
     index = s.source.integer(0, len(s.frame.module.vdevices) - 1)
-    if s.source.flip(0.8):
+    if s.source.flip(s.knobs.calls.hinted):
         s.emit(Drawn(relax.op.hint_on_device(x.expr, tvm.cpu(index)), x.range))
     else:
         s.emit(Drawn(relax.op.to_vdevice(x.expr, s.frame.module.vdevices[index]), x.range))

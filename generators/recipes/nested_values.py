@@ -1,35 +1,32 @@
-"""Recipes of what stands within its like: tuples of tuples, in a block, out of it and out of functions, and conditions
+"""Recipes of nested values: tuples of tuples, in a block, out of it and out of functions, and conditions
 made of truths that the branches read.
 """
 
 from __future__ import annotations
 
-from generators.operators.row import Unavailable
 from generators.recipes import blocks as b
 from generators.recipes.functions import called, private
+from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
-from generators.relax.control import decided_if
-from generators.relax.nested import draw_parts, nested, nested_output, taken_apart
+from generators.relax.calls_and_ifs import decided_if
+from generators.relax.nested_tuples import draw_parts, nested, nested_output, taken_apart
 from generators.relax.scope import Scope
 from generators.relax.values import TupleValue
-
-_WHOLE = 0.25
-"""A nested tuple comes out of the function itself this often, besides its fields."""
-_CALLS = (1, 2)
+from generators.unavailable import Unavailable
 
 
 def tuples_of_tuples(s: Scope) -> None:
-    """Different values of one type in tuples in a tuple; what hangs on some of them comes out."""
+    """Different values of one type in tuples in a tuple; values computed from some of them come out."""
     whole = nested(s, draw_parts(s))
     b.finish(s, *taken_apart(s, whole))
-    if s.source.flip(_WHOLE):
+    if s.source.flip(KNOBS.nested_returned):
         b.keep(s, whole)
 
 
 def nested_outputs(s: Scope) -> None:
-    """A block that gives a nested tuple of values which do not come out themselves; it is taken apart behind it."""
+    """A block whose output is a nested tuple of hidden values; the tuple is taken apart after the block."""
     whole = nested_output(s, b.keep)
-    if s.source.flip(_WHOLE):
+    if s.source.flip(KNOBS.nested_returned):
         b.keep(s, whole)
 
 
@@ -40,7 +37,7 @@ def nested_results(s: Scope) -> None:
         b.keep(inner, nested(inner, draw_parts(inner), exported=True))
 
     callee = private(s, build, count=0)
-    for _ in range(s.source.integer(*_CALLS)):
+    for _ in range(s.source.integer(1, 2)):
         result = called(s, callee)
         if not isinstance(result, TupleValue):
             raise Unavailable("the function returns no tuple")

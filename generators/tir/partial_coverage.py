@@ -1,6 +1,6 @@
-"""Blocks that go over a part of what they write: loops that begin elsewhere, to whose variable the axis is bound.
+"""Blocks that cover a part of the tensor that they write: the axis is bound to a loop that does not begin at 0.
 
-What is outside of the part is written too, before by a block that goes over the whole tensor, whose values have to
+The rest is written as well: before, by a block that goes over the whole tensor, whose values have to
 survive there, or by blocks for the other parts.
 """
 
@@ -8,69 +8,62 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from tvm import tirx
 
 from generators.ranges import Range
-from generators.tir.draft import Draft, Tensor
-from generators.tir.expressions import Site, draw_value
-from generators.tir.nests import REDUCE, SPATIAL, Axis, Body, Part, draw_nest
+from generators.tir.block_loops import REDUCE, SPATIAL, BlockAxis, BlockBody, Part, draw_nest
+from generators.tir.expressions import Operands, draw_value
+from generators.tir.function_draft import FunctionDraft, Tensor
 from generators.tir.reads import can_read, points, read
 from generators.tir.terms import Term, fits, held
-
-_SECOND = 0.25
-"""Another axis is cut besides this often."""
-_OVER = 0.6
-"""The rest is written before, with all of the tensor, this often, else by blocks of its own."""
-_REDUCING = 2.0
-"""A block that reduces goes over a part this many times as often: its init has to, too."""
-_PLAIN = 0.65
-"""The loops of a part are otherwise the simplest there are this often: many passes know no others."""
-_TO_THE_END = 0.4
-"""A part goes to the end of the axis this often, else to anywhere behind its beginning."""
+from generators.tvm_api import Expr, Stmt
 
 
-def draw_parts(draft: Draft, axes: Sequence[Axis]) -> list[Axis]:
-    """The same axes, some of them mostly not whole; those given where none can be cut."""
+def draw_parts(draft: FunctionDraft, axes: Sequence[BlockAxis]) -> list[BlockAxis]:
+    """The same axes, in most cases with a part for one or two of them; those given where none can be cut."""
     cuttable = [n for n, a in enumerate(axes) if a.kind == SPATIAL and a.extent.static and a.extent.value > 1]
     if not cuttable:
         return list(axes)
     cut = {draft.source.pick(cuttable)}
-    if draft.source.flip(_SECOND):
+    if draft.source.flip(draft.knobs.parts.second):
         cut.add(draft.source.pick(cuttable))
     narrow = draft.source.flip()
     draft.features |= {"part_of_axis", "narrow_axis"} if narrow else {"part_of_axis"}
     return [_cut(draft, axis, narrow) if number in cut else axis for number, axis in enumerate(axes)]
 
 
-def _cut(draft: Draft, axis: Axis, narrow: bool) -> Axis:
-    """The axis from somewhere to somewhere, not all of it, and seldom from its beginning."""
+def _cut(draft: FunctionDraft, axis: BlockAxis, narrow: bool) -> BlockAxis:
+    """A part of the axis, in 80 % of the cases not from its beginning."""
     length = axis.extent.value
-    begin = draft.source.integer(1, length - 1) if draft.source.flip(0.8) else 0
+    begin = draft.source.integer(1, length - 1) if draft.source.flip(draft.knobs.parts.not_from_the_beginning) else 0
     last = length if begin else length - 1
-    end = last if draft.source.flip(_TO_THE_END) else draft.source.integer(begin + 1, last)
+    end = last if draft.source.flip(draft.knobs.parts.to_the_end) else draft.source.integer(begin + 1, last)
     return replace(axis, part=(begin, end), narrow=narrow)
 
 
-def append_nest(draft: Draft, name: str, axes: Sequence[Axis], make_body: Callable[[list[Term]], Body]) -> None:
-    """The block of a stage that stores a new tensor, each index an axis of its own; see `draw_nest` for what is given.
+def append_nest(
+    draft: FunctionDraft, name: str, axes: Sequence[BlockAxis], make_body: Callable[[list[Term]], BlockBody]
+) -> None:
+    """The block of a stage that stores a new tensor, each index an axis of its own; see `draw_nest` for the parameters.
 
-    Seldom it goes over a part, and other blocks write the rest.
+    With probability `part_share` it covers a part, and other blocks write the rest.
     """
-    share = draft.knobs.part_share * (_REDUCING if any(axis.kind == REDUCE for axis in axes) else 1.0)
+    share = draft.knobs.part_share
+    if any(axis.kind == REDUCE for axis in axes):
+        share *= draft.knobs.parts.reducing_factor
     axes = draw_parts(draft, axes) if draft.source.flip(share) else axes
     whole = all(axis.part is None for axis in axes)
-    stores: list[Any] = []
-    variables: list[Any] = []
+    stores: list[Stmt] = []
+    variables: list[Expr] = []
 
-    def body(terms: list[Term]) -> Body:
+    def body(terms: list[Term]) -> BlockBody:
         made = make_body(terms)
         stores.append(made.statement)
         variables.extend(term.expr for term in terms)
         return made
 
-    nest = draw_nest(draft, name, axes, body, plain=not whole and draft.source.flip(_PLAIN))
+    nest = draw_nest(draft, name, axes, body, plain=not whole and draft.source.flip(draft.knobs.parts.plain_loops))
     if whole:
         draft.statements.append(nest)
         return
@@ -79,8 +72,8 @@ def append_nest(draft: Draft, name: str, axes: Sequence[Axis], make_body: Callab
     draft.statements += _with_the_rest(draft, nest, tensor, [axis.part for axis in own])
 
 
-def _roomier(draft: Draft, tensor: Tensor) -> Tensor:
-    """The tensor as what may hold some small numbers more: where its range is a number, its parts look all the same."""
+def _roomier(draft: FunctionDraft, tensor: Tensor) -> Tensor:
+    """The tensor with a wider range of small numbers: where its range is one number, all parts would look the same."""
     values = tensor.range.hull(Range(0 if tensor.dtype.startswith("u") else -4, 4, True))
     if tensor.dtype == "bool" or not fits(values, tensor.dtype, tensor.fraction):
         return tensor
@@ -89,10 +82,10 @@ def _roomier(draft: Draft, tensor: Tensor) -> Tensor:
     return roomier
 
 
-def _with_the_rest(draft: Draft, nest: Any, tensor: Tensor, parts: Sequence[Part | None]) -> list[Any]:
-    """The nest for the parts of the dims with what writes the other elements."""
+def _with_the_rest(draft: FunctionDraft, nest: Stmt, tensor: Tensor, parts: Sequence[Part | None]) -> list[Stmt]:
+    """The nest for the parts of the dims, with nests that write the other elements."""
     cut = [number for number, part in enumerate(parts) if part is not None]
-    if len(cut) > 1 or draft.source.flip(_OVER):
+    if len(cut) > 1 or draft.source.flip(draft.knobs.parts.over_whole):
         draft.features.add("part_over_whole")
         return [_filler(draft, tensor, [None] * len(parts)), nest]
     part = parts[cut[0]]
@@ -104,16 +97,16 @@ def _with_the_rest(draft: Draft, nest: Any, tensor: Tensor, parts: Sequence[Part
     return nests
 
 
-def _filler(draft: Draft, tensor: Tensor, parts: Sequence[Part | None]) -> Any:
+def _filler(draft: FunctionDraft, tensor: Tensor, parts: Sequence[Part | None]) -> Stmt:
     """A block that writes these parts of the dims with values that the tensor may hold."""
     dims = tensor.dims
     others = [t for t in draft.tensors if t is not tensor and not t.special and can_read(t, dims)]
 
-    def body(terms: list[Term]) -> Body:
+    def body(terms: list[Term]) -> BlockBody:
         leaves = [read(draft, draft.source.pick(others), points(terms, dims))] if others else []
-        value = held(draw_value(Site(draft, leaves, terms), tensor.dtype, 1), tensor.range, tensor.fraction)
-        return Body(tirx.BufferStore(tensor.buffer, value.expr, [term.expr for term in terms]))
+        value = held(draw_value(Operands(draft, leaves, terms), tensor.dtype, 1), tensor.range, tensor.fraction)
+        return BlockBody(tirx.BufferStore(tensor.buffer, value.expr, [term.expr for term in terms]))
 
     narrow = draft.source.flip()
-    axes = [Axis(SPATIAL, dim, part, narrow) for dim, part in zip(dims, parts, strict=True)]
+    axes = [BlockAxis(SPATIAL, dim, part, narrow) for dim, part in zip(dims, parts, strict=True)]
     return draw_nest(draft, draft.new_name("fill"), axes, body)

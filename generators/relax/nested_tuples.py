@@ -1,5 +1,5 @@
-"""Tuples of tuples: built of different values of one type, taken apart field by field, and what hangs on the fields
-that were taken. Types do not tell such fields from each other, values do.
+"""Tuples of tuples: built of different values of one type, taken apart field by field, with values computed from the
+fields that were taken. Types do not tell such fields from each other, values do.
 """
 
 from __future__ import annotations
@@ -9,58 +9,36 @@ from typing import Any, TypeAlias
 
 from tvm import relax
 
-from generators.operators.row import Unavailable
 from generators.relax.scope import FLOAT, Drawn, Scope, number_value
 from generators.relax.values import AnyValue, TupleValue, Value, ranges_of
+from generators.unavailable import Unavailable
 
 Path: TypeAlias = tuple[int, ...]
 _SIGNED = (*FLOAT, "int32", "int64", "int16")
 """dtypes in which values can be subtracted from each other."""
-_WIDTHS = (2, 3)
-"""How many fields a tuple has, the outer one and those inside."""
-_PARTS = (3, 5)
-"""Of how many values the tuples are made: some stand in several of them, in other places."""
-_COMPUTED = 0.5
-"""A value is computed this often, else a parameter or a constant."""
-_ALIKE = 0.7
-"""The tuples inside have the same width this often."""
-_BESIDE = 0.2
-"""A tensor stands beside the tuples this often."""
-_DEEPER = 0.12
-"""The whole is the field of one more tuple this often."""
-_ASKEW = 0.8
-"""Fields whose two indices differ are preferred this often."""
-_SHARED = 0.5
-"""A field of a field is taken from a tuple that has been taken before this often."""
-_TAKEN = (2, 4)
-"""How many fields of fields are taken."""
-_CONCATENATED = 0.25
-"""Fields are put side by side this often, else subtracted from each other."""
-_IN_BLOCK = 0.4
-"""A nested output of a block is taken apart inside of it too this often."""
 
 
 def draw_tuples_of_tuples(s: Scope) -> None:
-    """A tuple of tuples, and what hangs on some fields of its fields."""
+    """A tuple of tuples, and values computed from some fields of its fields."""
     taken_apart(s, nested(s, draw_parts(s)))
 
 
 def draw_nested_output(s: Scope) -> None:
-    """The same with a nested tuple that comes out of the block and is taken apart behind it."""
+    """The same with a nested tuple that comes out of the block and is taken apart after it."""
     nested_output(s)
 
 
 def nested_output(s: Scope, use: Callable[[Scope, Value], None] = lambda s, value: None) -> TupleValue:
-    """A nested tuple that comes out of its block while what it holds does not; behind the block fields of its fields
-    are taken and what hangs on them is given to `use`."""
+    """A nested tuple that comes out of its block while its fields do not; after the block, fields of its fields are
+    taken, and values computed from them are given to `use`."""
     whole = nested(s, draw_parts(s, exported=False), exported=True)
 
-    def behind(s: Scope) -> None:
+    def after_block(s: Scope) -> None:
         for value in taken_apart(s, whole):
             use(s, value)
 
-    s.put_off.append(("nested output", behind))
-    if s.source.flip(_IN_BLOCK):
+    s.put_off.append(("nested output", after_block))
+    if s.source.flip(s.knobs.tuples.in_block):
         taken_apart(s, whole)
     return whole
 
@@ -71,9 +49,13 @@ def nested_output(s: Scope, use: Callable[[Scope, Value], None] = lambda s, valu
 def draw_parts(s: Scope, *, exported: bool | None = None) -> list[Value]:
     """Different values of one type; with `exported` False some of them are hidden in their block."""
     parts = [s.tensor(_SIGNED, (0, 3), nonempty=True)]
-    count = s.source.integer(*_PARTS)
+    count = s.source.integer(*s.knobs.tuples.parts)
     while len(parts) < count:
-        parts.append(_computed(s, parts, len(parts), exported) if s.source.flip(_COMPUTED) else _another(s, parts[0]))
+        parts.append(
+            _computed(s, parts, len(parts), exported)
+            if s.source.flip(s.knobs.tuples.computed)
+            else _another(s, parts[0])
+        )
     if exported is False:
         parts.append(_computed(s, parts, count, False))
     return parts
@@ -87,7 +69,7 @@ def _another(s: Scope, value: Value) -> Value:
 def _computed(s: Scope, parts: Sequence[Value], number: int, exported: bool | None) -> Value:
     """A difference of two parts, or a part and a number that no other part was given."""
     one, two = s.source.pick(parts), s.source.pick(parts)
-    if one is not two and s.source.flip(0.4):
+    if one is not two and s.source.flip(s.knobs.tuples.differences):
         return s.emit_tensor(Drawn(relax.op.subtract(one.expr, two.expr), one.range - two.range), exported=exported)
     other = number_value(one.dtype, number)
     return s.emit_tensor(Drawn(relax.op.add(one.expr, other.expr), one.range + other.range), exported=exported)
@@ -95,13 +77,15 @@ def _computed(s: Scope, parts: Sequence[Value], number: int, exported: bool | No
 
 def nested(s: Scope, parts: Sequence[Value], *, exported: bool | None = None) -> TupleValue:
     """A bound tuple of tuples of the parts."""
-    width = s.source.integer(*_WIDTHS)
+    width = s.source.integer(*s.knobs.tuples.widths)
     fields: list[AnyValue] = []
-    for _ in range(s.source.integer(*_WIDTHS)):
-        fields.append(_inner(s, parts, width if s.source.flip(_ALIKE) else s.source.integer(*_WIDTHS)))
-    if s.source.flip(_BESIDE):
+    for _ in range(s.source.integer(*s.knobs.tuples.widths)):
+        fields.append(
+            _inner(s, parts, width if s.source.flip(s.knobs.tuples.alike) else s.source.integer(*s.knobs.tuples.widths))
+        )
+    if s.source.flip(s.knobs.tuples.beside):
         fields.insert(s.source.integer(0, len(fields)), s.source.pick(parts))
-    if s.source.flip(_DEEPER):
+    if s.source.flip(s.knobs.tuples.deeper):
         fields = [_bound(s, fields), *fields[: s.source.integer(1, 2)]]
     return _bound(s, fields, exported=exported)
 
@@ -134,15 +118,15 @@ def _bound(s: Scope, fields: Sequence[AnyValue], *, exported: bool | None = None
 
 
 def taken_apart(s: Scope, whole: TupleValue) -> list[Value]:
-    """Some fields of fields, bound, and what is computed of them last. Raises Unavailable where there are none."""
+    """Some fields of fields, bound, and then values computed from them. Raises Unavailable where there are none."""
     paths = list(_paths(whole))
     askew = [path for path in paths if len(set(path)) > 1]
     if not paths:
         raise Unavailable("no tensor in the tuple")
     known: dict[Path, AnyValue] = {(): whole}
     taken: list[Value] = []
-    for _ in range(s.source.integer(*_TAKEN)):
-        path = s.source.pick(askew if askew and s.source.flip(_ASKEW) else paths)
+    for _ in range(s.source.integer(*s.knobs.tuples.taken)):
+        path = s.source.pick(askew if askew and s.source.flip(s.knobs.tuples.askew) else paths)
         value = _followed(s, path, known)
         if isinstance(value, Value) and not any(value is other for other in taken):
             taken.append(value)
@@ -159,13 +143,13 @@ def _paths(whole: TupleValue, before: Path = ()) -> Iterator[Path]:
 
 
 def _followed(s: Scope, path: Path, known: dict[Path, AnyValue]) -> AnyValue | None:
-    """The field at the end of the path, bound; the tuples on the way are those that were taken before at times."""
+    """The field at the end of the path, bound; tuples on the way may be those that were taken before."""
     value = known[()]
     for end in range(1, len(path) + 1):
         if not isinstance(value, TupleValue):
             return None
         before = known.get(path[:end])
-        if before is not None and s.source.flip(_SHARED):
+        if before is not None and s.source.flip(s.knobs.tuples.shared):
             value = before
             continue
         field = s.field(value, path[end - 1])
@@ -180,7 +164,7 @@ def _joined(s: Scope, values: Sequence[Value]) -> list[Value]:
     same = [v for v in values if v.known and v.dims == values[0].dims and v.dtype == values[0].dtype]
     if len(same) < 2:
         return []
-    if same[0].ndim and s.source.flip(_CONCATENATED):
+    if same[0].ndim and s.source.flip(s.knobs.tuples.concatenated):
         return [_concatenated(s, same)]
     whole = same[0]
     for value in same[1:]:

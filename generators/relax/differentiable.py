@@ -1,4 +1,4 @@
-"""What a function that shall be differentiated is made of: operators with a gradient, and a scalar loss at the end.
+"""Functions to differentiate: operators with a gradient, and a scalar loss at the end.
 
 relax.transform.Gradient takes one dataflow block, float tensors as parameters and a scalar float result
 (src/relax/transform/gradient.cc, GradientMutator).
@@ -7,26 +7,25 @@ relax.transform.Gradient takes one dataflow block, float tensors as parameters a
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import tvm
 from tvm import relax
 
-from generators.operators.row import Unavailable
+from generators.operators.row import Operator
 from generators.operators.table import OPERATORS
 from generators.ranges import Range
 from generators.relax.body import Statement
 from generators.relax.scope import FLOAT, Drawn, Scope
 from generators.relax.values import Value
 from generators.source import weighted
+from generators.unavailable import Unavailable
 
-DTYPES = (("float32", 6), ("float64", 1))
 _OTHER_OPERANDS = frozenset({"relax.take", "relax.where", "relax.nn.nll_loss", "relax.nn.cross_entropy_with_logits"})
 """Operators with a gradient that also take operands which are no float tensors."""
 
 
 @cache
-def _rows() -> tuple[tuple[Any, int], ...]:
+def _rows() -> tuple[tuple[Operator, int], ...]:
     has_gradient = [
         row
         for name, row in OPERATORS.items()
@@ -50,7 +49,7 @@ def draw_loss(s: Scope) -> Value:
     if not floats:
         raise Unavailable("nothing to make a loss of")
     x = s.source.pick(floats[-3:])
-    if s.source.flip(0.6):
+    if s.source.flip(s.knobs.results.loss_by_sum):
         drawn = Drawn(relax.op.sum(x.expr), x.range.summed(x.size))
     else:
         drawn = Drawn(relax.op.mean(x.expr), Range(x.range.low, x.range.high))

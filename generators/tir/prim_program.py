@@ -1,4 +1,4 @@
-"""The noun of the TIR generator: a PrimFunc with exact arguments and what is known of it."""
+"""The noun of the TIR generator: a PrimFunc with exact arguments and the facts about it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import numpy as np
 
 from generators.dtypes import numpy_dtype
 from generators.ranges import Range
+from generators.tvm_api import IRModule, PrimFunc
 
 
 @dataclass(frozen=True, slots=True)
 class PrimParameter:
     """A parameter of the function: a buffer (dims as texts: "8", "n", "n + 1") or a number (dims None).
 
-    role: "input" or "output" (written whole, read by nobody before). `range` is what an input holds and
-    what an output will hold; of a float that holds special values it is what the finite ones are in.
+    role: "input" or "output" (written whole before any read). `range` bounds the elements, of an
+    output after the call; of a float with special values it bounds the finite ones.
     """
 
     name: str
@@ -37,7 +38,7 @@ class PrimProgram:
     buffers: the range of every buffer of the function, inner ones too, by name.
     """
 
-    module: Any
+    module: IRModule
     function: str
     parameters: tuple[PrimParameter, ...]
     arguments: tuple[Any, ...]
@@ -48,7 +49,7 @@ class PrimProgram:
     features: frozenset[str] = field(default_factory=frozenset)
 
     @property
-    def func(self) -> Any:
+    def func(self) -> PrimFunc:
         """The PrimFunc."""
         return self.module[self.function]
 
