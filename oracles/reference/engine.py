@@ -1,7 +1,7 @@
 """The reference interpreter for Relax: walks functions, binds values, checks annotations. NumPy only.
 
 Operators are rows of the operator table; calls that are not (call_tir, closures, memory, effects) live in
-`calls` and `vm_builtins`; how errors grow in `bounds` and `growth`; PrimFuncs in `tir`.
+`calls` and `vm_builtins`; error bounds in `errors_of_result` and `error_rules`; PrimFuncs in `tir`.
 """
 
 from __future__ import annotations

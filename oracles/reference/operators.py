@@ -10,8 +10,8 @@ import numpy as np
 from generators.case import Shape
 from generators.dtypes import is_float
 from generators.operators.row import Operator, Rounding
-from oracles.reference.bounds import bounded_result
 from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.errors_of_result import bounded_result
 from oracles.reference.layouts import is_split, on_split
 from oracles.reference.values import Array, Runtime, Tensor, flattened, round_to
 

@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.tir.bounds import Bounds
 from oracles.reference.tir.decode_exprs import fold, is_index, lanes_of, scalar_of
 from oracles.reference.tir.decode_packed import PackedCallDecoder
 from oracles.reference.tir.decode_pointers import DL_CPU, EMPTY, Argument
 from oracles.reference.tir.dependence import walk
+from oracles.reference.tir.intervals import Bounds
 from oracles.reference.tir.nodes import (
     DTYPES,
     INT64,

@@ -14,7 +14,7 @@ from oracles.reference.tir import ALONE, Trap, decode_headers
 from oracles.reference.tir.engine import decode_function
 from oracles.reference.tir.equality import program_key
 from oracles.reference.tir.signature import PackedSignature
-from tests.oracles.test_reference_tir_lowered import PROGRAMS, applied, packed, result
+from tests.oracles.reference.tir.test_lowered import PROGRAMS, applied, packed, result
 
 LATER = TIR_PIPELINE[TIR_PIPELINE.index("tirx.MakePackedAPI") + 1 :]
 

@@ -1,8 +1,8 @@
-"""Error bounds that follow a computation: what one operator does to values and their errors.
+"""The error bounds of one operator's results.
 
-The bound of a result is what the operands' errors can do to it (found by evaluating the operator at their
-ends) plus what its own rounding may do; the rules for that are in `oracles.reference.growth`. Here: elements of which
-nothing is known, overflow and underflow, and the final bound.
+A bound has two parts: the effect of the operands' errors (found by evaluating the operator at the ends of their
+intervals), and the operator's own rounding. The rules for both are in `error_rules.py`. This file handles elements with
+an infinite error, overflow and underflow, and puts the final bound together.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 from generators.dtypes import FloatFacts, is_float
 from generators.operators.row import Operator, Rounding
+from oracles.reference.error_rules import RULES, Evaluate, Work, listed, precision
 from oracles.reference.errors import Unsupported
-from oracles.reference.growth import RULES, Evaluate, Work, listed, precision
 from oracles.reference.values import Array, Tensor, round_to
 
 
