@@ -91,7 +91,7 @@ def argsort_nms(data: BufferArgument, count: BufferArgument, out: BufferArgument
 
 
 def echo(_argument: Any) -> None:
-    """TVM's FFI has it for tests; what it gives back is decoded (`decode_packed.py`)."""
+    """TVM's FFI has it for tests; the decoder replaces a result that is used (`decode/packed.py`)."""
 
 
 PACKED: dict[str, Callable[..., None]] = {
