@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.children import Say, in_child
-from fuzzer.campaign.job import Failure, Plan
 from fuzzer.campaign.loop import BATCH
 from fuzzer.processes.flight import Recorder
+from fuzzer.protocol import Failure, Plan
 from fuzzer.worker.child import before_forking, judge_case
 from fuzzer.worker.draw import Repertoire, repertoire_of
 from reports.tally import Tally

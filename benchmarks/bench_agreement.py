@@ -18,7 +18,7 @@ os.environ.setdefault("TVM_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from benchmarks.batches import judge_indices
-from fuzzer.campaign.job import Failure, Plan
+from fuzzer.protocol import Failure, Plan
 from oracles.table import BUILD
 
 AT_ONCE = 960

@@ -40,12 +40,12 @@ from generators.relax.knobs import Knobs
 from generators.relax.program import draw_program
 from generators.source import SeededSource
 from generators.tir.wrap import draw_prim_program
-from oracles.build import NotBuilt, as_built, passes_to_come
-from oracles.cuda_cpu import available, to_ptx
-from oracles.cuda_cpu.machine import Built, NotCompiled, build, judge
+from oracles.builds.build import NotBuilt, as_built, passes_to_come
+from oracles.builds.cuda_cpu import available, to_ptx
+from oracles.builds.cuda_cpu.machine import Built, NotCompiled, build, judge
+from oracles.checks.survives import headline
 from oracles.ir.walk import nodes_of, prim_funcs
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
-from oracles.survives import headline
 from oracles.trace import MeaningState, Raised
 from oracles.workbench import Workbench
 

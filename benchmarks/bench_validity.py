@@ -17,7 +17,7 @@ os.environ.setdefault("TVM_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from benchmarks.batches import Judged, judge_indices
-from fuzzer.campaign.job import Plan
+from fuzzer.protocol import Plan
 from generators.passes.table import PASSES
 
 GOAL = 0.2

@@ -1,11 +1,11 @@
-"""What a repro script does for a module that is wrong in one of the other builds of `oracles.cpu_builds`.
+"""What a repro script does for a module that is wrong in one of the other builds of `oracles.builds.cpu_builds`.
 
 The lines end in an open block, in which entry calls are run on `executable`. No TVM is imported here.
 """
 
 from __future__ import annotations
 
-from oracles.cpu_builds import CpuBuild, How
+from oracles.builds.cpu_builds import CpuBuild, How
 
 _COMPILER = """\
 from tvm.support.cc import get_cc

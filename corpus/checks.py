@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from corpus.build_checks import build_text
 from corpus.dead_checks import DEAD_BINDING, DEAD_CODE, EQUAL, WITHOUT_DEAD_CODE
 from corpus.memory_checks import ENDED, FITS
-from oracles.cpu_builds import CPU_BUILDS
+from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.reference.errors import symptom_of
 from oracles.verdict import ACROSS_PROCESSES, GIVEN_TO_CALL_TIR, WITHOUT_DEAD
 

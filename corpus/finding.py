@@ -55,7 +55,7 @@ class Finding:
     """One unique failure. `at_s` is seconds from the campaign's start to the first sighting, `count` sightings.
 
     `tvm` is the version that it was seen on; `reduced` is None until a reduction has been run.
-    `fault`: whose fault wrong numbers are, in lines for a reader (`fuzzer.worker.whose_fault`).
+    `fault`: whose fault wrong numbers are, in lines for a reader (`fuzzer.trial.whose_fault`).
     `fill`: what unwritten memory holds in its script.
     """
 

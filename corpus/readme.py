@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from corpus.repro import runs_kernels, shown_by_script
 from corpus.store import StoredCase
-from oracles.cpu_builds import CPU_BUILDS
+from oracles.builds.cpu_builds import CPU_BUILDS
 
 _EXPECTED = {
     "survives": "The pass ends, or explains in a diagnostic why it does not take this module.",

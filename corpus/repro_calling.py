@@ -1,7 +1,7 @@
 """How a repro script calls what a pass with a calling convention of its own leaves: the text of the new arguments.
 
-The same conventions as in `oracles.calling`, read off the texts of the module and of the pass. LazyTransformParams is
-not among them: its callbacks are packed functions of the whole process. No TVM is imported here.
+The same conventions as in `oracles.calls.conventions`, read off the texts of the module and of the pass.
+LazyTransformParams is not among them: its callbacks are packed functions of the whole process. No TVM is imported here.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ class TargetRow:
 
     source: the expression that constructs it. pipelines: rows of `generators.passes.table.PIPELINES`. threads: whether
     its loops run in threads, so that passes for GPUs have something to do, and a script of TVM's alone needs a device
-    to show numbers. builder: the row of `oracles.builders.BUILDERS` that builds and runs modules, where this machine
-    has what it needs (`oracles.needs.builder_of`).
+    to show numbers. builder: the row of `oracles.builds.builders.BUILDERS` that builds and runs modules, where this
+    machine has what it needs (`oracles.builds.needs.builder_of`).
     """
 
     name: str

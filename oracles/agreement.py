@@ -13,17 +13,17 @@ from typing import Any, TypeAlias
 
 from generators.passes.row import Phase
 from generators.source import SeededSource
-from oracles import build as llvm
-from oracles import cuda_device
-from oracles.apart import Ended, apart
-from oracles.builders import BUILDERS
-from oracles.call_protocol import Calling, LeftOut, Run, direct
-from oracles.needs import builder_of
+from oracles.builds import build as llvm
+from oracles.builds import cuda_device
+from oracles.builds.builders import BUILDERS
+from oracles.builds.needs import builder_of
+from oracles.calls.protocol import Calling, LeftOut, Run, direct
+from oracles.checks.survives import headline
+from oracles.forked import Ended, apart
 from oracles.reference.compare import Difference, compare, widened
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.numbers import NoMeaning, Numbers, interpreted
 from oracles.reference.values import Runtime, from_argument
-from oracles.survives import headline
 from oracles.trace import Bench, Raised
 from oracles.verdict import Failed, Skipped
 from oracles.workbench import Workbench

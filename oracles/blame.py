@@ -12,9 +12,9 @@ from typing import Any
 
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, default_call, rest_of_tir_pipeline
-from oracles.build import CODEGEN
-from oracles.builders import BUILDERS
-from oracles.call_protocol import Calling
+from oracles.builds.build import CODEGEN
+from oracles.builds.builders import BUILDERS
+from oracles.calls.protocol import Calling
 from oracles.ir.regions import declares_what_it_does
 from oracles.reference.numbers import Numbers, Unsure, Wrong
 from oracles.trace import Bench, Raised

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from generators.case import EntryCall, PassCall
 from generators.passes.row import PassRow, Phase
 from generators.source import Source
-from oracles.call_protocol import Calling, direct
+from oracles.calls.protocol import Calling, direct
 from oracles.reference.numbers import Numbers
 
 

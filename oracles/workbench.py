@@ -13,8 +13,8 @@ from generators import tvm_api
 from generators.case import PassCall
 from generators.source import Source
 from generators.targets import TARGETS
+from oracles.checks.survives import raised_from
 from oracles.nested import Part, parts_of
-from oracles.survives import raised_from
 from oracles.trace import MeaningState, Raised
 
 OPT_LEVEL = 3

@@ -27,8 +27,8 @@ CAMPAIGN_SIDE = (
     "fuzzer.*",
     "fuzzer.campaign.*",
     "fuzzer.commands.*",
-    "fuzzer.errand.ask",
-    "fuzzer.errand.subject",
+    "fuzzer.oneshot.ask",
+    "fuzzer.oneshot.read_case",
 )
 """Loaded by the process that no TVM may kill. `room.*` is every file directly in the room but what
 `doctor` runs in a process of its own."""

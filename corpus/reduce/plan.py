@@ -37,7 +37,7 @@ from generators import tvm_api as T
 from generators.case import Argument, EntryCall, PassCall, Shape
 from generators.dtypes import is_float, numpy_dtype
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
-from oracles.purity import impure_callee
+from oracles.checks.purity import impure_callee
 
 
 @dataclass(frozen=True, slots=True)

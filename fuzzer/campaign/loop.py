@@ -23,12 +23,12 @@ from corpus.known import read_known
 from corpus.replayable import replayable
 from corpus.signature import signature_of
 from corpus.store import CorruptCase, StoredCase
-from fuzzer.campaign.again import Sample, Witness, hash_seeds
 from fuzzer.campaign.confirm import Confirmations
-from fuzzer.campaign.job import Failure, Plan
+from fuzzer.campaign.determinism import Sample, Witness, hash_seeds
 from fuzzer.campaign.observer import Observer
 from fuzzer.campaign.pool import Answer, Pool, Slot
 from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.protocol import Failure, Plan
 from fuzzer.results import CampaignResult
 from fuzzer.selection import PIPELINE_KINDS, named_passes
 from fuzzer.settings import Settings

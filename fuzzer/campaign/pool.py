@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from fuzzer.campaign.job import Plan
 from fuzzer.commands.doctor import ROOT
 from fuzzer.processes.start import module_command
+from fuzzer.protocol import Plan
 
 _ENVIRONMENT = {"TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "TVM_LOG_DEBUG": ""}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fuzzer.errand.ask import Errand, run_errand, scratch_folder
-from fuzzer.errand.subject import judged_on, read_subject, refuse_groups
+from fuzzer.oneshot.ask import Errand, run_errand, scratch_folder
+from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
 from fuzzer.results import CheckResult, CheckRow, ValueRow
 
 LIMIT_S = 3600.0

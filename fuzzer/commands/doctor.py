@@ -21,9 +21,9 @@ from typing import Any, Literal, TypeAlias
 from fuzzer.errors import EnvironmentFault
 from fuzzer.processes.start import module_command
 from fuzzer.versions import MISSING, installed, tvm_version
-from oracles.cpu_builds import CPU_BUILDS, GROUPS, How, no_compiler
-from oracles.cuda_cpu import compiler_path
-from oracles.needs import HINT, missing
+from oracles.builds.cpu_builds import CPU_BUILDS, GROUPS, How, no_compiler
+from oracles.builds.cuda_cpu import compiler_path
+from oracles.builds.needs import HINT, missing
 
 State: TypeAlias = Literal["ok", "absent", "broken"]
 """absent: passfuzz works without it. broken: fuzzing is impossible."""

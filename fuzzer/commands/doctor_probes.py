@@ -40,7 +40,7 @@ def probe_cuda_codegen() -> str:
     """CUDA source can be generated; needs neither a device nor nvcc."""
     import tvm
 
-    from oracles.cuda_cpu.lowering import NO_COMPILER
+    from oracles.builds.cuda_cpu.lowering import NO_COMPILER
 
     os.environ[NO_COMPILER] = "1"
     executable = tvm.compile(_module(), target=_cuda(), relax_pipeline=_cuda_pipeline())
@@ -52,7 +52,7 @@ def probe_cuda_device() -> str:
     """A CUDA device is here, and a small module that this TVM builds for it gives the right numbers there."""
     import tvm
 
-    from oracles.cuda_device import unusable
+    from oracles.builds.cuda_device import unusable
 
     if (why := unusable()) is not None:
         raise SystemExit(why)

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 from fuzzer.commands.replay import FAILS, PASSES
-from fuzzer.errand.ask import Errand, run_errand, scratch_folder
-from fuzzer.errand.subject import judged_on, read_subject, refuse_groups
 from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.oneshot.ask import Errand, run_errand, scratch_folder
+from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
 from fuzzer.results import ReduceResult
 
 SLACK_S = 600.0

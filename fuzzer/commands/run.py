@@ -15,7 +15,7 @@ from fuzzer.render import console, print_json
 from fuzzer.results import CampaignResult
 from fuzzer.settings import Settings
 from fuzzer.versions import passfuzz_version, tvm_version
-from oracles.needs import HINT, missing
+from oracles.builds.needs import HINT, missing
 from reports.finding_row import row_of
 from reports.formats import FORMATS
 from reports.live import LiveDisplay

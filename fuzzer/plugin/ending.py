@@ -19,19 +19,19 @@ from corpus.reduce import candidate_of
 from corpus.signature import operators_in, signature_of
 from corpus.store import write_atomically, write_case
 from fuzzer.campaign.confirm import UNCONFIRMED, Confirmations
-from fuzzer.campaign.job import Plan
-from fuzzer.plugin.contracts import row_of_no_table
 from fuzzer.plugin.pairs import Pairs
 from fuzzer.plugin.repro import script_that_runs_the_test
-from fuzzer.plugin.trial import be_quiet
 from fuzzer.plugin.watch import Ledger, Sighting
+from fuzzer.protocol import Plan
 from fuzzer.settings import available_cpus
+from fuzzer.trial.contracts import row_of_no_table
+from fuzzer.trial.foreign import be_quiet
+from fuzzer.trial.shrink import shrink
 from fuzzer.versions import passfuzz_version, tvm_version
 from fuzzer.worker.draw import Repertoire
-from fuzzer.worker.shrink import shrink
 from generators.passes.loaded import source_of
 from generators.passes.table import PASSES
-from oracles.apart import Ended, apart
+from oracles.forked import Ended, apart
 from oracles.verdict import Failed
 from reports.finding_row import row_of
 from reports.summary import Report, RunFacts, write_out

@@ -19,18 +19,18 @@ from tempfile import TemporaryDirectory
 from corpus.module_text import text_of
 from corpus.repro import repro_text
 from corpus.store import StoredCase, write_case
-from fuzzer.errand.tir_entry import with_entries
-from fuzzer.plugin.inputs import NoInputs, meaning_of
 from fuzzer.plugin.modules import FOLDER
-from fuzzer.plugin.trial import MEMORY_BYTES
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.fork import die_with_parent, in_child
+from fuzzer.trial.foreign import MEMORY_BYTES
+from fuzzer.trial.subject.entries import with_entries
+from fuzzer.trial.subject.unpromised_inputs import NoInputs, meaning_of
 from fuzzer.versions import tvm_version
 from fuzzer.worker.main import limit_memory
 from generators import tvm_api as T
 from generators.case import Case, Origin, PassCall
+from oracles.checks.well_formed import complaint
 from oracles.ir.compare import digest
-from oracles.well_formed import complaint
 
 DEADLINE_S = 30.0
 _README = """\
@@ -102,7 +102,7 @@ def _maker(file: Path, seeds: Path, seen: set[str], recorder: Recorder) -> Calla
 
 def _passes(name: str) -> tuple[PassCall, ...]:
     """The pass as its row constructs it first; () for a pass of no row, or one that depends on the program."""
-    from fuzzer.plugin.contracts import rows_named
+    from fuzzer.trial.contracts import rows_named
 
     rows = [row for row in rows_named(name) if row.sources]
     return (PassCall(rows[0].name, rows[0].sources[0]),) if rows else ()

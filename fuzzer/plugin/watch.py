@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from corpus.signature import WRONG_RESULT, normalise, operators_in
-from fuzzer.campaign.job import Failure
 from fuzzer.plugin.modules import module_file
 from fuzzer.plugin.pairs import INTERPRETED
 from fuzzer.plugin.spy import Application, Spy
-from fuzzer.plugin.trial import Terms, Trial
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.fork import in_child
+from fuzzer.protocol import Failure
+from fuzzer.trial.foreign import Terms, Trial
 from generators.case import Case
 from oracles.ir.fingerprint import fingerprint
 from reports.tally import Tally

@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from fuzzer.campaign.job import Plan
-from fuzzer.worker.judge import Experiment
-from fuzzer.worker.load_trial import RUN_NAME, complaint_about, complaint_about_factory, first_line
+from fuzzer.protocol import Plan
+from fuzzer.trial.judge import Experiment
+from fuzzer.trial.load_file import RUN_NAME, complaint_about, complaint_about_factory, first_line
 from fuzzer.worker.seeds import SHARE as SEEDED_SHARE
 from fuzzer.worker.seeds import SeedProgram, draw_seed, seed_folders
 from generators.case import Origin

@@ -20,9 +20,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fuzzer.campaign.job import Failure, Plan
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.fork import die_with_parent, fork_child
+from fuzzer.protocol import Failure, Plan
 
 _STDERR_KEPT = 6000
 
@@ -62,7 +62,7 @@ class _Worker:
 
         from fuzzer.worker.child import before_forking, oracle_names
         from fuzzer.worker.draw import LoadFault, repertoire_of
-        from oracles.cpu_builds import GROUPS
+        from oracles.builds.cpu_builds import GROUPS
 
         try:
             self.repertoire = repertoire_of(self.plan)
@@ -149,7 +149,7 @@ class _Worker:
         out = Path(self.plan.scratch) / f"reduced-{command['token']}"
 
         def work() -> None:
-            from fuzzer.worker.shrink import shrink_failure
+            from fuzzer.trial.shrink import shrink_failure
 
             shrunk = shrink_failure(self.plan, self.repertoire, failure, out, command["budget_s"])
             self.say("reduced", token=command["token"], file=str(out) if shrunk else None)
@@ -166,7 +166,7 @@ class _Worker:
         """The digests of cases, or of the candidate in a file; None for it where that ends the child."""
 
         def work() -> None:
-            from fuzzer.worker.digests import digests_in, digests_of_case
+            from fuzzer.trial.digests import digests_in, digests_of_case
 
             for index in command.get("indices", ()):
                 self.recorder.write(index, "digests")

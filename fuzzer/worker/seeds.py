@@ -16,17 +16,17 @@ from typing import Any
 from corpus.module_text import live_module
 from corpus.replayable import case_folders
 from corpus.store import CorruptCase, StoredCase, read_case
-from fuzzer.errand.inputs import ENTRY, facts_of
-from fuzzer.errand.phase import phase_of
-from fuzzer.plugin.flaws import flaw_of
-from fuzzer.plugin.inputs import NoInputs, calm, meaning_of
+from fuzzer.trial.subject.flaws import flaw_of
+from fuzzer.trial.subject.inputs import ENTRY, facts_of
+from fuzzer.trial.subject.phase import phase_of
+from fuzzer.trial.subject.unpromised_inputs import NoInputs, calm, meaning_of
 from generators.case import EntryCall
 from generators.operators.row import Unavailable
 from generators.passes.row import Phase
 from generators.program import Program
 from generators.source import Source
+from oracles.checks.legalised import operator_calls
 from oracles.ir.walk import nodes_of, prim_funcs, relax_functions
-from oracles.legalised import operator_calls
 from oracles.reference.numbers import NoMeaning, Numbers
 
 SHARE = 0.25

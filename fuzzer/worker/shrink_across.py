@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from corpus.reduce import Candidate
-from fuzzer.campaign.again import failure_of, first_difference, hash_seeds
-from fuzzer.campaign.job import Failure, Plan
+from fuzzer.campaign.determinism import failure_of, first_difference, hash_seeds
 from fuzzer.campaign.pool import Pool
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.fork import in_child
-from fuzzer.worker.digests import digests_in
+from fuzzer.protocol import Failure, Plan
+from fuzzer.trial.digests import digests_in
 from fuzzer.worker.draw import Repertoire
 from generators import tvm_api
-from oracles.well_formed import complaint
+from oracles.checks.well_formed import complaint
 
 READY_S = 60.0
 """Seconds until another process has imported TVM."""

@@ -1,6 +1,6 @@
 """The stretches of the lowering that rows of the pass table stand in, and the calling conventions they name.
 
-What a single pass promises is in the `relax_*` modules; how a result is called is in `oracles.calling`.
+What a single pass promises is in the `relax_*` modules; how a result is called is in `oracles.calls.conventions`.
 
 Calling conventions (`PassRow.calling`):
 

@@ -15,7 +15,7 @@ class OfRelax(Memo[R]):
     """The same for a function of the Relax functions of a module and of what its functions are called, which passes of
     TIR leave as they are: computed once for all modules that have these very functions in common.
 
-    A pass that changes one of them in place is what `oracles.input_unchanged` sees. signature: what is read of a
+    A pass that changes one of them in place is what `oracles.checks.input_unchanged` sees. signature: what is read of a
     PrimFunc, if anything: objects.
     """
 

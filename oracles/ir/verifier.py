@@ -1,4 +1,4 @@
-"""What TVM's own verifiers say of a module. Whether that is a finding is said by `oracles.well_formed`."""
+"""What TVM's own verifiers say of a module. Whether that is a finding is said by `oracles.checks.well_formed`."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from generators.case import EntryCall
-from oracles.call_protocol import Calling, LeftOut, Packed, Run, direct
+from oracles.calls.protocol import Calling, LeftOut, Packed, Run, direct
 from oracles.ir.fingerprint import FINGERPRINTS
 from oracles.reference.compare import Agreement, Difference, compare
 from oracles.reference.engine import Interpreter

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from oracles.call_protocol import Calling
+from oracles.calls.protocol import Calling
 from oracles.ir.fingerprint import same_function
 from oracles.ir.walk import PRIM_FUNC, functions_of
 from oracles.reference.errors import Trap, Unsupported

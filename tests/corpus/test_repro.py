@@ -15,7 +15,7 @@ from corpus.finding import Expectation
 from corpus.repro import repro_text
 from corpus.store import StoredCase, write_case
 from generators.case import Case, EntryCall, ModuleText, PassCall
-from oracles.cpu_builds import CPU_BUILDS
+from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.verdict import GIVEN_TO_CALL_TIR
 
 ADD = """

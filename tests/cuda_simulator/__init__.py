@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from oracles import cuda_cpu
+from oracles.builds import cuda_cpu
 
 ROOT = Path(__file__).resolve().parents[2]
 _VERSIONS = "libcudart.so.13 { global: *; };\n"
@@ -20,9 +20,9 @@ _NVCC = """\
 PYTHONPATH='{root}' CUDA_SIMULATOR='{folder}' exec '{python}' -m tests.cuda_simulator.nvcc "$@"
 """
 _HERE = """\
-import oracles.needs
+import oracles.builds.needs
 
-oracles.needs._OF_A_DRIVER = ("/",)
+oracles.builds.needs._OF_A_DRIVER = ("/",)
 """
 """Runs at the start of every process: there is no file of a driver, and one is to be seen."""
 

@@ -10,8 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from oracles.cuda_cpu.compiler import RUNTIME, CompileError, toolchain
-from oracles.cuda_cpu.source import adapted
+from oracles.builds.cuda_cpu.compiler import RUNTIME, CompileError, toolchain
+from oracles.builds.cuda_cpu.source import adapted
 
 _SLOTS = """
 template <typename T>

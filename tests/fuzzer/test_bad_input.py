@@ -15,7 +15,7 @@ import pytest
 
 from corpus.replayable import CORPUS
 from fuzzer import cli
-from fuzzer.worker.load_trial import complaint_about
+from fuzzer.trial.load_file import complaint_about
 
 Run = Callable[..., tuple[int, str]]
 CASE = CORPUS / "17340-kill-after-last-use-in-dataflow"

@@ -29,7 +29,7 @@ SOME = "survives,well_formed,numeric"
 DIGESTS = """\
 import hashlib, sys
 from fuzzer.worker.draw import draw_experiment, repertoire_of
-from fuzzer.campaign.job import Plan
+from fuzzer.protocol import Plan
 from generators import externs, tvm_api
 from generators.operators.row import Unavailable
 

@@ -18,26 +18,26 @@ from corpus.findings import save_finding
 from corpus.module_text import live_module, text_of
 from corpus.reduce import Candidate
 from fuzzer.campaign import loop
-from fuzzer.campaign.job import Failure, Plan
 from fuzzer.campaign.observer import Observers
 from fuzzer.commands.run import able
 from fuzzer.errors import EnvironmentFault
+from fuzzer.protocol import Failure, Plan
 from fuzzer.settings import Settings, read_settings
+from fuzzer.trial.judge import Experiment, Judged, judge
+from fuzzer.trial.shrink import shrink
 from fuzzer.worker.child import court_of, oracle_names
 from fuzzer.worker.draw import Repertoire
-from fuzzer.worker.judge import Experiment, Judged, judge
-from fuzzer.worker.shrink import shrink
 from generators import tvm_api
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, default_call, rest_of_tir_pipeline
 from generators.source import SeededSource
 from generators.targets import TARGETS
-from oracles import builders, needs
-from oracles.build import CODEGEN
-from oracles.builders import BUILDERS, EMPTY_LAUNCH, refused
-from oracles.cuda_cpu import available, lowering, machine
-from oracles.cuda_cpu.machine import NotCompiled
+from oracles.builds import builders, needs
+from oracles.builds.build import CODEGEN
+from oracles.builds.builders import BUILDERS, EMPTY_LAUNCH, refused
+from oracles.builds.cuda_cpu import available, lowering, machine
+from oracles.builds.cuda_cpu.machine import NotCompiled
 from oracles.verdict import Failed, Skipped
 from tests.oracles.oracle_bench import row_of
 

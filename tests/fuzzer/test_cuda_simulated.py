@@ -14,7 +14,7 @@ from corpus.finding import Expectation
 from corpus.repro import repro_text
 from corpus.store import StoredCase
 from generators.case import Case, EntryCall, ModuleText, PassCall
-from oracles.cuda_cpu import available
+from oracles.builds.cuda_cpu import available
 from tests.cuda_simulator import installed
 
 pytestmark = pytest.mark.skipif(available() is not None, reason=str(available()))

@@ -10,9 +10,9 @@ os.environ.setdefault("TVM_NUM_THREADS", "1")
 
 import pytest
 
-from fuzzer.campaign.job import Plan
+from fuzzer.protocol import Plan
+from fuzzer.trial.judge import Experiment
 from fuzzer.worker.draw import INTEGER_SHARE, PRIM_SHARE, Planting, draw_experiment, repertoire_of
-from fuzzer.worker.judge import Experiment
 from generators.operators.row import Unavailable
 from generators.passes.table import PASSES
 from generators.passes.tir_others import SCHEDULE

@@ -14,16 +14,16 @@ import pytest
 from corpus.findings import save_finding
 from corpus.module_text import live_module, text_of
 from corpus.reduce import Candidate
-from fuzzer.campaign.job import Plan
-from fuzzer.worker import judge as judging
+from fuzzer.protocol import Plan
+from fuzzer.trial import judge as judging
+from fuzzer.trial.judge import Experiment, Judged, judge
+from fuzzer.trial.shrink import shrink
 from fuzzer.worker.child import court_of, lost_failure, oracle_names
 from fuzzer.worker.draw import Repertoire
-from fuzzer.worker.judge import Experiment, Judged, judge
-from fuzzer.worker.shrink import shrink
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from generators.passes.table import PASSES
 from generators.source import SeededSource
-from oracles.cpu_builds import CPU_BUILDS, GROUPS
+from oracles.builds.cpu_builds import CPU_BUILDS, GROUPS
 from oracles.verdict import Failed, Passed, Skipped, Verdict
 
 PROGRAM = """

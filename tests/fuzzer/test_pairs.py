@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fuzzer.plugin.numbers import GONE
 from fuzzer.plugin.pairs import INTERPRETED, Pairs, is_by_nature
+from fuzzer.trial.unpromised_numbers import GONE
 
 COUNTED = {
     INTERPRETED: 6,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import tvm
 
-from fuzzer.plugin.contracts import ALIASES, BY_ARGUMENTS, Contract, Trust, no_numbers, row_of_no_table, rows_named
+from fuzzer.trial.contracts import ALIASES, BY_ARGUMENTS, Contract, Trust, no_numbers, row_of_no_table, rows_named
 from generators.passes.table import PASSES
 
 ROOT = Path(__file__).resolve().parents[2]

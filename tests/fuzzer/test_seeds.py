@@ -11,12 +11,12 @@ import pytest
 from corpus.module_text import live_module
 from corpus.repro import repro_text
 from corpus.store import StoredCase, read_case, write_case
-from fuzzer.campaign.job import Plan
 from fuzzer.campaign.loop import plan_of, run_campaign
 from fuzzer.campaign.observer import Observers
+from fuzzer.protocol import Plan
 from fuzzer.settings import read_settings
+from fuzzer.trial.judge import Experiment
 from fuzzer.worker.draw import draw_experiment, origin_of, repertoire_of
-from fuzzer.worker.judge import Experiment
 from fuzzer.worker.seeds import SHARE, USELESS, SeedProgram
 from generators import tvm_api as T
 from generators.case import Case, ModuleText

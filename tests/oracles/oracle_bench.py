@@ -15,8 +15,8 @@ from generators import tvm_api as T
 from generators.case import PassCall
 from generators.passes.row import PassRow, Phase
 from generators.source import SeededSource, Source
+from oracles.checks.survives import raised_from
 from oracles.ir.fingerprint import fingerprint
-from oracles.survives import raised_from
 from oracles.trace import Raised, Step
 
 PASSES_UNDER_TEST: dict[str, Callable[[], Any]] = {}

@@ -14,8 +14,8 @@ from corpus.module_text import live_module
 from generators.case import EntryCall, ModuleText, PassCall
 from generators.passes.row import Phase
 from oracles import blame
-from oracles.build import CODEGEN
-from oracles.call_protocol import direct
+from oracles.builds.build import CODEGEN
+from oracles.calls.protocol import direct
 from oracles.reference.numbers import Numbers
 from tests.oracles.oracle_bench import RealBench, module_pass
 

@@ -12,7 +12,16 @@ from generators.case import EntryCall
 from generators.passes.row import Phase
 from generators.passes.table import PIPELINES, SETUP, default_call
 from generators.source import SeededSource
-from oracles.build import BUILDING, CODEGEN, Built, NotBuilt, build, other_devices, rest_of_pipeline, unregistered
+from oracles.builds.build import (
+    BUILDING,
+    CODEGEN,
+    Built,
+    NotBuilt,
+    build,
+    other_devices,
+    rest_of_pipeline,
+    unregistered,
+)
 from oracles.reference.numbers import Numbers, Wrong
 from oracles.trace import MeaningState, Raised
 from oracles.workbench import Workbench

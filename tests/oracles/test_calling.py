@@ -16,10 +16,10 @@ from generators.case import EntryCall, PassCall
 from generators.passes.row import Phase
 from generators.passes.table import PASSES
 from generators.source import SeededSource
-from oracles.build import Built, build
-from oracles.call_protocol import AppliedPass, LeftOut, direct
-from oracles.calling import after_pass
-from oracles.numeric import follow, judge
+from oracles.builds.build import Built, build
+from oracles.calls.conventions import after_pass
+from oracles.calls.protocol import AppliedPass, LeftOut, direct
+from oracles.checks.numeric import follow, judge
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.reference.values import Runtime
 from oracles.trace import MeaningState, Step

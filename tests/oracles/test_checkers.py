@@ -14,7 +14,7 @@ from tvm import relax, tirx
 from generators import tvm_api as T
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, SETUP
-from oracles import definedness, normal_form, purity, type_soundness, well_formed
+from oracles.checks import definedness, normal_form, purity, type_soundness, well_formed
 from oracles.ir import verifier, walk
 from oracles.ir.memo import Memo, named_functions
 from oracles.oracle import StepOracle

@@ -21,9 +21,9 @@ from generators.case import EntryCall
 from generators.passes.row import Phase
 from generators.passes.table import PIPELINES, default_call
 from generators.source import SeededSource
-from oracles import cpu_trial
-from oracles.build import CODEGEN
-from oracles.cpu_builds import (
+from oracles.builds import cpu_trial
+from oracles.builds.build import CODEGEN
+from oracles.builds.cpu_builds import (
     CPU_BUILDS,
     GROUPS,
     NO_CROSS,

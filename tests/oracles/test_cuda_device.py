@@ -17,22 +17,22 @@ import numpy as np
 import pytest
 import tvm
 
-from fuzzer.worker.build_trial import BuildTrial
-from fuzzer.worker.child import NOT_ASKED
+from fuzzer.trial.build import BuildTrial
 from generators import externs
 from generators.case import EntryCall, Shape
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, rest_of_tir_pipeline
 from generators.source import SeededSource
 from generators.targets import TARGETS
-from oracles import agreement, builders, cuda_device, needs
-from oracles import build as llvm
-from oracles.builders import BUILDERS
-from oracles.cuda_device import RUN_S, UNUSABLE, Built, DeviceFault, NoDevice, judge, needs_host_memory, unusable
-from oracles.needs import builder_of
+from oracles import agreement
+from oracles.builds import build as llvm
+from oracles.builds import builders, cuda_device, needs
+from oracles.builds.cuda_device import RUN_S, UNUSABLE, Built, DeviceFault, NoDevice, judge, needs_host_memory, unusable
+from oracles.builds.needs import builder_of
+from oracles.builds.tir_build import compiled_from
 from oracles.reference.numbers import Numbers, Unsure, Wrong
 from oracles.reference.values import Runtime
-from oracles.tir_build import compiled_from
+from oracles.table import ORACLES
 from oracles.trace import MeaningState, Raised
 from oracles.verdict import Failed, Passed, Skipped
 from oracles.workbench import Workbench
@@ -86,7 +86,7 @@ def bench_of(numbers: Numbers, target: str = "llvm") -> Workbench:
 
 def lowered(module: Any, numbers: Numbers) -> Built:
     bench = bench_of(numbers)
-    built = BUILDERS["cuda"].build(module, Phase.HIGH, bench, 0, lambda stage: None)
+    built = builders.BUILDERS["cuda"].build(module, Phase.HIGH, bench, 0, lambda stage: None)
     assert isinstance(built, Built)
     return built
 
@@ -123,7 +123,7 @@ def test_modules_for_cuda_are_built_where_a_device_is(
     monkeypatch.setattr(needs, "present", lambda: device)
     assert builder_of("cuda") == builder
     assert {builder_of(name) for name in TARGETS if name != "cuda"} == {"llvm", "cuda-cpu"}
-    assert "pipelines" in NOT_ASKED[builder] and ("build" in NOT_ASKED[builder]) == (not device)
+    assert not ORACLES["pipelines"].has_work_at(builder) and ORACLES["build"].has_work_at(builder) == device
 
 
 @pytest.mark.parametrize("there", [False, True])

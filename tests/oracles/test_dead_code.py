@@ -28,7 +28,7 @@ from generators.source import SeededSource
 from generators.tir.beside import with_dead_prim_func
 from generators.tir.functions import draw_prim_func
 from generators.tir.wrap import wrapped
-from oracles import dead_code
+from oracles.checks import dead_code
 from oracles.ir.compare import global_vars
 from oracles.verdict import WITHOUT_DEAD, Failed, Passed, Skipped
 from tests.oracles.oracle_bench import RealBench, module_pass, step_of

@@ -10,8 +10,8 @@ from generators.case import EntryCall, PassCall
 from generators.passes.row import Phase
 from generators.passes.table import PASSES
 from generators.source import SeededSource
+from oracles.checks.numeric import judge
 from oracles.ir.difference import LONGEST, difference
-from oracles.numeric import judge
 from oracles.reference.numbers import Numbers
 from oracles.trace import MeaningState, Step
 from oracles.verdict import DIFFERENCE, Failed, difference_in

@@ -12,7 +12,7 @@ from corpus.module_text import live_module
 from generators.case import Argument, EntryCall, ModuleText, PassCall
 from generators.passes.row import Meaning, PassRow, Phase
 from generators.source import SeededSource
-from oracles.numeric import follow, judge
+from oracles.checks.numeric import follow, judge
 from oracles.reference.numbers import Numbers, Wrong
 from oracles.trace import MeaningState, Step
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict

@@ -15,7 +15,7 @@ from generators.case import PassCall
 from generators.passes.loaded import rows_from_contracts
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, SETUP, default_call
-from oracles import attributes, dead_code, idempotence, purity, round_trip, sequential, survives, well_formed
+from oracles.checks import attributes, dead_code, idempotence, purity, round_trip, sequential, survives, well_formed
 from oracles.ir.compare import equal, same_bindings, with_functions
 from oracles.trace import Step, Trace
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped

@@ -14,9 +14,9 @@ from tvm import relax
 
 from generators.case import EntryCall
 from generators.source import SeededSource
-from oracles import pipelines
-from oracles.apart import Ended, apart
-from oracles.pipelines import BOTH, DEFAULT_BUILD, TARGET_DEFAULT, compared
+from oracles.checks import pipelines
+from oracles.checks.pipelines import BOTH, DEFAULT_BUILD, TARGET_DEFAULT, compared
+from oracles.forked import Ended, apart
 from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Tensor
 from oracles.trace import MeaningState, Trace

@@ -15,7 +15,7 @@ from tvm import relax
 
 from generators.case import PassCall
 from generators.passes.row import Phase
-from oracles import (
+from oracles.checks import (
     attributes,
     dead_binding,
     dead_code,
@@ -25,9 +25,9 @@ from oracles import (
     legalised,
     round_trip,
 )
+from oracles.checks.purity import ends_lives_early
 from oracles.ir.compare import digest, part_from, public_names
 from oracles.ir.fingerprint import fingerprint
-from oracles.purity import ends_lives_early
 from oracles.verdict import ACROSS_PROCESSES, PASSED, Failed, Passed, Skipped
 from tests.oracles.modules import CLEAN, DATAFLOW, HEAD, PRIM_FUNC, SYMBOLIC
 from tests.oracles.oracle_bench import RealBench, module_of, module_pass, row_of, step_of

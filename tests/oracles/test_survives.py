@@ -10,7 +10,7 @@ import tvm
 from tvm import relax
 
 from generators.case import PassCall
-from oracles import survives
+from oracles.checks import survives
 from oracles.trace import Raised
 from oracles.verdict import Failed, Passed, Skipped
 from tests.oracles.modules import DATAFLOW

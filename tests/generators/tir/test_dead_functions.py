@@ -17,8 +17,8 @@ from generators.source import SeededSource
 from generators.tir.beside import with_dead_prim_func
 from generators.tir.functions import draw_dead_function, draw_prim_func
 from generators.tir.program import PrimProgram
+from oracles.checks.well_formed import complaint
 from oracles.reference.tir import run_prim_func
-from oracles.well_formed import complaint
 
 SEEDS = 150
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fuzzer.campaign.job import Plan
+from fuzzer.protocol import Plan
+from fuzzer.trial.judge import judge
 from fuzzer.worker.child import court_of
 from fuzzer.worker.draw import draw_experiment, repertoire_of
-from fuzzer.worker.judge import judge
 from generators.operators.row import Unavailable
 from generators.source import SeededSource
 from generators.tir.kernels import draw_kernel_func

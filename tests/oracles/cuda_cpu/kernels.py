@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from oracles.cuda_cpu import Order, Program
+from oracles.builds.cuda_cpu import Order, Program
 
 BLOCK = 96
 """Three warps."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from oracles.cuda_cpu import available, to_ptx
-from oracles.cuda_cpu.source import UnknownDeclaration, adapted
+from oracles.builds.cuda_cpu import available, to_ptx
+from oracles.builds.cuda_cpu.source import UnknownDeclaration, adapted
 from tests.oracles.cuda_cpu.kernels import REVERSED
 
 

@@ -13,8 +13,8 @@ from tvm import relax
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, default_call
 from generators.targets import TARGETS
-from oracles.cuda_cpu import lowering
-from oracles.cuda_cpu.lowering import lower
+from oracles.builds.cuda_cpu import lowering
+from oracles.builds.cuda_cpu.lowering import lower
 from oracles.workbench import constructed
 
 BEHIND = PIPELINES["cuda"][PIPELINES["cuda"].index("ApplyDefaultSchedule") + 1 :]

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from oracles.cuda_cpu import Program, available, compile_source
+from oracles.builds.cuda_cpu import Program, available, compile_source
 
 pytestmark = pytest.mark.skipif(available() is not None, reason=str(available()))
 

@@ -14,11 +14,11 @@ from generators.case import EntryCall
 from generators.passes.row import Phase
 from generators.passes.table import PIPELINES, TIR_PIPELINE, default_call
 from generators.source import SeededSource
-from oracles.build import NotBuilt
-from oracles.cuda_cpu import Fault, available
-from oracles.cuda_cpu import machine as machine_module
-from oracles.cuda_cpu.machine import EMPTY as EMPTY_LAUNCH
-from oracles.cuda_cpu.machine import RACE, SYMPTOM, Built, NotCompiled, build, judge
+from oracles.builds.build import NotBuilt
+from oracles.builds.cuda_cpu import Fault, available
+from oracles.builds.cuda_cpu import machine as machine_module
+from oracles.builds.cuda_cpu.machine import EMPTY as EMPTY_LAUNCH
+from oracles.builds.cuda_cpu.machine import RACE, SYMPTOM, Built, NotCompiled, build, judge
 from oracles.reference.numbers import Numbers, Wrong
 from oracles.reference.values import from_argument
 from oracles.trace import MeaningState

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from oracles.cuda_cpu import ORDERS, CompileError, Fault, Order, Program, available, compile_source
+from oracles.builds.cuda_cpu import ORDERS, CompileError, Fault, Order, Program, available, compile_source
 from tests.oracles.cuda_cpu.kernels import BLOCK, REVERSED, REVERSED_DYNAMIC, SUMMED, reversed_by, without_barrier
 
 pytestmark = pytest.mark.skipif(available() is not None, reason=str(available()))

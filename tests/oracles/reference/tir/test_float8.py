@@ -15,7 +15,7 @@ from tvm import tirx
 from tvm.script import tirx as T
 
 from corpus.encoding import decode, encode
-from fuzzer.errand.tir_entry import with_entries_in_place
+from fuzzer.trial.subject.entries import with_entries_in_place
 from generators.case import EntryCall
 from generators.dtypes import FLOAT8, float_facts, is_float, numpy_dtype
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong

@@ -1,0 +1,288 @@
+"""Makes a failure small: re-judges candidates in forked children and keeps those with the same signature."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from collections.abc import Callable, Collection
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import tvm
+
+from corpus.finding import Expectation, Finding, flatten_outputs
+from corpus.module_text import text_of
+from corpus.reduce import Candidate, as_case, reduce
+from corpus.schedule import culprit_named
+from corpus.signature import operators_in, signature_of
+from fuzzer.processes.flight import Recorder
+from fuzzer.processes.fork import in_child
+from fuzzer.protocol import Failure, Plan
+from fuzzer.trial.judge import Experiment, judge
+from fuzzer.trial.whose_fault import whose_fault, wrong_lowering
+from fuzzer.worker.child import court_of
+from fuzzer.worker.draw import Repertoire, draw_experiment, origin_of
+from generators.case import Case
+from generators.dtypes import is_float
+from generators.passes.table import default_call
+from generators.source import SeededSource
+from generators.targets import TARGETS
+from oracles.blame import excuses
+from oracles.builds.build import CODEGEN, excess_precision
+from oracles.builds.cpu_builds import CPU_BUILDS
+from oracles.ir.regions import declares_what_it_does, divides_in_the_open
+from oracles.oracle import TraceOracle
+from oracles.reference.numbers import NoMeaning, Numbers
+from oracles.reference.values import Runtime, Tensor, declared, flattened
+from oracles.table import BUILD, NEED_NUMBERS, ORACLES
+from oracles.verdict import ACROSS_PROCESSES, Failed
+
+HANG_S = 4.0
+"""Seconds after which a candidate of a hang counts as hanging: stages that end take milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """What stays the same through a reduction: everything of a signature but the operators."""
+
+    oracle: str
+    symptom: str
+    culprit: str
+    message: str
+
+    @staticmethod
+    def of(failure: Failure) -> Likeness:
+        """The likeness of a failure; wrong results are alike whatever their numbers are."""
+        signature = signature_of(failure.oracle, Failed(failure.symptom, failure.message), failure.culprit)
+        return Likeness(failure.oracle, failure.symptom, failure.culprit, signature.message)
+
+
+class Rejudging(Protocol):
+    """Says whether candidates of one failure still fail in the same way."""
+
+    last: Failure | None
+
+    def interesting(self, candidate: Candidate) -> bool:
+        """Whether the candidate fails in the same way; `last` is then its failure."""
+        ...
+
+
+class Rejudge:
+    """Judges candidates of one failure in children, under its own oracle alone."""
+
+    def __init__(self, plan: Plan, repertoire: Repertoire, failure: Failure, recorder: Recorder) -> None:
+        hangs = failure.symptom == "hang"
+        self._plan = replace(plan, deadline_s=min(plan.deadline_s, HANG_S)) if hangs else plan
+        self._repertoire = repertoire
+        self._failure = failure
+        self._recorder = recorder
+        self._likeness = Likeness.of(failure)
+        self._sound: tuple[bool, ...] | None = None
+        """What the first candidate, which is the case itself, has right: nothing smaller may have it wrong."""
+        self.last: Failure | None = None
+
+    def interesting(self, candidate: Candidate) -> bool:
+        """Whether the candidate fails in the same way, and is a program whose blocks say what they do and whose
+        divisions are guarded where those of the failing one are."""
+        sound = (declares_what_it_does(candidate.module), not divides_in_the_open(candidate.module))
+        if self._sound is None:
+            self._sound = sound
+        elif any(was and not still for was, still in zip(self._sound, sound, strict=True)):
+            return False
+        for failure in self._failures(candidate):
+            if Likeness.of(failure) == self._likeness:
+                self.last = failure
+                return True
+        return False
+
+    def _failures(self, candidate: Candidate) -> list[Failure]:
+        lines, ended, stage = in_child(lambda say: self._judge(candidate, say), self._recorder, self._plan.deadline_s)
+        failures = [Failure.from_json(json.loads(line)) for line in lines]
+        if ended is not None:
+            from fuzzer.worker.child import lost_failure
+
+            failures.append(lost_failure(self._plan, self._repertoire, self._failure.index, stage, ended, ""))
+        return failures
+
+    def _judge(self, candidate: Candidate, say: Callable[[str], None]) -> None:
+        tiers = tuple("B" for _ in candidate.passes)
+        # The entry calls are kept for every oracle: the reference must find the program meaningful.
+        experiment = Experiment(
+            self._failure.index, candidate.module, candidate.calls, candidate.setup, candidate.passes, tiers
+        )
+        court = court_of(self._plan, self._repertoire)
+        court.enter = lambda stage: self._recorder.write(self._failure.index, stage)
+        court.force = True
+        court.oracles = frozenset({self._failure.oracle})
+        judged = judge(experiment, court, SeededSource(self._plan.seed, self._failure.index))
+        for failure in judged.failures:
+            say(json.dumps(failure.to_json()))
+
+
+def shrink_failure(plan: Plan, repertoire: Repertoire, failure: Failure, out: Path, budget_s: float) -> bool:
+    """Draws the failing case again, reduces it, and leaves the Finding pickled in `out`.
+
+    False when the failure does not show again: it is then no finding.
+    """
+    plan = plan.at(failure.index)
+    experiment, program, _ = draw_experiment(plan, repertoire, failure.index)
+    passes, tiers = experiment.passes, experiment.tiers
+    if failure.step is not None:
+        passes, tiers = passes[: failure.step + 1], tiers[: failure.step + 1]
+    passes += tuple(default_call(name) for name in failure.tail)
+    start = Candidate(experiment.module, experiment.setup, passes, experiment.calls)
+    like = Case(
+        text_of(experiment.module), passes, experiment.calls, plan.target, experiment.setup,
+        origin_of(plan, failure.index, program), plan.load,
+    )  # fmt: skip
+    finding = shrink(plan, repertoire, failure, start, like, budget_s)
+    if finding is None:
+        return False
+    temporary = out.with_suffix(".part")
+    temporary.write_bytes(pickle.dumps(finding))
+    temporary.replace(out)
+    return True
+
+
+def shrink(
+    plan: Plan, repertoire: Repertoire, failure: Failure, start: Candidate, like: Case, budget_s: float
+) -> Finding | None:
+    """The finding that a failing candidate reduces to; None when the failure does not show again."""
+    recorder = Recorder.create(Path(plan.scratch) / f"flight-{os.getpid()}")
+    row = ORACLES.get(failure.oracle)
+    if isinstance(row, TraceOracle) and not row.of_passes:
+        start = replace(start, setup=(), passes=())
+    if failure.symptom != ACROSS_PROCESSES:
+        rejudge = Rejudge(plan, repertoire, failure, recorder)
+        return _shrunk(rejudge, plan, repertoire, failure, start, like, budget_s)
+    from fuzzer.worker.shrink_across import RejudgeAcross
+
+    with closing(RejudgeAcross(plan, repertoire, failure, recorder)) as across:
+        return _shrunk(across, plan, repertoire, failure, start, like, budget_s)
+
+
+def _shrunk(
+    rejudge: Rejudging,
+    plan: Plan,
+    repertoire: Repertoire,
+    failure: Failure,
+    start: Candidate,
+    like: Case,
+    budget_s: float,
+) -> Finding | None:
+    bare = replace(start, setup=(), passes=())
+    if failure.oracle in CPU_BUILDS and rejudge.interesting(bare):
+        start = bare  # Code generation is in question, and passes can be as small a part of a case as none.
+    elif not rejudge.interesting(start):
+        return None
+    blamed = _blamed(rejudge, repertoire, failure, start)
+    if blamed is None:
+        return None
+    reduction = reduce(start, rejudge.interesting, budget_s=budget_s)
+    ends = failure.oracle == BUILD and failure.symptom == "crash" and failure.culprit == CODEGEN
+    if ends and (repertoire.under_test is None or not TARGETS[plan.target].threads):
+        first = _first_wrong(plan, repertoire, reduction.candidate)
+        blamed = _blamed_behind(blamed, first, repertoire.under_test)
+        if blamed is None:
+            return None
+    rejudge.interesting(reduction.candidate)
+    last = rejudge.last or failure
+    case = as_case(reduction.candidate, like)
+    blamed = culprit_named(blamed, case.passes)
+    verdict = Failed(last.symptom, last.message, last.detail, blamed)
+    signature = signature_of(last.oracle, verdict, blamed, operators_in(case.module.script))
+    return Finding(
+        case=case,
+        verdict=verdict,
+        oracle=failure.oracle,
+        signature=signature,
+        tier=failure.tier,
+        at_s=0.0,
+        tvm=str(tvm.__version__),
+        reduced=reduction.stats(),
+        expectations=_expectations(reduction.candidate, repertoire) if failure.oracle in NEED_NUMBERS else (),
+        fault=whose_fault(reduction.candidate, plan, repertoire) if failure.oracle in NEED_NUMBERS else (),
+    )
+
+
+def _first_wrong(plan: Plan, repertoire: Repertoire, case: Candidate) -> str | None:
+    """The pass of TVM's that makes the built code of a case end: see `wrong_lowering`, which a child is asked."""
+    recorder = Recorder.create(Path(plan.scratch) / f"flight-{os.getpid()}-lowering")
+
+    def answer(say: Callable[[str], None]) -> None:
+        say(json.dumps({"first": wrong_lowering(case, plan, repertoire)}))
+
+    lines, _, _ = in_child(answer, recorder, plan.deadline_s)
+    first: str | None = json.loads(lines[0])["first"] if lines else None
+    return first
+
+
+def _blamed_behind(blamed: str, first: str | None, under_test: Collection[str] | None) -> str | None:
+    """The culprit of built code that ends, where the reference finds `first` wrong on the way to it; None where that is
+    no pass under test, and those are right until then."""
+    if first is None or first == CODEGEN:
+        return blamed
+    if under_test is None or first in under_test:
+        return first
+    return None if excuses(first) else blamed
+
+
+def _blamed(rejudge: Rejudging, repertoire: Repertoire, failure: Failure, start: Candidate) -> str | None:
+    """The culprit; None where only some passes are under test and the failure needs none of them.
+
+    A crash while building names a stage; where a pass under test is what brings it about, that pass is to blame.
+    """
+    if repertoire.under_test is None or failure.culprit in repertoire.under_test:
+        return failure.culprit
+    mine = [call for call in start.passes if call.name in repertoire.under_test]
+    without = replace(start, passes=tuple(call for call in start.passes if call not in mine))
+    if not mine or rejudge.interesting(without):
+        return None
+    return mine[-1].name
+
+
+def _expectations(candidate: Candidate, repertoire: Repertoire) -> tuple[Expectation, ...]:
+    """What the reference gives for the entry calls, as the repro compares with; empty where it cannot be written."""
+    floors = (repertoire.rows[call.name].lowers_to for call in candidate.passes)
+    floor = next((f for f in floors if f), None) or excess_precision(candidate.module)
+    numbers = Numbers(candidate.module, candidate.calls, floor)
+    if isinstance(numbers.expected, NoMeaning):
+        return ()
+    stated = [_expectation(*pair) for pair in zip(numbers.indices, numbers.expected, strict=True)]
+    return tuple(expectation for expectation in stated if expectation is not None)
+
+
+def _expectation(call: int, result: Runtime) -> Expectation | None:
+    outputs: list[Any] = []
+    tolerances: list[Any] = []
+    for leaf in flattened(result):
+        output = _declared_leaf(leaf)
+        if output is None:
+            return None
+        outputs.append(output)
+        tolerances.append(_tolerance(leaf))
+    return Expectation(call, tuple(outputs), tuple(tolerances))
+
+
+def _declared_leaf(leaf: Runtime) -> Any:
+    if isinstance(leaf, Tensor):
+        return declared(leaf)
+    whole: Any = leaf
+    arrays = flatten_outputs(whole)
+    return arrays[0] if arrays else None
+
+
+def _tolerance(leaf: Runtime) -> Any:
+    """The bound per element; half a unit in the last place more where the exact value is not representable."""
+    if not isinstance(leaf, Tensor):
+        return 0.0
+    error = np.zeros(leaf.shape) if leaf.error is None else leaf.error
+    if not is_float(leaf.dtype):
+        return error if error.any() else 0.0
+    rounding = np.abs(declared(leaf).astype(np.float64) - leaf.value)
+    whole = error + rounding
+    return whole if whole.any() else 0.0

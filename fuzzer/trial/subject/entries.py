@@ -1,0 +1,333 @@
+"""Relax functions that call the PrimFuncs of a module that has no Relax function. Worker processes only.
+
+A TIR module alone can be called by nobody who gives values, so that no number of it could be judged. A PrimFunc whose
+last buffers are those that it writes is a call_tir of the others, as every PrimFunc of LegalizeOps is; any other one
+takes buffers that hold something and leaves something in them, which is what call_tir_inplace says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any, TypeAlias
+
+import tvm
+import tvm_ffi
+from tvm import relax, tirx
+from tvm.ir import GlobalVar as GLOBAL_VAR
+
+from generators import tvm_api as T
+from oracles.checks.well_formed import complaint
+from oracles.ir.walk import VAR, nodes_of, prim_funcs, relax_functions
+from oracles.reference.tir.signature import is_packed
+
+PREFIX = "call_"
+"""What stands before the name of a PrimFunc in that of the function that calls it."""
+Entry: TypeAlias = Callable[[str, Any, Any], Any]
+
+
+class NotCallable(Exception):
+    """A PrimFunc that no Relax function can call; the message says why."""
+
+
+def with_entries(module: Any) -> Any:
+    """The module with a Relax function `call_<name>` for every PrimFunc, which is a call_tir.
+
+    The module itself where it has Relax functions, no PrimFunc, or one that call_tir cannot call.
+    """
+    try:
+        return _with(module, _entry, all_of_them=True)
+    except NotCallable:
+        return module
+
+
+def with_entries_in_place(module: Any) -> Any:
+    """The same for any PrimFunc of buffers and scalars, kernels of a GPU too: every buffer is written in place, so that
+    the results are all that a call leaves behind. For the reference: nobody builds this.
+
+    Raises NotCallable where no PrimFunc can be called so; those that cannot are left alone where others can.
+    """
+    return _with(module, _entry_in_place, all_of_them=False)
+
+
+Pointers: TypeAlias = Mapping[str, Mapping[int, tuple[Any, ...]]]
+"""Per PrimFunc and place among its parameters, the extents and the dtype of what a pointer is to point at."""
+
+
+def pointers_of(module: Any) -> Pointers:
+    """What the pointers among the parameters of the module's PrimFuncs point at, as their bodies declare it.
+
+    A buffer of vectors counts as a pointer to their elements: NumPy has no arrays of vectors.
+    """
+    return {
+        variable.name_hint: {
+            place: declared
+            for place, parameter in enumerate(prim_func.params)
+            if (declared := _declared(parameter, prim_func)) is not None
+        }
+        for variable, prim_func in prim_funcs(module)
+    }
+
+
+def _declared(parameter: Any, prim_func: Any) -> tuple[Any, ...] | None:
+    """The largest of the buffers that lie where a pointer points; None where one has no fixed shape, or none does.
+
+    None for what is neither a pointer nor a buffer of vectors.
+    """
+    if _has_vectors(parameter):
+        dtype, lanes = str(T.type_of(parameter).dtype).removeprefix("T."), _lanes(parameter)
+        shape = [int(extent) for extent in parameter.shape if isinstance(extent, tirx.IntImm)]
+        known = len(shape) == len(parameter.shape)
+        return (prod(shape) * lanes, dtype.removesuffix(f"x{lanes}")) if known else None
+    if not isinstance(T.type_of(parameter), tvm.ir.PointerType):
+        return None
+    views = [view.buffer for view in nodes_of(prim_func.body, tirx.DeclBuffer) if view.data.same_as(parameter)]
+    shapes = [[int(extent) for extent in view.shape if isinstance(extent, tirx.IntImm)] for view in views]
+    if not views or any(len(shape) != len(view.shape) for shape, view in zip(shapes, views, strict=True)):
+        return None
+    return prod(max(shapes, key=prod)), str(T.type_of(views[0]).dtype).removeprefix("T.")
+
+
+def _has_vectors(parameter: Any) -> bool:
+    """Whether a parameter is a buffer of vectors of so many lanes."""
+    return isinstance(T.type_of(parameter), tirx.BufferType) and _lanes(parameter) > 1
+
+
+def _lanes(buffer: Any) -> int:
+    """The lanes of a buffer's elements, below zero where only the processor knows how many."""
+    return int(T.type_of(buffer).dtype.dtype.lanes)
+
+
+def with_buffers(module: Any, pointers: Pointers) -> Any:
+    """The module with buffers for the parameters that are `pointers`, into which the bodies look as before.
+
+    Raises NotCallable where a parameter is no pointer to such elements (any more).
+    """
+    functions = dict(module.functions.items())
+    changed = []
+    for variable, prim_func in prim_funcs(module):
+        places = pointers.get(variable.name_hint, {})
+        if places and max(places) < len(prim_func.params) and not is_packed(prim_func):
+            functions[variable] = _with_buffers(prim_func, places)
+            changed.append(variable.name_hint)
+    return _typed(tvm.ir.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos), changed)
+
+
+def _with_buffers(prim_func: Any, places: Mapping[int, tuple[Any, ...]]) -> Any:
+    params = list(prim_func.params)
+    data: dict[Any, Any] = {}
+    views: list[Any] = []
+    for place, (size, dtype) in places.items():
+        buffer = tirx.decl_buffer((size,), dtype, name=params[place].name)
+        if isinstance(T.type_of(params[place]), tvm.ir.PointerType):
+            data[params[place]] = buffer.data
+        elif _declared(params[place], prim_func) == (size, dtype):
+            views.append(tirx.DeclBuffer(params[place], data=buffer.data))
+        else:
+            raise NotCallable("a parameter that is one of vectors on one side alone")
+        params[place] = buffer
+
+    def seen(variable: Any) -> Any:
+        return data.get(variable, variable)
+
+    body = tvm_ffi.structural_map(prim_func.body, (VAR, seen))
+    return tirx.PrimFunc(params, tirx.SeqStmt([*views, body]) if views else body, prim_func.ret_type, prim_func.attrs)
+
+
+def _with(module: Any, entry: Entry, all_of_them: bool) -> Any:
+    if relax_functions(module):
+        return module
+    module = _typed(module)
+    functions = dict(module.functions.items())
+    names = {variable.name_hint for variable in functions}
+    why = "no PrimFunc"
+    for variable, prim_func in prim_funcs(module):
+        try:
+            name = f"{PREFIX}{variable.name_hint}"
+            if name in names:
+                raise NotCallable(f"there is a {name} already")
+            functions[GLOBAL_VAR(name)] = entry(name, variable, prim_func)
+        except NotCallable as error:
+            why = str(error)
+            if all_of_them:
+                raise
+    if len(functions) == len(names):
+        raise NotCallable(why)
+    made = relax.transform.Normalize()(tvm.ir.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos))
+    if complaint(made) and not any(is_packed(prim_func) for _, prim_func in prim_funcs(module)):
+        raise NotCallable("with a function that calls it the module is ill-formed")
+    return made
+
+
+def _typed(module: Any, changed: Sequence[str] = ()) -> Any:
+    """The module with the types of its PrimFuncs on their names, which modules that no parser has made leave out.
+
+    changed: functions whose names have a type that is not theirs any more.
+    """
+    fresh: dict[Any, Any] = {}
+    for variable, function in module.functions.items():
+        if variable.name_hint in changed or not isinstance(T.type_of(variable), T.FuncType):
+            fresh[variable] = GLOBAL_VAR(variable.name_hint)
+            T.set_type(fresh[variable], T.type_of(function))
+    if not fresh:
+        return module
+
+    def typed(variable: Any) -> Any:
+        return fresh.get(variable, variable)
+
+    functions = {
+        typed(variable): tvm_ffi.structural_map(function, (GLOBAL_VAR, typed))
+        for variable, function in module.functions.items()
+    }
+    return tvm.ir.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+
+
+def _entry(name: str, variable: Any, prim_func: Any) -> Any:
+    """`fn(inputs) = call_tir(prim_func, inputs)`. Raises NotCallable."""
+    if _binds_threads(prim_func):
+        raise NotCallable("its loops are bound to the threads of a GPU")
+    types = _types(prim_func, {})
+    if not all(isinstance(ty, T.TensorType) for ty in types):
+        raise NotCallable("a parameter is no buffer")
+    written = _written(prim_func)
+    outputs = [parameter in written for parameter in prim_func.params]
+    first = outputs.index(True) if any(outputs) else len(outputs)
+    if not all(outputs[first:]) or first == len(outputs):
+        raise NotCallable("what it writes is not what comes last")
+    inputs = [relax.Var(f"x{number}", ty) for number, ty in enumerate(types[:first])]
+    return _function(name, inputs, relax.call_tir(variable, relax.Tuple(inputs), types[first:]))
+
+
+def _entry_in_place(name: str, variable: Any, prim_func: Any) -> Any:
+    """`fn(parameters) = call_tir_inplace(prim_func, parameters)`, into every buffer. Raises NotCallable."""
+    symbols: dict[Any, Any] = {}
+    if is_packed(prim_func):
+        return _entry_packed(name, variable, prim_func)
+    types = _types(prim_func, symbols)
+    places = [place for place, ty in enumerate(types) if isinstance(ty, T.TensorType)]
+    arguments, inputs = [], []
+    for number, (parameter, ty) in enumerate(zip(prim_func.params, types, strict=True)):
+        if parameter in symbols:  # an extent of a buffer, which is what it is
+            arguments.append(_narrow(symbols[parameter], ty))
+        else:
+            inputs.append(relax.Var(f"x{number}", ty))
+            arguments.append(inputs[-1])
+    loose = _not_said(types, symbols)
+    if loose:
+        inputs.append(relax.Var("extents", T.ShapeType(loose)))
+    if not places:  # what it does stays inside of it, or it returns a scalar
+        return _function(name, inputs, relax.Call(variable, arguments), is_pure=False)
+    called = relax.op.call_tir_inplace(variable, relax.Tuple(arguments), places, [types[place] for place in places])
+    return _function(name, inputs, called)
+
+
+def _entry_packed(name: str, variable: Any, prim_func: Any) -> Any:
+    """The same for a packed function, whose parameters say nothing: its own diagnostics spell what it takes.
+
+    The function is called under a name of its own that has these types; who runs it looks it up by that name.
+    """
+    types = _spelled(prim_func)
+    called = tvm.ir.GlobalVar(variable.name_hint)
+    T.set_type(called, T.FuncType(types, T.TupleType([]), False))
+    inputs = [relax.Var(f"x{number}", ty) for number, ty in enumerate(types)]
+    places = list(range(len(types)))
+    if not places:
+        return _function(name, inputs, relax.Call(called, []), is_pure=False)
+    return _function(name, inputs, relax.op.call_tir_inplace(called, relax.Tuple(inputs), places, types))
+
+
+def _spelled(prim_func: Any) -> list[Any]:
+    """The types in "name(A: Tensor([2, 3], float32), ...)", as MakePackedAPI puts it into its assertions.
+
+    None where it asserts nothing and reads no argument. Raises NotCallable.
+    """
+    for assertion in nodes_of(prim_func.body, tirx.AssertStmt):
+        for part in assertion.message_parts:
+            text = re.sub(r"T\.int\d+\((\d+)\)", r"\1", str(part.value))
+            if _SPELLED.fullmatch(text):
+                found = _TENSOR.findall(text)
+                return [T.tensor_type(tuple(map(int, re.findall(r"\d+", shape))), dtype) for shape, dtype in found]
+    if not any(variable.same_as(prim_func.params[1]) for variable in nodes_of(prim_func.body, tirx.Var)):
+        return []
+    raise NotCallable("a packed function that does not say what it takes")
+
+
+_SPELLED = re.compile(r"\w+\((\w+: Tensor\(\[[\d, ]*\], \w+\)(, )?)+\)")
+_TENSOR = re.compile(r"\w+: Tensor\(\[([\d, ]*)\], (\w+)\)")
+
+
+def _not_said(types: list[Any], symbols: dict[Any, Any]) -> list[Any]:
+    """The symbols that stand alone in no type, so that no tensor says what they are."""
+    extents = [extent for ty in types if isinstance(ty, T.TensorType) for extent in ty.shape.values]
+    return [symbol for symbol in symbols.values() if not any(symbol.same_as(extent) for extent in extents)]
+
+
+def _narrow(symbol: Any, ty: Any) -> Any:
+    return symbol if str(ty.dtype) == str(T.type_of(symbol).dtype) else tirx.Cast(ty.dtype, symbol)
+
+
+def _function(name: str, inputs: list[Any], value: Any, is_pure: bool = True) -> Any:
+    builder = relax.BlockBuilder()
+    with builder.function(name, inputs, pure=is_pure):
+        if is_pure:
+            with builder.dataflow():
+                result = builder.emit_output(value)
+        else:
+            result = builder.emit(value)
+        builder.emit_func_output(result)
+    return builder.finalize()[name]
+
+
+def _types(prim_func: Any, symbols: dict[Any, Any]) -> list[Any]:
+    """The types of the arguments in Relax: tensors and scalars. `symbols` gets those of the variables in extents.
+
+    Raises NotCallable.
+    """
+    return [_type(parameter, symbols) for parameter in prim_func.params]
+
+
+def _type(parameter: Any, symbols: dict[Any, Any]) -> Any:
+    ty = T.type_of(parameter)
+    if isinstance(ty, T.PrimType):
+        return ty
+    if not isinstance(ty, tirx.BufferType):
+        raise NotCallable("a parameter is a pointer")
+    return T.tensor_type(tuple(_wide(extent, symbols) for extent in ty.shape), str(ty.dtype).removeprefix("T."))
+
+
+def _wide(extent: Any, symbols: dict[Any, Any]) -> Any:
+    """An extent in int64, which Relax wants: a variable of another type becomes one symbol.
+
+    The symbol has another name: a script in which a TypeVar is called as a variable of a PrimFunc does not parse.
+    """
+    if isinstance(extent, tirx.Var):
+        return symbols.setdefault(extent, extent if _is_wide(extent) else T.symbol(f"{extent.name}_wide"))
+    if isinstance(extent, int) or _is_wide(extent):
+        return extent
+    if isinstance(extent, tirx.IntImm):
+        return int(extent.value)
+    if type(extent) in _ARITHMETIC:
+        return type(extent)(_as_expr(_wide(extent.a, symbols)), _as_expr(_wide(extent.b, symbols)))
+    raise NotCallable("an extent that is computed in another type than int64")
+
+
+_ARITHMETIC = (tirx.Add, tirx.Sub, tirx.Mul, tirx.FloorDiv, tirx.FloorMod, tirx.Min, tirx.Max)
+
+
+def _is_wide(extent: Any) -> bool:
+    return str(extent.ty.dtype).removeprefix("T.") == "int64"
+
+
+def _as_expr(extent: Any) -> Any:
+    return tirx.IntImm("int64", extent) if isinstance(extent, int) else extent
+
+
+def _written(prim_func: Any) -> set[Any]:
+    """The parameters that a store of the body writes into by name."""
+    stores = nodes_of(prim_func.body, tirx.BufferStore)
+    return {p for p in prim_func.params if any(store.buffer.same_as(p) for store in stores)}
+
+
+def _binds_threads(prim_func: Any) -> bool:
+    return any(loop.thread_binding is not None for loop in nodes_of(prim_func.body, tirx.For))

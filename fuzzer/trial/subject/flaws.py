@@ -1,0 +1,32 @@
+"""Whether a module is one that a pass may be held to: well-formed, well-typed, in the form that its phase asks for.
+
+Modules in tests are written by hand. What is wrong with the module that a pass is given says nothing of the pass.
+Worker processes only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from generators.passes.row import Phase
+from oracles.checks import definedness, normal_form, purity
+from oracles.checks.type_soundness import contradictions
+from oracles.ir.verifier import COMPLAINTS
+from oracles.ir.walk import relax_functions
+
+
+def flaw_of(module: Any, phase: Phase) -> str | None:
+    """What is wrong with a module before a pass, as a counter's key; None where nothing is."""
+    if COMPLAINTS.known(module):
+        return "input: ill-formed before the pass"
+    if purity.VIOLATIONS.known(module) or definedness.MISUSES.known(module) or normal_form.VIOLATIONS.known(module):
+        return "input: ill-formed before the pass"
+    if contradictions(module):
+        return "input: annotated types contradict each other before the pass"
+    if phase >= Phase.IMPURE and not all(_may_have_effects(function) for _, function in relax_functions(module)):
+        return "input: lowered without RemovePurityChecking"
+    return None
+
+
+def _may_have_effects(function: Any) -> bool:
+    return not function.is_pure or bool(function.attrs and function.attrs.get("relax.force_pure", False))

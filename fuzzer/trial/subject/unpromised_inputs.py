@@ -1,0 +1,134 @@
+"""Inputs for the modules of somebody else's tests: drawn from types, the same for the same module.
+
+Worker processes only. What the ranges and symbolic dims of the attempts are is `fuzzer.trial.subject.inputs`'.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fuzzer.trial.subject.inputs import ATTEMPTS, Undrawable, drawn_calls
+from generators.arrays import draw_array
+from generators.case import Argument, EntryCall
+from generators.dtypes import is_float
+from generators.ranges import Range
+from oracles.checks.attributes import MADE_FOR_TOOLS
+from oracles.reference.numbers import NoMeaning, Numbers
+
+SETS = 2
+"""How many sets of inputs a module is called with: others of the attempts come in where one is not taken."""
+LARGEST = 1 << 24
+"""Elements that the arguments of one call may have together: more takes the interpreter too long."""
+_KINDS = (
+    ("no argument of type", "a parameter of which no argument can be made"),
+    ("no arrays of", "a dtype that NumPy does not have"),
+    ("has no value", "an extent that no parameter says"),
+    ("would be", "an extent that is negative"),
+    ("more elements", f"more than {LARGEST} elements"),
+)
+"""How `Undrawable` says it, and the counter's key."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoInputs:
+    """Why the module is called with nothing; `reason` is a counter's key."""
+
+    reason: str
+
+
+def meaning_of(module: Any, seed: int, largest: int = LARGEST) -> Numbers | NoInputs:
+    """What the reference gives for a module on SETS sets of drawn inputs of at most `largest` elements.
+
+    The first set is one that the module takes; where it does not take another one, that is left out.
+    """
+    sets: list[tuple[EntryCall, ...]] = []
+    why = "no public Relax function"
+    for attempt in range(len(ATTEMPTS)):
+        try:
+            drawn = drawn_calls(module, attempt)
+        except Undrawable as error:
+            why = _kind(str(error))
+            continue
+        if sum(_elements(argument) for call in drawn for argument in call.arguments) > largest:
+            why = f"more than {largest} elements"
+            continue
+        people = tuple(call for call in drawn if not _for_tools(module, call.function))
+        if people:
+            sets.append(_reseeded(people, attempt, seed))
+    if not sets:
+        return NoInputs(f"no inputs: {why}")
+    return _first_that_runs(module, sets)
+
+
+def _for_tools(module: Any, name: str) -> bool:
+    """Whether a function was made for an external code generator, so that nobody else calls it."""
+    attrs = module[name].attrs
+    return attrs is not None and any(key in attrs for key in MADE_FOR_TOOLS)
+
+
+def _kind(said: str) -> str:
+    """Why no call can be drawn, without names."""
+    for words, kind in _KINDS:
+        if words in said:
+            return kind
+    return "no public Relax function, and PrimFuncs that call_tir cannot call"
+
+
+def _first_that_runs(module: Any, sets: list[tuple[EntryCall, ...]]) -> Numbers | NoInputs:
+    reason = ""
+    for index in range(len(sets)):
+        numbers = Numbers(module, [call for drawn in sets[index : index + SETS] for call in drawn])
+        if not isinstance(numbers.expected, NoMeaning):
+            return numbers
+        reason = numbers.expected.reason
+        if numbers.expected.trap is None:
+            break  # a construct that the reference does not know
+    return NoInputs(reason)
+
+
+def calm(calls: tuple[EntryCall, ...], whole: int) -> tuple[EntryCall, ...]:
+    """The calls with every whole number `whole`, and no zero among the floats: no index, no divisor and no scale is
+    out of what an operator is defined for."""
+
+    def quiet(argument: Argument) -> Argument:
+        if isinstance(argument, tuple):
+            return tuple(quiet(field) for field in argument)
+        if isinstance(argument, (int, float)):
+            return whole if isinstance(argument, int) else argument or 1.0
+        if not isinstance(argument, np.ndarray) or argument.dtype == np.bool_:
+            return argument
+        if is_float(argument.dtype.name):
+            return np.where(argument == 0, np.ones_like(argument), argument)
+        return np.full_like(argument, whole)
+
+    return tuple(replace(call, arguments=tuple(quiet(a) for a in call.arguments)) for call in calls)
+
+
+def _elements(argument: Argument) -> int:
+    if isinstance(argument, tuple):
+        return sum(_elements(field) for field in argument)
+    return argument.size if isinstance(argument, np.ndarray) else 1
+
+
+def _reseeded(calls: tuple[EntryCall, ...], attempt: int, seed: int) -> tuple[EntryCall, ...]:
+    """The calls with the contents of their arrays drawn anew from the module's own seed."""
+    random = np.random.default_rng([seed & 0xFFFFFFFF, attempt])
+
+    def again(argument: Argument) -> Argument:
+        if isinstance(argument, tuple):
+            return tuple(again(field) for field in argument)
+        if not isinstance(argument, np.ndarray):
+            return argument
+        dtype = argument.dtype.name
+        return draw_array(int(random.integers(1 << 31)) * 2, argument.shape, dtype, _range(dtype, attempt))
+
+    return tuple(replace(call, arguments=tuple(again(a) for a in call.arguments)) for call in calls)
+
+
+def _range(dtype: str, attempt: int) -> Range:
+    floats, whole, _ = ATTEMPTS[attempt]
+    values = floats if is_float(dtype) else whole
+    return values.clipped(0, 1) if dtype == "bool" else values

@@ -1,0 +1,187 @@
+"""The numbers before and after a pass, on inputs that nobody has promised to be good. Worker processes only.
+
+What is drawn may be an index out of range or a scale of zero, of which an operator says nothing. Hence a difference
+counts only where it shows on calm inputs too (`inputs.calm`). Where a pass promises nothing of its numbers both modules
+are interpreted all the same, each on inputs of its own where they are called differently: what is counted then is that
+the reference knows what they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from fuzzer.trial.contracts import Contract, no_numbers
+from fuzzer.trial.subject.entries import PREFIX, NotCallable, pointers_of, with_buffers, with_entries_in_place
+from fuzzer.trial.subject.unpromised_inputs import NoInputs, calm, meaning_of
+from generators import tvm_api as T
+from generators.case import EntryCall
+from oracles.checks import numeric
+from oracles.ir.compare import with_functions
+from oracles.ir.walk import prim_funcs, relax_functions
+from oracles.reference.engine import Interpreter
+from oracles.reference.errors import Trap, Unsupported, symptom_of
+from oracles.reference.numbers import NoMeaning, Numbers
+from oracles.trace import MeaningState, Raised, Step
+from oracles.verdict import Failed, Inconclusive, Skipped, Verdict
+
+OURS = symptom_of("operand")
+"""An operator row does not take operands that TVM's type inference takes: a gap of ours."""
+NO_FUNCTION = "no function that can be called"
+GONE = "no inputs: no function is left behind the pass"
+_CALM = (0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The verdict on the numbers, with the module and the calls that show it.
+
+    missing: why the reference has not interpreted both sides; None where it has.
+    """
+
+    verdict: Verdict
+    module: Any
+    calls: tuple[EntryCall, ...] = ()
+    missing: str | None = None
+
+
+def compared(step: Step, contract: Contract, bench: Any) -> Compared:
+    """What the numbers say of a pass that made something else of its module."""
+    called = _callable(step, bench)
+    if isinstance(called, NotCallable):
+        return _missing(step, f"no inputs: {called}")
+    found = meaning_of(called.before, step.hash_before)
+    if isinstance(found, NoInputs):
+        return _missing(step, found.reason)
+    why_not = no_numbers(contract, step.before)
+    if why_not is not None:
+        return Compared(Skipped(why_not), step.before, (), _gap(called, found, bench))
+    verdict = _verdict(called, found, bench)
+    if isinstance(verdict, Skipped) and bench.meaning.lost == verdict.reason:
+        return Compared(verdict, step.before, (), _gap(called, found, bench))
+    if not isinstance(verdict, Failed):
+        missing = verdict.reason if isinstance(verdict, Skipped) else None
+        return Compared(verdict, called.before, found.calls, missing)
+    return _again(called, found, bench, verdict)
+
+
+def _missing(step: Step, reason: str) -> Compared:
+    return Compared(Skipped(reason), step.before, (), reason)
+
+
+def _gap(step: Step, found: Numbers, bench: Any) -> str | None:
+    """Why the module behind a pass is not interpreted: on the calls of the module before it where it is called like
+    that, else on inputs of its own. None where it is."""
+    if not prim_funcs(step.after) and not relax_functions(step.after):
+        return GONE
+    if _called_alike(step, found.calls):
+        return _why_it_stops(step.after, found.calls)
+    after = step.after
+    if not relax_functions(after):
+        made = bench.guarded(lambda: with_entries_in_place(after))
+        if isinstance(made, Raised):
+            return f"no inputs: {NO_FUNCTION}"
+        after = made
+    own = meaning_of(after, step.hash_before)
+    return own.reason if isinstance(own, NoInputs) else None
+
+
+def _called_alike(step: Step, calls: tuple[EntryCall, ...]) -> bool:
+    """Whether the functions of the calls have the same types of parameters on both sides."""
+    before = {name.name_hint: function for name, function in relax_functions(step.before)}
+    after = {name.name_hint: function for name, function in relax_functions(step.after)}
+    for name in {call.function for call in calls}:
+        if name not in after:
+            return False
+        one, other = before[name].params, after[name].params
+        pairs = zip(one, other, strict=False)
+        if len(one) != len(other) or not all(T.structural_equal(T.type_of(a), T.type_of(b), True) for a, b in pairs):
+            return False
+    return True
+
+
+def _why_it_stops(module: Any, calls: tuple[EntryCall, ...]) -> str | None:
+    try:
+        for call in calls:
+            with np.errstate(all="ignore"):
+                Interpreter(module).run(call)
+    except Unsupported as error:
+        return f"reference: {error.node}"
+    except Trap as trap:
+        return f"{symptom_of(trap.kind)} behind a pass that promises nothing"
+    return None
+
+
+def _again(step: Step, found: Numbers, bench: Any, first: Failed) -> Compared:
+    """A difference that shows on calm inputs as well, else Inconclusive."""
+    if first.symptom == OURS:
+        reason = f"{OURS} behind the pass"
+        return Compared(Inconclusive(reason), step.before, (), reason)
+    for whole in _CALM:
+        numbers = Numbers(step.before, calm(found.calls, whole))
+        if isinstance(numbers.expected, NoMeaning):
+            continue
+        verdict = _verdict(step, numbers, bench)
+        # An index of 1 may be out of range once the reduction has made an axis shorter.
+        if isinstance(verdict, Failed) and (whole == 0 or "out-of-bounds" not in verdict.symptom):
+            return Compared(verdict, step.before, numbers.calls)
+    why = Inconclusive("differs only on drawn whole numbers or zeros, which may be out of range")
+    return Compared(why, step.before)
+
+
+def _verdict(step: Step, numbers: Numbers, bench: Any) -> Verdict:
+    bench.meaning = MeaningState(numbers)
+    numeric.follow(step, bench.meaning)
+    return numeric.judge(step, bench)
+
+
+def _callable(step: Step, bench: Any) -> Step | NotCallable:
+    """The step with functions that call the PrimFuncs before and after, where there are no others."""
+    if relax_functions(step.before):
+        return step
+    pointers = pointers_of(step.before)
+    if any(pointers.values()):
+        both = bench.guarded(_or_why(lambda: tuple(with_buffers(m, pointers) for m in (step.before, step.after))))
+        if isinstance(both, Raised):
+            return NotCallable(NO_FUNCTION)
+        if isinstance(both, NotCallable):
+            return both
+        step = replace(step, before=both[0], after=both[1])
+    made = bench.guarded(_or_why(lambda: with_entries_in_place(step.before)))
+    if isinstance(made, Raised):
+        return NotCallable(NO_FUNCTION)
+    if isinstance(made, NotCallable):
+        return made
+    after = {name.name_hint for name, _ in prim_funcs(step.after)}
+    gone = [name for name, f in prim_funcs(step.before) if name.name_hint not in after and _is_private(f)]
+    extra = {name.name_hint: function for name, function in relax_functions(made)}
+    for name in gone:  # nobody but the module itself calls it
+        extra.pop(f"{PREFIX}{name.name_hint}", None)
+    left = {f"{PREFIX}{name}" for name in after}
+    kept = {name: function for name, function in extra.items() if name in left}
+    return replace(step, before=with_functions(_bare(made), extra), after=with_functions(step.after, kept))
+
+
+def _bare(module: Any) -> Any:
+    """The module without its Relax functions."""
+    functions = {name: f for name, f in module.functions.items() if not isinstance(f, relax.Function)}
+    return tvm.ir.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+
+
+def _is_private(prim_func: Any) -> bool:
+    return prim_func.attrs is None or "global_symbol" not in prim_func.attrs
+
+
+def _or_why(make: Callable[[], Any]) -> Callable[[], Any]:
+    def made() -> Any:
+        try:
+            return make()
+        except NotCallable as why:
+            return why
+
+    return made

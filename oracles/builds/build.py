@@ -1,0 +1,236 @@
+"""The LLVM build as an oracle: the module that a case ends with compiles, runs, and gives the reference's numbers.
+
+The rest of the official pipeline is applied pass by pass first, so that a failure has a pass to its name;
+what fails after the last pass is the code generator's ("codegen"), or a wrong pass's that raised nothing
+(`oracles.blame`). A failure that the starting
+module shows as well, under no pass at all, is blamed on the build alone and not on the passes under test.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import tvm
+import tvm_ffi
+from tvm import relax
+
+from generators import tvm_api
+from generators.case import Shape
+from generators.externs import provided
+from generators.passes.row import Phase
+from generators.passes.table import PASSES, PIPELINES, default_call
+from generators.targets import TARGETS
+from oracles.builds.tir_build import compiled_from
+from oracles.checks.legalised import CONSUMED, operator_calls
+from oracles.ir.compare import with_own_constants
+from oracles.ir.walk import bindings, nodes_of, operands, prim_funcs, relax_functions
+from oracles.reference.errors import Unsupported
+from oracles.reference.numbers import Numbers
+from oracles.reference.values import UNIT, Callback, Runtime, Tensor, Unit, carried, declared
+from oracles.trace import Bench, Raised
+
+CODEGEN = "codegen"
+"""The culprit where every pass went well and building or running did not."""
+BUILDING = "build: "
+"""How the stages of building and running begin, told from a pass of the case that has the same name."""
+_GROUPED = (Phase.ANNOTATED, Phase.GROUPED, Phase.FUSED)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A module ready to run. device: where its inputs are to be, None for the CPU."""
+
+    machine: Any
+    device: Any = None
+
+    def run(
+        self, function: str, arguments: list[Runtime], packed: Mapping[str, Callback] = MappingProxyType({})
+    ) -> Runtime:
+        """Calls a function of the built module on runtime values; `packed` says what the hooks of
+        `generators.externs` do."""
+        with provided({name: _hosted(callback, self.device) for name, callback in packed.items()}):
+            result = self.machine[function](*[_to_vm(a, self.device) for a in arguments])
+        return _from_vm(result)
+
+
+@dataclass(frozen=True, slots=True)
+class NotBuilt:
+    """Where building stopped: `culprit` is the pass or CODEGEN, `before` the module that it was given.
+
+    lowered_by: the passes applied until then, the culprit included where it is one.
+    """
+
+    culprit: str
+    error: Raised
+    before: Any
+    phase: Phase
+    lowered_by: tuple[str, ...] = ()
+
+
+def excess_precision(module: Any) -> str | None:
+    """The dtype in whose precision built code computes instead of rounding to it: BF16ComputeLegalize keeps what is
+    cast to bfloat16 in float32 until it is stored in an argument (src/tirx/transform/unsupported_dtype_legalize.cc).
+    None for modules without it."""
+    return "bfloat16" if "bfloat16" in tvm_api.json_of(module) else None
+
+
+def as_built(numbers: Numbers) -> Numbers:
+    """The reference's results with the bounds that built code keeps."""
+    floor = excess_precision(numbers.start) if numbers.floor is None else None
+    return numbers if floor is None else numbers.coarser(floor)
+
+
+def rest_of_pipeline(phase: Phase, target: str = "llvm") -> tuple[str, ...]:
+    """The Relax passes that an official pipeline of the target still has for a module in this phase."""
+    first, *others = TARGETS[target].pipelines
+    names = PIPELINES[others[0] if others and phase in _GROUPED else first]
+    if phase is Phase.HIGH:
+        return names
+    for start, name in enumerate(names):
+        gives = PASSES[name].gives
+        if gives is not None and gives > phase:
+            return names[start:]
+    return ()
+
+
+def passes_to_come(module: Any, phase: Phase, target: str = "llvm") -> tuple[str, ...]:
+    """The Relax passes that building applies to a module in this phase."""
+    return (*_lifting(module, phase), *rest_of_pipeline(phase, target))
+
+
+def build(
+    module: Any, phase: Phase, bench: Bench, opt_level: int, enter: Callable[[str], None] = lambda stage: None
+) -> Built | NotBuilt:
+    """Lowers and compiles. `enter` is told of every stage before it starts.
+
+    Constants are copied first: a wrong in-place call writes into them when it runs, and modules share them.
+    """
+    module = with_own_constants(module)
+    names = passes_to_come(module, phase)
+    lowered = lowered_by(names, module, phase, bench, enter)
+    if isinstance(lowered, NotBuilt):
+        return lowered
+    module, phase = lowered
+    enter(f"{BUILDING}{CODEGEN}")
+    target = tvm.target.Target({"kind": "llvm", "opt-level": opt_level})
+    compiled = bench.guarded(lambda: compiled_from(module, target, phase))
+    if isinstance(compiled, Raised):
+        return NotBuilt(CODEGEN, compiled, module, phase, names)
+    machine = bench.guarded(lambda: relax.VirtualMachine(compiled, tvm.cpu()))
+    if isinstance(machine, Raised):
+        return NotBuilt(CODEGEN, machine, module, phase, names)
+    return Built(machine)
+
+
+def lowered_by(
+    names: Sequence[str], module: Any, phase: Phase, bench: Bench, enter: Callable[[str], None]
+) -> tuple[Any, Phase] | NotBuilt:
+    """The module behind these passes with its phase, or where they stopped."""
+    for count, name in enumerate(names, 1):
+        enter(f"{BUILDING}{name}")
+        lowered = bench.apply(default_call(name), module)
+        if isinstance(lowered, Raised):
+            return NotBuilt(name, lowered, module, phase, tuple(names[:count]))
+        module, phase = lowered, PASSES[name].gives or phase
+    return module, phase
+
+
+def not_runnable(module: Any) -> str | None:
+    """Why a module cannot run here whatever lowers it; None where nothing stands against it."""
+    if any(call.op.name in CONSUMED for call, _ in operator_calls(module)):
+        return "device hints that only RealizeVDevice consumes"
+    if other_devices(module):
+        return "values on a second device, the inputs are on the first"
+    return None
+
+
+def unregistered(module: Any) -> str | None:
+    """The reason why a program runs nowhere here: a packed function that it calls and nobody has registered, or an
+    extern function that no library of this process has."""
+    for _, function in relax_functions(module):
+        for bound in bindings(function):
+            for part in (bound.value, *operands(bound.value)):
+                if isinstance(part, relax.ExternFunc) and not _is_registered(str(part.global_symbol)):
+                    return f"packed function {part.global_symbol} is registered nowhere"
+    process = ctypes.CDLL(None)
+    for _, function in prim_funcs(module):
+        for call in nodes_of(function.body, tvm_api.Call):
+            kind = tvm_api.op_name(call)
+            if kind in _PACKED_CALLS and not _is_registered(str(call.args[0].value)):
+                return f"packed function {call.args[0].value} is registered nowhere"
+            if kind in _EXTERN_CALLS and not hasattr(process, str(call.args[0].value)):
+                return f"extern function {call.args[0].value} is in no library"
+    return None
+
+
+_PACKED_CALLS = ("tirx.tvm_call_packed", "tirx.tvm_call_cpacked")
+_EXTERN_CALLS = ("tirx.call_extern", "tirx.call_pure_extern")
+
+
+def _is_registered(name: str) -> bool:
+    return tvm.get_global_func(name, allow_missing=True) is not None
+
+
+def other_devices(module: Any) -> bool:
+    """Whether a value of the module lives on another device than the first, where nobody has put the inputs."""
+    functions = [f for f in module.functions.values() if isinstance(f, relax.Function)]
+    types = [tvm_api.type_of(v) for f in functions for v in (*f.params, *relax.analysis.all_vars(f))]
+    return any(_elsewhere(ty) for ty in types)
+
+
+def _elsewhere(ty: Any) -> bool:
+    if isinstance(ty, tvm_api.TupleType):
+        return any(_elsewhere(field) for field in ty.fields)
+    device = ty.vdevice if isinstance(ty, tvm_api.TensorType) else None
+    return device is not None and int(device.vdevice_id) > 0
+
+
+def _lifting(module: Any, phase: Phase) -> tuple[str, ...]:
+    """LambdaLift for modules with local functions: no official pipeline has it, and VMShapeLower asks for it."""
+    if phase is not Phase.HIGH:
+        return ()
+    local = any(
+        isinstance(binding.value, relax.Function)
+        for function in module.functions.values()
+        if isinstance(function, relax.Function)
+        for block in function.body.blocks
+        for binding in block.bindings
+    )
+    return ("LambdaLift",) if local else ()
+
+
+def _to_vm(value: Runtime, device: Any = None) -> Any:
+    if isinstance(value, Tensor):
+        tensor = tvm_api.to_tensor(declared(value), value.dtype)
+        return tensor if device is None else tensor.copyto(device)
+    if isinstance(value, Shape):
+        return tvm.runtime.ShapeTuple(list(value.extents))
+    if isinstance(value, tuple):
+        return tuple(_to_vm(v, device) for v in value)
+    if isinstance(value, Callback):
+        return tvm_ffi.convert(_hosted(value, device))
+    return None if isinstance(value, Unit) else value
+
+
+def _hosted(callback: Callback, device: Any) -> Callable[..., Any]:
+    """The callback as a Python function over the VM's values."""
+    return lambda *arguments: _to_vm(callback.answer(*map(_from_vm, arguments)), device)
+
+
+def _from_vm(result: Any) -> Runtime:
+    if isinstance(result, tvm.runtime.Tensor):
+        return carried(np.array(tvm_api.to_array(result)), str(result.dtype))
+    if isinstance(result, tvm.runtime.ShapeTuple):
+        return Shape(tuple(int(n) for n in result))
+    if isinstance(result, (bool, int, float, str)):
+        return result
+    if result is None:
+        return UNIT
+    if type(result).__name__ in ("Array", "tuple", "list"):
+        return tuple(_from_vm(r) for r in result)
+    raise Unsupported(f"VM result {type(result).__name__}")

@@ -1,0 +1,123 @@
+"""What builds the modules of a target and runs them: a row for each builder that `generators.targets` names.
+
+How each of them works is in `oracles.builds.build` (LLVM), `oracles.builds.cuda_cpu` and
+`oracles.builds.cuda_device`. `fuzzer.trial.build` says which modules are worth building, and whose fault a failure is;
+`oracles.builds.needs` whether this machine has what a builder needs.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from generators.passes.row import Phase
+from generators.passes.table import THREADING
+from oracles.builds import build as llvm
+from oracles.builds import cuda_device
+from oracles.builds.cuda_cpu import machine, to_ptx
+from oracles.calls.protocol import Calling, Run
+from oracles.checks.survives import headline
+from oracles.reference.numbers import Numbers, Unsure, Wrong
+from oracles.trace import Bench
+from oracles.verdict import Failed, Skipped
+
+Enter: TypeAlias = Callable[[str], None]
+Outcome: TypeAlias = "None | Wrong | Unsure"
+LAUNCH_S = 3.0
+"""CPU seconds that a launch of a kernel may take, which the reference has interpreted in less than a case may take."""
+EMPTY_LAUNCH = f"{machine.SYMPTOM}{machine.EMPTY}"
+RACE = f"{machine.SYMPTOM}{machine.RACE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """How modules are built and judged.
+
+    passes: the Relax passes that building applies to a module in a phase. build: a module ready to run, where it
+    stopped, or what is to be said of it instead; it is told the optimisation level of host code and says its stages.
+    judge: whether the entry calls of a module ready to run give the reference's numbers. run: how a function of one is
+    called. same_bug: symptoms that say all, with the message in the place of one that hangs on the program, and the
+    culprit where it is always the same.
+    """
+
+    passes: Callable[[Any, Phase], tuple[str, ...]]
+    build: Callable[[Any, Phase, Bench, int, Enter], Any | llvm.NotBuilt | Failed | Skipped]
+    judge: Callable[[Any, Numbers, Calling], Outcome]
+    run: Callable[[Any], Run]
+    same_bug: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
+
+
+def _judged_by_llvm(built: llvm.Built, numbers: Numbers, calling: Calling) -> Outcome:
+    return numbers.judge_run(built.run, calling)
+
+
+def _passes_for_threads(module: Any, phase: Phase) -> tuple[str, ...]:
+    """The rest of the pipeline, with the schedule wherever it has not been applied yet: it leaves scheduled PrimFuncs
+    as they are, and device code is made of those alone (python/tvm/s_tir/dlight/base/transform.py)."""
+    names = llvm.passes_to_come(module, phase, "cuda-cpu")
+    return (THREADING, *names) if phase.of_relax and THREADING not in names else names
+
+
+def _built_for_threads(
+    module: Any, phase: Phase, bench: Bench, opt_level: int, enter: Enter
+) -> machine.Built | llvm.NotBuilt | Failed | Skipped:
+    """Host code is always built without optimisation: there is little of it. The schedule changes the module that it is
+    given, which is to be a copy."""
+    names = _passes_for_threads(module, phase)
+    lowered = llvm.lowered_by(names, module.clone(), phase, bench, enter)
+    if isinstance(lowered, llvm.NotBuilt):
+        return lowered
+    enter(f"{llvm.BUILDING}{llvm.CODEGEN}")
+    built = machine.build(*lowered, bench, LAUNCH_S)
+    if isinstance(built, llvm.NotBuilt):
+        return replace(built, lowered_by=names)
+    return refused(built) if isinstance(built, machine.NotCompiled) else built
+
+
+def _built_for_device(
+    module: Any, phase: Phase, bench: Bench, opt_level: int, enter: Enter
+) -> cuda_device.Built | llvm.NotBuilt | Skipped:
+    """Lowered here; code generation, which asks the device, and the runs are one step in a child of `judge`."""
+    if (why := cuda_device.unusable()) is not None:
+        return Skipped(f"{cuda_device.UNUSABLE}{why}")
+    names = _passes_for_threads(module, phase)
+    lowered = llvm.lowered_by(names, module.clone(), phase, bench, enter)
+    if isinstance(lowered, llvm.NotBuilt):
+        return lowered
+    if (reason := cuda_device.needs_host_memory(lowered[0])) is not None:
+        return Skipped(f"build: {reason}")
+    return cuda_device.Built(*lowered, bench)
+
+
+def refused(source: machine.NotCompiled) -> Failed | Skipped:
+    """What is to be said of CUDA source that the C++ compiler does not take: TVM is wrong where nvcc says so too."""
+    if source.slow:
+        return Skipped("cuda-cpu: the C++ compiler takes too long")
+    if shutil.which("nvcc") is None:
+        return Skipped("cuda-cpu: source not known to our header, and no nvcc to ask")
+    try:
+        complaint = to_ptx(source.cuda, timeout_s=LAUNCH_S * 3)
+    except TimeoutError:
+        return Skipped("cuda-cpu: source not known to our header, and nvcc takes too long")
+    if complaint is None:
+        return Skipped("cuda-cpu: source not known to our header")
+    first = next((line for line in complaint.splitlines() if "error" in line), complaint)
+    return Failed("does not build", f"nvcc: {headline(first)}", f"{complaint}\n{source.cuda}", llvm.CODEGEN)
+
+
+BUILDERS: dict[str, Builder] = {
+    "llvm": Builder(llvm.passes_to_come, llvm.build, _judged_by_llvm, lambda built: built.run),
+    "cuda": Builder(_passes_for_threads, _built_for_device, cuda_device.judge, cuda_device.runner),
+    "cuda-cpu": Builder(
+        _passes_for_threads,
+        _built_for_threads,
+        machine.judge,
+        lambda built: built.run,
+        {
+            EMPTY_LAUNCH: ("a kernel for no element is launched nevertheless, and fails", llvm.CODEGEN),
+            RACE: ("threads that no barrier orders give another result in another order", None),
+        },
+    ),
+}

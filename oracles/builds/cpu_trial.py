@@ -1,0 +1,210 @@
+"""Builds a module by a row of `oracles.builds.cpu_builds`, in a process of its own, and holds it to what it must give.
+
+The ordinary build of the module is taken to agree with the reference: what is said here is about the difference between
+the two. Native crashes, LLVM's fatal errors and builds without an end are verdicts, with what was said on stderr.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import os
+import re
+import resource
+import tempfile
+import traceback
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from generators import tvm_api as T
+from generators.passes.row import Phase
+from oracles.blame import first_wrong, lowering_of
+from oracles.builds import build as llvm
+from oracles.builds.cpu_builds import CpuBuild, How, no_compiler
+from oracles.builds.tir_build import compiled_from
+from oracles.calls.protocol import Calling
+from oracles.checks.survives import headline, states_limit
+from oracles.forked import Ended, apart
+from oracles.ir.walk import prim_funcs
+from oracles.reference.numbers import Unsure, Wrong
+from oracles.trace import Bench, Raised
+from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict, not_applicable
+
+LIMIT_S = 10
+"""Seconds for one build and its runs."""
+HANG_CPU_S = 4.0
+"""CPU seconds that a build has had at least where it counts as hanging; on a busy machine others have them."""
+WRONG_RESULT = "wrong result"
+SAID = 20_000
+"""Characters of stderr that are kept."""
+
+_FATAL = re.compile(r"LLVM ERROR: ([^\n]*)|fatal error: error in backend: ([^\n]*)|Assertion `([^\n]*)' failed")
+_C_ERROR = re.compile(r"\berror: ([^\n]*)")
+_NO_FILE = "No such file or directory"
+_NOT_OF_C = re.compile(r"\b(float16|float[468]_e\w+)\b")
+"""Types that the C code generator calls by names of CUDA or not at all, and those that are computed in such types."""
+_VECTOR = re.compile(r"\b(?:u?int\d+_t|u?char|u?int|float|double)\d+\b(?= was not declared)")
+"""Names as CUDA and OpenCL have them."""
+_HALF = re.compile(r"\bhalf\d*\b.* was not declared|unknown type name .?half\b")
+_INTRINSIC = re.compile(r'Unresolved call ir\.Op\(.*?name="([\w.]+)"', re.DOTALL)
+_VERIFIER = re.compile(r"(LLVM module verification failed with the following errors: [^!%@]*!?).*", re.DOTALL)
+"""What LLVM's verifier says, without the instructions of which it says it."""
+_NODE = re.compile(r"(Cannot select): .*?= (?:<[^>]*> )?([\w.:]+)")
+
+
+def judge(row: CpuBuild, module: Any, phase: Phase, bench: Bench) -> Verdict:
+    """Failed("does not build"), "does not run", "wrong result", "crash" or "hang", by code generation of this row."""
+    why = _not_for(row, module, phase)
+    if why is not None:
+        return why
+    with tempfile.TemporaryDirectory(prefix="passfuzz-build-") as folder:
+        errors = Path(folder) / "stderr"
+        spent = _cpu_of_children()
+        ended = apart(lambda: _in_child(row, module, phase, bench, errors), LIMIT_S)
+        spent = _cpu_of_children() - spent
+        said = errors.read_text(errors="replace")[-SAID:] if errors.exists() else ""
+    if isinstance(ended, str):
+        raise RuntimeError(f"{row.name}: {ended}")
+    if isinstance(ended, Failed) and ended.symptom == WRONG_RESULT and row.lowers:
+        return replace(ended, culprit=_first_wrong(row, module, phase, bench) or llvm.CODEGEN)
+    if not isinstance(ended, Ended):
+        return ended
+    if ended.how == "hang" and (row.how is How.LOAD or spent < HANG_CPU_S):
+        return Skipped("build: the C++ compiler or a busy machine takes too long")
+    return _of_the_end(row, ended, said)
+
+
+def _first_wrong(row: CpuBuild, module: Any, phase: Phase, bench: Bench) -> str | None:
+    """The first pass of the lowering under this row that the reference contradicts; see `oracles.blame`."""
+    meaning = bench.meaning
+    names = [name for name in lowering_of(module, phase) if name not in row.without]
+    numbers = llvm.as_built(meaning.numbers)
+    return first_wrong(names, module, numbers, meaning.calling, bench, options=row.options)
+
+
+def _cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _not_for(row: CpuBuild, module: Any, phase: Phase) -> Skipped | None:
+    """Why a row has nothing to say of a module."""
+    if row.whole and not phase.of_relax:
+        return not_applicable("PrimFuncs have been lowered for the ordinary build already")
+    if row.whole and any(function.attrs and "target" in function.attrs for _, function in prim_funcs(module)):
+        return not_applicable("PrimFuncs have a target already")
+    if row.how is How.LOAD and (lacking := no_compiler()) is not None:
+        return Skipped(f"build: {lacking}")
+    if row.is_c and (found := _NOT_OF_C.search(T.json_of(module))):
+        return Skipped(f"build: C has no {found[1]}")
+    return None
+
+
+def _in_child(row: CpuBuild, module: Any, phase: Phase, bench: Bench, errors: Path) -> Verdict | str:
+    """The verdict; the traceback of an exception of ours. What is written on stderr goes to the file `errors`."""
+    try:
+        with errors.open("wb") as file:
+            os.dup2(file.fileno(), 2)
+        return _judged(row, module, phase, bench, errors.parent)
+    except Exception:  # noqa: BLE001 - the boundary of the child: the parent raises it
+        return traceback.format_exc()
+
+
+def _judged(row: CpuBuild, module: Any, phase: Phase, bench: Bench, folder: Path) -> Verdict:
+    names = llvm.passes_to_come(module, phase)
+    lowered = llvm.lowered_by(names, module, phase, bench, lambda stage: None)
+    if isinstance(lowered, llvm.NotBuilt):
+        return Skipped(f"build: {lowered.culprit} stops")
+    built = bench.guarded(lambda: _machine(row, *lowered, folder))
+    if isinstance(built, Raised):
+        return _not_built(row, built)
+    if not row.runs:
+        return PASSED
+    meaning = bench.meaning
+    return _numbers(row, llvm.Built(built), bench, meaning.calling)
+
+
+def _machine(row: CpuBuild, module: Any, phase: Phase, folder: Path) -> Any:
+    """A virtual machine for the build; None where there is nothing to run."""
+    target = tvm.target.Target(ast.literal_eval(row.target))
+    config = ast.literal_eval(row.options) if row.options else {}
+    with target, tvm.transform.PassContext(opt_level=3, config=config):
+        if row.last:
+            module = _last_pass(row.last)(module)
+        executable = compiled_from(module, target, phase, exec_mode=row.exec_mode)
+    match row.how:
+        case How.RUN:
+            return relax.VirtualMachine(executable, tvm.cpu())
+        case How.LOAD:
+            path = str(folder / "exported.so")
+            executable.export_library(path, workspace_dir=str(folder))
+            return relax.VirtualMachine(tvm.runtime.load_module(path), tvm.cpu())
+        case How.EMIT:
+            for library in executable.mod.imports:
+                if library.kind == "llvm":  # A module without PrimFuncs comes with an empty one of C.
+                    library.write_to_file(str(folder / "emitted.o"), "o")
+    return None
+
+
+@functools.cache
+def _last_pass(source: str) -> Any:
+    return eval(source, {"tvm": tvm})
+
+
+def _numbers(row: CpuBuild, built: llvm.Built, bench: Bench, calling: Calling) -> Verdict:
+    meaning = bench.meaning
+    numbers = llvm.as_built(meaning.numbers)
+    outcome = bench.guarded(lambda: numbers.judge_run(built.run, calling))
+    if isinstance(outcome, Raised):
+        message = f"{outcome.kind}: {headline(outcome.message)}"
+        return _failed(row, "does not run", message, outcome.traceback or outcome.message)
+    match outcome:
+        case None:
+            return PASSED
+        case Unsure(reason, skipped):
+            return Skipped(reason) if skipped else Inconclusive(reason)
+        case Wrong(symptom, message, call):
+            if meaning.lost:
+                return Skipped(meaning.lost)
+            return _failed(row, symptom, message, f"entry call {call}: {message}")
+    raise AssertionError(outcome)
+
+
+# --- what is said of a failure ---------------------------------------------------------------------------
+
+
+def _failed(row: CpuBuild, symptom: str, message: str, detail: str) -> Failed:
+    how = f"{row.promise}: target {row.target}"
+    return Failed(symptom, message, f"{how}{', ' if row.options else ''}{row.options}\n{detail}", llvm.CODEGEN)
+
+
+def _not_built(row: CpuBuild, error: Raised) -> Verdict:
+    if row.how is How.LOAD and (found := _C_ERROR.search(error.message)):
+        if _NO_FILE in error.message:
+            return Skipped("build: the C++ compiler lacks a header")
+        complaint = re.sub("[‘’']", "", found[1]).partition("; did you mean")[0]
+        complaint = _VECTOR.sub("a vector type", complaint)
+        if _HALF.search(complaint):
+            return Skipped("build: C has no float16")
+        return _failed(row, "does not build", f"the C++ compiler: {complaint}", error.message)
+    if states_limit(error):
+        return Skipped(f"rejected: {row.name}: {error.kind}")
+    intrinsic = _INTRINSIC.search(error.message)
+    said = f"no code for the intrinsic {intrinsic[1]}" if intrinsic else _VERIFIER.sub(r"\1", headline(error.message))
+    return _failed(row, "does not build", f"{error.kind}: {said}", error.traceback or error.message)
+
+
+def _of_the_end(row: CpuBuild, ended: Ended, said: str) -> Verdict:
+    """What is to be said of a child that gave no answer."""
+    if ended.how == "hang":
+        return _failed(row, "hang", f"no answer within {LIMIT_S} s", said)
+    found = _FATAL.search(said)
+    fatal = next(filter(None, found.groups()), "") if found else ""
+    node = _NODE.search(fatal)
+    if node is not None:
+        fatal = f"{node[1]} {node[2]}"
+    return _failed(row, "crash", f"{ended.how}: {headline(fatal)}" if fatal else ended.how, said)

@@ -1,0 +1,264 @@
+"""Modules built by TVM for the CUDA device of this machine and run there.
+
+Whatever touches the driver or the device happens in a child of its own (`oracles.forked`): a fault of the device ends
+that child and no more, and a process that has forked never has a context that its children could not use. Device code
+is compiled by nvcc without fast math, which is no promise of TVM's passes; NVRTC is always told to use it
+(python/tvm/support/nvcc.py). What is lowered before is said in `oracles.builds.builders`; whether a device is here at
+all, in `oracles.builds.needs`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import mmap
+import os
+import re
+import resource
+import shutil
+import signal
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, BinaryIO
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from generators import tvm_api
+from generators.externs import EXTERNS
+from generators.passes.row import Phase
+from oracles.builds import build as llvm
+from oracles.builds.cuda_cpu.lowering import NO_COMPILER
+from oracles.builds.tir_build import compiled_from
+from oracles.calls.protocol import Calling, Run, direct
+from oracles.checks.survives import headline, states_limit
+from oracles.forked import Ended, apart
+from oracles.ir.walk import nodes_of, prim_funcs
+from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
+from oracles.reference.values import Callback, Runtime, Tensor, carried
+from oracles.trace import Bench, Raised
+
+BUILD_S = 8
+"""Seconds for the driver, code generation and nvcc."""
+RUN_S = 4
+"""Seconds for the entry calls of all rounds, once the module is built."""
+TRIAL_S = 60
+"""Seconds that the first program on a device may take: the driver loads, and nvcc is read from disk."""
+ROUNDS = 2
+"""How often the entry calls are made, each time by a new virtual machine: what one leaves on the device, the next
+finds there. Constants begin anew with a machine, which copies them to the device."""
+UNUSABLE = "build: no CUDA device can be used here: "
+
+_HOST_CALLS = ("tirx.tvm_call_packed", "tirx.tvm_call_cpacked")
+_NO_MEMORY = re.compile(r"out of memory|OUT_OF_MEMORY|cudaErrorMemoryAllocation")
+_COMPLAINT = re.compile(r"\b(?:error|fatal)\s*: ([^\n]*)")
+_FAULT = re.compile(r"[^\n]*(?:CUDA|an illegal|unspecified launch)[^\n]*")
+_SAID = 20_000
+
+
+class NoDevice(Exception):
+    """No device can be used; one line that says why."""
+
+
+class DeviceFault(RuntimeError):
+    """What TVM raised in the child that ran a module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A module lowered so far that only the device is missing; its PrimFuncs stand in `phase`."""
+
+    module: Any
+    phase: Phase
+    bench: Bench
+
+
+def needs_host_memory(module: Any) -> str | None:
+    """Why a module cannot run on a device whatever builds it; None where nothing stands against it."""
+    if module.global_infos.get("vdevice"):
+        return "values on devices that the program names"
+    for _, function in prim_funcs(module):
+        if any(tvm_api.op_name(call) in _HOST_CALLS for call in nodes_of(function.body, tvm_api.Call)):
+            return "a PrimFunc calls the run-time library, which takes memory of the host"
+    return None
+
+
+@functools.cache
+def unusable() -> str | None:
+    """Why nothing can be built and run on a device here, by a trial in a child; None where it can. Takes seconds."""
+    said = apart(_trial, TRIAL_S)
+    return f"a trial ends with {said.how}" if isinstance(said, Ended) else said
+
+
+def judge(built: Built, numbers: Numbers, calling: Calling = direct) -> None | Wrong | Unsure:
+    """Builds for the device and makes every entry call there, `ROUNDS` times, each beside the reference.
+
+    None where all is well; Wrong("crash") or "hang" where the child that did it died, "does not build" where TVM
+    raised before anything ran. Raises DeviceFault where running raised.
+    """
+    if isinstance(numbers.expected, NoMeaning):
+        return Unsure(numbers.expected.reason)
+    running = mmap.mmap(-1, 1)
+    with tempfile.TemporaryFile(prefix="passfuzz-device-") as errors:
+        ended = apart(lambda: _in_child(built, numbers, calling, running, errors), BUILD_S)
+        errors.seek(0)
+        said = errors.read(_SAID).decode(errors="replace")
+    if isinstance(ended, Raised):
+        if _NO_MEMORY.search(ended.message):
+            return Unsure("build: no memory is left on the device")
+        raise DeviceFault(f"{ended.kind}: {ended.message}")
+    return _of_the_end(ended, running[0] != 0, said) if isinstance(ended, Ended) else ended
+
+
+def runner(built: Built) -> Run:
+    """Runs functions of a module on the device, in this process: for children alone. Builds it on the first call."""
+
+    @functools.cache
+    def ready() -> llvm.Built:
+        target, device = _prepared()
+        return llvm.Built(relax.VirtualMachine(_compiled(built, target), device), device)
+
+    def run(function: str, arguments: list[Runtime], packed: Mapping[str, Callback] = MappingProxyType({})) -> Runtime:
+        return ready().run(function, arguments, packed)
+
+    return run
+
+
+# --- in the child ---------------------------------------------------------------------------------------
+
+
+def here() -> tuple[Any, Any]:
+    """The target for the device and the device. Raises NoDevice. Touches the driver."""
+    if shutil.which("nvcc") is None:
+        raise NoDevice("nvcc is missing, and without it device code is compiled with fast math")
+    device = tvm.cuda(0)
+    if not device.exist:
+        raise NoDevice(_driver_says())
+    arch = f"sm_{str(device.compute_version).replace('.', '')}"
+    return tvm.target.Target({"kind": "cuda", "arch": arch}, host={"kind": "llvm", "opt-level": 0}), device
+
+
+def _driver_says() -> str:
+    """What the driver itself says where TVM sees no device."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
+        return f"the driver cannot be loaded: {error}"
+    if code := int(driver.cuInit(0)):
+        name = ctypes.c_char_p()
+        driver.cuGetErrorName(code, ctypes.byref(name))
+        return f"the driver says {(name.value or b'error').decode()} ({code})"
+    version = ctypes.c_int()
+    driver.cuDriverGetVersion(ctypes.byref(version))
+    known = f"{version.value // 1000}.{version.value % 1000 // 10}"
+    return f"the driver is for CUDA {known}, and TVM sees no device through it"
+
+
+def _prepared() -> tuple[Any, Any]:
+    """The target and the device, with what nvcc and the driver need: the driver maps more memory than there is."""
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    os.environ.pop(NO_COMPILER, None)
+    os.environ.update(TVM_CUDA_COMPILE_MODE="nvcc", TVM_CUDA_NVCC_NO_FAST_MATH="1")
+    target, device = here()
+    for extern in EXTERNS.values():
+        function = tvm.get_global_func(extern.name, allow_missing=True)
+        if function is not None and not extern.writes:
+            tvm.register_global_func(extern.name, _returning(function, device), override=True)
+    return target, device
+
+
+def _returning(function: Any, device: Any) -> Any:
+    """The packed function with its result, made on the host, on the device."""
+    return lambda *arguments: function(*arguments).copyto(device)
+
+
+def _compiled(built: Built, target: Any) -> Any:
+    with target:
+        return compiled_from(built.module, target, built.phase, threads=True)
+
+
+def _in_child(
+    built: Built, numbers: Numbers, calling: Calling, running: mmap.mmap, errors: BinaryIO
+) -> None | Wrong | Unsure | Raised:
+    """The outcome, or what was raised while it ran; `running` is set when that begins."""
+    os.dup2(errors.fileno(), 2)
+    try:
+        target, device = _prepared()
+    except NoDevice as why:
+        return Unsure(f"{UNUSABLE}{why}")
+    executable = built.bench.guarded(lambda: _compiled(built, target))
+    if isinstance(executable, Raised):
+        return _not_compiled(executable)
+    running[0] = 1
+    signal.alarm(RUN_S)
+    outcome: None | Wrong | Unsure | Raised
+    outcome = built.bench.guarded(lambda: _rounds(executable, device, numbers, calling))
+    return outcome
+
+
+def _rounds(executable: Any, device: Any, numbers: Numbers, calling: Calling) -> None | Wrong | Unsure:
+    outcome: None | Wrong | Unsure = None
+    for number in range(ROUNDS):
+        outcome = numbers.judge_run(llvm.Built(relax.VirtualMachine(executable, device), device).run, calling)
+        device.sync()
+        if isinstance(outcome, Wrong):
+            return replace(outcome, message=f"{outcome.message} (in a later round)") if number else outcome
+        if isinstance(outcome, Unsure) and outcome.skipped:
+            return outcome
+    return outcome
+
+
+def _trial() -> str | None:
+    """Builds and runs x + x on the device: why that does not go, or None."""
+    try:
+        target, device = _prepared()
+        builder = relax.BlockBuilder()
+        x = relax.Var("x", tvm_api.TensorType((4,), "float32"))
+        with builder.function("main", [x]):
+            builder.emit_func_output(builder.emit(relax.op.add(x, x)))
+        with target:
+            executable = tvm.compile(builder.get(), target, relax_pipeline=relax.get_default_pipeline(target))
+        machine = llvm.Built(relax.VirtualMachine(executable, device), device)
+        result = machine.run("main", [_ONES])
+    except NoDevice as why:
+        return str(why)
+    except Exception as error:  # noqa: BLE001 - the boundary to TVM and the driver: whatever they raise is the reason
+        return _said_by_nvcc(str(error)) or f"{type(error).__name__}: {headline(str(error))}"
+    assert isinstance(result, Tensor)
+    return None if np.array_equal(result.value, _ONES.value + _ONES.value) else "1 + 1 is wrong there"
+
+
+_ONES = carried(np.ones(4), "float32")
+
+
+# --- what is said of a failure --------------------------------------------------------------------------
+
+
+def _said_by_nvcc(message: str) -> str | None:
+    """The first complaint of nvcc in an error, which begins with the whole source; None where it is not of nvcc."""
+    _, mark, complaints = message.partition("Compilation error:")
+    if not mark:
+        return None
+    found = _COMPLAINT.search(complaints)
+    return f"nvcc: {found[1] if found else headline(complaints)}"
+
+
+def _not_compiled(error: Raised) -> Wrong | Unsure:
+    if states_limit(error):
+        return Unsure(f"rejected: {llvm.CODEGEN}: {error.kind}")
+    said = _said_by_nvcc(error.message) or f"{error.kind}: {headline(error.message)}"
+    return Wrong("does not build", said, 0)
+
+
+def _of_the_end(ended: Ended, running: bool, said: str) -> Wrong | Unsure:
+    """What is to be said of a child that gave no answer."""
+    if ended.how == "hang":
+        late = Unsure("build: nvcc, or a busy machine, takes too long for the device")
+        return Wrong("hang", f"no answer from the device within {RUN_S} s", 0) if running else late
+    fault = _FAULT.search(said)
+    where = "running on the device" if running else "building for the device"
+    return Wrong("crash", f"{ended.how} {where}{f': {headline(fault[0])}' if fault else ''}", 0)

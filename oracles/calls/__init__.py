@@ -1,0 +1,1 @@
+"""How a function is called after passes that change its calling convention."""

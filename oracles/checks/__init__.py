@@ -1,0 +1,1 @@
+"""The oracles, one file each; `oracles.table` lists them."""

@@ -1,0 +1,110 @@
+"""What is not a pass's business stays: module attributes, global infos, public functions with all that is theirs.
+
+A row that `keeps_attributes = False` or `keeps_functions = False`, or that has its own calling convention, says
+which of it does not hold. Adding is always allowed. Signatures may get vaguer or more precise but not contradictory,
+and keep their number of parameters; private functions may go, and may change in every way. No row lets a pass drop a
+public Relax function that people call: `keeps_functions = False` is about PrimFuncs and about functions that were
+made for fusion or for an external code generator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from generators import tvm_api as T
+from oracles.ir.compare import is_public
+from oracles.ir.fingerprint import same_object
+from oracles.ir.types import contradiction
+from oracles.ir.walk import FUNCTION, functions_of
+from oracles.oracle import Stage, StepOracle, Trust
+from oracles.trace import Bench, Step
+from oracles.verdict import PASSED, Failed, Skipped, Verdict
+
+MADE_FOR_TOOLS = ("Codegen", "Composite", "Primitive")
+"""Attributes of functions that passes make for other passes: public only because code generators look them up."""
+CONVENTION = frozenset({"num_input"})
+"""Function attributes that describe how to call it, and change with that."""
+
+
+def losses(step: Step) -> Iterator[tuple[str, str]]:
+    """(what was lost, where) between before and after of a step."""
+    before, after, row = step.before, step.after, step.row
+    assert after is not None, "judge asks only where there is a result"
+    if row.keeps_attributes:
+        yield from _lost(_entries(before.attrs), _entries(after.attrs), "module attribute", "")
+        yield from _lost(dict(before.global_infos), dict(after.global_infos), "global info", "")
+    yield from _lost_functions(step)
+
+
+def _lost_functions(step: Step) -> Iterator[tuple[str, str]]:
+    after = functions_of(step.after)
+    for name, function in functions_of(step.before).items():
+        if not is_public(function) or not (step.row.keeps_functions or _is_called_by_people(function)):
+            continue
+        if name not in after:
+            yield "public function is gone", name
+            continue
+        if function.same_as(after[name]):
+            continue
+        if isinstance(function, FUNCTION) and isinstance(after[name], FUNCTION):
+            yield from _signature(step, function, after[name], name)
+        if step.row.keeps_attributes and not same_object(function.attrs, after[name].attrs):
+            mine = {
+                key: value
+                for key, value in _entries(function.attrs).items()
+                if (step.row.calling == "same" or key not in CONVENTION) and key not in step.row.consumes
+            }
+            yield from _lost(mine, _entries(after[name].attrs), "function attribute", name)
+
+
+def _is_called_by_people(function: Any) -> bool:
+    return isinstance(function, FUNCTION) and not any(key in MADE_FOR_TOOLS for key in _entries(function.attrs))
+
+
+def _signature(step: Step, before: Any, after: Any, name: str) -> Iterator[tuple[str, str]]:
+    if step.row.calling != "same":
+        return
+    if len(before.params) != len(after.params):
+        yield "public function has another number of parameters", name
+        return
+    for old, new in zip(before.params[:], after.params[:], strict=True):
+        if why := contradiction(T.type_of(old), T.type_of(new)):
+            yield f"parameter of a public function has another type: {why}", name
+    if why := contradiction(T.return_type(before), T.return_type(after)):
+        yield f"public function returns another type: {why}", name
+
+
+def _entries(attrs: Any) -> dict[str, Any]:
+    return {} if attrs is None else {str(key): attrs[key] for key in attrs.keys()}  # noqa: SIM118
+
+
+def _lost(before: dict[Any, Any], after: dict[Any, Any], what: str, where: str) -> Iterator[tuple[str, str]]:
+    for key, value in before.items():
+        if key not in after:
+            yield f"{what} {key} is gone", where
+        elif not T.structural_equal(value, after[key]):
+            yield f"{what} {key} has another value", where
+
+
+def judge(step: Step, bench: Bench) -> Verdict:
+    """Failed("lost attribute") or Failed("changed signature") with the first loss."""
+    if step.after is None:
+        return Skipped("no result")
+    if not step.changed:
+        return PASSED
+    first = next(losses(step), None)
+    if first is None:
+        return PASSED
+    symptom = "changed signature" if "public function" in first[0] else "lost attribute"
+    return Failed(symptom, first[0], first[1])
+
+
+ORACLE = StepOracle(
+    "attributes",
+    "attributes, global infos and public functions stay",
+    judge,
+    stage=Stage.RESULT,
+    of_result=True,
+    foreign=Trust.ROW,
+)

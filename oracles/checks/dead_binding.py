@@ -1,0 +1,94 @@
+"""A binding that nothing uses, and that uses nothing, changes nothing for the others.
+
+The pass is applied again to the input with such a binding put somewhere in one of its Relax functions: a constant, and
+before legalisation also an operator of constants. It touches no value of the program, so that no use count, liveness
+or fusion group of the program is another one. What the public functions reach must come out the same, up to dead code,
+blocks and names of private functions, and without an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from generators import tvm_api as T
+from generators.passes.row import Phase
+from generators.source import Source
+from oracles.checks.applied_again import incomparable
+from oracles.checks.dead_code import tidied
+from oracles.checks.survives import happened_to, headline
+from oracles.ir.compare import first_difference, part_from, public_names, same_bindings
+from oracles.ir.walk import FUNCTION
+from oracles.oracle import Stage, StepOracle
+from oracles.trace import Bench, Raised, Step
+from oracles.verdict import PASSED, Failed, Skipped, Verdict
+
+DEAD = "nobody_uses_this"
+
+
+def with_dead_binding(module: Any, phase: Phase, source: Source) -> tuple[Any, str] | None:
+    """The module with one more binding in one of its functions, and what it binds; None without a Relax function."""
+    named = sorted((g.name_hint, g) for g, f in module.functions.items() if isinstance(f, FUNCTION))
+    if not named:
+        return None
+    name = source.pick(named)[1]
+    kind = source.pick(tuple(_VALUES)) if phase is Phase.HIGH else "constant"
+    functions = {g: _with_binding(f, kind, source) if g.same_as(name) else f for g, f in module.functions.items()}
+    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos), kind
+
+
+def _with_binding(function: Any, kind: str, source: Source) -> Any:
+    blocks = list(function.body.blocks) or [relax.BindingBlock([])]
+    place = source.integer(0, len(blocks) - 1)
+    block = blocks[place]
+    dataflow = isinstance(block, relax.DataflowBlock)
+    value = relax.BlockBuilder().normalize(_VALUES[kind]())
+    variable = (relax.DataflowVar if dataflow else relax.Var)(DEAD, T.type_of(value))
+    at = source.integer(0, len(block.bindings))
+    bindings = [*block.bindings[:at], relax.VarBinding(variable, value), *block.bindings[at:]]
+    blocks[place] = (relax.DataflowBlock if dataflow else relax.BindingBlock)(bindings)
+    body = relax.SeqExpr(blocks, function.body.body)
+    T.set_type(body, T.type_of(function.body))
+    return relax.Function(function.params, body, T.return_type(function), function.is_pure, function.attrs)
+
+
+def _constant() -> Any:
+    return T.constant(np.zeros(2, np.float32), "float32")
+
+
+_VALUES: dict[str, Callable[[], Any]] = {
+    "constant": _constant,
+    "relax.zeros": lambda: relax.op.zeros((2,), "float32"),
+    "relax.add": lambda: relax.op.add(_constant(), _constant()),
+}
+
+
+def judge(step: Step, bench: Bench) -> Verdict:
+    """Failed("dead binding") with the error, or the first difference in the live part."""
+    if (reason := incomparable(step, bench)) is not None:
+        return Skipped(reason)
+    altered = with_dead_binding(step.before, step.phase, bench.source)
+    if altered is None:
+        return Skipped("no function to put a dead binding in")
+    module, kind = altered
+    result = bench.apply(step.call, module)
+    if isinstance(result, Raised):
+        if not happened_to(result, step):
+            return Skipped(f"dead binding rejected: {step.call.name}")
+        message = f"a dead {kind} makes the pass raise {result.kind}: {headline(result.message)}"
+        return Failed("dead binding", message, result.traceback)
+    roots = public_names(step.after)
+    with_dead, without = (part_from(tidied(m, bench), roots) for m in (result, step.after))
+    if same_bindings(with_dead, without):
+        return PASSED
+    place, detail = first_difference(without, with_dead)
+    return Failed("dead binding", f"a dead {kind} changes {place} in the live part", detail)
+
+
+ORACLE = StepOracle(
+    "dead_binding", "a binding that nobody uses changes nothing for the others", judge, stage=Stage.PROMISE, share=0.015
+)

@@ -1,0 +1,162 @@
+"""A function that nobody calls changes nothing for the functions that somebody does.
+
+The pass is applied again to the input: without the dead functions that it holds, which programs are drawn with, or,
+where there are none or they call functions that live, with a dead copy of one of its own functions added. Either way
+all functions are in the form that the phase asks for. What the public functions reach must come out the same, up to
+names of private functions, and without an error. Trivial and unused bindings do not count: a pass that finds a private
+function to work on may tidy the whole module (InlinePrivateFunctions does), and one that finds none may leave it alone.
+A pass that dies on a dead function is the survival oracle's; reduction leaves the dead function alone of all there was.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import relax
+
+from generators import tvm_api as T
+from generators.case import PassCall
+from oracles.checks.applied_again import incomparable
+from oracles.checks.survives import happened_to, headline
+from oracles.ir.compare import (
+    first_difference,
+    global_vars,
+    is_public,
+    own_constant,
+    part_from,
+    public_names,
+    same_bindings,
+    with_functions,
+)
+from oracles.ir.walk import FUNCTION, PRIM_FUNC
+from oracles.oracle import Stage, StepOracle
+from oracles.trace import Bench, Raised, Step
+from oracles.verdict import PASSED, WITHOUT_DEAD, Failed, Skipped, Verdict
+
+DEAD = "nobody_calls_this"
+_TIDY = (
+    PassCall("CanonicalizeBindings", "relax.transform.CanonicalizeBindings()"),
+    PassCall("DeadCodeElimination", "relax.transform.DeadCodeElimination()"),
+)
+
+
+def candidates(module: Any) -> list[Any]:
+    """The functions that refer to no other, by name."""
+    named = sorted(module.functions.items(), key=lambda pair: str(pair[0].name_hint))
+    return [f for _, f in named if isinstance(f, PRIM_FUNC) or (isinstance(f, FUNCTION) and not global_vars(f))]
+
+
+def dead_copy(function: Any) -> Any:
+    """A private copy that shares no variable, constant or call with the function: passes keep maps of them by
+    identity, and to share them is nothing that a front end would do."""
+    if isinstance(function, PRIM_FUNC):
+        copy = T.copy_of(function)
+    else:
+        fresh = relax.utils.copy_with_new_vars(function)
+        copy = tvm_ffi.structural_map(fresh, [(T.Constant, own_constant), (T.Call, _own_call)])
+    return copy.without_attr("global_symbol") if is_public(copy) else copy
+
+
+def _own_call(call: Any) -> Any:
+    """Calls inside of dimensions stay."""
+    if not (T.op_name(call) or "relax.").startswith("relax."):
+        return call
+    copy = T.Call(call.op, call.args, call.attrs, call.ty_args)
+    T.set_type(copy, T.type_of(call))
+    return copy
+
+
+def dead_names(module: Any) -> list[Any]:
+    """The functions that no public one reaches, themselves or through others."""
+    live = {gvar for gvar, function in module.functions.items() if is_public(function)}
+    rest = list(live)
+    while rest:
+        called = {gvar for gvar in global_vars(module[rest.pop()]) if gvar in module.functions} - live
+        live |= called
+        rest += called
+    return [gvar for gvar in module.functions if gvar not in live]
+
+
+def refer_to_live(module: Any, dead: list[Any]) -> bool:
+    """Whether a dead function calls one that lives: a pass that asks all callers of a private function, as one that
+    puts in what all of them pass does, counts the dead ones with good reason."""
+    called = {gvar for name in dead for gvar in global_vars(module[name])}
+    return any(gvar in module.functions and gvar not in dead for gvar in called)
+
+
+def without(module: Any, names: list[Any]) -> Any:
+    """The module without these functions."""
+    functions = {gvar: function for gvar, function in module.functions.items() if gvar not in names}
+    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+
+
+def judge(step: Step, bench: Bench) -> Verdict:
+    """Failed("dead code") with the error, or the first difference in the live part."""
+    if (reason := incomparable(step, bench)) is not None:
+        return Skipped(reason)
+    dead = dead_names(step.before)
+    if not dead or refer_to_live(step.before, dead):
+        return _judge_with_copy(step, bench)
+    return _judge_without(step, bench, dead)
+
+
+def _judge_without(step: Step, bench: Bench, dead: list[Any]) -> Verdict:
+    """Whether the result without the dead functions is the live part of the result."""
+    result = bench.apply(step.call, without(step.before, dead))
+    if isinstance(result, Raised):
+        if not happened_to(result, step):
+            return Skipped(f"rejected without dead functions: {step.call.name}")
+        message = f"{WITHOUT_DEAD} the pass raises {result.kind}: {headline(result.message)}"
+        return Failed("dead code", message, result.traceback)
+    difference = _difference(step.after, result, public_names(step.before), bench)
+    if difference is None:
+        return PASSED
+    return Failed("dead code", f"{WITHOUT_DEAD} {difference[0]} in the live part is another", difference[1])
+
+
+def _difference(one: Any, other: Any, roots: list[str], bench: Bench) -> tuple[str, str] | None:
+    """Where what the roots reach differs between two results; None where it does not."""
+    one, other = part_from(one, roots), part_from(other, roots)
+    if same_bindings(one, other):
+        return None
+    one, other = tidied(one, bench), tidied(other, bench)
+    return None if same_bindings(one, other) else first_difference(one, other)
+
+
+def _judge_with_copy(step: Step, bench: Bench) -> Verdict:
+    """Whether a dead copy of one of the functions leaves the live part as it is."""
+    options = candidates(step.before)
+    if not options:
+        return Skipped("no function to make a dead copy of")
+    original = bench.source.pick(options)
+    kind = "PrimFunc" if isinstance(original, PRIM_FUNC) else "Relax function"
+    result = bench.apply(step.call, with_functions(step.before, {DEAD: dead_copy(original)}))
+    if isinstance(result, Raised):
+        if not happened_to(result, step):
+            return Skipped(f"dead {kind} rejected: {step.call.name}")
+        message = f"a dead {kind} makes the pass raise {result.kind}: {headline(result.message)}"
+        return Failed("dead code", message, result.traceback)
+    difference = _difference(step.after, result, public_names(step.after), bench)
+    if difference is None:
+        return PASSED
+    return Failed("dead code", f"a dead {kind} changes {difference[0]} in the live part", difference[1])
+
+
+def tidied(module: Any, bench: Bench) -> Any:
+    """The module without trivial and unused bindings, where the passes that take them away go through."""
+    for call in _TIDY:
+        tidy = bench.apply(call, module)
+        module = module if isinstance(tidy, Raised) else tidy
+    return module
+
+
+ORACLE = StepOracle(
+    "dead_code",
+    "a function that nobody calls changes nothing for the others",
+    judge,
+    stage=Stage.PROMISE,
+    share=0.03,
+    share_of_chosen=1.0,
+)

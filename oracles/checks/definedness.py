@@ -1,0 +1,43 @@
+"""Every variable, symbolic dimension and GlobalVar is defined before it is used, once, and seen only in its scope.
+
+Our own check (`oracles.ir.scopes`) of what a pass gives back, against what it was given.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oracles.ir.relax_memo import OfRelax
+from oracles.ir.scopes import misuses
+from oracles.oracle import Stage, StepOracle, Trust
+from oracles.trace import Bench, Step
+from oracles.verdict import PASSED, Failed, Skipped, Verdict
+
+MISUSES = OfRelax(misuses)
+
+
+def has_free_names(module: Any) -> bool:
+    """Whether a module breaks scoping, so that structural comparison of it with anything means nothing."""
+    return bool(MISUSES.known(module))
+
+
+def judge(step: Step, bench: Bench) -> Verdict:
+    """Failed("undefined") with the first broken rule, when the input broke none."""
+    if step.after is None:
+        return Skipped("no result")
+    if MISUSES.known(step.before):
+        return Skipped("input already breaks scoping")
+    found = MISUSES.fresh(step.after)
+    if not found:
+        return PASSED
+    return Failed("undefined", found[0].rule, "\n".join(f"{misuse.rule}: {misuse.where}" for misuse in found))
+
+
+ORACLE = StepOracle(
+    "definedness",
+    "everything is defined once, before its use, and seen only in its scope",
+    judge,
+    stage=Stage.STRUCTURE,
+    of_result=True,
+    foreign=Trust.NOTHING,
+)

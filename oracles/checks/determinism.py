@@ -1,0 +1,52 @@
+"""A pass constructed anew gives an equal module for the same input, names of functions included.
+
+Within one process, to the same input and half of the time to a copy of it at other addresses. Across processes, a
+campaign has a share of its cases applied again by a process with another hash seed and memory layout, and compares
+`oracles.ir.compare.digest` of the results: `fuzzer.campaign.determinism`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from generators import tvm_api as T
+from oracles.checks.applied_again import incomparable
+from oracles.checks.survives import headline
+from oracles.ir.compare import equal, first_difference
+from oracles.oracle import Stage, StepOracle
+from oracles.trace import Bench, Raised, Step
+from oracles.verdict import ACROSS_PROCESSES, PASSED, Failed, Skipped, Verdict
+
+
+def judge(step: Step, bench: Bench) -> Verdict:
+    """Failed("not deterministic") or Failed(ACROSS_PROCESSES), with the first difference."""
+    if (reason := incomparable(step, bench)) is not None:
+        return Skipped(reason)
+    verdict = _compared(step, bench, step.before, "not deterministic", "two applications to one input")
+    if isinstance(verdict, Failed) or not bench.source.flip():
+        return verdict
+    copy = bench.guarded(lambda: T.copy_of(step.before))
+    if isinstance(copy, Raised) or not equal(step.before, copy):
+        return verdict
+    return _compared(step, bench, copy, ACROSS_PROCESSES, "applications to an input and to a copy at other addresses")
+
+
+def _compared(step: Step, bench: Bench, given: Any, symptom: str, what: str) -> Verdict:
+    again = bench.apply(step.call, given)
+    if isinstance(again, Raised):
+        message = f"second application raises {again.kind}: {headline(again.message)}"
+        return Failed(symptom, message, again.traceback)
+    if equal(step.after, again):
+        return PASSED
+    place, detail = first_difference(step.after, again)
+    return Failed(symptom, f"{what} differ in {place}", detail)
+
+
+ORACLE = StepOracle(
+    "determinism",
+    "applied twice to one input, a pass gives the same",
+    judge,
+    stage=Stage.PROMISE,
+    share=0.04,
+    share_of_chosen=1.0,
+)

@@ -1,0 +1,74 @@
+"""A pass that is meant to be idempotent changes nothing when it is applied to what it has just made.
+
+Names of private functions count: a second application that only renames still gives another module (apache/tvm#17200
+was accepted as a bug for less). Names of variables do not, nor does how bindings are gathered in blocks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oracles.checks.definedness import has_free_names
+from oracles.checks.survives import happened_to, headline
+from oracles.ir.compare import first_difference, same_bindings
+from oracles.oracle import Stage, StepOracle, Trust
+from oracles.trace import Bench, Raised, Step
+from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict, not_applicable
+
+_ROUNDS = 4
+"""How often a pass may go on tidying: as deep as calls of private functions nest, and one more."""
+
+
+def judge(step: Step, bench: Bench) -> Verdict:
+    """Failed("not idempotent") with the first difference, or when the second application raises."""
+    if step.after is None:
+        return Skipped("no result")
+    if has_free_names(step.after):
+        return Skipped("result breaks scoping")
+    if not step.row.idempotent:
+        return not_applicable("the pass is not meant to be idempotent")
+    again = bench.apply(step.call, step.after)
+    if isinstance(again, Raised):
+        if not happened_to(again, step):
+            return Skipped(f"second application rejected: {step.call.name}")
+        return Failed(
+            "not idempotent", f"second application raises {again.kind}: {headline(again.message)}", again.traceback
+        )
+    if same_bindings(step.after, again):
+        return PASSED
+    if _still_tidying(step, again, bench):
+        return Inconclusive("a further application tidies up further, and then it settles")
+    place, detail = first_difference(step.after, again)
+    return Failed("not idempotent", f"second application changes {place}", detail)
+
+
+def _still_tidying(step: Step, again: Any, bench: Bench) -> bool:
+    """Whether a clean-up goes on in steps: what one application removes lets the next remove more, until it settles.
+
+    A callee that loses an unused parameter can leave one of its caller's unused (RemoveUnusedParameters works so).
+    """
+    first: Any = step.after
+    size = len(first.script())
+    for _ in range(_ROUNDS):
+        smaller = len(again.script())
+        if smaller >= size:
+            return False
+        size, current = smaller, again
+        again = bench.apply(step.call, current)
+        if isinstance(again, Raised):
+            return False
+        if same_bindings(current, again):
+            return True
+    return False
+
+
+ORACLE = StepOracle(
+    "idempotence",
+    "applied to its own result, a pass changes nothing",
+    judge,
+    stage=Stage.PROMISE,
+    share=0.3,
+    share_of_chosen=1.0,
+    of_result=True,
+    foreign=Trust.ROW,
+)

@@ -1,0 +1,130 @@
+"""LegalizeOps lowers every operator that it can, and after an official pipeline nothing is left that the VM cannot run.
+
+The step part judges LegalizeOps: no operator that registers FLegalize remains with operands and result of fully known
+type, except where the legalisation itself declines (it returns the call it was given). The trace part judges the last
+module of a case whose passes reached code generation: the VM runs five operators and those with FCallPacked (TVM's
+`relax/backend/vm/codegen_vm.cc`); everything else dies there as "CodeGenVM cannot handle this intrinsic"
+(apache/tvm#17175). Operands of unknown shape are one known limit, hence one message; an operator whose types are all
+known is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tvm import relax
+
+from generators import tvm_api as T
+from generators.passes.row import Phase
+from oracles.ir.walk import CALL, OP, bindings, relax_functions
+from oracles.oracle import Stage, StepOracle, TraceOracle, Trust
+from oracles.trace import Bench, Step, Trace
+from oracles.verdict import PASSED, Failed, Skipped, Verdict, not_applicable
+
+LEGALIZE = "LegalizeOps"
+EXECUTABLE = frozenset(
+    {
+        "relax.call_builtin_with_ctx",
+        "relax.vm.alloc_storage",
+        "relax.vm.alloc_tensor",
+        "relax.vm.kill_object",
+        "relax.null_value",
+    }
+)
+"""Operators that the VM's code generator has instructions for."""
+LOWERING = (LEGALIZE, "CallTIRRewrite", "LowerAllocTensor", "LowerRuntimeBuiltin", "VMShapeLower")
+"""The passes that together leave nothing but what the VM can run: without one of them, operators stay by right."""
+CONSUMED = frozenset({"relax.hint_on_device"})
+"""Operators that a pass outside the official pipelines consumes by design (RealizeVDevice): its absence is no bug."""
+
+
+DISPATCHED = {
+    "DispatchSortScan": frozenset({"relax.sort", "relax.argsort", "relax.topk"}),
+    "DispatchSampling": frozenset({"relax.multinomial_from_uniform"}),
+}
+"""Operators that nothing but these passes of the pipelines lowers, which stand before LegalizeOps
+(python/tvm/relax/backend/dispatch_sort_scan.py, dispatch_sampling.py)."""
+
+
+def operator_calls(module: Any) -> Iterator[tuple[Any, str]]:
+    """(call, function's name) of every bound call of a Relax operator."""
+    for name, function in relax_functions(module):
+        for bound in bindings(function):
+            if isinstance(bound.value, CALL) and isinstance(bound.value.op, OP):
+                yield bound.value, name.name_hint
+
+
+def undispatched(module: Any, applied: Iterable[str]) -> bool:
+    """Whether a legalised module holds operators whose pass has not been applied, so that it cannot be built."""
+    missing = frozenset().union(*(names for maker, names in DISPATCHED.items() if maker not in set(applied)))
+    return any(call.op.name in missing for call, _ in operator_calls(module))
+
+
+def is_known(ty: Any) -> bool:
+    """Whether a type says everything: dtype and every dimension of every tensor in it."""
+    if isinstance(ty, T.TensorType):
+        return isinstance(ty.shape, relax.ShapeExpr) and T.dtype_name(ty) is not None
+    if isinstance(ty, T.ShapeType):
+        return ty.values is not None
+    if isinstance(ty, T.TupleType):
+        return all(is_known(field) for field in ty.fields)
+    return isinstance(ty, T.PrimType)
+
+
+def unknown_part(call: Any) -> str | None:
+    """Which types of a call are not fully known, None when all are."""
+    if not all(is_known(T.type_of(argument)) for argument in call.args):
+        return "operands of unknown shape or dtype"
+    return None if is_known(T.type_of(call)) else "a result of unknown shape or dtype"
+
+
+def judge(step: Step, bench: Bench) -> Verdict:
+    """Failed("not legalised") for the first operator that should be gone."""
+    if step.call.name != LEGALIZE:
+        return not_applicable("about LegalizeOps only")
+    if step.after is None:
+        return Skipped("no result")
+    if "skip_ops" in step.call.source:
+        return not_applicable("LegalizeOps was told to skip operators")
+    for call, where in operator_calls(step.after):
+        if call.op.get_attr("FLegalize") is not None and unknown_part(call) is None and not _declines(call, step.after):
+            return Failed("not legalised", f"{call.op.name} remains though all of its types are known", where)
+    return PASSED
+
+
+def _declines(call: Any, module: Any) -> bool:
+    """Whether the legalisation gives the call back unchanged, which LegalizeOps documents as its way to decline."""
+    lowered = call.op.get_attr("FLegalize")(relax.BlockBuilder(module), call)
+    return bool(lowered.same_as(call))
+
+
+def judge_trace(trace: Trace, bench: Bench) -> Verdict:
+    """Failed("not executable") for the first operator that the VM cannot run, when the passes reached the VM."""
+    last = trace.steps[-1] if trace.steps else None
+    if last is None or last.after is None or last.row.gives is not Phase.SYMBOLED:
+        return not_applicable("the passes do not reach code generation")
+    names = {step.call.name for step in trace.steps}
+    if not names.issuperset(LOWERING):
+        return not_applicable("the passes are not a whole lowering")
+    for call, where in operator_calls(last.after):
+        name = call.op.name
+        if name in EXECUTABLE or name in CONSUMED or call.op.get_attr("FCallPacked") is not None:
+            continue
+        return Failed("not executable", _left(call, name, trace), f"{name} in {where}", LEGALIZE)
+    return PASSED
+
+
+def _left(call: Any, name: str, trace: Trace) -> str:
+    """Why the operator is there, as it was when LegalizeOps left it (later passes forget types)."""
+    legal = next(step.after for step in trace.steps if step.call.name == LEGALIZE)
+    why = next((unknown_part(found) for found, _ in operator_calls(legal) if found.op.name == name), unknown_part(call))
+    if why is None:
+        return f"{name} is left for the VM though all of its types are known"
+    return f"an operator with {why} is left for the VM"
+
+
+ORACLE = StepOracle(
+    "legalised", "LegalizeOps lowers every operator whose types are known", judge, stage=Stage.RESULT, foreign=Trust.ROW
+)
+EXECUTABLE_ORACLE = TraceOracle("executable", "an official pipeline leaves nothing that the VM cannot run", judge_trace)

@@ -1,0 +1,197 @@
+"""Two official pipelines build one module: what comes out of both must agree, and both must come to an end.
+
+The starting module is built by `relax.get_pipeline("default_build")` and by `relax.get_default_pipeline(target)`, run,
+and the results are held against each other: within the sum of both bounds where the reference gives numbers. Where it
+gives none, shapes and dtypes count, and values only in a module without any float: an integer may follow from a float
+(argmax, a cast), and which rounding the fused kernel does is nobody's promise. The culprit is the pipeline that the
+reference contradicts, or that does not end; both where nobody can tell which of them is wrong. Of a pipeline that the
+reference contradicts, the first wrong pass is named where the reference can follow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from generators import tvm_api as T
+from generators.case import EntryCall
+from generators.dtypes import is_float
+from generators.passes.table import PIPELINES, TIR_PIPELINE
+from oracles.blame import first_wrong
+from oracles.builds.build import CODEGEN, Built, as_built, not_runnable, unregistered
+from oracles.calls.protocol import direct
+from oracles.checks.survives import headline, states_limit
+from oracles.forked import Ended, apart
+from oracles.oracle import TraceOracle
+from oracles.reference.compare import Difference, compare, widened
+from oracles.reference.errors import Unsupported
+from oracles.reference.numbers import NoMeaning, Numbers
+from oracles.reference.values import Runtime, Tensor, from_argument
+from oracles.trace import Bench, Raised, Trace
+from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
+
+DEFAULT_BUILD = "default_build"
+TARGET_DEFAULT = "target default pipeline"
+BOTH = f"{DEFAULT_BUILD} or {TARGET_DEFAULT}"
+"""The culprit where the two differ and nothing says which is right."""
+
+_NAMES = {DEFAULT_BUILD: "default_build", TARGET_DEFAULT: "llvm"}
+"""The pipelines as the pass table knows them."""
+
+Outputs: TypeAlias = tuple[Runtime, ...]
+"""What the entry calls give, one result each."""
+
+
+NOT_LOWERED = "CodeGenVM cannot emit this Relax operator directly"
+"""What LegalizeOps leaves is the matter of the oracle of that name; one pipeline drops dead calls, one does not."""
+LIMIT_S = 15
+"""Seconds for building and running by one pipeline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A result of a kind that the reference has no name for."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A pipeline that did not get to a result: the symptom and the error."""
+
+    symptom: str
+    error: Raised
+
+
+def judge(trace: Trace, bench: Bench) -> Verdict:
+    """Failed("wrong result"), or "does not build", "does not run", "crash" or "hang" where one pipeline does."""
+    numbers = bench.meaning.numbers
+    if isinstance(numbers.expected, NoMeaning) and numbers.expected.trap is not None:
+        return Skipped(numbers.expected.reason)
+    if (reason := not_runnable(numbers.start) or unregistered(numbers.start)) is not None:
+        return Skipped(f"pipelines: {reason}")
+    target = tvm.target.Target(trace.target)
+    # Numbers leave out the calls that the reference has no result of; where it has none at all, all are made.
+    calls = trace.calls if isinstance(numbers.expected, NoMeaning) else numbers.calls
+    first = outputs(numbers.start, calls, relax.get_pipeline(DEFAULT_BUILD), target, bench)
+    second = outputs(numbers.start, calls, relax.get_default_pipeline(target), target, bench)
+    if isinstance(first, Unknown) or isinstance(second, Unknown):
+        return Skipped("pipelines: a result of a kind without a name")
+    if isinstance(first, Stopped) or isinstance(second, Stopped):
+        return _stopped(first, second)
+    verdict = compared(as_built(numbers), first, second)
+    if isinstance(verdict, Failed) and verdict.culprit in _NAMES:
+        names = (*PIPELINES[_NAMES[verdict.culprit]], *TIR_PIPELINE)
+        found = first_wrong(names, numbers.start, as_built(numbers), direct, bench)
+        return verdict if found in (None, CODEGEN) else replace(verdict, culprit=found)
+    return verdict
+
+
+def outputs(
+    start: Any, calls: tuple[EntryCall, ...], pipeline: Any, target: Any, bench: Bench
+) -> Outputs | Stopped | Unknown:
+    """The results of entry calls in a module built by a pipeline, in a process of its own."""
+    ended = apart(lambda: _outputs(start, calls, pipeline, target, bench), LIMIT_S)
+    if not isinstance(ended, Ended):
+        return ended
+    hangs = ended.how == "hang"
+    message = f"no result within {LIMIT_S} s" if hangs else ended.how
+    return Stopped("hang" if hangs else "crash", Raised(ended.how, message, explicit=False))
+
+
+def _outputs(
+    start: Any, calls: tuple[EntryCall, ...], pipeline: Any, target: Any, bench: Bench
+) -> Outputs | Stopped | Unknown:
+    def machine() -> Any:
+        executable = relax.build(start, target=target, relax_pipeline=pipeline)
+        return relax.VirtualMachine(executable, tvm.cpu())
+
+    built = bench.guarded(machine)
+    if isinstance(built, Raised):
+        return Stopped("does not build", built)
+    run = Built(built).run
+    results: list[Runtime] = []
+    for call in calls:
+        result = bench.guarded(_calling(run, call.function, [from_argument(a) for a in call.arguments]))
+        if isinstance(result, Raised):
+            return Stopped("does not run", result)
+        if isinstance(result, Unknown):
+            return result
+        results.append(result)
+    return tuple(results)
+
+
+def _calling(run: Callable[..., Runtime], function: str, arguments: list[Runtime]) -> Callable[[], Runtime | Unknown]:
+    def call() -> Runtime | Unknown:
+        try:
+            return run(function, arguments)
+        except Unsupported as error:
+            return Unknown(str(error.node))
+
+    return call
+
+
+def _stopped(first: Outputs | Stopped, second: Outputs | Stopped) -> Verdict:
+    """One pipeline that stops where the other does not is wrong, unless it states a limit."""
+    if isinstance(first, Stopped) and isinstance(second, Stopped):
+        return Skipped("pipelines: neither gets to a result")
+    culprit, stop = (DEFAULT_BUILD, first) if isinstance(first, Stopped) else (TARGET_DEFAULT, second)
+    assert isinstance(stop, Stopped)
+    if states_limit(stop.error) or NOT_LOWERED in stop.error.message:
+        return Skipped(f"rejected: {culprit}: {stop.error.kind}")
+    ended = stop.symptom in ("crash", "hang")
+    message = stop.error.message if ended else f"{stop.error.kind}: {headline(stop.error.message)}"
+    return Failed(stop.symptom, message, stop.error.traceback or stop.error.message, culprit)
+
+
+def compared(numbers: Numbers, first: Outputs, second: Outputs) -> Verdict:
+    """What is to be said of the results of default_build (first) and of the target's default pipeline (second)."""
+    if isinstance(numbers.expected, NoMeaning):
+        exact = "float" not in T.json_of(numbers.start)
+        return _each([_loosely(result, exact) for result in first], second, BOTH)
+    alone = [_each(numbers.expected, results, culprit) for results, culprit in _by_culprit(first, second)]
+    wrong = [verdict for verdict in alone if isinstance(verdict, Failed)]
+    if len(wrong) < 2:
+        return wrong[0] if wrong else alone[0]
+    pairs = zip(numbers.expected, first, strict=True)
+    return _each([widened(bounded, result) for bounded, result in pairs], second, BOTH)
+
+
+def _by_culprit(first: Outputs, second: Outputs) -> tuple[tuple[Outputs, str], tuple[Outputs, str]]:
+    return (first, DEFAULT_BUILD), (second, TARGET_DEFAULT)
+
+
+def _each(expected: tuple[Runtime, ...] | list[Runtime], results: Outputs, culprit: str) -> Verdict:
+    undecided: list[float] = []
+    for index, (wanted, given) in enumerate(zip(expected, results, strict=True)):
+        found = compare(wanted, given)
+        if isinstance(found, Difference):
+            message = f"{found.kind}: {found.sentence}"
+            return Failed("wrong result", message, f"entry call {index}: {message}", culprit)
+        undecided.append(found.undecided)
+    return Inconclusive("every bound is infinite") if undecided and min(undecided) >= 1.0 else PASSED
+
+
+def _loosely(result: Runtime, exact: bool) -> Runtime:
+    """A result as something to compare with where nobody knows a bound. exact: values of other than floats count."""
+    if isinstance(result, tuple):
+        return tuple(_loosely(field, exact) for field in result)
+    if not isinstance(result, Tensor) or (exact and not is_float(result.dtype)):
+        return result
+    return replace(result, error=np.full(result.shape, np.inf))
+
+
+ORACLE = TraceOracle(
+    "pipelines",
+    "both official pipelines build the module and agree",
+    judge,
+    share=0.01,
+    of_passes=False,
+    needs_numbers=True,
+    builders=frozenset({"llvm"}),
+)

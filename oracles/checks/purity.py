@@ -1,0 +1,131 @@
+"""No impure call and no If in a dataflow block; a pure function makes no impure call unless it is force_pure.
+
+Our own check, from the rules in TVM's `relax/analysis/well_formed.cc` (12-15) and an own table of effects: an operator
+is impure when it writes, frees or observes state that another operator can see. TVM's table (FPurity) is not read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import relax
+
+from generators import tvm_api as T
+from generators.passes.row import Phase
+from oracles.ir.relax_memo import OfRelax
+from oracles.ir.walk import CALL, OP, Bound, bindings, operands, relax_functions
+from oracles.oracle import Stage, StepOracle, Trust
+from oracles.trace import Bench, Step
+from oracles.verdict import PASSED, Failed, Skipped, Verdict
+
+ENDS = ("relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object")
+"""Operators behind which nobody may name what they were given."""
+EFFECTS: dict[str, str] = {
+    "relax.print": "writes to the standard output",
+    "relax.assert_op": "may end the program",
+    **dict.fromkeys(ENDS, "ends the life of its argument"),
+    "relax.vm.call_tir_dyn": "writes to its arguments",
+    "relax.call_builtin_with_ctx": "a VM builtin may do anything",
+    "relax.invoke_closure": "the closure may do anything",
+}
+"""Operators with an effect. Destination-passing calls (call_tir, call_tir_inplace, call_dps_packed) are pure by
+definition; so is allocation, whose result is fresh. call_packed is an ExternFunc call, see `_callee_is_pure`."""
+
+
+EXPECTS_FORCED = frozenset({"CallTIRRewrite", "LowerRuntimeBuiltin", "VMShapeLower"})
+"""Passes that bring impure calls and are documented to stand after RemovePurityChecking: elsewhere, that their
+result is impure is known."""
+
+
+def ends_lives_early(step: Step) -> bool:
+    """Whether a pass has ended lives of values in a program of a form in which nobody does: passes behind it expect
+    what has a name to be there."""
+    if step.row.gives is not None or step.phase >= Phase.KILLED or not step.changed:
+        return False
+    return _ends_lives(step.after) and not _ends_lives(step.before)
+
+
+def _ends_lives(module: Any) -> bool:
+    functions = [function for _, function in relax_functions(module)]
+    return any(T.op_name(bound.value) in ENDS for function in functions for bound in bindings(function))
+
+
+def violations(module: Any) -> list[str]:
+    """What is wrong, one line each, without names of variables."""
+    found: list[str] = []
+    for name, function in relax_functions(module):
+        if _forced(function) and not function.is_pure:
+            found.append("function is force_pure but not is_pure")
+        for bound in bindings(function):
+            found.extend(_of_binding(bound, name))
+    return found
+
+
+def _of_binding(bound: Bound, name: Any) -> list[str]:
+    if type(bound.value) is relax.If:
+        return ["If in a dataflow block"] if bound.dataflow else []
+    impure = impure_callee(bound.value)
+    if impure is None:
+        return []
+    if bound.dataflow:
+        return [f"impure call of {impure} in a dataflow block"]
+    if bound.function.is_pure and not _forced(bound.function):
+        return [f"impure call of {impure} in a pure function"]
+    return []
+
+
+def impure_callee(expr: Any) -> str | None:
+    """What is called impurely by this expression or by one nested in it, None when nothing is."""
+    if type(expr) is CALL:
+        op = expr.op
+        if type(op) is OP:
+            if op.name in EFFECTS:
+                return str(op.name)
+        elif not _callee_is_pure(op):
+            return "ExternFunc" if isinstance(op, relax.ExternFunc) else "a function"
+    for operand in operands(expr):
+        if type(operand) is CALL and (impure := impure_callee(operand)) is not None:
+            return impure
+    return None
+
+
+def _callee_is_pure(callee: Any) -> bool:
+    ty = T.type_of(callee)
+    return bool(ty.purity) if type(ty) is T.FuncType else False
+
+
+def _forced(function: Any) -> bool:
+    return bool(function.attrs and "relax.force_pure" in function.attrs and function.attrs["relax.force_pure"])
+
+
+def is_known_order(step: Step) -> bool:
+    """Whether a pass stands before RemovePurityChecking that must stand after it."""
+    if step.row.name not in EXPECTS_FORCED:
+        return False
+    functions = [function for _, function in relax_functions(step.before)]
+    return any(function.is_pure and not _forced(function) for function in functions)
+
+
+VIOLATIONS = OfRelax(violations)
+
+
+def judge(step: Step, bench: Bench) -> Verdict:
+    """Failed("impure") with the first violation that the input did not have."""
+    if step.after is None:
+        return Skipped("no result")
+    if VIOLATIONS.known(step.before):
+        return Skipped("input already impure")
+    found = VIOLATIONS.fresh(step.after)
+    if found and is_known_order(step):
+        return Skipped("stands before RemovePurityChecking")
+    return Failed("impure", found[0], "\n".join(found)) if found else PASSED
+
+
+ORACLE = StepOracle(
+    "purity",
+    "no effect in a dataflow block or in a pure function",
+    judge,
+    stage=Stage.STRUCTURE,
+    of_result=True,
+    foreign=Trust.NAME,
+)

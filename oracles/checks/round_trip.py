@@ -1,0 +1,121 @@
+"""Text and JSON of what a pass gives back parse to the same module.
+
+JSON that comes back as another module is the pass's fault when its input did come back: it has put something into the
+module that is no plain IR. JSON that does not load is the writer's (tensors without elements, 0.27). A script that
+does not is the printer's or the parser's, whose name is the culprit; it is told once a case: for the input of the
+first step, or for the first step whose result does not come back while its input does. Names of variables and source
+locations may change; so may the names of symbolic dimensions, which the script writes as TypeVars, and the parts of
+types that it leaves to be derived anew. Parsing costs about 1 ms a line, hence the small share; and what a step has
+left as it was is not read again: a result that is its input, and scripts of PrimFuncs that stand alone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import tvm
+
+from generators import tvm_api as T
+from oracles.checks.definedness import has_free_names
+from oracles.checks.survives import headline
+from oracles.ir.compare import equal, first_difference, global_vars
+from oracles.ir.fingerprint import fingerprint, same_function
+from oracles.ir.memo import Memo
+from oracles.ir.verifier import COMPLAINTS
+from oracles.ir.walk import PRIM_FUNC, functions_of
+from oracles.oracle import Stage, StepOracle
+from oracles.trace import Bench, Step
+from oracles.verdict import PASSED, Failed, Skipped, Verdict
+
+PRINTER = "TVMScript"
+WRITER = "tvm.ir.save_json"
+UNWRITTEN = (".dom.min", ".ty")
+"""Ends of access paths whose loss is no loss, and of their beginnings: a script has no place for them. The lower
+bound of a block axis is an unwritten zero that takes the dtype of the extent; types of sequences and of regions, and
+the layouts of buffers, are derived anew."""
+_ERRORS = (tvm.error.DiagnosticError, ValueError, TypeError, RuntimeError, SyntaxError)
+
+
+def script_loss(module: Any) -> tuple[str, str]:
+    """("", "") when the script parses back to an equal module, else what went wrong and the details."""
+    try:
+        text = T.script_of(module)
+        again = T.module_from_script(text)
+    except _ERRORS as error:
+        return f"script does not parse: {headline(_without_source(str(error)))}", str(error)
+    return _compared("script", module, again)
+
+
+def json_loss(module: Any) -> tuple[str, str]:
+    """The same for TVM's JSON."""
+    try:
+        again = T.module_from_json(T.json_of(module))
+    except _ERRORS as error:
+        return f"JSON does not load: {headline(str(error))}", str(error)
+    return _compared("JSON", module, again)
+
+
+def _compared(form: str, module: Any, again: Any) -> tuple[str, str]:
+    if equal(module, again):
+        return "", ""
+    _, detail = first_difference(module, again)
+    path = re.sub(r"\[[^\]]*\]", "", detail.split("\n")[0])
+    if form == "script" and (path.endswith(UNWRITTEN) or ".ty." in path):
+        return "", ""
+    return f"{form} parses to another module: it differs in {'.'.join(path.split('.')[-3:])}", detail
+
+
+def _without_source(text: str) -> str:
+    """The parser's message without the lines of source that it quotes."""
+    return text.split("\n -->")[0].removeprefix("error: ")
+
+
+_SCRIPTS = Memo(script_loss)
+
+
+def judge_module(module: Any) -> Verdict:
+    """The same of a module that no pass has touched: what is wrong is the writer's or the printer's."""
+    for loss, culprit in ((json_loss, WRITER), (script_loss, PRINTER)):
+        message, detail = loss(module)
+        if message:
+            return Failed("round-trip", message, detail, culprit)
+    return PASSED
+
+
+def judge(step: Step, bench: Bench) -> Verdict:
+    """Failed("round-trip"), the pass or the printer being the culprit."""
+    if step.after is None:
+        return Skipped("no result")
+    if step.index and fingerprint(step.after) == step.hash_before:
+        return PASSED
+    if has_free_names(step.after):
+        return Skipped("result breaks scoping")
+    if COMPLAINTS.known(step.after):
+        return Skipped("result is ill-formed")
+    message, detail = json_loss(step.after)
+    if message:
+        loads = message.startswith("JSON parses")
+        return Failed("round-trip", message, detail, None if loads and not json_loss(step.before)[0] else WRITER)
+    if step.index == 0 and (loss := _SCRIPTS.known(step.before))[0]:
+        return Failed("round-trip", *loss, PRINTER)
+    after, before = _touched(step)
+    message, detail = _SCRIPTS.fresh(after)
+    if message and _SCRIPTS.known(before)[0]:
+        return Skipped("input does not round-trip")
+    return Failed("round-trip", message, detail, PRINTER) if message else PASSED
+
+
+def _touched(step: Step) -> tuple[Any, Any]:
+    """What of the result is to be read again, and what it was: the PrimFuncs that are new, where no other functions
+    are and none of them calls one; else the whole modules."""
+    before, after = functions_of(step.before), functions_of(step.after)
+    new = {n: f for n, f in after.items() if n not in before or not same_function(before[n], f)}
+    old = {n: before[n] for n in new if n in before}
+    alone = all(isinstance(f, PRIM_FUNC) and not global_vars(f) for f in (*new.values(), *old.values()))
+    return (tvm.IRModule(new), tvm.IRModule(old)) if new and old and alone else (step.after, step.before)
+
+
+ORACLE = StepOracle(
+    "round_trip", "script and JSON of a result parse back to it", judge, stage=Stage.PROMISE, share=0.0007
+)

@@ -1,0 +1,43 @@
+"""`tvm.transform.Sequential` of the passes gives what the passes give one after the other.
+
+`Bench.apply_all` must run with an opt_level that skips no pass. Only cases in which every single step went well and
+left its input alone are compared, so that this is about Sequential and about state that passes carry along.
+"""
+
+from __future__ import annotations
+
+from oracles.checks.definedness import has_free_names
+from oracles.checks.survives import headline
+from oracles.ir.compare import equal, first_difference
+from oracles.ir.fingerprint import fingerprint
+from oracles.oracle import TraceOracle
+from oracles.trace import Bench, Raised, Trace
+from oracles.verdict import PASSED, Failed, Skipped, Verdict, not_applicable
+
+CULPRIT = "tvm.transform.Sequential"
+
+
+def judge(trace: Trace, bench: Bench) -> Verdict:
+    """Failed("sequential") with the first difference."""
+    if len(trace.steps) < 2:
+        return not_applicable("fewer than two passes")
+    if any(step.call.options for step in trace.steps):
+        return not_applicable("a pass has options of its own")
+    if any(step.after is None for step in trace.steps):
+        return Skipped("a step raised")
+    if not bench.trusting and any(fingerprint(step.before) != step.hash_before for step in trace.steps):
+        return Skipped("a step changed its input")
+    if any(has_free_names(step.after) for step in trace.steps):
+        return Skipped("a step broke scoping")
+    at_once = bench.apply_all([step.call for step in trace.steps], trace.start)
+    if isinstance(at_once, Raised):
+        message = f"raises {at_once.kind} though no single pass does: {headline(at_once.message)}"
+        return Failed("sequential", message, at_once.traceback, CULPRIT)
+    one_by_one = trace.steps[-1].after
+    if equal(one_by_one, at_once):
+        return PASSED
+    place, detail = first_difference(one_by_one, at_once)
+    return Failed("sequential", f"all at once and one by one differ in {place}", detail, CULPRIT)
+
+
+ORACLE = TraceOracle("sequential", "all passes at once give what they give one by one", judge, share=0.05)

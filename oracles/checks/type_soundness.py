@@ -1,0 +1,182 @@
+"""Annotated types do not contradict what their expressions are (the static part; run-time values are the
+interpreter's business).
+
+For every binding: the variable's annotation against the value's, against the types of the value's parts, and, for
+calls of operators, against the type inferred anew. For every If: the variable against both branches. For every
+function: the return type against the body, and, where it is called by name, the type of its GlobalVar against its
+signature. For every call_tir: its tensors against the PrimFunc's buffers. Contradictions only: another dtype, rank,
+extent, length or kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tvm import relax
+
+from generators import tvm_api as T
+from oracles.checks.survives import headline
+from oracles.ir.relax_memo import OfRelax
+from oracles.ir.types import buffer_type, contradiction, inferred_call, kind_of, said_by_parts
+from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, PRIM_FUNC, TUPLE, bindings, operands, relax_functions
+from oracles.oracle import Stage, StepOracle, Trust
+from oracles.reference.tir.signature import is_packed
+from oracles.trace import Bench, Step
+from oracles.verdict import GIVEN_TO_CALL_TIR, PASSED, Failed, Skipped, Verdict
+
+_DESTINATION = frozenset({"relax.call_tir", "relax.call_tir_inplace"})
+
+
+def contradictions(module: Any) -> list[tuple[str, str]]:
+    """(what contradicts what, where) for a whole module."""
+    found: list[tuple[str, str]] = []
+    builder = relax.BlockBuilder()
+    for name, function in relax_functions(module):
+        found.extend(_of_returns(function, name.name_hint))
+        for bound in bindings(function):
+            where = f"{bound.binding.var.name} in {name.name_hint}"
+            found.extend((text, where) for text in _of_binding(bound.binding, bound.value, module, builder))
+            if type(bound.value) is FUNCTION:
+                found.extend(_of_returns(bound.value, where))
+    return found
+
+
+def _of_returns(function: Any, where: str) -> Iterator[tuple[str, str]]:
+    if type(function.body) is relax.SeqExpr:
+        body = T.type_of(function.body.body)
+        if why := contradiction(T.return_type(function), body):
+            yield f"a return type and the returned value: {why}", where
+
+
+def _of_binding(binding: Any, value: Any, module: Any, builder: Any) -> Iterator[str]:
+    annotated = T.type_of(binding.var)
+    if type(binding) is relax.MatchCast:
+        if why := contradiction(annotated, binding.ty):
+            yield f"a variable and its match_cast: {why}"
+        return
+    if why := contradiction(annotated, T.type_of(value)):
+        yield f"a variable and its value ({_word(value)}): {why}"
+    if (said := said_by_parts(value)) is not None and (why := contradiction(annotated, said)):
+        yield f"a variable and the parts of its value ({_word(value)}): {why}"
+    if type(value) is relax.If:
+        yield from _of_branches(annotated, value)
+    elif type(value) is CALL:
+        yield from _of_call(annotated, value, module, builder)
+
+
+def _of_branches(annotated: Any, value: Any) -> Iterator[str]:
+    for branch in (value.true_branch, value.false_branch):
+        if type(branch) is relax.SeqExpr and (why := contradiction(annotated, T.type_of(branch.body))):
+            yield f"a variable and a branch of its If: {why}"
+
+
+def _of_call(annotated: Any, call: Any, module: Any, builder: Any) -> Iterator[str]:
+    name = T.op_name(call)
+    named = call.op if type(call.op) is GLOBAL_VAR else call.args[0] if name in _DESTINATION else None
+    callee = module.functions.get(named) if type(named) is GLOBAL_VAR else None
+    looked_at = (call, annotated, callee, *[T.type_of(argument) for argument in operands(call)[1:]])
+    if _AGREED.holds(looked_at):
+        return
+    found = list(_against_call(annotated, call, callee, builder))
+    if not found:
+        _AGREED.add(looked_at)
+    yield from found
+
+
+class _Agreed:
+    """Calls that contradicted nothing, each with all that was looked at: most calls stand in the next module again."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[int, ...], tuple[Any, ...]] = {}
+
+    def holds(self, looked_at: tuple[Any, ...]) -> bool:
+        return self._addresses(looked_at) in self._seen
+
+    def add(self, looked_at: tuple[Any, ...]) -> None:
+        if len(self._seen) >= _REMEMBERED:
+            self._seen.clear()
+        self._seen[self._addresses(looked_at)] = looked_at  # held, so that no address is used again
+
+    @staticmethod
+    def _addresses(looked_at: tuple[Any, ...]) -> tuple[int, ...]:
+        return tuple(0 if thing is None else thing.__chandle__() for thing in looked_at)
+
+
+_REMEMBERED = 5_000
+_AGREED = _Agreed()
+
+
+def _against_call(annotated: Any, call: Any, callee: Any, builder: Any) -> Iterator[str]:
+    name = T.op_name(call)
+    plain = callee is not None and name is None and not _is_packed(callee)
+    if plain and (why := contradiction(T.type_of(call.op), T.type_of(callee))):
+        yield f"the type of a called GlobalVar and its function: {why}"
+    if name is not None and not name.startswith("relax."):
+        return
+    try:
+        inferred = inferred_call(call, builder)
+    except (ValueError, TypeError, RuntimeError) as error:
+        yield f"a call of {_word(call)} cannot be typed: {headline(str(error))}"
+        return
+    if why := contradiction(annotated, inferred):
+        yield f"a variable and the inferred type of {_word(call)}: {why}"
+    if name in _DESTINATION:
+        yield from _of_buffers(call, callee)
+
+
+def _is_packed(callee: Any) -> bool:
+    """Whether a PrimFunc takes its arguments packed, which its type says and the GlobalVar's does not."""
+    return type(callee) is PRIM_FUNC and is_packed(callee)
+
+
+def _of_buffers(call: Any, function: Any) -> Iterator[str]:
+    """The tensors of a call_tir against the buffers of its PrimFunc, arguments first and results last."""
+    if type(function) is not PRIM_FUNC or not isinstance(call.args[1], TUPLE):
+        return
+    given = [T.type_of(argument) for argument in call.args[1].fields]
+    results = call.ty_args[0]
+    if T.op_name(call) == "relax.call_tir":
+        given += list(results.fields) if type(results) is T.TupleType else [results]
+    for ty, param in zip(given, function.params, strict=False):
+        buffer = buffer_type(param)
+        if buffer is not None and kind_of(ty) == "a tensor" and (why := contradiction(ty, buffer)):
+            yield f"{GIVEN_TO_CALL_TIR}: {why}"
+
+
+def _word(value: Any) -> str:
+    name = T.op_name(value) if type(value) is CALL else None
+    return name or type(value).__name__
+
+
+def _read_of(function: Any) -> list[Any]:
+    """What is read of a PrimFunc."""
+    parameters: list[Any] = function.params[:]
+    return parameters
+
+
+_MEMO = OfRelax(contradictions, _read_of)
+
+
+def judge(step: Step, bench: Bench) -> Verdict:
+    """Failed("type") with the first contradiction, when the input had none."""
+    if step.after is None:
+        return Skipped("no result")
+    if _MEMO.known(step.before):
+        return Skipped("input types already contradict each other")
+    found = _MEMO.fresh(step.after)
+    if not step.row.keeps_buffers:
+        found = [(text, where) for text, where in found if not text.startswith(GIVEN_TO_CALL_TIR)]
+    if not found:
+        return PASSED
+    return Failed("type", found[0][0], "\n".join(f"{what}: {where}" for what, where in found))
+
+
+ORACLE = StepOracle(
+    "type_soundness",
+    "annotations do not contradict the expressions they annotate",
+    judge,
+    stage=Stage.STRUCTURE,
+    of_result=True,
+    foreign=Trust.NAME,
+)

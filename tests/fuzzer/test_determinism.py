@@ -1,0 +1,133 @@
+"""Determinism across processes: what follows Python's hashes is found, made small and shown; what does not is not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fuzzer.campaign.determinism import SHARE, Sample, first_difference, hash_seeds, is_sampled, judged
+from fuzzer.campaign.loop import run_campaign
+from fuzzer.campaign.observer import Observers
+from fuzzer.protocol import Failure, Plan
+from fuzzer.results import CampaignResult
+from fuzzer.settings import read_settings
+from oracles.verdict import ACROSS_PROCESSES
+
+PASSES = '''\
+import tvm
+from tvm import relax
+
+
+def names(mod):
+    """Those of the parameters: whether a name stands in a set twice or once is all the same."""
+    return {p.name for f in mod.functions.values() if isinstance(f, relax.Function) for p in f.params}
+
+
+@tvm.transform.module_pass(opt_level=0, name="HashOrder")
+def hash_order(mod, context):
+    return mod.with_attr("in_any_order", " ".join(names(mod)))
+
+
+@tvm.transform.module_pass(opt_level=0, name="Sorted")
+def in_order(mod, context):
+    return mod.with_attr("in_order", " ".join(sorted(names(mod))))
+
+
+PASSES = {"HashOrder": lambda: hash_order, "Sorted": lambda: in_order}
+'''
+SAMPLE = Sample(5, ("a", "b", "c", "d"), ("P", "Q"), ("A", "B"), (True, False))
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("again")
+
+
+@pytest.fixture(scope="module")
+def campaign(out: Path) -> CampaignResult:
+    """A campaign of few cases on one pass that follows the order of a set of names, and one that sorts them."""
+    load = out / "passes.py"
+    load.write_text(PASSES, encoding="utf-8")
+    settings = read_settings(cases=40, seed=1, jobs=1, load=load, out=out, oracles="survives,determinism")
+    return run_campaign(settings, Observers())
+
+
+def test_only_the_pass_that_follows_hashes_is_found(campaign: CampaignResult) -> None:
+    found = {(f.oracle, f.verdict.symptom, f.signature.culprit) for f in campaign.findings}
+    assert found == {("determinism", ACROSS_PROCESSES, "HashOrder")}
+    assert campaign.tally.passes["Sorted"]["applied"] > 0
+    assert campaign.tally.invalid == 0
+    assert campaign.tally.phases["again"] > 0
+
+
+def test_the_finding_is_small_and_its_repro_shows_it_until_it_is_mended(campaign: CampaignResult, out: Path) -> None:
+    (finding,) = campaign.findings
+    assert [call.name for call in finding.case.passes] == ["HashOrder"]
+    repro = out / finding.folder / "repro.py"
+    assert status(repro) == 1
+    load = out / "passes.py"
+    load.write_text(PASSES.replace('" ".join(names', '" ".join(sorted(names').replace("(mod)))", "(mod))))", 1))
+    try:
+        assert status(repro) == 0
+    finally:
+        load.write_text(PASSES)
+
+
+def status(repro: Path) -> int:
+    return subprocess.run([sys.executable, str(repro)], capture_output=True, timeout=120, check=False).returncode
+
+
+def test_another_hash_seed_in_every_campaign_and_process() -> None:
+    seeds = [seed for campaign in range(50) for seed in hash_seeds(campaign)]
+    assert len(set(seeds)) == 100
+    assert all(0 <= seed <= 4294967295 for seed in (*seeds, *hash_seeds(1 << 40)))
+
+
+def test_the_sample_is_a_small_share_that_follows_from_seed_and_index() -> None:
+    late = [index for index in range(1000, 21000) if is_sampled(3, index)]
+    assert abs(len(late) / 20000 - SHARE) < SHARE / 2
+    assert late == [index for index in range(1000, 21000) if is_sampled(3, index)]
+    assert any(is_sampled(4, index) for index in range(40))
+
+
+@pytest.mark.parametrize(
+    ("digests", "place"),
+    [(("a", "b", "c", "d"), None), (("x", "b", "c", "d"), 0), (("a", "b", "x", "d"), 2), (("a", "b", "c"), 3)],
+)
+def test_the_first_difference_counts(digests: tuple[str, ...], place: int | None) -> None:
+    assert first_difference(SAMPLE.digests, digests) == place
+
+
+def said(tmp_path: Path, *digests: str) -> Iterator[Any]:
+    return judged(Plan(1, scratch=str(tmp_path / "scratch")), SAMPLE, digests)
+
+
+def test_a_difference_has_the_pass_to_its_name(tmp_path: Path) -> None:
+    delta, failure = said(tmp_path, "a", "b", "x", "d")
+    assert delta == {"oracles": {"determinism": {"failed": 1}}, "passes": {"P": {"failed": 1}}}
+    assert isinstance(failure, Failure)
+    assert (failure.oracle, failure.symptom, failure.culprit) == ("determinism", ACROSS_PROCESSES, "P")
+    assert (failure.index, failure.step, failure.tier) == (5, 0, "A")
+
+
+def test_a_program_drawn_otherwise_is_our_own_fault(tmp_path: Path) -> None:
+    (delta,) = said(tmp_path, "x", "b", "c", "d")
+    assert delta["invalid"] == 1
+    assert "case 5 of seed 1" in (tmp_path / "own-faults.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("digests", "reason"),
+    [
+        (("a", "x", "c", "d"), "setup gives another module in another process"),
+        (("a", "b", "c", "x"), "not under test: Q"),
+    ],
+)
+def test_what_says_nothing_of_a_pass_under_test_is_counted(tmp_path: Path, digests: Any, reason: str) -> None:
+    (delta,) = said(tmp_path, *digests)
+    assert delta["skipped"] == {reason: 1}

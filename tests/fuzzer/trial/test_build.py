@@ -1,0 +1,113 @@
+"""Whose fault a failed build is, and which modules are not to be built at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tvm import relax
+
+from corpus.module_text import live_module
+from fuzzer.trial.build import blamed, not_to_be_built
+from generators.case import EntryCall, ModuleText
+from generators.passes.row import Phase
+from generators.passes.table import default_call
+from generators.source import SeededSource
+from oracles.builds import build
+from oracles.reference.numbers import Numbers
+from oracles.trace import MeaningState
+from oracles.verdict import Failed, Passed, Skipped, Verdict
+from oracles.workbench import Workbench
+from tests.oracles.modules import add_in_place
+
+WRONG = Failed("wrong result", "3 is not 4")
+NO_BUILD = Failed("does not build", "unknown intrinsic", "", build.CODEGEN)
+CRASH = Failed("crash", "SIGSEGV", "", "VMShapeLower")
+CLEAN = Passed()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "base", "first", "only_some", "culprit"),
+    [
+        (WRONG, CLEAN, None, False, "FoldConstant"),
+        (WRONG, WRONG, None, False, build.CODEGEN),
+        (WRONG, CRASH, None, False, "FoldConstant"),
+        (WRONG, WRONG, "LegalizeOps", False, "LegalizeOps"),
+        (WRONG, CLEAN, "LegalizeOps", False, "LegalizeOps"),
+        (WRONG, CLEAN, build.CODEGEN, False, build.CODEGEN),
+        (NO_BUILD, CLEAN, None, False, "FoldConstant"),
+        (NO_BUILD, NO_BUILD, None, False, build.CODEGEN),
+        (CRASH, CLEAN, None, False, "VMShapeLower"),
+        (CRASH, CLEAN, None, True, "FoldConstant"),
+        (WRONG, CLEAN, None, True, "FoldConstant"),
+        (WRONG, CLEAN, build.CODEGEN, True, "FoldConstant"),
+        (WRONG, CLEAN, "tirx.CommonSubexprElim", True, "tirx.CommonSubexprElim"),
+        (WRONG, CLEAN, "tirx.VectorizeLoop", True, "FoldConstant"),
+        (WRONG, WRONG, "LegalizeOps", True, None),
+        (WRONG, CRASH, None, True, None),
+        (WRONG, Skipped("whatever"), None, True, None),
+        (WRONG, Skipped("whatever"), None, False, build.CODEGEN),
+    ],
+)
+def test_a_failed_build_is_blamed_on_the_passes_only_where_it_needs_them(
+    verdict: Failed, base: Verdict, first: str | None, only_some: bool, culprit: str | None
+) -> None:
+    result = blamed(verdict, base, "FoldConstant", first, only_some=only_some)
+    assert (result.culprit if isinstance(result, Failed) else None) == culprit
+
+
+ARGSORT = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((3,), dtype="float32")):
+        return R.argsort(x)
+"""
+
+
+def _not_to_be_built(module: Any, phase: Phase, applied: list[str]) -> Verdict | None:
+    return not_to_be_built(module, phase, [], applied, between=False, threads=False)
+
+
+def test_operators_that_a_skipped_pass_would_have_lowered_are_no_reason_to_blame_a_build() -> None:
+    module = relax.transform.LegalizeOps()(live_module(ModuleText(ARGSORT)))
+    assert isinstance(_not_to_be_built(module, Phase.LEGAL, ["LegalizeOps"]), Skipped)
+    assert _not_to_be_built(module, Phase.LEGAL, ["DispatchSortScan", "LegalizeOps"]) is None
+    assert _not_to_be_built(module, Phase.HIGH, []) is None, "the pipeline has the pass"
+
+
+def test_running_a_build_leaves_the_constants_of_the_module_alone() -> None:
+    module = live_module(ModuleText(add_in_place('c = R.const(np.array([1.0, 2.0], "float32"))')))
+    call = EntryCall("main", (np.ones(2, np.float32),))
+    numbers = Numbers(module, [call])
+    built = build.build(module, Phase.HIGH, Workbench(SeededSource(1, 1), MeaningState(numbers)), 0)
+    assert isinstance(built, build.Built)
+    assert numbers.judge_run(built.run) is None
+    assert numbers.judge_run(built.run) is not None, "the second run starts from an overwritten constant"
+    (again,) = Numbers(module, [call]).expected
+    assert again.value.tolist() == [2.0, 3.0]
+
+
+THROUGH_BFLOAT = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), dtype="float32")):
+        with R.dataflow():
+            y = R.astype(x, dtype="bfloat16")
+            z = R.astype(y, dtype="float32")
+            R.output(z)
+        return z
+"""
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_builds_may_keep_more_precision_than_bfloat16(dtype: str) -> None:
+    module = live_module(ModuleText(THROUGH_BFLOAT.replace("bfloat16", dtype)))
+    numbers = Numbers(module, [EntryCall("main", (np.array([-0.7531596, 1.0009766], np.float32),))])
+    bench = Workbench(SeededSource(1, 1), MeaningState(numbers))
+    for name in ("LegalizeOps", "AnnotateTIROpPattern", "FuseOps", "FuseTIR"):
+        module = bench.apply(default_call(name), module)
+    built = build.build(module, Phase.FUSED, bench, 0)
+    assert isinstance(built, build.Built)
+    assert build.as_built(numbers).judge_run(built.run) is None
+    assert (build.as_built(numbers) is numbers) == (dtype == "float16")
