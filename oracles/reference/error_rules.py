@@ -156,7 +156,7 @@ def _ring(work: Work) -> Errors:
 
 
 def _ring_sizes(work: Work) -> tuple[list[Array], list[Array] | None]:
-    """The size of the largest partial sum per element, and what the operands' errors do."""
+    """The size of the largest partial sum per element, and the effect of the operands' errors."""
     if work.row.elementwise:
         sizes = [np.maximum(np.abs(r), _largest_operand(work, r.shape)) for r in work.results]
         return sizes, _furthest(_ends(work, work.errors), work.results) if work.inexact else None

@@ -28,10 +28,10 @@ def bounded_result(
     terms: float | None,
     floor: str | None = None,
 ) -> list[Tensor]:
-    """Results with bounds. `operands` are the flattened arguments, Tensors and plain values; `result` is what
-    `evaluate` gives for their carriers; `terms` how many numbers meet in one element, None to estimate it;
+    """Results with bounds. `operands` are the flattened arguments, Tensors and plain values; `result` is the
+    result of `evaluate` for their carriers; `terms` how many numbers meet in one element, None to estimate it;
     `floor` the dtype that operands may be rounded to, and results computed in, instead of their own.
-    Raises Unsupported where the size of a result hangs on operands of which too little is known."""
+    Raises Unsupported if the size of a result depends on operands with an error."""
     operands = operands if floor is None else [_rounded_to(o, floor) for o in operands]
     results = listed(result)
     dtypes = [dtype_of(r) for r in results]
@@ -49,7 +49,7 @@ def bounded_result(
 
 
 def _rounded_to(operand: Any, dtype: str) -> Any:
-    """A float operand with what rounding it to `dtype` may do to it."""
+    """A float operand with the error of rounding it to `dtype`."""
     if not isinstance(operand, Tensor) or not is_float(operand.dtype):
         return operand
     facts = precision(operand.dtype, dtype)

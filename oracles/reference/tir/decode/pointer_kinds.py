@@ -1,4 +1,4 @@
-"""What a pointer may point to while a PrimFunc is decoded. No pointer is left in the decoded function."""
+"""The objects that a pointer may point to while a PrimFunc is decoded. No pointer is left in the decoded function."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class DecodeState:
     function that is decoded holds the objects.
     """
 
-    # What the function is decoded for.
+    # The function, and the binding that it is decoded for.
     name: str
     """Its name, for messages."""
     rules: Rules
@@ -37,7 +37,7 @@ class DecodeState:
     device_type: int = DL_CPU
     """The device on which tensor arguments lie."""
 
-    # What TVM's variables and buffers stand for at the current statement.
+    # The meaning of TVM's variables and buffers at the current statement.
     env: dict[int, Expr] = field(default_factory=dict)
     """Scalar variables."""
     vectors: dict[int, Callable[[Expr], Expr]] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class DecodeState:
     place: int | None = None
     """The position in the header of a packed function; None outside of a header (see `headers.py`)."""
 
-    # What the decoding has made so far.
+    # The results so far.
     slots: int = 0
     """The number of buffers."""
     views: dict[tuple[int, str, tuple[int, ...], int], Buffer] = field(default_factory=dict)
