@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Rounding(Enum):
-    """How the error of an operator's float results follows from its operands (see oracles.reference.bounds)."""
+    """How the error of an operator's float results follows from its operands (see oracles.reference.error_rules)."""
 
     MOVE = "move"
     """Moves, repeats, selects or negates elements and computes nothing: errors travel with the elements."""

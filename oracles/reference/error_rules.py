@@ -1,8 +1,8 @@
-"""How errors grow through one operator, by the row's `Rounding`. Nothing here knows an operator by name.
+"""The error rules: one function per `Rounding`, which gives the errors of an operator's results.
 
-Sums and products of whole numbers stay exact while everything is representable; otherwise the rules follow
-the unit roundoff model and the summation bounds of Higham, Accuracy and Stability of Numerical Algorithms,
-chapters 2 to 4, with the operands' own errors carried through by evaluating at the ends of their intervals.
+No rule names an operator. Sums and products of whole numbers stay exact while everything is representable. Otherwise
+the rules follow the unit roundoff model and the summation bounds of Higham, Accuracy and Stability of Numerical
+Algorithms, chapters 2 to 4; the errors of operands are propagated by evaluating at the ends of their intervals.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _ring(work: Work) -> Errors:
 
 
 def _ring_sizes(work: Work) -> tuple[list[Array], list[Array] | None]:
-    """The size of the largest partial sum per element, and what the operands' errors do."""
+    """The size of the largest partial sum per element, and the effect of the operands' errors."""
     if work.row.elementwise:
         sizes = [np.maximum(np.abs(r), _largest_operand(work, r.shape)) for r in work.results]
         return sizes, _furthest(_ends(work, work.errors), work.results) if work.inexact else None

@@ -12,7 +12,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from oracles.reference.tir.bounds import Bounds
+from oracles.reference.tir.intervals import Bounds
 from oracles.reference.tir.nodes import (
     DTYPES,
     INT64,

@@ -1,7 +1,7 @@
 """One row per Relax operator form that the TIR interpreter is compared on, and how to make its PrimFuncs.
 
 Here: operand specifications (`"4x8:float32"`), a builder per row, drawn inputs, legalisation. Not here: the
-comparison with a compiled module (`test_reference_tir_ops.py`) and the meaning of the operators (this table
+comparison with a compiled module (`test_operators.py`) and the meaning of the operators (this table
 says only how to call them).
 """
 
@@ -203,7 +203,7 @@ def _linear() -> Iterator[OpRow]:
 
 def all_rows() -> tuple[OpRow, ...]:
     """Every row of this table and of `relax_nn_rows`."""
-    from tests.oracles.relax_nn_rows import nn_rows
+    from tests.oracles.reference.tir.relax_nn_rows import nn_rows
 
     parts = (_elementwise(), _reduce(), _creation(), _manipulate(), _index(), _linear(), nn_rows())
     return tuple(row for part in parts for row in part)

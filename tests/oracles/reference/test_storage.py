@@ -1,7 +1,7 @@
 """The reference interpreter on faults in memory that programs allocate: storages, ends of variables, views.
 
 Every trap has a program with the fault planted by hand; what is nearly the same and right is in
-`test_reference_storage_clean`.
+`test_storage_clean`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tvm import relax
 from generators.case import Argument, EntryCall
 from oracles.reference.errors import Trap
 from oracles.reference.numbers import Numbers, Wrong
-from tests.oracles.storage_programs import (
+from tests.oracles.reference.storage_programs import (
     ALLOCATES,
     BRANCH_KILLS,
     COPY,

@@ -1,4 +1,4 @@
-"""What is known about integer expressions without running them: intervals and linear forms.
+"""Facts about integer expressions without running them: intervals and linear forms.
 
 Intervals decide which bounds and overflow checks generated code needs; linear forms decide which accesses are
 slices and which loops are independent. Not here: decisions about loops (`dependence.py`).

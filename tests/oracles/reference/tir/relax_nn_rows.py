@@ -10,7 +10,7 @@ from tvm import relax
 from tvm.relax import op
 from tvm.relax.op import nn
 
-from tests.oracles.relax_op_rows import OpRow
+from tests.oracles.reference.tir.relax_op_rows import OpRow
 
 F4 = "float32"
 

@@ -14,8 +14,8 @@ from tvm.relax import transform as rt
 from tvm.s_tir import Schedule
 
 from oracles.reference.tir import run_prim_func
-from tests.oracles.legalized_call import Interpreter
-from tests.oracles.relax_op_rows import OpRow, all_rows, draw_operand, legalize
+from tests.oracles.reference.tir.legalized_call import Interpreter
+from tests.oracles.reference.tir.relax_op_rows import OpRow, all_rows, draw_operand, legalize
 
 ROWS = {row.name: row for row in all_rows()}
 NN = op.nn

@@ -12,7 +12,7 @@ from generators.case import EntryCall, Shape
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Unsupported
 from oracles.reference.values import Tensor
-from tests.oracles.storage_programs import (
+from tests.oracles.reference.storage_programs import (
     ALLOCATES,
     COPY,
     F4,

@@ -1,8 +1,8 @@
-"""Error bounds that follow a computation: what one operator does to values and their errors.
+"""The error bounds of one operator's results.
 
-The bound of a result is what the operands' errors can do to it (found by evaluating the operator at their
-ends) plus what its own rounding may do; the rules for that are in `oracles.reference.growth`. Here: elements of which
-nothing is known, overflow and underflow, and the final bound.
+A bound has two parts: the effect of the operands' errors (found by evaluating the operator at the ends of their
+intervals), and the operator's own rounding. The rules for both are in `error_rules.py`. This file handles elements with
+an infinite error, overflow and underflow, and puts the final bound together.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 from generators.dtypes import FloatFacts, is_float
 from generators.operators.row import Operator, Rounding
+from oracles.reference.error_rules import RULES, Evaluate, Work, listed, precision
 from oracles.reference.errors import Unsupported
-from oracles.reference.growth import RULES, Evaluate, Work, listed, precision
 from oracles.reference.values import Array, Tensor, round_to
 
 
@@ -28,10 +28,10 @@ def bounded_result(
     terms: float | None,
     floor: str | None = None,
 ) -> list[Tensor]:
-    """Results with bounds. `operands` are the flattened arguments, Tensors and plain values; `result` is what
-    `evaluate` gives for their carriers; `terms` how many numbers meet in one element, None to estimate it;
+    """Results with bounds. `operands` are the flattened arguments, Tensors and plain values; `result` is the
+    result of `evaluate` for their carriers; `terms` how many numbers meet in one element, None to estimate it;
     `floor` the dtype that operands may be rounded to, and results computed in, instead of their own.
-    Raises Unsupported where the size of a result hangs on operands of which too little is known."""
+    Raises Unsupported if the size of a result depends on operands with an error."""
     operands = operands if floor is None else [_rounded_to(o, floor) for o in operands]
     results = listed(result)
     dtypes = [dtype_of(r) for r in results]
@@ -49,7 +49,7 @@ def bounded_result(
 
 
 def _rounded_to(operand: Any, dtype: str) -> Any:
-    """A float operand with what rounding it to `dtype` may do to it."""
+    """A float operand with the error of rounding it to `dtype`."""
     if not isinstance(operand, Tensor) or not is_float(operand.dtype):
         return operand
     facts = precision(operand.dtype, dtype)

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.reference.errors import Trap
-from oracles.reference.tir.bounds import Bounds
 from oracles.reference.tir.dependence import Dependence
 from oracles.reference.tir.engine import program_of, run_program
+from oracles.reference.tir.intervals import Bounds
 from oracles.reference.tir.nodes import INT64, Bin, Buffer, Const, Expr, For, Function, Load, Stmt, Store, Var
-from tests.oracles.random_loops import FLOAT, functions
+from tests.oracles.reference.tir.random_loops import FLOAT, functions
 
 Array = np.ndarray[Any, Any]
 
