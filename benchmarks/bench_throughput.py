@@ -34,9 +34,9 @@ from fuzzer.worker.draw import draw_experiment
 from generators.passes.sequences import KINDS
 from generators.passes.table import TIR_PASSES
 from generators.relax.knobs import Knobs
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
-from generators.tir.wrap import CALLED
+from generators.tir.relax_caller import CALLED
 from oracles.ir.walk import prim_funcs
 from oracles.reference.numbers import Numbers
 from oracles.table import ORACLES

@@ -18,7 +18,7 @@ from fuzzer.trial.repertoire import Repertoire
 from fuzzer.worker.draw import draw_experiment
 from fuzzer.worker.seeds import USELESS, SeedProgram
 from generators import externs
-from generators.operators.row import Unavailable
+from generators.unavailable import Unavailable
 from oracles.builds import cuda_device
 from oracles.builds.needs import builder_of, missing
 

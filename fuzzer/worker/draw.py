@@ -14,7 +14,6 @@ from fuzzer.trial.repertoire import Repertoire
 from fuzzer.worker.seeds import SHARE as SEEDED_SHARE
 from fuzzer.worker.seeds import SeedProgram, draw_seed
 from generators.case import Origin
-from generators.operators.row import Unavailable
 from generators.passes.row import PassRow
 from generators.passes.sequences import Kind, Step, ToFire, draw_names, instantiate, to_fire
 from generators.passes.table import PASSES, SYNCHRONISES, THREADING
@@ -22,13 +21,14 @@ from generators.program import Program
 from generators.recipes.table import RECIPES, Recipe
 from generators.relax.body import plant
 from generators.relax.chains import draw_chains
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.relax.scope import Scope
 from generators.source import SeededSource, Source, weighted
 from generators.targets import TARGETS, TargetRow
-from generators.tir.beside import with_dead_prim_func
+from generators.tir.dead_prim_func import with_dead_prim_func
 from generators.tir.integers import draw_integer_func
-from generators.tir.wrap import draw_prim_program, draw_scheduled_program, wrapped
+from generators.tir.relax_caller import draw_prim_program, draw_scheduled_program, wrapped
+from generators.unavailable import Unavailable
 
 PLAIN_SHARE = 0.25
 """A program is drawn without a recipe of its passes this often: what fires on a shape must not fire on others."""

@@ -20,10 +20,10 @@ from fuzzer.trial.subject.inputs import ENTRY, facts_of
 from fuzzer.trial.subject.phase import phase_of
 from fuzzer.trial.subject.unpromised_inputs import NoInputs, calm, meaning_of
 from generators.case import EntryCall
-from generators.operators.row import Unavailable
 from generators.passes.row import Phase
 from generators.program import Program
 from generators.source import Source
+from generators.unavailable import Unavailable
 from oracles.checks.legalised import operator_calls
 from oracles.ir.walk import nodes_of, prim_funcs, relax_functions
 from oracles.reference.numbers import NoMeaning, Numbers

@@ -13,7 +13,7 @@ from oracles.reference.values import Array, Runtime, Tensor, flattened, round_to
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first difference: what kind, and a sentence with the element, both values and the bound."""
+    """The first difference: its kind, and a sentence with the element, both values and the bound."""
 
     kind: str
     sentence: str

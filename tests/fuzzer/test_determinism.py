@@ -17,6 +17,7 @@ from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
 from fuzzer.trial.determinism import SHARE, first_difference, hash_seeds, is_sampled
 from oracles.verdict import ACROSS_PROCESSES
+from tests.patience import HANGS_S
 
 PASSES = '''\
 import tvm
@@ -79,7 +80,7 @@ def test_the_finding_is_small_and_its_repro_shows_it_until_it_is_mended(campaign
 
 
 def status(repro: Path) -> int:
-    return subprocess.run([sys.executable, str(repro)], capture_output=True, timeout=120, check=False).returncode
+    return subprocess.run([sys.executable, str(repro)], capture_output=True, timeout=HANGS_S, check=False).returncode
 
 
 def test_another_hash_seed_in_every_campaign_and_process() -> None:

@@ -14,12 +14,12 @@ from fuzzer.protocol import Plan
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.repertoire import repertoire_of
 from fuzzer.worker.draw import INTEGER_SHARE, PRIM_SHARE, Planting, draw_experiment
-from generators.operators.row import Unavailable
 from generators.passes.table import PASSES
 from generators.passes.tir_others import SCHEDULE
 from generators.program import Program
 from generators.recipes.recipe import Recipe
-from generators.tir.wrap import CALLED
+from generators.tir.relax_caller import CALLED
+from generators.unavailable import Unavailable
 
 CASES = 60
 

@@ -9,7 +9,7 @@ from functools import partial
 from math import prod
 
 from oracles.reference.errors import Unsupported
-from oracles.reference.tir.decode_exprs import is_index
+from oracles.reference.tir.constants import is_index
 from oracles.reference.tir.dependence import walk
 from oracles.reference.tir.nodes import (
     BOOL,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from math import prod
 
-from oracles.reference.tir.decode_exprs import fold
+from oracles.reference.tir.constants import fold
 from oracles.reference.tir.nodes import INT64, Alloc, Buffer, Const, DType, Expr, Stmt, View
 from oracles.reference.tir.rewrite import substitute
 from oracles.reference.tir.threads import EMPTY, Kernel

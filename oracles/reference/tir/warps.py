@@ -14,7 +14,7 @@ store it elsewhere, or to decide by it.
 from __future__ import annotations
 
 from oracles.reference.errors import Unsupported
-from oracles.reference.tir.decode_exprs import fold
+from oracles.reference.tir.constants import fold
 from oracles.reference.tir.dependence import children, walk
 from oracles.reference.tir.nodes import (
     INT64,

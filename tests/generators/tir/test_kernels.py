@@ -18,11 +18,11 @@ from fuzzer.trial.judge import judge
 from fuzzer.trial.options import options_of
 from fuzzer.trial.repertoire import repertoire_of
 from fuzzer.worker.draw import draw_experiment
-from generators.operators.row import Unavailable
 from generators.source import SeededSource
 from generators.tir.kernels import draw_kernel_func
-from generators.tir.program import PrimProgram
-from generators.tir.wrap import draw_prim_program, wrapped
+from generators.tir.prim_program import PrimProgram
+from generators.tir.relax_caller import draw_prim_program, wrapped
+from generators.unavailable import Unavailable
 from oracles.ir.verifier import complaint
 from oracles.reference.tir.engine import run_tracked
 

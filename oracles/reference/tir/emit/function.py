@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from oracles.reference.tir.bounds import Bounds
 from oracles.reference.tir.dependence import Dependence
 from oracles.reference.tir.emit.state import Buffers, Code, State
 from oracles.reference.tir.emit.table import TABLES
+from oracles.reference.tir.intervals import Bounds
 from oracles.reference.tir.nodes import Buffer, Function
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from oracles.reference.tir.decode_exprs import fold
+from oracles.reference.tir.constants import fold
 from oracles.reference.tir.emit.state import Code, State
 from oracles.reference.tir.nodes import INT64, Buffer, Const, Expr, Watched
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from oracles.reference.errors import Unsupported
-from oracles.reference.tir.bounds import Bounds
 from oracles.reference.tir.dependence import Dependence
+from oracles.reference.tir.intervals import Bounds
 from oracles.reference.tir.nodes import Buffer, DType, Expr, Stmt, Watched
 
 EmitExpr: TypeAlias = "Callable[[State, Any], Code]"

@@ -8,10 +8,10 @@ import pytest
 
 from oracles.reference.errors import Unsupported
 from oracles.reference.tir import nodes
-from oracles.reference.tir.bounds import Bounds
 from oracles.reference.tir.dependence import Dependence
 from oracles.reference.tir.emit.state import Buffers, State
 from oracles.reference.tir.emit.table import TABLES, joined
+from oracles.reference.tir.intervals import Bounds
 
 LOWERED = {nodes.Allreduce}
 """Statements that `threads_to_loops.py` turns into others."""
