@@ -32,7 +32,7 @@ def not_to_be_built(
     applied: names of all passes, the setup's included. between: a pass out of its phase left the module between two.
     threads: some functions are for a device.
     """
-    if any(not s.row.buildable or s.row.calling == "unknown" for s in steps):
+    if any(not s.row.promise.buildable or s.row.promise.calling == "unknown" for s in steps):
         return not_applicable("the result is not meant to be built as it stands")
     if (reason := llvm.not_runnable(module)) is not None:
         return Skipped(f"build: {reason}")

@@ -183,13 +183,13 @@ class _Case:
     @staticmethod
     def _breaks(row: PassRow, before: Any, after: Any) -> bool:
         """Whether a pass of the setup has left an ill-formed module that none of its kind should."""
-        return row.well_formed and bool(COMPLAINTS.fresh(after)) and not COMPLAINTS.known(before)
+        return row.promise.well_formed and bool(COMPLAINTS.fresh(after)) and not COMPLAINTS.known(before)
 
     def _advance(self, row: PassRow) -> None:
         # FuseTIR of a high-level module does not fuse it, and what a high-level pass brings into a lowered one needs
         # passes that have been: nobody can say which are still to come.
-        self._between = self._between or self.phase not in row.phases
-        self.phase = self.phase if row.gives is None else row.gives
+        self._between = self._between or self.phase not in row.place.phases
+        self.phase = self.phase if row.place.gives is None else row.place.gives
 
     def _apply_passes(self, module: Any) -> Any | None:
         """The last module; None where the case ended before."""

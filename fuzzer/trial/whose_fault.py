@@ -57,7 +57,7 @@ def _way(case: Candidate, plan: Plan, repertoire: Repertoire) -> tuple[list[Stat
     states = [State(case.module, Phase(plan.phase))]
     for step in _steps(states[0], passes, repertoire.rows, bench):
         follow(step, meaning)
-        states.append(State(step.after, step.row.gives or step.phase, meaning.calling, meaning.synchronised))
+        states.append(State(step.after, step.row.place.gives or step.phase, meaning.calling, meaning.synchronised))
     return (states, bench) if len(states) == len(passes) + 1 else None
 
 
@@ -69,12 +69,12 @@ def _steps(start: State, passes: Sequence[PassCall], rows: Mapping[str, PassRow]
             return
         row = rows[call.name]
         yield Step(index, call, row, phase, module, after, None, 0)
-        module, phase = after, row.gives or phase
+        module, phase = after, row.place.gives or phase
 
 
 def _wrong_part(call: PassCall, rows: Mapping[str, PassRow], before: State, bench: Workbench) -> str | None:
     """The first pass inside of a pass behind which the reference gives another result; None where nobody can say."""
-    if rows[call.name].calling != "same":
+    if rows[call.name].promise.calling != "same":
         return None
     entries = {entry.function for entry in bench.meaning.numbers.calls}
     for part in bench.parts(call, before.module):

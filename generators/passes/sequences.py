@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from generators.case import PassCall
-from generators.passes.row import LOOPS_ALONE, PassRow, Phase, ProgramFacts
-from generators.passes.table import PIPELINES, SETUP, THREADED_SETUP, TIR_PIPELINE, TO_LOOPS
-from generators.passes.tir_others import SCHEDULE
+from generators.passes.row import Feature, PassRow, Phase, ProgramFacts, Role
+from generators.passes.table import PASSES, PIPELINES, SETUP, THREADED_SETUP, TIR_PIPELINE, the
 from generators.source import Source, weighted
 from generators.targets import TARGETS, TargetRow
 
@@ -45,7 +44,8 @@ BARE_SHARE = 0.5
 simplified, nor are their buffers as small as can be."""
 
 LLVM = TARGETS["llvm"]
-_LIFT = "LambdaLift"
+_LIFT = the(Role.LIFTS_LOCAL_FUNCTIONS).name
+_SCHEDULE = the(Role.SCHEDULES).name
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,31 +83,33 @@ class _Walk:
         return [
             row
             for row in self.pool
-            if self.phase in row.phases and self._combines(row) and (not staying or row.gives in (None, self.phase))
+            if self.phase in row.place.phases
+            and self._combines(row)
+            and (not staying or row.place.gives in (None, self.phase))
         ]
 
     def _combines(self, row: PassRow) -> bool:
         names = {step.name for step in self.steps if not step.setup}
-        overwritten = any(self.table[name].overwrites for name in names if name in self.table)
-        conventions = any(self.table[name].calling != "same" for name in names if name in self.table)
+        overwritten = any(self.table[name].place.overwrites for name in names if name in self.table)
+        conventions = any(self.table[name].promise.calling != "same" for name in names if name in self.table)
         return not (
-            (row.first_only and names)
-            or (overwritten and row.gives is None)
-            or (row.calling != "same" and conventions)
-            or (not row.idempotent and row.name in names)
+            (row.place.first_only and names)
+            or (overwritten and row.place.gives is None)
+            or (row.promise.calling != "same" and conventions)
+            or (not row.promise.idempotent and row.name in names)
         )
 
     def take(self, row: PassRow) -> None:
         """Appends the pass behind what prepares it, and what must follow it."""
         alone = not any(not step.setup for step in self.steps)
-        for name in row.prepared_by:
+        for name in row.place.prepared_by:
             if not any(step.name == name for step in self.steps):
                 self.steps.append(Step(name, self.tier, setup=alone))
         self.steps.append(Step(row.name, self.tier))
-        if not row.buildable:
+        if not row.promise.buildable:
             self.steps.append(Step(_LIFT, self.tier))
             self.open = False
-        self.phase = self.phase if row.gives is None else row.gives
+        self.phase = self.phase if row.place.gives is None else row.place.gives
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +125,13 @@ class _Ground:
     ) -> _Walk:
         """A walk that starts in a phase, behind what leads there; `bare` without the passes of TIR that tidy."""
         calls = (THREADED_SETUP if self.target.threads else SETUP)[phase]
-        names = [call.name for call in calls if not bare or call.name in TO_LOOPS or call.name not in TIR_PIPELINE]
+        names = [call.name for call in calls if not bare or not _tidies(call.name)]
         return _Walk(self.table, pool or self.pool, phase, [Step(name, "B", setup=True) for name in names], tier=tier)
+
+
+def _tidies(name: str) -> bool:
+    """Whether loops come out of the TIR pipeline without this pass of it, only less tidy."""
+    return name in TIR_PIPELINE and not PASSES[name].place.makes_loops
 
 
 def _pool(table: Table, under_test: Sequence[str] | None, target: TargetRow) -> tuple[PassRow, ...]:
@@ -133,8 +140,8 @@ def _pool(table: Table, under_test: Sequence[str] | None, target: TargetRow) -> 
     unknown = [name for name in names if name not in table]
     if unknown or not names:
         raise ValueError(f"no such pass: {', '.join(unknown)}" if unknown else "no pass to draw from")
-    rows = tuple(table[name] for name in names if name != SCHEDULE)
-    return tuple(row for row in rows if row.in_repertoire or target.threads) or rows
+    rows = tuple(table[name] for name in names if name != _SCHEDULE)
+    return tuple(row for row in rows if row.fires.in_repertoire or target.threads) or rows
 
 
 def _first_row(source: Source, pool: tuple[PassRow, ...]) -> PassRow:
@@ -148,8 +155,8 @@ def _first_row(source: Source, pool: tuple[PassRow, ...]) -> PassRow:
 
 def _draw_single(source: Source, ground: _Ground, length: int) -> _Walk:
     row = _first_row(source, ground.pool)
-    phase = source.pick(sorted(row.phases))
-    of_loops = row.of_any_loops and phase is Phase.LOOPS
+    phase = source.pick(sorted(row.place.phases))
+    of_loops = row.place.of_any_loops and phase is Phase.LOOPS
     walk = ground.walk(phase, bare=of_loops and source.flip(BARE_SHARE))
     walk.take(row)
     return walk
@@ -212,7 +219,7 @@ def _tir_pipeline_steps(source: Source, pipelines: Sequence[str]) -> tuple[Step,
 def _schedule_steps(source: Source, pipelines: Sequence[str]) -> tuple[Step, ...]:
     """A schedule, and at times everything that comes behind it."""
     setup = tuple(Step(call.name, "B", setup=True) for call in SETUP[Phase.LEGAL])
-    steps = (*setup, Step(SCHEDULE, "B"))
+    steps = (*setup, Step(_SCHEDULE, "B"))
     if not source.flip(SCHEDULES_LOWERED):
         return steps
     names = PIPELINES[source.pick(pipelines)]
@@ -240,7 +247,7 @@ def draw_names(
     useless: set[Kind] = set() if usable else {"pipeline"}
     if under_test is not None and not set(under_test) & set(TIR_PIPELINE):
         useless.add("tir_pipeline")
-    if target.threads if under_test is None else SCHEDULE not in under_test:
+    if target.threads if under_test is None else _SCHEDULE not in under_test:
         useless.add("schedule")
     allowed = [(kind, w) for kind, w in KINDS if (kinds is None or kind in kinds) and kind not in useless]
     kind: Kind = weighted(source, allowed or [("single", 1)]) if ground.pool else "schedule"
@@ -271,19 +278,19 @@ class ToFire:
     @property
     def recipes(self) -> tuple[str, ...]:
         """What the drawn passes fire on, or where there are none the pipeline's steps; each once, in order."""
-        return tuple(dict.fromkeys(recipe for row in self.drawn or self.pipeline for recipe in row.recipes))
+        return tuple(dict.fromkeys(recipe for row in self.drawn or self.pipeline for recipe in row.fires.recipes))
 
     @property
-    def wants(self) -> tuple[str, ...]:
+    def wants(self) -> frozenset[Feature]:
         """The features that go with `recipes`."""
-        return tuple(dict.fromkeys(want for row in self.drawn or self.pipeline for want in row.wants))
+        return frozenset(want for row in self.drawn or self.pipeline for want in row.fires.wants)
 
 
 def to_fire(steps: Sequence[Step], table: Table) -> ToFire:
     """The rows under test, each once."""
     under_test = [step for step in steps if not step.setup]
     drawn = {step.name: table[step.name] for step in under_test if step.tier != "A"}
-    if any(not row.buildable for row in drawn.values()):
+    if any(not row.promise.buildable for row in drawn.values()):
         drawn.pop(_LIFT, None)  # it is there to make the others buildable
     pipeline = {step.name: table[step.name] for step in under_test if step.tier == "A"}
     return ToFire(tuple(drawn.values()), tuple(pipeline.values()))
@@ -300,11 +307,11 @@ def instantiate(source: Source, steps: Sequence[Step], facts: ProgramFacts, tabl
     dropped: list[str] = []
     for step in steps:
         row = table[step.name]
-        if step.setup and row.of_blocks and LOOPS_ALONE in facts.features:
+        if step.setup and row.place.of_blocks and Feature.LOOPS_ALONE in facts.features:
             continue
         official = row.sources and (step.tier == "A" or step.setup)
         text = row.sources[0] if official else row.draw(source, facts)
-        if text is None or any(name in dropped for name in row.prepared_by):
+        if text is None or any(name in dropped for name in row.place.prepared_by):
             dropped.append(step.name)
         elif step.setup:
             setup.append(PassCall(step.name, text))

@@ -37,10 +37,11 @@ _GROUPS = frozenset(parts[1] for parts in (name.split(".") for name in OPERATORS
 def with_vocabulary(row: PassRow, make: Callable[..., Any]) -> PassRow:
     """The row of a loaded pass with the operators that its factory's code names, and recipes with the nodes; passes of
     TIR have none of these."""
-    if not row.recipes:
+    if not row.fires.recipes:
         return row
     words = words_of(make)
-    return replace(row, operators=operators_named(words), shapes=shapes_named(words))
+    fires = replace(row.fires, operators=operators_named(words), shapes=shapes_named(words))
+    return replace(row, fires=fires)
 
 
 def operators_named(words: Set[str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from tvm import relax, te
 
 from generators import tvm_api
 from generators.operators.row import Unavailable
+from generators.passes.row import Feature
 from generators.ranges import Range
 from generators.recipes import blocks as b
 from generators.recipes.recipe import Recipe
@@ -144,5 +145,5 @@ RECIPES = (
     Recipe("dps_packed", dps_packed),
     Recipe("sort_scan", sort_scan),
     Recipe("multinomial", multinomial, costly=True),
-    Recipe("hint_on_device", hint_on_device, wants="vdevice"),
+    Recipe("hint_on_device", hint_on_device, wants=Feature.VDEVICE),
 )

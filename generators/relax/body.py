@@ -14,6 +14,7 @@ from tvm import relax
 
 from generators import tvm_api
 from generators.operators.row import Unavailable
+from generators.passes.row import Feature
 from generators.relax.scope import Scope
 from generators.relax.values import AnyValue, TupleValue, Value
 from generators.source import weighted
@@ -36,7 +37,7 @@ class Statement:
     weight: int
     draw: Callable[[Scope], None]
     plain: bool = False
-    wants: str | None = None
+    wants: Feature | None = None
 
 
 def draw_statements(scope: Scope, table: Sequence[Statement], count: int) -> None:

@@ -22,8 +22,8 @@ from tvm import relax
 from generators import tvm_api
 from generators.case import Shape
 from generators.externs import provided
-from generators.passes.row import Phase
-from generators.passes.table import PASSES, PIPELINES, default_call
+from generators.passes.row import Phase, Role
+from generators.passes.table import PASSES, PIPELINES, default_call, the
 from generators.targets import TARGETS
 from oracles.builds.tir_build import compiled_from
 from oracles.checks.legalised import CONSUMED, operator_calls
@@ -92,7 +92,7 @@ def rest_of_pipeline(phase: Phase, target: str = "llvm") -> tuple[str, ...]:
     if phase is Phase.HIGH:
         return names
     for start, name in enumerate(names):
-        gives = PASSES[name].gives
+        gives = PASSES[name].place.gives
         if gives is not None and gives > phase:
             return names[start:]
     return ()
@@ -136,7 +136,7 @@ def lowered_by(
         lowered = bench.apply(default_call(name), module)
         if isinstance(lowered, Raised):
             return NotBuilt(name, lowered, module, phase, tuple(names[:count]))
-        module, phase = lowered, PASSES[name].gives or phase
+        module, phase = lowered, PASSES[name].place.gives or phase
     return module, phase
 
 
@@ -191,7 +191,7 @@ def _elsewhere(ty: Any) -> bool:
 
 
 def _lifting(module: Any, phase: Phase) -> tuple[str, ...]:
-    """LambdaLift for modules with local functions: no official pipeline has it, and VMShapeLower asks for it."""
+    """LambdaLift for modules with local functions: no official pipeline has it, and VMShapeLower needs it."""
     if phase is not Phase.HIGH:
         return ()
     local = any(
@@ -201,7 +201,7 @@ def _lifting(module: Any, phase: Phase) -> tuple[str, ...]:
         for block in function.body.blocks
         for binding in block.bindings
     )
-    return ("LambdaLift",) if local else ()
+    return (the(Role.LIFTS_LOCAL_FUNCTIONS).name,) if local else ()
 
 
 def _to_vm(value: Runtime, device: Any = None) -> Any:

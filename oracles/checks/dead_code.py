@@ -17,7 +17,8 @@ import tvm_ffi
 from tvm import relax
 
 from generators import tvm_api as T
-from generators.case import PassCall
+from generators.passes.row import Role
+from generators.passes.table import default_call, the
 from oracles.checks.applied_again import incomparable
 from oracles.checks.survives import happened_to, headline
 from oracles.ir.compare import (
@@ -36,10 +37,7 @@ from oracles.trace import Bench, Raised, Step
 from oracles.verdict import PASSED, WITHOUT_DEAD, Failed, Skipped, Verdict
 
 DEAD = "nobody_calls_this"
-_TIDY = (
-    PassCall("CanonicalizeBindings", "relax.transform.CanonicalizeBindings()"),
-    PassCall("DeadCodeElimination", "relax.transform.DeadCodeElimination()"),
-)
+_TIDY = tuple(default_call(the(role).name) for role in (Role.TIDIES_BINDINGS, Role.DROPS_DEAD_CODE))
 
 
 def candidates(module: Any) -> list[Any]:

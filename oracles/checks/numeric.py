@@ -22,12 +22,12 @@ from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
 
 def follow(step: Step, meaning: MeaningState) -> None:
     """Keeps track of how the module after a pass is called. To be told of every step, judged or not, before judging."""
-    if step.row.gives is not None and step.row.gives >= Phase.SYNCED:
+    if step.row.place.gives is not None and step.row.place.gives >= Phase.SYNCED:
         meaning.synchronised = True
-    if step.after is None or step.row.calling == "same":
+    if step.after is None or step.row.promise.calling == "same":
         return
     applied = AppliedPass(step.call.source, step.before, step.after)
-    meaning.calling = after_pass(meaning.calling, step.row.calling, applied)
+    meaning.calling = after_pass(meaning.calling, step.row.promise.calling, applied)
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
@@ -35,14 +35,14 @@ def judge(step: Step, bench: Bench) -> Verdict:
     meaning = bench.meaning
     if step.after is None or meaning.lost is not None:
         return Skipped(meaning.lost or "the pass raised")
-    if step.row.meaning is Meaning.CHANGED:
+    if step.row.promise.meaning is Meaning.CHANGED:
         meaning.lost = "numbers: changed on purpose by an earlier pass"
         return Skipped("numbers: changed on purpose")
-    if step.row.lowers_to is not None and meaning.numbers.floor is None:
-        meaning.numbers = meaning.numbers.coarser(step.row.lowers_to)
+    if step.row.promise.lowers_to is not None and meaning.numbers.floor is None:
+        meaning.numbers = meaning.numbers.coarser(step.row.promise.lowers_to)
     if isinstance(meaning.numbers.expected, NoMeaning):
         return Skipped(meaning.numbers.expected.reason)
-    if step.row.inference_only and _trains(step.before):
+    if step.row.promise.inference_only and _trains(step.before):
         meaning.lost = "numbers: inference form of a training batch_norm"
         return Skipped(meaning.lost)
     outcome = meaning.numbers.judge_module(step.after, meaning.calling, meaning.synchronised)

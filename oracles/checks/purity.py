@@ -32,15 +32,10 @@ EFFECTS: dict[str, str] = {
 definition; so is allocation, whose result is fresh. call_packed is an ExternFunc call, see `_callee_is_pure`."""
 
 
-EXPECTS_FORCED = frozenset({"CallTIRRewrite", "LowerRuntimeBuiltin", "VMShapeLower"})
-"""Passes that bring impure calls and are documented to stand after RemovePurityChecking: elsewhere, that their
-result is impure is known."""
-
-
 def ends_lives_early(step: Step) -> bool:
     """Whether a pass has ended lives of values in a program of a form in which nobody does: passes behind it expect
     what has a name to be there."""
-    if step.row.gives is not None or step.phase >= Phase.KILLED or not step.changed:
+    if step.row.place.gives is not None or step.phase >= Phase.KILLED or not step.changed:
         return False
     return _ends_lives(step.after) and not _ends_lives(step.before)
 
@@ -100,7 +95,7 @@ def _forced(function: Any) -> bool:
 
 def is_known_order(step: Step) -> bool:
     """Whether a pass stands before RemovePurityChecking that must stand after it."""
-    if step.row.name not in EXPECTS_FORCED:
+    if not step.row.place.expects_forced:
         return False
     functions = [function for _, function in relax_functions(step.before)]
     return any(function.is_pure and not _forced(function) for function in functions)

@@ -23,9 +23,8 @@ from corpus.store import StoredCase, write_case
 from fuzzer.cli import main
 from generators.case import Case, PassCall
 from generators.operators.row import Unavailable
-from generators.passes.row import ProgramFacts
-from generators.passes.table import PASSES
-from generators.passes.tir_others import SCHEDULE
+from generators.passes.row import ProgramFacts, Role
+from generators.passes.table import PASSES, the
 from generators.source import SeededSource
 from generators.tir.functions import draw_schedulable
 from generators.tir.primitives import PRIMITIVES
@@ -33,6 +32,8 @@ from generators.tir.schedules import Scheduled, draw_schedule
 from generators.tir.tensor_intrinsics import WAYS
 from generators.tir.wrap import CALLED, draw_scheduled_program, wrapped
 from oracles.reference.tir import run_prim_func
+
+SCHEDULE = the(Role.SCHEDULES).name
 
 TENSORIZE = [row for row in PRIMITIVES if row.name == "tensorize"]
 

@@ -87,8 +87,8 @@ def test_what_is_no_function_names_nothing() -> None:
 def test_rows_carry_what_the_code_names(passes: Any) -> None:
     rows = rows_from_contracts(passes, {"Others": {"phase": "tir"}})
     mine = with_vocabulary(rows["Mine"], passes["Mine"])
-    assert "relax.strided_slice" in mine.operators
-    assert mine.shapes == SHAPES["If"]
+    assert "relax.strided_slice" in mine.fires.operators
+    assert mine.fires.shapes == SHAPES["If"]
     assert with_vocabulary(rows["Others"], passes["Others"]) == rows["Others"]
 
 

@@ -17,7 +17,7 @@ from generators import tvm_api
 from generators.arrays import draw_array
 from generators.case import Argument, EntryCall, Shape
 from generators.dtypes import is_float, numpy_dtype
-from generators.passes.row import Parameter, ProgramFacts
+from generators.passes.row import Feature, Parameter, ProgramFacts
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
 from generators.ranges import Range
 from oracles.ir.walk import functions_of
@@ -156,8 +156,8 @@ def facts_of(module: Any, calls: tuple[EntryCall, ...]) -> ProgramFacts:
     )
     attrs = function.attrs
     num_input = int(attrs["num_input"]) if attrs and "num_input" in attrs else None
-    features = {"num_input"} if num_input is not None else set()
-    return ProgramFacts(parameters, (), num_input, (calls[0].function,), frozenset(features))
+    features = frozenset({Feature.NUM_INPUT} if num_input is not None else ())
+    return ProgramFacts(parameters, (), num_input, (calls[0].function,), features)
 
 
 def _parameter(name: str, argument: Argument) -> Parameter:

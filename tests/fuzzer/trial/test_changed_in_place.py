@@ -54,8 +54,11 @@ def experiment_of(*passes: PassCall) -> Experiment:
     return Experiment(0, module_of("add"), calls, (), passes, ("A",) * len(passes))
 
 
+PURITY = PASSES["RemovePurityChecking"]
+
+
 def court_of(*oracles: str, trusting: bool = False) -> Court:
-    rows = {**PASSES, "InPlace": replace(PASSES["RemovePurityChecking"], name="InPlace", gives=None)}
+    rows = {**PASSES, "InPlace": replace(PURITY, name="InPlace", place=replace(PURITY.place, gives=None))}
     names = {**tvm_api.PASS_NAMES, "in_place": in_place}
     return Court(rows, names, frozenset(oracles), force=True, trusting=trusting)
 
