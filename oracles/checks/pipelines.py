@@ -187,5 +187,11 @@ def _loosely(result: Runtime, exact: bool) -> Runtime:
 
 
 ORACLE = TraceOracle(
-    "pipelines", "both official pipelines build the module and agree", judge, share=0.01, of_passes=False
+    "pipelines",
+    "both official pipelines build the module and agree",
+    judge,
+    share=0.01,
+    of_passes=False,
+    needs_numbers=True,
+    builders=frozenset({"llvm"}),
 )
