@@ -101,3 +101,14 @@ def test_chains_of_named_operators_hold_little_else() -> None:
     named = found["relax.strided_slice"] + found["relax.permute_dims"]
     assert min(found["relax.strided_slice"], found["relax.permute_dims"]) > 60
     assert named > 0.7 * sum(found.values())
+
+
+def test_lambdas_and_decorated_functions_are_read_too(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import functools\n\n\n@functools.cache\ndef cached():\n    return 'erf'\n\n\n"
+        "PASSES = {\n    'Mine': lambda: relax.op.nn.gelu,\n    'Cached': cached.__wrapped__,\n}\n"
+    )
+    found = runpy.run_path(str(path), run_name="mine")["PASSES"]
+    assert operators_named(words_of(found["Mine"])) == ("relax.nn.gelu",)
+    assert operators_named(words_of(found["Cached"])) == ("relax.erf",)
