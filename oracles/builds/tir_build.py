@@ -9,6 +9,7 @@ import tvm
 from tvm import relax
 from tvm.tirx import compilation_pipeline
 
+from generators import tvm_api as T
 from generators.passes.row import Phase
 from generators.passes.table import FINISHES_DEVICE, FINISHES_HOST, default_call, rest_of_tir_pipeline
 from oracles.ir.walk import PRIM_FUNC
@@ -67,7 +68,7 @@ def _with_symbols(module: Any, renamed: Callable[[str], str]) -> Any:
         if isinstance(function, PRIM_FUNC) and is_packed(function):
             symbol = str(function.attrs["global_symbol"])
             functions[gvar] = function.with_attr("global_symbol", renamed(symbol))
-    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+    return T.replace_functions(module, functions)
 
 
 def _nothing() -> Any:

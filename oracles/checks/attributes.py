@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from generators import tvm_api as T
-from oracles.ir.compare import is_public
 from oracles.ir.fingerprint import same_object
 from oracles.ir.types import contradiction
 from oracles.ir.walk import FUNCTION, functions_of
@@ -40,7 +39,7 @@ def losses(step: Step) -> Iterator[tuple[str, str]]:
 def _lost_functions(step: Step) -> Iterator[tuple[str, str]]:
     after = functions_of(step.after)
     for name, function in functions_of(step.before).items():
-        if not is_public(function) or not (step.row.promise.keeps_functions or _is_called_by_people(function)):
+        if not T.is_public(function) or not (step.row.promise.keeps_functions or _is_called_by_people(function)):
             continue
         if name not in after:
             yield "public function is gone", name

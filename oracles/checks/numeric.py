@@ -14,6 +14,7 @@ from oracles.calls.conventions import after_pass
 from oracles.calls.protocol import AppliedPass
 from oracles.checks.legalised import operator_calls
 from oracles.ir.difference import difference
+from oracles.ir.operators import BATCH_NORM
 from oracles.oracle import Stage, StepOracle
 from oracles.reference.numbers import NoMeaning, Unsure, Wrong
 from oracles.trace import Bench, MeaningState, Raised, Step
@@ -60,7 +61,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
 
 def _trains(module: Any) -> bool:
     """Whether a batch_norm of the module asks for training statistics."""
-    return any(call.op.name == "relax.nn.batch_norm" and call.attrs.training for call, _ in operator_calls(module))
+    return any(call.op.name == BATCH_NORM and call.attrs.training for call, _ in operator_calls(module))
 
 
 ORACLE = StepOracle(

@@ -67,7 +67,7 @@ def _entries(module: Any) -> list[tuple[str, Any]]:
     functions = {name: f for name, f in functions_of(module).items() if isinstance(f, relax.Function)}
     if ENTRY in functions:
         return [(ENTRY, functions[ENTRY])]
-    return [(name, f) for name, f in sorted(functions.items()) if f.attrs and "global_symbol" in f.attrs]
+    return [(name, f) for name, f in sorted(functions.items()) if tvm_api.is_public(f)]
 
 
 class _Arguments:
@@ -99,7 +99,7 @@ class _Arguments:
         if isinstance(ty, tvm_api.TupleType):
             return tuple(self._argument(field) for field in ty.fields)
         if isinstance(ty, tvm_api.PrimType):
-            dtype = str(ty.dtype).removeprefix("T.")
+            dtype = tvm_api.dtype_text(ty.dtype)
             return 1.0 if is_float(dtype) else int(self._extents[0])
         raise Undrawable(f"no argument of type {ty}")
 
