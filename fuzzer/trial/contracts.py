@@ -36,14 +36,14 @@ def is_by_request(message: str) -> bool:
     return any(f"attribute {key} is gone" in message for key in consumed)
 
 
-def asked_of(contract: Contract, module: Any) -> list[str]:
+def asked_of(contract: Contract, module: T.IRModule) -> list[str]:
     """The oracles that have a say on what such a pass made of `module`, in their order; numbers apart."""
     rows = [row for row in ORACLES.values() if row.holds_at(contract.trust)]
     settles = promises_idempotence(contract, module)
     return [row.name for row in rows if settles or row is not idempotence.ORACLE]
 
 
-def promises_idempotence(contract: Contract, module: Any) -> bool:
+def promises_idempotence(contract: Contract, module: T.IRModule) -> bool:
     """Whether a second application must change nothing of what this one makes of `module`.
 
     Rows promise it under TVM's default options, and only where the module holds nothing of `Promise.again_with`.
@@ -80,7 +80,11 @@ def rows_named(name: str) -> tuple[PassRow, ...]:
 
 
 def contract_of(
-    name: str, before: Any, after: Any, guarded: Callable[[Callable[[], Any]], Any], same_meaning: frozenset[str]
+    name: str,
+    before: T.IRModule,
+    after: T.IRModule,
+    guarded: Callable[[Callable[[], Any]], Any],
+    same_meaning: frozenset[str],
 ) -> Contract:
     """The contract of the pass `name` that made `after` of `before`.
 
@@ -122,12 +126,12 @@ def _of_tir(name: str) -> str:
     return f"tvm.{dialect}.transform.{rest}()" if dialect in ("s_tir", "tirx") and rest.isidentifier() else ""
 
 
-def _gives(source: str, before: Any, after: Any, guarded: Callable[[Callable[[], Any]], Any]) -> bool:
+def _gives(source: str, before: T.IRModule, after: T.IRModule, guarded: Callable[[Callable[[], Any]], Any]) -> bool:
     again = guarded(lambda: constructed(source)(before))
     return not isinstance(again, Raised) and bool(T.structural_equal(after, again, map_free_vars=True))
 
 
-def no_numbers(contract: Contract, module: Any) -> str | None:
+def no_numbers(contract: Contract, module: T.IRModule) -> str | None:
     """Why the numbers before and after the pass on `module` are not compared; None where they are."""
     row = contract.row
     if contract.trust is Trust.NOTHING:
@@ -145,7 +149,7 @@ def no_numbers(contract: Contract, module: Any) -> str | None:
     return None
 
 
-def keeps_meaning(contract: Contract, module: Any) -> bool:
+def keeps_meaning(contract: Contract, module: T.IRModule) -> bool:
     """Whether the numbers of `module` must stay what they are, and so those of a whole that holds the pass."""
     row = contract.row
     unbound = row.promise.calling == "same" and row.promise.lowers_to is None and not row.promise.inference_only

@@ -33,15 +33,15 @@ KINDS: tuple[tuple[Kind, int], ...] = (
 )
 """The kinds of sequence with their weights. A pipeline costs as much as five single passes, that of TIR as twelve."""
 TIR_SHARE = 0.12
-"""A single pass, or the first of a walk, is one of TIR this often where there is a choice: a module must go through the
-whole Relax pipeline first."""
+"""The share of TIR passes among single passes and first passes of a walk, where there is a choice. It is small because
+a module must go through the whole Relax pipeline first."""
 
 SCHEDULES_LOWERED = 0.3
-"""A scheduled function is taken through both pipelines this often."""
+"""The share of scheduled functions that go through both pipelines."""
 
 BARE_SHARE = 0.5
-"""A pass of any loops gets them untidied this often: they begin anywhere and step by any number, nothing in them is
-simplified, nor are their buffers as small as can be."""
+"""The share of cases in which a pass of any loops gets them untidied: they begin anywhere and step by any number,
+nothing in them is simplified, and their buffers may be larger than needed."""
 
 LLVM = TARGETS["llvm"]
 _LIFT = the(Role.LIFTS_LOCAL_FUNCTIONS).name
@@ -100,7 +100,7 @@ class _Walk:
         )
 
     def take(self, row: PassRow) -> None:
-        """Appends the pass behind what prepares it, and what must follow it."""
+        """Appends the pass after those that prepare it, and the pass that must follow it."""
         alone = not any(not step.setup for step in self.steps)
         for name in row.place.prepared_by:
             if not any(step.name == name for step in self.steps):
@@ -123,7 +123,7 @@ class _Ground:
     def walk(
         self, phase: Phase, pool: tuple[PassRow, ...] | None = None, tier: Tier = "B", *, bare: bool = False
     ) -> _Walk:
-        """A walk that starts in a phase, behind what leads there; `bare` without the passes of TIR that tidy."""
+        """A walk that starts in a phase, after the passes that lead there (`bare`: without those that only tidy)."""
         calls = (THREADED_SETUP if self.target.threads else SETUP)[phase]
         names = [call.name for call in calls if not bare or not _tidies(call.name)]
         return _Walk(self.table, pool or self.pool, phase, [Step(name, "B", setup=True) for name in names], tier=tier)
@@ -173,7 +173,7 @@ def _draw_walk(source: Source, ground: _Ground, length: int) -> _Walk:
 
 
 def _draw_high_walk(source: Source, ground: _Ground, length: int) -> _Walk:
-    """High-level passes only, so that a whole pipeline can follow; empty when the pool has none."""
+    """High-level passes only, so that a whole pipeline can follow; empty where the pool has none."""
     walk = ground.walk(Phase.HIGH)
     for _ in range(source.integer(1, max(1, length - 1))):
         options = walk.options(staying=True) if walk.open else []
@@ -184,8 +184,8 @@ def _draw_high_walk(source: Source, ground: _Ground, length: int) -> _Walk:
 
 
 def _draw_unusual(source: Source, ground: _Ground, length: int) -> _Walk:
-    """Relax rows of the pool wherever they may land, behind the setup of any phase of Relax. TIR passes say of
-    nothing but the form that they are made for that they take it."""
+    """Relax rows of the pool in any order, after the setup of any phase of Relax. TIR passes are left out: they
+    take no form of the IR but their own."""
     movable = tuple(row for row in ground.pool if row.of_relax)
     if not movable:
         return _draw_walk(source, ground, length)
@@ -211,13 +211,13 @@ def _pipeline_steps(source: Source, pipeline: str, *, whole: bool) -> tuple[Step
 
 
 def _tir_pipeline_steps(source: Source, pipelines: Sequence[str]) -> tuple[Step, ...]:
-    """All of the TIR pipeline, behind a Relax pipeline that is not under test here."""
+    """All of the TIR pipeline, after a Relax pipeline that is not under test here."""
     before = PIPELINES[source.pick(pipelines)]
     return (*(Step(name, "A", setup=True) for name in before), *(Step(name, "A") for name in TIR_PIPELINE))
 
 
 def _schedule_steps(source: Source, pipelines: Sequence[str]) -> tuple[Step, ...]:
-    """A schedule, and at times everything that comes behind it."""
+    """A schedule; for a share of the cases (SCHEDULES_LOWERED) both pipelines after it."""
     setup = tuple(Step(call.name, "B", setup=True) for call in SETUP[Phase.LEGAL])
     steps = (*setup, Step(_SCHEDULE, "B"))
     if not source.flip(SCHEDULES_LOWERED):
