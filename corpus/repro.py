@@ -139,7 +139,7 @@ def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
     tested = _check(stored, check) + (indented(calls) if check.text else calls)
     if _COMPILES in tested and _stands_in_the_pipeline(stored):
         passes = _WHOLE.format(culprit=stored.culprit, module=module)
-        if any(call.name == "FuseOps" for call in (*stored.case.setup, *stored.case.passes)):
+        if any(phase is Phase.GROUPED for phase in _phases_given(stored)):
             tested = tested.replace(_COMPILES, f"{_COMPILES}, relax_pipeline=relax.get_default_pipeline(TARGET)")
     else:
         passes = _passes(stored, check, module) + scratch_text(stored.fill)
@@ -184,8 +184,12 @@ def _reads_unwritten(stored: StoredCase, check: Check) -> bool:
 def _stands_in_the_pipeline(stored: StoredCase) -> bool:
     """Whether the passes leave packed functions, which `tvm.compile` does not take. Whoever brings a module so far has
     applied the official TIR pipeline, so that compiling the module from the start shows what its passes do."""
-    gives = [PASSES[call.name].gives for call in (*stored.case.setup, *stored.case.passes) if call.name in PASSES]
-    return any(phase is not None and phase >= Phase.PACKED for phase in gives)
+    return any(phase is not None and phase >= Phase.PACKED for phase in _phases_given(stored))
+
+
+def _phases_given(stored: StoredCase) -> list[Phase | None]:
+    """The phases that the passes of the table lead to, those of the setup first."""
+    return [PASSES[call.name].place.gives for call in (*stored.case.setup, *stored.case.passes) if call.name in PASSES]
 
 
 def _head(stored: StoredCase, check: Check, script: str) -> str:
@@ -321,7 +325,7 @@ def _under_target(stored: StoredCase, call: PassCall, line: str) -> str:
 def _needs_target(stored: StoredCase, call: PassCall) -> bool:
     """A pass that the table does not know is run under the target of its case, like one that needs it."""
     row = PASSES.get(call.name)
-    return row.needs_target if row is not None else stored.case.target != "llvm"
+    return row.place.needs_target if row is not None else stored.case.target != "llvm"
 
 
 # --- the check ------------------------------------------------------------------------------------------

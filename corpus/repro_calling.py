@@ -38,7 +38,7 @@ class Way:
 def way_after(call: PassCall, way: Way) -> None:
     """Changes the way as the pass does."""
     row = PASSES.get(call.name)
-    adapter = None if row is None else _ADAPTERS.get(row.calling)
+    adapter = None if row is None else _ADAPTERS.get(row.promise.calling)
     made = ast.parse(call.source, mode="eval").body
     if adapter is not None and isinstance(made, ast.Call):
         adapter(made, way)

@@ -103,7 +103,7 @@ def not_to_be_built(last: Position, steps: Sequence[Step], applied: Sequence[str
 
     applied: names of all passes, the setup's included. threads: some functions are for a device.
     """
-    if any(not s.row.buildable or s.row.calling == "unknown" for s in steps):
+    if any(not s.row.promise.buildable or s.row.promise.calling == "unknown" for s in steps):
         return not_applicable("the result is not meant to be built as it stands")
     if (reason := llvm.not_runnable(last.module)) is not None:
         return Skipped(f"build: {reason}")

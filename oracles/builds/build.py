@@ -22,8 +22,8 @@ from tvm import relax
 from generators import tvm_api
 from generators.case import Shape
 from generators.externs import provided
-from generators.passes.row import Phase
-from generators.passes.table import PASSES, PIPELINES, default_call
+from generators.passes.row import Phase, Role
+from generators.passes.table import PASSES, PIPELINES, default_call, the
 from generators.targets import TARGETS
 from generators.tvm_api import IRModule
 from oracles.activities import Announce, Building, entering, unannounced
@@ -94,7 +94,7 @@ def rest_of_pipeline(phase: Phase, target: str = "llvm") -> tuple[str, ...]:
     if phase is Phase.HIGH:
         return names
     for start, name in enumerate(names):
-        gives = PASSES[name].gives
+        gives = PASSES[name].place.gives
         if gives is not None and gives > phase:
             return names[start:]
     return ()
@@ -195,7 +195,7 @@ def _elsewhere(ty: Any) -> bool:
 
 
 def _lifting(module: IRModule, phase: Phase) -> tuple[str, ...]:
-    """LambdaLift for modules with local functions: no official pipeline has it, and VMShapeLower asks for it."""
+    """LambdaLift for modules with local functions: no official pipeline has it, and VMShapeLower needs it."""
     if phase is not Phase.HIGH:
         return ()
     local = any(
@@ -205,7 +205,7 @@ def _lifting(module: IRModule, phase: Phase) -> tuple[str, ...]:
         for block in function.body.blocks
         for binding in block.bindings
     )
-    return ("LambdaLift",) if local else ()
+    return (the(Role.LIFTS_LOCAL_FUNCTIONS).name,) if local else ()
 
 
 def _to_vm(value: Runtime, device: Any = None) -> Any:

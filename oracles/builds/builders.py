@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from generators.passes.row import Phase
-from generators.passes.table import THREADING
+from generators.passes.row import Phase, Role
+from generators.passes.table import the
 from oracles.activities import Announce, Building
 from oracles.builds import build as llvm
 from oracles.builds import cuda_device
@@ -57,7 +57,8 @@ def _passes_for_threads(module: Any, phase: Phase) -> tuple[str, ...]:
     """The rest of the pipeline, with the schedule wherever it has not been applied yet: it leaves scheduled PrimFuncs
     as they are, and device code is made of those alone (python/tvm/s_tir/dlight/base/transform.py)."""
     names = llvm.passes_to_come(module, phase, "cuda-cpu")
-    return (THREADING, *names) if phase.of_relax and THREADING not in names else names
+    threading = the(Role.BINDS_THREADS).name
+    return (threading, *names) if phase.of_relax and threading not in names else names
 
 
 def _built_for_threads(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import tvm
 import tvm_ffi
 from tvm import relax
 
@@ -49,7 +48,7 @@ def without_blocks(module: Any) -> Any:
         return tvm_ffi.structural_map(function, [(relax.DataflowVar, ordinary), (relax.SeqExpr, merged)])
 
     functions = {name: put(function) for name, function in module.functions.items()}
-    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+    return T.replace_functions(module, functions)
 
 
 def first_difference(one: Any, other: Any) -> tuple[str, str]:
@@ -71,14 +70,9 @@ def _place(path: str) -> str:
     return "the type of a function" if ").ty" in path else "a function"
 
 
-def is_public(function: Any) -> bool:
-    """Whether a function can be called from outside: it has a global_symbol."""
-    return bool(function.attrs and "global_symbol" in function.attrs)
-
-
 def public_names(module: Any) -> list[str]:
     """The names of the public functions, sorted."""
-    return sorted(name.name_hint for name, function in module.functions.items() if is_public(function))
+    return sorted(name.name_hint for name, function in module.functions.items() if T.is_public(function))
 
 
 def part_from(module: Any, roots: list[str]) -> Any:
@@ -105,7 +99,7 @@ def part_from(module: Any, roots: list[str]) -> Any:
         return renamed.get(name, name)
 
     functions = {renamed[name]: tvm_ffi.structural_map(module[name], (GLOBAL_VAR, put)) for name in order}
-    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+    return T.replace_functions(module, functions)
 
 
 def global_vars(function: Any) -> list[Any]:
@@ -136,7 +130,7 @@ def with_functions(module: Any, extra: dict[str, Any]) -> Any:
         fresh = GLOBAL_VAR(name)
         T.set_type(fresh, T.type_of(function))
         functions[fresh] = function
-    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+    return T.replace_functions(module, functions)
 
 
 def own_constant(constant: Any) -> Any:
@@ -156,4 +150,4 @@ def with_own_constants(module: Any, own: Callable[[Any], Any] = own_constant) ->
         else function
         for name, function in module.functions.items()
     }
-    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+    return T.replace_functions(module, functions)

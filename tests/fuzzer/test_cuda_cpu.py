@@ -82,7 +82,7 @@ def candidate(program: str, *passes: PassCall, setup: tuple[PassCall, ...] = ())
 
 
 def repertoire(under_test: tuple[str, ...] | None = None) -> Repertoire:
-    rows = {**PASSES, DROP.name: replace(row_of(DROP.name), phases=frozenset({Phase.SYNCED}))}
+    rows = {**PASSES, DROP.name: row_of(DROP.name, phases=frozenset({Phase.SYNCED}))}
     return Repertoire(rows, {"drop": dropping}, under_test)
 
 
