@@ -12,8 +12,8 @@ from tvm import relax
 
 from generators import tvm_api as T
 from generators.passes.row import Phase
+from oracles.ir.module_caches import by_relax_functions
 from oracles.ir.operators import END_LIVES
-from oracles.ir.relax_memo import OfRelax
 from oracles.ir.walk import CALL, OP, Bound, bindings, operands, relax_functions
 from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Step
@@ -96,14 +96,14 @@ def is_known_order(step: Step) -> bool:
     return any(function.is_pure and not T.is_force_pure(function) for function in functions)
 
 
-VIOLATIONS = OfRelax(violations)
+VIOLATIONS = by_relax_functions(violations)
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("impure") with the first violation that the input did not have."""
     if step.after is None:
         return Skipped("no result")
-    if VIOLATIONS.known(step.before):
+    if VIOLATIONS.of(step.before):
         return Skipped("input already impure")
     found = VIOLATIONS.fresh(step.after)
     if found and is_known_order(step):

@@ -157,7 +157,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if what is None:
         limit = "stated limit" if not error.explicit else error.kind
         return Skipped(f"rejected: {step.call.name}: {limit}")
-    if COMPLAINTS.known(step.before):
+    if COMPLAINTS.of(step.before):
         return Skipped(f"raised on ill-formed input: {step.call.name}")
     built = "built a call that cannot be typed: " if what == "a call that cannot be typed" else ""
     return Failed("crash", f"{built}{error.kind}: {headline(error.message)}", error.traceback or error.message)

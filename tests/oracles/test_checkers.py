@@ -16,7 +16,6 @@ from generators.passes.row import Phase
 from generators.passes.table import PASSES, SETUP
 from oracles.checks import definedness, normal_form, purity, type_soundness, well_formed
 from oracles.ir import verifier, walk
-from oracles.ir.memo import named_functions
 from oracles.oracle import StepOracle
 from oracles.trace import Raised
 from oracles.verdict import PASSED, Failed, Passed, Skipped
@@ -254,7 +253,7 @@ def test_a_memo_keeps_what_was_true_before_a_pass_changed_its_input() -> None:
     module = module_of(DATAFLOW)
     assert not definedness.MISUSES.fresh(module)
     module.update_func(module.get_global_var("main"), leak(module)["main"])
-    assert not definedness.MISUSES.known(module)
+    assert not definedness.MISUSES.of(module)
     assert definedness.MISUSES.fresh(module)
 
 
@@ -307,6 +306,6 @@ def test_nothing_is_derived_from_what_is_told_by_its_class(leaf: type) -> None:
 def test_the_functions_of_a_module_are_those_that_it_holds_now() -> None:
     module, other = module_of(DATAFLOW), module_of(SYMBOLIC)["main"]
     name = module.get_global_var("main")
-    assert [function.same_as(module["main"]) for _, function in named_functions(module)] == [True]
+    assert [function.same_as(module["main"]) for _, function in walk.named_functions(module)] == [True]
     module.update_func(name, other)
-    assert [function.same_as(other) for _, function in named_functions(module)] == [True]
+    assert [function.same_as(other) for _, function in walk.named_functions(module)] == [True]

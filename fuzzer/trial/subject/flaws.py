@@ -18,9 +18,9 @@ from oracles.ir.walk import relax_functions
 
 def flaw_of(module: Any, phase: Phase) -> str | None:
     """What is wrong with a module before a pass, as a counter's key; None where nothing is."""
-    if COMPLAINTS.known(module):
+    if COMPLAINTS.of(module):
         return "input: ill-formed before the pass"
-    if purity.VIOLATIONS.known(module) or definedness.MISUSES.known(module) or normal_form.VIOLATIONS.known(module):
+    if purity.VIOLATIONS.of(module) or definedness.MISUSES.of(module) or normal_form.VIOLATIONS.of(module):
         return "input: ill-formed before the pass"
     if contradictions(module):
         return "input: annotated types contradict each other before the pass"
