@@ -14,9 +14,9 @@ from collections.abc import Sequence
 
 from corpus.checks import Check, check_for
 from corpus.dead_checks import DEAD_VALUES
-from corpus.fills import FILLS, Fill, malloc_text, scratch_text
 from corpus.finding import Finding
 from corpus.module_text import indented, without_imports
+from corpus.poison_fill import FILLS, Fill, malloc_text, scratch_text
 from corpus.repro_calls import calls_text
 from corpus.store import StoredCase
 from generators.case import PassCall

@@ -15,6 +15,7 @@ from oracles.blame import excuses, first_wrong, lowering_of
 from oracles.builds import build as llvm
 from oracles.builds.builders import BUILDERS, EMPTY_LAUNCH, Builder
 from oracles.calls.protocol import Calling
+from oracles.calls.table import CONVENTIONS
 from oracles.checks import survives
 from oracles.checks.legalised import undispatched
 from oracles.checks.survives import headline, states_limit
@@ -32,7 +33,7 @@ def not_to_be_built(
     applied: names of all passes, the setup's included. between: a pass out of its phase left the module between two.
     threads: some functions are for a device.
     """
-    if any(not s.row.buildable or s.row.calling == "unknown" for s in steps):
+    if any(not s.row.buildable or not CONVENTIONS[s.row.calling].known for s in steps):
         return not_applicable("the result is not meant to be built as it stands")
     if (reason := llvm.not_runnable(module)) is not None:
         return Skipped(f"build: {reason}")

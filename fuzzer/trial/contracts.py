@@ -19,6 +19,7 @@ from generators import tvm_api as T
 from generators.passes.phases import UNMEMORIED
 from generators.passes.row import Meaning, PassRow, Phase
 from generators.passes.table import PASSES
+from oracles.calls.table import CONVENTIONS
 from oracles.checks.legalised import operator_calls
 from oracles.ir.walk import relax_functions
 from oracles.table import ORACLES as ALL_ORACLES
@@ -46,9 +47,6 @@ MORE_SOURCES: Mapping[str, tuple[str, ...]] = {
 BY_ARGUMENTS = frozenset({"AlterOpImpl", "LegalizeOps", "RunCodegen", "ToMixedPrecision", "UpdateParamType"})
 """Passes whose meaning is what their arguments say: other kernels, other legalisations, another precision."""
 
-
-_NAMED_CALLBACKS = frozenset({"lazy_transform_params"})
-"""Conventions whose callbacks have names that are arguments, which results do not always show."""
 
 CONSUMED = frozenset({"relax.memory_plan_dynamic_func_output"})
 """Function attributes that are a request to one pass, which takes them away (static_plan_block_memory.cc)."""
@@ -184,7 +182,7 @@ def no_numbers(contract: Contract, module: Any) -> str | None:
         return "numbers: changed on purpose"
     if row.name in IN_PLACE_ONLY and not relax_functions(module):
         return "numbers: the pass changes how a PrimFunc is called"
-    if row.calling in _NAMED_CALLBACKS:
+    if CONVENTIONS[row.calling].by_name:
         return "numbers: what the pass keeps follows from its arguments"
     if contract.trust is Trust.ROW:
         return None

@@ -132,7 +132,7 @@ class PassRow:
 
     `sources` are the constructor expressions to choose from; where they depend on the program,
     `draw_source` makes one instead and returns None when this program has no use for the pass.
-    `calling` names the row of `oracles.calls.conventions` that says how to call the result.
+    `calling` names the row of `oracles.calls.table` that says how to call the result.
     `operators` are those that the pass looks for, where it is known: chains of them are drawn.
     `shapes` are recipes with the nodes that its code names, where that is known: one is planted besides, mostly.
     `recipes` are the shapes of program that the pass fires on (rows of `generators.recipes`), `wants`

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from generators.passes.row import Meaning, Phase
-from oracles.calls.conventions import after_pass
+from oracles.calls.after_pass import after_pass
 from oracles.calls.protocol import AppliedPass
 from oracles.checks.legalised import operator_calls
 from oracles.ir.difference import difference
