@@ -22,7 +22,8 @@ from corpus.store import StoredCase
 from generators.case import PassCall
 from generators.passes.row import Phase
 from generators.passes.table import PASSES
-from generators.targets import TARGETS
+from generators.targets import DEFAULT, TARGETS
+from oracles.builds.needs import row_of
 from oracles.reference.errors import UNWRITTEN
 from oracles.verdict import BUILD
 
@@ -123,7 +124,7 @@ def runs_kernels(found: StoredCase | Finding) -> bool:
 
 def shown_by_script(found: StoredCase | Finding) -> bool:
     """Whether the script shows its bug where it was found: one with kernels does where a device has shown the bug."""
-    return not runs_kernels(found) or (found.oracle == BUILD and TARGETS[found.case.target].builder == "cuda")
+    return not runs_kernels(found) or (found.oracle == BUILD and row_of(found.case.target).on_device)
 
 
 def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
@@ -321,7 +322,7 @@ def _under_target(stored: StoredCase, call: PassCall, line: str) -> str:
 def _needs_target(stored: StoredCase, call: PassCall) -> bool:
     """A pass that the table does not know is run under the target of its case, like one that needs it."""
     row = PASSES.get(call.name)
-    return row.needs_target if row is not None else stored.case.target != "llvm"
+    return row.needs_target if row is not None else stored.case.target != DEFAULT
 
 
 # --- the check ------------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 from zlib import crc32
 
+from generators.targets import DEFAULT
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -23,7 +25,7 @@ class Plan:
     """
 
     seed: int
-    targets: tuple[str, ...] = ("llvm",)
+    targets: tuple[str, ...] = (DEFAULT,)
     under_test: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     oracles: tuple[str, ...] = ()

@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 
 from generators.passes.row import Phase
 from generators.source import SeededSource
+from generators.targets import DEFAULT
 from oracles.builds import build as llvm
-from oracles.builds import cuda_device
 from oracles.builds.builders import BUILDERS
-from oracles.builds.needs import builder_of
+from oracles.builds.needs import LLVM, builder_of
 from oracles.calls.protocol import Calling, LeftOut, Run, direct
 from oracles.checks.survives import headline
 from oracles.forked import Ended, apart
@@ -56,7 +56,7 @@ class Camp:
 
 
 def witnesses(
-    before: State, after: State | None, numbers: Numbers, bench: Bench, target: str = "llvm"
+    before: State, after: State | None, numbers: Numbers, bench: Bench, target: str = DEFAULT
 ) -> dict[str, Told]:
     """What each witness says; `after` None where there are no passes. The first is what the program means.
 
@@ -69,9 +69,9 @@ def witnesses(
     if after is not None:
         told["reference after"] = _results(interpreted(after.module, after.synchronised), after.calling, numbers)
     builder = builder_of(target)
-    if builder == "cuda" and cuda_device.unusable() is not None:
+    if builder is not None and BUILDERS[builder].unusable() is not None:
         builder = None
-    if builder == "llvm":
+    if builder == LLVM.name:
         for label, state in states.items():
             told |= _by_llvm(label, state, numbers, bench)
     elif builder is not None:
@@ -82,7 +82,7 @@ def witnesses(
 
 
 def _by_llvm(label: str, state: State, numbers: Numbers, bench: Bench) -> dict[str, Told]:
-    return {f"build {label} at -O{level}": _built("llvm", state, level, numbers, bench) for level in LEVELS}
+    return {f"build {label} at -O{level}": _built(LLVM.name, state, level, numbers, bench) for level in LEVELS}
 
 
 def camps(told: Mapping[str, Told], numbers: Numbers) -> tuple[Camp, ...]:

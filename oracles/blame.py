@@ -14,6 +14,7 @@ from generators.passes.row import Phase
 from generators.passes.table import PASSES, default_call, rest_of_tir_pipeline
 from oracles.builds.build import CODEGEN
 from oracles.builds.builders import BUILDERS
+from oracles.builds.needs import LLVM
 from oracles.calls.protocol import Calling
 from oracles.ir.regions import declares_what_it_does
 from oracles.reference.numbers import Numbers, Unsure, Wrong
@@ -29,7 +30,7 @@ def excuses(first: str | None) -> bool:
     return first is not None and first != CODEGEN and first not in BY_ANNOTATION
 
 
-def lowering_of(module: Any, phase: Phase, builder: str = "llvm") -> tuple[str, ...]:
+def lowering_of(module: Any, phase: Phase, builder: str = LLVM.name) -> tuple[str, ...]:
     """The passes that a build applies to a module in this phase, Relax and TIR, in order."""
     return (*BUILDERS[builder].passes(module, phase), *rest_of_tir_pipeline(phase))
 

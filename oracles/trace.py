@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from generators.case import EntryCall, PassCall
 from generators.passes.row import PassRow, Phase
 from generators.source import Source
+from generators.targets import DEFAULT
 from oracles.calls.protocol import Calling, direct
 from oracles.reference.numbers import Numbers
 
@@ -60,7 +61,7 @@ class Trace:
     start: Any
     calls: tuple[EntryCall, ...]
     steps: tuple[Step, ...]
-    target: str = "llvm"
+    target: str = DEFAULT
 
 
 @dataclass(slots=True)

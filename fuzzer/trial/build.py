@@ -14,6 +14,7 @@ from generators.passes.table import default_call
 from oracles.blame import excuses, first_wrong, lowering_of
 from oracles.builds import build as llvm
 from oracles.builds.builders import BUILDERS, EMPTY_LAUNCH, Builder
+from oracles.builds.needs import LLVM
 from oracles.calls.protocol import Calling
 from oracles.calls.table import CONVENTIONS
 from oracles.checks import survives
@@ -56,7 +57,7 @@ class BuildTrial:
     enter: Callable[[str], None]
     opt_level: int
     steps: int
-    builder: str = "llvm"
+    builder: str = LLVM.name
     lowered_by: tuple[str, ...] = ()
 
     @property

@@ -32,6 +32,7 @@ from generators import tvm_api as T
 from generators.case import Case, EntryCall, Origin, PassCall
 from generators.passes.table import EXCLUDED
 from generators.source import SeededSource
+from generators.targets import of_kind
 from oracles.ir.fingerprint import fingerprint
 from oracles.nested import Part
 from oracles.table import ORACLES as ALL_ORACLES
@@ -249,7 +250,7 @@ class Trial:
 def _target() -> str:
     """The name of the test's target among those that cases have."""
     current = tvm.target.Target.current(allow_none=True)
-    return "cuda" if current is not None and str(current.kind) == "cuda" else "llvm"
+    return of_kind(None if current is None else str(current.kind))
 
 
 def be_quiet() -> None:

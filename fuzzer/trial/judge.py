@@ -18,11 +18,11 @@ from fuzzer.trial.changes import Changes
 from generators.case import EntryCall, PassCall
 from generators.passes.row import PassRow, Phase
 from generators.source import Source
-from generators.targets import TARGETS
+from generators.targets import DEFAULT, TARGETS
 from oracles.builds import build as llvm
 from oracles.builds import cpu_trial
 from oracles.builds.cpu_builds import CPU_BUILDS, SHARE, CpuBuild, only_builds
-from oracles.builds.needs import builder_of
+from oracles.builds.needs import LLVM, builder_of
 from oracles.calls.protocol import Calling, direct
 from oracles.checks import input_unchanged
 from oracles.checks.numeric import follow
@@ -78,7 +78,7 @@ class Court:
     only: frozenset[str] | None = None
     build_share: float = 0.0
     force: bool = False
-    target: str = "llvm"
+    target: str = DEFAULT
     phase: Phase = Phase.HIGH
     trusting: bool = False
     enter: Callable[[str], None] = lambda stage: None
@@ -302,7 +302,7 @@ class _Case:
 
     def _ordinary_build(self, start: Any, start_phase: Phase, last: Any) -> Verdict:
         opt_level = 0 if self.experiment.index % 10 < 7 else 2
-        builder = builder_of(self.court.target) or "llvm"
+        builder = builder_of(self.court.target) or LLVM.name
         trial = BuildTrial(self.court.rows, self.bench, self.court.enter, opt_level, len(self.result.steps), builder)
         with self._timed("build"):
             verdict = trial.verdict(last, self.phase)

@@ -19,16 +19,16 @@ from fuzzer.worker.seeds import USELESS, SeedProgram
 from generators import externs
 from generators.operators.row import Unavailable
 from generators.passes.row import Phase
-from oracles.builds import cuda_device
+from oracles.builds.builders import BUILDERS
 from oracles.builds.cpu_builds import CPU_BUILDS, expanded, only_builds
-from oracles.builds.needs import builder_of, missing
+from oracles.builds.needs import CUDA, CUDA_CPU, builder_of, missing
 from oracles.checks import pipelines
 from oracles.table import BUILD, ORACLES
 
 NOT_ASKED: dict[str | None, tuple[str, ...]] = {
     None: (BUILD, pipelines.ORACLE.name, *CPU_BUILDS),
-    "cuda": (pipelines.ORACLE.name, *CPU_BUILDS),
-    "cuda-cpu": (pipelines.ORACLE.name, *CPU_BUILDS),
+    CUDA.name: (pipelines.ORACLE.name, *CPU_BUILDS),
+    CUDA_CPU.name: (pipelines.ORACLE.name, *CPU_BUILDS),
 }
 """By builder, the oracles that have nothing to run: official pipelines are compared where LLVM builds."""
 
@@ -52,8 +52,8 @@ def before_forking(targets: Sequence[str] = ()) -> None:
     externs.register()
     for target in targets:
         missing(target)
-        if builder_of(target) == "cuda":
-            cuda_device.unusable()
+        if (builder := builder_of(target)) is not None:
+            BUILDERS[builder].unusable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG, *gc.get_threshold()[1:])

@@ -17,7 +17,7 @@ from generators.passes.row import LOOPS_ALONE, PassRow, Phase, ProgramFacts
 from generators.passes.table import PIPELINES, SETUP, THREADED_SETUP, TIR_PIPELINE, TO_LOOPS
 from generators.passes.tir_others import SCHEDULE
 from generators.source import Source, weighted
-from generators.targets import TARGETS, TargetRow
+from generators.targets import DEFAULT, TARGETS, TargetRow
 
 Tier: TypeAlias = Literal["A", "B", "C"]
 Kind: TypeAlias = Literal["single", "walk", "pipeline", "tir_pipeline", "walk_then_pipeline", "unusual", "schedule"]
@@ -44,7 +44,7 @@ BARE_SHARE = 0.5
 """A pass of any loops gets them untidied this often: they begin anywhere and step by any number, nothing in them is
 simplified, nor are their buffers as small as can be."""
 
-LLVM = TARGETS["llvm"]
+LLVM = TARGETS[DEFAULT]
 _LIFT = "LambdaLift"
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from fuzzer.commands.doctor import KNOWN_PAIRS, Diagnosis, Probe, judge_pair
+from oracles.builds import cuda_cpu
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKES = {
@@ -90,7 +91,7 @@ def test_the_target_that_needs_a_compiler(
     from fuzzer.commands import doctor as room
 
     monkeypatch.setattr(room, "missing", lambda target: why)
-    monkeypatch.setattr(room, "compiler_path", lambda: "/bin/c++")
+    monkeypatch.setattr(cuda_cpu, "compiler_path", lambda: "/bin/c++")
     monkeypatch.setattr(shutil, "which", lambda name: nvcc)
     _, row = room._targets([Probe("tvm cuda-device", "absent", "no CUDA device")])
     assert (row.name, row.state) == ("target cuda-cpu", state)

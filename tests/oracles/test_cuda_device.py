@@ -110,7 +110,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     place = tvm.target.Target("llvm"), tvm.cpu()
     monkeypatch.setattr(cuda_device, "here", lambda: place)
     monkeypatch.setattr(builders, "_passes_for_threads", lambda module, phase: llvm.passes_to_come(module, phase))
-    monkeypatch.setattr(needs, "present", lambda: True)
+    monkeypatch.setattr(needs, "DRIVER_FILES", ("/",))
 
 
 # --- no device ------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def test_a_driver_is_seen_by_its_file(monkeypatch: pytest.MonkeyPatch, tmp_path:
     file = tmp_path / "nvidiactl"
     if there:
         file.touch()
-    monkeypatch.setattr(needs, "_OF_A_DRIVER", (str(file),))
+    monkeypatch.setattr(needs, "DRIVER_FILES", (str(file),))
     assert needs.present() == there
 
 
