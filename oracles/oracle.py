@@ -1,28 +1,111 @@
-"""What a row of the oracle table says. Each oracle is one file with one function; `oracles.table` lists them."""
+"""What a row of the oracle table says. Each oracle is one file with one row; `oracles.table` lists them.
+
+A row holds every fact about its oracle: who asks it, how often, what its failure means for the case, and what it needs.
+Nothing outside the table decides by the name of an oracle.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum, auto
+from typing import TypeAlias
 
+from oracles.builds.cpu_builds import CpuBuild
 from oracles.trace import Bench, Step, Trace
 from oracles.verdict import Verdict
 
 
+class Stage(Enum):
+    """Where an oracle stands in the judging of a case."""
+
+    SURVIVAL = auto()
+    """Did the pass end, or explain why it does not?"""
+    INPUT = auto()
+    """Is the module that the pass was given what it was?"""
+    STRUCTURE = auto()
+    """Is the result a module? These oracles see one broken module from several sides: the first that fails speaks for
+    the others."""
+    RESULT = auto()
+    """Does the result keep and contain what the pass says?"""
+    NUMBERS = auto()
+    """Does the result compute the same?"""
+    PROMISE = auto()
+    """What does another application of the pass give? Asked of a share of the steps."""
+    CASE = auto()
+    """The whole case, after its last pass."""
+    BUILD = auto()
+    """The last module of the case, compiled and run."""
+
+
+_ENDS_CASE = frozenset({Stage.SURVIVAL, Stage.STRUCTURE, Stage.NUMBERS})
+
+
+class Trust(IntEnum):
+    """How much is known of a pass that a test of somebody else applies. More trust lets more oracles judge it."""
+
+    NOTHING = 0
+    """The pass is in no row."""
+    NAME = 1
+    """The pass is of a row, with arguments that are not known."""
+    ROW = 2
+    """A constructor of the pass's row gives the same module."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What every row says besides its name, its promise and how it judges.
+
+    share: of the steps, or of the cases, that are judged. share_of_chosen: the share where only some passes are under
+    test, None for the same.
+    of_result: it looks at the result alone, so that a result that is the input again has been judged already.
+    needs_numbers: it needs the reference's numbers. judges_numbers: its word on a case is a verdict on its numbers.
+    foreign: the least trust at which it holds for passes of other people's tests; None where it is not asked of them in
+    turn with the others.
+    builders: the builders of `generators.targets` where it has something to run; None where it needs no builder.
+    """
+
+    stage: Stage
+    share: float = 1.0
+    share_of_chosen: float | None = None
+    of_result: bool = False
+    needs_numbers: bool = False
+    judges_numbers: bool = False
+    foreign: Trust | None = None
+    builders: frozenset[str] | None = None
+
+    @property
+    def ends_case(self) -> bool:
+        """Whether a case goes no further after a failure: what follows would be a consequence."""
+        return self.stage in _ENDS_CASE
+
+    @property
+    def of_structure(self) -> bool:
+        """Whether a failure of an oracle before it says what its own would say."""
+        return self.stage is Stage.STRUCTURE
+
+    def holds_at(self, trust: Trust) -> bool:
+        """Whether it judges passes of other people's tests of which this much is known."""
+        return self.foreign is not None and trust >= self.foreign
+
+    def has_work_at(self, builder: str | None) -> bool:
+        """Whether it has anything to run where `builder` builds the modules, None for no builder."""
+        return self.builders is None or builder in self.builders
+
+
 @dataclass(frozen=True, slots=True)
-class StepOracle:
-    """Judges one step. `share` of the steps are judged; `on_error` says whether steps that raised are too."""
+class StepOracle(Facts):
+    """Judges one step. `on_error` says whether steps that raised are judged too."""
 
     name: str
     promise: str
     judge: Callable[[Step, Bench], Verdict]
-    share: float = 1.0
     on_error: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class TraceOracle:
-    """Judges a whole case after its last step. `share` of the cases are judged.
+class TraceOracle(Facts):
+    """Judges a whole case after its last step.
 
     of_passes: False where it judges the starting module alone, which says nothing of passes under test.
     """
@@ -30,5 +113,22 @@ class TraceOracle:
     name: str
     promise: str
     judge: Callable[[Trace, Bench], Verdict]
-    share: float = 1.0
     of_passes: bool = True
+    stage: Stage = field(default=Stage.CASE, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOracle(Facts):
+    """Judges a build of the last module of a case, of which `fuzzer.trial.build` knows what is left of the pipeline.
+
+    how: a row of `oracles.builds.cpu_builds`; None for the ordinary build. `share` is of the cases that are built.
+    """
+
+    name: str
+    promise: str
+    how: CpuBuild | None = None
+    stage: Stage = field(default=Stage.BUILD, kw_only=True)
+    needs_numbers: bool = field(default=True, kw_only=True)
+
+
+Oracle: TypeAlias = StepOracle | TraceOracle | BuildOracle

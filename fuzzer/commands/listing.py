@@ -58,13 +58,14 @@ def _ops() -> Listing:
 
 
 def _oracles() -> Listing:
-    from oracles.builds.cpu_builds import CPU_BUILDS, SHARE
-    from oracles.table import BUILD, BUILD_PROMISE, ORACLES
+    from oracles.oracle import BuildOracle
+    from oracles.table import ORACLES
 
-    rows = [(row.name, row.share, row.promise) for row in ORACLES.values()]
     built = Plan(seed=0).build_share
-    rows.append((BUILD, built, BUILD_PROMISE))
-    rows += [(row.name, round(built * SHARE / len(CPU_BUILDS), 5), row.promise) for row in CPU_BUILDS.values()]
+    rows = (
+        (row.name, round(built * row.share, 5) if isinstance(row, BuildOracle) else row.share, row.promise)
+        for row in ORACLES.values()
+    )
     return Listing("oracles", ("name", "share", "promise"), tuple(rows))
 
 

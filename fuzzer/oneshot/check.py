@@ -12,7 +12,6 @@ from fuzzer.processes.fork import in_child
 from fuzzer.protocol import Failure
 from fuzzer.trial.explain import explain
 from fuzzer.trial.judge import Experiment, judge
-from fuzzer.trial.shrink import NUMERIC
 from fuzzer.trial.whose_fault import whose_fault
 from fuzzer.worker.child import court_of, lost_failure, oracle_names
 from fuzzer.worker.main import limit_memory
@@ -20,6 +19,7 @@ from generators.passes.row import Phase
 from generators.passes.table import PIPELINES
 from generators.source import SeededSource
 from oracles.checks import pipelines, round_trip
+from oracles.table import NEED_NUMBERS
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict, difference_in
 
 OURS = ("reference", "numeric")
@@ -42,7 +42,7 @@ def check(bench: Bench, say: Say) -> None:
     culprit = outcome.failures[0].culprit if outcome.failures else None
     if culprit is not None:
         say("culprit", name=culprit)
-    if any(failure.oracle in NUMERIC for failure in outcome.failures):
+    if any(failure.oracle in NEED_NUMBERS for failure in outcome.failures):
         for line in _fault(bench):
             say("fault", line=line)
     if bench.errand.explain:
@@ -74,7 +74,7 @@ def outcome_of(bench: Bench, oracle: str | None = None) -> Outcome:
         names = frozenset({oracle, "survives"})
     if bench.note:
         note = [_row("numeric", None, Skipped(bench.note))]
-        return _judged(bench, names.difference(NUMERIC), note)
+        return _judged(bench, names.difference(NEED_NUMBERS), note)
     return _judged(bench, names, [])
 
 
@@ -84,7 +84,7 @@ def _judged(bench: Bench, oracles: frozenset[str], rows: list[dict[str, Any]]) -
     said = [json.loads(line) for line in lines]
     if ended is not None and stage.split(" of ")[0] in OURS:
         note = Inconclusive(f"the reference does not get through: {ended}")
-        return _judged(_without_calls(bench), oracles.difference(NUMERIC), [*rows, _row("numeric", None, note)])
+        return _judged(_without_calls(bench), oracles.difference(NEED_NUMBERS), [*rows, _row("numeric", None, note)])
     fault = next((entry["fault"] for entry in said if "fault" in entry), None)
     if fault is not None:
         raise Refused(f"internal error: {fault} in {stage}", usage=False)

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 import tvm
 
-from fuzzer.trial.judge import STRUCTURE
 from generators import tvm_api as T
 from generators.passes.phases import UNMEMORIED
 from generators.passes.row import Meaning, PassRow, Phase
 from generators.passes.table import PASSES
 from oracles.calls.table import CONVENTIONS
+from oracles.checks import idempotence
 from oracles.checks.legalised import operator_calls
 from oracles.ir.walk import relax_functions
-from oracles.table import ORACLES as ALL_ORACLES
+from oracles.oracle import Trust as Trust
+from oracles.table import ORACLES
 from oracles.trace import Raised
 from oracles.workbench import constructed
 
@@ -59,10 +59,9 @@ def is_by_request(message: str) -> bool:
 
 def asked_of(contract: Contract, module: Any) -> list[str]:
     """The oracles that have a say on what such a pass made of `module`, in their order; numbers apart."""
-    wanted = ORACLES[contract.trust]
-    if not promises_idempotence(contract, module):
-        wanted = wanted - {"idempotence"}
-    return [name for name in ALL_ORACLES if name in wanted]
+    rows = [row for row in ORACLES.values() if row.holds_at(contract.trust)]
+    settles = promises_idempotence(contract, module)
+    return [row.name for row in rows if settles or row is not idempotence.ORACLE]
 
 
 def promises_idempotence(contract: Contract, module: Any) -> bool:
@@ -88,22 +87,6 @@ IN_PLACE_ONLY = frozenset(
 )
 """Passes that change how a PrimFunc is called, or ask for one that the passes before them have left: on PrimFuncs that
 a test writes by hand, their numbers say nothing."""
-
-
-class Trust(Enum):
-    """How much is known of a pass, and so which oracles have a say."""
-
-    ROW = "a constructor of its row gives the same module"
-    NAME = "of a row, with arguments that are not known"
-    NOTHING = "in no row"
-
-
-ORACLES: Mapping[Trust, frozenset[str]] = {
-    Trust.ROW: frozenset({*STRUCTURE, "attributes", "legalised", "idempotence"}),
-    Trust.NAME: frozenset(STRUCTURE),
-    Trust.NOTHING: frozenset({"definedness", "well_formed"}),
-}
-"""The oracles to ask of the result; whether numbers are compared too is `no_numbers`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,6 @@ from corpus.module_text import text_of
 from fuzzer.plugin.spy import Application
 from fuzzer.protocol import Counts, Failure
 from fuzzer.trial.contracts import Contract, asked_of, contract_of, is_by_request, keeps_meaning, rows_named, tier_of
-from fuzzer.trial.judge import ENDS_CASE, STRUCTURE
 from fuzzer.trial.parts import guarded, parts_of
 from fuzzer.trial.subject.flaws import flaw_of
 from fuzzer.trial.subject.phase import phase_of
@@ -31,10 +30,11 @@ from fuzzer.worker.main import limit_memory
 from generators import tvm_api as T
 from generators.case import Case, EntryCall, Origin, PassCall
 from generators.passes.table import EXCLUDED
-from generators.source import SeededSource
+from generators.source import SeededSource, Source
 from generators.targets import of_kind
 from oracles.ir.fingerprint import fingerprint
 from oracles.nested import Part
+from oracles.oracle import StepOracle
 from oracles.table import ORACLES as ALL_ORACLES
 from oracles.trace import Raised, Step
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
@@ -62,7 +62,7 @@ class _Bench:
     trusting = False
 
     def __init__(self, transform: Any, source: str, seed: int) -> None:
-        self.source = SeededSource(seed)
+        self.source: Source = SeededSource(seed)
         self.meaning: Any = None
         self._transform = transform
         self._text = source
@@ -175,18 +175,20 @@ class Trial:
         """Asks every oracle of structure that has a say; whether the numbers are worth looking at."""
         good, broken = True, False
         for oracle in asked_of(contract, step.before):
-            if broken and oracle in STRUCTURE:
+            row = ALL_ORACLES[oracle]
+            if broken and row.of_structure:
                 continue
             verdict = self._ask(oracle, step, step, contract, bench)
             if isinstance(verdict, Failed):
-                broken = broken or oracle in STRUCTURE
-                good = good and oracle not in ENDS_CASE
+                broken = broken or row.of_structure
+                good = good and not row.ends_case
         return good
 
     def _ask(self, oracle: str, seen: Step, step: Step, contract: Contract, bench: _Bench) -> Verdict:
         self._enter(f"{oracle} of {step.row.name}")
-        judge: Any = ALL_ORACLES[oracle].judge
-        verdict: Verdict = judge(seen, bench)
+        row = ALL_ORACLES[oracle]
+        assert isinstance(row, StepOracle), f"{oracle} does not judge one pass"
+        verdict = row.judge(seen, bench)
         if isinstance(verdict, Failed) and is_by_request(verdict.message):
             verdict = Skipped("attributes: a request to this pass")
         self._verdict(oracle, step.row.name, verdict)

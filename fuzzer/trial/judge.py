@@ -37,18 +37,9 @@ from oracles.trace import MeaningState, Raised, Step, Trace
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
 from oracles.workbench import Workbench
 
-ENDS_CASE = frozenset({"survives", "purity", "normal_form", "definedness", "well_formed", "type_soundness", "numeric"})
-"""Oracles after whose failure a case goes no further: what follows would be a consequence."""
-STRUCTURE = ("purity", "normal_form", "definedness", "well_formed", "type_soundness")
-"""Oracles that see one broken module from several sides: the first that fails speaks for the others."""
-OF_THE_RESULT = frozenset({*STRUCTURE, "attributes", "numeric", "idempotence"})
-"""Oracles that look at the result alone: a result that is the input again has been judged already."""
-PROMISES = ("determinism", "idempotence", "dead_code")
-"""Sampled oracles that are always asked where only some passes are under test: there is time for them."""
-NUMERIC = ("numeric", BUILD)
-"""Oracles whose word on a case is a verdict on its numbers."""
 OVERFLOW = symptom_of("integer-overflow")
 _STEP_ORACLES = [row for row in ORACLES.values() if isinstance(row, StepOracle)]
+_OF_NUMBERS = [row for row in ORACLES.values() if row.judges_numbers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +133,8 @@ class _Case:
             self._judge_from(module, numbers)
         for reason, amount in numbers.left_out.items():
             counts.name("skipped", reason, amount)
-        if any(counts.tables.get("oracles", {}).get(o, {}).get(c) for o in NUMERIC for c in ("passed", "failed")):
+        verdicts = [counts.tables.get("oracles", {}).get(row.name, {}) for row in _OF_NUMBERS]
+        if any(columns.get(column) for columns in verdicts for column in ("passed", "failed")):
             counts.count("numeric_verdicts")
         return self.result
 
@@ -234,12 +226,12 @@ class _Case:
         good, broken = True, False
         spent, begun = {"oracles": 0.0, "reference": 0.0}, time.thread_time()
         for row in self._of_steps:
-            if (step.error is not None and not row.on_error) or (broken and row.name in STRUCTURE):
+            if (step.error is not None and not row.on_error) or (broken and row.of_structure):
                 continue
-            share = 1.0 if self.court.only is not None and row.name in PROMISES else row.share
+            share = row.share if self.court.only is None or row.share_of_chosen is None else row.share_of_chosen
             if not self.court.force and share < 1.0 and not self.source.flip(share):
                 continue
-            as_before = step.after is not None and not self._changed and row.name in OF_THE_RESULT
+            as_before = step.after is not None and not self._changed and row.of_result
             trusted = self._changes.trusting and row is input_unchanged.ORACLE
             if trusted and not self._changes.kept(step.before, step.hash_before):
                 self.result.altered = True
@@ -259,8 +251,8 @@ class _Case:
                 good = False
             self._record(row.name, verdict, step)
             if isinstance(verdict, Failed):
-                broken = broken or row.name in STRUCTURE
-                good = good and row.name not in ENDS_CASE
+                broken = broken or row.of_structure
+                good = good and not row.ends_case
         for stage, seconds in spent.items():
             self.result.counts.name("phases", stage, seconds)
         return good

@@ -38,13 +38,11 @@ from oracles.ir.regions import declares_what_it_does, divides_in_the_open
 from oracles.oracle import TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Runtime, Tensor, declared, flattened
-from oracles.table import BUILD, ORACLES
+from oracles.table import BUILD, NEED_NUMBERS, ORACLES
 from oracles.verdict import ACROSS_PROCESSES, Failed
 
 HANG_S = 4.0
 """Seconds after which a candidate of a hang counts as hanging: stages that end take milliseconds."""
-NUMERIC = ("numeric", BUILD, "pipelines", *CPU_BUILDS)
-"""Oracles that need the reference's numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +204,8 @@ def _shrunk(
         at_s=0.0,
         tvm=str(tvm.__version__),
         reduced=reduction.stats(),
-        expectations=_expectations(reduction.candidate, repertoire) if failure.oracle in NUMERIC else (),
-        fault=whose_fault(reduction.candidate, plan, repertoire) if failure.oracle in NUMERIC else (),
+        expectations=_expectations(reduction.candidate, repertoire) if failure.oracle in NEED_NUMBERS else (),
+        fault=whose_fault(reduction.candidate, plan, repertoire) if failure.oracle in NEED_NUMBERS else (),
     )
 
 

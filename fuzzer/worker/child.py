@@ -20,24 +20,17 @@ from generators import externs
 from generators.operators.row import Unavailable
 from generators.passes.row import Phase
 from oracles.builds.builders import BUILDERS
-from oracles.builds.cpu_builds import CPU_BUILDS, expanded, only_builds
-from oracles.builds.needs import CUDA, CUDA_CPU, builder_of, missing
-from oracles.checks import pipelines
-from oracles.table import BUILD, ORACLES
-
-NOT_ASKED: dict[str | None, tuple[str, ...]] = {
-    None: (BUILD, pipelines.ORACLE.name, *CPU_BUILDS),
-    CUDA.name: (pipelines.ORACLE.name, *CPU_BUILDS),
-    CUDA_CPU.name: (pipelines.ORACLE.name, *CPU_BUILDS),
-}
-"""By builder, the oracles that have nothing to run: official pipelines are compared where LLVM builds."""
+from oracles.builds.cpu_builds import expanded, only_builds
+from oracles.builds.needs import builder_of, missing
+from oracles.oracle import BuildOracle
+from oracles.table import ORACLES
 
 
 def oracle_names(plan: Plan) -> frozenset[str]:
-    """The oracles that the plan asks for; the builds are among them."""
-    names = expanded(plan.oracles) or frozenset((*ORACLES, BUILD, *CPU_BUILDS))
+    """The oracles that the plan asks for and that have something to run; the builds are among them."""
+    names = expanded(plan.oracles) or frozenset(ORACLES)
     builder = builder_of(plan.target)
-    return names.difference(NOT_ASKED[builder]) if builder in NOT_ASKED else names
+    return frozenset(name for name in names if name not in ORACLES or ORACLES[name].has_work_at(builder))
 
 
 YOUNG = 1_000_000
@@ -118,7 +111,7 @@ def lost_failure(plan: Plan, repertoire: Repertoire, index: int, stage: str, end
     """The failure that a child's end stands for: the stage it was in is the culprit."""
     symptom = "hang" if ended == "hang" else "crash"
     builder, mark, built = stage.partition(": ")
-    oracle = builder if mark and builder in (BUILD, *CPU_BUILDS) else "survives"
+    oracle = builder if mark and isinstance(ORACLES.get(builder), BuildOracle) else "survives"
     culprit = (stage if oracle == "survives" else built).removeprefix("setup ").rsplit(" of ", 1)[-1]
     message = f"no answer within {plan.deadline_s:g} s" if symptom == "hang" else f"{ended} in {culprit}"
     return Failure(index, oracle, symptom, message, stderr, culprit, "B", None)

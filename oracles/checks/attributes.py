@@ -17,7 +17,7 @@ from oracles.ir.compare import is_public
 from oracles.ir.fingerprint import same_object
 from oracles.ir.types import contradiction
 from oracles.ir.walk import FUNCTION, functions_of
-from oracles.oracle import StepOracle
+from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
@@ -100,4 +100,11 @@ def judge(step: Step, bench: Bench) -> Verdict:
     return Failed(symptom, first[0], first[1])
 
 
-ORACLE = StepOracle("attributes", "attributes, global infos and public functions stay", judge)
+ORACLE = StepOracle(
+    "attributes",
+    "attributes, global infos and public functions stay",
+    judge,
+    stage=Stage.RESULT,
+    of_result=True,
+    foreign=Trust.ROW,
+)

@@ -23,7 +23,7 @@ from oracles.checks.dead_code import tidied
 from oracles.checks.survives import happened_to, headline
 from oracles.ir.compare import first_difference, part_from, public_names, same_bindings
 from oracles.ir.walk import FUNCTION
-from oracles.oracle import StepOracle
+from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
@@ -89,4 +89,6 @@ def judge(step: Step, bench: Bench) -> Verdict:
     return Failed("dead binding", f"a dead {kind} changes {place} in the live part", detail)
 
 
-ORACLE = StepOracle("dead_binding", "a binding that nobody uses changes nothing for the others", judge, share=0.015)
+ORACLE = StepOracle(
+    "dead_binding", "a binding that nobody uses changes nothing for the others", judge, stage=Stage.PROMISE, share=0.015
+)

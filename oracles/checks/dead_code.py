@@ -31,7 +31,7 @@ from oracles.ir.compare import (
     with_functions,
 )
 from oracles.ir.walk import FUNCTION, PRIM_FUNC
-from oracles.oracle import StepOracle
+from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
 from oracles.verdict import PASSED, WITHOUT_DEAD, Failed, Skipped, Verdict
 
@@ -152,4 +152,11 @@ def tidied(module: Any, bench: Bench) -> Any:
     return module
 
 
-ORACLE = StepOracle("dead_code", "a function that nobody calls changes nothing for the others", judge, share=0.03)
+ORACLE = StepOracle(
+    "dead_code",
+    "a function that nobody calls changes nothing for the others",
+    judge,
+    stage=Stage.PROMISE,
+    share=0.03,
+    share_of_chosen=1.0,
+)

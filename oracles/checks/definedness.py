@@ -9,7 +9,7 @@ from typing import Any
 
 from oracles.ir.relax_memo import OfRelax
 from oracles.ir.scopes import misuses
-from oracles.oracle import StepOracle
+from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
@@ -33,4 +33,11 @@ def judge(step: Step, bench: Bench) -> Verdict:
     return Failed("undefined", found[0].rule, "\n".join(f"{misuse.rule}: {misuse.where}" for misuse in found))
 
 
-ORACLE = StepOracle("definedness", "everything is defined once, before its use, and seen only in its scope", judge)
+ORACLE = StepOracle(
+    "definedness",
+    "everything is defined once, before its use, and seen only in its scope",
+    judge,
+    stage=Stage.STRUCTURE,
+    of_result=True,
+    foreign=Trust.NOTHING,
+)

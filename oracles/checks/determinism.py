@@ -13,7 +13,7 @@ from generators import tvm_api as T
 from oracles.checks.applied_again import incomparable
 from oracles.checks.survives import headline
 from oracles.ir.compare import equal, first_difference
-from oracles.oracle import StepOracle
+from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
 from oracles.verdict import ACROSS_PROCESSES, PASSED, Failed, Skipped, Verdict
 
@@ -42,4 +42,11 @@ def _compared(step: Step, bench: Bench, given: Any, symptom: str, what: str) -> 
     return Failed(symptom, f"{what} differ in {place}", detail)
 
 
-ORACLE = StepOracle("determinism", "applied twice to one input, a pass gives the same", judge, share=0.04)
+ORACLE = StepOracle(
+    "determinism",
+    "applied twice to one input, a pass gives the same",
+    judge,
+    stage=Stage.PROMISE,
+    share=0.04,
+    share_of_chosen=1.0,
+)

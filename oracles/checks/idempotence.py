@@ -11,7 +11,7 @@ from typing import Any
 from oracles.checks.definedness import has_free_names
 from oracles.checks.survives import happened_to, headline
 from oracles.ir.compare import first_difference, same_bindings
-from oracles.oracle import StepOracle
+from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Raised, Step
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict, not_applicable
 
@@ -62,4 +62,13 @@ def _still_tidying(step: Step, again: Any, bench: Bench) -> bool:
     return False
 
 
-ORACLE = StepOracle("idempotence", "applied to its own result, a pass changes nothing", judge, share=0.3)
+ORACLE = StepOracle(
+    "idempotence",
+    "applied to its own result, a pass changes nothing",
+    judge,
+    stage=Stage.PROMISE,
+    share=0.3,
+    share_of_chosen=1.0,
+    of_result=True,
+    foreign=Trust.ROW,
+)

@@ -7,7 +7,7 @@ input either.
 from __future__ import annotations
 
 from oracles.ir.fingerprint import fingerprint
-from oracles.oracle import StepOracle
+from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Verdict
 
@@ -21,4 +21,6 @@ def judge(step: Step, bench: Bench) -> Verdict:
     return Failed("input changed", f"the pass changed the module it was given, {how}", str(step.before))
 
 
-ORACLE = StepOracle("input_unchanged", "a pass leaves the module it was given as it was", judge, on_error=True)
+ORACLE = StepOracle(
+    "input_unchanged", "a pass leaves the module it was given as it was", judge, on_error=True, stage=Stage.INPUT
+)

@@ -18,7 +18,7 @@ from tvm import relax
 from generators import tvm_api as T
 from generators.passes.row import Phase
 from oracles.ir.walk import CALL, OP, bindings, relax_functions
-from oracles.oracle import StepOracle, TraceOracle
+from oracles.oracle import Stage, StepOracle, TraceOracle, Trust
 from oracles.trace import Bench, Step, Trace
 from oracles.verdict import PASSED, Failed, Skipped, Verdict, not_applicable
 
@@ -124,5 +124,7 @@ def _left(call: Any, name: str, trace: Trace) -> str:
     return f"an operator with {why} is left for the VM"
 
 
-ORACLE = StepOracle("legalised", "LegalizeOps lowers every operator whose types are known", judge)
+ORACLE = StepOracle(
+    "legalised", "LegalizeOps lowers every operator whose types are known", judge, stage=Stage.RESULT, foreign=Trust.ROW
+)
 EXECUTABLE_ORACLE = TraceOracle("executable", "an official pipeline leaves nothing that the VM cannot run", judge_trace)

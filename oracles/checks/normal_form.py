@@ -15,7 +15,7 @@ from tvm import relax
 from generators import tvm_api as T
 from oracles.ir.relax_memo import OfRelax
 from oracles.ir.walk import CALL, FUNCTION, PRIM_FUNC, TUPLE, TUPLE_GET_ITEM, bindings, operands, relax_functions
-from oracles.oracle import StepOracle
+from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
@@ -79,4 +79,11 @@ def judge(step: Step, bench: Bench) -> Verdict:
     return Failed("not normal", found[0], "\n".join(found)) if found else PASSED
 
 
-ORACLE = StepOracle("normal_form", "what a pass gives back is in administrative normal form", judge)
+ORACLE = StepOracle(
+    "normal_form",
+    "what a pass gives back is in administrative normal form",
+    judge,
+    stage=Stage.STRUCTURE,
+    of_result=True,
+    foreign=Trust.NAME,
+)

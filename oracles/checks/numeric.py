@@ -14,7 +14,7 @@ from oracles.calls.after_pass import after_pass
 from oracles.calls.protocol import AppliedPass
 from oracles.checks.legalised import operator_calls
 from oracles.ir.difference import difference
-from oracles.oracle import StepOracle
+from oracles.oracle import Stage, StepOracle
 from oracles.reference.numbers import NoMeaning, Unsure, Wrong
 from oracles.trace import Bench, MeaningState, Raised, Step
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
@@ -63,4 +63,12 @@ def _trains(module: Any) -> bool:
     return any(call.op.name == "relax.nn.batch_norm" and call.attrs.training for call, _ in operator_calls(module))
 
 
-ORACLE = StepOracle("numeric", "the reference gives the same numbers before and after the pass", judge)
+ORACLE = StepOracle(
+    "numeric",
+    "the reference gives the same numbers before and after the pass",
+    judge,
+    stage=Stage.NUMBERS,
+    of_result=True,
+    needs_numbers=True,
+    judges_numbers=True,
+)

@@ -24,6 +24,7 @@ from generators.dtypes import is_float
 from generators.passes.table import PIPELINES, TIR_PIPELINE
 from oracles.blame import first_wrong
 from oracles.builds.build import CODEGEN, Built, as_built, not_runnable, unregistered
+from oracles.builds.needs import LLVM
 from oracles.calls.protocol import direct
 from oracles.checks.survives import headline, states_limit
 from oracles.forked import Ended, apart
@@ -187,5 +188,11 @@ def _loosely(result: Runtime, exact: bool) -> Runtime:
 
 
 ORACLE = TraceOracle(
-    "pipelines", "both official pipelines build the module and agree", judge, share=0.01, of_passes=False
+    "pipelines",
+    "both official pipelines build the module and agree",
+    judge,
+    share=0.01,
+    of_passes=False,
+    needs_numbers=True,
+    builders=frozenset({LLVM.name}),
 )

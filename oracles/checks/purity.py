@@ -14,7 +14,7 @@ from generators import tvm_api as T
 from generators.passes.row import Phase
 from oracles.ir.relax_memo import OfRelax
 from oracles.ir.walk import CALL, OP, Bound, bindings, operands, relax_functions
-from oracles.oracle import StepOracle
+from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
@@ -121,4 +121,11 @@ def judge(step: Step, bench: Bench) -> Verdict:
     return Failed("impure", found[0], "\n".join(found)) if found else PASSED
 
 
-ORACLE = StepOracle("purity", "no effect in a dataflow block or in a pure function", judge)
+ORACLE = StepOracle(
+    "purity",
+    "no effect in a dataflow block or in a pure function",
+    judge,
+    stage=Stage.STRUCTURE,
+    of_result=True,
+    foreign=Trust.NAME,
+)

@@ -24,7 +24,7 @@ from oracles.ir.fingerprint import fingerprint, same_function
 from oracles.ir.memo import Memo
 from oracles.ir.verifier import COMPLAINTS
 from oracles.ir.walk import PRIM_FUNC, functions_of
-from oracles.oracle import StepOracle
+from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
@@ -116,4 +116,6 @@ def _touched(step: Step) -> tuple[Any, Any]:
     return (tvm.IRModule(new), tvm.IRModule(old)) if new and old and alone else (step.after, step.before)
 
 
-ORACLE = StepOracle("round_trip", "script and JSON of a result parse back to it", judge, share=0.0007)
+ORACLE = StepOracle(
+    "round_trip", "script and JSON of a result parse back to it", judge, stage=Stage.PROMISE, share=0.0007
+)

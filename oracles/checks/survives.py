@@ -17,7 +17,7 @@ import traceback
 from pathlib import PurePath
 
 from oracles.ir.verifier import COMPLAINTS
-from oracles.oracle import StepOracle
+from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
@@ -163,4 +163,6 @@ def judge(step: Step, bench: Bench) -> Verdict:
     return Failed("crash", f"{built}{error.kind}: {headline(error.message)}", error.traceback or error.message)
 
 
-ORACLE = StepOracle("survives", "a pass ends, or explains what it does not take", judge, on_error=True)
+ORACLE = StepOracle(
+    "survives", "a pass ends, or explains what it does not take", judge, on_error=True, stage=Stage.SURVIVAL
+)

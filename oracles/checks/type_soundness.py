@@ -20,7 +20,7 @@ from oracles.checks.survives import headline
 from oracles.ir.relax_memo import OfRelax
 from oracles.ir.types import buffer_type, contradiction, inferred_call, kind_of, said_by_parts
 from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, PRIM_FUNC, TUPLE, bindings, operands, relax_functions
-from oracles.oracle import StepOracle
+from oracles.oracle import Stage, StepOracle, Trust
 from oracles.reference.tir.signature import is_packed
 from oracles.trace import Bench, Step
 from oracles.verdict import GIVEN_TO_CALL_TIR, PASSED, Failed, Skipped, Verdict
@@ -172,4 +172,11 @@ def judge(step: Step, bench: Bench) -> Verdict:
     return Failed("type", found[0][0], "\n".join(f"{what}: {where}" for what, where in found))
 
 
-ORACLE = StepOracle("type_soundness", "annotations do not contradict the expressions they annotate", judge)
+ORACLE = StepOracle(
+    "type_soundness",
+    "annotations do not contradict the expressions they annotate",
+    judge,
+    stage=Stage.STRUCTURE,
+    of_result=True,
+    foreign=Trust.NAME,
+)

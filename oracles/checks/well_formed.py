@@ -16,7 +16,7 @@ from oracles.checks import definedness, normal_form, purity
 from oracles.checks.survives import headline
 from oracles.ir.verifier import COMPLAINTS, TRUSTED
 from oracles.ir.verifier import complaint as complaint
-from oracles.oracle import StepOracle
+from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict, not_applicable
 
@@ -65,4 +65,11 @@ def judge(step: Step, bench: Bench) -> Verdict:
     return Failed("ill-formed", headline(said), said) if said else PASSED
 
 
-ORACLE = StepOracle("well_formed", "TVM's verifiers accept what a pass gives back", judge)
+ORACLE = StepOracle(
+    "well_formed",
+    "TVM's verifiers accept what a pass gives back",
+    judge,
+    stage=Stage.STRUCTURE,
+    of_result=True,
+    foreign=Trust.NOTHING,
+)

@@ -18,7 +18,6 @@ import pytest
 import tvm
 
 from fuzzer.trial.build import BuildTrial
-from fuzzer.worker.child import NOT_ASKED
 from generators import externs
 from generators.case import EntryCall, Shape
 from generators.passes.row import Phase
@@ -33,6 +32,7 @@ from oracles.builds.needs import builder_of
 from oracles.builds.tir_build import compiled_from
 from oracles.reference.numbers import Numbers, Unsure, Wrong
 from oracles.reference.values import Runtime
+from oracles.table import ORACLES
 from oracles.trace import MeaningState, Raised
 from oracles.verdict import Failed, Passed, Skipped
 from oracles.workbench import Workbench
@@ -123,7 +123,7 @@ def test_modules_for_cuda_are_built_where_a_device_is(
     monkeypatch.setattr(needs, "present", lambda: device)
     assert builder_of("cuda") == builder
     assert {builder_of(name) for name in TARGETS if name != "cuda"} == {"llvm", "cuda-cpu"}
-    assert "pipelines" in NOT_ASKED[builder] and ("build" in NOT_ASKED[builder]) == (not device)
+    assert not ORACLES["pipelines"].has_work_at(builder) and ORACLES["build"].has_work_at(builder) == device
 
 
 @pytest.mark.parametrize("there", [False, True])
