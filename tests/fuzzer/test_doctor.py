@@ -7,13 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fuzzer.commands.doctor import KNOWN_PAIRS, Diagnosis, Probe, judge_pair
-from oracles.builds import cuda_cpu
+from oracles.builds import cuda_cpu, needs
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKES = {
@@ -90,7 +91,8 @@ def test_the_target_that_needs_a_compiler(
 ) -> None:
     from fuzzer.commands import doctor as room
 
-    monkeypatch.setattr(room, "missing", lambda target: why)
+    lacking = replace(needs.CUDA_CPU, missing=lambda: why)
+    monkeypatch.setitem(needs.ROWS, needs.CUDA_CPU.name, lacking)
     monkeypatch.setattr(cuda_cpu, "compiler_path", lambda: "/bin/c++")
     monkeypatch.setattr(shutil, "which", lambda name: nvcc)
     _, row = room._targets([Probe("tvm cuda-device", "absent", "no CUDA device")])
