@@ -164,7 +164,7 @@ def _mended(script: str, module: IRModule) -> str | None:
     """The script with what the printer has lost; None where it cannot be said."""
     from generators import tvm_api
 
-    for candidate in (script, *script_losses.scripts(script, module)):
+    for candidate in (script, *script_losses.scripts(script)):
         parsed = _parsed(candidate)
         if parsed is None:
             continue

@@ -3,8 +3,8 @@
 Two kinds of loss. Some lines parse to something else than what was printed, and can be written in another way:
 REWRITES. Some facts have no place in a script, like the type of the result of an `if`: a line after the class sets
 them, see `lines_for`. Nothing here is trusted: `corpus.module_text` keeps a script only where it parses back to a
-structurally equal module. Worker processes only, but for `split` and
-`with_helper`.
+structurally equal module. What neither can say is left to JSON: layouts of buffers with symbolic extents, and shapes of
+tensors that are variables, among others. Worker processes only, but for `split` and `with_helper`.
 """
 
 from __future__ import annotations
@@ -26,56 +26,24 @@ _FOLDED = re.compile(r"\bT\.(min|max|truncmod)\(")
 _UNFOLDED = {"min": "Min", "max": "Max", "truncmod": "Mod"}
 
 
-def _scalar_types(script: str, module: IRModule) -> str:
+def _scalar_types(script: str) -> str:
     """Scalars in the types of Relax are printed as `T.int64`, which is a value there and no type."""
     lines = script.split("\n")
     return "\n".join(_BARE_TYPE.sub(r'R.Prim("\1")', line) if "R." in line else line for line in lines)
 
 
-def _unfolded(script: str, module: IRModule) -> str:
+def _unfolded(script: str) -> str:
     """`T.min(1, 2)` is computed when it is parsed; `T.Min(1, 2)` is not."""
     return _FOLDED.sub(lambda found: f"T.{_UNFOLDED[found[1]]}(", script)
 
 
-def _layouts(script: str, module: IRModule) -> str:
-    """The layout of a parameter with symbolic extents, which is not printed, and not made up by the parser."""
-    from generators import tvm_api
-
-    for variable, function in module.functions.items():
-        start = script.find(f"def {variable.name_hint}(")
-        if not isinstance(function, tvm_api.PrimFunc) or start < 0:
-            continue
-        for parameter in function.params:
-            layout = getattr(tvm_api.type_of(parameter), "layout", None)
-            if layout is not None and _is_symbolic(tvm_api.type_of(parameter)):
-                script = _with_layout(script, start, parameter.name, str(layout))
-    return script
-
-
-def _is_symbolic(buffer: Any) -> bool:
-    return any(not isinstance(getattr(extent, "value", None), int) for extent in buffer.shape)
-
-
-def _with_layout(script: str, start: int, name: str, layout: str) -> str:
-    """The script with a layout in the annotation of a parameter of the function that begins at `start`."""
-    mark = f"{name}: T.Buffer("
-    opening = script.find(mark, start)
-    if opening < 0 or "\n" in layout:
-        return script
-    depth, place = 1, opening + len(mark)
-    while depth and place < len(script):
-        depth += {"(": 1, ")": -1}.get(script[place], 0)
-        place += 1
-    return f"{script[: place - 1]}, layout={layout}{script[place - 1 :]}"
-
-
-def _ill_formed(script: str, module: IRModule) -> str:
+def _ill_formed(script: str) -> str:
     """A module that TVM's checkers refuse is parsed where the script says that it is not to be checked."""
     return script.replace("@I.ir_module\n", f"@I.ir_module({UNCHECKED})\n")
 
 
 UNCHECKED = "check_well_formed=False"
-REWRITES: tuple[Callable[[str, IRModule], str], ...] = (_scalar_types, _unfolded, _layouts, _ill_formed)
+REWRITES: tuple[Callable[[str], str], ...] = (_scalar_types, _unfolded, _ill_formed)
 """In the order to try; each is added to those before it."""
 
 
@@ -231,10 +199,10 @@ def _argument(source: ast.expr) -> Any:
     return _made(source) if calls else ast.literal_eval(source)
 
 
-def scripts(script: str, module: IRModule) -> Iterator[str]:
+def scripts(script: str) -> Iterator[str]:
     """The script with one rewriting after another, each once it changes something."""
     for rewrite in REWRITES:
-        changed = rewrite(script, module)
+        changed = rewrite(script)
         if changed != script:
             script = changed
             yield script
