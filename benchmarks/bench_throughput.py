@@ -29,7 +29,8 @@ from tvm import relax
 from benchmarks.batches import Judged, judge_indices
 from benchmarks.children import Say, in_child
 from fuzzer.protocol import Plan
-from fuzzer.worker.draw import draw_experiment, repertoire_of
+from fuzzer.trial.repertoire import repertoire_of
+from fuzzer.worker.draw import draw_experiment
 from generators.passes.sequences import KINDS
 from generators.passes.table import TIR_PASSES
 from generators.relax.knobs import Knobs

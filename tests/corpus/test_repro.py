@@ -17,6 +17,7 @@ from corpus.store import StoredCase, write_case
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.verdict import GIVEN_TO_CALL_TIR
+from tests.patience import HANGS_S
 
 ADD = """
 @I.ir_module
@@ -182,7 +183,7 @@ def stored(oracle: str, name: str, load: str | None, source: str | None = None) 
 
 def run(folder: Path) -> tuple[int, str]:
     ended = subprocess.run(
-        [sys.executable, str(folder / "repro.py")], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, str(folder / "repro.py")], capture_output=True, text=True, timeout=HANGS_S, check=False
     )
     return ended.returncode, ended.stdout
 
@@ -302,7 +303,7 @@ def test_only_tvm_and_numpy_are_imported() -> None:
 
 
 SHORT = {"purity": 25, "definedness": 28, "well_formed": 24, "survives": 24, "input_unchanged": 19, "numeric": 39}
-"""Lines of a script besides its module (DESIGN: what it finds comes back small)."""
+"""Lines of a script besides its module (what is found comes back small)."""
 
 
 @pytest.mark.parametrize("oracle", list(SHORT))

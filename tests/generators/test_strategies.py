@@ -94,6 +94,7 @@ def test_cases_hold_a_readable_module(case: Case) -> None:
     assert case.target == "llvm"
 
 
+@pytest.mark.deep
 def test_a_counterexample_becomes_small() -> None:
     """A user's pass that is wrong on two common operators: little more than one call of them is left."""
     wrong = {"relax.add", "relax.multiply"}

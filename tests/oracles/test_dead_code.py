@@ -32,6 +32,7 @@ from oracles.checks import dead_code
 from oracles.ir.compare import global_vars
 from oracles.verdict import WITHOUT_DEAD, Failed, Passed, Skipped
 from tests.oracles.oracle_bench import RealBench, module_pass, step_of
+from tests.patience import HANGS_S
 
 SEEDS = 12
 CLEAN = (
@@ -165,7 +166,11 @@ def test_a_script_tells_it_again(tmp_path: Path, broken: str, status: int) -> No
     stored = StoredCase(case, "title", "dead_code", "dead code", "Counts", message=message)
     write_case(tmp_path / "case", stored, repro_text(stored), "")
     ended = subprocess.run(
-        [sys.executable, str(tmp_path / "case" / "repro.py")], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, str(tmp_path / "case" / "repro.py")],
+        capture_output=True,
+        text=True,
+        timeout=HANGS_S,
+        check=False,
     )
     assert ended.returncode == status, ended.stdout + ended.stderr
 

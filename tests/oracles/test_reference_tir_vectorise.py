@@ -137,7 +137,14 @@ def test_independence_is_proved_only_where_it_holds(name: str) -> None:
     assert outcome(function, True, True) == plain
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(functions(), st.sampled_from([True, True, True, False]))
 def test_vectorised_execution_is_plain_execution(function: Function, complete: bool) -> None:
+    assert outcome(function, True, complete) == outcome(function, False, complete)
+
+
+@pytest.mark.deep
+@settings(max_examples=400, deadline=None, derandomize=True, database=None)
+@given(functions(), st.sampled_from([True, True, True, False]))
+def test_vectorised_execution_of_many_functions(function: Function, complete: bool) -> None:
     assert outcome(function, True, complete) == outcome(function, False, complete)

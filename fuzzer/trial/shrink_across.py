@@ -2,46 +2,43 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 from corpus.reduce import Candidate
-from fuzzer.campaign.determinism import failure_of, first_difference, hash_seeds
-from fuzzer.campaign.pool import Pool
-from fuzzer.processes.flight import Recorder
-from fuzzer.processes.fork import in_child
-from fuzzer.protocol import Failure, Plan
+from fuzzer.processes.pool import Pool, WorkerLost
+from fuzzer.protocol import CandidateDigests, Failure, Plan, Ready, Refused, TakeDigests
+from fuzzer.trial.determinism import failure_of, first_difference, hash_seeds
 from fuzzer.trial.digests import digests_in
-from fuzzer.worker.draw import Repertoire
+from fuzzer.trial.repertoire import Repertoire
 from generators import tvm_api
 from oracles.checks.well_formed import complaint
+from oracles.forked import Ended, forked
 
+A = TypeVar("A", Ready, CandidateDigests)
 READY_S = 60.0
 """Seconds until another process has imported TVM."""
 Runs: TypeAlias = tuple[tuple[str, ...], ...]
 """The digests of every copy of a candidate in one process; () where that ends its child."""
-WITNESSES = 5
+PROCESSES = 5
 """What follows addresses comes out in one of a few ways: by chance, most processes may agree."""
 
 
 class RejudgeAcross:
-    """Judges candidates of one failure in a child of this process and in witnesses of its own.
+    """Judges candidates of one failure in a child of this process and in processes of its own.
 
-    The first witness has the hash seed of the campaign's; more are started while the failure has not shown itself.
+    The first of them has the hash seed of the campaign's; more are started while the failure has not shown itself.
     """
 
-    def __init__(self, plan: Plan, repertoire: Repertoire, failure: Failure, recorder: Recorder) -> None:
+    def __init__(self, plan: Plan, repertoire: Repertoire, failure: Failure) -> None:
         self._plan = plan
         self._repertoire = repertoire
         self._failure = failure
-        self._recorder = recorder
         self._file = Path(plan.scratch) / f"candidate-{os.getpid()}"
-        self._witnesses: list[Pool] = []
+        self._processes: list[Pool] = []
         self.last: Failure | None = None
 
     def interesting(self, candidate: Candidate) -> bool:
@@ -53,19 +50,19 @@ class RejudgeAcross:
             return False
         if self._differ(candidate, here, ()):
             return True
-        for number, witness in enumerate(self._witnesses):
-            if self._differ(candidate, here, self._there(witness)):
-                self._witnesses.insert(0, self._witnesses.pop(number))
+        for number, process in enumerate(self._processes):
+            if self._differ(candidate, here, self._there(process)):
+                self._processes.insert(0, self._processes.pop(number))
                 return True
-        while self.last is None and len(self._witnesses) < WITNESSES:
-            self._witnesses.append(self._another())
-            if self._differ(candidate, here, self._there(self._witnesses[-1])):
+        while self.last is None and len(self._processes) < PROCESSES:
+            self._processes.append(self._another())
+            if self._differ(candidate, here, self._there(self._processes[-1])):
                 return True
         return False
 
     def _another(self) -> Pool:
-        pool = Pool(self._plan, 1, hash_seeds(self._plan.seed)[1] + len(self._witnesses))
-        _answer(pool, "ready", READY_S)
+        pool = Pool(self._plan, 1, hash_seeds(self._plan.seed)[1] + len(self._processes))
+        _awaited(pool, Ready, READY_S)
         return pool
 
     def _differ(self, candidate: Candidate, here: Runs, there: Runs) -> bool:
@@ -82,38 +79,35 @@ class RejudgeAcross:
     def _here(self, text: str) -> Runs:
         """() for a candidate that is ill-formed, or that ends its process."""
 
-        def work(say: Callable[[str], None]) -> None:
-            if not complaint(tvm_api.module_from_json(text)):
-                say(json.dumps({"digests": digests_in(self._plan, self._repertoire, str(self._file))}))
+        def runs() -> Runs:
+            if complaint(tvm_api.module_from_json(text)):
+                return ()
+            return digests_in(self._plan, self._repertoire, str(self._file))
 
-        lines, _, _ = in_child(work, self._recorder, self._plan.deadline_s)
-        return _runs(json.loads(lines[-1])) if lines else ()
+        said = forked(runs, self._plan.deadline_s)
+        return () if isinstance(said, Ended) else said
 
-    def _there(self, witness: Pool) -> Runs:
-        if not any(slot.ready for slot in witness.slots):
+    def _there(self, process: Pool) -> Runs:
+        if not any(slot.ready for slot in process.slots):
             return ()
-        witness.command(witness.slots[0], {"do": "digests", "file": str(self._file)}, 0.0)
-        return _runs(_answer(witness, "digests", 3 * self._plan.deadline_s))
+        process.command(process.slots[0], TakeDigests(file=str(self._file)), 0.0)
+        said = _awaited(process, CandidateDigests, 3 * self._plan.deadline_s)
+        return () if said is None else said.runs
 
     def close(self) -> None:
-        """Ends the witnesses."""
-        for witness in self._witnesses:
-            witness.close()
+        """Ends the processes."""
+        for process in self._processes:
+            process.close()
         self._file.unlink(missing_ok=True)
 
 
-def _runs(answer: dict[str, Any] | None) -> Runs:
-    runs = None if answer is None else answer["digests"]
-    return tuple(tuple(run) for run in runs or ())
-
-
-def _answer(pool: Pool, kind: str, limit_s: float) -> dict[str, Any] | None:
+def _awaited(pool: Pool, kind: type[A], limit_s: float) -> A | None:
     """The next answer of this kind; None when the process has ended or takes too long."""
     end = time.monotonic() + limit_s
     while time.monotonic() < end:
-        for answer in pool.answers(1.0):
-            if answer.kind == kind:
-                return answer.payload
-            if answer.kind in ("lost", "fault"):
+        for heard in pool.answers(1.0):
+            if isinstance(heard.answer, kind):
+                return heard.answer
+            if isinstance(heard.answer, (WorkerLost, Refused)):
                 return None
     return None

@@ -1,30 +1,16 @@
-"""The campaign's side of its worker processes: starts them, writes commands, reads answers, ends them. No TVM here."""
+"""A process's side of its workers: starts them, sends commands, hears answers, ends them. No TVM here."""
 
 from __future__ import annotations
 
-import json
 import os
 import selectors
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
-from fuzzer.commands.doctor import ROOT
-from fuzzer.processes.start import module_command
-from fuzzer.protocol import Plan
-
-_ENVIRONMENT = {"TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "TVM_LOG_DEBUG": ""}
-
-
-def worker_environment(hash_seed: int | None = None) -> dict[str, str]:
-    """The environment of a process that imports TVM: one thread, and our own modules found from any folder.
-
-    hash_seed: PYTHONHASHSEED, where that is not left as it is.
-    """
-    search = os.pathsep.join(part for part in (os.environ.get("PYTHONPATH"), str(ROOT)) if part)
-    seed = {} if hash_seed is None else {"PYTHONHASHSEED": str(hash_seed)}
-    return {**os.environ, **_ENVIRONMENT, **seed, "PYTHONPATH": search, "PYTHONSAFEPATH": "1"}
+from fuzzer.processes.lines import Lines, line_of
+from fuzzer.processes.start import module_command, worker_environment
+from fuzzer.protocol import Answer, Begin, Command, Done, Plan, Ready
 
 
 @dataclass(slots=True)
@@ -32,20 +18,27 @@ class Slot:
     """One worker process. busy: what it was told to do and has not answered yet, None while idle."""
 
     process: subprocess.Popen[bytes]
-    busy: dict[str, Any] | None = None
+    busy: Command | None = None
     ready: bool = False
-    rest: bytes = b""
+    lines: Lines[Answer] = field(default_factory=lambda: Lines(Answer))
     reducing_s: float = 0.0
     since: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """One line of a worker. kind "lost" means that the worker itself has ended."""
+class WorkerLost:
+    """A worker itself has ended. was_ready: whether it had imported TVM before."""
+
+    status: int
+    was_ready: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a worker said, or its end."""
 
     slot: Slot
-    kind: str
-    payload: dict[str, Any] = field(default_factory=dict)
+    answer: Answer | WorkerLost
 
 
 class Pool:
@@ -69,55 +62,46 @@ class Pool:
         )
         slot = Slot(process)
         self.slots.append(slot)
-        self._write(slot, self._plan.to_json())
+        self._send(slot, Begin(self._plan))
         assert process.stdout is not None
         self._selector.register(process.stdout, selectors.EVENT_READ, slot)
 
-    def _write(self, slot: Slot, message: dict[str, Any]) -> None:
+    def _send(self, slot: Slot, command: Command) -> None:
         assert slot.process.stdin is not None
         try:
-            slot.process.stdin.write((json.dumps(message) + "\n").encode())
+            slot.process.stdin.write(line_of(command))
             slot.process.stdin.flush()
         except BrokenPipeError:
-            slot.busy = None  # its end of file follows and is answered as "lost"
+            slot.busy = None  # its end of file follows and is heard as WorkerLost
 
-    def command(self, slot: Slot, message: dict[str, Any], now: float) -> None:
+    def command(self, slot: Slot, command: Command, now: float) -> None:
         """Tells an idle worker what to do."""
-        slot.busy, slot.since = message, now
-        self._write(slot, message)
+        slot.busy, slot.since = command, now
+        self._send(slot, command)
 
-    def answers(self, timeout_s: float) -> Iterator[Answer]:
+    def answers(self, timeout_s: float) -> Iterator[Heard]:
         """What workers have said, waiting at most `timeout_s` for the first."""
         for key, _ in self._selector.select(timeout_s):
             slot: Slot = key.data
             assert slot.process.stdout is not None
             data = os.read(slot.process.stdout.fileno(), 1 << 16)
             if not data:
-                yield self._lost(slot)
+                yield Heard(slot, self._lost(slot))
                 continue
-            *lines, slot.rest = (slot.rest + data).split(b"\n")
-            for line in lines:
-                yield from self._answer(slot, line)
+            for answer in slot.lines.take(data):
+                if isinstance(answer, Ready):
+                    slot.ready = True
+                if isinstance(answer, Done):
+                    slot.busy = None
+                yield Heard(slot, answer)
 
-    def _answer(self, slot: Slot, line: bytes) -> Iterator[Answer]:
-        try:
-            message = json.loads(line)
-        except ValueError:
-            return  # what a child had written of a line when it was ended
-        kind = message.pop("kind")
-        if kind == "ready":
-            slot.ready = True
-        if kind == "done":
-            slot.busy = None
-        yield Answer(slot, kind, message)
-
-    def _lost(self, slot: Slot) -> Answer:
-        """A worker has ended; another takes its place."""
+    def _lost(self, slot: Slot) -> WorkerLost:
+        """A worker has ended; `replace` starts another in its place."""
         assert slot.process.stdout is not None
         self._selector.unregister(slot.process.stdout)
         slot.process.wait()
         self.slots.remove(slot)
-        return Answer(slot, "lost", {"status": slot.process.returncode, "was_ready": slot.ready})
+        return WorkerLost(slot.process.returncode, slot.ready)
 
     def replace(self) -> None:
         """Starts a worker in the place of a lost one."""
