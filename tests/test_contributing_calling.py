@@ -21,11 +21,12 @@ from generators.case import EntryCall, PassCall
 from generators.passes.table import PASSES
 from oracles.calls.script import Way
 from oracles.calls.table import way_after
-from oracles.checks.numeric import follow, judge
+from oracles.checks.numeric import judge
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState
+from oracles.trace import MeaningState, Position
 from oracles.verdict import PASSED
-from tests.oracles.oracle_bench import RealBench, module_of, module_pass, row_of, step_of
+from oracles.walk import walk
+from tests.oracles.oracle_bench import RealBench, module_of, module_pass, row_of
 
 TEXT = '''
 @I.ir_module
@@ -48,8 +49,8 @@ def verdict(calling):
     bench = RealBench()
     arguments = (np.array([1, 2], "float32"), np.array([5, 9], "float32"))
     bench.meaning = MeaningState(Numbers(MODULE, (EntryCall("main", arguments),)))
-    step = step_of(module_pass(reverse, "Reverse"), MODULE, bench, row_of("Reverse", calling=calling))
-    follow(step, bench.meaning)
+    rows = {"Reverse": row_of("Reverse", calling=calling)}
+    (step,) = walk(Position.at(MODULE), [module_pass(reverse, "Reverse")], rows, bench)
     return judge(step, bench)
 
 

@@ -75,7 +75,7 @@ def test_no_tvm(monkeypatch: pytest.MonkeyPatch) -> None:
     from fuzzer.commands import doctor as room
 
     monkeypatch.setattr(room, "tvm_version", lambda: "missing")
-    monkeypatch.setattr(room, "_has_tvm", lambda: False)
+    monkeypatch.setattr(room, "has_tvm", lambda: False)
     diagnosis = room.examine()
     assert diagnosis.fault is not None
     assert diagnosis.fault.startswith("apache-tvm: not installed; pip install 'apache-tvm==")
