@@ -14,15 +14,17 @@ from collections.abc import Sequence
 
 from corpus.checks import Check, check_for
 from corpus.dead_checks import DEAD_VALUES
-from corpus.fills import FILLS, Fill, malloc_text, scratch_text
 from corpus.finding import Finding
 from corpus.module_text import indented, without_imports
+from corpus.poison_fill import FILLS, Fill, malloc_text, scratch_text
 from corpus.repro_calls import calls_text
+from corpus.script_losses import with_helper
 from corpus.store import StoredCase
 from generators.case import PassCall
 from generators.passes.row import Phase
 from generators.passes.table import PASSES
-from generators.targets import TARGETS
+from generators.targets import DEFAULT, TARGETS
+from oracles.builds.needs import row_of
 from oracles.reference.errors import UNWRITTEN
 from oracles.verdict import BUILD
 
@@ -123,17 +125,18 @@ def runs_kernels(found: StoredCase | Finding) -> bool:
 
 def shown_by_script(found: StoredCase | Finding) -> bool:
     """Whether the script shows its bug where it was found: one with kernels does where a device has shown the bug."""
-    return not runs_kernels(found) or (found.oracle == BUILD and TARGETS[found.case.target].builder == "cuda")
+    return not runs_kernels(found) or (found.oracle == BUILD and row_of(found.case.target).on_device)
 
 
 def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
     """The text of `repro.py` for a case. KeyError when its target has no constructor.
 
-    Large arrays are read from the `inputs.npz` beside the script; with embed_arrays the script holds them itself.
+    Large arrays and modules that TVMScript cannot say are read from `inputs.npz` and `module.json` beside the script;
+    with embed_arrays the script holds them itself.
     """
     check = _check_of(stored)
     load = _LOAD.format(path=stored.case.load) if stored.case.load is not None else ""
-    script, module = _module(stored)
+    script, module = _module(stored, embed_arrays)
     once, calls = calls_text(stored, check, embed_arrays) if check.runs else ("", "")
     child = _child(stored) if check.child else ""
     tested = _check(stored, check) + (indented(calls) if check.text else calls)
@@ -238,14 +241,21 @@ def _imports(used: str) -> str:
 # --- the module and the passes --------------------------------------------------------------------------
 
 
-def _module(stored: StoredCase) -> tuple[str, str]:
+_BESIDE = """\
+# TVMScript cannot say this module exactly; module.py shows what it can.
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "module.json"), encoding="utf-8") as file:
+    Module = tvm.ir.load_json(file.read())
+"""
+
+
+def _module(stored: StoredCase, embedded: bool) -> tuple[str, str]:
     """The text of the module, and the expression for it."""
     module = stored.case.module
     if module.json is not None:
-        return f"Module = tvm.ir.load_json({module.json!r})\n", "Module"
+        return f"Module = tvm.ir.load_json({module.json!r})\n" if embedded else _BESIDE, "Module"
     lines = without_imports(module.script).splitlines()
     script = "\n".join(line for line in lines if not line.startswith("# from")).strip()
-    return f"{script}\n", _class_name(script)
+    return with_helper(f"{script}\n"), _class_name(script)
 
 
 def _class_name(script: str) -> str:
@@ -325,7 +335,7 @@ def _under_target(stored: StoredCase, call: PassCall, line: str) -> str:
 def _needs_target(stored: StoredCase, call: PassCall) -> bool:
     """A pass that the table does not know is run under the target of its case, like one that needs it."""
     row = PASSES.get(call.name)
-    return row.place.needs_target if row is not None else stored.case.target != "llvm"
+    return row.place.needs_target if row is not None else stored.case.target != DEFAULT
 
 
 # --- the check ------------------------------------------------------------------------------------------

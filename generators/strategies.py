@@ -32,6 +32,7 @@ from generators.recipes.table import patterns_for
 from generators.relax.knobs import Knobs
 from generators.relax.relax_program import draw_program
 from generators.source import HypothesisSource
+from generators.targets import DEFAULT
 from generators.tir.strategies import integer_funcs as integer_funcs
 from generators.tir.strategies import prim_funcs as prim_funcs
 from generators.tir.strategies import scheduled_prim_funcs as scheduled_prim_funcs
@@ -84,7 +85,7 @@ def cases(
     *,
     kinds: Sequence[Kind] | None = None,
     length: int = 4,
-    target: str = "llvm",
+    target: str = DEFAULT,
 ) -> st.SearchStrategy[Case]:
     """Whole cases as plain data: a module with shapes that its passes fire on, the passes, exact inputs, a target.
 

@@ -15,6 +15,7 @@ from generators.tvm_api import IRModule
 from oracles.activities import Announce, Blaming, entering, unannounced
 from oracles.builds.build import CODEGEN
 from oracles.builds.builders import BUILDERS
+from oracles.builds.needs import LLVM
 from oracles.ir.regions import declares_what_it_does
 from oracles.reference.numbers import Numbers, Unsure, Wrong
 from oracles.trace import Bench, Position
@@ -29,7 +30,7 @@ def excuses(first: str | None) -> bool:
     return first not in PASSES or not PASSES[first].promise.follows_annotations
 
 
-def lowering_of(module: IRModule, phase: Phase, builder: str = "llvm") -> tuple[str, ...]:
+def lowering_of(module: IRModule, phase: Phase, builder: str = LLVM.name) -> tuple[str, ...]:
     """The passes that a build applies to a module in this phase, Relax and TIR, in order."""
     return (*BUILDERS[builder].passes(module, phase), *rest_of_tir_pipeline(phase))
 

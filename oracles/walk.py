@@ -13,7 +13,7 @@ from dataclasses import replace
 from generators.case import PassCall
 from generators.passes.row import PassRow, Phase
 from generators.tvm_api import IRModule
-from oracles.calls.conventions import after_pass
+from oracles.calls.after_pass import after_pass
 from oracles.calls.protocol import AppliedPass
 from oracles.ir.fingerprint import FINGERPRINTS, AtOnce, same_parts, same_program
 from oracles.trace import Bench, Position, Raised, Step

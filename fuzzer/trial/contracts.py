@@ -18,6 +18,7 @@ from generators import tvm_api as T
 from generators.passes.phases import UNMEMORIED
 from generators.passes.row import Meaning, PassRow, Phase, Place, Promise
 from generators.passes.table import PASSES
+from oracles.calls.table import CONVENTIONS
 from oracles.checks import idempotence
 from oracles.checks.legalised import operator_calls
 from oracles.ir.walk import relax_functions
@@ -25,9 +26,6 @@ from oracles.oracle import Trust as Trust
 from oracles.table import ORACLES
 from oracles.trace import Raised
 from oracles.workbench import constructed
-
-_NAMED_CALLBACKS = frozenset({"lazy_transform_params"})
-"""Conventions whose callbacks have names that are arguments, which results do not always show."""
 
 
 def is_by_request(message: str) -> bool:
@@ -140,7 +138,7 @@ def no_numbers(contract: Contract, module: T.IRModule) -> str | None:
         return "numbers: changed on purpose"
     if row.foreign.in_place_only and not relax_functions(module):
         return "numbers: the pass changes how a PrimFunc is called"
-    if row.promise.calling in _NAMED_CALLBACKS:
+    if CONVENTIONS[row.promise.calling].by_name:
         return "numbers: what the pass keeps follows from its arguments"
     if contract.trust is Trust.ROW:
         return None

@@ -228,7 +228,7 @@ class Promise:
     lowers_to: str | None = None
     """The dtype whose precision is all that an APPROXIMATE pass keeps."""
     calling: str = "same"
-    """How to call the result: the name of a row of `oracles.calls.conventions` (`generators.passes.phases`)."""
+    """How to call the result: the name of a row of `oracles.calls.table`."""
     idempotent: bool = True
     """A second application changes nothing. False where what the pass makes can give it new work: rewrites of patterns
     may."""

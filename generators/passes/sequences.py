@@ -16,7 +16,7 @@ from generators.case import PassCall
 from generators.passes.row import Feature, PassRow, Phase, ProgramFacts, Role
 from generators.passes.table import PASSES, PIPELINES, SETUP, THREADED_SETUP, TIR_PIPELINE, the
 from generators.source import Source, weighted
-from generators.targets import TARGETS, TargetRow
+from generators.targets import DEFAULT, TARGETS, TargetRow
 
 Tier: TypeAlias = Literal["A", "B", "C"]
 Kind: TypeAlias = Literal["single", "walk", "pipeline", "tir_pipeline", "walk_then_pipeline", "unusual", "schedule"]
@@ -43,7 +43,7 @@ BARE_SHARE = 0.5
 """The share of cases in which a pass of any loops gets them untidied: they begin anywhere and step by any number,
 nothing in them is simplified, and their buffers may be larger than needed."""
 
-LLVM = TARGETS["llvm"]
+LLVM = TARGETS[DEFAULT]
 _LIFT = the(Role.LIFTS_LOCAL_FUNCTIONS).name
 _SCHEDULE = the(Role.SCHEDULES).name
 

@@ -18,10 +18,10 @@ from tvm.relax.analysis import well_formed
 
 from generators import tvm_api
 from generators.passes.excluded import EXCLUDED, NOT_PASSES
-from generators.passes.phases import CONVENTIONS
 from generators.passes.row import Feature, Parameter, PassRow, Phase, ProgramFacts
 from generators.passes.table import PASSES, PIPELINES, SETUP, TIR_PIPELINE, join
 from generators.source import SeededSource
+from oracles.calls.table import CONVENTIONS
 
 FACTS = ProgramFacts(
     parameters=(
