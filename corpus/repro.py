@@ -14,15 +14,17 @@ from collections.abc import Sequence
 
 from corpus.checks import Check, check_for
 from corpus.dead_checks import DEAD_VALUES
-from corpus.fills import FILLS, Fill, malloc_text, scratch_text
 from corpus.finding import Finding
 from corpus.module_text import indented, without_imports
+from corpus.poison_fill import FILLS, Fill, malloc_text, scratch_text
 from corpus.repro_calls import calls_text
+from corpus.script_losses import with_helper
 from corpus.store import StoredCase
 from generators.case import PassCall
 from generators.passes.row import Phase
 from generators.passes.table import PASSES
-from generators.targets import TARGETS
+from generators.targets import DEFAULT, TARGETS
+from oracles.builds.needs import row_of
 from oracles.reference.errors import UNWRITTEN
 from oracles.verdict import BUILD
 
@@ -123,23 +125,24 @@ def runs_kernels(found: StoredCase | Finding) -> bool:
 
 def shown_by_script(found: StoredCase | Finding) -> bool:
     """Whether the script shows its bug where it was found: one with kernels does where a device has shown the bug."""
-    return not runs_kernels(found) or (found.oracle == BUILD and TARGETS[found.case.target].builder == "cuda")
+    return not runs_kernels(found) or (found.oracle == BUILD and row_of(found.case.target).on_device)
 
 
 def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
     """The text of `repro.py` for a case. KeyError when its target has no constructor.
 
-    Large arrays are read from the `inputs.npz` beside the script; with embed_arrays the script holds them itself.
+    Large arrays and modules that TVMScript cannot say are read from `inputs.npz` and `module.json` beside the script;
+    with embed_arrays the script holds them itself.
     """
     check = _check_of(stored)
     load = _LOAD.format(path=stored.case.load) if stored.case.load is not None else ""
-    script, module = _module(stored)
+    script, module = _module(stored, embed_arrays)
     once, calls = calls_text(stored, check, embed_arrays) if check.runs else ("", "")
     child = _child(stored) if check.child else ""
     tested = _check(stored, check) + (indented(calls) if check.text else calls)
     if _COMPILES in tested and _stands_in_the_pipeline(stored):
         passes = _WHOLE.format(culprit=stored.culprit, module=module)
-        if any(call.name == "FuseOps" for call in (*stored.case.setup, *stored.case.passes)):
+        if any(phase is Phase.GROUPED for phase in _phases_given(stored)):
             tested = tested.replace(_COMPILES, f"{_COMPILES}, relax_pipeline=relax.get_default_pipeline(TARGET)")
     else:
         passes = _passes(stored, check, module) + scratch_text(stored.fill)
@@ -184,8 +187,12 @@ def _reads_unwritten(stored: StoredCase, check: Check) -> bool:
 def _stands_in_the_pipeline(stored: StoredCase) -> bool:
     """Whether the passes leave packed functions, which `tvm.compile` does not take. Whoever brings a module so far has
     applied the official TIR pipeline, so that compiling the module from the start shows what its passes do."""
-    gives = [PASSES[call.name].gives for call in (*stored.case.setup, *stored.case.passes) if call.name in PASSES]
-    return any(phase is not None and phase >= Phase.PACKED for phase in gives)
+    return any(phase is not None and phase >= Phase.PACKED for phase in _phases_given(stored))
+
+
+def _phases_given(stored: StoredCase) -> list[Phase | None]:
+    """The phases that the passes of the table lead to, those of the setup first."""
+    return [PASSES[call.name].place.gives for call in (*stored.case.setup, *stored.case.passes) if call.name in PASSES]
 
 
 def _head(stored: StoredCase, check: Check, script: str) -> str:
@@ -234,14 +241,21 @@ def _imports(used: str) -> str:
 # --- the module and the passes --------------------------------------------------------------------------
 
 
-def _module(stored: StoredCase) -> tuple[str, str]:
+_BESIDE = """\
+# TVMScript cannot say this module exactly; module.py shows what it can.
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "module.json"), encoding="utf-8") as file:
+    Module = tvm.ir.load_json(file.read())
+"""
+
+
+def _module(stored: StoredCase, embedded: bool) -> tuple[str, str]:
     """The text of the module, and the expression for it."""
     module = stored.case.module
     if module.json is not None:
-        return f"Module = tvm.ir.load_json({module.json!r})\n", "Module"
+        return f"Module = tvm.ir.load_json({module.json!r})\n" if embedded else _BESIDE, "Module"
     lines = without_imports(module.script).splitlines()
     script = "\n".join(line for line in lines if not line.startswith("# from")).strip()
-    return f"{script}\n", _class_name(script)
+    return with_helper(f"{script}\n"), _class_name(script)
 
 
 def _class_name(script: str) -> str:
@@ -321,7 +335,7 @@ def _under_target(stored: StoredCase, call: PassCall, line: str) -> str:
 def _needs_target(stored: StoredCase, call: PassCall) -> bool:
     """A pass that the table does not know is run under the target of its case, like one that needs it."""
     row = PASSES.get(call.name)
-    return row.needs_target if row is not None else stored.case.target != "llvm"
+    return row.place.needs_target if row is not None else stored.case.target != DEFAULT
 
 
 # --- the check ------------------------------------------------------------------------------------------

@@ -20,9 +20,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from corpus.encoding import Json, UnreadableArgument, decode, encode
-from corpus.fills import Fill
 from corpus.finding import Expectation
 from corpus.module_text import UnreadableModule, with_imports, without_imports
+from corpus.poison_fill import Fill
 from generators.case import Case, EntryCall, ModuleText, Origin, PassCall
 
 SCHEMA = 1

@@ -11,6 +11,8 @@ from zlib import crc32
 
 from msgspec import Struct
 
+from generators.targets import DEFAULT
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -24,7 +26,7 @@ class Plan:
     """
 
     seed: int
-    targets: tuple[str, ...] = ("llvm",)
+    targets: tuple[str, ...] = (DEFAULT,)
     under_test: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     oracles: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from generators.targets import TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS, SHARE
+from oracles.builds.needs import LLVM
 from oracles.checks import (
     attributes,
     dead_binding,
@@ -38,7 +39,7 @@ ORDINARY = BuildOracle(
     builders=ANY_BUILDER,
 )
 OTHER_BUILDS = tuple(
-    BuildOracle(row.name, row.promise, row, share=SHARE / len(CPU_BUILDS), builders=frozenset({"llvm"}))
+    BuildOracle(row.name, row.promise, row, share=SHARE / len(CPU_BUILDS), builders=frozenset({LLVM.name}))
     for row in CPU_BUILDS.values()
 )
 

@@ -124,7 +124,7 @@ def _states_limit(error: Raised, step: Step) -> bool:
     and in them where it says that something is not supported yet."""
     if error.kind not in ("InternalError", "AssertionError"):
         return False
-    if step.row.refuses is not None and re.search(step.row.refuses, error.message):
+    if step.row.promise.refuses is not None and re.search(step.row.promise.refuses, error.message):
         return True
     excused = error.kind == "InternalError" or step.tier != "A"
     return bool(_NOT_YET.search(error.message) or (excused and _STATED_LIMIT.search(error.message)))
@@ -136,7 +136,7 @@ def happened_to(error: Raised, step: Step) -> str | None:
         return None
     if not error.explicit:
         return "an error"
-    if step.row.draw_source is not None:
+    if step.row.fires.draw_source is not None:
         return None
     if _INFERENCE.search(error.traceback):
         return "a call that cannot be typed"

@@ -159,7 +159,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if _MEMO.of(step.before):
         return Skipped("input types already contradict each other")
     found = _MEMO.fresh(step.after)
-    if not step.row.keeps_buffers:
+    if not step.row.promise.keeps_buffers:
         found = [(text, where) for text, where in found if not text.startswith(GIVEN_TO_CALL_TIR)]
     if not found:
         return PASSED

@@ -51,7 +51,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("ill-formed") with TVM's complaint, or Failed("checker disagreement")."""
     if step.after is None:
         return Skipped("no result")
-    if not step.row.well_formed:
+    if not step.row.promise.well_formed:
         return not_applicable("what the pass leaves is for a later one to mend")
     if COMPLAINTS.of(step.before):
         return Skipped("input already ill-formed")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import tvm
 import tvm_ffi
 from tvm import relax
 
@@ -50,7 +49,7 @@ def without_blocks(module: IRModule) -> IRModule:
         return tvm_ffi.structural_map(function, [(relax.DataflowVar, ordinary), (relax.SeqExpr, merged)])
 
     functions = {name: put(function) for name, function in module.functions.items()}
-    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+    return T.replace_functions(module, functions)
 
 
 def first_difference(one: Node, other: Node) -> tuple[str, str]:
@@ -72,14 +71,9 @@ def _place(path: str) -> str:
     return "the type of a function" if ").ty" in path else "a function"
 
 
-def is_public(function: BaseFunc) -> bool:
-    """Whether a function can be called from outside: it has a global_symbol."""
-    return bool(function.attrs and "global_symbol" in function.attrs)
-
-
 def public_names(module: IRModule) -> list[str]:
     """The names of the public functions, sorted."""
-    return sorted(name.name_hint for name, function in module.functions.items() if is_public(function))
+    return sorted(name.name_hint for name, function in module.functions.items() if T.is_public(function))
 
 
 def part_from(module: IRModule, roots: list[str]) -> IRModule:
@@ -106,7 +100,7 @@ def part_from(module: IRModule, roots: list[str]) -> IRModule:
         return renamed.get(name, name)
 
     functions = {renamed[name]: tvm_ffi.structural_map(module[name], (GLOBAL_VAR, put)) for name in order}
-    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+    return T.replace_functions(module, functions)
 
 
 def global_vars(function: BaseFunc) -> list[GlobalVar]:
@@ -137,7 +131,7 @@ def with_functions(module: IRModule, extra: dict[str, BaseFunc]) -> IRModule:
         fresh = GLOBAL_VAR(name)
         T.set_type(fresh, T.type_of(function))
         functions[fresh] = function
-    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+    return T.replace_functions(module, functions)
 
 
 def own_constant(constant: Expr) -> Expr:
@@ -157,4 +151,4 @@ def with_own_constants(module: IRModule, own: Callable[[Expr], Expr] = own_const
         else function
         for name, function in module.functions.items()
     }
-    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+    return T.replace_functions(module, functions)

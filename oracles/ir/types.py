@@ -142,4 +142,4 @@ def buffer_type(param: Var) -> Type | None:
 
 
 def _may_be_extent(extent: Any) -> bool:
-    return isinstance(extent, tirx.IntImm) or str(extent.ty.dtype).removeprefix("T.") == "int64"
+    return isinstance(extent, tirx.IntImm) or T.dtype_text(extent.ty.dtype) == "int64"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from generators import tvm_api as T
 from generators.passes.row import Phase
 from oracles.checks import definedness, normal_form, purity
 from oracles.checks.type_soundness import contradictions
@@ -29,4 +30,4 @@ def flaw_of(module: Any, phase: Phase) -> str | None:
 
 
 def _may_have_effects(function: Any) -> bool:
-    return not function.is_pure or bool(function.attrs and function.attrs.get("relax.force_pure", False))
+    return not function.is_pure or T.is_force_pure(function)
