@@ -88,7 +88,7 @@ def test_text_that_is_no_module(passfuzz: Run, command: str, name: str, text: An
         ("plain.py", "x = 1\n", "no module in the file"),
         ("operator.py", GOOD.replace("R.add(x, x)", "R.bogus(x, x)"), "bogus"),
         ("impure.py", GOOD.replace("R.add(x, x)", IMPURE), "not well-formed"),
-        ("unchecked.py", GOOD.replace("R.add(x, x)", IMPURE).replace("module", UNCHECKED), "not well-formed"),
+        ("unchecked.py", GOOD.replace("R.add(x, x)", IMPURE).replace("module", UNCHECKED), "ill-formed before"),
         ("ill_typed.py", GOOD.replace('-> R.Tensor((2,)', '-> R.Tensor((3,)'), "ill-typed before any pass"),
         ("other.json", '{"a": 1}', "this TVM cannot read it"),
         ("node.json", json.dumps({"root_index": 7, "nodes": []}), "this TVM cannot read it"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -44,6 +45,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, Callable[..., A
     """Puts a module with one function in the place of one that a command imports."""
 
     def put(module: str, name: str, function: Callable[..., Any]) -> None:
+        importlib.import_module("fuzzer.commands.run")  # The real one is what other tests find afterwards.
         stand_in = ModuleType(module)
         setattr(stand_in, name, function)
         monkeypatch.setitem(sys.modules, module, stand_in)
