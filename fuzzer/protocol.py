@@ -10,6 +10,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 from zlib import crc32
 
+from oracles import evidence
+from oracles.evidence import Evidence
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -68,13 +71,15 @@ class Failure:
     step: int | None = None
     tail: tuple[str, ...] = ()
     """Passes of an official pipeline that were applied after those of the case, up to the culprit."""
+    evidence: Evidence | None = None
+    """What kind of wrong it is."""
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "evidence": evidence.to_json(self.evidence)}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Failure:
-        return Failure(**{**data, "tail": tuple(data["tail"])})
+        return Failure(**{**data, "tail": tuple(data["tail"]), "evidence": evidence.from_json(data.get("evidence"))})
 
 
 @dataclass(slots=True)

@@ -46,7 +46,7 @@ EXTERNS = {
             "passfuzz.negated",
             lambda x: -x,
             False,
-            "lambda x: tvm.runtime.tensor(-x.numpy())",
+            "lambda x: tvm.runtime.tensor(-x.numpy(), x.device)",
         ),
     )
 }

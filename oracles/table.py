@@ -28,6 +28,7 @@ from oracles.checks import (
     well_formed,
 )
 from oracles.oracle import BuildOracle, Oracle
+from oracles.scripts import require_script
 from oracles.verdict import BUILD as BUILD
 
 ANY_BUILDER = frozenset(target.builder for target in TARGETS.values())
@@ -65,5 +66,7 @@ _ROWS: tuple[Oracle, ...] = (
     *OTHER_BUILDS,
 )
 ORACLES: dict[str, Oracle] = {row.name: row for row in _ROWS}
+for name in ORACLES:
+    require_script(name)
 NEED_NUMBERS = frozenset(row.name for row in ORACLES.values() if row.needs_numbers)
 """The oracles that need the reference's numbers."""

@@ -26,7 +26,7 @@ from corpus.repro import shown_by_script
 from fuzzer.campaign.pool import worker_environment
 from fuzzer.processes.guard import guarded
 from fuzzer.processes.start import module_command
-from oracles.verdict import ACROSS_PROCESSES
+from oracles.evidence import AcrossProcesses
 
 SHOWN, GONE = 1, 0
 """Exit statuses of a repro that shows its bug, and of one that does not (DESIGN, contracts)."""
@@ -99,7 +99,7 @@ class Confirmations:
 
     def _try(self, fills: tuple[Finding, ...]) -> None:
         finding, *others = fills
-        by_chance = finding.signature.symptom == ACROSS_PROCESSES
+        by_chance = isinstance(finding.verdict.evidence, AcrossProcesses)
         folder = save_finding(self._trial_room(), finding)
         self._run(finding, folder, TRIALS_BY_CHANCE - 1 if by_chance else 0, tuple(others))
 

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from fuzzer.campaign.pool import Answer, Pool
 from fuzzer.protocol import Failure, Plan
+from oracles.evidence import AcrossProcesses
 from oracles.verdict import ACROSS_PROCESSES
 
 ORACLE = "determinism"
@@ -95,7 +96,7 @@ def failure_of(index: int, name: str, tier: str, step: int, here: str, there: tu
     """A pass that gives something else in another process."""
     message = "another process, with another hash seed and memory layout, gets something else"
     detail = f"structural hash of the result: {here} in one process, {there[0] if there else 'none'} in the other"
-    return Failure(index, ORACLE, ACROSS_PROCESSES, message, detail, name, tier, step)
+    return Failure(index, ORACLE, ACROSS_PROCESSES, message, detail, name, tier, step, evidence=AcrossProcesses())
 
 
 def _skipped(reason: str) -> dict[str, Any]:

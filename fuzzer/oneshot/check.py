@@ -134,7 +134,9 @@ def _judge_as_given(bench: Bench, say: Callable[[str], None]) -> None:
     say(json.dumps({"row": _row(name, None, verdict)}))
     if isinstance(verdict, Failed):
         culprit = verdict.culprit or round_trip.PRINTER
-        failure = Failure(0, name, verdict.symptom, verdict.message, verdict.detail, culprit, "A", 0)
+        failure = Failure(
+            0, name, verdict.symptom, verdict.message, verdict.detail, culprit, "A", 0, (), verdict.evidence
+        )
         say(json.dumps({"failure": failure.to_json()}))
 
 

@@ -16,8 +16,8 @@ from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Plan
 from fuzzer.worker.main import limit_memory
 
-ILL_TYPED = "type: "
-"""How the reference's complaint of a value that is not of its annotated type begins: TVM does not check them all."""
+ILL_TYPED = "type"
+"""The reference's trap at a value that is not of its annotated type: TVM does not check them all."""
 ROUNDS = 3
 """How often a function is called where nobody says with what: one input may be blind (symmetric, all zero)."""
 STAGE_S = 30.0
@@ -168,7 +168,7 @@ def _entry_calls(candidate: Any, errand: Errand, recorder: Recorder) -> tuple[tu
     if not lines:
         return (), f"the reference does not get through any inputs: {ended or 'own fault'}"
     found = json.loads(lines[-1])
-    if str(found.get("why", "")).startswith(ILL_TYPED):
+    if found.get("kind") == ILL_TYPED:
         raise Refused(f"{errand.case.origin.file or 'the case'}: ill-typed before any pass: {found['why']}")
     if found["attempt"] is None:
         return (), f"no inputs that the module takes: {found['why']}"
@@ -176,30 +176,33 @@ def _entry_calls(candidate: Any, errand: Errand, recorder: Recorder) -> tuple[tu
 
 
 def _first_usable(candidate: Any, errand: Errand, recorder: Recorder) -> dict[str, Any]:
-    """The first attempt at inputs that the module takes: {"attempt": its number or None, "why": ...}."""
+    """The first attempt at inputs that the module takes: {"attempt": its number or None, "why": ..., "kind": of
+    the trap}."""
     from fuzzer.trial.subject.inputs import ATTEMPTS, Undrawable, drawn_calls
-    from oracles.reference.errors import symptom_of
     from oracles.reference.numbers import DISCARDS, NoMeaning, Numbers
 
     whys: list[str] = []
+    kind: str | None = None
     for attempt in range(1 if candidate.calls else len(ATTEMPTS)):
         recorder.write(0, f"reference, attempt {attempt}")
         try:
             calls = candidate.calls or drawn_calls(candidate.module, attempt, ROUNDS)
         except Undrawable as error:
             whys.append(str(error))
+            kind = None
             continue
         expected = Numbers(candidate.module, calls).expected
         trapped = isinstance(expected, NoMeaning) and expected.trap is not None
         if not trapped:
             return {"attempt": attempt}
         assert isinstance(expected, NoMeaning)
-        if expected.reason in map(symptom_of, DISCARDS) and candidate.calls:
+        kind = expected.kind
+        if kind in DISCARDS and candidate.calls:
             return {"attempt": attempt}
         whys.append(str(expected.trap))
-        if whys[-1].startswith("fuel"):
+        if kind == "fuel":
             break  # As long again for each other attempt.
-    return {"attempt": None, "why": whys[-1]}
+    return {"attempt": None, "why": whys[-1], "kind": kind}
 
 
 def _passes(errand: Errand, repertoire: Any, module: Any, calls: tuple[Any, ...], phase: Any) -> tuple[Any, ...]:

@@ -18,6 +18,7 @@ from oracles.calls.protocol import Calling
 from oracles.checks import survives
 from oracles.checks.legalised import undispatched
 from oracles.checks.survives import headline, states_limit
+from oracles.evidence import InKernel
 from oracles.reference.numbers import Unsure, Wrong
 from oracles.trace import Raised, Step
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict, not_applicable
@@ -82,11 +83,12 @@ class BuildTrial:
                 return Passed()
             case Unsure(reason, skipped):
                 return Skipped(reason) if skipped else Inconclusive(reason)
-            case Wrong(symptom, message, call):
+            case Wrong(symptom, message, call, evidence):
                 if meaning.lost and calling is None:
                     return Skipped(meaning.lost)
-                said, culprit = self._builder.same_bug.get(symptom, (message.partition(" (kernel ")[0], None))
-                return Failed(symptom, said, f"entry call {call}: {message}", culprit)
+                what = evidence.detail if isinstance(evidence, InKernel) else message
+                said, culprit = self._builder.same_bug.get(symptom, (what, None))
+                return Failed(symptom, said, f"entry call {call}: {message}", culprit, evidence)
         raise AssertionError(outcome)
 
     def first_wrong(self, module: Any, phase: Phase) -> str | None:

@@ -19,6 +19,7 @@ from generators.passes.row import Meaning, PassRow, Phase
 from generators.passes.table import PASSES
 from oracles.checks import idempotence
 from oracles.checks.legalised import operator_calls
+from oracles.evidence import AttributeGone, Evidence
 from oracles.ir.walk import relax_functions
 from oracles.oracle import Trust as Trust
 from oracles.table import ORACLES
@@ -54,9 +55,9 @@ CONSUMED = frozenset({"relax.memory_plan_dynamic_func_output"})
 """Function attributes that are a request to one pass, which takes them away (static_plan_block_memory.cc)."""
 
 
-def is_by_request(message: str) -> bool:
+def is_by_request(evidence: Evidence | None) -> bool:
     """Whether a failed verdict is about an attribute of CONSUMED."""
-    return any(f"attribute {key} is gone" in message for key in CONSUMED)
+    return isinstance(evidence, AttributeGone) and evidence.key in CONSUMED
 
 
 def asked_of(contract: Contract, module: Any) -> list[str]:

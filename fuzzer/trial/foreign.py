@@ -188,7 +188,7 @@ class Trial:
         row = ALL_ORACLES[oracle]
         assert isinstance(row, StepOracle), f"{oracle} does not judge one pass"
         verdict = row.judge(seen, bench)
-        if isinstance(verdict, Failed) and is_by_request(verdict.message):
+        if isinstance(verdict, Failed) and is_by_request(verdict.evidence):
             verdict = Skipped("attributes: a request to this pass")
         self._verdict(oracle, step.row.name, verdict)
         if isinstance(verdict, Failed):
@@ -240,7 +240,9 @@ class Trial:
         culprit = verdict.culprit or step.row.name
         detail = verdict.detail[-20_000:]
         phase = int(step.phase)
-        failure = Failure(phase, oracle, verdict.symptom, verdict.message, detail, culprit, step.tier, 0)
+        failure = Failure(
+            phase, oracle, verdict.symptom, verdict.message, detail, culprit, step.tier, 0, (), verdict.evidence
+        )
         self._enter(f"text of the input of {step.row.name}")
         passes = (PassCall(step.row.name, contract.source),)
         case = Case(text_of(module), passes, calls, _target(), origin=Origin(file=self._terms.where))

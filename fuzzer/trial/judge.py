@@ -27,17 +27,16 @@ from oracles.calls.protocol import Calling, direct
 from oracles.checks import input_unchanged
 from oracles.checks.numeric import follow
 from oracles.checks.purity import ends_lives_early
+from oracles.evidence import ReferenceTrap
 from oracles.ir.fingerprint import fingerprint
 from oracles.ir.verifier import COMPLAINTS
 from oracles.oracle import StepOracle, TraceOracle
-from oracles.reference.errors import symptom_of
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.table import BUILD, ORACLES
 from oracles.trace import MeaningState, Raised, Step, Trace
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
 from oracles.workbench import Workbench
 
-OVERFLOW = symptom_of("integer-overflow")
 _STEP_ORACLES = [row for row in ORACLES.values() if isinstance(row, StepOracle)]
 _OF_NUMBERS = [row for row in ORACLES.values() if row.judges_numbers]
 
@@ -246,7 +245,7 @@ class _Case:
             begun = now
             # Sampled oracles apply passes to the result; what a failed one has seen changed may be part of it.
             self._applied_again = self._applied_again or row.share < 1.0 or isinstance(verdict, Failed)
-            if broken and isinstance(verdict, Failed) and verdict.symptom.startswith("reference trap"):
+            if broken and isinstance(verdict, Failed) and isinstance(verdict.evidence, ReferenceTrap):
                 verdict = Skipped("reference: what an oracle of structure has said already")
                 good = False
             self._record(row.name, verdict, step)
@@ -368,6 +367,7 @@ class _Case:
             tier,
             None if step is None else step.index,
             self._tail,
+            verdict.evidence,
         )
         self.result.failures.append(failure)
 
@@ -385,7 +385,7 @@ def judge(experiment: Experiment, court: Court, source: Source) -> Judged:
 
 
 def _is_discard(expected: NoMeaning) -> bool:
-    return expected.reason in (OVERFLOW, symptom_of("fuel"))
+    return expected.kind in ("integer-overflow", "fuel")
 
 
 def _widest(tiers: Sequence[str]) -> str:

@@ -22,6 +22,7 @@ from generators.passes.row import Phase
 from oracles.builds import cuda_device
 from oracles.builds.cpu_builds import expanded, only_builds
 from oracles.builds.needs import builder_of, missing
+from oracles.evidence import Hung
 from oracles.oracle import BuildOracle
 from oracles.table import ORACLES
 
@@ -114,4 +115,6 @@ def lost_failure(plan: Plan, repertoire: Repertoire, index: int, stage: str, end
     oracle = builder if mark and isinstance(ORACLES.get(builder), BuildOracle) else "survives"
     culprit = (stage if oracle == "survives" else built).removeprefix("setup ").rsplit(" of ", 1)[-1]
     message = f"no answer within {plan.deadline_s:g} s" if symptom == "hang" else f"{ended} in {culprit}"
-    return Failure(index, oracle, symptom, message, stderr, culprit, "B", None)
+    return Failure(
+        index, oracle, symptom, message, stderr, culprit, "B", None, (), Hung() if symptom == "hang" else None
+    )

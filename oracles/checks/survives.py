@@ -16,6 +16,7 @@ import re
 import traceback
 from pathlib import PurePath
 
+from oracles.evidence import OutOfMemory
 from oracles.ir.verifier import COMPLAINTS
 from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
@@ -111,6 +112,11 @@ def headline(message: str) -> str:
     return " ".join(" ".join(lines).split())[:400]
 
 
+def out_of_memory(error: Raised) -> OutOfMemory | None:
+    """The evidence of an error by which Python says that memory has run out; None for any other."""
+    return OutOfMemory() if "MemoryError" in (error.kind, *error.message.split(":")[0].split()) else None
+
+
 def is_library_check(error: Raised) -> bool:
     """Whether an explicit error is a failing check of a library that the pass has called."""
     if error.kind == "ScheduleError":
@@ -160,7 +166,12 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if COMPLAINTS.known(step.before):
         return Skipped(f"raised on ill-formed input: {step.call.name}")
     built = "built a call that cannot be typed: " if what == "a call that cannot be typed" else ""
-    return Failed("crash", f"{built}{error.kind}: {headline(error.message)}", error.traceback or error.message)
+    return Failed(
+        "crash",
+        f"{built}{error.kind}: {headline(error.message)}",
+        error.traceback or error.message,
+        evidence=out_of_memory(error),
+    )
 
 
 ORACLE = StepOracle(

@@ -11,7 +11,6 @@ import numpy as np
 import tvm
 from tvm import relax
 from tvm import s_tir
-from tvm import tirx
 from tvm.runtime import tensor
 from tvm.script import ir as I, relax as R, tirx as T
 

@@ -28,8 +28,7 @@ if child := os.fork():  # The parent waits: a native crash or a hang is an answe
     sys.exit(code if code >= 0 else print("killed by signal", -code) or 1)
 signal.alarm(120)
 transform = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'),
-    sch.fuse(sch.get_loops(sch.get_sblock("b"))[0], sch.get_loops(sch.get_sblock("b"))[1]), sch.mod)[-1],
-    opt_level=0)
+    sch.fuse(sch.get_loops(sch.get_sblock("b"))[0], sch.get_loops(sch.get_sblock("b"))[1]), sch.mod)[-1], opt_level=0)
 status = 1  # From here on, an exception is the bug.
 transform(Module)
 print("the bug is gone", flush=True)
