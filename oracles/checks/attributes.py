@@ -117,6 +117,7 @@ ORACLE = StepOracle(
     "attributes, global infos and public functions stay",
     judge,
     stage=Stage.RESULT,
+    rank=30,
     of_result=True,
     foreign=Trust.ROW,
 )

@@ -91,5 +91,10 @@ def judge(step: Step, bench: Bench) -> Verdict:
 
 
 ORACLE = StepOracle(
-    "dead_binding", "a binding that nobody uses changes nothing for the others", judge, stage=Stage.PROMISE, share=0.015
+    "dead_binding",
+    "a binding that nobody uses changes nothing for the others",
+    judge,
+    stage=Stage.PROMISE,
+    rank=64,
+    share=0.015,
 )

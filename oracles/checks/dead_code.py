@@ -159,6 +159,7 @@ ORACLE = StepOracle(
     "a function that nobody calls changes nothing for the others",
     judge,
     stage=Stage.PROMISE,
+    rank=63,
     share=0.03,
     share_of_chosen=1.0,
 )

@@ -51,6 +51,7 @@ ORACLE = StepOracle(
     "applied twice to one input, a pass gives the same",
     judge,
     stage=Stage.PROMISE,
+    rank=60,
     share=0.04,
     share_of_chosen=1.0,
 )

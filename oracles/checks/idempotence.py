@@ -66,6 +66,7 @@ ORACLE = StepOracle(
     "applied to its own result, a pass changes nothing",
     judge,
     stage=Stage.PROMISE,
+    rank=61,
     share=0.3,
     share_of_chosen=1.0,
     of_result=True,

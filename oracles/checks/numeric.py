@@ -68,6 +68,7 @@ ORACLE = StepOracle(
     "the reference gives the same numbers before and after the pass",
     judge,
     stage=Stage.NUMBERS,
+    rank=40,
     of_result=True,
     needs_numbers=True,
     judges_numbers=True,

@@ -192,6 +192,7 @@ ORACLE = TraceOracle(
     "pipelines",
     "both official pipelines build the module and agree",
     judge,
+    rank=70,
     share=0.01,
     of_passes=False,
     needs_numbers=True,

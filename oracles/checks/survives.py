@@ -175,5 +175,5 @@ def judge(step: Step, bench: Bench) -> Verdict:
 
 
 ORACLE = StepOracle(
-    "survives", "a pass ends, or explains what it does not take", judge, on_error=True, stage=Stage.SURVIVAL
+    "survives", "a pass ends, or explains what it does not take", judge, on_error=True, stage=Stage.SURVIVAL, rank=0
 )

@@ -191,6 +191,7 @@ ORACLE = StepOracle(
     "annotations do not contradict the expressions they annotate",
     judge,
     stage=Stage.STRUCTURE,
+    rank=24,
     of_result=True,
     foreign=Trust.NAME,
 )
