@@ -29,7 +29,7 @@ from oracles.verdict import BUILD
 
 DEADLINE_S, HANG_S = 120, 15
 """Seconds after which a script ends itself; those that show a hang need not take as long as others may."""
-_FROM_HERE = "status = 1  # From here on, an exception is the bug."
+_FROM_HERE = "status[0] = 1  # From here on, an exception is the bug."
 _FRAMES = jinja2.Environment(
     loader=jinja2.PackageLoader("corpus", "frames"),
     undefined=jinja2.StrictUndefined,
