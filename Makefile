@@ -8,16 +8,17 @@ READY := $(VENV)/.ready
 TIME ?= 60s
 OUT ?= passfuzz-out
 ARGS ?=
+SEED ?= $(shell git rev-parse --short HEAD 2>/dev/null || date +%F)
 
 # A forked child that runs a parallel kernel hangs.
 export TVM_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fuzz test test-deep lint format bench lock clean
+.PHONY: help setup fuzz test test-deep test-sample lint format bench lock clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY) ## Install everything into .venv, once
 
@@ -38,6 +39,9 @@ test: $(READY) ## Run the tests
 
 test-deep: $(READY) ## Run the slow tests
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m deep
+
+test-sample: $(READY) ## Run a tenth of the slow tests, chosen by SEED= (default: the commit)
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m deep --sample "$(SEED)"
 
 lint: $(READY) ## Check format, lint and types
 	$(BIN)/ruff format --check .

@@ -6,7 +6,6 @@ it. CPU seconds are the kernel's, of the children alone: start-up and imports ar
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,9 +15,10 @@ from pathlib import Path
 from benchmarks.children import Say, in_child
 from fuzzer.campaign.loop import BATCH
 from fuzzer.processes.flight import Recorder
-from fuzzer.protocol import Failure, Plan
+from fuzzer.processes.lines import Lines, line_of
+from fuzzer.protocol import Answer, Failure, Found, Plan, Tallied
+from fuzzer.trial.repertoire import Repertoire, repertoire_of
 from fuzzer.worker.child import before_forking, judge_case
-from fuzzer.worker.draw import Repertoire, repertoire_of
 from reports.tally import Tally
 
 
@@ -47,13 +47,13 @@ def judge_indices(plan: Plan, indices: Sequence[int], without: Sequence[str] = (
         batch = indices[done : done + BATCH]
         child = in_child(partial(_judge, plan, repertoire, batch))
         cpu_s += child.cpu_s
-        said = [json.loads(line) for line in child.lines]
-        deltas = [line["delta"] for line in said if "delta" in line]
-        for delta in deltas:
-            tally.add(delta)
-        failures += [Failure.from_json(line["failure"]) for line in said if "failure" in line]
-        done += len(deltas)
-        if len(deltas) < len(batch):  # The next one ended the child.
+        said = tuple(Lines[Answer](Answer).take("".join(f"{line}\n" for line in child.lines).encode()))
+        tallied = [answer for answer in said if isinstance(answer, Tallied)]
+        for answer in tallied:
+            tally.add(answer.delta)
+        failures += [answer.failure for answer in said if isinstance(answer, Found)]
+        done += len(tallied)
+        if len(tallied) < len(batch):  # The next one ended the child.
             done, crashed = done + 1, crashed + 1
     return Judged(tally, cpu_s, crashed, tuple(failures))
 
@@ -63,6 +63,5 @@ def _judge(plan: Plan, repertoire: Repertoire, batch: Sequence[int], say: Say) -
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         recorder = Recorder.create(Path(folder) / "flight")
         for index in batch:
-            for kind, payload in judge_case(plan, repertoire, index, recorder):
-                if kind in ("tally", "failure"):
-                    say(json.dumps(payload))
+            for answer in judge_case(plan, repertoire, index, recorder):
+                say(line_of(answer).decode().rstrip())

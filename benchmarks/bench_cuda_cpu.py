@@ -37,9 +37,9 @@ from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call
 from generators.program import Program
 from generators.relax.knobs import Knobs
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
-from generators.tir.wrap import draw_prim_program
+from generators.tir.relax_caller import draw_prim_program
 from oracles.builds.build import NotBuilt, as_built, passes_to_come
 from oracles.builds.cuda_cpu import available, to_ptx
 from oracles.builds.cuda_cpu.machine import Built, NotCompiled, build, judge

@@ -5,7 +5,7 @@ CONTRACTS say where they stand. Each pass gets a campaign of its own on one job,
 finding that names the pass. at_s is when the failure was first seen, in seconds from the start of the campaign;
 cpu s are those of all its processes, with the start, the reduction and the confirmation.
 
-A finding that the CLEAN twin shows as well says nothing of the fault: measure --clean too, and leave such oracles out
+A finding that the correct twin shows as well says nothing of the fault: measure --clean too, and leave such oracles out
 with --ignore.
 
     python -m benchmarks.bench_faults FILE.py [--seconds 60] [--phase relax] [--clean] [--only NAME ...] [--seed 1]

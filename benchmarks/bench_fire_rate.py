@@ -23,7 +23,7 @@ from generators import tvm_api as T
 from generators.passes.sequences import DrawnSequence, draw_names, instantiate, to_fire
 from generators.passes.table import PASSES
 from generators.recipes.table import patterns_for
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
 from generators.targets import TARGETS
 

@@ -28,7 +28,7 @@ from generators.passes.row import PassRow, Phase
 from generators.passes.table import PASSES, TIR_PIPELINE
 from generators.source import SeededSource
 from generators.tir.integers import draw_integer_func
-from generators.tir.program import PrimProgram
+from generators.tir.prim_program import PrimProgram
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir import run_prim_func
 

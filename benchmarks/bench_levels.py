@@ -31,7 +31,7 @@ from fuzzer.worker.child import before_forking
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call
 from generators.relax.knobs import Knobs
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure
 from oracles.trace import MeaningState, Raised

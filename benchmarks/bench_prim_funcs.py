@@ -24,9 +24,9 @@ from tvm import s_tir
 from benchmarks.children import Say, in_child
 from generators.source import SeededSource
 from generators.tir.functions import draw_prim_func, draw_schedulable
+from generators.tir.prim_program import PrimProgram
 from generators.tir.primitives import PRIMITIVES
-from generators.tir.program import PrimProgram
-from generators.tir.schedules import Scheduled, Step, draw_schedule, replayed
+from generators.tir.schedules import Scheduled, ScheduleStep, draw_schedule, replayed
 from oracles.reference.tir import Trap, Unsupported, run_prim_func
 
 DEADLINE_S = 30
@@ -118,7 +118,7 @@ def one_schedule(seed: int, index: int, steps: int, note: Say) -> Tally:
     program = draw_schedulable(source)
     begun = time.process_time()
 
-    def before(step: Step) -> None:
+    def before(step: ScheduleStep) -> None:
         note(step.primitive)
 
     scheduled = draw_schedule(source, program, steps, before=before)

@@ -23,7 +23,7 @@ from corpus.reduce.realise import TVM_ERRORS
 from generators import tvm_api as T
 from generators.case import PassCall
 from generators.relax.knobs import Knobs
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
 
 CRASHES = {

@@ -29,13 +29,14 @@ from tvm import relax
 from benchmarks.batches import Judged, judge_indices
 from benchmarks.children import Say, in_child
 from fuzzer.protocol import Plan
-from fuzzer.worker.draw import draw_experiment, repertoire_of
+from fuzzer.trial.repertoire import repertoire_of
+from fuzzer.worker.draw import draw_experiment
 from generators.passes.sequences import KINDS
 from generators.passes.table import TIR_PASSES
 from generators.relax.knobs import Knobs
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
-from generators.tir.wrap import CALLED
+from generators.tir.relax_caller import CALLED
 from oracles.ir.walk import prim_funcs
 from oracles.reference.numbers import Numbers
 from oracles.table import ORACLES

@@ -15,6 +15,7 @@ from tvm import relax
 from tvm.relax import op
 
 from oracles.reference.tir import engine, run_prim_func
+from oracles.reference.tir.decode.prim_func import decode_function
 from oracles.reference.tir.signature import Signature
 
 Build = Callable[..., Any]
@@ -55,7 +56,7 @@ def row(name: str, func: Any) -> None:
     args = arguments(func)
     signature = Signature(func)
     first = best(lambda: engine.compile_function(signature, func, ()))
-    decode = best(lambda: engine.decode_function(signature, func, ()), 0.05)
+    decode = best(lambda: decode_function(signature, func, ()), 0.05)
     cached = best(lambda: run_prim_func(func, args))
     print(f"{name:28} compile {first:7.3f} ms (decode {decode:6.3f})   run {cached:8.3f} ms")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from fuzzer.processes.fork import fork_child
+from oracles.forked import fork_child, write_all
 
 Say: TypeAlias = Callable[[str], None]
 """Says one line, which may not hold a line break."""
@@ -35,7 +35,7 @@ def in_child(action: Callable[[Say], None], deadline_s: int = DEADLINE_S) -> Sai
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, 1)
             os.dup2(nowhere, 2)
-        action(lambda line: _write(writing, f"{line}\n".encode()))
+        action(lambda line: write_all(writing, f"{line}\n".encode()))
 
     pid = fork_child(work)
     os.close(writing)
@@ -43,8 +43,3 @@ def in_child(action: Callable[[Say], None], deadline_s: int = DEADLINE_S) -> Sai
         lines = [line[:-1] for line in stream if line.endswith("\n")]
     _, status, usage = os.wait4(pid, 0)
     return Said(lines, usage.ru_utime + usage.ru_stime, status == 0)
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(descriptor, data) :]

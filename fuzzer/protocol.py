@@ -1,16 +1,16 @@
-"""What workers are told and what they answer: plain dataclasses, one JSON object per line. No TVM here.
+"""What processes tell each other: tagged records, one JSON object per line (`fuzzer.processes.lines`). No TVM here.
 
-A worker process gets commands on its standard input and answers on its standard output. Answers are
-{"kind": "tally"|"failure"|"lost"|"reduced"|"ready"|"done"|"fault", ...}; the dataclasses below are their payloads.
+A worker process gets a Plan and then Commands on its standard input, and says Answers on its standard output.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 from zlib import crc32
 
-from oracles import evidence
+from msgspec import Struct
+
 from oracles.evidence import Evidence
 
 
@@ -48,14 +48,6 @@ class Plan:
         number = crc32(f"{self.seed}:{index}".encode()) % len(self.targets)
         return replace(self, targets=(self.targets[number],))
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> Plan:
-        lists = {k: tuple(data[k]) for k in ("targets", "under_test", "kinds", "oracles")}
-        return Plan(**{**data, **lists})
-
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -74,12 +66,20 @@ class Failure:
     evidence: Evidence | None = None
     """What kind of wrong it is."""
 
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "evidence": evidence.to_json(self.evidence)}
 
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> Failure:
-        return Failure(**{**data, "tail": tuple(data["tail"]), "evidence": evidence.from_json(data.get("evidence"))})
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What a worker has seen of a case that another process is asked about (`fuzzer.trial.determinism`).
+
+    digests: of the module as drawn, after the setup, and after each pass. counts: for each pass, whether its failures
+    count (False where it is not under test).
+    """
+
+    index: int
+    digests: tuple[str, ...]
+    passes: tuple[str, ...]
+    tiers: tuple[str, ...]
+    counts: tuple[bool, ...]
 
 
 @dataclass(slots=True)
@@ -107,3 +107,106 @@ class Counts:
     def delta(self) -> dict[str, Any]:
         """The counts as a tally takes them."""
         return {**self.numbers, **self.named, **self.tables}
+
+
+# --- commands -------------------------------------------------------------------------------------------
+
+
+class JudgeCases(Struct, frozen=True, tag="judge cases"):
+    """Draw and judge these cases, beginning none after `until` (seconds of `time.time`)."""
+
+    indices: tuple[int, ...]
+    until: float
+
+
+class Reduce(Struct, frozen=True, tag="reduce"):
+    """Reduce a failure in `budget_s` seconds; the answer carries `token`."""
+
+    failure: Failure
+    token: int
+    budget_s: float
+
+
+class TakeDigests(Struct, frozen=True, tag="take digests"):
+    """Say the digests of drawn cases, or of the candidate in a file."""
+
+    indices: tuple[int, ...] = ()
+    file: str | None = None
+
+
+class Begin(Struct, frozen=True, tag="begin"):
+    """The first command of all: the plan of the campaign."""
+
+    plan: Plan
+
+
+Command: TypeAlias = JudgeCases | Reduce | TakeDigests | Begin
+
+
+# --- answers --------------------------------------------------------------------------------------------
+
+
+class Ready(Struct, frozen=True, tag="ready"):
+    """TVM is imported, and the plan can be carried out."""
+
+    tvm: str
+
+
+class Refused(Struct, frozen=True, tag="refused"):
+    """It cannot be carried out; one line that says why. usage: whether the user can mend it."""
+
+    message: str
+    usage: bool = True
+
+
+class Tallied(Struct, frozen=True, tag="tallied"):
+    """Counters, as `reports.tally` adds them."""
+
+    delta: dict[str, Any]
+
+
+class Found(Struct, frozen=True, tag="found"):
+    """A failed verdict."""
+
+    failure: Failure
+
+
+class Sampled(Struct, frozen=True, tag="sampled"):
+    """A case that another process is to be asked about."""
+
+    sample: Sample
+
+
+class Reduced(Struct, frozen=True, tag="reduced"):
+    """The answer to Reduce: the file of the pickled Finding, None where the failure does not show again."""
+
+    token: int
+    file: str | None
+
+
+class CaseDigests(Struct, frozen=True, tag="case digests"):
+    """The digests of a drawn case, and the CPU seconds that they took."""
+
+    index: int
+    digests: tuple[str, ...]
+    cpu_s: float
+
+
+class CandidateDigests(Struct, frozen=True, tag="candidate digests"):
+    """The digests of several copies of a candidate; none where it ends its process."""
+
+    runs: tuple[tuple[str, ...], ...]
+
+
+class Done(Struct, frozen=True, tag="done"):
+    """A command has been carried out."""
+
+
+class OwnFault(Struct, frozen=True, tag="own fault"):
+    """An exception of ours, in one line."""
+
+    what: str
+
+
+Answer: TypeAlias = Ready | Refused | Tallied | Found | Sampled | Reduced | CaseDigests | CandidateDigests | Done
+"""Of a worker."""

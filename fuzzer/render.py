@@ -14,9 +14,7 @@ from rich.markup import escape
 from rich.syntax import Syntax
 from rich.table import Table
 
-from fuzzer.commands.doctor import Diagnosis
-from fuzzer.commands.listing import Listing
-from fuzzer.results import CheckResult, CheckRow, ReduceResult, ReplayResult, ValueRow
+from fuzzer.results import CheckResult, CheckRow, Diagnosis, Listing, ReduceResult, ReplayResult, ValueRow
 from oracles.verdict import NOT_APPLICABLE
 from reports.junit import TestCase
 

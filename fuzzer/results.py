@@ -7,6 +7,7 @@ from typing import Any
 
 from corpus.finding import Finding
 from fuzzer.errors import ExitStatus
+from fuzzer.versions import Probe
 from reports.finding_row import row_of
 from reports.tally import Tally
 
@@ -135,3 +136,31 @@ class ReplayResult:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Everything that was looked at."""
+
+    probes: tuple[Probe, ...]
+
+    @property
+    def fault(self) -> str | None:
+        """One line that says what makes fuzzing impossible and how to mend it, else None."""
+        broken = next((probe for probe in self.probes if probe.state == "broken"), None)
+        return None if broken is None else f"{broken.name}: {broken.detail}; {broken.mend}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"fault": self.fault, "probes": [asdict(probe) for probe in self.probes]}
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A table: its name, its columns, and one tuple of plain values per row."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {self.name: [dict(zip(self.columns, row, strict=True)) for row in self.rows]}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from generators.dtypes import is_float, numpy_dtype
 from generators.ranges import Range
+
+Array: TypeAlias = np.ndarray[Any, Any]
+"""A NumPy array of any shape and dtype."""
 
 
 def draw_array(seed: int, shape: tuple[int, ...], dtype: str, values: Range) -> np.ndarray[Any, np.dtype[Any]]:

@@ -20,7 +20,7 @@ class Shape:
 
 
 Argument: TypeAlias = Union["np.ndarray[Any, Any]", Shape, int, float, tuple["Argument", ...]]
-"""What a Relax function takes: arrays in their declared dtype, shape values, scalars, nested tuples."""
+"""An argument of a Relax function: arrays in their declared dtype, shape values, scalars, nested tuples."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,29 +27,26 @@ class Extern:
     source: str
 
 
-EXTERNS = {
-    e.name: e
-    for e in (
-        Extern(
-            "passfuzz.copy_doubled",
-            lambda x: x + x,
-            True,
-            "lambda x, out: out.copyfrom(x.numpy() + x.numpy())",
-        ),
-        Extern(
-            "passfuzz.difference",
-            lambda x, y: x - y,
-            True,
-            "lambda x, y, out: out.copyfrom(x.numpy() - y.numpy())",
-        ),
-        Extern(
-            "passfuzz.negated",
-            lambda x: -x,
-            False,
-            "lambda x: tvm.runtime.tensor(-x.numpy(), x.device)",
-        ),
-    )
-}
+COPY_DOUBLED = Extern(
+    "passfuzz.copy_doubled",
+    lambda x: x + x,
+    True,
+    "lambda x, out: out.copyfrom(x.numpy() + x.numpy())",
+)
+DIFFERENCE = Extern(
+    "passfuzz.difference",
+    lambda x, y: x - y,
+    True,
+    "lambda x, y, out: out.copyfrom(x.numpy() - y.numpy())",
+)
+NEGATED = Extern(
+    "passfuzz.negated",
+    lambda x: -x,
+    False,
+    "lambda x: tvm.runtime.tensor(-x.numpy(), x.device)",
+)
+EXTERNS = {extern.name: extern for extern in (COPY_DOUBLED, DIFFERENCE, NEGATED)}
+"""By name: `relax/calls_and_ifs.py` draws calls of them; interpreter, builds and repros provide them."""
 
 
 HOOKS = ("get_item", "set_item")

@@ -1,13 +1,13 @@
-"""A live generated program: an IRModule with exact inputs and what the pass table wants to know of it."""
+"""A live generated program: an IRModule with exact inputs and the facts that the pass table asks for."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
 from generators.case import EntryCall
 from generators.passes.row import ProgramFacts
+from generators.tvm_api import IRModule
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Program:
     rows whose drawn call TVM's type inference refused (ours to mend, so it is counted).
     """
 
-    module: Any
+    module: IRModule
     calls: tuple[EntryCall, ...]
     facts: ProgramFacts
     operators: Counter[str] = field(default_factory=Counter)

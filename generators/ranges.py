@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from generators.dtypes import float_facts, integer_limits, is_float
 
@@ -89,6 +90,8 @@ class Range:
         return Range(self.low, self.high)
 
 
+Ranges: TypeAlias = Range | tuple["Ranges", ...]
+"""The range of a tensor, or those of the fields of a tuple."""
 TRUTH = Range(0, 1, True)
 UNIT = Range(-1.0, 1.0)
 
@@ -99,7 +102,7 @@ def of_values(*values: float) -> Range:
 
 
 def comfortable(dtype: str) -> Range:
-    """What results of this dtype may span: far from overflow, so that rounding cannot reach it."""
+    """The span of results of this dtype: far from overflow, so that rounding cannot reach it."""
     if dtype == "bool":
         return TRUTH
     if is_float(dtype):

@@ -3,7 +3,7 @@
 `SeededSource` makes a case a pure function of (campaign seed, index) at about a microsecond a choice;
 `HypothesisSource` hands every choice to Hypothesis, so that `generators.strategies` shrinks and replays; `Echo` makes
 choices again.
-What is drawn lives elsewhere; nothing here knows TVM.
+Nothing here knows TVM, or which programs are drawn.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 _MISHEARD = 0.15
-"""An Echo makes a choice anew this often."""
+"""The share of choices that an Echo makes anew."""
 
 
 class Source(Protocol):
@@ -98,8 +98,8 @@ class HypothesisSource:
 
 
 class Echo:
-    """Choices of another source, which are mostly those that were `given` once, as long as they are of the same kind
-    and allowed: what is drawn with them resembles what was drawn then.
+    """Choices of another source. Each repeats the choice that was `given` before, in 85 % of the cases, if it has the
+    same kind and is allowed: the new draw resembles the earlier one.
     """
 
     def __init__(self, source: Source, earlier: Sequence[Any] = ()) -> None:

@@ -1,4 +1,4 @@
-"""Hypothesis strategies of what passfuzz draws, for property tests of anybody's passes.
+"""Hypothesis strategies of modules, pass sequences and cases, for property tests of your own passes.
 
     @given(relax_modules())
     def test_my_pass_keeps_modules_well_formed(module):
@@ -7,7 +7,7 @@
 PrimFuncs are drawn by `prim_funcs`, `integer_funcs` and `scheduled_prim_funcs`, which live in
 `generators.tir.strategies`.
 
-Every choice is Hypothesis', so that a failing example shrinks and replays. What is drawn, and how, lives in
+Every choice is Hypothesis', so that a failing example shrinks and replays. How programs and sequences are drawn is in
 `generators.relax` and `generators.passes`; nothing here draws by itself. Wherever a program cannot be finished
 (`Unavailable`) the example is rejected, which Hypothesis counts as an invalid example and not as a failure.
 Programs take some hundred choices: `suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]` may be
@@ -17,7 +17,6 @@ needed in the settings, and `Knobs(operators=(1, 4))` keeps examples small.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import hypothesis
 import tvm
@@ -25,18 +24,19 @@ from hypothesis import strategies as st
 
 from generators import tvm_api
 from generators.case import Case, ModuleText
-from generators.operators.row import Unavailable
 from generators.passes.row import ProgramFacts
 from generators.passes.sequences import DrawnSequence, Kind, draw_names, instantiate, to_fire
 from generators.passes.table import PASSES
 from generators.program import Program
 from generators.recipes.table import patterns_for
 from generators.relax.knobs import Knobs
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.source import HypothesisSource
 from generators.tir.strategies import integer_funcs as integer_funcs
 from generators.tir.strategies import prim_funcs as prim_funcs
 from generators.tir.strategies import scheduled_prim_funcs as scheduled_prim_funcs
+from generators.tvm_api import IRModule
+from generators.unavailable import Unavailable
 
 SMALL = Knobs(operators=(1, 6))
 """Smaller programs than a campaign's: an example should fit Hypothesis' buffer and be read at a glance."""
@@ -45,7 +45,7 @@ SMALL = Knobs(operators=(1, 6))
 def programs(
     knobs: Knobs = SMALL, *, recipes: Sequence[str] = (), wants: Sequence[str] = ()
 ) -> st.SearchStrategy[Program]:
-    """Programs: a well-formed module, the entry calls of its public `main` with exact inputs, and what is in it.
+    """Programs: a well-formed module, the entry calls of its public `main` with exact inputs, and its features.
 
     knobs: sizes and probabilities. recipes: names of `generators.recipes.table.RECIPES`, of which one is planted.
     wants: features as in `draw_program`. KeyError for a recipe that is in no row.
@@ -55,7 +55,7 @@ def programs(
 
 def relax_modules(
     knobs: Knobs = SMALL, *, recipes: Sequence[str] = (), wants: Sequence[str] = ()
-) -> st.SearchStrategy[Any]:
+) -> st.SearchStrategy[IRModule]:
     """Well-formed high-level Relax modules (`tvm.IRModule`) with a public `main`; parameters as for `programs`."""
     return programs(knobs, recipes=recipes, wants=wants).map(lambda program: program.module)
 
@@ -85,7 +85,7 @@ def cases(
     length: int = 4,
     target: str = "llvm",
 ) -> st.SearchStrategy[Case]:
-    """Whole cases as plain data: a module that holds what its passes fire on, the passes, exact inputs, a target.
+    """Whole cases as plain data: a module with shapes that its passes fire on, the passes, exact inputs, a target.
 
     The module is TVMScript with metadata, and TVM's JSON besides where that does not parse back. Parameters as for
     `pass_sequences` and `programs`.
@@ -133,7 +133,7 @@ def _cases(
     return Case(_text_of(program.module), drawn.passes, program.calls, target, drawn.setup)
 
 
-def _text_of(module: Any) -> ModuleText:
+def _text_of(module: IRModule) -> ModuleText:
     """The module as TVMScript, with TVM's JSON where the script does not parse back to the same module.
 
     Rejects modules that TVM reads back from neither: it writes a constant without elements, but does not read it.
@@ -146,7 +146,7 @@ def _text_of(module: Any) -> ModuleText:
     return ModuleText(script, exact)
 
 
-def _reads_back(read: Callable[[], Any], module: Any) -> bool:
+def _reads_back(read: Callable[[], IRModule], module: IRModule) -> bool:
     try:
         return bool(tvm_api.structural_equal(module, read()))
     except (tvm.error.DiagnosticError, tvm.error.InternalError, ValueError, TypeError):

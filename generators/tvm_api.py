@@ -55,7 +55,7 @@ AnyType = relax.AnyType  # ObjectStructInfo before 0.27
 InternalError = tvm.error.InternalError
 
 TensorLoad: Any = tvm.ir.TensorLoad
-"""What `tirx.BufferLoad` makes."""
+"""The class of `tirx.BufferLoad`'s results."""
 structural_hash = tvm_ffi.structural_hash
 structural_equal = tvm_ffi.structural_equal
 _item = tvm_ffi.get_global_func("ffi.ArrayGetItem")
@@ -65,7 +65,7 @@ _from_graph = tvm_ffi.get_global_func("ffi.FromJSONGraph")
 
 _TVM = {"tvm": tvm, "tvm_ffi": tvm_ffi, "relax": relax, "tirx": tirx, "s_tir": s_tir}
 PASS_NAMES: dict[str, Any] = {**_TVM, "dpl": dpl, "np": np}
-"""What the expressions that construct passes may refer to."""
+"""The names that expressions which construct passes may use."""
 
 VERSION: str = tvm.__version__
 
@@ -155,7 +155,7 @@ def module_from_script(text: str) -> Any:
 
 
 def items_of(array: Any) -> list[Any]:
-    """What an array holds, as `array[:]` gives it, in two thirds of the time."""
+    """The elements of an array, as `array[:]` gives them, in two thirds of the time."""
     return [_item(array, number) for number in range(_size(array))]
 
 

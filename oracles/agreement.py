@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from generators.passes.row import Phase
 from generators.source import SeededSource
+from oracles.activities import unannounced
 from oracles.builds import build as llvm
 from oracles.builds import cuda_device
 from oracles.builds.builders import BUILDERS
 from oracles.builds.needs import builder_of
-from oracles.calls.protocol import Calling, LeftOut, Run, direct
+from oracles.calls.protocol import Calling, LeftOut, Run
 from oracles.checks.survives import headline
-from oracles.forked import Ended, apart
+from oracles.forked import Ended, forked
 from oracles.reference.compare import Difference, compare, widened
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.numbers import NoMeaning, Numbers, interpreted
 from oracles.reference.values import Runtime, from_argument
-from oracles.trace import Bench, Raised
+from oracles.trace import Bench, Position, Raised
 from oracles.verdict import Failed, Skipped
 from oracles.workbench import Workbench
 
@@ -38,16 +38,6 @@ Told: TypeAlias = "tuple[Runtime, ...] | str"
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """A module on the way through the passes, and how the entry calls are made in it."""
-
-    module: Any
-    phase: Phase = Phase.HIGH
-    calling: Calling = direct
-    synchronised: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Camp:
     """Witnesses that give one result. says: how it differs from what the program means, "" where it does not."""
 
@@ -56,7 +46,7 @@ class Camp:
 
 
 def witnesses(
-    before: State, after: State | None, numbers: Numbers, bench: Bench, target: str = "llvm"
+    before: Position, after: Position | None, numbers: Numbers, bench: Bench, target: str = "llvm"
 ) -> dict[str, Told]:
     """What each witness says; `after` None where there are no passes. The first is what the program means.
 
@@ -81,7 +71,7 @@ def witnesses(
     return told
 
 
-def _by_llvm(label: str, state: State, numbers: Numbers, bench: Bench) -> dict[str, Told]:
+def _by_llvm(label: str, state: Position, numbers: Numbers, bench: Bench) -> dict[str, Told]:
     return {f"build {label} at -O{level}": _built("llvm", state, level, numbers, bench) for level in LEVELS}
 
 
@@ -133,16 +123,16 @@ def _results(run: Run, calling: Calling, numbers: Numbers) -> Told:
         return f"{trap.kind}: {trap.detail}"
 
 
-def _built(builder: str, state: State, level: int, numbers: Numbers, bench: Bench) -> Told:
+def _built(builder: str, state: Position, level: int, numbers: Numbers, bench: Bench) -> Told:
     def results() -> Told:
-        built = BUILDERS[builder].build(state.module, state.phase, bench, level, lambda stage: None)
+        built = BUILDERS[builder].build(state.module, state.phase, bench, level, unannounced)
         if isinstance(built, llvm.NotBuilt):
             return f"does not build: {headline(built.error.message)}"
         if isinstance(built, (Failed, Skipped)):
             return f"does not build: {built.message if isinstance(built, Failed) else built.reason}"
         return _told(bench.guarded(_of(BUILDERS[builder].run(built), state.calling, numbers)))
 
-    ended = apart(results, BUILD_S)
+    ended = forked(results, BUILD_S)
     return ended.how if isinstance(ended, Ended) else ended
 
 

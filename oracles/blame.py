@@ -6,18 +6,19 @@ lowering one by one, down to what the code generator is given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, default_call, rest_of_tir_pipeline
+from generators.tvm_api import IRModule
+from oracles.activities import Announce, Blaming, entering, unannounced
 from oracles.builds.build import CODEGEN
 from oracles.builds.builders import BUILDERS
-from oracles.calls.protocol import Calling
 from oracles.ir.regions import declares_what_it_does
 from oracles.reference.numbers import Numbers, Unsure, Wrong
-from oracles.trace import Bench, Raised
+from oracles.trace import Bench, Position
+from oracles.walk import walk
 
 BY_ANNOTATION = frozenset({"tirx.VectorizeLoop"})
 """Passes that do as a pass before them has said of a loop, which the reference takes for a serial one: what is wrong
@@ -29,40 +30,34 @@ def excuses(first: str | None) -> bool:
     return first is not None and first != CODEGEN and first not in BY_ANNOTATION
 
 
-def lowering_of(module: Any, phase: Phase, builder: str = "llvm") -> tuple[str, ...]:
+def lowering_of(module: IRModule, phase: Phase, builder: str = "llvm") -> tuple[str, ...]:
     """The passes that a build applies to a module in this phase, Relax and TIR, in order."""
     return (*BUILDERS[builder].passes(module, phase), *rest_of_tir_pipeline(phase))
 
 
 def first_wrong(
     names: Sequence[str],
-    module: Any,
+    start: Position,
     numbers: Numbers,
-    calling: Calling,
     bench: Bench,
-    enter: Callable[[str], None] = lambda stage: None,
-    synchronised: bool = False,
+    announce: Announce = unannounced,
     options: str = "",
 ) -> str | None:
-    """The first of these passes behind which the reference gives another result; CODEGEN where there is none.
+    """The first of these passes after which the reference gives another result; CODEGEN if there is none.
 
-    None where nobody can say: a pass raises, the reference cannot run what the last one has made, or the blocks of the
-    module do not say what they do, which passes go by. synchronised: the module is past ThreadSync. options: the
-    PassContext's config that all of them are under.
+    None if the reference cannot decide: a pass raises, the reference cannot run the last result, or the blocks of the
+    module declare regions other than those they access, which passes rely on. options: the PassContext's config that
+    all of them are under.
     """
-    if not declares_what_it_does(module):
+    if not declares_what_it_does(start.module):
         return None
-    unsure, module = False, module.clone()
-    for name in names:
-        enter(f"blame: {name}")
-        after = bench.apply(replace(default_call(name), options=options), module)
-        if isinstance(after, Raised):
+    calls = [replace(default_call(name), options=options) for name in names]
+    unsure, copied = False, replace(start, module=start.module.clone())
+    for step in walk(copied, calls, PASSES, bench, around=lambda call: entering(announce, Blaming(call.name))):
+        if step.end is None:
             return None
-        gives = PASSES[name].gives if name in PASSES else None
-        synchronised = synchronised or (gives is not None and gives >= Phase.SYNCED)
-        outcome = numbers.judge_module(after, calling, synchronised)
+        outcome = numbers.judge_module(step.end.module, step.end.calling, step.end.synchronised)
         if isinstance(outcome, Wrong):
-            return None if unsure else name
+            return None if unsure else names[step.index]
         unsure = isinstance(outcome, Unsure)
-        module = after
     return None if unsure else CODEGEN

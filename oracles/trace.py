@@ -1,4 +1,7 @@
-"""What happened to a case, step by step. Live objects of one worker; nothing here is written to disk."""
+"""What happened to a case, step by step. Live objects of one worker; nothing here is written to disk.
+
+How steps are taken is in `oracles.walk`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,9 @@ from typing import Any, Protocol
 from generators.case import EntryCall, PassCall
 from generators.passes.row import PassRow, Phase
 from generators.source import Source
+from generators.tvm_api import IRModule
 from oracles.calls.protocol import Calling, direct
+from oracles.ir.fingerprint import fingerprint
 from oracles.reference.numbers import Numbers
 
 
@@ -28,36 +33,96 @@ class Raised:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One pass applied: the module before, and after or the error.
+class Position:
+    """Where a case stands between two passes: the module, and all that the way to it says about it.
 
-    phase: where the module stood before. hash_before: structural hash of `before` taken before the pass
-    ran, and script_before its text where the input-unchanged oracle asked for it.
-    under_test: False for setup passes, whose failures are not findings. tier: "A", "B" or "C".
+    phase: how far the module has been lowered. calling: how to make the entry calls of the starting module in this one.
+    synchronised: barriers between GPU threads are explicit. between: a pass out of its phase left the module between
+    two phases, so nobody can say which passes are still to come. code: the fingerprint of the module when this
+    position was reached (`oracles.ir.fingerprint`).
+    """
+
+    module: IRModule
+    phase: Phase
+    calling: Calling
+    synchronised: bool
+    between: bool
+    code: int
+
+    @staticmethod
+    def at(
+        module: IRModule, phase: Phase = Phase.HIGH, calling: Calling = direct, synchronised: bool = False
+    ) -> Position:
+        """A position to start from, as the module is now."""
+        return Position(module, phase, calling, synchronised, False, fingerprint(module))
+
+    def __str__(self) -> str:
+        """For a person: the phase, what is special, and the names of the functions."""
+        special = [
+            word
+            for word, holds in (
+                ("called in another way", self.calling is not direct),
+                ("barriers explicit", self.synchronised),
+                ("between two phases", self.between),
+            )
+            if holds
+        ]
+        names = ", ".join(sorted(str(name.name_hint) for name in self.module.functions))
+        return "; ".join((self.phase.name, *special, f"functions {names}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One pass applied at a position, with its result.
+
+    index: its number among the passes of the case. outcome: the module that the pass returned, or what it raised.
+    end: the position after it, None where it raised. changed: whether the result is another program than the input was.
+    input_kept: whether the input module, after the pass, is what it was before.
+    tier: "A", "B" or "C". under_test: False for setup passes and others whose failures are not findings.
     """
 
     index: int
     call: PassCall
     row: PassRow
-    phase: Phase
-    before: Any
-    after: Any | None
-    error: Raised | None
-    hash_before: int
+    start: Position
+    outcome: IRModule | Raised
+    end: Position | None
+    changed: bool
+    input_kept: bool
     tier: str = "B"
     under_test: bool = True
 
     @property
-    def changed(self) -> bool:
-        """Whether the pass gave another module object than it got."""
-        return self.after is not None and not self.after.same_as(self.before)
+    def before(self) -> IRModule:
+        """The module that the pass was given, as it is now."""
+        return self.start.module
+
+    @property
+    def after(self) -> IRModule | None:
+        """The module that the pass returned; None where it raised."""
+        return None if isinstance(self.outcome, Raised) else self.outcome
+
+    @property
+    def error(self) -> Raised | None:
+        """What the pass raised, None where it returned."""
+        return self.outcome if isinstance(self.outcome, Raised) else None
+
+    @property
+    def phase(self) -> Phase:
+        """The phase of the module before the pass."""
+        return self.start.phase
+
+    @property
+    def returned_input(self) -> bool:
+        """Whether the pass returned the very module object that it was given."""
+        return self.after is not None and bool(self.after.same_as(self.before))
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
     """A whole case: the starting module, every step, the entry calls with exact inputs."""
 
-    start: Any
+    start: IRModule
     calls: tuple[EntryCall, ...]
     steps: tuple[Step, ...]
     target: str = "llvm"
@@ -65,33 +130,27 @@ class Trace:
 
 @dataclass(slots=True)
 class MeaningState:
-    """What is known of the numbers along one case. lost: why later steps are not compared, None while they are.
-
-    calling: how to make the entry calls in the current module; it leaves out those of which nobody can say.
-    synchronised: barriers between GPU threads are explicit in it.
-    """
+    """What is known of the numbers along one case. lost: why later steps are not compared, None while they are."""
 
     numbers: Numbers
-    calling: Calling = direct
     lost: str | None = None
-    synchronised: bool = False
 
 
 class Bench(Protocol):
-    """What an oracle may do besides looking: the worker provides it."""
+    """What an oracle may do besides looking."""
 
     source: Source
     """For sampling decisions; depends on the case alone."""
     meaning: MeaningState
     """The numbers of the case being judged."""
-    trusting: bool
-    """Whether all that is said of a case is thrown away where a pass has changed anything in place."""
+    applications: int
+    """How many times it has applied passes."""
 
-    def apply(self, call: PassCall, module: Any) -> Any | Raised:
+    def apply(self, call: PassCall, module: IRModule) -> IRModule | Raised:
         """Constructs the pass anew and applies it; exceptions of TVM come back as values."""
         ...
 
-    def apply_all(self, calls: Sequence[PassCall], module: Any) -> Any | Raised:
+    def apply_all(self, calls: Sequence[PassCall], module: IRModule) -> IRModule | Raised:
         """The passes as one tvm.transform.Sequential."""
         ...
 

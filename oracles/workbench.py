@@ -41,24 +41,26 @@ class Workbench:
         meaning: MeaningState,
         names: Mapping[str, Any] | None = None,
         target: str = "llvm",
-        trusting: bool = False,
     ) -> None:
         self.source = source
         self.meaning = meaning
-        self.trusting = trusting
+        self.applications = 0
         self._names = {**tvm_api.PASS_NAMES, **(names or {})}
         self._target = eval(TARGETS[target].source, dict(tvm_api.PASS_NAMES))
 
     def apply(self, call: PassCall, module: Any) -> Any | Raised:
         """The module after the pass, constructed anew, or what TVM raised."""
+        self.applications += 1
         return self.guarded(lambda: self._construct(call)(module), options=call.options)
 
     def apply_all(self, calls: Sequence[PassCall], module: Any) -> Any | Raised:
         """The module after all passes as one tvm.transform.Sequential without options, or what TVM raised."""
+        self.applications += 1
         return self.guarded(lambda: tvm.transform.Sequential([self._construct(c) for c in calls])(module))
 
     def parts(self, call: PassCall, module: Any) -> list[Part]:
         """The passes inside of a pass on this module, in order, each with what it did; [] where it is one pass."""
+        self.applications += 1
         return parts_of(
             lambda recorder: self.guarded(lambda: self._construct(call)(module), recorder, options=call.options),
             lambda name: False,

@@ -18,13 +18,14 @@ from tvm import relax, tirx
 from generators import tvm_api
 from generators.arrays import draw_array
 from generators.dtypes import is_float, numpy_dtype
-from generators.operators.row import Operator, Unavailable
+from generators.operators.row import Operator
 from generators.operators.table import OPERATORS
 from generators.prim_expr import evaluate
 from generators.relax.frames import FunctionFrame, ModuleFrame
 from generators.relax.scope import Scope
 from generators.relax.values import extent
 from generators.source import SeededSource
+from generators.unavailable import Unavailable
 
 TOLERANCE = {"float64": 1e-9, "float32": 1e-5, "float16": 1e-2, "bfloat16": 6e-2}
 """Relative to the largest magnitude of the expected result and 1; generous, since it is no oracle."""

@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import is_chosen
+
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+NIGHTLY = ROOT / ".github" / "workflows" / "nightly.yml"
 PASSFUZZ = f"{sys.executable} -m fuzzer.cli"
 
 
@@ -36,13 +39,58 @@ def bash(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_nightly_job_fuzzes_and_reports(tmp_path: Path) -> None:
     summary = tmp_path / "summary.md"
-    environment = {"TIME": "4s", "OUT": str(tmp_path / "out"), "GITHUB_STEP_SUMMARY": str(summary)}
-    set_up, fuzz, report = commands(ROOT / ".github" / "workflows" / "nightly.yml")
+    environment = {"OUT": str(tmp_path / "out"), "GITHUB_STEP_SUMMARY": str(summary)}
+    set_up, fuzz, report, *_ = commands(NIGHTLY)
     assert bash(set_up.replace("make ", "make --dry-run ")).returncode == 0
-    fuzzed = bash(fuzz.replace(".venv/bin/passfuzz", PASSFUZZ), **environment)
+    # Bounded by cases here: how many fit into a time depends on the machine.
+    bounded = fuzz.replace('--time "$TIME"', "--cases 2").replace(".venv/bin/passfuzz", PASSFUZZ)
+    assert "--cases 2" in bounded
+    fuzzed = bash(bounded, **environment)
     assert fuzzed.returncode in (0, 1), fuzzed.stderr
     assert bash(report.replace(".venv/bin/passfuzz", PASSFUZZ), **environment).returncode == 0
     assert summary.read_text(encoding="utf-8").startswith("# passfuzz: ")
+
+
+def test_every_test_runs_each_night_and_a_tenth_of_the_deep_ones_in_each_run() -> None:
+    assert commands(NIGHTLY)[-2:] == ["make test", "make test-deep"]
+    assert "make test-sample" in made_by(ROOT / ".ci" / "run")
+    whole, sample = (bash(f"make --dry-run {target} SEED=abc").stdout for target in ("test-deep", "test-sample"))
+    assert "-m deep" in whole and "--sample" not in whole
+    assert '-m deep --sample "abc"' in sample
+
+
+def test_a_sample_is_a_tenth_that_depends_on_the_seed() -> None:
+    names = [f"tests/test_any.py::test_it[{number}]" for number in range(1000)]
+    one, other = ({name for name in names if is_chosen(name, seed)} for seed in ("4f2a9c1", "4f2a9c2"))
+    assert all(60 < len(chosen) < 140 for chosen in (one, other))
+    assert len(one & other) < 40
+    assert set(names) == {name for name in names if any(is_chosen(name, str(seed)) for seed in range(300))}
+
+
+def test_the_option_leaves_out_deep_tests_alone(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text(encoding="utf-8"))
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = deep\n")
+    (tmp_path / "test_any.py").write_text(
+        "import pytest\n"
+        "@pytest.mark.deep\n@pytest.mark.parametrize('n', range(50))\ndef test_slow(n): assert n >= 0\n"
+        "def test_quick(): assert True\n"
+    )
+    ended = bash(f"cd {tmp_path} && {sys.executable} -m pytest -p no:passfuzz -p no:cacheprovider --sample abc")
+    chosen = sum(is_chosen(f"test_any.py::test_slow[{n}]", "abc") for n in range(50))
+    assert f"{chosen + 1} passed, {50 - chosen} deselected" in ended.stdout
+    assert "make test-sample SEED=abc" in ended.stdout
+
+
+def made_by(script: Path) -> list[str]:
+    """The make commands of a script, without their variables."""
+    return re.findall(r"^make [a-z-]+", script.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_continuous_integration_uses_make_alone_and_no_clock() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert made_by(ROOT / ".ci" / "run") == ["make lint", "make fuzz", "make test", "make test-sample"]
+    (fuzz,) = re.findall(r"^make fuzz.+$", script, re.MULTILINE)
+    assert "--cases" in fuzz
 
 
 def test_continuous_integration_is_one_command() -> None:

@@ -23,13 +23,12 @@ from pathlib import Path
 from corpus.finding import Finding
 from corpus.findings import save_finding, with_each_fill
 from corpus.repro import shown_by_script
-from fuzzer.campaign.pool import worker_environment
 from fuzzer.processes.guard import guarded
-from fuzzer.processes.start import module_command
+from fuzzer.processes.start import module_command, worker_environment
 from oracles.evidence import AcrossProcesses
 
 SHOWN, GONE = 1, 0
-"""Exit statuses of a repro that shows its bug, and of one that does not (DESIGN, contracts)."""
+"""Exit statuses of a repro that shows its bug, and of one that does not (docs/architecture.md)."""
 DEADLINE_S = 90.0
 TRIALS_BY_CHANCE = 4
 """How often a repro must show, without a miss, what may hang on chance (addresses, hash seeds)."""

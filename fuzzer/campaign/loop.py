@@ -18,20 +18,37 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from typing_extensions import assert_never
+
 from corpus.finding import Finding
 from corpus.known import read_known
 from corpus.replayable import replayable
 from corpus.signature import signature_of
 from corpus.store import CorruptCase, StoredCase
 from fuzzer.campaign.confirm import Confirmations
-from fuzzer.campaign.determinism import Sample, Witness, hash_seeds
 from fuzzer.campaign.observer import Observer
-from fuzzer.campaign.pool import Answer, Pool, Slot
+from fuzzer.campaign.second_process import SecondProcess
 from fuzzer.errors import EnvironmentFault, UsageError
-from fuzzer.protocol import Failure, Plan
+from fuzzer.processes.pool import Heard, Pool, Slot, WorkerLost
+from fuzzer.protocol import (
+    CandidateDigests,
+    CaseDigests,
+    Done,
+    Failure,
+    Found,
+    JudgeCases,
+    Plan,
+    Ready,
+    Reduce,
+    Reduced,
+    Refused,
+    Sampled,
+    Tallied,
+)
 from fuzzer.results import CampaignResult
 from fuzzer.selection import PIPELINE_KINDS, named_passes
 from fuzzer.settings import Settings
+from fuzzer.trial.determinism import hash_seeds
 from oracles.verdict import Failed
 from reports.tally import Tally
 
@@ -83,7 +100,7 @@ class _Campaign:
         self.plan = plan_of(settings, scratch)
         self.scratch = scratch
         self.confirmations = Confirmations(settings.out, settings.jobs)
-        self.witness = Witness(self.plan)
+        self.second = SecondProcess(self.plan)
         self.start = time.monotonic()
 
     @property
@@ -104,7 +121,7 @@ class _Campaign:
         finally:
             pool.close()
             self.confirmations.close()
-            self.witness.close()
+            self.second.close()
             self.observer.on_tally(self.state.tally, self.now)
             self.observer.on_end()
         state = self.state
@@ -116,12 +133,13 @@ class _Campaign:
         Raises UsageError for what workers refuse (the loaded file), EnvironmentFault where TVM cannot be imported.
         """
         while not any(slot.ready for slot in pool.slots):
-            for answer in pool.answers(0.2):
-                if answer.kind == "fault":
-                    raise UsageError(answer.payload["message"])
-                if answer.kind == "lost":
-                    raise EnvironmentFault(f"TVM cannot be imported: {_ended(answer, self.scratch)}")
-                self._take(pool, answer)
+            for heard in pool.answers(0.2):
+                if isinstance(heard.answer, Refused):
+                    raise UsageError(heard.answer.message)
+                if isinstance(heard.answer, WorkerLost):
+                    how = _ended(heard.answer.status, heard.slot.process.pid, self.scratch)
+                    raise EnvironmentFault(f"TVM cannot be imported: {how}")
+                self._take(pool, heard)
             if self.now > READY_S:
                 raise EnvironmentFault(f"TVM is not imported within {READY_S:g} s; `passfuzz doctor` looks closer")
 
@@ -148,12 +166,12 @@ class _Campaign:
             for slot in pool.slots:
                 if slot.ready and slot.busy is None:
                     self._employ(pool, slot)
-            for answer in pool.answers(0.1):
-                self._take(pool, answer)
+            for heard in pool.answers(0.1):
+                self._take(pool, heard)
             for slug, finding, shown in self.confirmations.finished():
                 self._confirmed(slug, finding, shown)
-            for said in self.witness.answers(self.now, not self._drawing()):
-                self._witnessed(said)
+            for said in self.second.answers(self.now, not self._drawing()):
+                self._said_by_second(said)
             self.observer.on_tally(self.state.tally, self.now)
 
     def _drawing(self) -> bool:
@@ -172,7 +190,7 @@ class _Campaign:
             self._give_up_waiting()
             return True
         busy = any(slot.busy for slot in pool.slots) or not all(slot.ready for slot in pool.slots)
-        return not busy and self.witness.idle and not self.state.waiting and not self.confirmations.pending
+        return not busy and self.second.idle and not self.state.waiting and not self.confirmations.pending
 
     def _give_up_waiting(self) -> None:
         """Failures that nobody had time to reduce or to confirm are counted, not lost."""
@@ -188,18 +206,18 @@ class _Campaign:
         if self.state.waiting and allowed:
             self._order_reduction(pool, slot)
         elif drawing:
-            pool.command(slot, {"do": "cases", "indices": self._next_indices(), "until": self._until()}, self.now)
+            pool.command(slot, JudgeCases(self._next_indices(), self._until()), self.now)
 
     def _until(self) -> float:
         limit = self.settings.time_s
         return time.time() + (limit - self.now if limit is not None else 1e9)
 
-    def _next_indices(self) -> list[int]:
+    def _next_indices(self) -> tuple[int, ...]:
         first = self.state.next_case
         last = first + BATCH if self.settings.cases is None else min(first + BATCH, self.settings.cases)
         self.state.next_case = last
         shard = self.settings.shard
-        return [shard.index + shard.count * k for k in range(first, last)]
+        return tuple(shard.index + shard.count * k for k in range(first, last))
 
     def _order_reduction(self, pool: Pool, slot: Slot) -> None:
         state = self.state
@@ -208,41 +226,50 @@ class _Campaign:
         state.reducing[state.tokens] = item
         left = GRACE_S if self.settings.time_s is None else self.settings.time_s + GRACE_S - self.now
         budget = max(2.0, min(REDUCE_S, left / 2))
-        message = {"do": "reduce", "failure": item[1].to_json(), "token": state.tokens, "budget_s": budget}
-        pool.command(slot, message, self.now)
+        pool.command(slot, Reduce(item[1], state.tokens, budget), self.now)
 
     # --- answers ----------------------------------------------------------------------------------------
 
-    def _take(self, pool: Pool, answer: Answer) -> None:
-        match answer.kind:
-            case "tally":
-                self.state.tally.add(answer.payload["delta"])
-            case "failure":
-                self._sighted(Failure.from_json(answer.payload["failure"]))
-            case "again":
-                self.witness.ask(Sample.from_json(answer.payload))
-            case "reduced":
-                self._reduced(answer.payload["token"], answer.payload["file"])
-                answer.slot.reducing_s += self.now - answer.slot.since
-            case "ready":
-                self.state.tvm = answer.payload["tvm"]
-            case "fault":
-                self.state.fault = answer.payload["message"]
-            case "lost":
+    def _take(self, pool: Pool, heard: Heard) -> None:
+        answer = heard.answer
+        match answer:
+            case Tallied(delta):
+                self.state.tally.add(delta)
+            case Found(failure):
+                self._sighted(failure)
+            case Sampled(sample):
+                self.second.ask(sample)
+            case Reduced(token, file):
+                self._reduced(token, file)
+                heard.slot.reducing_s += self.now - heard.slot.since
+            case Ready(tvm):
+                self.state.tvm = tvm
+            case Refused(message):
+                self.state.fault = message
+            case WorkerLost():
                 self._lost_worker(pool, answer)
+            case Done():
+                pass  # The pool has noted it.
+            case CaseDigests() | CandidateDigests():
+                raise AssertionError("a worker of the campaign says digests, which only the second process is asked")
+            case _:
+                assert_never(answer)
 
-    def _witnessed(self, said: Failure | dict[str, Any]) -> None:
-        if isinstance(said, Failure):
-            self._sighted(said)
-        else:
-            self.state.tally.add(said)
+    def _said_by_second(self, said: Found | Tallied) -> None:
+        match said:
+            case Found(failure):
+                self._sighted(failure)
+            case Tallied(delta):
+                self.state.tally.add(delta)
+            case _:
+                assert_never(said)
 
-    def _lost_worker(self, pool: Pool, answer: Answer) -> None:
+    def _lost_worker(self, pool: Pool, lost: WorkerLost) -> None:
         if self.state.fault is not None:
             return
         self.state.lost_workers += 1
-        if not answer.payload["was_ready"] or self.state.lost_workers > 10 * self.settings.jobs:
-            self.state.fault = f"a worker process ended with status {answer.payload['status']} before it was ready"
+        if not lost.was_ready or self.state.lost_workers > 10 * self.settings.jobs:
+            self.state.fault = f"a worker process ended with status {lost.status} before it was ready"
             return
         self._count_skip("worker process lost")
         pool.replace()
@@ -316,11 +343,10 @@ def run_campaign(settings: Settings, observer: Observer) -> CampaignResult:
         raise EnvironmentFault(f"--out {settings.out}: {error.strerror}") from error
 
 
-def _ended(answer: Answer, scratch: Path) -> str:
-    """How a worker ended that never was ready, with the last line that it wrote on stderr."""
-    status = answer.payload["status"]
+def _ended(status: int, pid: int, scratch: Path) -> str:
+    """How worker `pid` ended that never was ready, with the last line that it wrote on stderr."""
     how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"status {status}"
-    log = scratch / f"stderr-{answer.slot.process.pid}"
+    log = scratch / f"stderr-{pid}"
     lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
     said = f": {lines[-1][:300]}" if lines and status >= 0 else ""
     return f"{how}{said}; `passfuzz doctor` looks closer"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fuzzer.oneshot.ask import Errand, run_errand, scratch_folder
+from fuzzer.oneshot.ask import ask, scratch_folder
+from fuzzer.oneshot.messages import Culprit, FaultLine, Request, Row, Value
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
-from fuzzer.results import CheckResult, CheckRow, ValueRow
+from fuzzer.results import CheckResult
 
 LIMIT_S = 3600.0
 """Seconds for everything; each stage has a deadline of its own."""
@@ -26,9 +27,9 @@ def check_module(
     refuse_groups(passes)
     case = judged_on(read_subject(path, load), target)
     with scratch_folder() as scratch:
-        replies = run_errand(Errand("check", case, passes, scratch=scratch, explain=explain), LIMIT_S)
-    rows = tuple(CheckRow(**reply.payload) for reply in replies if reply.kind == "row")
-    culprit = next((str(reply.payload["name"]) for reply in replies if reply.kind == "culprit"), None)
-    values = tuple(ValueRow(**reply.payload) for reply in replies if reply.kind == "value")
-    fault = tuple(str(reply.payload["line"]) for reply in replies if reply.kind == "fault")
+        replies = ask(Request("check", case, passes, scratch=scratch, explain=explain), LIMIT_S)
+    rows = tuple(reply.row for reply in replies if isinstance(reply, Row))
+    culprit = next((reply.name for reply in replies if isinstance(reply, Culprit)), None)
+    values = tuple(reply.row for reply in replies if isinstance(reply, Value))
+    fault = tuple(reply.line for reply in replies if isinstance(reply, FaultLine))
     return CheckResult(rows, culprit, values, fault)

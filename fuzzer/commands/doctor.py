@@ -13,58 +13,21 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
 
-from fuzzer.errors import EnvironmentFault
-from fuzzer.processes.start import module_command
-from fuzzer.versions import MISSING, installed, tvm_version
+from fuzzer.processes.start import ROOT, module_command
+from fuzzer.results import Diagnosis
+from fuzzer.versions import Probe, has_tvm, installed, pair, requirement, tvm_version, version_probe
 from oracles.builds.cpu_builds import CPU_BUILDS, GROUPS, How, no_compiler
 from oracles.builds.cuda_cpu import compiler_path
 from oracles.builds.needs import HINT, missing
 
-State: TypeAlias = Literal["ok", "absent", "broken"]
-"""absent: passfuzz works without it. broken: fuzzing is impossible."""
-
-KNOWN_PAIRS = {"0.27.0.post1": "0.1.14.post1", "0.26.0": "0.1.13.post3", "0.25.0.post1": "0.1.12"}
-"""TVM wheel -> the apache-tvm-ffi that it was seen to work with."""
-
 PROBE_TIMEOUT_S = 120.0
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """One thing that was looked at; `mend` is one line of what to do when it is broken."""
-
-    name: str
-    state: State
-    detail: str
-    mend: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """Everything that was looked at."""
-
-    probes: tuple[Probe, ...]
-
-    @property
-    def fault(self) -> str | None:
-        """One line that says what makes fuzzing impossible and how to mend it, else None."""
-        broken = next((probe for probe in self.probes if probe.state == "broken"), None)
-        return None if broken is None else f"{broken.name}: {broken.detail}; {broken.mend}"
-
-    def to_json(self) -> dict[str, Any]:
-        return {"fault": self.fault, "probes": [asdict(probe) for probe in self.probes]}
 
 
 def examine(python: str = sys.executable) -> Diagnosis:
     """Looks at everything; probes of TVM run under `python`."""
-    looked = [*_versions(), _pair()]
-    if _has_tvm():
+    looked = [*_versions(), pair()]
+    if has_tvm():
         importable = _run_probe("import", python)
         looked.append(importable)
         if importable.state == "ok":
@@ -72,58 +35,11 @@ def examine(python: str = sys.executable) -> Diagnosis:
     return Diagnosis((*looked, *_targets(looked), _other_builds()))
 
 
-def require_tvm() -> None:
-    """Raises EnvironmentFault when TVM is not installed or its ffi is known to crash it. Cheap: imports nothing."""
-    missing = _version_probe("apache-tvm", tvm_version())
-    for probe in (missing, _pair()):
-        if probe.state == "broken":
-            raise EnvironmentFault(f"{probe.name}: {probe.detail}; {probe.mend}")
-
-
-def _has_tvm() -> bool:
-    return find_spec("tvm") is not None
-
-
 def _versions() -> list[Probe]:
     python = Probe("python", "ok", platform.python_version())
-    tvm = _version_probe("apache-tvm", tvm_version())
-    others = [_version_probe(name, installed(name)) for name in ("apache-tvm-ffi", "numpy", "hypothesis", "ml_dtypes")]
-    return [python, tvm, *(others if _has_tvm() else [])]
-
-
-def _version_probe(name: str, version: str) -> Probe:
-    """A distribution; a TVM on PYTHONPATH has no version, and its ffi may be its own."""
-    if version != MISSING:
-        return Probe(name, "ok", version)
-    if name in ("apache-tvm", "apache-tvm-ffi") and _has_tvm():
-        return Probe(name, "ok", "not installed as a distribution; found on the path")
-    return Probe(name, "broken", "not installed", f"pip install '{_requirement(name)}'")
-
-
-def _requirement(name: str) -> str:
-    tvm, ffi = next(iter(KNOWN_PAIRS.items()))
-    return {"apache-tvm": f"apache-tvm=={tvm}", "apache-tvm-ffi": f"apache-tvm-ffi=={ffi}"}.get(name, name)
-
-
-def _pair() -> Probe:
-    """Whether this TVM was seen to work with this ffi. A newer ffi than the known one segfaults in save_json."""
-    return judge_pair(tvm_version(), installed("apache-tvm-ffi"))
-
-
-def judge_pair(tvm: str, ffi: str) -> Probe:
-    """The probe of a pair of versions: broken only when the pair is known to crash."""
-    name = "tvm + ffi"
-    wanted = KNOWN_PAIRS.get(tvm)
-    if MISSING in (tvm, ffi):
-        return Probe(name, "absent", "not both installed as distributions: the pair cannot be judged")
-    if wanted is None:
-        return Probe(name, "absent", f"{tvm} + {ffi}: not a pair that was tried; the probes below decide")
-    if ffi == wanted:
-        return Probe(name, "ok", f"{tvm} + {ffi}: a pair known to work")
-    mend = f"pip install 'apache-tvm-ffi=={wanted}'"
-    if tvm.startswith("0.27.") and ffi.startswith("0.1.15"):
-        return Probe(name, "broken", f"apache-tvm {tvm} segfaults with apache-tvm-ffi {ffi}", mend)
-    return Probe(name, "absent", f"{tvm} + {ffi}: not a pair that was tried; known to work: {wanted} ({mend})")
+    tvm = version_probe("apache-tvm", tvm_version())
+    others = [version_probe(name, installed(name)) for name in ("apache-tvm-ffi", "numpy", "hypothesis", "ml_dtypes")]
+    return [python, tvm, *(others if has_tvm() else [])]
 
 
 def _run_probe(name: str, python: str) -> Probe:
@@ -132,7 +48,7 @@ def _run_probe(name: str, python: str) -> Probe:
     shown = f"tvm {name}"
     required = name in ("import", "llvm")
     mend = "reinstall the pair: pip install --force-reinstall " + " ".join(
-        f"'{_requirement(package)}'" for package in ("apache-tvm", "apache-tvm-ffi")
+        f"'{requirement(package)}'" for package in ("apache-tvm", "apache-tvm-ffi")
     )
     search = os.pathsep.join(part for part in (os.environ.get("PYTHONPATH"), str(ROOT)) if part)
     environment = {**os.environ, "PYTHONPATH": search, "PYTHONSAFEPATH": "1"}

@@ -8,9 +8,8 @@ import sys
 import venv
 from pathlib import Path
 
-from fuzzer.commands.doctor import KNOWN_PAIRS
 from fuzzer.errors import EnvironmentFault
-from fuzzer.versions import tvm_version
+from fuzzer.versions import KNOWN_PAIRS, tvm_version
 
 INSTALL_TIMEOUT_S = 900.0
 READY = ".ready"

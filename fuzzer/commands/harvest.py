@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -11,11 +10,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from fuzzer.campaign.pool import worker_environment
-from fuzzer.commands.doctor import require_tvm
 from fuzzer.errors import EnvironmentFault, UsageError
-from fuzzer.processes.start import module_command
+from fuzzer.plugin.harvested import Harvested, LeftOut, Seed
+from fuzzer.processes.lines import Lines
+from fuzzer.processes.start import module_command, worker_environment
 from fuzzer.render import print_json
+from fuzzer.versions import require_tvm
 from reports.words import largest_first
 
 MODULES = "modules"
@@ -45,15 +45,15 @@ def harvest(out: Path, seeds: Path) -> HarvestResult:
     seeds.mkdir(parents=True, exist_ok=True)
     command = module_command("fuzzer.plugin.harvester", str(os.getpid()), str(out.absolute()), str(seeds.absolute()))
     ended = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=worker_environment(), check=False
+        command, stdin=subprocess.DEVNULL, capture_output=True, env=worker_environment(), check=False
     )
     if ended.returncode != 0:
-        last = (ended.stderr.strip().splitlines() or ["no message"])[-1]
+        last = (ended.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
         raise EnvironmentFault(f"the process that reads the modules ended with status {ended.returncode}: {last[:300]}")
-    answers = [json.loads(line) for line in ended.stdout.splitlines()]
-    found = tuple(answer["seed"] for answer in answers if "seed" in answer)
-    left_out = Counter(answer["left_out"] for answer in answers if "left_out" in answer)
-    return HarvestResult(len(answers), found, dict(largest_first(left_out)))
+    said = tuple(Lines[Harvested](Harvested).take(ended.stdout))
+    found = tuple(one.folder for one in said if isinstance(one, Seed))
+    left_out = Counter(one.why for one in said if isinstance(one, LeftOut))
+    return HarvestResult(len(said), found, dict(largest_first(left_out)))
 
 
 def show_harvest(result: HarvestResult, seeds: Path, as_json: bool) -> None:

@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.protocol import Plan
+from fuzzer.results import Listing
 from generators.targets import TARGETS
 from oracles.builds.needs import builder_of
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """A table: its name, its columns, and one tuple of plain values per row."""
-
-    name: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-
-    def to_json(self) -> dict[str, Any]:
-        return {self.name: [dict(zip(self.columns, row, strict=True)) for row in self.rows]}
 
 
 def read_listing(name: str) -> Listing:

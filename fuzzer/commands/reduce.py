@@ -7,11 +7,13 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from fuzzer.commands.replay import FAILS, PASSES
 from fuzzer.errors import EnvironmentFault, UsageError
-from fuzzer.oneshot.ask import Errand, run_errand, scratch_folder
+from fuzzer.oneshot.ask import ask, scratch_folder
+from fuzzer.oneshot.messages import Reduction, Request
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
 from fuzzer.results import ReduceResult
 
@@ -44,12 +46,11 @@ def reduce_case(
         _check_command(interesting, passes, oracle)
     case = judged_on(read_subject(path, load), "llvm")
     with scratch_folder() as scratch:
-        errand = Errand("reduce", case, passes, oracle, interesting, time_s, scratch)
-        replies = run_errand(errand, time_s + SLACK_S)
-        reduced = next(reply.payload for reply in replies if reply.kind == "reduced")
-        repros = reduced.pop("repros")
-        repro = shown_by(repros, Path(scratch)) if interesting is None else repros[0]
-    return ReduceResult(repro, **reduced)
+        request = Request("reduce", case, passes, oracle, interesting, time_s, scratch)
+        replies = ask(request, time_s + SLACK_S)
+        reduction = next(reply for reply in replies if isinstance(reply, Reduction))
+        repro = shown_by(reduction.repros, Path(scratch)) if interesting is None else reduction.repros[0]
+    return ReduceResult(repro, reduction.reduced, reduction.finding)
 
 
 def _check_command(command: str, passes: tuple[str, ...], oracle: str | None) -> None:
@@ -65,7 +66,7 @@ def _check_command(command: str, passes: tuple[str, ...], oracle: str | None) ->
         raise UsageError(f"--interesting {command}: no such program, or it may not be executed")
 
 
-def shown_by(repros: list[str], scratch: Path) -> str:
+def shown_by(repros: Sequence[str], scratch: Path) -> str:
     """The first script that shows the failure in a fresh process; the next one is run where one says that it is gone.
 
     Raises EnvironmentFault where none shows it.

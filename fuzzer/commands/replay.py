@@ -15,12 +15,11 @@ from pathlib import Path
 
 from corpus.replayable import CORPUS, Replayable, replayable
 from corpus.store import CorruptCase, Outcome, StoredCase
-from fuzzer.commands.doctor import require_tvm
 from fuzzer.commands.environments import python_with
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.results import ReplayResult, ReplayRow
 from fuzzer.settings import available_cpus
-from fuzzer.versions import MISSING, tvm_version
+from fuzzer.versions import MISSING, require_tvm, tvm_version
 
 REPRO = "repro.py"
 CASE_TIMEOUT_S = 120.0

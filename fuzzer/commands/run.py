@@ -9,12 +9,11 @@ from corpus.replayable import replayable
 from corpus.store import CorruptCase
 from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observers
-from fuzzer.commands.doctor import require_tvm
 from fuzzer.errors import EnvironmentFault, ExitStatus, PassfuzzError
 from fuzzer.render import console, print_json
 from fuzzer.results import CampaignResult
 from fuzzer.settings import Settings
-from fuzzer.versions import passfuzz_version, tvm_version
+from fuzzer.versions import passfuzz_version, require_tvm, tvm_version
 from oracles.builds.needs import HINT, missing
 from reports.finding_row import row_of
 from reports.formats import FORMATS

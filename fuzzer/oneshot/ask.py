@@ -1,12 +1,11 @@
-"""One errand: a fresh process that imports TVM, does one thing in children of its own, and answers. No TVM here.
+"""Asks a one-shot process: one that imports TVM, does one thing in children of its own, and answers. No TVM here.
 
-`passfuzz check` and `passfuzz reduce` are errands. Whatever TVM, a pass, a loaded file or a module does to the
-process that carries the errand out, the command line lives and says in one line what happened.
+`passfuzz check` and `passfuzz reduce` ask one. Whatever TVM, a pass, a loaded file or a module does to it, the command
+line lives and says in one line what happened.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import re
@@ -16,14 +15,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
 
-from fuzzer.campaign.pool import worker_environment
-from fuzzer.commands.doctor import require_tvm
 from fuzzer.errors import EnvironmentFault, UsageError
-from fuzzer.processes.start import module_command
-from generators.case import Case
+from fuzzer.oneshot.messages import Reply, Request
+from fuzzer.processes.lines import Lines
+from fuzzer.processes.start import module_command, worker_environment
+from fuzzer.protocol import Done, Ready, Refused
+from fuzzer.versions import require_tvm
 
 READY_S = 180.0
 """Seconds until TVM and the loaded file are imported."""
@@ -31,40 +29,12 @@ READY_S = 180.0
 _ERROR = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b")
 """How the line begins with which Python ends a traceback; TVM's warnings may follow it."""
 
-What: TypeAlias = Literal["check", "reduce"]
 
+def ask(request: Request, limit_s: float) -> list[Reply]:
+    """Every reply up to Done.
 
-@dataclass(frozen=True, slots=True)
-class Errand:
-    """What to do. passes: names given by the user, () for the case's own or else the default.
-
-    explain: as given to `passfuzz check`; oracle, interesting, time_s: to `passfuzz reduce`. scratch: a folder that the
-    errand may write into.
-    """
-
-    what: What
-    case: Case
-    passes: tuple[str, ...] = ()
-    oracle: str | None = None
-    interesting: str | None = None
-    time_s: float = 60.0
-    scratch: str = ""
-    explain: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """One line of the answer: `kind` "ready", "row", "value", "culprit", "reduced" or "done", with its payload."""
-
-    kind: str
-    payload: dict[str, Any]
-
-
-def run_errand(errand: Errand, limit_s: float) -> list[Reply]:
-    """Every reply up to "done".
-
-    Raises UsageError or EnvironmentFault: what the errand was refused for, a TVM that cannot be imported, or an
-    errand that ended, or took longer than limit_s, without an answer.
+    Raises UsageError or EnvironmentFault: what the request was refused for, a TVM that cannot be imported, or a
+    process that ended, or took longer than limit_s, without an answer.
     """
     require_tvm()
     with tempfile.TemporaryFile() as stderr:
@@ -77,16 +47,16 @@ def run_errand(errand: Errand, limit_s: float) -> list[Reply]:
             start_new_session=True,
         )
         try:
-            _hand_over(process, errand)
+            _hand_over(process, request)
             return _replies(process, stderr.fileno(), limit_s)
         finally:
             _end(process)
 
 
-def _hand_over(process: subprocess.Popen[bytes], errand: Errand) -> None:
+def _hand_over(process: subprocess.Popen[bytes], request: Request) -> None:
     assert process.stdin is not None
     try:
-        process.stdin.write(pickle.dumps(errand))
+        process.stdin.write(pickle.dumps(request))
         process.stdin.close()
     except BrokenPipeError:
         return  # it has ended already, which the end of its answers tells
@@ -94,35 +64,32 @@ def _hand_over(process: subprocess.Popen[bytes], errand: Errand) -> None:
 
 def _replies(process: subprocess.Popen[bytes], stderr: int, limit_s: float) -> list[Reply]:
     replies: list[Reply] = []
-    for reply in _lines(process, limit_s):
-        if reply.kind == "refused":
-            message = str(reply.payload["message"])
-            raise UsageError(message) if reply.payload["usage"] else EnvironmentFault(message)
+    for reply in _heard(process, limit_s):
+        if isinstance(reply, Refused):
+            raise UsageError(reply.message) if reply.usage else EnvironmentFault(reply.message)
         replies.append(reply)
-        if reply.kind == "done":
+        if isinstance(reply, Done):
             return replies
-    if not any(reply.kind == "ready" for reply in replies):
+    if not any(isinstance(reply, Ready) for reply in replies):
         raise EnvironmentFault(f"TVM cannot be imported: {_ended(process, stderr)}; `passfuzz doctor` looks closer")
     raise EnvironmentFault(f"the process that does the work {_ended(process, stderr)}")
 
 
-def _lines(process: subprocess.Popen[bytes], limit_s: float) -> Iterator[Reply]:
+def _heard(process: subprocess.Popen[bytes], limit_s: float) -> Iterator[Reply]:
     """Replies until the end of the stream, or until the process does not get ready or done in time."""
     assert process.stdout is not None
     start = time.monotonic()
-    allowed, rest = READY_S, b""
+    allowed, lines = READY_S, Lines[Reply](Reply)
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
         while selector.select(max(0.0, start + allowed - time.monotonic())):
             data = os.read(process.stdout.fileno(), 1 << 16)
             if not data:
                 return
-            *lines, rest = (rest + data).split(b"\n")
-            for line in lines:
-                message = json.loads(line)
-                if message["kind"] == "ready":
+            for reply in lines.take(data):
+                if isinstance(reply, Ready):
                     allowed = READY_S + limit_s
-                yield Reply(message.pop("kind"), message)
+                yield reply
     raise EnvironmentFault(f"no answer within {allowed:.0f} s")
 
 
@@ -148,5 +115,5 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def scratch_folder() -> tempfile.TemporaryDirectory[str]:
-    """A folder for an errand; gone when the command ends."""
+    """A folder for a one-shot process; gone when the command ends."""
     return tempfile.TemporaryDirectory(prefix="passfuzz-", ignore_cleanup_errors=True)

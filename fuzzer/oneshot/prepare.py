@@ -1,129 +1,157 @@
-"""What an errand works with: the user's passes loaded, the module read, inputs drawn. Worker processes only.
+"""What a one-shot process works with: the user's passes loaded, the module read, inputs drawn.
 
-Whatever may crash or hang runs in a forked child first; the errand's process itself applies no pass.
+Whatever may crash or hang runs in a forked child first; the process itself applies no pass.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fuzzer.oneshot.ask import Errand
-from fuzzer.processes.flight import Recorder
-from fuzzer.protocol import Plan
-from fuzzer.worker.main import limit_memory
+import msgspec
+import tvm
+from tvm import relax
+from typing_extensions import assert_never
 
-ILL_TYPED = "type"
-"""The reference's trap at a value that is not of its annotated type: TVM does not check them all."""
+from corpus.reduce import Candidate, candidate_of
+from fuzzer.oneshot.messages import Request
+from fuzzer.processes.flight import Recorder
+from fuzzer.processes.lines import in_child
+from fuzzer.protocol import Plan
+from fuzzer.trial.repertoire import LoadFault, Repertoire, repertoire_of
+from fuzzer.trial.subject.entries import with_entries
+from fuzzer.trial.subject.inputs import ATTEMPTS, Undrawable, drawn_calls, facts_of
+from fuzzer.trial.subject.phase import phase_of
+from generators.case import EntryCall, PassCall
+from generators.passes.row import Phase
+from generators.passes.table import PASSES, rest_of_tir_pipeline
+from generators.source import SeededSource
+from generators.tvm_api import IRModule
+from oracles.activities import Interpreting, Working, described
+from oracles.builds.build import rest_of_pipeline
+from oracles.builds.needs import builder_of
+from oracles.checks.survives import headline
+from oracles.checks.well_formed import complaint
+from oracles.forked import limit_memory
+from oracles.reference.numbers import DISCARDS, NoMeaning, Numbers
+
 ROUNDS = 3
 """How often a function is called where nobody says with what: one input may be blind (symmetric, all zero)."""
 STAGE_S = 30.0
 """Seconds that one stage (a pass, an oracle, the reference) may take."""
 
-Say: TypeAlias = Callable[..., None]
-"""Answers with a line of this kind and payload."""
+Say: TypeAlias = Callable[[msgspec.Struct], None]
+"""Sends an answer."""
 
 
-class Refused(Exception):
-    """The errand makes no sense; one line that says why. usage: whether the user can mend it."""
+class NotCarriedOut(Exception):
+    """The request makes no sense; one line that says why. usage: whether the user can mend it."""
 
     def __init__(self, message: str, usage: bool = True) -> None:
         super().__init__(message)
         self.usage = usage
 
 
+class Unreadable(msgspec.Struct, frozen=True, tag="unreadable"):
+    """Why a module cannot be used."""
+
+    why: str
+
+
+class Usable(msgspec.Struct, frozen=True, tag="usable"):
+    """The number of the first attempt at inputs that the module takes."""
+
+    attempt: int
+
+
+class Unusable(msgspec.Struct, frozen=True, tag="unusable"):
+    """The module takes no inputs. ill_typed: a value is not of its annotated type, which TVM does not always check."""
+
+    why: str
+    ill_typed: bool = False
+
+
 @dataclass(frozen=True, slots=True)
-class Bench:
-    """What an errand works with. `start` is the live candidate with its entry calls; repertoire.under_test is None."""
+class Subject:
+    """What is judged: a live candidate with its entry calls. repertoire.under_test is None.
 
-    errand: Errand
+    note: why there are no entry calls, where there could be. implied: whether nobody asked for these passes, so that
+    they are what an official pipeline does next with such a module.
+    """
+
+    request: Request
     plan: Plan
-    repertoire: Any
+    repertoire: Repertoire
     recorder: Recorder
-    start: Any
+    start: Candidate
     note: str = ""
-    """Why there are no entry calls, where there could be."""
     implied: bool = False
-    """Whether nobody asked for these passes: they are what an official pipeline does next with such a module."""
 
 
-def recorder_of(errand: Errand) -> Recorder:
-    return Recorder.create(Path(errand.scratch) / "flight")
+def recorder_of(request: Request) -> Recorder:
+    return Recorder.create(Path(request.scratch) / "flight")
 
 
-def make_ready(errand: Errand) -> Bench:
-    """Loads the user's passes and reads the module. Raises Refused."""
-    from fuzzer.trial.subject.entries import with_entries
-    from fuzzer.trial.subject.phase import phase_of
-    from fuzzer.worker.draw import LoadFault, repertoire_of
-    from generators.passes.row import Phase
-
+def prepared(request: Request) -> Subject:
+    """Loads the user's passes and reads the module. Raises NotCarriedOut."""
     plan = Plan(
         seed=0,
-        targets=(errand.case.target,),
-        under_test=errand.passes,
-        load=errand.case.load,
+        targets=(request.case.target,),
+        under_test=request.passes,
+        load=request.case.load,
         deadline_s=STAGE_S,
-        scratch=errand.scratch,
+        scratch=request.scratch,
     )
     try:
         repertoire = repertoire_of(plan)
     except LoadFault as fault:
-        raise Refused(str(fault)) from fault
-    recorder = recorder_of(errand)
-    candidate = live_candidate(errand, recorder)
+        raise NotCarriedOut(str(fault)) from fault
+    recorder = recorder_of(request)
+    candidate = live_candidate(request, recorder)
     candidate = replace(candidate, module=with_entries(candidate.module))
-    calls, note = _entry_calls(candidate, errand, recorder)
+    calls, note = _entry_calls(candidate, request, recorder)
     # The module of a case was high-level when its passes were found wrong.
-    phase = Phase.HIGH if errand.case.passes else phase_of(candidate.module)
-    passes = _passes(errand, repertoire, candidate.module, calls, phase)
-    setup = () if errand.passes else candidate.setup
+    phase = Phase.HIGH if request.case.passes else phase_of(candidate.module)
+    passes = _passes(request, repertoire, candidate.module, calls, phase)
+    setup = () if request.passes else candidate.setup
     start = replace(candidate, setup=setup, passes=passes, calls=calls)
     # Whatever a name stands for is known now; from here on every failure counts, whoever is to blame.
     plan, repertoire = replace(plan, under_test=(), phase=int(phase)), replace(repertoire, under_test=None)
-    implied = not (errand.passes or errand.case.passes or _loaded(repertoire))
-    return Bench(errand, plan, repertoire, recorder, start, note, implied)
+    implied = not (request.passes or request.case.passes or _loaded(repertoire))
+    return Subject(request, plan, repertoire, recorder, start, note, implied)
 
 
 # --- the module -----------------------------------------------------------------------------------------
 
 
-def live_candidate(errand: Errand, recorder: Recorder) -> Any:
-    """The candidate of the errand's case, read in a child before it is read here. Raises Refused."""
-    from corpus.reduce import candidate_of
-    from fuzzer.processes.fork import in_child
+def live_candidate(request: Request, recorder: Recorder) -> Candidate:
+    """The candidate of the request's case, read in a child before it is read here. Raises NotCarriedOut."""
+    lenient = request.interesting is not None
 
-    lenient = errand.interesting is not None
-
-    def read(say: Callable[[str], None]) -> None:
-        recorder.write(0, "read")
+    def read(say: Say) -> None:
         limit_memory(Plan(0).memory_bytes)
-        why = _unreadable(errand, lenient, recorder)
+        why = _unreadable(request, lenient, recorder)
         if why is not None:
-            say(json.dumps({"why": why}))
+            say(Unreadable(why))
 
-    recorder.write(0, "read")
-    lines, ended, stage = in_child(read, recorder, STAGE_S, per_stage=True)
-    where = errand.case.origin.file or "the case"
-    if lines:
-        raise Refused(f"{where}: {json.loads(lines[-1])['why']}")
-    if ended is not None:
-        raise Refused(f"{where}: this TVM does not get through `{stage}`: {ended}")
-    candidate = candidate_of(errand.case)
+    recorder.write(0, Working("read"))
+    heard = in_child(read, Unreadable, recorder, STAGE_S, per_activity=True)
+    where = request.case.origin.file or "the case"
+    for unreadable in heard.messages:
+        raise NotCarriedOut(f"{where}: {unreadable.why}")
+    if heard.ended is not None:
+        activity = described(heard.activity)
+        raise NotCarriedOut(f"{where}: this TVM does not get through `{activity}`: {heard.ended.how}")
+    candidate = candidate_of(request.case)
     return replace(candidate, module=_module_of(candidate.module))
 
 
-def _unreadable(errand: Errand, lenient: bool, recorder: Recorder) -> str | None:
+def _unreadable(request: Request, lenient: bool, recorder: Recorder) -> str | None:
     """Why a module cannot be used; None when it can."""
-    from corpus.reduce import candidate_of
-    from oracles.checks.survives import headline
-    from oracles.checks.well_formed import complaint
-
     try:
-        module = candidate_of(errand.case).module
+        module = candidate_of(request.case).module
     except Exception as error:  # noqa: BLE001 - the boundary to TVM: its parser and its loader raise anything
         text = headline(str(error)) or "no message"
         if "No result exists in IRBuilder" in text:
@@ -134,16 +162,13 @@ def _unreadable(errand: Errand, lenient: bool, recorder: Recorder) -> str | None
         return "holds no IRModule"
     if lenient:
         return None
-    recorder.write(0, "well_formed")
+    recorder.write(0, Working("well_formed"))
     said = complaint(module)
     return f"ill-formed before any pass: {headline(said)}" if said else None
 
 
-def _module_of(value: Any) -> Any | None:
+def _module_of(value: Any) -> IRModule | None:
     """The module; a function that stands alone in its file becomes the `main` of one. None for anything else."""
-    import tvm
-    from tvm import relax
-
     if isinstance(value, tvm.ir.BaseFunc):
         builder = relax.BlockBuilder()  # gives the name its type, which call_tir asks for
         builder.add_func(value, "main")
@@ -154,90 +179,78 @@ def _module_of(value: Any) -> Any | None:
 # --- inputs and passes ----------------------------------------------------------------------------------
 
 
-def _entry_calls(candidate: Any, errand: Errand, recorder: Recorder) -> tuple[tuple[Any, ...], str]:
+def _entry_calls(candidate: Candidate, request: Request, recorder: Recorder) -> tuple[tuple[EntryCall, ...], str]:
     """The case's entry calls, or drawn ones; () and why, where the reference makes nothing of any."""
-    from fuzzer.processes.fork import in_child
-    from fuzzer.trial.subject.inputs import drawn_calls
 
-    def attempt(say: Callable[[str], None]) -> None:
+    def attempt(say: Say) -> None:
         limit_memory(Plan(0).memory_bytes)
-        say(json.dumps(_first_usable(candidate, errand, recorder)))
+        say(_first_usable(candidate, recorder))
 
-    recorder.write(0, "reference")
-    lines, ended, _ = in_child(attempt, recorder, STAGE_S, per_stage=True)
-    if not lines:
-        return (), f"the reference does not get through any inputs: {ended or 'own fault'}"
-    found = json.loads(lines[-1])
-    if found.get("kind") == ILL_TYPED:
-        raise Refused(f"{errand.case.origin.file or 'the case'}: ill-typed before any pass: {found['why']}")
-    if found["attempt"] is None:
-        return (), f"no inputs that the module takes: {found['why']}"
-    return (candidate.calls or drawn_calls(candidate.module, found["attempt"], ROUNDS)), ""
+    recorder.write(0, Interpreting())
+    heard = in_child(attempt, Usable | Unusable, recorder, STAGE_S, per_activity=True)
+    if not heard.messages:
+        ended = "own fault" if heard.ended is None or heard.ended.by_exit else heard.ended.how
+        return (), f"the reference does not get through any inputs: {ended}"
+    found: Usable | Unusable = heard.messages[-1]
+    match found:
+        case Usable(number):
+            return candidate.calls or drawn_calls(candidate.module, number, ROUNDS), ""
+        case Unusable(why, True):
+            raise NotCarriedOut(f"{request.case.origin.file or 'the case'}: ill-typed before any pass: {why}")
+        case Unusable(why):
+            return (), f"no inputs that the module takes: {why}"
+        case _:
+            assert_never(found)
 
 
-def _first_usable(candidate: Any, errand: Errand, recorder: Recorder) -> dict[str, Any]:
-    """The first attempt at inputs that the module takes: {"attempt": its number or None, "why": ..., "kind": of
-    the trap}."""
-    from fuzzer.trial.subject.inputs import ATTEMPTS, Undrawable, drawn_calls
-    from oracles.reference.numbers import DISCARDS, NoMeaning, Numbers
-
-    whys: list[str] = []
-    kind: str | None = None
+def _first_usable(candidate: Candidate, recorder: Recorder) -> Usable | Unusable:
+    """The first attempt at inputs that the module takes, or what the last one was refused for."""
+    refused = Unusable("no attempt")
     for attempt in range(1 if candidate.calls else len(ATTEMPTS)):
-        recorder.write(0, f"reference, attempt {attempt}")
+        recorder.write(0, Working(f"reference, attempt {attempt}"))
         try:
             calls = candidate.calls or drawn_calls(candidate.module, attempt, ROUNDS)
         except Undrawable as error:
-            whys.append(str(error))
-            kind = None
+            refused = Unusable(str(error))
             continue
         expected = Numbers(candidate.module, calls).expected
-        trapped = isinstance(expected, NoMeaning) and expected.trap is not None
-        if not trapped:
-            return {"attempt": attempt}
-        assert isinstance(expected, NoMeaning)
-        kind = expected.kind
-        if kind in DISCARDS and candidate.calls:
-            return {"attempt": attempt}
-        whys.append(str(expected.trap))
-        if kind == "fuel":
+        if not isinstance(expected, NoMeaning) or expected.trap is None:
+            return Usable(attempt)
+        if expected.kind in DISCARDS and candidate.calls:
+            return Usable(attempt)
+        refused = Unusable(expected.trap, expected.kind == "type")
+        if expected.kind == "fuel":
             break  # As long again for each other attempt.
-    return {"attempt": None, "why": whys[-1], "kind": kind}
+    return refused
 
 
-def _passes(errand: Errand, repertoire: Any, module: Any, calls: tuple[Any, ...], phase: Any) -> tuple[Any, ...]:
+def _passes(
+    request: Request, repertoire: Repertoire, module: IRModule, calls: tuple[EntryCall, ...], phase: Phase
+) -> tuple[PassCall, ...]:
     """The passes to apply: those named, else the case's own, else those of the loaded file, else the default build's.
 
     `phase` is where the module stands: what has been done already is not done again.
     """
-    from fuzzer.trial.subject.inputs import facts_of
-    from generators.case import PassCall
-    from generators.passes.table import rest_of_tir_pipeline
-    from generators.source import SeededSource
-    from oracles.builds.build import rest_of_pipeline
-    from oracles.builds.needs import builder_of
-
-    if not errand.passes and errand.case.passes:
-        unknown = [call.name for call in errand.case.passes + errand.case.setup if call.name not in repertoire.rows]
+    if not request.passes and request.case.passes:
+        unknown = [call.name for call in request.case.passes + request.case.setup if call.name not in repertoire.rows]
         if unknown:
-            raise Refused(f"the case applies {unknown[0]}, which is neither in the pass table nor in a loaded file")
-        return errand.case.passes
+            where = "which is neither in the pass table nor in a loaded file"
+            raise NotCarriedOut(f"the case applies {unknown[0]}, {where}")
+        return request.case.passes
     drawn: list[PassCall] = []
     facts, source = facts_of(module, calls), SeededSource(0)
-    implied = rest_of_pipeline(phase, errand.case.target)
-    if builder_of(errand.case.target) is None:  # else building does the rest
+    implied = rest_of_pipeline(phase, request.case.target)
+    if builder_of(request.case.target) is None:  # else building does the rest
         implied += rest_of_tir_pipeline(phase)
-    for name in errand.passes or _loaded(repertoire) or implied:
+    for name in request.passes or _loaded(repertoire) or implied:
         row = repertoire.rows[name]
         text = row.sources[0] if row.sources else row.draw(source, facts)
         if text is None:
-            raise Refused(f"--passes {name}: has nothing to do in this module")
+            raise NotCarriedOut(f"--passes {name}: has nothing to do in this module")
         drawn.append(PassCall(name, text))
     return tuple(drawn)
 
 
-def _loaded(repertoire: Any) -> tuple[str, ...]:
+def _loaded(repertoire: Repertoire) -> tuple[str, ...]:
     """The names of the passes that the loaded file brings."""
-    from generators.passes.table import PASSES
-
     return tuple(name for name in repertoire.rows if name not in PASSES)

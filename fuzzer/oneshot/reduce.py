@@ -10,79 +10,71 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from corpus.finding import stats_row, to_line
 from corpus.findings import stored_from, with_each_fill
 from corpus.module_text import text_of, with_imports
 from corpus.reduce import Candidate, reduce
 from corpus.repro import repro_text
-from fuzzer.oneshot.ask import Errand
-from fuzzer.oneshot.check import check, outcome_of
-from fuzzer.oneshot.prepare import Bench, Refused, Say, live_candidate, make_ready, recorder_of
-from fuzzer.processes.fork import die_with_parent
+from fuzzer.oneshot.check import outcome_of
+from fuzzer.oneshot.messages import Reduction, Request
+from fuzzer.oneshot.prepare import NotCarriedOut, Say, Subject
 from fuzzer.protocol import Failure
 from fuzzer.trial.shrink import shrink
+from oracles.forked import die_with_parent
 
 COMMAND_S = 60.0
 """Seconds that one call of the user's command may take; longer is not interesting."""
 
 
-def carry_out(errand: Errand, say: Say) -> None:
-    """Does what the errand asks for. Raises Refused."""
-    if errand.interesting is not None:
-        reduce_by_command(errand, live_candidate(errand, recorder_of(errand)), say)
-        return
-    bench = make_ready(errand)
-    if errand.what == "check":
-        check(bench, say)
-    else:
-        reduce_by_oracle(bench, say)
-
-
 # --- by an oracle ---------------------------------------------------------------------------------------
 
 
-def reduce_by_oracle(bench: Bench, say: Say) -> None:
-    """Says "reduced" with the repros of the smallest case found, one per fill. Raises Refused where nothing fails."""
-    failure = _failure_of(bench)
-    start = bench.start
+def reduce_by_oracle(subject: Subject, say: Say) -> None:
+    """Says Reduction with the repros of the smallest case found, one per fill.
+
+    Raises NotCarriedOut where nothing fails."""
+    failure = _failure_of(subject)
+    start = subject.start
     passes = start.passes if failure.step is None else start.passes[: failure.step + 1]
-    like = replace(bench.errand.case, passes=passes, setup=start.setup, calls=start.calls)
+    like = replace(subject.request.case, passes=passes, setup=start.setup, calls=start.calls)
     candidate = Candidate(start.module, start.setup, passes, start.calls)
-    finding = shrink(bench.plan, bench.repertoire, failure, candidate, like, bench.errand.time_s)
+    finding = shrink(subject.plan, subject.repertoire, failure, candidate, like, subject.request.time_s)
     if finding is None:
         line = f"{failure.oracle}: {failure.culprit}: {failure.symptom}"
-        raise Refused(f"{line}: fails once and not again when it is judged alone", usage=False)
-    repros = [repro_text(stored_from(one), embed_arrays=True) for one in with_each_fill(finding)]
-    say("reduced", repros=repros, reduced=to_line(finding)["reduced"], finding=finding.signature.slug)
+        raise NotCarriedOut(f"{line}: fails once and not again when it is judged alone", usage=False)
+    repros = tuple(repro_text(stored_from(one), embed_arrays=True) for one in with_each_fill(finding))
+    say(Reduction(repros, to_line(finding)["reduced"], finding.signature.slug))
 
 
-def _failure_of(bench: Bench) -> Failure:
+def _failure_of(subject: Subject) -> Failure:
     """The first failure, of the oracle that was asked for if one was."""
-    wanted = bench.errand.oracle
-    outcome = outcome_of(bench, wanted)
+    wanted = subject.request.oracle
+    outcome = outcome_of(subject, wanted)
     for failure in outcome.failures:
         if wanted in (None, failure.oracle):
             return failure
     what = "no oracle fails" if wanted is None else f"the oracle {wanted} does not fail"
     passes = "what is left of the default build"
-    if not bench.implied:
-        passes = ", ".join(call.name for call in bench.start.passes)
-    note = f"; {bench.note}" if bench.note else ""
-    raise Refused(f"nothing to reduce: {what} on this module under {passes}{note}")
+    if not subject.implied:
+        passes = ", ".join(call.name for call in subject.start.passes)
+    note = f"; {subject.note}" if subject.note else ""
+    raise NotCarriedOut(f"nothing to reduce: {what} on this module under {passes}{note}")
 
 
 # --- by a command ---------------------------------------------------------------------------------------
 
 
-def reduce_by_command(errand: Errand, start: Candidate, say: Say) -> None:
-    """Says "reduced" with the smallest module that the command accepts. Raises Refused where it refuses the first."""
-    assert errand.interesting is not None
-    command = shlex.split(errand.interesting)
+def reduce_by_command(request: Request, start: Candidate, say: Say) -> None:
+    """Says Reduction with the smallest module that the command accepts.
+
+    Raises NotCarriedOut where it refuses the first.
+    """
+    assert request.interesting is not None
+    command = shlex.split(request.interesting)
     module_only = replace(start, setup=(), passes=(), calls=())
-    file = Path(errand.scratch) / "candidate.py"
-    limit = min(COMMAND_S, errand.time_s)
+    file = Path(request.scratch) / "candidate.py"
+    limit = min(COMMAND_S, request.time_s)
 
     def status(candidate: Candidate) -> int | None:
         file.write_text(_module_file(candidate), encoding="utf-8")
@@ -91,12 +83,14 @@ def reduce_by_command(errand: Errand, start: Candidate, say: Say) -> None:
     first = status(module_only)
     if first != 0:
         how = f"does not end within {limit:g} s" if first is None else f"ends with status {first}"
-        raise Refused(f"--interesting {errand.interesting}: {how} on the module as it is; 0 would be interesting")
-    reduction = reduce(module_only, lambda candidate: status(candidate) == 0, budget_s=errand.time_s)
-    say("reduced", repros=[_module_file(reduction.candidate)], reduced=stats_row(reduction.stats(), 0), finding=None)
+        raise NotCarriedOut(
+            f"--interesting {request.interesting}: {how} on the module as it is; 0 would be interesting"
+        )
+    reduction = reduce(module_only, lambda candidate: status(candidate) == 0, budget_s=request.time_s)
+    say(Reduction((_module_file(reduction.candidate),), stats_row(reduction.stats(), 0), None))
 
 
-def _module_file(candidate: Any) -> str:
+def _module_file(candidate: Candidate) -> str:
     return with_imports(text_of(candidate.module).script)
 
 

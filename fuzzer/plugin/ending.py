@@ -26,12 +26,12 @@ from fuzzer.protocol import Plan
 from fuzzer.settings import available_cpus
 from fuzzer.trial.contracts import row_of_no_table
 from fuzzer.trial.foreign import be_quiet
+from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrink import shrink
 from fuzzer.versions import passfuzz_version, tvm_version
-from fuzzer.worker.draw import Repertoire
 from generators.passes.loaded import source_of
 from generators.passes.table import PASSES
-from oracles.forked import Ended, apart
+from oracles.forked import Ended, forked
 from oracles.table import ORACLES
 from oracles.verdict import Failed
 from reports.finding_row import row_of
@@ -161,7 +161,7 @@ def as_it_is(sighting: Sighting) -> Finding:
 def _reduced(sighting: Sighting, scratch: Path, until: float, ledger: Ledger) -> Finding | None:
     """The finding made small; None where it does not show on the text of its module, outside of the test."""
     budget_s = max(0.0, min(REDUCE_S, until - time.monotonic()))
-    made = apart(lambda: _shrink(sighting, scratch, budget_s), int(budget_s) + 60)
+    made = forked(lambda: _shrink(sighting, scratch, budget_s), int(budget_s) + 60)
     if isinstance(made, Ended):
         ledger.missed[f"own fault: making a failure of {sighting.failure.oracle} small ended: {made.how}"] += 1
     if made is None or isinstance(made, Ended):
@@ -174,9 +174,8 @@ def _shrink(sighting: Sighting, scratch: Path, budget_s: float) -> Finding | Non
     case = sighting.case
     name = case.passes[0].name
     rows = PASSES if name in PASSES else {**PASSES, name: row_of_no_table(name)}
-    plan = Plan(seed=0, scratch=str(scratch), phase=sighting.failure.index)
-    failure = replace(sighting.failure, index=0)
-    return shrink(plan, Repertoire(rows), failure, candidate_of(case), case, budget_s)
+    plan = Plan(seed=0, scratch=str(scratch), phase=sighting.phase)
+    return shrink(plan, Repertoire(rows), sighting.failure, candidate_of(case), case, budget_s)
 
 
 def _confirmed(findings: Iterable[Finding], out: Path) -> Iterable[tuple[Finding, bool]]:

@@ -2,8 +2,8 @@
 
 PrimFuncs that nobody calls get a Relax function that does, where call_tir can: a seed needs somebody who gives values.
 
-`python -m fuzzer.plugin.harvester PARENT OUT SEEDS` answers with one JSON object per module: its file, and the seed's
-folder or why there is none.
+`python -m fuzzer.plugin.harvester PARENT OUT SEEDS` answers with a Seed or a LeftOut per module, one JSON
+object per line.
 """
 
 from __future__ import annotations
@@ -16,20 +16,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgspec
+
 from corpus.module_text import text_of
 from corpus.repro import repro_text
 from corpus.store import StoredCase, write_case
+from fuzzer.plugin.harvested import Digest, Harvested, LeftOut, Seed
 from fuzzer.plugin.modules import FOLDER
 from fuzzer.processes.flight import Recorder
-from fuzzer.processes.fork import die_with_parent, in_child
+from fuzzer.processes.lines import in_child, send
 from fuzzer.trial.foreign import MEMORY_BYTES
 from fuzzer.trial.subject.entries import with_entries
 from fuzzer.trial.subject.unpromised_inputs import NoInputs, meaning_of
 from fuzzer.versions import tvm_version
-from fuzzer.worker.main import limit_memory
 from generators import tvm_api as T
 from generators.case import Case, Origin, PassCall
+from oracles.activities import Interpreting, Working, described
 from oracles.checks.well_formed import complaint
+from oracles.forked import die_with_parent, limit_memory
 from oracles.ir.compare import digest
 
 DEADLINE_S = 30.0
@@ -56,46 +60,49 @@ class Kept:
         return Kept(file, str(data["pass"]), str(data["test"]), str(data["module"]))
 
 
-def harvest(out: Path, seeds: Path, say: Callable[..., None]) -> None:
-    """Says "seed" or "left_out" of every file, in the order of their names."""
+def harvest(out: Path, seeds: Path, say: Callable[[Harvested], None]) -> None:
+    """Says Seed or LeftOut of every file, in the order of their names."""
     seen: set[str] = set()
     with TemporaryDirectory(prefix="passfuzz-") as scratch:
         recorder = Recorder.create(Path(scratch) / "flight")
         for file in sorted((out / FOLDER).glob("*.json")):
-            recorder.write(0, "read")
-            lines, ended, stage = in_child(_maker(file, seeds, seen, recorder), recorder, DEADLINE_S, per_stage=True)
-            answers = [json.loads(line) for line in lines]
-            seen.update(answer["digest"] for answer in answers if "digest" in answer)
-            last = answers[-1] if answers else {}
-            if "seed" in last:
-                say(file=file.name, seed=last["seed"])
+            recorder.write(0, Working("read"))
+            maker, union = _maker(file, seeds, seen, recorder), Digest | LeftOut | Seed
+            heard = in_child(maker, union, recorder, DEADLINE_S, per_activity=True)
+            seen.update(message.digest for message in heard.messages if isinstance(message, Digest))
+            last = heard.messages[-1] if heard.messages else None
+            if isinstance(last, (Seed, LeftOut)):
+                say(last)
             else:
-                say(file=file.name, left_out=last.get("left_out") or f"{ended or 'own fault'} in {stage}")
+                how = "own fault" if heard.ended is None or heard.ended.by_exit else heard.ended.how
+                say(LeftOut(f"{how} in {described(heard.activity)}"))
 
 
-def _maker(file: Path, seeds: Path, seen: set[str], recorder: Recorder) -> Callable[[Callable[[str], None]], None]:
-    def make(say: Callable[[str], None]) -> None:
+def _maker(
+    file: Path, seeds: Path, seen: set[str], recorder: Recorder
+) -> Callable[[Callable[[msgspec.Struct], None]], None]:
+    def make(say: Callable[[msgspec.Struct], None]) -> None:
         limit_memory(MEMORY_BYTES)
         kept = Kept.read(file)
         module = with_entries(T.module_from_json(kept.module))
         name = digest(module)
         if name in seen:
-            say(json.dumps({"left_out": "the same as another but for names of variables"}))
+            say(LeftOut("the same as another but for names of variables"))
             return
-        say(json.dumps({"digest": name}))
+        say(Digest(name))
         if complaint(module):
-            say(json.dumps({"left_out": "ill-formed"}))
+            say(LeftOut("ill-formed"))
             return
-        recorder.write(0, "reference")
+        recorder.write(0, Interpreting())
         numbers = meaning_of(module, int(name, 16))
         if isinstance(numbers, NoInputs):
-            say(json.dumps({"left_out": numbers.reason}))
+            say(LeftOut(numbers.reason))
             return
-        recorder.write(0, "text")
+        recorder.write(0, Working("text"))
         case = Case(text_of(module), _passes(kept.name), numbers.calls, origin=Origin(file=kept.test))
         folder = seeds / f"{kept.name.replace('.', '_')}-{name[:8]}"
         _write(folder, kept, case)
-        say(json.dumps({"seed": folder.name}))
+        say(Seed(folder.name))
 
     return make
 
@@ -123,13 +130,9 @@ def _write(folder: Path, kept: Kept, case: Case) -> None:
 
 def main() -> None:
     die_with_parent(int(sys.argv[1]))
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    answers = os.dup(1)
     os.dup2(2, 1)  # what TVM prints is not an answer
-
-    def say(**answer: str) -> None:
-        answers.write(json.dumps(answer) + "\n")
-
-    harvest(Path(sys.argv[2]), Path(sys.argv[3]), say)
+    harvest(Path(sys.argv[2]), Path(sys.argv[3]), lambda message: send(answers, message))
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from corpus.store import write_atomically
+from fuzzer.trial.application import Application
 
 FOLDER = "modules"
 
@@ -19,9 +19,9 @@ def module_file(out: Path, fingerprint: int) -> Path:
     return out / FOLDER / f"{fingerprint & 0xFFFFFFFFFFFFFFFF:016x}.json"
 
 
-def keep(out: str, application: Any, where: str) -> None:
+def keep_module(out: Path, where: str, application: Application) -> None:
     """Writes the module that a pass was given, with the pass's name and the test's, unless kept already, or large."""
-    path = module_file(Path(out), application.hash_before)
+    path = module_file(out, application.hash_before)
     if path.exists() or application.text is None:
         return
     text = json.dumps({"pass": application.name, "test": where, "module": application.text})

@@ -11,34 +11,17 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import tvm
 
+from fuzzer.trial.application import Application
 from generators import tvm_api as T
 from oracles.ir.fingerprint import fingerprint
 
 _LONG_S = 0.02
 """A module whose hash takes longer than this holds large constants, and is not written out before every pass."""
-
-
-@dataclass(frozen=True, slots=True)
-class Application:
-    """A pass call that gave a module.
-
-    given: the module that the test handed over, which the pass may have changed in place. before: what it was: a copy
-    that shares its functions, as they are now. hash_before: fingerprint of `given` before the pass.
-    """
-
-    transform: Any
-    name: str
-    given: Any
-    before: Any
-    hash_before: int
-    after: Any
-    text: str | None = None
-    """TVM's JSON of the module before the pass, None for large modules: a pass may change what `before` shares."""
 
 
 class Spy:

@@ -6,8 +6,6 @@ kept modules is written here.
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 import pickle
 import time
@@ -15,27 +13,40 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+from typing_extensions import assert_never
 
 from corpus.signature import WRONG_RESULT, normalise, operators_in
-from fuzzer.plugin.modules import module_file
+from fuzzer.plugin.modules import keep_module, module_file
 from fuzzer.plugin.pairs import INTERPRETED
-from fuzzer.plugin.spy import Application, Spy
+from fuzzer.plugin.spy import Spy
 from fuzzer.processes.flight import Recorder
-from fuzzer.processes.fork import in_child
-from fuzzer.protocol import Failure
-from fuzzer.trial.foreign import Terms, Trial
+from fuzzer.processes.lines import Heard, in_child
+from fuzzer.protocol import Failure, OwnFault, Tallied
+from fuzzer.trial.application import Application
+from fuzzer.trial.foreign import ForeignFound, ForeignTrial, Pair, Say, Terms
 from generators.case import Case
+from oracles.activities import Asking, kind_of
+from oracles.checks import numeric
 from oracles.ir.fingerprint import fingerprint
 from reports.tally import Tally
+
+Said: TypeAlias = Tallied | Pair | OwnFault | ForeignFound
+"""By the child that judges a pass call."""
 
 
 @dataclass(slots=True)
 class Sighting:
-    """A failed verdict with the case that shows it, and how often it was seen. at_s: seconds into the test session."""
+    """A failed verdict with the case that shows it, and how often it was seen.
+
+    phase: where the case's module stands, a `Phase` by value. at_s: seconds into the test session.
+    """
 
     failure: Failure
+    phase: int
     case: Case
     at_s: float
     count: int = 1
@@ -144,49 +155,53 @@ class Watch:
             ledger.missed["the same call was judged before"] += 1
             return
         self._judged.add(key)
-        keep = self._out is not None and not module_file(self._out, application.hash_before).exists()
+        out = self._out
+        keep = out is not None and not module_file(out, application.hash_before).exists()
         if len(set(key[1:])) == 1 and not keep:
             ledger.judged += 1
             ledger.tally.add({"cases": 1, "generated": 1, "passes": {application.name: {"applied": 1}}})
             return
-        terms = Terms(self.where, self._same_meaning, str(self._out) if keep else None)
-        trial = Trial(application, terms, lambda stage: self._recorder.write(0, stage))
-        self._record(*in_child(lambda say: _run(trial, say), self._recorder, self._deadline_s, per_stage=True))
+        terms = Terms(self.where, self._same_meaning, partial(keep_module, out, self.where) if keep and out else None)
 
-    def _record(self, lines: list[str], ended: str | None, stage: str) -> None:
+        def judge(say: Say) -> None:
+            _run(ForeignTrial(application, terms, lambda activity: self._recorder.write(0, activity), say), say)
+
+        self._record(in_child(judge, Said, self._recorder, self._deadline_s, per_activity=True))
+
+    def _record(self, heard: Heard[Said]) -> None:
         ledger = self.ledger
         spoke, told = False, False
-        for line in lines:
-            entry = json.loads(line)
-            if "delta" in entry:
-                ledger.tally.add(entry["delta"])
-                spoke = spoke or "oracles" in entry["delta"]
-                told = told or "skipped" in entry["delta"]
-            elif "pair" in entry:
-                ledger.pairs[entry["pair"] or INTERPRETED] += 1
-            elif "fault" in entry:
-                ledger.missed[f"own fault: {entry['fault']}"[:200]] += 1
-            else:
-                case: Case = pickle.loads(base64.b64decode(entry["case"]))
-                ledger.see(Sighting(Failure.from_json(entry["failure"]), case, self._clock() - self._began))
-        if ended is not None:
-            why = f"the judge ended: {ended} in {stage.split(' of ')[0]}"
+        for message in heard.messages:
+            match message:
+                case Tallied(delta):
+                    ledger.tally.add(delta)
+                    spoke = spoke or "oracles" in delta
+                    told = told or "skipped" in delta
+                case Pair(missing):
+                    ledger.pairs[missing or INTERPRETED] += 1
+                case OwnFault(what):
+                    ledger.missed[f"own fault: {what}"[:200]] += 1
+                case ForeignFound(failure, phase, case):
+                    ledger.see(Sighting(failure, phase, pickle.loads(case), self._clock() - self._began))
+                case _:
+                    assert_never(message)
+        if heard.ended is not None and not heard.ended.by_exit:
+            why = f"the judge ended: {heard.ended.how} in {kind_of(heard.activity)}"
             ledger.tally.add({"skipped": {why: 1}})
-            if stage.startswith("numeric"):
+            if isinstance(heard.activity, Asking) and heard.activity.oracle == numeric.ORACLE.name:
                 ledger.pairs[why] += 1
         if spoke:
             ledger.judged += 1
             ledger.tally.add({"cases": 1, "generated": 1})
-        elif ended is not None or not told:
+        elif heard.ended is not None or not told:
             ledger.missed["the judge did not get through"] += 1
         else:
             ledger.missed["outside of what a pass may be held to"] += 1
 
 
-def _run(trial: Trial, say: Callable[[str], None]) -> None:
-    trial.say = say
+def _run(trial: ForeignTrial, say: Say) -> None:
     try:
         trial.run()
     except Exception as error:  # noqa: BLE001 - the worker boundary: an error of ours is said in one line
         last = traceback.extract_tb(error.__traceback__)[-1]
-        say(json.dumps({"fault": f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"}))
+        say(OwnFault(f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"))

@@ -1,4 +1,4 @@
-"""The flight recorder: which case a child is at, and in which stage, in shared memory backed by a file.
+"""The flight recorder: which case a child is at, and what it is doing, in shared memory backed by a file.
 
 The file outlives every process, so that even `kill -9` of a whole campaign leaves what was in flight.
 """
@@ -8,11 +8,28 @@ from __future__ import annotations
 import mmap
 from pathlib import Path
 
+import msgspec
+
+from oracles.activities import Activity, Working
+
 _SIZE = 512
+_LONGEST = 100
+
+
+def plain(value: object) -> str:
+    """For encoders: names may be TVM's strings, a class of their own. Raises TypeError for anything else."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    raise TypeError(f"a message holds a {type(value).__name__}")
+
+
+_ENCODER = msgspec.json.Encoder(enc_hook=plain)
+_DECODER: msgspec.json.Decoder[Activity] = msgspec.json.Decoder(Activity)
+NOTHING = Working("nothing yet")
 
 
 class Recorder:
-    """One line, `index TAB stage`, overwritten in place; read by the parent of the process that writes."""
+    """One line, `index TAB activity`, overwritten in place; read by the parent of the process that writes."""
 
     def __init__(self, memory: mmap.mmap) -> None:
         self._memory = memory
@@ -24,13 +41,17 @@ class Recorder:
         with path.open("r+b") as file:
             return Recorder(mmap.mmap(file.fileno(), _SIZE))
 
-    def write(self, index: int, stage: str) -> None:
-        """Records that case `index` enters `stage`."""
-        line = f"{index}\t{stage}\n".encode()[: _SIZE - 1]
+    def write(self, index: int, activity: Activity) -> None:
+        """Records that case `index` begins an activity."""
+        line = b"%d\t%s\n" % (index, _ENCODER.encode(activity))
+        if len(line) >= _SIZE:
+            line = b"%d\t%s\n" % (index, _ENCODER.encode(Working(f"something with a long name: {activity}"[:_LONGEST])))
         self._memory[: len(line) + 1] = line + b"\0"
 
-    def read(self) -> tuple[int, str]:
-        """(index, stage) as last written; (-1, "") before the first."""
-        line = self._memory[:].split(b"\0", 1)[0].split(b"\n", 1)[0].decode(errors="replace")
-        index, _, stage = line.partition("\t")
-        return (int(index), stage) if index.lstrip("-").isdigit() else (-1, "")
+    def read(self) -> tuple[int, Activity]:
+        """(index, activity) as last written; (-1, NOTHING) before the first."""
+        index, _, activity = self._memory[:].split(b"\0", 1)[0].split(b"\n", 1)[0].partition(b"\t")
+        try:
+            return int(index), _DECODER.decode(activity)
+        except (ValueError, msgspec.DecodeError):
+            return -1, NOTHING

@@ -1,109 +1,215 @@
-"""Builds what a case ends with: when that makes sense, what becomes of it, and whose fault a failure is.
-
-How a module is built is in `oracles.builds.build`; which cases are built is said in `judge`.
-"""
+"""Builds what a case ends with: when that proves something, whether it gives the right numbers, and whose fault a
+failure is. How a module is built is in `oracles.builds`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeAlias
 
-from generators.passes.row import PassRow, Phase
+from typing_extensions import assert_never
+
+from fuzzer.trial.experiment import Experiment
+from fuzzer.trial.options import JudgeOptions
+from fuzzer.trial.record import Record
+from generators.passes.row import Phase
 from generators.passes.table import default_call
+from generators.source import Source
+from generators.targets import TARGETS
+from oracles.activities import Building
 from oracles.blame import excuses, first_wrong, lowering_of
 from oracles.builds import build as llvm
-from oracles.builds.builders import BUILDERS, EMPTY_LAUNCH, Builder
-from oracles.calls.protocol import Calling
+from oracles.builds import cpu_trial
+from oracles.builds.builders import BUILDERS, EMPTY_LAUNCH
+from oracles.builds.cpu_builds import SHARE, only_builds
+from oracles.builds.needs import builder_of
 from oracles.checks import survives
 from oracles.checks.legalised import undispatched
 from oracles.checks.survives import headline, states_limit
 from oracles.evidence import InKernel
+from oracles.ir.fingerprint import fingerprint
+from oracles.oracle import BuildOracle
 from oracles.reference.numbers import Unsure, Wrong
-from oracles.trace import Raised, Step
-from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict, not_applicable
+from oracles.table import BUILD, ORACLES
+from oracles.trace import Position, Raised, Step
+from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict, not_applicable
+from oracles.walk import taken
 from oracles.workbench import Workbench
 
+_UNOPTIMISED_OF_TEN = 7
+"""Of ten cases, so many are built without optimisation, which is faster; the others at LLVM's level 2."""
 
-def not_to_be_built(
-    module: Any, phase: Phase, steps: Sequence[Step], applied: Sequence[str], *, between: bool, threads: bool
-) -> Verdict | None:
+
+def judge_builds(
+    experiment: Experiment,
+    options: JudgeOptions,
+    source: Source,
+    bench: Workbench,
+    record: Record,
+    steps: Sequence[Step],
+    start: Position,
+    last: Position,
+) -> None:
+    """Records what the builds say of a case that got to `last`: the ordinary one, then the others, if it passed.
+
+    start: where the passes under test began. steps: theirs.
+    """
+    others = _other_builds(options, source)
+    if not others and BUILD not in options.oracles:
+        return
+    trial = BuildTrial(experiment, options, bench, record, steps, start)
+    tail: tuple[str, ...] = ()
+    verdict = trial.not_built(last)
+    if verdict is None:
+        with record.timed("build"):
+            attempt = trial.attempt(last, bench.meaning.lost)
+            verdict = attempt.verdict
+            if isinstance(verdict, Failed):
+                tail = attempt.lowered_by if verdict.symptom == "crash" else ()
+                verdict = trial.blamed(verdict, last)
+    if BUILD in options.oracles:
+        # A pass that crashes on the way to the code generator is shown as any other pass that crashes.
+        record.verdict("survives" if tail and isinstance(verdict, Failed) else BUILD, verdict, None, tail)
+    for row in others:
+        record.verdict(row.name, _other_build(row, verdict, last, options, bench, record))
+
+
+def _other_builds(options: JudgeOptions, source: Source) -> Sequence[BuildOracle]:
+    """The other ways in which the last module is to be built: one for a share of the cases, all where that is forced.
+
+    Where only some passes are under test, what code generation does is not in question.
+    """
+    rows = [r for r in ORACLES.values() if isinstance(r, BuildOracle) and r.how and r.name in options.oracles]
+    if options.force or not rows:
+        return rows if options.only is None else ()
+    rare = not only_builds(options.oracles)
+    if options.only is not None or (rare and not source.flip(SHARE)):
+        return ()
+    return (source.pick(rows),)
+
+
+def _other_build(
+    row: BuildOracle, ordinary: Verdict, last: Position, options: JudgeOptions, bench: Workbench, record: Record
+) -> Verdict:
+    if ordinary != PASSED:
+        return ordinary if isinstance(ordinary, Skipped) else Skipped("build: the ordinary one does not agree")
+    assert row.how is not None
+    options.announce(Building(row.name, llvm.CODEGEN))
+    with record.timed("build"):
+        return cpu_trial.judge(row.how, last, bench)
+
+
+def not_to_be_built(last: Position, steps: Sequence[Step], applied: Sequence[str], *, threads: bool) -> Verdict | None:
     """Why a failing build of the module would prove nothing; None where it would prove something.
 
-    applied: names of all passes, the setup's included. between: a pass out of its phase left the module between two.
-    threads: some functions are for a device.
+    applied: names of all passes, the setup's included. threads: some functions are for a device.
     """
     if any(not s.row.buildable or s.row.calling == "unknown" for s in steps):
         return not_applicable("the result is not meant to be built as it stands")
-    if (reason := llvm.not_runnable(module)) is not None:
+    if (reason := llvm.not_runnable(last.module)) is not None:
         return Skipped(f"build: {reason}")
-    if phase is not Phase.HIGH and undispatched(module, applied):
+    if last.phase is not Phase.HIGH and undispatched(last.module, applied):
         return Skipped("build: operators that only a pass before LegalizeOps lowers")
-    if threads and phase >= Phase.PACKED:
+    if threads and last.phase >= Phase.PACKED:
         return Skipped("build: host and device functions have been parted")
-    if between:
+    if last.between:
         return Skipped("build: a pass out of its phase left the module between two")
     return None
 
 
-@dataclass(slots=True)
-class BuildTrial:
-    """Builds modules of one case. steps: how many passes the case has applied. builder: a row of BUILDERS. lowered_by:
-    the passes that the last failing build had applied until then, empty where it failed behind them."""
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A build of a module and what it gave. lowered_by: the passes that it had applied when one of them raised."""
 
-    rows: Mapping[str, PassRow]
-    bench: Workbench
-    enter: Callable[[str], None]
-    opt_level: int
-    steps: int
-    builder: str = "llvm"
+    verdict: Verdict
     lowered_by: tuple[str, ...] = ()
 
-    @property
-    def _builder(self) -> Builder:
-        return BUILDERS[self.builder]
 
-    def verdict(self, module: Any, phase: Phase, calling: Calling | None = None) -> Verdict:
-        """Whether a module builds, runs and gives the reference's numbers, called as the last module of the case is or
-        in the given way."""
-        self.lowered_by = ()
-        built = self._builder.build(module, phase, self.bench, self.opt_level, self.enter)
+_Built: TypeAlias = "None | Wrong | Unsure | Raised"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildTrial:
+    """The ordinary builds of one case: of its last module, and of its first, where the last one fails."""
+
+    experiment: Experiment
+    options: JudgeOptions
+    bench: Workbench
+    record: Record
+    steps: Sequence[Step]
+    start: Position
+
+    @property
+    def _threads(self) -> bool:
+        return TARGETS[self.options.target].threads
+
+    @property
+    def _builder(self) -> str:
+        return builder_of(self.options.target) or "llvm"
+
+    def not_built(self, last: Position) -> Verdict | None:
+        """Why the last module is not to be built."""
+        if (missing := llvm.unregistered(self.experiment.module)) is not None:
+            return Skipped(f"build: {missing}")
+        applied = [call.name for call in (*self.experiment.setup, *self.experiment.passes)]
+        return not_to_be_built(last, self.steps, applied, threads=self._threads)
+
+    def attempt(self, position: Position, lost: str | None = None) -> Attempt:
+        """Whether the module at a position builds, runs and gives the reference's numbers.
+
+        lost: why its numbers cannot be compared, None where they can.
+        """
+        builder, announce = BUILDERS[self._builder], self.options.announce
+        opt_level = 0 if self.experiment.index % 10 < _UNOPTIMISED_OF_TEN else 2
+        built = builder.build(position.module, position.phase, self.bench, opt_level, announce)
         if isinstance(built, llvm.NotBuilt):
-            return self._raised(built) if built.culprit != llvm.CODEGEN else _not_compiled(built)
+            return self._raised(built) if built.culprit != llvm.CODEGEN else Attempt(_not_compiled(built))
         if isinstance(built, (Failed, Skipped)):
-            return built
-        meaning = self.bench.meaning
-        self.enter(f"{llvm.BUILDING}{llvm.CODEGEN}")
-        numbers = llvm.as_built(meaning.numbers)
-        outcome = self.bench.guarded(lambda: self._builder.judge(built, numbers, calling or meaning.calling))
-        if isinstance(outcome, Raised):
-            return Failed("does not run", f"{outcome.kind}: {headline(outcome.message)}", outcome.message, llvm.CODEGEN)
+            return Attempt(built)
+        announce(Building(BUILD, llvm.CODEGEN))
+        numbers = llvm.as_built(self.bench.meaning.numbers)
+        outcome = self.bench.guarded(lambda: builder.judge(built, numbers, position.calling))
+        return Attempt(self._said(outcome, lost))
+
+    def _said(self, outcome: _Built, lost: str | None) -> Verdict:
         match outcome:
             case None:
-                return Passed()
+                return PASSED
+            case Raised(kind, message):
+                return Failed("does not run", f"{kind}: {headline(message)}", message, llvm.CODEGEN)
             case Unsure(reason, skipped):
                 return Skipped(reason) if skipped else Inconclusive(reason)
             case Wrong(symptom, message, call, evidence):
-                if meaning.lost and calling is None:
-                    return Skipped(meaning.lost)
+                if lost:
+                    return Skipped(lost)
+                same = BUILDERS[self._builder].same_bug
                 what = evidence.detail if isinstance(evidence, InKernel) else message
-                said, culprit = self._builder.same_bug.get(symptom, (what, None))
+                said, culprit = same.get(symptom, (what, None))
                 return Failed(symptom, said, f"entry call {call}: {message}", culprit, evidence)
-        raise AssertionError(outcome)
+            case _:
+                assert_never(outcome)
 
-    def first_wrong(self, module: Any, phase: Phase) -> str | None:
-        """Which pass of building the last module makes its numbers wrong; see `oracles.blame`."""
-        meaning = self.bench.meaning
-        names, numbers = lowering_of(module, phase, self.builder), llvm.as_built(meaning.numbers)
-        return first_wrong(names, module, numbers, meaning.calling, self.bench, self.enter, meaning.synchronised)
-
-    def _raised(self, built: llvm.NotBuilt) -> Verdict:
+    def _raised(self, built: llvm.NotBuilt) -> Attempt:
         """What the survives oracle says of a pass that raised on the way to the code generator."""
         call = default_call(built.culprit)
-        step = Step(self.steps, call, self.rows[call.name], built.phase, built.before, None, built.error, 0, "B")
-        self.lowered_by = built.lowered_by
+        before = Position.at(built.before, built.phase)
+        step = taken(len(self.steps), before, call, self.options.rows[call.name], built.error)
         verdict = survives.judge(step, self.bench)
-        return replace(verdict, culprit=built.culprit) if isinstance(verdict, Failed) else verdict
+        named = replace(verdict, culprit=built.culprit) if isinstance(verdict, Failed) else verdict
+        return Attempt(named, built.lowered_by)
+
+    def blamed(self, verdict: Failed, last: Position) -> Verdict:
+        """The failed build of the last module with its culprit."""
+        first, only_some = None, self.options.only is not None
+        # Among threads a missing barrier shows only where a later pass has made all others explicit.
+        if verdict.culprit is None and not (only_some and self._threads):
+            names = lowering_of(last.module, last.phase, self._builder)
+            numbers = llvm.as_built(self.bench.meaning.numbers)
+            first = first_wrong(names, last, numbers, self.bench, self.options.announce)
+        base: Verdict = verdict
+        if self.steps and fingerprint(self.start.module) == self.steps[0].start.code:
+            base = self.attempt(self.start).verdict
+        return blamed(verdict, base, self.record.last_changer, first, only_some=only_some)
 
 
 def _not_compiled(built: llvm.NotBuilt) -> Verdict:
@@ -118,9 +224,9 @@ def blamed(verdict: Failed, base: Verdict, last_changer: str, first: str | None,
     """A failed build with its culprit: what the verdict or `first`, the first wrong pass of the lowering, names.
 
     Where neither knows, it is the last pass of the case that changed something, unless `base`, the verdict on the
-    module before the passes, is the same. only_some: the case's passes are all that is under test, and so it is one of
-    them or nobody; what another pass of TVM's makes wrong of their right result is not their fault, nor is a build that
-    fails in one way without them and in another way with them.
+    module before the passes, is the same. only_some: the case's passes are all that is under test, so it is one of
+    them or nobody. They are not to blame for what another pass of TVM makes wrong of their right result, nor for a
+    build that fails in one way without them and in another way with them.
     """
     if only_some:
         if isinstance(base, Skipped | Failed):

@@ -1,14 +1,12 @@
-"""Judges one pass call in a forked child, and says what it finds line by line. Worker processes only.
+"""Judges one pass call of somebody else's test in a forked child, and says what it finds. Worker processes only.
 
-The order of things is that of `fuzzer.trial.judge`: structure first, numbers last, so that a child that is ended in
-the interpreter has said the rest.
+The oracles are asked and recorded as for a case of ours (`fuzzer.trial.ask`, `fuzzer.trial.record`): structure first,
+numbers last, so that a child that is ended in the interpreter has said the rest.
 """
 
 from __future__ import annotations
 
-import base64
 import gc
-import json
 import os
 import pickle
 import time
@@ -16,238 +14,236 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+import msgspec
 import tvm
 
 from corpus.module_text import text_of
-from fuzzer.plugin.spy import Application
-from fuzzer.protocol import Counts, Failure
+from fuzzer.protocol import Counts, Failure, Tallied
+from fuzzer.trial.application import Application
+from fuzzer.trial.ask import ask_in_order
 from fuzzer.trial.contracts import Contract, asked_of, contract_of, is_by_request, keeps_meaning, rows_named, tier_of
 from fuzzer.trial.parts import guarded, parts_of
+from fuzzer.trial.record import Record
 from fuzzer.trial.subject.flaws import flaw_of
 from fuzzer.trial.subject.phase import phase_of
 from fuzzer.trial.unpromised_numbers import compared
-from fuzzer.worker.main import limit_memory
 from generators import tvm_api as T
 from generators.case import Case, EntryCall, Origin, PassCall
 from generators.passes.table import EXCLUDED
 from generators.source import SeededSource, Source
+from generators.tvm_api import IRModule, Pass
+from oracles.activities import Activity, Announce, Asking, Working, kind_of
+from oracles.checks import input_unchanged, numeric
+from oracles.forked import limit_memory
 from oracles.ir.fingerprint import fingerprint
 from oracles.nested import Part
 from oracles.oracle import StepOracle
-from oracles.table import ORACLES as ALL_ORACLES
-from oracles.trace import Raised, Step
-from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
+from oracles.reference.numbers import Numbers
+from oracles.table import ORACLES
+from oracles.trace import MeaningState, Position, Raised, Step
+from oracles.verdict import Failed, Skipped, Verdict
+from oracles.walk import taken
 from oracles.workbench import constructed
 
-Say: TypeAlias = Callable[[str], None]
 MEMORY_BYTES = 4 << 30
+Say: TypeAlias = Callable[[msgspec.Struct], None]
+
+
+class ForeignFound(msgspec.Struct, frozen=True, tag="foreign found"):
+    """A failed verdict, the phase of the module before the pass, and the pickled Case that shows it."""
+
+    failure: Failure
+    phase: int
+    case: bytes
+
+
+class Pair(msgspec.Struct, frozen=True, tag="pair"):
+    """Whether the reference ran the modules before and after a pass: None, or why not."""
+
+    missing: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
     """How calls are judged. where: the test that is running. same_meaning: see `contracts.contract_of`.
 
-    keep: a folder to leave the input module in, None where it is not wanted.
+    keep: leaves the input module for `passfuzz harvest`; None where it is not wanted.
     """
 
     where: str
     same_meaning: frozenset[str]
-    keep: str | None = None
+    keep: Callable[[Application], None] | None = None
 
 
-class _Bench:
+class ForeignBench:
     """What oracles may do besides looking: the pass is the one that the test made, or its constructor."""
 
-    trusting = False
-
-    def __init__(self, transform: Any, source: str, seed: int) -> None:
+    def __init__(self, transform: Pass | None, source: str, seed: int, module: IRModule) -> None:
         self.source: Source = SeededSource(seed)
-        self.meaning: Any = None
+        self.meaning = MeaningState(Numbers(module, ()))
+        self.applications = 0
         self._transform = transform
         self._text = source
 
-    def apply(self, call: PassCall, module: Any) -> Any | Raised:
+    def apply(self, call: PassCall, module: IRModule) -> IRModule | Raised:
+        self.applications += 1
         if self._text:
             return self.guarded(lambda: constructed(self._text)(module))
-        return self.guarded(lambda: self._transform(module))
+        transform = self._transform
+        assert transform is not None, "a part of a pass has no constructor of its own"
+        return self.guarded(lambda: transform(module))
 
-    def apply_all(self, calls: Sequence[PassCall], module: Any) -> Any | Raised:
-        raise NotImplementedError("one pass is judged at a time")
+    def apply_all(self, calls: Sequence[PassCall], module: IRModule) -> IRModule | Raised:
+        raise AssertionError("one pass is judged at a time")
 
     def guarded(self, action: Callable[[], Any]) -> Any | Raised:
         return guarded(action)
 
 
-class Trial:
-    """The judging of one pass call. enter: told of each stage. say: told of each verdict, as one line of JSON."""
+class ForeignTrial:
+    """The judging of one pass call. announce: told of each activity. say: told of what is found, as it is found."""
 
-    def __init__(self, application: Application, terms: Terms, enter: Callable[[str], None]) -> None:
+    def __init__(self, application: Application, terms: Terms, announce: Announce, say: Say) -> None:
         self._application = application
         self._terms = terms
-        self._told = enter
-        self._stage, self._since = "", time.process_time()
-        self._keeps: bool | None = None
-        """Whether every part so far keeps what its module means; None before the first."""
-        self.say: Say = lambda line: None
+        self._announced = announce
+        self._say = say
+        self._doing: Activity | None = None
+        self._since = time.process_time()
 
-    def _enter(self, stage: str) -> None:
-        """Tells of a stage, and counts the CPU time of the one before."""
-        if self._stage:
+    def _announce(self, activity: Activity) -> None:
+        """Tells of an activity, and counts the CPU time of the one before."""
+        if self._doing is not None:
             counts = Counts()
-            counts.name("phases", self._stage.split(" of ")[0], time.process_time() - self._since)
-            self.say(json.dumps({"delta": counts.delta()}))
-        self._stage, self._since = stage, time.process_time()
-        self._told(stage)
+            counts.name("phases", kind_of(self._doing), time.process_time() - self._since)
+            self._say(Tallied(counts.delta()))
+        self._doing, self._since = activity, time.process_time()
+        self._announced(activity)
 
     def run(self) -> None:
-        """Says {"delta": ...}, {"failure": ..., "case": ...} and {"pair": ...} lines: see `pairs`."""
+        """Says Tallied, ForeignFound and Pair."""
         be_quiet()
         limit_memory(MEMORY_BYTES)
         gc.disable()
         if self._terms.keep is not None:
-            self._keep()
-        self._enter("well-formedness")
+            self._announce(Working("keeping the module"))
+            self._terms.keep(self._application)
+        self._announce(Working("well-formedness"))
         before = self._as_it_was()
         if before is None:
-            self._count("skipped", "input: changed in place, and what it was is not kept")
+            self._skip("input: changed in place, and what it was is not kept")
             return
-        phase = phase_of(before)
-        flaw = flaw_of(before, phase)
+        flaw = flaw_of(before, phase_of(before))
         if flaw is not None:
-            self._count("skipped", flaw)
+            self._skip(flaw)
             return
-        parts = self._parts(before)
-        for part in parts:
-            self._judge(part, part is parts[-1])
-        self._enter("end")
+        *inner, whole = self._parts(before)
+        keeps = [self._judge_inner(part) for part in inner]
+        # A pass made of passes that all keep the meaning keeps it, too.
+        kept = {whole.name} if keeps and all(keeps) else set()
+        self._judge(whole, self._application.given, self._terms.same_meaning | kept)
+        self._announce(Working("end"))
 
-    def _as_it_was(self) -> Any | None:
+    def _as_it_was(self) -> IRModule | None:
         """The module before the pass; None where the pass has changed its functions and it was too large to keep."""
         application = self._application
         if fingerprint(application.before) == application.hash_before:
             return application.before
         return None if application.text is None else T.module_from_json(application.text)
 
-    def _parts(self, before: Any) -> list[Part]:
+    def _parts(self, before: IRModule) -> list[Part]:
         """The parts of a pass of no row that has any, then the whole."""
         application = self._application
         whole = Part(application.name, before, application.hash_before, application.after)
         if rows_named(application.name) or application.name in EXCLUDED:
             return [whole]
-        self._enter(f"parts of {application.name}")
+        self._announce(Working("parts"))
         return [*parts_of(application.transform, before, lambda name: bool(rows_named(name))), whole]
-
-    def _keep(self) -> None:
-        from fuzzer.plugin.modules import keep
-
-        self._enter("keeping the module")
-        keep(self._terms.keep or "", self._application, self._terms.where)
 
     # --- one pass -----------------------------------------------------------------------------------------------
 
-    def _judge(self, part: Part, whole: bool) -> None:
-        phase = phase_of(part.before)
-        if not whole and (flaw_of(part.before, phase) or fingerprint(part.before) != part.hash_before):
-            self._count("skipped", "input: ill-formed after an earlier part")
-            self._keeps = False
-            return
-        self._enter(f"constructors of {part.name}")
-        same_meaning = self._terms.same_meaning | ({part.name} if whole and self._keeps else set())
+    def _judge_inner(self, part: Part) -> bool:
+        """Judges a part of a pass; whether it keeps what its module means."""
+        if flaw_of(part.before, phase_of(part.before)) or fingerprint(part.before) != part.hash_before:
+            self._skip("input: ill-formed after an earlier part")
+            return False
+        return self._judge(part, None, self._terms.same_meaning)
+
+    def _judge(self, part: Part, given: IRModule | None, same_meaning: frozenset[str]) -> bool:
+        """Judges a pass; whether it keeps what its module means. given: the object that the test handed over."""
+        self._announce(Working("constructors"))
         contract = contract_of(part.name, part.before, part.after, guarded, same_meaning)
-        self._keeps = not whole and (self._keeps is not False) and keeps_meaning(contract, part.before)
-        row = contract.row
-        tier = tier_of(contract, phase)
-        call = PassCall(row.name, contract.source)
-        step = Step(0, call, row, phase, part.before, part.after, None, part.hash_before, tier)
-        changed = fingerprint(part.after) != part.hash_before
-        self._cell("passes", row.name, "applied")
-        if changed:
-            self._cell("passes", row.name, "changed")
-        bench = _Bench(self._application.transform if whole else None, contract.source, part.hash_before)
-        if whole:
-            given = replace(step, before=self._application.given)
-            self._ask("input_unchanged", given, step, contract, bench)
-        if changed and self._ask_all(step, contract, bench):
-            self._ask_numbers(step, contract, bench)
+        phase = phase_of(part.before)
+        call = PassCall(contract.row.name, contract.source)
+        start = replace(Position.at(part.before, phase), code=part.hash_before)
+        step = taken(0, start, call, contract.row, part.after, tier_of(contract, phase))
+        transform = None if given is None else self._application.transform
+        bench = ForeignBench(transform, contract.source, part.hash_before, part.before)
+        record = Record(0)
+        record.step(step)
+        if given is not None:
+            kept = fingerprint(given) == part.hash_before
+            seen = replace(step, start=replace(start, module=given), input_kept=kept)
+            self._ask(input_unchanged.ORACLE, seen, step, contract, bench, record)
+        keeps = keeps_meaning(contract, part.before)
+        if step.changed and self._ask_structure(step, contract, bench, record):
+            keeps = self._ask_numbers(step, contract, bench, record) and keeps
+        self._tell(record, step, contract, part.before, ())
+        return keeps
 
-    def _ask_all(self, step: Step, contract: Contract, bench: _Bench) -> bool:
-        """Asks every oracle of structure that has a say; whether the numbers are worth looking at."""
-        good, broken = True, False
-        for oracle in asked_of(contract, step.before):
-            row = ALL_ORACLES[oracle]
-            if broken and row.of_structure:
-                continue
-            verdict = self._ask(oracle, step, step, contract, bench)
-            if isinstance(verdict, Failed):
-                broken = broken or row.of_structure
-                good = good and not row.ends_case
-        return good
+    def _ask_structure(self, step: Step, contract: Contract, bench: ForeignBench, record: Record) -> bool:
+        """Asks every oracle that has a say, numbers apart; whether these are worth looking at."""
+        rows = [row for name in asked_of(contract, step.before) if isinstance(row := ORACLES[name], StepOracle)]
 
-    def _ask(self, oracle: str, seen: Step, step: Step, contract: Contract, bench: _Bench) -> Verdict:
-        self._enter(f"{oracle} of {step.row.name}")
-        row = ALL_ORACLES[oracle]
-        assert isinstance(row, StepOracle), f"{oracle} does not judge one pass"
-        verdict = row.judge(seen, bench)
+        def ask(row: StepOracle, of: Step) -> Verdict:
+            self._tell(record, step, contract, step.before, ())
+            return self._verdict_of(row, of, bench)
+
+        return ask_in_order(rows, step, ask, record)
+
+    def _ask(
+        self, row: StepOracle, seen: Step, step: Step, contract: Contract, bench: ForeignBench, record: Record
+    ) -> None:
+        record.verdict(row.name, self._verdict_of(row, seen, bench), step)
+        self._tell(record, step, contract, step.before, ())
+
+    def _verdict_of(self, row: StepOracle, step: Step, bench: ForeignBench) -> Verdict:
+        self._announce(Asking(row.name, step.call.name))
+        verdict = row.judge(step, bench)
         if isinstance(verdict, Failed) and is_by_request(verdict.evidence):
-            verdict = Skipped("attributes: a request to this pass")
-        self._verdict(oracle, step.row.name, verdict)
-        if isinstance(verdict, Failed):
-            self._fail(oracle, verdict, step, contract, step.before, ())
+            return Skipped("attributes: a request to this pass")
         return verdict
 
-    def _ask_numbers(self, step: Step, contract: Contract, bench: _Bench) -> None:
-        self._enter(f"numeric of {step.row.name}")
+    def _ask_numbers(self, step: Step, contract: Contract, bench: ForeignBench, record: Record) -> bool:
+        """Compares the numbers; whether they are not wrong."""
+        self._tell(record, step, contract, step.before, ())
+        oracle = numeric.ORACLE.name
+        self._announce(Asking(oracle, step.call.name))
         found = compared(step, contract, bench)
-        self._verdict("numeric", step.row.name, found.verdict)
-        self.say(json.dumps({"pair": found.missing}))
-        if isinstance(found.verdict, Failed):
-            self._keeps = False
-            self._fail("numeric", found.verdict, step, contract, found.module, found.calls)
+        record.verdict(oracle, found.verdict, step)
+        if record.has_judged(oracle):
+            record.counts.count("numeric_verdicts")
+        self._say(Pair(found.missing))
+        self._tell(record, step, contract, found.module, found.calls)
+        return not isinstance(found.verdict, Failed)
 
     # --- what is said -------------------------------------------------------------------------------------------
 
-    def _verdict(self, oracle: str, name: str, verdict: Verdict) -> None:
-        match verdict:
-            case Passed():
-                column = "passed"
-            case Skipped(reason):
-                column = "skipped"
-                self._count("skipped", reason)
-            case Inconclusive(reason):
-                column = "inconclusive"
-                self._count("inconclusive", reason)
-            case Failed():
-                column = "failed"
-                self._cell("passes", name, "failed")
-        self._cell("oracles", oracle, column)
-        if oracle == "numeric" and column in ("passed", "failed"):
-            self.say(json.dumps({"delta": {"numeric_verdicts": 1}}))
+    def _skip(self, reason: str) -> None:
+        self._say(Tallied({"skipped": {reason: 1}}))
 
-    def _count(self, field: str, name: str) -> None:
-        counts = Counts()
-        counts.name(field, name)
-        self.say(json.dumps({"delta": counts.delta()}))
-
-    def _cell(self, table: str, name: str, column: str) -> None:
-        counts = Counts()
-        counts.cell(table, name, column)
-        self.say(json.dumps({"delta": counts.delta()}))
-
-    def _fail(
-        self, oracle: str, verdict: Failed, step: Step, contract: Contract, module: Any, calls: tuple[EntryCall, ...]
+    def _tell(
+        self, record: Record, step: Step, contract: Contract, module: IRModule, calls: tuple[EntryCall, ...]
     ) -> None:
-        """A failure carries the phase of its module in the place of a case's index."""
-        culprit = verdict.culprit or step.row.name
-        detail = verdict.detail[-20_000:]
-        phase = int(step.phase)
-        failure = Failure(
-            phase, oracle, verdict.symptom, verdict.message, detail, culprit, step.tier, 0, (), verdict.evidence
-        )
-        self._enter(f"text of the input of {step.row.name}")
-        passes = (PassCall(step.row.name, contract.source),)
-        case = Case(text_of(module), passes, calls, _target(), origin=Origin(file=self._terms.where))
-        packed = base64.b64encode(pickle.dumps(case)).decode()
-        self.say(json.dumps({"failure": failure.to_json(), "case": packed}))
+        """Says what the record holds by now, and empties it: this process may not live to say it later."""
+        counts, failures = record.take()
+        if counts:
+            self._say(Tallied(counts))
+        for failure in failures:
+            self._announce(Working("text of the input"))
+            passes = (PassCall(step.call.name, contract.source),)
+            case = Case(text_of(module), passes, calls, _target(), origin=Origin(file=self._terms.where))
+            self._say(ForeignFound(failure, int(step.phase), pickle.dumps(case)))
 
 
 def _target() -> str:

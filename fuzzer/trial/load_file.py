@@ -5,19 +5,15 @@ Worker processes only. What the file defines is looked at in `fuzzer.worker.draw
 
 from __future__ import annotations
 
-import os
 import runpy
-import select
-import signal
 from pathlib import Path
 from typing import Any
 
-from fuzzer.processes.fork import die_with_parent
+from oracles.forked import Write, told_by
 
 DEADLINE_S = 60.0
 """Seconds that a file may take to be evaluated, what it imports included."""
-_WELL, _RAISED = 76, 77
-"""Statuses that a file which ends the process itself is unlikely to choose."""
+_THROUGH = b"through"
 RUN_NAME = "passfuzz_loaded"
 
 
@@ -26,24 +22,16 @@ def complaint_about(path: Path, deadline_s: float = DEADLINE_S) -> str | None:
 
     Exceptions are no complaint: who evaluates the file sees them.
     """
-    parent = os.getpid()
-    pid = os.fork()
-    if pid == 0:
-        _evaluate(path, parent)
-    handle = os.pidfd_open(pid)
-    try:
-        hangs = not select.select([handle], [], [], deadline_s)[0]
-    finally:
-        os.close(handle)
-    if hangs:
-        os.kill(pid, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
-    if hangs:
+    ended, said = told_by(lambda write: _evaluate(path, write), deadline_s)
+    if said == _THROUGH:
+        return None
+    if ended is None:
+        return "ends the process that reads it with status 0"
+    if ended.hung:
         return f"is not read to its end within {deadline_s:g} s"
-    if os.WIFSIGNALED(status):
-        return f"is ended by {signal.Signals(os.WTERMSIG(status)).name} while it is read"
-    code = os.WEXITSTATUS(status)
-    return None if code in (_WELL, _RAISED) else f"ends the process that reads it with status {code}"
+    if ended.by_exit:
+        return f"ends the process that reads it with status {ended.how.split()[-1]}"
+    return f"is ended by {ended.how} while it is read"
 
 
 def complaint_about_factory(make: Any) -> str | None:
@@ -64,14 +52,13 @@ def first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {text[0] if text else 'no message'}"
 
 
-def _evaluate(path: Path, parent: int) -> None:
-    """In the child: never returns."""
-    status = _RAISED
+def _evaluate(path: Path, write: Write) -> None:
+    """In the child: says at last that it got through, whatever the file raised."""
     try:
-        die_with_parent(parent)
         passes = runpy.run_path(str(path), run_name=RUN_NAME).get("PASSES")
         for make in passes.values() if isinstance(passes, dict) else ():
             complaint_about_factory(make)
-        status = _WELL
-    finally:
-        os._exit(status)
+    except BaseException:  # noqa: BLE001 - a user's file may raise anything; who evaluates it next says so
+        write(_THROUGH)
+        return
+    write(_THROUGH)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import pickle
 from collections.abc import Callable, Collection
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -15,26 +13,28 @@ import numpy as np
 import tvm
 
 from corpus.finding import Expectation, Finding, flatten_outputs
-from corpus.module_text import text_of
 from corpus.reduce import Candidate, as_case, reduce
 from corpus.schedule import culprit_named
 from corpus.signature import operators_in, signature_of
 from fuzzer.processes.flight import Recorder
-from fuzzer.processes.fork import in_child
-from fuzzer.protocol import Failure, Plan
-from fuzzer.trial.judge import Experiment, judge
+from fuzzer.processes.lines import in_child
+from fuzzer.protocol import Failure, Found, Plan
+from fuzzer.trial.experiment import Experiment
+from fuzzer.trial.judge import judge
+from fuzzer.trial.lost import lost_failure
+from fuzzer.trial.options import OURS, options_of
+from fuzzer.trial.repertoire import Repertoire
+from fuzzer.trial.shrink_across import RejudgeAcross
 from fuzzer.trial.whose_fault import whose_fault, wrong_lowering
-from fuzzer.worker.child import court_of
-from fuzzer.worker.draw import Repertoire, draw_experiment, origin_of
 from generators.case import Case
 from generators.dtypes import is_float
-from generators.passes.table import default_call
 from generators.source import SeededSource
 from generators.targets import TARGETS
 from oracles.blame import excuses
 from oracles.builds.build import CODEGEN, excess_precision
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.evidence import AcrossProcesses, Hung
+from oracles.forked import Ended, forked
 from oracles.ir.regions import declares_what_it_does, divides_in_the_open
 from oracles.oracle import TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers
@@ -101,52 +101,30 @@ class Rejudge:
         return False
 
     def _failures(self, candidate: Candidate) -> list[Failure]:
-        lines, ended, stage = in_child(lambda say: self._judge(candidate, say), self._recorder, self._plan.deadline_s)
-        failures = [Failure.from_json(json.loads(line)) for line in lines]
-        if ended is not None:
-            from fuzzer.worker.child import lost_failure
-
-            failures.append(lost_failure(self._plan, self._repertoire, self._failure.index, stage, ended, ""))
+        heard = in_child(lambda say: self._judge(candidate, say), Found, self._recorder, self._plan.deadline_s)
+        failures = [found.failure for found in heard.messages]
+        if heard.ended is not None and not heard.ended.by_exit:
+            lost = lost_failure(
+                self._failure.index, heard.activity, heard.ended, deadline_s=self._plan.deadline_s, ours=OURS
+            )
+            failures += [] if lost is None else [lost]
         return failures
 
-    def _judge(self, candidate: Candidate, say: Callable[[str], None]) -> None:
+    def _judge(self, candidate: Candidate, say: Callable[[Found], None]) -> None:
         tiers = tuple("B" for _ in candidate.passes)
         # The entry calls are kept for every oracle: the reference must find the program meaningful.
         experiment = Experiment(
             self._failure.index, candidate.module, candidate.calls, candidate.setup, candidate.passes, tiers
         )
-        court = court_of(self._plan, self._repertoire)
-        court.enter = lambda stage: self._recorder.write(self._failure.index, stage)
-        court.force = True
-        court.oracles = frozenset({self._failure.oracle})
-        judged = judge(experiment, court, SeededSource(self._plan.seed, self._failure.index))
+        options = replace(
+            options_of(self._plan, self._repertoire),
+            announce=lambda activity: self._recorder.write(self._failure.index, activity),
+            force=True,
+            oracles=frozenset({self._failure.oracle}),
+        )
+        judged = judge(experiment, options, SeededSource(self._plan.seed, self._failure.index))
         for failure in judged.failures:
-            say(json.dumps(failure.to_json()))
-
-
-def shrink_failure(plan: Plan, repertoire: Repertoire, failure: Failure, out: Path, budget_s: float) -> bool:
-    """Draws the failing case again, reduces it, and leaves the Finding pickled in `out`.
-
-    False when the failure does not show again: it is then no finding.
-    """
-    plan = plan.at(failure.index)
-    experiment, program, _ = draw_experiment(plan, repertoire, failure.index)
-    passes, tiers = experiment.passes, experiment.tiers
-    if failure.step is not None:
-        passes, tiers = passes[: failure.step + 1], tiers[: failure.step + 1]
-    passes += tuple(default_call(name) for name in failure.tail)
-    start = Candidate(experiment.module, experiment.setup, passes, experiment.calls)
-    like = Case(
-        text_of(experiment.module), passes, experiment.calls, plan.target, experiment.setup,
-        origin_of(plan, failure.index, program), plan.load,
-    )  # fmt: skip
-    finding = shrink(plan, repertoire, failure, start, like, budget_s)
-    if finding is None:
-        return False
-    temporary = out.with_suffix(".part")
-    temporary.write_bytes(pickle.dumps(finding))
-    temporary.replace(out)
-    return True
+            say(Found(failure))
 
 
 def shrink(
@@ -160,9 +138,7 @@ def shrink(
     if not isinstance(failure.evidence, AcrossProcesses):
         rejudge = Rejudge(plan, repertoire, failure, recorder)
         return _shrunk(rejudge, plan, repertoire, failure, start, like, budget_s)
-    from fuzzer.worker.shrink_across import RejudgeAcross
-
-    with closing(RejudgeAcross(plan, repertoire, failure, recorder)) as across:
+    with closing(RejudgeAcross(plan, repertoire, failure)) as across:
         return _shrunk(across, plan, repertoire, failure, start, like, budget_s)
 
 
@@ -187,7 +163,7 @@ def _shrunk(
     ends = failure.oracle == BUILD and failure.symptom == "crash" and failure.culprit == CODEGEN
     if ends and (repertoire.under_test is None or not TARGETS[plan.target].threads):
         first = _first_wrong(plan, repertoire, reduction.candidate)
-        blamed = _blamed_behind(blamed, first, repertoire.under_test)
+        blamed = _blamed_after(blamed, first, repertoire.under_test)
         if blamed is None:
             return None
     rejudge.interesting(reduction.candidate)
@@ -213,19 +189,14 @@ def _shrunk(
 
 def _first_wrong(plan: Plan, repertoire: Repertoire, case: Candidate) -> str | None:
     """The pass of TVM's that makes the built code of a case end: see `wrong_lowering`, which a child is asked."""
-    recorder = Recorder.create(Path(plan.scratch) / f"flight-{os.getpid()}-lowering")
-
-    def answer(say: Callable[[str], None]) -> None:
-        say(json.dumps({"first": wrong_lowering(case, plan, repertoire)}))
-
-    lines, _, _ = in_child(answer, recorder, plan.deadline_s)
-    first: str | None = json.loads(lines[0])["first"] if lines else None
-    return first
+    first = forked(lambda: wrong_lowering(case, plan, repertoire), plan.deadline_s)
+    return None if isinstance(first, Ended) else first
 
 
-def _blamed_behind(blamed: str, first: str | None, under_test: Collection[str] | None) -> str | None:
-    """The culprit of built code that ends, where the reference finds `first` wrong on the way to it; None where that is
-    no pass under test, and those are right until then."""
+def _blamed_after(blamed: str, first: str | None, under_test: Collection[str] | None) -> str | None:
+    """The culprit of built code that ends, where the reference finds `first` wrong on the way to it.
+
+    None if that is not under test and the passes under test are right up to it."""
     if first is None or first == CODEGEN:
         return blamed
     if under_test is None or first in under_test:

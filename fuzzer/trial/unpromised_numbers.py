@@ -9,7 +9,7 @@ the reference knows what they hold.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from fuzzer.trial.subject.entries import PREFIX, NotCallable, pointers_of, with_
 from fuzzer.trial.subject.unpromised_inputs import NoInputs, calm, meaning_of
 from generators import tvm_api as T
 from generators.case import EntryCall
+from generators.tvm_api import IRModule
 from oracles.checks import numeric
 from oracles.evidence import ReferenceTrap
 from oracles.ir.compare import with_functions
@@ -28,8 +29,9 @@ from oracles.ir.walk import prim_funcs, relax_functions
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported, symptom_of
 from oracles.reference.numbers import NoMeaning, Numbers
-from oracles.trace import MeaningState, Raised, Step
+from oracles.trace import Bench, MeaningState, Position, Raised, Step
 from oracles.verdict import Failed, Inconclusive, Skipped, Verdict
+from oracles.walk import taken
 
 _OURS = ReferenceTrap("operand")
 OURS = symptom_of(_OURS.kind)
@@ -47,25 +49,26 @@ class Compared:
     """
 
     verdict: Verdict
-    module: Any
+    module: IRModule
     calls: tuple[EntryCall, ...] = ()
     missing: str | None = None
 
 
-def compared(step: Step, contract: Contract, bench: Any) -> Compared:
+def compared(step: Step, contract: Contract, bench: Bench) -> Compared:
     """What the numbers say of a pass that made something else of its module."""
     called = _callable(step, bench)
     if isinstance(called, NotCallable):
         return _missing(step, f"no inputs: {called}")
-    found = meaning_of(called.before, step.hash_before)
+    seed = step.start.code
+    found = meaning_of(called.before, seed)
     if isinstance(found, NoInputs):
         return _missing(step, found.reason)
     why_not = no_numbers(contract, step.before)
     if why_not is not None:
-        return Compared(Skipped(why_not), step.before, (), _gap(called, found, bench))
+        return Compared(Skipped(why_not), step.before, (), _gap(called, found, bench, seed))
     verdict = _verdict(called, found, bench)
     if isinstance(verdict, Skipped) and bench.meaning.lost == verdict.reason:
-        return Compared(verdict, step.before, (), _gap(called, found, bench))
+        return Compared(verdict, step.before, (), _gap(called, found, bench, seed))
     if not isinstance(verdict, Failed):
         missing = verdict.reason if isinstance(verdict, Skipped) else None
         return Compared(verdict, called.before, found.calls, missing)
@@ -76,7 +79,7 @@ def _missing(step: Step, reason: str) -> Compared:
     return Compared(Skipped(reason), step.before, (), reason)
 
 
-def _gap(step: Step, found: Numbers, bench: Any) -> str | None:
+def _gap(step: Step, found: Numbers, bench: Bench, seed: int) -> str | None:
     """Why the module behind a pass is not interpreted: on the calls of the module before it where it is called like
     that, else on inputs of its own. None where it is."""
     if not prim_funcs(step.after) and not relax_functions(step.after):
@@ -89,7 +92,7 @@ def _gap(step: Step, found: Numbers, bench: Any) -> str | None:
         if isinstance(made, Raised):
             return f"no inputs: {NO_FUNCTION}"
         after = made
-    own = meaning_of(after, step.hash_before)
+    own = meaning_of(after, seed)
     return own.reason if isinstance(own, NoInputs) else None
 
 
@@ -107,7 +110,7 @@ def _called_alike(step: Step, calls: tuple[EntryCall, ...]) -> bool:
     return True
 
 
-def _why_it_stops(module: Any, calls: tuple[EntryCall, ...]) -> str | None:
+def _why_it_stops(module: IRModule, calls: tuple[EntryCall, ...]) -> str | None:
     try:
         for call in calls:
             with np.errstate(all="ignore"):
@@ -119,7 +122,7 @@ def _why_it_stops(module: Any, calls: tuple[EntryCall, ...]) -> str | None:
     return None
 
 
-def _again(step: Step, found: Numbers, bench: Any, first: Failed) -> Compared:
+def _again(step: Step, found: Numbers, bench: Bench, first: Failed) -> Compared:
     """A difference that shows on calm inputs as well, else Inconclusive."""
     if first.evidence == _OURS:
         reason = f"{OURS} behind the pass"
@@ -140,13 +143,12 @@ def _out_of_bounds(verdict: Failed) -> bool:
     return isinstance(verdict.evidence, ReferenceTrap) and verdict.evidence.kind == "out-of-bounds"
 
 
-def _verdict(step: Step, numbers: Numbers, bench: Any) -> Verdict:
+def _verdict(step: Step, numbers: Numbers, bench: Bench) -> Verdict:
     bench.meaning = MeaningState(numbers)
-    numeric.follow(step, bench.meaning)
     return numeric.judge(step, bench)
 
 
-def _callable(step: Step, bench: Any) -> Step | NotCallable:
+def _callable(step: Step, bench: Bench) -> Step | NotCallable:
     """The step with functions that call the PrimFuncs before and after, where there are no others."""
     if relax_functions(step.before):
         return step
@@ -157,7 +159,7 @@ def _callable(step: Step, bench: Any) -> Step | NotCallable:
             return NotCallable(NO_FUNCTION)
         if isinstance(both, NotCallable):
             return both
-        step = replace(step, before=both[0], after=both[1])
+        step = _of_modules(step, both[0], both[1])
     made = bench.guarded(_or_why(lambda: with_entries_in_place(step.before)))
     if isinstance(made, Raised):
         return NotCallable(NO_FUNCTION)
@@ -170,10 +172,15 @@ def _callable(step: Step, bench: Any) -> Step | NotCallable:
         extra.pop(f"{PREFIX}{name.name_hint}", None)
     left = {f"{PREFIX}{name}" for name in after}
     kept = {name: function for name, function in extra.items() if name in left}
-    return replace(step, before=with_functions(_bare(made), extra), after=with_functions(step.after, kept))
+    return _of_modules(step, with_functions(_bare(made), extra), with_functions(step.after, kept))
 
 
-def _bare(module: Any) -> Any:
+def _of_modules(step: Step, before: IRModule, after: IRModule) -> Step:
+    """The step as if the pass had been given `before` and had returned `after`."""
+    return taken(step.index, Position.at(before, step.phase), step.call, step.row, after, step.tier)
+
+
+def _bare(module: IRModule) -> Any:
     """The module without its Relax functions."""
     functions = {name: f for name, f in module.functions.items() if not isinstance(f, relax.Function)}
     return tvm.ir.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from fuzzer.protocol import Plan
-from fuzzer.trial.judge import Experiment
-from fuzzer.trial.load_file import RUN_NAME, complaint_about, complaint_about_factory, first_line
+from fuzzer.trial.experiment import Experiment
+from fuzzer.trial.repertoire import Repertoire
 from fuzzer.worker.seeds import SHARE as SEEDED_SHARE
-from fuzzer.worker.seeds import SeedProgram, draw_seed, seed_folders
+from fuzzer.worker.seeds import SeedProgram, draw_seed
 from generators.case import Origin
-from generators.operators.row import Unavailable
-from generators.passes.loaded import rows_from_contracts
 from generators.passes.row import PassRow
 from generators.passes.sequences import Kind, Step, ToFire, draw_names, instantiate, to_fire
 from generators.passes.table import PASSES, SYNCHRONISES, THREADING
-from generators.passes.vocabulary import with_vocabulary
 from generators.program import Program
 from generators.recipes.table import RECIPES, Recipe
 from generators.relax.body import plant
 from generators.relax.chains import draw_chains
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.relax.scope import Scope
 from generators.source import SeededSource, Source, weighted
 from generators.targets import TARGETS, TargetRow
-from generators.tir.beside import with_dead_prim_func
+from generators.tir.dead_prim_func import with_dead_prim_func
 from generators.tir.integers import draw_integer_func
-from generators.tir.wrap import draw_prim_program, draw_scheduled_program, wrapped
+from generators.tir.relax_caller import draw_prim_program, draw_scheduled_program, wrapped
+from generators.unavailable import Unavailable
 
 PLAIN_SHARE = 0.25
 """A program is drawn without a recipe of its passes this often: what fires on a shape must not fire on others."""
@@ -76,70 +71,6 @@ what it does not fire on."""
 
 UNASKED_WEIGHT = 5
 """Weight of the shapes that no pass of TVM asks for: where bugs of a kind have been, whatever the pass."""
-
-
-class LoadFault(Exception):
-    """The file of --load cannot be used; the message is one line that says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Repertoire:
-    """The passes of a campaign: rows by name, what their constructors may name, and which are under test.
-
-    seeds: case folders whose modules a share of the cases starts from.
-    """
-
-    rows: Mapping[str, PassRow]
-    names: Mapping[str, Any] = field(default_factory=dict)
-    under_test: tuple[str, ...] | None = None
-    seeds: tuple[Path, ...] = ()
-
-
-def repertoire_of(plan: Plan) -> Repertoire:
-    """The pass table with the loaded file's passes. Raises LoadFault where the file is of no use."""
-    loaded = load_passes(Path(plan.load)) if plan.load else ({}, {})
-    rows = {**PASSES, **loaded[0]}
-    under_test = tuple(plan.under_test) or (tuple(loaded[0]) if plan.load else None)
-    unknown = [n for n in under_test or () if n not in rows]
-    if unknown:
-        where = f"the pass table nor in PASSES of {plan.load}" if plan.load else "the pass table"
-        raise LoadFault(f"--passes {unknown[0]}: not in {where}; `passfuzz list passes` shows the table")
-    if plan.load and not under_test:
-        raise LoadFault(f"{plan.load}: no pass in PASSES can stand in a Relax sequence")
-    return Repertoire(rows, loaded[1], under_test, seed_folders(plan.corpus))
-
-
-def load_passes(path: Path) -> tuple[dict[str, PassRow], dict[str, Any]]:
-    """Rows and constructor names of a `--load` file. Raises LoadFault."""
-    sys.path.append(str(path.parent.absolute()))  # last, so that it shadows nothing
-    why = complaint_about(path)
-    if why is not None:
-        raise LoadFault(f"{path}: {why}")
-    try:
-        namespace = runpy.run_path(str(path), run_name=RUN_NAME)
-    except BaseException as error:  # noqa: BLE001 - a user's file may raise anything, SystemExit included
-        raise LoadFault(f"{path}: {first_line(error)}") from error
-    passes, contracts = namespace.get("PASSES"), namespace.get("CONTRACTS", {})
-    if (
-        not isinstance(passes, dict)
-        or not passes
-        or not all(isinstance(name, str) and callable(make) for name, make in passes.items())
-    ):
-        raise LoadFault(f"{path}: defines no PASSES: dict[str, Callable[[], tvm.transform.Pass]]")
-    if not isinstance(contracts, dict) or not all(isinstance(contract, dict) for contract in contracts.values()):
-        raise LoadFault(f"{path}: CONTRACTS is no dict[str, dict]")
-    taken = sorted(set(passes) & set(PASSES))
-    if taken:
-        raise LoadFault(f"{path}: {taken[0]} is the name of a pass of TVM")
-    try:
-        rows = rows_from_contracts(passes, contracts)
-    except ValueError as error:
-        raise LoadFault(f"{path}: {error}") from error
-    for name, make in passes.items():
-        useless = complaint_about_factory(make)
-        if useless is not None:
-            raise LoadFault(f"{path}: PASSES[{name!r}]() {useless}")
-    return {name: with_vocabulary(row, passes[name]) for name, row in rows.items()}, {"PASSES": passes}
 
 
 @dataclass(frozen=True, slots=True)

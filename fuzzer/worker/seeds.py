@@ -14,17 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from corpus.module_text import live_module
-from corpus.replayable import case_folders
 from corpus.store import CorruptCase, StoredCase, read_case
 from fuzzer.trial.subject.flaws import flaw_of
 from fuzzer.trial.subject.inputs import ENTRY, facts_of
 from fuzzer.trial.subject.phase import phase_of
 from fuzzer.trial.subject.unpromised_inputs import NoInputs, calm, meaning_of
 from generators.case import EntryCall
-from generators.operators.row import Unavailable
 from generators.passes.row import Phase
 from generators.program import Program
 from generators.source import Source
+from generators.unavailable import Unavailable
 from oracles.checks.legalised import operator_calls
 from oracles.ir.walk import nodes_of, prim_funcs, relax_functions
 from oracles.reference.numbers import NoMeaning, Numbers
@@ -49,11 +48,6 @@ class SeedProgram(Program):
     """A program that is a seed's module. `folder` is the seed's, as it was found."""
 
     folder: str = ""
-
-
-def seed_folders(corpus: str | None) -> tuple[Path, ...]:
-    """The case folders of `--corpus` by name; () without one. Read once: a campaign's seeds do not change."""
-    return () if corpus is None else tuple(case_folders(Path(corpus)))
 
 
 def draw_seed(source: Source, folders: tuple[Path, ...]) -> tuple[SeedProgram | None, Counter[str]]:

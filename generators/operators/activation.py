@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from tvm.relax.op import nn
 
+from generators.arrays import Array
+from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import TRUTH, Range
 from generators.relax.scope import FLOAT, NUMERIC, Drawn, Scope
@@ -36,7 +38,7 @@ def _smooth(
     return Operator(f"relax.nn.{name}", draw, meaning, Rounding.SMOOTH, elementwise=True, ulps=ulps)
 
 
-def _erf(x: Any) -> Any:
+def _erf(x: Array) -> Array:
     return np.vectorize(math.erf, otypes=[np.float64])(x) if x.size else x
 
 
@@ -49,7 +51,7 @@ def _selu_range(r: Range) -> Range:
     return Range(-_SELU_SCALE * _SELU_ALPHA, _SELU_SCALE * max(r.high, 0.0))
 
 
-def _selu(x: Any) -> Any:
+def _selu(x: Array) -> Array:
     return _SELU_SCALE * np.where(x > 0, x, _SELU_ALPHA * np.expm1(np.minimum(x, 0)))
 
 
@@ -80,7 +82,7 @@ def _draw_leakyrelu(s: Scope) -> Drawn:
     return Drawn(nn.leakyrelu(x.expr, alpha), x.range.hull(x.range.scaled(alpha)), x.shape)
 
 
-def _leakyrelu(x: Any, alpha: float) -> Any:
+def _leakyrelu(x: Array, alpha: float) -> Array:
     return np.where(x > 0, x, x * alpha)
 
 
@@ -88,11 +90,11 @@ def _draw_prelu(s: Scope) -> Drawn:
     x = s.tensor(_PRELU_DTYPES, (1, 5), static=True)
     assert x.dims is not None
     axis = 1 if x.ndim > 1 and s.source.flip() else s.axis(x)
-    alpha = s.tensor((x.dtype,), dims=(1 if s.source.flip(0.15) else x.dims[axis],))
+    alpha = s.tensor((x.dtype,), dims=(1 if s.source.flip(KNOBS.one_slope) else x.dims[axis],))
     return Drawn(nn.prelu(x.expr, alpha.expr, axis), x.range.hull(x.range * alpha.range), x.shape)
 
 
-def _prelu(x: Any, alpha: Any, axis: int) -> Any:
+def _prelu(x: Array, alpha: Array, axis: int) -> Array:
     shape = [1] * x.ndim
     shape[axis] = alpha.size
     return np.where(x > 0, x, x * alpha.reshape(shape))
@@ -106,13 +108,13 @@ def _draw_softplus(s: Scope) -> Drawn:
     return Drawn(nn.softplus(x.expr, beta, threshold), Range(0, max(x.range.high, 0) + 2), x.shape)
 
 
-def _softplus(x: Any, beta: float, threshold: float) -> Any:
+def _softplus(x: Array, beta: float, threshold: float) -> Array:
     return np.where(beta * x > threshold, x, np.logaddexp(0, beta * x) / beta)
 
 
 def _draw_softmax(s: Scope) -> Drawn:
     x = s.tensor(FLOAT, (1, 5), low=-64, high=64, nonempty=True)
-    axis = -1 if s.source.flip(0.4) else s.axis(x)
+    axis = -1 if s.source.flip(KNOBS.last_axis) else s.axis(x)
     return Drawn(nn.softmax(x.expr, axis), Range(0, 1), x.shape)
 
 
@@ -123,7 +125,7 @@ def _softmax(x: Any, axis: int) -> Any:
 
 def _draw_log_softmax(s: Scope) -> Drawn:
     x = s.tensor(FLOAT, (1, 5), low=-64, high=64, nonempty=True)
-    axis = -1 if s.source.flip(0.4) else s.axis(x)
+    axis = -1 if s.source.flip(KNOBS.last_axis) else s.axis(x)
     return Drawn(nn.log_softmax(x.expr, axis), Range(x.range.low - x.range.high - 7, 0), x.shape)
 
 

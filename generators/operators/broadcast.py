@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from tvm.relax import op
 
-from generators.operators.row import Operator, Rounding, Unavailable
+from generators.operators.knobs import KNOBS
+from generators.operators.row import Operator, Rounding
 from generators.ranges import TRUTH, Range
 from generators.relax.scope import EVERY, FLOAT, INTEGER, NUMERIC, Drawn, Scope
 from generators.relax.values import Value
+from generators.unavailable import Unavailable
 
 Pair = Callable[[Scope], tuple[Value, Value]]
 
@@ -90,7 +92,7 @@ def _shifted_left(a: Range, b: Range) -> Range:
 
 
 def _draw_where(s: Scope) -> Drawn:
-    if s.source.flip(0.3):
+    if s.source.flip(KNOBS.condition_first):
         condition = s.tensor(("bool",))
         a = s.broadcastable(condition, dtypes=EVERY)
         b = s.like(a)
@@ -104,7 +106,7 @@ def _draw_where(s: Scope) -> Drawn:
 def _draw_fma(s: Scope) -> Drawn:
     a = s.tensor(FLOAT)
     b, c = s.like(a), s.like(a)
-    if a.expr.same_as(c.expr) and s.source.flip(0.8):
+    if a.expr.same_as(c.expr) and s.source.flip(KNOBS.equal_operands_dropped):
         raise Unavailable("three equal operands say little")
     return Drawn(op.ewise_fma(a.expr, b.expr, c.expr), a.range * b.range + c.range)
 
@@ -113,7 +115,7 @@ _NONZERO = (_operands(NUMERIC, low=1), _operands(tuple(d for d in NUMERIC if d !
 
 
 def _divisors(s: Scope) -> tuple[Value, Value]:
-    return _NONZERO[0 if s.source.flip(0.6) else 1](s)
+    return _NONZERO[0 if s.source.flip(KNOBS.positive_divisor) else 1](s)
 
 
 _BOOL_PAIR = _operands(("bool",))

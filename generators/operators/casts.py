@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from tvm.relax import op
 
+from generators.arrays import Array
 from generators.dtypes import integer_limits, is_float
+from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import TRUTH, Range, comfortable
 from generators.relax.scope import EVERY, Drawn, Scope
@@ -82,7 +84,7 @@ def _per_channel(s: Scope, x: Value, dtype: str, axis: int, low: float, high: fl
 
 def _parameters(s: Scope, x: Value) -> tuple[int, Value, Value]:
     axis = s.axis(x) if x.ndim else -1
-    scale = _per_channel(s, x, "float32" if s.source.flip(0.8) else "float16", axis, 0.25, 4)
+    scale = _per_channel(s, x, "float32" if s.source.flip(KNOBS.scale_float32) else "float16", axis, 0.25, 4)
     # Integer data minus a float16 zero point is rounded to float16, which no operand's or result's dtype tells.
     half = (("float16", 1),) if is_float(x.dtype) else ()
     zero = weighted(s.source, (("int8", 3), ("int32", 3), ("uint8", 2), ("int16", 1), *half))
@@ -102,11 +104,11 @@ def _draw_quantize(s: Scope) -> Drawn:
 def _draw_dequantize(s: Scope) -> Drawn:
     x = s.tensor(("int8", "uint8", "int16", "int32", "float32", "float16"))
     axis, scale, zero = _parameters(s, x)
-    dtype = "float32" if s.source.flip(0.7) else "float16"
+    dtype = "float32" if s.source.flip(KNOBS.dequantized_float32) else "float16"
     return Drawn(op.dequantize(x.expr, scale.expr, zero.expr, axis, dtype), (x.range - zero.range) * scale.range)
 
 
-def _along(parameter: Any, x: Any, axis: int) -> Any:
+def _along(parameter: Array, x: Array, axis: int) -> Array:
     """A scale or zero point in float64, shaped to broadcast with `x` along `axis`."""
     numbers = parameter.astype(np.float64)
     if numbers.size == 1 and (x.ndim == 0 or numbers.shape != (x.shape[axis],)):
@@ -116,7 +118,7 @@ def _along(parameter: Any, x: Any, axis: int) -> Any:
     return numbers.reshape(shape)
 
 
-def _quantize(x: Any, scale: Any, zero: Any, axis: int, out_dtype: str) -> Any:
+def _quantize(x: Array, scale: Array, zero: Any, axis: int, out_dtype: str) -> Array:
     low, high = integer_limits(out_dtype)
     if not np.asarray(scale).all():
         raise ZeroDivisionError("a scale of zero")
@@ -124,7 +126,7 @@ def _quantize(x: Any, scale: Any, zero: Any, axis: int, out_dtype: str) -> Any:
     return np.clip(level, low, high).astype(out_dtype)
 
 
-def _dequantize(x: Any, scale: Any, zero: Any, axis: int, out_dtype: str) -> Any:
+def _dequantize(x: Array, scale: Array, zero: Any, axis: int, out_dtype: str) -> Array:
     values = (x.astype(np.float64) - _along(zero, x, axis)) * _along(scale, x, axis)
     return np.clip(values, -65504.0, 65504.0) if out_dtype == "float16" else values
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from tvm.relax import op
 
+from generators.arrays import Array
 from generators.operators.row import Operator, Rounding
 from generators.ranges import TRUTH, UNIT, Range
 from generators.relax.scope import FLOAT, INTEGER, NUMERIC, Drawn, Scope
@@ -40,11 +41,11 @@ def _monotone(function: Callable[[float], float]) -> Callable[[Range], Range]:
     return lambda r: Range(function(r.low), function(r.high))
 
 
-def _round_half_even(x: Any) -> Any:
+def _round_half_even(x: Array) -> Array:
     return np.round(x)
 
 
-def _erf(x: Any) -> Any:
+def _erf(x: Array) -> Array:
     return np.vectorize(math.erf, otypes=[np.float64])(x) if x.size else x
 
 

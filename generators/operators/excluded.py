@@ -53,7 +53,7 @@ EXCLUDED: dict[str, ExcludedOperator] = {
         ),
         ExcludedOperator(
             "relax.call_inplace_packed",
-            "an external function that overwrites an operand and counts as pure: right only while nobody else holds "
+            "an external function that overwrites an operand and counts as pure: right only while no one else holds "
             "the operand, which the caller promises and no pass checks",
         ),
         ExcludedOperator(

@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 from tvm.relax.op import image
 
-from generators.operators.row import Operator, Rounding, Unavailable
-from generators.operators.spatial import RARE, SPATIAL, extents, moved
+from generators.arrays import Array
+from generators.operators.knobs import KNOBS
+from generators.operators.row import Operator, Rounding
+from generators.operators.spatial import SPATIAL, extents, moved
 from generators.ranges import UNIT, Range
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Value
 from generators.source import Source
+from generators.unavailable import Unavailable
 
 # float64 is left out: coordinates and pixels pass through float32 whatever the operands are (topi/image/resize.py).
 _DTYPES = ("float32", "float16")
@@ -57,12 +60,12 @@ def _rounding(rounding_method: str, mode: str) -> str:
     return rounding_method or ("round" if mode == "align_corners" else "floor")
 
 
-def _near_whole(x: Any) -> bool:
+def _near_whole(x: Array) -> bool:
     """Whether a coordinate is near a whole number."""
     return bool((np.abs(x - np.round(x)) < _MARGIN).any())
 
 
-def _decided(coordinates: Any, rounding: str) -> bool:
+def _decided(coordinates: Array, rounding: str) -> bool:
     """Whether float32 coordinates round as exact ones do: floor and ceil snap to whole numbers, the rest may tie."""
     if rounding in ("floor", "ceil"):
         off = np.abs(coordinates - np.round(coordinates))
@@ -73,7 +76,7 @@ def _decided(coordinates: Any, rounding: str) -> bool:
 def _cubic_weights(t: Any, alpha: float) -> list[Any]:
     """Keys' cubic convolution at distances 1+t, t, 1-t, 2-t."""
 
-    def near(d: Any) -> Any:
+    def near(d: Array) -> Array:
         return (alpha + 2) * d**3 - (alpha + 3) * d**2 + 1
 
     def far(d: Any) -> Any:
@@ -100,10 +103,10 @@ def _row_weights(x: float, n: int, method: str, rounding: str, alpha: float, exc
 
 
 def _resize(
-    data: Any, size: tuple[int, ...], *, roi: tuple[float, ...], layout: str, method: str,
+    data: Array, size: tuple[int, ...], *, roi: tuple[float, ...], layout: str, method: str,
     coordinate_transformation_mode: str, rounding_method: str, cubic_alpha: float, cubic_exclude: int,
     extrapolation_value: float, out_dtype: str | None,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     del out_dtype  # the interpreter rounds to it
     k = len(size)
     canonical, mode = "NC" + SPATIAL[k], coordinate_transformation_mode
@@ -149,7 +152,7 @@ def _draw_method(source: Source, mode: str, sizes: list[int], targets: list[int]
 
 def _draw_data(s: Scope, layout: str, dtypes: tuple[str, ...] = _DTYPES) -> Value:
     rank = len(layout)
-    x = s.tensor(dtypes, (rank, rank), static=not s.source.flip(0.2), nonempty=True)
+    x = s.tensor(dtypes, (rank, rank), static=not s.source.flip(KNOBS.symbolic), nonempty=True)
     assert x.dims is not None
     if not all(isinstance(d, int) or axis in "NC" for d, axis in zip(x.dims, layout, strict=True)):
         raise Unavailable("only batch and channels may be symbolic")
@@ -164,16 +167,19 @@ def _draw_resize(spatial: int, build: Callable[..., Any]) -> Callable[[Scope], D
         sizes = extents(x, layout, SPATIAL[spatial])
         targets = [source.integer(1, min(2 * n + 1, 8)) for n in sizes]
         mode, roi = source.pick(_MODES), None
-        # A crop to one pixel and three-dimensional cubic resizing that excludes what is outside are rare (see RARE).
-        if spatial == 2 and source.flip(0.15) and (1 not in targets or source.flip(RARE)):
+        # A crop to one pixel and three-dimensional cubic resizing that excludes samples outside are rare.
+        if spatial == 2 and source.flip(KNOBS.crop) and (1 not in targets or source.flip(KNOBS.rare)):
             roi = _draw_crop(source, sizes, targets)
             mode = mode if roi is None else "tf_crop_and_resize"
         if mode == "align_corners" and 1 in targets:
             mode = "half_pixel"
         method, rounding = _draw_method(source, mode, sizes, targets) if roi is None else ("linear", "")
-        alpha, exclude = source.pick((-0.75, -0.5)), int(source.flip(0.2 if spatial == 2 else RARE))
+        alpha, exclude = (
+            source.pick((-0.75, -0.5)),
+            int(source.flip(KNOBS.outside_excluded if spatial == 2 else KNOBS.rare)),
+        )
         beyond = source.pick((0.0, 1.0))
-        out_dtype = "float32" if x.dtype == "float16" and source.flip(RARE) else None
+        out_dtype = "float32" if x.dtype == "float16" and source.flip(KNOBS.rare) else None
         call = build(x.expr, tuple(targets), roi, layout, method, mode, rounding, alpha, exclude, beyond, out_dtype)
         overshoot = x.range.magnitude * 2.0**spatial
         reach = Range(-overshoot, overshoot) if method == "cubic" else x.range.real()
@@ -183,7 +189,7 @@ def _draw_resize(spatial: int, build: Callable[..., Any]) -> Callable[[Scope], D
 
 
 def _draw_affine_grid(s: Scope) -> Drawn:
-    spatial = 2 if s.source.flip(0.7) else 3
+    spatial = 2 if s.source.flip(KNOBS.flat_grid) else 3
     corners = s.source.flip()
     batch = s.draw_extent(1)
     theta = s.tensor(_DTYPES, dims=(batch, spatial, spatial + 1))
@@ -192,7 +198,7 @@ def _draw_affine_grid(s: Scope) -> Drawn:
     return Drawn(call, (UNIT * theta.range).summed(spatial + 1).hull(theta.range).real())
 
 
-def _affine_grid(theta: Any, size: tuple[int, ...], *, align_corners: bool) -> Any:
+def _affine_grid(theta: Array, size: tuple[int, ...], *, align_corners: bool) -> Array:
     """theta @ (x, y, .., 1) at every point of a grid over [-1, 1], at corner pixels or at pixel centres."""
     spatial = len(size)
     lines = [np.linspace(-1, 1, m) if align_corners else (2 * np.arange(m) + 1) / m - 1 for m in size]
@@ -203,7 +209,7 @@ def _affine_grid(theta: Any, size: tuple[int, ...], *, align_corners: bool) -> A
 
 def _draw_grid_sample(s: Scope) -> Drawn:
     source = s.source
-    x = _draw_data(s, "NCHW", _DTYPES if source.flip(RARE) else _DTYPES[:1])
+    x = _draw_data(s, "NCHW", _DTYPES if source.flip(KNOBS.rare) else _DTYPES[:1])
     assert x.dims is not None
     grid = s.tensor((x.dtype,), dims=(x.dims[0], 2, source.integer(1, 4), source.integer(1, 4)), low=-1.5, high=1.5)
     method, mode = source.pick(("bilinear", "bicubic")), source.pick(("zeros", "border"))
@@ -212,7 +218,7 @@ def _draw_grid_sample(s: Scope) -> Drawn:
     return Drawn(call, Range(-top, top))
 
 
-def _at_pixels(x: Any, rows: Any, columns: Any, border: bool) -> Any:
+def _at_pixels(x: Array, rows: Any, columns: Any, border: bool) -> Array:
     """x[n, :, rows[n], columns[n]]: beyond the image its edge, or zero. Shape (N, C, *rows.shape[1:])."""
     height, width = x.shape[2:]
     batch = np.arange(x.shape[0]).reshape(-1, 1, 1)
@@ -221,7 +227,7 @@ def _at_pixels(x: Any, rows: Any, columns: Any, border: bool) -> Any:
     return np.moveaxis(pixels if border else pixels * inside[..., None], -1, 1)
 
 
-def _grid_sample(x: Any, grid: Any, *, method: str, layout: str, padding_mode: str, align_corners: bool) -> Any:
+def _grid_sample(x: Array, grid: Array, *, method: str, layout: str, padding_mode: str, align_corners: bool) -> Array:
     """Samples at grid[:, 0] (x) and grid[:, 1] (y), where -1 and 1 are the image's ends.
 
     The grid is (N, 2, H, W) as in type inference; the documentation's (N, H, W, 2) is refused by it.

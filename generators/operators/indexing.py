@@ -6,6 +6,7 @@ since neither the documentation of gather_* nor their lowering gives negative on
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,14 @@ from tvm import tirx
 from tvm.relax import op
 
 from generators import tvm_api
+from generators.arrays import Array
 from generators.dtypes import is_float
-from generators.operators.row import Operator, Rounding, Unavailable
+from generators.operators.knobs import KNOBS
+from generators.operators.row import Operator, Rounding
 from generators.ranges import of_values
 from generators.relax.scope import EVERY, INDEX, Drawn, Scope
 from generators.relax.values import Value
+from generators.unavailable import Unavailable
 
 SMALL = (*INDEX, "int8", "int16", "uint8")
 
@@ -31,7 +35,7 @@ def static_extent(value: Value, axis: int) -> int:
     return length
 
 
-def index_constant(s: Scope, array: Any, dtype: str = "int64") -> Value:
+def index_constant(s: Scope, array: Array | Sequence[int], dtype: str = "int64") -> Value:
     """A constant with these contents, for indices that a range cannot describe."""
     array = np.asarray(array)
     values = of_values(int(array.min()), int(array.max())) if array.size else of_values(0)
@@ -43,7 +47,7 @@ def index_constant(s: Scope, array: Any, dtype: str = "int64") -> Value:
 def index_dims(s: Scope, ranks: tuple[int, int] = (0, 2)) -> tuple[int, ...]:
     """Static dims of an index tensor."""
     rank = s.source.integer(*ranks)
-    return tuple(s.draw_extent() if s.source.flip(0.5) else s.source.integer(1, 3) for _ in range(rank))
+    return tuple(s.draw_extent() if s.source.flip() else s.source.integer(1, 3) for _ in range(rank))
 
 
 # --- take ---------------------------------------------------------------------------------------------------
@@ -51,23 +55,25 @@ def index_dims(s: Scope, ranks: tuple[int, int] = (0, 2)) -> tuple[int, ...]:
 
 def _draw_take(s: Scope) -> Drawn:
     """Modes "fast" and "nan" get indices in range; "wrap" and "clip" any; a scalar index may be a number."""
-    flat = s.source.flip(0.2)
+    flat = s.source.flip(KNOBS.flattened)
     x = s.tensor(EVERY, (1, 1) if flat else (1, 4))
     axis = None if flat and s.source.flip() else s.axis(x)
     length = static_extent(x, axis or 0)
-    named = is_float(x.dtype) and (axis is not None or s.source.flip(0.03))  # rare: it does not lower without an axis
+    named = is_float(x.dtype) and (
+        axis is not None or s.source.flip(KNOBS.unlowerable)
+    )  # rare: it does not lower without an axis
     mode = s.source.pick(("fast", "fast", "wrap", "clip", "nan" if named else "fast"))
     low, high = (-2 * length, 2 * length) if mode in ("wrap", "clip") else (0, length - 1)
     index: Any
-    if s.source.flip(0.08):
+    if s.source.flip(KNOBS.number_index):
         index = tirx.IntImm("int64", s.source.integer(low, high))
     else:
-        dtypes = SMALL if s.source.flip(0.2) else INDEX
+        dtypes = SMALL if s.source.flip(KNOBS.small_index_dtype) else INDEX
         index = s.tensor(dtypes, dims=index_dims(s, (0, 3)), low=low, high=high).expr
     return Drawn(op.take(x.expr, index, axis, mode), x.range)
 
 
-def _take(x: Any, indices: Any, axis: int | None, mode: str) -> Any:
+def _take(x: Array, indices: Array, axis: int | None, mode: str) -> Array:
     axis = 0 if axis is None else axis % x.ndim
     length = x.shape[axis]
     where = np.asarray(indices).astype(np.int64)
@@ -90,14 +96,14 @@ def _draw_gather_elements(s: Scope) -> Drawn:
     length = static_extent(x, axis)
     dims = list(x.dims or ())
     for i, d in enumerate(dims):
-        if isinstance(d, int) and d > 1 and s.source.flip(0.15):
+        if isinstance(d, int) and d > 1 and s.source.flip(KNOBS.fewer_elements):
             dims[i] = s.source.integer(1, d)
-    dims[axis] = s.source.integer(1, 4) if s.source.flip(0.6) else length
+    dims[axis] = s.source.integer(1, 4) if s.source.flip(KNOBS.own_index_count) else length
     indices = s.indices(dims, length)
     return Drawn(op.gather_elements(x.expr, indices.expr, axis), x.range)
 
 
-def _gather_elements(x: Any, indices: Any, axis: int) -> Any:
+def _gather_elements(x: Array, indices: Array, axis: int) -> Array:
     where = list(np.ogrid[tuple(slice(n) for n in indices.shape)])
     where[axis] = indices
     return x[tuple(where)]
@@ -105,14 +111,14 @@ def _gather_elements(x: Any, indices: Any, axis: int) -> Any:
 
 def _draw_gather_nd(s: Scope) -> Drawn:
     x = s.tensor(EVERY, (1, 4))
-    batch = s.source.integer(0, min(x.ndim - 1, 2)) if s.source.flip(0.4) else 0
+    batch = s.source.integer(0, min(x.ndim - 1, 2)) if s.source.flip(KNOBS.batched) else 0
     depth = s.source.integer(1, x.ndim - batch)
     bound = min(static_extent(x, a) for a in range(batch, batch + depth))
     dims = (*(x.dims or ())[:batch], *index_dims(s), depth)
     return Drawn(op.gather_nd(x.expr, s.indices(dims, bound, dtypes=("int64",)).expr, batch), x.range)
 
 
-def _gather_nd(x: Any, indices: Any, batch_dims: int) -> Any:
+def _gather_nd(x: Array, indices: Array, batch_dims: int) -> Array:
     outer = indices.shape[:-1]
     batch = np.ogrid[tuple(slice(n) for n in outer)][:batch_dims] if batch_dims else ()
     return np.asarray(x[(*batch, *np.moveaxis(indices, -1, 0))])
@@ -124,8 +130,8 @@ def _draw_index_tensor(s: Scope) -> Drawn:
     common = index_dims(s)
     indices = []
     for axis in range(count):
-        dims = [1 if s.source.flip(0.2) else d for d in common]
-        dims = dims[s.source.integer(0, len(dims)) :] if axis and s.source.flip(0.2) else dims
+        dims = [1 if s.source.flip(KNOBS.index_dim_of_one) else d for d in common]
+        dims = dims[s.source.integer(0, len(dims)) :] if axis and s.source.flip(KNOBS.fewer_index_dims) else dims
         indices.append(s.indices(dims, static_extent(x, axis)).expr)
     return Drawn(op.index_tensor(x.expr, indices), x.range)
 

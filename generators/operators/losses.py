@@ -9,6 +9,7 @@ import numpy as np
 from tvm.relax.op import nn
 
 from generators import tvm_api
+from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import FLOAT, Drawn, Scope
@@ -36,7 +37,7 @@ def _draw_targets(s: Scope, dims: tuple[Dim, ...], classes: int, mean: bool) -> 
     if not mean:
         ignored = s.source.pick((-100, -100, 0, -1))
         return s.indices(dims, classes, -1 if ignored == -1 else 0, _TARGETS), ignored
-    if s.source.flip(0.5) and all(isinstance(d, int) for d in dims):
+    if s.source.flip() and all(isinstance(d, int) for d in dims):
         targets = s.constant(dims, s.source.pick(_TARGETS), Range(0, classes - 1, True))
         contents = tvm_api.constant_array(targets.expr)
         first = int(contents.reshape(-1)[0])
@@ -46,7 +47,7 @@ def _draw_targets(s: Scope, dims: tuple[Dim, ...], classes: int, mean: bool) -> 
 
 
 def _draw_nll_loss(s: Scope) -> Drawn:
-    predictions = s.tensor(FLOAT, (1, 4), nonempty=True, static=not s.source.flip(0.2))
+    predictions = s.tensor(FLOAT, (1, 4), nonempty=True, static=not s.source.flip(KNOBS.symbolic))
     assert predictions.dims is not None
     batched = predictions.ndim > 1
     classes = predictions.dims[1 if batched else 0]
@@ -56,7 +57,7 @@ def _draw_nll_loss(s: Scope) -> Drawn:
     dims = (predictions.dims[0], *predictions.dims[2:]) if batched else ()
     targets, ignored = _draw_targets(s, dims, classes, reduction == "mean")
     weights = None
-    if s.source.flip(0.6):
+    if s.source.flip(KNOBS.class_weights):
         class_dim = predictions.dims[1 if batched else 0]
         weights = s.tensor((predictions.dtype,), dims=(class_dim,), low=1, high=4)
     call = nn.nll_loss(predictions.expr, targets.expr, weights.expr if weights else None, reduction, ignored)

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from tvm.relax.op import nn
 
-from generators.operators.row import Operator, Rounding, Unavailable
+from generators.arrays import Array
+from generators.operators.knobs import KNOBS
+from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import (
-    RARE,
     SPATIAL,
     draw_data_layout,
     draw_out_layout,
@@ -24,6 +25,7 @@ from generators.operators.spatial import (
 )
 from generators.relax.scope import FLOAT, NUMERIC, Drawn, Scope
 from generators.relax.values import Value
+from generators.unavailable import Unavailable
 
 _ATTRIBUTES = (
     "pool_size", "strides", "padding", "dilation", "ceil_mode", "count_include_pad", "layout", "out_layout",
@@ -31,9 +33,9 @@ _ATTRIBUTES = (
 
 
 def _draw_data(s: Scope, dtypes: tuple[str, ...], layout: str) -> Value:
-    """Data in this layout: static but, now and then, for the batch and the channels."""
+    """Data in this layout: static, but the batch and the channels may be symbolic."""
     rank = len(layout)
-    x = s.tensor(dtypes, (rank, rank), static=not s.source.flip(0.2), nonempty=True)
+    x = s.tensor(dtypes, (rank, rank), static=not s.source.flip(KNOBS.symbolic), nonempty=True)
     assert x.dims is not None
     if not all(isinstance(d, int) or axis in "NC" for d, axis in zip(x.dims, layout, strict=True)):
         raise Unavailable("only batch and channels may be symbolic")
@@ -60,13 +62,13 @@ def _draw_pool(name: str, spatial: int, dtypes: tuple[str, ...]) -> Callable[[Sc
         source = s.source
         layout = draw_data_layout(source, spatial)
         x = _draw_data(s, dtypes, layout)
-        ceil = source.flip(0.3)
+        ceil = source.flip(KNOBS.ceil_mode)
         columns: list[tuple[int, int, int, int, int]] = []
         for n in extents(x, layout, axes):
             kernel, stride, dilation = source.integer(1, 3), source.pick((1, 2, 2, 3)), source.pick((1, 1, 1, 2))
             head = source.integer(0, kernel - 1) if source.flip() else 0
-            tail = head if source.flip(0.7) else source.integer(0, kernel - 1)
-            if columns and source.flip(0.4):
+            tail = head if source.flip(KNOBS.symmetric_padding) else source.integer(0, kernel - 1)
+            if columns and source.flip(KNOBS.same_window):
                 kernel, stride, dilation, head, tail = columns[0]
             fits = n + head + tail >= window_extent(kernel, dilation)
             windows = _out_extent(n, kernel, stride, dilation, head, tail, ceil) if fits else 0
@@ -84,9 +86,9 @@ def _draw_pool(name: str, spatial: int, dtypes: tuple[str, ...]) -> Callable[[Sc
 
 
 def _windows(
-    x: Any, fill: Any, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...],
+    x: Array, fill: Any, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...],
     dilation: tuple[int, ...], ceil_mode: bool,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """Every window of the trailing axes of `x`, on axes added at the end; outside of `x` there is `fill`."""
     n = len(pool_size)
     widths = [(0, 0)] * (x.ndim - n)
@@ -105,9 +107,9 @@ def _windows(
 
 
 def _max_pool(
-    data: Any, *, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...],
+    data: Array, *, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...],
     dilation: tuple[int, ...], ceil_mode: bool, count_include_pad: bool, layout: str, out_layout: str,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     del count_include_pad  # means nothing for a maximum
     canonical = "NC" + SPATIAL[len(pool_size)]
     least = -np.inf if data.dtype.kind == "f" else np.iinfo(data.dtype).min
@@ -125,9 +127,9 @@ def _counted(
 
 
 def _avg_pool(
-    data: Any, *, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...],
+    data: Array, *, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...],
     dilation: tuple[int, ...], ceil_mode: bool, count_include_pad: bool, layout: str, out_layout: str,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """The sum over a window divided by how many of its elements count: those in the data, or in data and padding.
 
     What ceil mode adds beyond the padding never counts.
@@ -145,7 +147,7 @@ def _avg_pool(
     return moved(out, canonical, out_layout)
 
 
-def _pool_terms(data: Any, *, pool_size: tuple[int, ...], **_: Any) -> int:
+def _pool_terms(data: Array, *, pool_size: tuple[int, ...], **_: Any) -> int:
     return math.prod(pool_size)
 
 
@@ -157,7 +159,7 @@ def _draw_adaptive(name: str, spatial: int) -> Callable[[Scope], Drawn]:
         layout = draw_data_layout(source, spatial)
         x = _draw_data(s, FLOAT, layout)
         sizes = [source.integer(1, min(n + 1, 6)) for n in extents(x, layout, axes)]
-        size = None if source.flip(RARE if spatial == 1 else 0.15) else spelled(source, sizes)
+        size = None if source.flip(KNOBS.rare if spatial == 1 else KNOBS.size_absent) else spelled(source, sizes)
         size = size * spatial if isinstance(size, tuple) and len(size) == 1 else size
         call = build(x.expr, size, layout, draw_out_layout(source, spatial, layout))
         return Drawn(call, x.range.real())
@@ -165,7 +167,7 @@ def _draw_adaptive(name: str, spatial: int) -> Callable[[Scope], Drawn]:
     return draw
 
 
-def _adaptive_avg_pool(data: Any, *, output_size: tuple[int, ...] | None, layout: str, out_layout: str) -> Any:
+def _adaptive_avg_pool(data: Array, *, output_size: tuple[int, ...] | None, layout: str, out_layout: str) -> Array:
     """Along an axis of n, output i of m is the mean of elements floor(i*n/m) up to ceil((i+1)*n/m)."""
     canonical = "NC" + SPATIAL[len(layout) - 2]
     out = moved(data, layout, canonical)

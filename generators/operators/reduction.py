@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from tvm.relax import op
 
+from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import FLOAT, NUMERIC, Drawn, Scope
@@ -20,7 +21,7 @@ from generators.relax.values import Value
 
 Axes = int | Sequence[int] | None
 SORTABLE = ("float32", "float64", "float16", "bfloat16", "int32", "int64")
-"""What TVM's CPU sort library takes; other dtypes are refused at run time ("Unsupported input dtype")."""
+"""The dtypes that TVM's CPU sort library takes; other dtypes are refused at run time ("Unsupported input dtype")."""
 _ATTRIBUTES = ("axis", "keepdims")
 
 
@@ -47,8 +48,8 @@ def _reduction(
 
     def draw(s: Scope) -> Drawn:
         x = s.tensor(dtypes, nonempty=not empty)
-        axes = [] if s.source.flip(0.03) else s.axes(x)
-        return Drawn(build(x.expr, axes, s.source.flip(0.4)), result(x.range, reduced_count(x, axes)))
+        axes = [] if s.source.flip(KNOBS.axes_empty) else s.axes(x)
+        return Drawn(build(x.expr, axes, s.source.flip(KNOBS.keepdims)), result(x.range, reduced_count(x, axes)))
 
     return Operator(f"relax.{name}", draw, meaning, rounding, _ATTRIBUTES, ulps=ulps, weight=weight)
 
@@ -71,13 +72,13 @@ def _std(r: Range, n: int) -> Range:
 
 def _draw_median(s: Scope) -> Drawn:
     x = s.tensor(SORTABLE, nonempty=True)
-    if x.ndim == 0 or s.source.flip(0.3):
-        # The legalised result of keepdims has rank 1 whatever the annotated rank: mostly drawn where both agree.
-        keep = s.source.flip(0.4 if x.ndim == 1 else 0.05)
+    if x.ndim == 0 or s.source.flip(KNOBS.median_flat):
+        # The legalised result of keepdims has rank 1 whatever the annotated rank: drawn in most cases where both agree.
+        keep = s.source.flip(KNOBS.keepdims if x.ndim == 1 else KNOBS.median_keepdims_lowered)
         return Drawn(op.median(x.expr, None, keep), x.range)
     axis = s.axis(x)
     index = Range(0, reduced_count(x, axis) - 1, True)
-    return Drawn(op.median(x.expr, axis, s.source.flip(0.4)), (x.range, index))
+    return Drawn(op.median(x.expr, axis, s.source.flip(KNOBS.keepdims)), (x.range, index))
 
 
 def _median(x: Any, axis: Any, keepdims: bool) -> Any:

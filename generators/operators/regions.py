@@ -17,8 +17,10 @@ import numpy as np
 from tvm.relax.op import vision
 
 from generators import tvm_api
+from generators.arrays import Array
+from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
-from generators.operators.spatial import RARE, extents, moved, spelled
+from generators.operators.spatial import extents, moved, spelled
 from generators.relax.scope import Drawn, Scope
 from generators.source import Source
 
@@ -43,7 +45,7 @@ def _samples(start: float, end: float, bins: int, ratio: int, aligned: bool) -> 
     return start + size * np.arange(bins)[:, None] + (np.arange(count) + 0.5) * size / max(count, 1)
 
 
-def _clear(points: Any, n: int) -> bool:
+def _clear(points: Array, n: int) -> bool:
     """Whether every sample point keeps its distance from -1 and n, beyond which zero is read."""
     return points.size > 0 and not ((np.abs(points + 1) < _MARGIN) | (np.abs(points - n) < _MARGIN)).any()
 
@@ -59,10 +61,10 @@ def _draw_roi_align(s: Scope) -> Drawn:
     source = s.source
     layout = source.pick(("NCHW", "NCHW", "NHWC"))
     # In 16 bits LegalizeOps gives the result another dtype than the operator's type says.
-    x = s.tensor(("float16",) if source.flip(RARE) else _DTYPES, (4, 4), static=True, nonempty=True)
+    x = s.tensor(("float16",) if source.flip(KNOBS.rare) else _DTYPES, (4, 4), static=True, nonempty=True)
     batch, height, width = extents(x, layout, "NHW")
     pooled = [source.integer(1, 3), source.integer(1, 3)]
-    ratio, aligned, scale = source.pick((-1, 2, 1, 3, 0)), source.flip(0.4), source.pick(_SCALES)
+    ratio, aligned, scale = source.pick((-1, 2, 1, 3, 0)), source.flip(KNOBS.aligned), source.pick(_SCALES)
     rows = []
     for _ in range(source.integer(1, 3)):
         top, bottom = _draw_ends(source, height, pooled[0], ratio, aligned)
@@ -90,15 +92,15 @@ def _interpolated(image: Any, y: Any, x: Any) -> Any:
     return np.einsum("ih,chw,jw->cij", rows, image, columns) * inside
 
 
-def _weights(at: Any, n: int) -> Any:
+def _weights(at: Array, n: int) -> Array:
     """The matrix that interpolates linearly at points inside [0, n - 1]."""
     return np.maximum(0.0, 1.0 - np.abs(at[:, None] - np.arange(n)))
 
 
 def _roi_align(
-    data: Any, rois: Any, *, pooled_size: tuple[int, ...], spatial_scale: float, sample_ratio: int, aligned: bool,
+    data: Array, rois: Array, *, pooled_size: tuple[int, ...], spatial_scale: float, sample_ratio: int, aligned: bool,
     layout: str, mode: str,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     image = moved(data, layout, "NCHW")
     height, width = pooled_size
     out = np.zeros((len(rois), image.shape[1], height, width))
@@ -116,7 +118,7 @@ def _roi_align(
 
 
 def _draw_pixels(source: Source, n: int, bins: int) -> tuple[float, float]:
-    """Scaled first and last pixel of a region, a quarter off now and then, with bins that float32 bounds exactly.
+    """Scaled first and last pixel of a region, possibly a quarter off, with bins that float32 bounds exactly.
 
     Bins are a number of pixels divided by `bins`, exact for powers of two and for multiples.
     """
@@ -149,7 +151,7 @@ def _bins(first: float, last: float, count: int, n: int) -> list[tuple[int, int]
     return [(min(max(low, 0), n), min(max(high, 0), n)) for low, high in bounds]
 
 
-def _roi_pool(data: Any, rois: Any, *, pooled_size: tuple[int, ...], spatial_scale: float, layout: str) -> Any:
+def _roi_pool(data: Array, rois: Array, *, pooled_size: tuple[int, ...], spatial_scale: float, layout: str) -> Array:
     """The largest pixel of each bin, zero in a bin without pixels."""
     del layout  # NCHW alone exists
     height, width = pooled_size
@@ -163,7 +165,7 @@ def _roi_pool(data: Any, rois: Any, *, pooled_size: tuple[int, ...], spatial_sca
     return out
 
 
-def _terms_align(data: Any, rois: Any, *, sample_ratio: int, **_: Any) -> int:
+def _terms_align(data: Array, rois: Array, *, sample_ratio: int, **_: Any) -> int:
     """Four pixels of each sample of a bin; adaptive bins have at most as many samples as the image has pixels."""
     return 4 * sample_ratio**2 if sample_ratio > 0 else int(math.prod(data.shape[1:]))
 

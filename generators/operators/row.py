@@ -1,6 +1,6 @@
-"""What a row of the operator table says, and the shorthands that make most rows one line.
+"""The rows of the operator table.
 
-A row has everything passfuzz knows of an operator: how to draw a valid call (`draw`), what it means
+A row has all facts about an operator: how to draw a valid call (`draw`), what it means
 in NumPy (`meaning`), and how its rounding behaves (`rounding`). The generator, the reference interpreter
 and the error bounds all read this one row.
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Rounding(Enum):
-    """How the error of an operator's float results follows from its operands (see oracles.reference.bounds)."""
+    """How the error of an operator's float results follows from its operands (see oracles.reference.error_rules)."""
 
     MOVE = "move"
     """Moves, repeats, selects or negates elements and computes nothing: errors travel with the elements."""
@@ -71,10 +71,6 @@ class Operator:
     unjudged: str | None = None
     sized_by_values: bool = False
     weight: int = 4
-
-
-class Unavailable(Exception):
-    """The scope holds nothing this operator can be applied to; another statement is drawn instead."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 from tvm.relax import op
 
+from generators.arrays import Array
 from generators.dtypes import is_float
 from generators.operators.indexing import index_constant, index_dims, static_extent
-from generators.operators.row import Operator, Rounding, Unavailable
+from generators.operators.knobs import KNOBS
+from generators.operators.row import Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import EVERY, INDEX, NUMERIC, Drawn, Scope
 from generators.relax.values import Dim, SymbolicDim, Value
+from generators.unavailable import Unavailable
 
 _WRITE = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
 
@@ -33,11 +36,11 @@ def _scattered(data: Range, updates: Range, reduction: str, count: int) -> Range
 
 
 def _target(s: Scope) -> Value:
-    """What is written to; rarely an empty tensor, whose lowering divides by its extents.
+    """The tensor to write to; in 10 % of the cases it may be empty, whose lowering divides by its extents.
 
     Unavailable with two symbolic dims: TVM then simplifies the flat positions for half a minute.
     """
-    x = s.tensor(EVERY, (1, 4), nonempty=s.source.flip(0.9))
+    x = s.tensor(EVERY, (1, 4), nonempty=s.source.flip(KNOBS.nonempty))
     if sum(isinstance(d, SymbolicDim) for d in x.dims or ()) > 1:
         raise Unavailable("two symbolic dims take TVM too long to simplify")
     return x
@@ -59,15 +62,17 @@ def _draw_scatter_elements(s: Scope) -> Drawn:
     x = _target(s)
     axis = s.axis(x)
     length = static_extent(x, axis)
-    reduction = "mean" if is_float(x.dtype) and s.source.flip(0.1) else _draw_reduction(s, x.dtype)
+    reduction = "mean" if is_float(x.dtype) and s.source.flip(KNOBS.mean) else _draw_reduction(s, x.dtype)
     dims = list(x.dims or ())
-    if s.source.flip(0.05):  # smaller off the axis, as in ONNX; rare: the lowering takes equal extents for granted
+    if s.source.flip(
+        KNOBS.smaller_updates
+    ):  # smaller off the axis, as in ONNX; rare: the lowering takes equal extents for granted
         dims = [s.source.integer(1, d) if isinstance(d, int) and d > 1 else d for d in dims]
-    dims[axis] = count = 1 if s.source.flip(0.3) else s.source.integer(1, length)
+    dims[axis] = count = 1 if s.source.flip(KNOBS.one_update) else s.source.integer(1, length)
     if count > 1 and reduction in ("update", "mean"):
         indices = _distinct_along(s, dims, axis % x.ndim, length)
     else:
-        indices = s.indices(dims, length, -length if s.source.flip(0.3) else 0)
+        indices = s.indices(dims, length, -length if s.source.flip(KNOBS.negative_index) else 0)
     updates = s.tensor((x.dtype,), dims=dims)
     call = op.scatter_elements(x.expr, indices.expr, updates.expr, axis, reduction)
     return Drawn(call, _scattered(x.range, updates.range, reduction, count))
@@ -81,18 +86,18 @@ def _distinct_along(s: Scope, dims: list[Dim], axis: int, length: int) -> Value:
     random = _random(s)
     lines = random.random([length if i == axis else n for i, n in enumerate(shape)]).argsort(axis)
     array = lines[tuple(slice(n) for n in shape)]
-    if s.source.flip(0.3):
+    if s.source.flip(KNOBS.negative_index):
         array = array - length * random.integers(0, 2, array.shape)
     return index_constant(s, array, s.source.pick(INDEX))
 
 
-def _scatter_elements(data: Any, indices: Any, updates: Any, axis: int, reduction: str) -> Any:
+def _scatter_elements(data: Array, indices: Array, updates: Array, axis: int, reduction: str) -> Array:
     where = list(np.ogrid[tuple(slice(n) for n in indices.shape)])
     where[axis] = indices
     return _written(data, tuple(where), updates, reduction)
 
 
-def _written(data: Any, where: tuple[Any, ...], updates: Any, reduction: str) -> Any:
+def _written(data: Array, where: tuple[Any, ...], updates: Array, reduction: str) -> Array:
     """A copy of `data` with `updates` written at `where`, one after another for the repeated positions."""
     result = data.copy()
     if reduction in _WRITE:
@@ -129,7 +134,7 @@ def _distinct_in(s: Scope, box: list[int], count: int) -> tuple[Any, ...]:
     return np.unravel_index(_random(s).permutation(math.prod(box))[:count], box)
 
 
-def _scatter_nd(data: Any, indices: Any, updates: Any, reduction: str) -> Any:
+def _scatter_nd(data: Array, indices: Array, updates: Array, reduction: str) -> Array:
     return _written(data, tuple(np.moveaxis(indices, -1, 0)), updates, reduction)
 
 
@@ -138,13 +143,13 @@ def _draw_index_put(s: Scope) -> Drawn:
     x = s.tensor(NUMERIC, (1, 3), static=True, nonempty=True)
     assert x.shape is not None
     accumulate = s.source.flip()
-    common = index_dims(s, (2, 2) if s.source.flip(0.1) else (1, 1))
+    common = index_dims(s, (2, 2) if s.source.flip(KNOBS.index_of_rank_two) else (1, 1))
     count = math.prod(common)
     if accumulate or count == 1:
-        low = s.source.flip(0.3)
+        low = s.source.flip(KNOBS.negative_index)
         indices = []
         for axis, n in enumerate(x.shape):
-            dims = [1 if axis and s.source.flip(0.2) else d for d in common]
+            dims = [1 if axis and s.source.flip(KNOBS.index_dim_of_one) else d for d in common]
             indices.append(s.indices(dims, n, -n if low else 0, INDEX))
     else:
         distinct = _distinct_in(s, list(x.shape), count)
@@ -170,7 +175,7 @@ def _draw_slice_scatter(s: Scope) -> Drawn:
     start = s.source.integer(0, length - 1)
     end = s.source.integer(start + 1, length)
     step = s.source.pick((1, 1, 2, 3))
-    if s.source.flip(0.1):
+    if s.source.flip(KNOBS.whole_slice):
         start, end, step = 0, length, 1
     dims = list(x.dims or ())
     dims[axis] = -(-(end - start) // step)
@@ -179,7 +184,7 @@ def _draw_slice_scatter(s: Scope) -> Drawn:
     return Drawn(call, x.range.hull(source.range))
 
 
-def _slice_scatter(data: Any, source: Any, start: int, end: int, step: int, axis: int) -> Any:
+def _slice_scatter(data: Array, source: Any, start: int, end: int, step: int, axis: int) -> Array:
     result = data.copy()
     np.moveaxis(result, axis, 0)[start:end:step] = np.moveaxis(source, axis, 0)
     return result

@@ -14,14 +14,16 @@ import numpy as np
 from tvm.relax import op
 
 from generators import tvm_api
+from generators.arrays import Array
 from generators.dtypes import is_float
+from generators.operators.knobs import KNOBS
 from generators.operators.reduction import SORTABLE, reduced_count
 from generators.operators.row import Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import INDEX, NUMERIC, Drawn, Scope
 
 RANKABLE = (*SORTABLE, "int8", "uint8")
-"""What its topk takes."""
+"""The dtypes that its topk takes."""
 _COUNT = Range(1, 2**20, True)
 
 
@@ -36,12 +38,12 @@ def _extremum(name: str, meaning: Callable[..., Any]) -> Operator:
     build = getattr(op, name)
 
     def draw(s: Scope) -> Drawn:
-        # topi refuses rank 0 ("Cannot reduce a 0 dim Tensor"), which the type rule allows: worth a try now and then.
-        x = s.tensor(NUMERIC, (0 if s.source.flip(0.05) else 1, 5), nonempty=True)
-        axis = None if x.ndim == 0 or s.source.flip(0.25) else s.axis(x)
-        return Drawn(build(x.expr, axis, s.source.flip(0.4)), _positions(reduced_count(x, axis)))
+        # topi refuses rank 0 ("Cannot reduce a 0 dim Tensor"), which the type rule allows: drawn in 5 % of the cases.
+        x = s.tensor(NUMERIC, (0 if s.source.flip(KNOBS.rank_0) else 1, 5), nonempty=True)
+        axis = None if x.ndim == 0 or s.source.flip(KNOBS.axis_absent) else s.axis(x)
+        return Drawn(build(x.expr, axis, s.source.flip(KNOBS.keepdims)), _positions(reduced_count(x, axis)))
 
-    def find(x: Any, axis: int | None, keepdims: bool) -> Any:
+    def find(x: Array, axis: int | None, keepdims: bool) -> Array:
         return np.asarray(meaning(x, axis=axis, keepdims=keepdims), np.int64)
 
     return Operator(f"relax.{name}", draw, find, Rounding.ORDER, ("axis", "keepdims"))
@@ -60,7 +62,7 @@ def _draw_bucketize(s: Scope) -> Drawn:
     return Drawn(call, Range(0, count, True))
 
 
-def _bucketize(x: Any, boundaries: Any, out_int32: bool, right: bool) -> Any:
+def _bucketize(x: Array, boundaries: Array, out_int32: bool, right: bool) -> Array:
     bucket = np.searchsorted(boundaries, x, side="right" if right else "left")
     return np.asarray(bucket, np.int32 if out_int32 else np.int64)
 
@@ -81,7 +83,7 @@ def _draw_sort(s: Scope) -> Drawn:
     return Drawn(op.sort(x.expr, s.axis(x), s.source.flip()), x.range)
 
 
-def _sort(x: Any, axis: int, descending: bool) -> Any:
+def _sort(x: Array, axis: int, descending: bool) -> Array:
     return np.take_along_axis(x, stable_order(x, axis, descending), axis)
 
 
@@ -100,7 +102,11 @@ def _draw_topk(s: Scope) -> Drawn:
     x = s.tensor(RANKABLE, (1, 5), static=True)
     axis = s.axis(x)
     extent = reduced_count(x, axis)
-    k = s.source.integer(1, extent) if extent and s.source.flip(0.85) else s.source.pick((0, extent, -1, extent + 1))
+    k = (
+        s.source.integer(1, extent)
+        if extent and s.source.flip(KNOBS.valid_k)
+        else s.source.pick((0, extent, -1, extent + 1))
+    )
     kind = s.source.pick(("both", "values", "indices"))
     call = op.topk(x.expr, k, axis, kind, s.source.flip(), s.source.pick(("int32", "int64")))
     index = _positions(extent)
@@ -128,11 +134,11 @@ def _scan(name: str, scan: Callable[..., Any], identity: int, result: Callable[[
 
     def draw(s: Scope) -> Drawn:
         x = s.tensor((*NUMERIC, "bool"), nonempty=True)
-        axis = None if x.ndim == 0 or s.source.flip(0.25) else s.axis(x)
+        axis = None if x.ndim == 0 or s.source.flip(KNOBS.axis_absent) else s.axis(x)
         dtype = "int32" if x.dtype == "bool" else None
-        if dtype is None and s.source.flip(0.4):
-            dtype = wider.get(x.dtype, "float32") if s.source.flip(0.6) else x.dtype
-        call = build(x.expr, axis, dtype, s.source.flip(0.4))
+        if dtype is None and s.source.flip(KNOBS.accumulator_named):
+            dtype = wider.get(x.dtype, "float32") if s.source.flip(KNOBS.accumulator_wider) else x.dtype
+        call = build(x.expr, axis, dtype, s.source.flip(KNOBS.exclusive))
         return Drawn(call, result(x.range, reduced_count(x, axis)))
 
     def accumulate(x: Any, axis: int | None, dtype: str | None, exclusive: bool) -> Any:
@@ -158,8 +164,8 @@ def _partial_sums(values: Range, count: int) -> Range:
 
 def _draw_unique(s: Scope) -> Drawn:
     x = s.tensor(("float32", "int32", "int64", "int8", "uint8", "float64"), (0, 3), nonempty=True)
-    ordered, first, inverse, counts = (s.source.flip(p) for p in (0.7, 0.3, 0.2, 0.3))
-    axis = s.source.integer(0, x.ndim - 1) if x.ndim and s.source.flip(0.4) else None
+    ordered, first, inverse, counts = (s.source.flip(share) for share in KNOBS.unique_returns)
+    axis = s.source.integer(0, x.ndim - 1) if x.ndim and s.source.flip(KNOBS.unique_axis) else None
     index = _positions(x.size)
     ranges = (x.range, *([index] if first else []), *([index] if inverse else []), *([_COUNT] if counts else []))
     call = op.unique(x.expr, ordered, first, inverse, counts, axis)
@@ -184,7 +190,7 @@ def _draw_nonzero(s: Scope) -> Drawn:
     return Drawn(op.nonzero(x.expr), _positions(max(x.shape or (1,))))
 
 
-def _nonzero(x: Any) -> Any:
+def _nonzero(x: Array) -> Array:
     return np.stack(np.nonzero(np.atleast_1d(x))).astype(np.int64)
 
 
@@ -196,7 +202,7 @@ def _draw_multinomial(s: Scope) -> Drawn:
     random = np.random.default_rng(s.source.array_seed())
     # Multiples of 1/8 that sum to 1, and samples at odd multiples of 1/16: every comparison is clear-cut and exact.
     weights = random.multinomial(8, np.full(choices, 1 / choices), batch) / 8
-    dtype = "float32" if s.source.flip(0.8) else "float64"
+    dtype = "float32" if s.source.flip(KNOBS.sample_float32) else "float64"
     sample = (2 * random.integers(0, 8, (samples, 1)) + 1) / 16
     rows = s.indices((samples, 1), batch)
     call = op.multinomial_from_uniform(

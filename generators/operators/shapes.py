@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from tvm.relax import op
 
+from generators.arrays import Array
+from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import Range, of_values
 from generators.relax.scope import Drawn, Scope
@@ -28,7 +29,7 @@ def _draw_size(s: Scope) -> Drawn:
 def _draw_shape_to_tensor(s: Scope) -> Drawn:
     """Of a shape value in scope, or of a shape written with the dims of a tensor."""
     known = [v for v in s.values if isinstance(v, ShapeValue)]
-    if known and s.source.flip(0.7):
+    if known and s.source.flip(KNOBS.shape_in_scope):
         shape = s.source.pick(known)
         return Drawn(op.shape_to_tensor(shape.expr), EXTENTS)
     x = s.tensor()
@@ -40,7 +41,7 @@ def _draw_tensor_to_shape(s: Scope) -> Drawn:
     return Drawn(op.tensor_to_shape(x.expr), EXTENTS)
 
 
-def _size(x: Any) -> Any:
+def _size(x: Array) -> Array:
     return np.asarray(math.prod(x.shape), np.int64)
 
 

@@ -1,6 +1,6 @@
 """Slices with begin, end and stride per axis: strided_slice, and dynamic_strided_slice with tensors for them.
 
-Both follow Python's slices: negative positions count from the end and what lies outside is clipped
+Both follow Python's slices: negative positions count from the end and positions outside are clipped
 (topi's CanonicalizeIndex). A slice whose end lies before its begin is not drawn: its extent would be negative.
 """
 
@@ -11,52 +11,50 @@ from typing import Any
 import numpy as np
 from tvm.relax import op
 
+from generators.arrays import Array
 from generators.operators.indexing import index_constant
+from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.values import SymbolicDim, Value
 
 FAR = 2**63 - 1
-"""What exporters write for "to the end"."""
-
-
-_NONEMPTY = 0.93
-"""A slice of an axis has elements this often; without, nothing behind it shows whether it is right."""
+"""The end that exporters write for "to the end"."""
 
 
 def _draw_span(s: Scope, length: int, stride: int) -> tuple[int, int]:
     """Clipped (begin, end) of a slice that is not turned round: in [0, length], or [-1, length - 1] going back."""
-    if length and s.source.flip(_NONEMPTY):
+    if length and s.source.flip(KNOBS.nonempty_slice):
         first = s.source.integer(0, length - 1) if s.source.flip() else 0
         count = max(s.source.integer(1, length - first), s.source.integer(1, length - first))
         return (first, first + count) if stride > 0 else (first + count - 1, first - 1)
     if stride > 0:
         begin = s.source.integer(0, length)
         return begin, s.source.integer(begin, length)
-    begin = s.source.integer(-1, length - 1) if s.source.flip(0.5) else length - 1
+    begin = s.source.integer(-1, length - 1) if s.source.flip() else length - 1
     return begin, s.source.integer(-1, begin)
 
 
 def _written(s: Scope, position: int, length: int, stride: int) -> int:
     """A number that is clipped to `position`: itself, counted from the end, or far outside."""
     first, last = (0, length) if stride > 0 else (-1, length - 1)
-    if position == last and s.source.flip(0.4):
+    if position == last and s.source.flip(KNOBS.end_beyond):
         return FAR if s.source.flip() else last + s.source.integer(1, 3)
-    if position < 0 or (position == first and s.source.flip(0.2)):
+    if position < 0 or (position == first and s.source.flip(KNOBS.begin_beyond)):
         return -length - 1 - s.source.integer(0, 2)
-    return position - length if position < length and s.source.flip(0.3) else position
+    return position - length if position < length and s.source.flip(KNOBS.from_the_end) else position
 
 
 def _draw_strided_slice(s: Scope) -> Drawn:
-    """Strides are left out at times; `assume_inbound` goes with bounds in range and positive strides.
+    """Strides may be left out; `assume_inbound` goes with bounds in range and positive strides.
 
     With a negative one TVM infers the extent by a ceiling division that holds for positive divisors only.
     """
     x = s.tensor(EVERY, (1, 5))
     assert x.dims is not None
-    inbound = s.source.flip(0.15)
-    stepped = s.source.flip(0.6)
-    chosen = [a for a in range(x.ndim) if s.source.flip(0.5)] or [s.source.integer(0, x.ndim - 1)]
+    inbound = s.source.flip(KNOBS.inbound)
+    stepped = s.source.flip(KNOBS.stepped)
+    chosen = [a for a in range(x.ndim) if s.source.flip()] or [s.source.integer(0, x.ndim - 1)]
     begins, ends, strides = [], [], []
     for axis in chosen:
         stride = s.source.pick((1, 2, 3, 1, 2) if inbound else (1, 2, 3, -1, -2)) if stepped else 1
@@ -66,7 +64,7 @@ def _draw_strided_slice(s: Scope) -> Drawn:
         begins.append(begin)
         ends.append(end)
         strides.append(stride)
-    negative = 0.2 if x.static else 0.02  # rare beside a symbolic dim: it does not lower
+    negative = KNOBS.negative_slice_axis if x.static else KNOBS.negative_slice_axis_beside_symbol
     axes = [a - x.ndim if s.source.flip(negative) else a for a in chosen]
     call = op.strided_slice(x.expr, axes, begins, ends, strides if stepped else None, inbound)
     return Drawn(call, x.range)
@@ -92,7 +90,9 @@ def _draw_symbolic_bounds(s: Scope, dim: Any, stride: int, inbound: bool) -> tup
     return begin, s.source.pick((FAR, dim.expr, begin + 1))
 
 
-def _strided_slice(x: Any, axes: Any, begin: Any, end: Any, strides: Any = None, assume_inbound: bool = False) -> Any:
+def _strided_slice(
+    x: Array, axes: Any, begin: Any, end: Any, strides: Any = None, assume_inbound: bool = False
+) -> Array:
     where = [slice(None)] * x.ndim
     for axis, first, last, stride in zip(axes, begin, end, strides or (1,) * len(axes), strict=True):
         where[axis] = slice(*_canonical(first, last, stride, x.shape[axis]))
@@ -128,7 +128,7 @@ def _bounds(s: Scope, numbers: list[int]) -> Value:
     return index_constant(s, numbers)
 
 
-def _dynamic_strided_slice(x: Any, begin: Any, end: Any, strides: Any) -> Any:
+def _dynamic_strided_slice(x: Array, begin: Any, end: Any, strides: Any) -> Array:
     return _strided_slice(x, range(x.ndim), begin, end, tuple(np.asarray(strides)))
 
 

@@ -11,17 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from generators.operators.knobs import KNOBS
 from generators.relax.values import Value, extent
 from generators.source import Source, weighted
 
 SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 """The spatial axes of an operator with this many of them, in canonical order."""
-
-RARE = 0.04
-"""How often a form is drawn that the operator's documentation allows and LegalizeOps cannot take or takes wrongly.
-
-Often enough to be found, seldom enough not to hide what else a program may show.
-"""
 
 _DATA: dict[int, tuple[tuple[str, int], ...]] = {
     1: (("NCW", 8), ("NWC", 3)),
@@ -37,9 +32,9 @@ def draw_data_layout(source: Source, spatial: int) -> str:
 
 def draw_out_layout(source: Source, spatial: int, layout: str) -> str | None:
     """The axis order of the result: absent, the data's, or rarely another one."""
-    if source.flip(RARE):
+    if source.flip(KNOBS.rare):
         return source.pick(_DATA[spatial])[0]
-    return layout if source.flip(0.2) else None
+    return layout if source.flip(KNOBS.out_layout_named) else None
 
 
 def moved(array: np.ndarray[Any, Any], source: str, target: str) -> np.ndarray[Any, Any]:
@@ -55,14 +50,14 @@ def extents(value: Value, layout: str, axes: str) -> list[int]:
 
 def spelled(source: Source, numbers: Sequence[int]) -> int | tuple[int, ...]:
     """An attribute with one number per spatial axis, also in its short forms where those mean the same."""
-    if all(n == numbers[0] for n in numbers) and source.flip(0.6):
+    if all(n == numbers[0] for n in numbers) and source.flip(KNOBS.short_form):
         return numbers[0] if source.flip() else (numbers[0],)
     return tuple(numbers)
 
 
 def spelled_padding(source: Source, before: Sequence[int], after: Sequence[int]) -> int | tuple[int, ...]:
     """Padding in one of its forms: one number, one per spatial axis, or all before and then all after."""
-    if list(before) == list(after) and source.flip(0.7):
+    if list(before) == list(after) and source.flip(KNOBS.short_padding):
         # One axis has only two forms: a tuple of length one means both sides there too.
         return spelled(source, before)
     return (*before, *after)

@@ -2,7 +2,7 @@
 
 Boxes have whole corners and the thresholds for their overlap are odd multiples of 1/128, which no quotient of such
 small areas equals or comes near; scores within a batch or class differ by 1/64 at least. So which box survives does
-not turn on rounding. Meaning: topi/vision/nms.py and multibox_transform_loc.py. What stands behind the valid entries
+not turn on rounding. Meaning: topi/vision/nms.py and multibox_transform_loc.py. What follows the valid entries
 is defined there as well: -1, and zero in all_class_non_max_suppression. Regions are pooled in `regions.py`.
 """
 
@@ -15,9 +15,10 @@ from tvm.relax import op
 from tvm.relax.op import vision
 
 from generators import tvm_api
+from generators.arrays import Array
+from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.search import stable_order
-from generators.operators.spatial import RARE
 from generators.ranges import Range, of_values
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Value
@@ -43,7 +44,9 @@ def _scores(s: Scope, rows: tuple[int, ...], count: int, lowest: int) -> Any:
 
 
 def _draw_valid_counts(s: Scope) -> Drawn:
-    x = s.tensor(("float32", "float16", "float64"), (3, 3), nonempty=True, static=not s.source.flip(0.1))
+    x = s.tensor(
+        ("float32", "float16", "float64"), (3, 3), nonempty=True, static=not s.source.flip(KNOBS.symbolic_rarely)
+    )
     assert x.shape is not None
     width = x.shape[2]
     score = s.source.integer(0, width - 1)
@@ -77,13 +80,13 @@ def _draw_multibox(s: Scope) -> Drawn:
     scores = s.tensor(("float32", "float32", "float64", "float16"), (3, 3), -16, 16, static=True, nonempty=True)
     assert scores.shape is not None
     batch, _, count = scores.shape
-    softmax = source.flip(0.6)
+    softmax = source.flip(KNOBS.softmax)
     threshold = source.pick((0.0, 0.0, -1.0, 2.0)) if softmax else source.pick((0.0, 0.5, 1.0, -2.0))
     offsets = s.tensor((scores.dtype,), dims=(batch, 4 * count), low=-2, high=2)
     anchors = s.tensor((scores.dtype,), dims=(1, count, 4), low=-8, high=8)
-    clip, variances = source.flip(0.4), tuple(source.pick((1.0, 0.125, 0.25, 0.5)) for _ in range(4))
+    clip, variances = source.flip(KNOBS.boxes_clipped), tuple(source.pick((1.0, 0.125, 0.25, 0.5)) for _ in range(4))
     call = vision.multibox_transform_loc(
-        scores.expr, offsets.expr, anchors.expr, clip, threshold, variances, source.flip(0.7), softmax
+        scores.expr, offsets.expr, anchors.expr, clip, threshold, variances, source.flip(KNOBS.background_kept), softmax
     )
     boxes = Range(0, 1) if clip else Range(-256, 256)
     return Drawn(call, (boxes, Range(0, 1) if softmax else scores.range.including(0)))
@@ -120,7 +123,7 @@ def _draw_detections(s: Scope, batch: int, count: int) -> tuple[Value, dict[str,
         places[name] = at
         at += 4 if name == "box" else 1
         if name == "score":
-            scores = _scores(s, (batch,), count, -4 if s.source.flip(0.3) else 1)
+            scores = _scores(s, (batch,), count, -4 if s.source.flip(KNOBS.none_above) else 1)
             parts.append(_constant(scores[..., None], "float32"))
             values = values.hull(Range(-0.0625, 1))
             continue
@@ -138,11 +141,14 @@ def _draw_nms(s: Scope) -> Drawn:
     data, places = _draw_detections(s, batch, count)
     valid = s.tensor(("int32",), dims=(batch,), low=0, high=count)
     indices = s.tensor(("int32",), dims=(batch, count), low=-1, high=_INDEX.high)
-    soft, given = (source.pick((0.5, 0.25, 1.0)) if source.flip(0.3) else 0.0), source.flip(0.6)
+    soft, given = (
+        (source.pick((0.5, 0.25, 1.0)) if source.flip(KNOBS.soft_suppression) else 0.0),
+        source.flip(KNOBS.indices_returned),
+    )
     call = vision.non_max_suppression(
         data.expr, valid.expr, indices.expr, source.pick((-1, -1, 1, 2, 3, 0)), source.pick(_OVERLAPS),
-        source.flip(0.3), source.pick((-1, -1, 1, 2, 4, 0)), places["box"], places["score"], places["id"], given,
-        source.flip(0.4), soft, source.pick((0.0, 0.125, 0.25)),
+        source.flip(KNOBS.forced), source.pick((-1, -1, 1, 2, 4, 0)), places["box"], places["score"], places["id"],
+        given, source.flip(KNOBS.invalid_last), soft, source.pick((0.0, 0.125, 0.25)),
     )  # fmt: skip
     if not given:
         return Drawn(call, data.range)
@@ -150,14 +156,14 @@ def _draw_nms(s: Scope) -> Drawn:
     return Drawn(call, (data.range, *found) if soft else found)
 
 
-def _corners(boxes: Any) -> tuple[Any, Any, Any, Any]:
+def _corners(boxes: Array) -> tuple[Any, Any, Any, Any]:
     """The least and largest coordinates of boxes (.., 4) given by any two opposite corners."""
     one, other = boxes[..., :2], boxes[..., 2:4]
     low, high = np.minimum(one, other), np.maximum(one, other)
     return low[..., 0], low[..., 1], high[..., 0], high[..., 1]
 
 
-def _overlap(box: Any, boxes: Any) -> Any:
+def _overlap(box: Array, boxes: Array) -> Array:
     """The area shared with each of `boxes` over the area covered together; 0 where that is none."""
     a, b, c, d = _corners(box)
     e, f, g, h = _corners(boxes)
@@ -228,13 +234,13 @@ def _draw_all_class(s: Scope) -> Drawn:
     source = s.source
     batch, classes, count = source.integer(1, 2), source.integer(1, 3), source.integer(1, 5)
     boxes = s.fresh((batch, count, 4), "float32", _CORNERS)
-    onnx = source.flip(0.25)
-    everything = onnx and not source.flip(RARE)
+    onnx = source.flip(KNOBS.onnx)
+    everything = onnx and not source.flip(KNOBS.rare)
     most = count if everything else source.pick((1, 2, 3, count, 0))
     overlap = 257 / 128 if everything else source.pick(_OVERLAPS)
     least = 1 / 128 if everything else source.pick((1, 17, 33, 65)) / 128
     limit = _constant(most, "int64")
-    if source.flip(RARE) and not everything:  # the lowering looks at a constant only
+    if source.flip(KNOBS.rare) and not everything:  # the lowering looks at a constant only
         limit = s.fresh((), "int64", of_values(most)).expr
     call = vision.all_class_non_max_suppression(
         boxes.expr, _constant(_scores(s, (batch, classes), count, 1), "float32"), limit,

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from tvm import relax
 
 from generators import tvm_api
-from generators.operators.row import Unavailable
 from generators.ranges import Range
 from generators.recipes import blocks as b
+from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
 from generators.relax.body import close_block
-from generators.relax.control import draw_extern, draw_impure
+from generators.relax.calls_and_ifs import draw_extern, draw_impure
 from generators.relax.scope import Drawn, Scope
-from generators.relax.values import Dim, Value, dim_expr
+from generators.relax.values import AnyValue, Dim, Value, dim_expr
+from generators.tvm_api import Expr
+from generators.unavailable import Unavailable
 
 
 def trivial_bindings(s: Scope) -> None:
     """z = a, of a computed value, a parameter or another alias; the names used side by side and returned."""
-    x: Any = b.unary(s, b.tensor(s)) if s.source.flip(0.7) else b.tensor(s)
+    x: Any = b.unary(s, b.tensor(s)) if s.source.flip(KNOBS.alias_of_computed) else b.tensor(s)
     names = [x]
     for _ in range(s.source.integer(1, 3)):
-        names.append(b.alias(s, s.source.pick(names), exported=s.source.flip(0.5)))
+        names.append(b.alias(s, s.source.pick(names), exported=s.source.flip()))
     used = b.add(s, s.source.pick(names), s.source.pick(names))
     b.finish(s, names[-1], used)
-    if s.source.flip(0.3):
+    if s.source.flip(KNOBS.alias_returned):
         b.keep(s, s.source.pick(names))
 
 
@@ -45,29 +48,29 @@ def duplicate_subexpressions(s: Scope) -> None:
     """The same call twice or three times, directly, under aliases of its operands, or in a chain; all are used."""
     x = b.tensor(s)
     build, values = s.source.pick(b.SIMPLE_UNARY)
-    operands: list[Any] = [x, x if s.source.flip(0.7) else b.alias(s, x)]
-    if s.source.flip(0.2):
+    operands: list[Any] = [x, x if s.source.flip(KNOBS.same_name) else b.alias(s, x)]
+    if s.source.flip(KNOBS.third_call):
         operands.append(x)
     same = [b.call(s, build(o.expr), values(x.range)) for o in operands]
-    if s.source.flip(0.4):
+    if s.source.flip(KNOBS.longer_duplicates):
         same = [b.add(s, v, x) for v in same]
     joined = b.add(s, same[0], same[1])
-    b.finish(s, *same[1:], joined) if s.source.flip(0.6) else b.finish(s, joined)
+    b.finish(s, *same[1:], joined) if s.source.flip(KNOBS.duplicates_returned) else b.finish(s, joined)
 
 
 def tuple_bound(s: Scope) -> None:
     """A tuple of computed values bound to a name, items of it, a split, and a use of both item and whole."""
     x = b.unary(s, b.tensor(s))
     y = b.unary(s, b.tensor(s, dtype=x.dtype))
-    whole: Any = b.tuple_of(s, x, y) if s.source.flip(0.7) else _split(s, x)
+    whole: Any = b.tuple_of(s, x, y) if s.source.flip(KNOBS.tuple_written) else _split(s, x)
     items = [b.tensor_item(s, whole, s.source.integer(0, 1)) for _ in range(s.source.integer(1, 2))]
     after = b.unary(s, items[0])
-    if s.source.flip(0.3):
+    if s.source.flip(KNOBS.tuple_returned):
         b.keep(s, whole)
     b.finish(s, *items[1:], after)
 
 
-def _split(s: Scope, x: Value) -> Any:
+def _split(s: Scope, x: Value) -> AnyValue | None:
     assert x.dims is not None
     axes = [a for a, n in enumerate(x.dims) if isinstance(n, int) and n >= 2 and n % 2 == 0]
     if not axes:
@@ -76,46 +79,46 @@ def _split(s: Scope, x: Value) -> Any:
 
 
 def tuple_nested(s: Scope) -> None:
-    """A tuple in a tuple: items of items, the inner one shared, the whole returned now and then."""
+    """A tuple in a tuple: items of items, the inner one shared, the whole returned in half of the cases."""
     x, y = b.unary(s, b.tensor(s)), b.tensor(s)
     inner = b.tuple_of(s, x, y)
-    outer = b.tuple_of(s, inner, x) if s.source.flip(0.7) else b.tuple_of(s, inner, inner)
+    outer = b.tuple_of(s, inner, x) if s.source.flip(KNOBS.tuple_item_once) else b.tuple_of(s, inner, inner)
     again = b.item(s, outer, 0)
     value = b.tensor_item(s, again, s.source.integer(0, 1))
-    if s.source.flip(0.5):
+    if s.source.flip():
         b.keep(s, s.source.pick((outer, again, inner)))
     b.finish(s, b.unary(s, value) if value.dtype.startswith("float") else value)
 
 
 def bindings_outside_dataflow(s: Scope) -> None:
-    """Pure calls in a block that is no dataflow block, an impure one among them now and then."""
+    """Pure calls in a block that is no dataflow block, possibly with an impure one among them."""
     x = b.unary(s, b.tensor(s))
-    if s.source.flip(0.3):
+    if s.source.flip(KNOBS.impure_among_pure):
         draw_impure(s)
     y = b.add(s, x, b.unary(s, x))
     b.finish(s, b.unary(s, y) if s.source.flip() else y)
 
 
-def branch(s: Scope, build: Any) -> tuple[Any, Value]:
-    """A branch of an If: the bindings that `build` makes in a scope inside, and what it returns."""
+def branch(s: Scope, build: Callable[[Scope], Value]) -> tuple[Expr, Value]:
+    """A branch of an If: the bindings that `build` makes in an inner scope, and their result."""
     inner = Scope(s.source, s.frame, outer=s)
-    inner.dataflow = s.source.flip(0.3)
+    inner.dataflow = s.source.flip(KNOBS.branch_dataflow)
     value = build(inner)
     if value.dataflow or not isinstance(value.expr, relax.Var) or not inner.bindings:
         value = b.as_tensor(b.alias(inner, value, exported=True))
     return relax.SeqExpr(close_block(inner), value.expr), value
 
 
-def condition(s: Scope, x: Value) -> Any:
+def condition(s: Scope, x: Value) -> Expr:
     """A scalar bool: a parameter, or a comparison of values."""
-    if s.source.flip(0.5) or x.size == 0:
+    if s.source.flip() or x.size == 0:
         return s.tensor(("bool",), dims=()).expr
     largest = b.call(s, relax.op.max(x.expr), x.range)
     least = b.call(s, relax.op.min(x.expr), x.range)
     return b.call(s, relax.op.greater(largest.expr, least.expr), Range(0, 1, True)).expr
 
 
-def either(s: Scope, test: Any, one: Any, two: Any) -> Value:
+def either(s: Scope, test: Expr, one: Callable[[Scope], Value], two: Callable[[Scope], Value]) -> Value:
     """The value of an If whose branches `one` and `two` build tensors of one type."""
     (then, a), (other, c) = branch(s, one), branch(s, two)
     expr = s.frame.module.builder.normalize(relax.If(test, then, other))
@@ -130,14 +133,14 @@ def if_branches(s: Scope) -> None:
     table = (s.source.pick(b.SIMPLE_UNARY),)
 
     def build(inner: Scope) -> Value:
-        value = b.unary(inner, x, table) if inner.source.flip(0.6) else shared
+        value = b.unary(inner, x, table) if inner.source.flip(KNOBS.branch_computes) else shared
         for _ in range(inner.source.integer(0, 2)):
             value = b.unary(inner, value) if inner.source.flip() else b.add(inner, value, shared)
         return value
 
     out = either(s, test, build, build)
     known = out.dims is not None and out.dims == x.dims
-    b.finish(s, shared, b.add(s, out, shared) if known and s.source.flip(0.6) else out)
+    b.finish(s, shared, b.add(s, out, shared) if known and s.source.flip(KNOBS.if_result_added) else out)
 
 
 def impure_calls(s: Scope) -> None:
@@ -145,7 +148,7 @@ def impure_calls(s: Scope) -> None:
     x = b.unary(s, b.tensor(s))
     draw_impure(s)
     y = b.unary(s, x)
-    if s.source.flip(0.5):
+    if s.source.flip():
         draw_impure(s)
     b.finish(s, y)
 
@@ -175,18 +178,18 @@ def match_cast_redundant(s: Scope) -> None:
     """match_cast to the type the value has, chained, and of a value that is used under both names."""
     x = b.unary(s, b.tensor(s))
     y = _cast(s, x, x.dims)
-    if s.source.flip(0.4):
+    if s.source.flip(KNOBS.cast_again):
         y = _cast(s, y, x.dims)
     z = b.add(s, y, x)
-    b.finish(s, y, z) if s.source.flip(0.5) else b.finish(s, z)
+    b.finish(s, y, z) if s.source.flip() else b.finish(s, z)
 
 
 def match_cast_defines_symbol(s: Scope) -> None:
-    """A symbol that a match_cast defines, in calls, casts and reshapes behind it and in the result's type."""
+    """A symbol that a match_cast defines, in the calls, casts and reshapes after it and in the result's type."""
     if not s.frame.symbolic:
         s.frame.symbolic = True
     x = b.tensor(s, (1, 3))
-    if s.source.flip(0.4):
+    if s.source.flip(KNOBS.cast_from_hidden):
         x = _cast(s, x, None)
     assert x.shape is not None
     which = s.source.integer(0, x.ndim - 1)
@@ -196,13 +199,13 @@ def match_cast_defines_symbol(s: Scope) -> None:
     )
     y = _cast(s, x, dims)
     z = b.unary(s, y)
-    if s.source.flip(0.4):
+    if s.source.flip(KNOBS.cast_reshaped):
         z = b.reshaped(s, z, [*dims, 1])
-    elif s.source.flip(0.4):
+    elif s.source.flip(KNOBS.cast_added):
         z = b.add(s, z, y)
-    if s.source.flip(0.3):
+    if s.source.flip(KNOBS.cast_to_numbers):
         z = _cast(s, z, tuple(n for n in (z.shape or ())))
-    b.finish(s, y, z) if s.source.flip(0.4) else b.finish(s, z)
+    b.finish(s, y, z) if s.source.flip(KNOBS.middle_returned) else b.finish(s, z)
 
 
 def constant_operands(s: Scope) -> None:
@@ -211,13 +214,13 @@ def constant_operands(s: Scope) -> None:
     dims = s.source.pick((x.dims or (), x.dims or (), (), (1,)))
     c = b.constant(s, dims, x.dtype)
     y = b.binary(s, x, c, b.RING[:3])
-    if s.source.flip(0.5):
+    if s.source.flip():
         y = b.multiply(s, y, c if s.source.flip() else b.constant(s, dims, x.dtype))
     b.finish(s, b.relu(s, y) if s.source.flip() else y)
 
 
 def constant_subexpressions(s: Scope) -> None:
-    """A value computed from constants alone, joined with one that is not, and returned by itself now and then."""
+    """A value computed from constants alone, joined with one that is not, and possibly returned by itself."""
     dims = s.draw_dims((0, 3), static=True, nonempty=True)
     dtype = s.source.pick(("float32", "float32", "int32", "bool"))
     one, two = b.constant(s, dims, dtype), b.constant(s, dims, dtype)
@@ -226,12 +229,12 @@ def constant_subexpressions(s: Scope) -> None:
         b.finish(s, folded)
         return
     folded = b.binary(s, one, two, b.RING[:3])
-    if s.source.flip(0.5):
+    if s.source.flip():
         folded = b.permuted(s, folded, None) if s.source.flip() else b.binary(s, folded, one, b.RING[:2])
     if folded.dims is None:
         raise Unavailable("a constant of unknown shape")
     out = b.add(s, s.like(folded), folded)
-    b.finish(s, folded, out) if s.source.flip(0.4) else b.finish(s, out)
+    b.finish(s, folded, out) if s.source.flip(KNOBS.middle_returned) else b.finish(s, out)
 
 
 def duplicate_constants(s: Scope) -> None:

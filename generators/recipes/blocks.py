@@ -1,4 +1,4 @@
-"""Building blocks of recipes: operands of a wanted shape, common calls with their ranges, and what follows them.
+"""Building blocks of recipes: operands of a wanted shape, common calls with their ranges, and uses of their results.
 
 No recipe lives here. Every block binds in the given scope and raises Unavailable where it cannot serve.
 """
@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from tvm import relax
 
 from generators import tvm_api
-from generators.operators.row import Unavailable
 from generators.operators.table import OPERATORS
 from generators.ranges import UNIT, Range
+from generators.recipes.knobs import KNOBS
 from generators.relax.scope import FLOAT, Drawn, Scope
 from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, extent, ranges_of
+from generators.tvm_api import Expr
+from generators.unavailable import Unavailable
 
-Unary: TypeAlias = tuple[Callable[..., Any], Callable[[Range], Range]]
-Binary: TypeAlias = tuple[Callable[..., Any], Callable[[Range, Range], Range]]
+Unary: TypeAlias = tuple[Callable[..., Expr], Callable[[Range], Range]]
+Binary: TypeAlias = tuple[Callable[..., Expr], Callable[[Range, Range], Range]]
 
 _RELU: Unary = (relax.op.nn.relu, lambda r: r.maximum(Range(0, 0, True)))
 SIMPLE_UNARY: tuple[Unary, ...] = (
@@ -46,7 +48,7 @@ RING: tuple[Binary, ...] = (
 
 
 def side(s: Scope) -> Dim:
-    """A dim of at least one, now and then symbolic."""
+    """A dim of at least one; it may be symbolic."""
     return s.draw_dim(1)
 
 
@@ -56,14 +58,14 @@ def small(s: Scope, high: int = 4) -> int:
 
 
 def batch(s: Scope) -> tuple[Dim, ...]:
-    """No batch dims mostly, one or two else."""
+    """No batch dims in four of seven cases, else one or two."""
     count = s.source.pick((0, 0, 0, 0, 1, 1, 2))
     return tuple(s.source.integer(1, 3) for _ in range(count))
 
 
 def float_dtype(s: Scope) -> str:
-    """A float dtype, float32 mostly."""
-    return "float32" if s.source.flip(0.8) else s.source.pick(("float64", "float16"))
+    """A float dtype, float32 in 80 % of the cases."""
+    return "float32" if s.source.flip(KNOBS.float32) else s.source.pick(("float64", "float16"))
 
 
 def operand(s: Scope, dims: Sequence[Dim], dtype: str = "float32") -> Value:
@@ -78,7 +80,7 @@ def variable(s: Scope, dims: Sequence[Dim], dtype: str = "float32") -> Value:
         for v in s.values
         if isinstance(v, Value) and v.dims == tuple(dims) and v.dtype == dtype and isinstance(v.expr, relax.Var)
     ]
-    return s.source.pick(near[-3:]) if near and s.source.flip(0.4) else parameter(s, dims, dtype)
+    return s.source.pick(near[-3:]) if near and s.source.flip(KNOBS.variable_in_scope) else parameter(s, dims, dtype)
 
 
 def parameter(s: Scope, dims: Sequence[Dim], dtype: str = "float32", values: Range | None = None) -> Value:
@@ -92,7 +94,7 @@ def parameter(s: Scope, dims: Sequence[Dim], dtype: str = "float32", values: Ran
 
 
 def weight(s: Scope, dims: Sequence[Dim], dtype: str = "float32") -> Value:
-    """A new parameter that is a weight: it stands behind `num_input`."""
+    """A new parameter that is a weight: it follows the `num_input` inputs."""
     value = parameter(s, dims, dtype)
     s.frame.weights.add(value.expr)
     return value
@@ -116,7 +118,7 @@ def tensor(s: Scope, ranks: tuple[int, int] = (0, 3), *, static: bool = False, d
 # --- calls ----------------------------------------------------------------------------------------------
 
 
-def call(s: Scope, expr: Any, values: Range, *, exported: bool | None = None) -> Value:
+def call(s: Scope, expr: Expr, values: Range, *, exported: bool | None = None) -> Value:
     """Binds a call that gives one tensor."""
     name = tvm_api.op_name(expr)
     value = s.emit_tensor(Drawn(expr, values), exported=exported)
@@ -218,7 +220,7 @@ def as_tensor(value: AnyValue | None) -> Value:
     return value
 
 
-# --- what follows ---------------------------------------------------------------------------------------
+# --- uses of results ---------------------------------------------------------------------------------------
 
 
 def reuse(s: Scope, value: Value) -> Value:
@@ -229,7 +231,7 @@ def reuse(s: Scope, value: Value) -> Value:
     if kind == 1:
         return unary(s, value)
     if kind == 2:
-        return add(s, value, value if s.source.flip(0.3) else s.like(value))
+        return add(s, value, value if s.source.flip(KNOBS.added_to_itself) else s.like(value))
     return call(s, relax.op.max(value.expr), value.range) if value.size else unary(s, value)
 
 
@@ -246,9 +248,9 @@ def keep(s: Scope, value: AnyValue) -> None:
 def finish(s: Scope, *values: AnyValue) -> None:
     """Uses values again after the planted shape and lets the last of them, and some others, come out."""
     for index, value in enumerate(values):
-        if isinstance(value, Value) and s.source.flip(0.35):
+        if isinstance(value, Value) and s.source.flip(KNOBS.used_again):
             keep(s, reuse(s, value))
-        if index == len(values) - 1 or s.source.flip(0.3):
+        if index == len(values) - 1 or s.source.flip(KNOBS.returned_beside):
             keep(s, _exported(s, value) if index == len(values) - 1 and value not in values[:-1] else value)
 
 

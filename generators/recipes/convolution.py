@@ -6,17 +6,19 @@ from typing import Any
 
 from tvm import relax, tirx
 
-from generators.operators.row import Unavailable
 from generators.ranges import Range
 from generators.recipes import blocks as b
+from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Value, extent
+from generators.tvm_api import Node
+from generators.unavailable import Unavailable
 
 
 def _image(s: Scope, channels: int | None = None) -> Value:
     """A float32 image batch in NCHW: one in scope, or a new one."""
-    if channels is None and s.source.flip(0.4):
+    if channels is None and s.source.flip(KNOBS.image_in_scope):
         near = [v for v in s.values if isinstance(v, Value) and v.static and v.dtype == "float32" and v.ndim == 4]
         near = [v for v in near if v.size > 0]
         if near:
@@ -29,7 +31,7 @@ def _conv(s: Scope, x: Value, *, weight: Value | None = None, outputs: int | Non
     """conv2d of an NCHW image with a window that fits."""
     assert x.shape is not None
     channels = x.shape[1]
-    groups = channels if s.source.flip(0.12) else 1
+    groups = channels if s.source.flip(KNOBS.depthwise) else 1
     kernel = [min(s.source.integer(1, 3), x.shape[2]), min(s.source.integer(1, 3), x.shape[3])]
     out = groups * (outputs or b.small(s, 3))
     w = weight or b.operand(s, (out, channels // groups, *kernel))
@@ -43,7 +45,11 @@ def _conv(s: Scope, x: Value, *, weight: Value | None = None, outputs: int | Non
 def _bias(s: Scope, x: Value) -> Value:
     """x plus a bias per channel: a constant, a parameter, or one number."""
     assert x.shape is not None
-    dims = (1, x.shape[1], 1, 1) if s.source.flip(0.8) else s.source.pick(((1,), (), (x.shape[3],), x.shape))
+    dims = (
+        (1, x.shape[1], 1, 1)
+        if s.source.flip(KNOBS.bias_per_channel)
+        else s.source.pick(((1,), (), (x.shape[3],), x.shape))
+    )
     other = b.constant(s, dims) if s.source.flip() else b.operand(s, dims)
     return b.add(s, x, other)
 
@@ -60,15 +66,15 @@ def conv2d_chain(s: Scope) -> None:
     x = _conv(s, _image(s))
     first = x
     for _ in range(s.source.integer(1, 2)):
-        if s.source.flip(0.7):
+        if s.source.flip(KNOBS.chain_bias):
             x = _bias(s, x)
-        if s.source.flip(0.7):
+        if s.source.flip(KNOBS.chain_relu):
             x = b.relu(s, x)
-        if s.source.flip(0.3):
+        if s.source.flip(KNOBS.chain_pool):
             x = _pooled(s, x)
-        if s.source.flip(0.3):
+        if s.source.flip(KNOBS.chain_conv):
             x = _conv(s, x)
-    b.finish(s, first, x) if s.source.flip(0.5) else b.finish(s, x)
+    b.finish(s, first, x) if s.source.flip() else b.finish(s, x)
 
 
 def _agnostic(s: Scope, x: Value) -> Value:
@@ -80,7 +86,7 @@ def _agnostic(s: Scope, x: Value) -> Value:
     if kind == 1:
         return _bias(s, x)
     if kind == 2:
-        keep = s.source.flip(0.6)
+        keep = s.source.flip(KNOBS.rank_kept)
         axes: Any = s.source.pick(([2, 3], [1], [-1], None, [1, 2]))
         return b.call(s, relax.op.max(x.expr, axes, keep), x.range) if x.size else x
     if kind == 3:
@@ -95,9 +101,9 @@ def _agnostic(s: Scope, x: Value) -> Value:
 
 
 def conv2d_between_layout_agnostic(s: Scope) -> None:
-    """Operators that know of no layout before and behind a conv2d, some of which break its rank."""
+    """Operators without a layout before and after a conv2d; some change the rank."""
     x = _image(s)
-    if s.source.flip(0.6):
+    if s.source.flip(KNOBS.before_conv):
         x = b.unary(s, x)
     y = _conv(s, x)
     z = y
@@ -105,13 +111,13 @@ def conv2d_between_layout_agnostic(s: Scope) -> None:
         z = _agnostic(s, z)
         if z.shape is None or z.ndim != 4:
             break
-    if z.shape is not None and z.ndim == 4 and s.source.flip(0.4) and min(z.shape) > 0:
+    if z.shape is not None and z.ndim == 4 and s.source.flip(KNOBS.second_conv) and min(z.shape) > 0:
         z = _conv(s, z)
-    b.finish(s, y, z) if s.source.flip(0.5) else b.finish(s, z)
+    b.finish(s, y, z) if s.source.flip() else b.finish(s, z)
 
 
 def conv2d_batch_norm(s: Scope) -> None:
-    """batch_norm of a conv2d whose weights are constants, of which field 0 is used and sometimes the others too."""
+    """batch_norm of a conv2d whose weights are constants, with field 0 used, rarely a statistic too."""
     x = _image(s)
     assert x.shape is not None
     outputs = b.small(s, 3)
@@ -127,7 +133,11 @@ def conv2d_batch_norm(s: Scope) -> None:
 def _normalise(s: Scope, y: Value, channels: int) -> None:
     gamma, beta, mean = (b.constant(s, (channels,)) for _ in range(3))
     variance = b.constant(s, (channels,), low=1)
-    switches = {"center": s.source.flip(0.85), "scale": s.source.flip(0.85), "training": s.source.flip(0.15)}
+    switches = {
+        "center": s.source.flip(KNOBS.batch_norm_switch),
+        "scale": s.source.flip(KNOBS.batch_norm_switch),
+        "training": s.source.flip(KNOBS.batch_norm_training),
+    }
     bn = relax.op.nn.batch_norm(
         y.expr, gamma.expr, beta.expr, mean.expr, variance.expr, 1, epsilon=s.source.pick((1e-5, 0.5)), **switches
     )
@@ -137,17 +147,17 @@ def _normalise(s: Scope, y: Value, channels: int) -> None:
     spread = Range(-1, max(4, (y.range.high - y.range.low) ** 2))
     whole = s.emit(Drawn(bn, (Range(-bound, bound), y.range.hull(mean.range).real(), spread)))
     out = b.tensor_item(s, whole, 0)
-    after = b.relu(s, out) if s.source.flip(0.5) else out
-    others = [b.item(s, whole, s.source.pick((1, 2)))] if s.source.flip(0.2) else []
-    b.finish(s, *([y] if s.source.flip(0.3) else []), *others, after)
+    after = b.relu(s, out) if s.source.flip() else out
+    others = [b.item(s, whole, s.source.pick((1, 2)))] if s.source.flip(KNOBS.statistic_beside) else []
+    b.finish(s, *([y] if s.source.flip(KNOBS.conv_returned) else []), *others, after)
 
 
 def batch_norm(s: Scope) -> None:
-    """batch_norm over any axis: field 0 used, the statistics as well now and then, or the whole tuple."""
+    """batch_norm over any axis: field 0 used, the statistics possibly as well, or the whole tuple."""
     whole = b.row(s, "relax.nn.batch_norm")
     out = b.tensor_item(s, whole, 0)
-    others = [b.item(s, whole, i) for i in (1, 2) if s.source.flip(0.4)]
-    if s.source.flip(0.15):
+    others = [b.item(s, whole, i) for i in (1, 2) if s.source.flip(KNOBS.statistic_used)]
+    if s.source.flip(KNOBS.tuple_whole):
         others.append(whole)
     b.finish(s, *others, out)
 
@@ -158,24 +168,24 @@ def layer_norm(s: Scope) -> None:
 
 
 def layout_transform_pairs(s: Scope) -> None:
-    """A layout transform and its inverse, or the same one again; what stands between is used or changed."""
+    """A layout transform and its inverse, or the same one again; the value between is used or changed."""
     x = s.tensor(("float32", "int32"), (1, 3), static=True, nonempty=True)
     assert x.shape is not None
     there, back = _maps(s, x.shape)
     y = b.call(s, relax.op.layout_transform(x.expr, there), x.range)
-    middle = b.relu(s, y) if s.source.flip(0.2) else y
+    middle = b.relu(s, y) if s.source.flip(KNOBS.layout_changed_between) else y
     z = b.call(s, relax.op.layout_transform(middle.expr, back), middle.range)
-    out = b.add(s, z, x) if s.source.flip(0.5) and z.dims == x.dims and x.dtype == "float32" else z
-    b.finish(s, y, out) if s.source.flip(0.4) else b.finish(s, out)
+    out = b.add(s, z, x) if s.source.flip() and z.dims == x.dims and x.dtype == "float32" else z
+    b.finish(s, y, out) if s.source.flip(KNOBS.middle_returned) else b.finish(s, out)
 
 
-def _maps(s: Scope, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """Two index maps: mostly inverses, sometimes maps that agree in shape only."""
+def _maps(s: Scope, shape: tuple[int, ...]) -> tuple[Node, Node]:
+    """Two index maps: most often inverses, else maps that agree in shape only."""
     rank = len(shape)
     names = [tirx.Var(f"i{a}", "int64") for a in range(rank)]
     at = s.source.integer(0, rank - 1)
     factors = [f for f in range(2, shape[at] + 1) if shape[at] % f == 0 and f < shape[at]]
-    if factors and s.source.flip(0.6):
+    if factors and s.source.flip(KNOBS.layout_split):
         f = s.source.pick(factors)
         split = [*names[:at], names[at] // f, names[at] % f, *names[at + 1 :]]
         wide = [tirx.Var(f"j{a}", "int64") for a in range(rank + 1)]
@@ -183,7 +193,7 @@ def _maps(s: Scope, shape: tuple[int, ...]) -> tuple[Any, Any]:
         return tirx.IndexMap(names, split, None), tirx.IndexMap(wide, fused, None)
     order = [a % rank for a in s.permutation(rank)]
     inverse = [order.index(a) for a in range(rank)]
-    again = order if s.source.flip(0.2) else inverse
+    again = order if s.source.flip(KNOBS.layout_no_inverse) else inverse
     return (
         tirx.IndexMap(names, [names[a] for a in order], None),
         tirx.IndexMap(names, [names[a] for a in again], None),

@@ -8,6 +8,7 @@ from tvm import relax
 
 from generators.ranges import Range
 from generators.recipes import blocks as b
+from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
 from generators.relax.scope import Scope
 from generators.relax.values import Dim, Value
@@ -32,7 +33,7 @@ def elementwise_chain(s: Scope) -> None:
     for _ in range(s.source.integer(2, 5)):
         x = _link(s, x)
         links.append(x)
-    b.finish(s, *([s.source.pick(links)] if s.source.flip(0.4) else []), x)
+    b.finish(s, *([s.source.pick(links)] if s.source.flip(KNOBS.link_used_again) else []), x)
 
 
 def elementwise_on_alias(s: Scope) -> None:
@@ -47,10 +48,10 @@ def elementwise_on_alias(s: Scope) -> None:
         other = b.reshaped(s, x, [*(x.dims or ()), 1])
     else:
         other = x
-    y = b.add(s, x, x if s.source.flip(0.3) else s.like(x))
+    y = b.add(s, x, x if s.source.flip(KNOBS.added_to_itself) else s.like(x))
     z = b.unary(s, y)
     late = b.tensor_item(s, other, 0) if kind == 1 else b.as_tensor(other)
-    if late.dims == z.dims and s.source.flip(0.7):
+    if late.dims == z.dims and s.source.flip(KNOBS.alias_read_late):
         z = b.add(s, z, late)
         b.finish(s, z)
     else:
@@ -78,34 +79,34 @@ def transcendental_chain(s: Scope) -> None:
 def _reduced(s: Scope, x: Value) -> Value:
     build = s.source.pick((relax.op.sum, relax.op.max, relax.op.min, relax.op.mean))
     values = x.range.summed(x.size) if build is relax.op.sum else x.range.real()
-    return b.call(s, build(x.expr, s.axes(x), s.source.flip(0.4)), values.including(0))
+    return b.call(s, build(x.expr, s.axes(x), s.source.flip(KNOBS.keepdims)), values.including(0))
 
 
 def injective_then_reduce(s: Scope) -> None:
-    """Elementwise or moving operators into a reduction, and maybe an elementwise operator behind."""
+    """Elementwise or moving operators into a reduction, and maybe an elementwise operator after it."""
     x = b.tensor(s, (1, 4))
     y = b.unary(s, x)
-    if s.source.flip(0.4):
+    if s.source.flip(KNOBS.permuted_before):
         y = b.permuted(s, y, None if s.source.flip() else s.permutation(y.ndim))
     z = _reduced(s, y)
-    if s.source.flip(0.6):
+    if s.source.flip(KNOBS.unary_after):
         z = b.unary(s, z)
-    if s.source.flip(0.3) and z.shape != () and z.size > 0:
+    if s.source.flip(KNOBS.reduced_again) and z.shape != () and z.size > 0:
         z = _reduced(s, z)
-    b.finish(s, y, z) if s.source.flip(0.4) else b.finish(s, z)
+    b.finish(s, y, z) if s.source.flip(KNOBS.middle_returned) else b.finish(s, z)
 
 
 def diamond(s: Scope) -> None:
     """Two ways from one value to another, of different lengths and kinds, joined by one operator."""
     x = b.unary(s, b.tensor(s))
     left = _link(s, x)
-    right = x if s.source.flip(0.15) else _link(s, x)
+    right = x if s.source.flip(KNOBS.side_short) else _link(s, x)
     for _ in range(s.source.integer(0, 2)):
         right = b.unary(s, right)
-    if s.source.flip(0.25) and right.ndim > 0:
+    if s.source.flip(KNOBS.side_reduced) and right.ndim > 0:
         right = b.call(s, relax.op.max(right.expr, [-1], True), right.range)
     joined = b.add(s, left, right) if left.range.magnitude < 2**12 else b.binary(s, left, right, b.RING[3:])
-    b.finish(s, *([left] if s.source.flip(0.3) else []), joined)
+    b.finish(s, *([left] if s.source.flip(KNOBS.side_returned) else []), joined)
 
 
 def several_outputs(s: Scope) -> None:
@@ -113,10 +114,10 @@ def several_outputs(s: Scope) -> None:
     x = b.tensor(s)
     first = b.unary(s, x, exported=True)
     second = b.binary(s, first, x) if first.range.magnitude < 2**9 else b.unary(s, first)
-    third: Any = b.alias(s, second, exported=True) if s.source.flip(0.5) else b.unary(s, second)
+    third: Any = b.alias(s, second, exported=True) if s.source.flip() else b.unary(s, second)
     for value in (first, second, third):
         b.keep(s, value)
-    if s.source.flip(0.3):
+    if s.source.flip(KNOBS.outputs_in_tuple):
         b.keep(s, b.tuple_of(s, first, second))
 
 
@@ -140,10 +141,10 @@ def _reshape_chain(s: Scope, x: Value) -> Value:
     steps = s.source.integer(1, 3)
     for index in range(steps):
         last = index == steps - 1
-        flat = x.static and s.source.flip(0.1)
+        flat = x.static and s.source.flip(KNOBS.flattened)
         if flat:
             x = b.call(s, relax.op.flatten(x.expr), x.range)
-        elif last and s.source.flip(0.3):
+        elif last and s.source.flip(KNOBS.axis_added):
             x = b.call(s, relax.op.expand_dims(x.expr, 0), x.range)
         else:
             x = b.reshaped(s, x, _factored(s, x))
@@ -155,18 +156,18 @@ def reshape_chain(s: Scope) -> None:
     x = b.unary(s, b.tensor(s))
     y = b.reshaped(s, x, _factored(s, x))
     z = _reshape_chain(s, y)
-    if s.source.flip(0.6):
+    if s.source.flip(KNOBS.unary_after):
         z = b.unary(s, z)
-    b.finish(s, y, z) if s.source.flip(0.5) else b.finish(s, z)
+    b.finish(s, y, z) if s.source.flip() else b.finish(s, z)
 
 
 def reshape_of_input(s: Scope) -> None:
     """reshape of a parameter or a constant, whose result is an output, an operand, or both."""
     x = b.variable(s, s.draw_dims((0, 3), nonempty=True), b.float_dtype(s))
-    if s.source.flip(0.2) and x.static:
+    if s.source.flip(KNOBS.constant_input) and x.static:
         x = b.constant(s, x.dims or ())
     y = _reshape_chain(s, x)
-    b.finish(s, y, b.unary(s, y)) if s.source.flip(0.6) else b.finish(s, y)
+    b.finish(s, y, b.unary(s, y)) if s.source.flip(KNOBS.reshaped_read) else b.finish(s, y)
 
 
 def comparison_results(s: Scope) -> None:
@@ -190,8 +191,8 @@ def comparison_results(s: Scope) -> None:
 
 def cast_chain(s: Scope) -> None:
     """astype of astype: through a narrower type, a wider one, to the type it has, to bool and back."""
-    # What a cast loses shows on fractions only, and most float contents are whole numbers.
-    fractions = s.source.flip(0.5)
+    # A lossy cast shows on fractions only, and most float contents are whole numbers.
+    fractions = s.source.flip()
     x = (
         s.fresh(s.draw_dims(nonempty=True), "float32", Range(-4.5, 4.5))
         if fractions
@@ -200,11 +201,11 @@ def cast_chain(s: Scope) -> None:
     start = x.dtype
     middle = s.source.pick(("float64", "float16", "int32", "int8", "float32", "bfloat16"))
     y = b.call(s, relax.op.astype(x.expr, middle), _cast(x.range, middle))
-    end = start if s.source.flip(0.6) else s.source.pick(("float32", "int64", "float16"))
+    end = start if s.source.flip(KNOBS.cast_back) else s.source.pick(("float32", "int64", "float16"))
     z = b.call(s, relax.op.astype(y.expr, end), _cast(y.range, end))
-    if s.source.flip(0.4):
+    if s.source.flip(KNOBS.cast_added):
         z = b.add(s, z, s.like(z, low=-8, high=8))
-    b.finish(s, y, z) if s.source.flip(0.4) else b.finish(s, z)
+    b.finish(s, y, z) if s.source.flip(KNOBS.middle_returned) else b.finish(s, z)
 
 
 def _cast(values: Range, dtype: str) -> Range:
@@ -214,7 +215,7 @@ def _cast(values: Range, dtype: str) -> Range:
 def same_operand_other_attributes(s: Scope) -> None:
     """Two calls of one operator on one operand, of the same type but with different attributes."""
     n = s.source.integer(2, 4)
-    x = b.operand(s, (n, n), b.float_dtype(s)) if s.source.flip(0.7) else b.operand(s, (n, n, n))
+    x = b.operand(s, (n, n), b.float_dtype(s)) if s.source.flip(KNOBS.matrix) else b.operand(s, (n, n, n))
     op = relax.op
     build, axes, values = s.source.pick(
         (

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from tvm import relax
 
 from generators import tvm_api
-from generators.operators.row import Unavailable
 from generators.ranges import Range
 from generators.recipes import blocks as b
 from generators.recipes.bindings import condition, either
+from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
 from generators.relax.body import close_block
-from generators.relax.control import emit_call
+from generators.relax.calls_and_ifs import emit_call
 from generators.relax.frames import FunctionFrame, ParameterSpec, PrivateFunction
 from generators.relax.functions import draw_function
 from generators.relax.scope import Scope
 from generators.relax.statements import SIMPLE
-from generators.relax.values import AnyValue, ShapeValue, TupleValue, Value
+from generators.relax.values import AnyValue, Dim, ShapeValue, SymbolicDim, TupleValue, Value
+from generators.tvm_api import Type
+from generators.unavailable import Unavailable
 
 Build = Callable[[Scope], None]
 
 
 def private(s: Scope, build: Build, *, count: int = 1, symbolic: bool = False) -> PrivateFunction:
-    """A private function of up to `count` random statements around what `build` plants (and keeps)."""
+    """A private function of up to `count` random statements around the shape that `build` plants and keeps."""
     frame = FunctionFrame(s.frame.module, symbolic=symbolic, level=s.frame.level + 1, prefix="w")
     function, result = draw_function(s.source, frame, SIMPLE, s.source.integer(0, count), [build])
     gvar = s.frame.module.add(s.frame.module.new_name("sub"), function)
@@ -45,7 +47,7 @@ def called(s: Scope, callee: PrivateFunction) -> AnyValue:
 
 def finish_result(s: Scope, value: AnyValue) -> None:
     """Uses the result of a call and lets it, or one of its fields, come out."""
-    if isinstance(value, TupleValue) and value.fields and s.source.flip(0.7):
+    if isinstance(value, TupleValue) and value.fields and s.source.flip(KNOBS.field_taken):
         value = b.item(s, value, s.source.integer(0, len(value.fields) - 1))
     b.finish(s, value)
 
@@ -60,7 +62,7 @@ def private_calls(s: Scope) -> None:
     """A private function called from two places, on the same and on other arguments, or from another private one."""
     callee = private(s, _simple_body, count=2)
     values = [called(s, callee) for _ in range(s.source.integer(1, 3))]
-    if s.source.flip(0.3):
+    if s.source.flip(KNOBS.called_through):
 
         def through(inner: Scope) -> None:
             finish_result(inner, called(inner, callee))
@@ -98,8 +100,12 @@ def private_calls_symbolic(s: Scope) -> None:
     def build(inner: Scope) -> None:
         n = inner.frame.new_symbol(inner.source)
         x = b.parameter(inner, [n, inner.draw_extent(1)] if inner.source.flip() else [n])
-        y = b.add(inner, x, b.parameter(inner, x.dims or ())) if inner.source.flip(0.4) else b.unary(inner, x)
-        if inner.source.flip(0.4):
+        y = (
+            b.add(inner, x, b.parameter(inner, x.dims or ()))
+            if inner.source.flip(KNOBS.second_parameter)
+            else b.unary(inner, x)
+        )
+        if inner.source.flip(KNOBS.result_reshaped):
             y = b.reshaped(inner, y, [1, *(y.dims or ())])
         b.finish(inner, y)
 
@@ -113,7 +119,7 @@ def parameter_defines_symbol(s: Scope) -> None:
 
     def build(inner: Scope) -> None:
         n = inner.frame.new_symbol(inner.source)
-        if inner.source.flip(0.7):
+        if inner.source.flip(KNOBS.symbol_in_tensor):
             b.parameter(inner, [n])
         else:
             _shape_parameter(inner, n)
@@ -127,7 +133,7 @@ def parameter_defines_symbol(s: Scope) -> None:
         finish_result(s, called(s, callee))
 
 
-def _shape_parameter(s: Scope, symbol: Any) -> None:
+def _shape_parameter(s: Scope, symbol: SymbolicDim) -> None:
     var = s.frame.new_var(tvm_api.ShapeType([symbol.expr]), stem="p")
     s.frame.parameters.append((var, ParameterSpec((symbol.extent,), "int64", is_shape=True)))
     s.values.append(ShapeValue(var, (symbol,), (symbol.extent,)))
@@ -136,7 +142,7 @@ def _shape_parameter(s: Scope, symbol: Any) -> None:
 def _tuple_parameter(s: Scope, count: int, *, nested: bool = False) -> TupleValue:
     """A parameter that is a tuple of float32 tensors, the last of them in a tuple of its own with `nested`."""
     specs: list[ParameterSpec] = []
-    types: list[Any] = []
+    types: list[Type] = []
     fields: list[AnyValue] = []
     for _ in range(count):
         shape = tuple(s.source.integer(1, 4) for _ in range(s.source.integer(0, 2)))
@@ -159,13 +165,13 @@ def private_tuple_arguments(s: Scope) -> None:
 
     def build(inner: Scope) -> None:
         count = inner.source.integer(1, 3)
-        whole = _tuple_parameter(inner, count, nested=inner.source.flip(0.2))
-        used = [i for i in range(count) if inner.source.flip(0.7)] or [0]
+        whole = _tuple_parameter(inner, count, nested=inner.source.flip(KNOBS.parameter_nested))
+        used = [i for i in range(count) if inner.source.flip(KNOBS.field_used)] or [0]
         for index in used:
             field = b.item(inner, whole, index)
             field = b.item(inner, field, 0) if isinstance(field, TupleValue) else field
             b.keep(inner, b.unary(inner, b.as_tensor(field)))
-        if inner.source.flip(0.15):
+        if inner.source.flip(KNOBS.parameter_returned):
             b.keep(inner, whole)
 
     callee = private(s, build)
@@ -181,7 +187,7 @@ def private_unused_parameters(s: Scope) -> None:
             b.parameter(inner, inner.draw_dims((0, 2), static=True))
         x = b.parameter(inner, inner.draw_dims((0, 2), static=True))
         y = b.unary(inner, x)
-        if inner.source.flip(0.3):
+        if inner.source.flip(KNOBS.tuple_unused):
             _tuple_parameter(inner, 2)
         for _ in range(inner.source.integer(0, 2)):
             inner.values.remove(b.parameter(inner, inner.draw_dims((0, 2), static=True)))
@@ -194,7 +200,7 @@ def private_unused_parameters(s: Scope) -> None:
 
 
 def private_unused_outputs(s: Scope) -> None:
-    """A private function that returns a tuple of which the callers use some fields, different ones now and then."""
+    """A private function that returns a tuple; callers use some fields, and not always the same."""
     count = s.source.integer(2, 4)
 
     def build(inner: Scope) -> None:
@@ -213,9 +219,9 @@ def private_unused_outputs(s: Scope) -> None:
 
 
 def private_functions_unused(s: Scope) -> None:
-    """A private function that nobody calls, or that only another uncalled one calls; and a dead PrimFunc."""
+    """A private function without callers, or one whose only caller is uncalled itself."""
     callee = private(s, _simple_body, count=2)
-    if s.source.flip(0.4):
+    if s.source.flip(KNOBS.dead_caller):
 
         def through(inner: Scope) -> None:
             finish_result(inner, called(inner, callee))
@@ -242,18 +248,20 @@ def private_in_branch(s: Scope) -> None:
         return b.as_tensor(b.item(inner, value, 0) if isinstance(value, TupleValue) else value)
 
     def other(inner: Scope) -> Value:
-        return b.unary(inner, x) if inner.source.flip(0.6) else call_it(inner)
+        return b.unary(inner, x) if inner.source.flip(KNOBS.other_branch_plain) else call_it(inner)
 
     order = (call_it, other) if s.source.flip() else (other, call_it)
     b.finish(s, either(s, condition(s, x), *order))
 
 
-def closure(s: Scope, build: Callable[[Scope, Value], Value], dims: Any, attributes: Any = None) -> PrivateFunction:
+def closure(
+    s: Scope, build: Callable[[Scope, Value], Value], dims: Sequence[Dim], attributes: Mapping[str, Any] | None = None
+) -> PrivateFunction:
     """A function bound in this block, of one parameter with these dims; `build` may use values outside."""
     frame = FunctionFrame(s.frame.module, symbolic=False, level=9, prefix="u")
     inner = Scope(s.source, frame)
     inner.depth = s.depth + 1
-    inner.dataflow = s.source.flip(0.5)
+    inner.dataflow = s.source.flip()
     x = b.parameter(inner, dims)
     out = build(inner, x)
     if out.dataflow or not isinstance(out.expr, relax.Var) or not inner.bindings:
@@ -270,7 +278,7 @@ def closure(s: Scope, build: Callable[[Scope, Value], Value], dims: Any, attribu
 def local_functions(s: Scope) -> None:
     """A local function that captures nothing, called once or twice; it may call a private function."""
     dims = s.draw_dims((0, 2), static=True)
-    callee = private(s, _simple_body, count=0) if s.source.flip(0.3) else None
+    callee = private(s, _simple_body, count=0) if s.source.flip(KNOBS.local_calls_private) else None
 
     def build(inner: Scope, x: Value) -> Value:
         if callee is None:
@@ -287,13 +295,13 @@ def local_functions(s: Scope) -> None:
 def local_functions_capturing(s: Scope) -> None:
     """A local function that uses values from outside: a parameter, a computed value, or both."""
     x = b.tensor(s, (0, 2), static=True, dtype="float32")
-    outside = b.unary(s, x) if s.source.flip(0.6) else x
+    outside = b.unary(s, x) if s.source.flip(KNOBS.captures_computed) else x
     if outside.dims is None or x.dims is None:
         raise Unavailable("nothing to capture")
 
     def build(inner: Scope, own: Value) -> Value:
         y = b.add(inner, own, outside)
-        return b.multiply(inner, y, x) if inner.source.flip(0.4) else y
+        return b.multiply(inner, y, x) if inner.source.flip(KNOBS.captures_two) else y
 
     local = closure(s, build, x.dims)
     for _ in range(s.source.integer(1, 2)):

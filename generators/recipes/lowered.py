@@ -4,24 +4,25 @@ operators that a backend dispatches."""
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import tvm
 from tvm import relax, te
 
 from generators import tvm_api
-from generators.operators.row import Unavailable
 from generators.ranges import Range
 from generators.recipes import blocks as b
+from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
-from generators.relax.control import draw_extern
+from generators.relax.calls_and_ifs import draw_extern
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.tir_calls import draw_call_tir, draw_call_tir_inplace
 from generators.relax.values import Value
+from generators.tvm_api import BaseFunc, PrimFunc
+from generators.unavailable import Unavailable
 
 
 @cache
-def _add(n: int, name: str) -> Any:
+def _add(n: int, name: str) -> PrimFunc:
     """The sum of two vectors of `n`, annotated as the operator `name` that AlterOpImpl replaces."""
     x, y = (te.placeholder((n,), "float32", name=letter) for letter in "AB")
     out = te.compute((n,), lambda i: x[i] + y[i], name="add")
@@ -29,7 +30,7 @@ def _add(n: int, name: str) -> Any:
 
 
 @cache
-def _with_preproc(m: int, n: int, sign: str) -> Any:
+def _with_preproc(m: int, n: int, sign: str) -> PrimFunc:
     """A (m, n) plus or minus a transposed (n, m) weight that a block of its own brings into layout first."""
     x, w = te.placeholder((m, n), "float32", name="A"), te.placeholder((n, m), "float32", name="W")
     marks = {"meta_schedule.layout_rewrite_preproc": True}
@@ -39,7 +40,7 @@ def _with_preproc(m: int, n: int, sign: str) -> Any:
     return te.create_prim_func([x, w, out]).without_attr("global_symbol")
 
 
-def _call_tir(s: Scope, function: Any, operands: list[Value], values: Range) -> Value:
+def _call_tir(s: Scope, function: BaseFunc, operands: list[Value], values: Range) -> Value:
     """A call of a new PrimFunc whose result has the type of the first operand."""
     module = s.frame.module
     gvar = module.add(module.new_name("prim"), function)
@@ -57,9 +58,9 @@ def operator_name_add16(s: Scope) -> None:
     for _ in range(s.source.integer(0, 2)):
         other = s.source.pick((x, y, out))
         out = _call_tir(s, function, [out, other], out.range + other.range)
-        if s.source.flip(0.3):
+        if s.source.flip(KNOBS.unary_between):
             out = b.unary(s, out)
-    if s.source.flip(0.2):
+    if s.source.flip(KNOBS.name_unknown):
         eight = b.operand(s, (8,))
         other_shape = _add(8, "passfuzz.add8")
         b.keep(s, _call_tir(s, other_shape, [eight, eight], eight.range + eight.range))
@@ -72,19 +73,19 @@ def layout_rewrite_preproc(s: Scope) -> None:
     sign = s.source.pick("+-")
     function = _with_preproc(m, n, sign)
     x = b.operand(s, (m, n))
-    w = b.constant(s, (n, m)) if s.source.flip(0.3) else b.weight(s, (n, m))
+    w = b.constant(s, (n, m)) if s.source.flip(KNOBS.weight_constant) else b.weight(s, (n, m))
     combine = Range.__add__ if sign == "+" else Range.__sub__
     out = _call_tir(s, function, [x, w], combine(x.range, w.range))
-    if s.source.flip(0.5):
+    if s.source.flip():
         again = w if s.source.flip() else b.operand(s, (n, m))
         out = _call_tir(s, function, [out, again], combine(out.range, again.range))
-    if s.source.flip(0.3):
+    if s.source.flip(KNOBS.weight_read):
         b.keep(s, b.relu(s, w))
     b.finish(s, out)
 
 
 def call_tir_inplace(s: Scope) -> None:
-    """call_tir_inplace behind a copy, and a call_tir of the result."""
+    """call_tir_inplace on a copy, and a call_tir of the result."""
     draw_call_tir_inplace(s)
     out = s.values[-1]
     if s.source.flip():
@@ -102,7 +103,7 @@ def dps_packed(s: Scope) -> None:
 
 
 def sort_scan(s: Scope) -> None:
-    """sort, argsort, topk, cumsum, cumprod and bucketize, one behind the other where the result allows."""
+    """sort, argsort, topk, cumsum, cumprod and bucketize, one after the other where the result allows."""
     names = ("sort", "argsort", "topk", "cumsum", "cumprod", "bucketize")
     for _ in range(s.source.integer(1, 2)):
         value = b.row(s, *(f"relax.{name}" for name in names))
@@ -112,7 +113,7 @@ def sort_scan(s: Scope) -> None:
 def multinomial(s: Scope) -> None:
     """multinomial_from_uniform, its result used as an index or a number."""
     value = b.as_tensor(b.row(s, "relax.multinomial_from_uniform"))
-    if s.source.flip(0.5):
+    if s.source.flip():
         value = b.call(s, relax.op.astype(value.expr, "float32"), value.range)
     b.finish(s, value)
 
@@ -122,11 +123,11 @@ def hint_on_device(s: Scope) -> None:
     devices = s.frame.module.vdevices
     if not devices:
         raise Unavailable("no device in this module")
-    x = s.tensor(EVERY) if s.source.flip(0.3) else b.tensor(s)
-    y = b.unary(s, x) if x.dtype.startswith("float") and s.source.flip(0.6) else x
+    x = s.tensor(EVERY) if s.source.flip(KNOBS.hint_any_dtype) else b.tensor(s)
+    y = b.unary(s, x) if x.dtype.startswith("float") and s.source.flip(KNOBS.hint_computed) else x
     hinted = _hint(s, y, s.source.integer(0, len(devices) - 1))
     out = b.unary(s, hinted) if hinted.dtype.startswith("float") else hinted
-    if s.source.flip(0.3):
+    if s.source.flip(KNOBS.hint_twice):
         out = _hint(s, out, s.source.integer(0, len(devices) - 1))
     b.finish(s, out)
 

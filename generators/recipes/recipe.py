@@ -1,4 +1,4 @@
-"""What a recipe is: the program shape that some pass fires on, drawn with random operands and surroundings."""
+"""A recipe: the program shape that some pass fires on, drawn with random operands and surroundings."""
 
 from __future__ import annotations
 

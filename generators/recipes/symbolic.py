@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from tvm import relax
 
 from generators import tvm_api
-from generators.operators.row import Unavailable
 from generators.ranges import Range
 from generators.recipes import blocks as b
 from generators.recipes.bindings import either
+from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
 from generators.relax.scope import INDEX, Drawn, Scope
 from generators.relax.values import Dim, ShapeValue, SymbolicDim, Value
+from generators.tvm_api import Expr
+from generators.unavailable import Unavailable
 
 
 def _symbol(s: Scope) -> SymbolicDim:
@@ -62,7 +62,7 @@ def symbolic_conditions(s: Scope) -> None:
     """An If on a comparison of an expression over dims."""
     n, x = _symbolic(s)
     number = s.source.integer(1, 5)
-    e: Any = n.expr
+    e: Expr = n.expr
     test = s.source.pick((e > number, e * 2 <= number, e % 2 < 1, (e + 1) // 2 >= number))
 
     def build(inner: Scope) -> Value:
@@ -75,13 +75,13 @@ def symbolic_conditions(s: Scope) -> None:
 def prim_values(s: Scope) -> None:
     """A scalar expression over dims bound to a variable: used as a condition, beside tensors, or returned."""
     n, x = _symbolic(s)
-    e: Any = n.expr
+    e: Expr = n.expr
     number = s.frame.module.builder.normalize(s.source.pick((e * 2 + 1, e + 3, (e + 1) // 2, e * e)))
     var = s.frame.new_var(tvm_api.type_of(number), stem="s")
     s.bindings.append(relax.VarBinding(var, number))
-    if s.source.flip(0.85):
+    if s.source.flip(KNOBS.number_returned):
         s.frame.kept.append(var)
-    if s.source.flip(0.4):
+    if s.source.flip(KNOBS.number_alias):
         other = s.frame.new_var(tvm_api.type_of(number), stem="s")
         s.bindings.append(relax.VarBinding(other, var))
         s.frame.kept.append(other)
@@ -90,7 +90,7 @@ def prim_values(s: Scope) -> None:
 
 def shape_of(s: Scope) -> None:
     """shape_of a value, and something made of that shape."""
-    x = _symbolic(s)[1] if s.source.flip(0.7) else b.tensor(s)
+    x = _symbolic(s)[1] if s.source.flip(KNOBS.shape_symbolic) else b.tensor(s)
     y = b.unary(s, x)
     shape = s.emit(Drawn(relax.op.shape_of(y.expr), Range(0, 0)))
     if not isinstance(shape, ShapeValue):
@@ -113,8 +113,12 @@ def tensor_to_shape(s: Scope) -> None:
     n = s.source.integer(1, 4)
     rank = s.source.integer(1, 2)
     values = Range(n, n, True)
-    t = b.parameter(s, (rank,), "int64", values) if s.source.flip(0.7) else s.constant((rank,), "int64", values)
-    if s.source.flip(0.3):
+    t = (
+        b.parameter(s, (rank,), "int64", values)
+        if s.source.flip(KNOBS.shape_parameter)
+        else s.constant((rank,), "int64", values)
+    )
+    if s.source.flip(KNOBS.shape_computed):
         zero = tvm_api.constant(np.zeros(rank), "int64")
         t = b.call(s, relax.op.add(t.expr, zero), t.range)
     call = s.frame.module.builder.normalize(relax.op.tensor_to_shape(t.expr))

@@ -11,13 +11,13 @@ from generators.recipes import (
     functions,
     lowered,
     matmul,
-    nesting,
-    rewriting,
+    nested_values,
     schedulable,
     symbolic,
     weights,
 )
 from generators.recipes.recipe import Recipe as Recipe
+from generators.relax.chains import draw_chains
 from generators.relax.scope import Scope
 
 
@@ -41,8 +41,8 @@ RECIPES: dict[str, Recipe] = join(
     + symbolic.RECIPES
     + lowered.RECIPES
     + schedulable.RECIPES
-    + rewriting.RECIPES
-    + nesting.RECIPES
+    + (Recipe("chains", draw_chains),)
+    + nested_values.RECIPES
 )
 
 

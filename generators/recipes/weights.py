@@ -1,21 +1,22 @@
-"""Recipes about parameters behind `num_input`: values computed from weights alone, returned, shared, and the loss."""
+"""Recipes about weights, the parameters after the inputs: values computed from weights alone, and the loss."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from tvm import relax
 
 from generators.ranges import Range
 from generators.recipes import blocks as b
+from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
+from generators.relax.differentiable import draw_differentiable, draw_loss
 from generators.relax.frames import FunctionFrame
 from generators.relax.functions import draw_function
-from generators.relax.losses import draw_differentiable, draw_loss
 from generators.relax.scope import Scope
 from generators.relax.statements import SIMPLE
-from generators.relax.values import Value
+from generators.relax.values import Dim, Value
 
 Plan: TypeAlias = Callable[[Scope], Value]
 """Adds weights to a function and computes a value from them alone, the same way each time."""
@@ -59,7 +60,7 @@ def _chain(dims: tuple[int, int]) -> Plan:
 _PLANS = (_permuted, _summed, _reshaped, _cast, _concatenated, _chain)
 
 
-def _weight(s: Scope, dims: Any) -> Value:
+def _weight(s: Scope, dims: Sequence[Dim]) -> Value:
     value = b.parameter(s, dims, "float32", _VALUES)
     s.frame.weights.add(value.expr)
     return value
@@ -71,10 +72,10 @@ def _draw_plan(s: Scope) -> Plan:
 
 def _used(s: Scope, w: Value) -> Value:
     """A use of the transformed weight with an input: a product, a sum, or one under a name of its own."""
-    if s.source.flip(0.15):
+    if s.source.flip(KNOBS.weight_alias):
         w = b.as_tensor(b.alias(s, w))
     assert w.dims is not None
-    if s.source.flip(0.7):
+    if s.source.flip(KNOBS.weight_multiplied):
         return b.matmul(s, b.parameter(s, (b.small(s), w.dims[0])), w)
     return b.add(s, b.parameter(s, w.dims), w)
 
@@ -83,11 +84,11 @@ def weight_transform(s: Scope) -> None:
     """Values computed from weights alone that meet an input afterwards; a weight that is also used as it is."""
     w = _draw_plan(s)(s)
     out = _used(s, w)
-    if s.source.flip(0.3):
+    if s.source.flip(KNOBS.weight_used_twice):
         out = b.add(s, _used(s, w), b.operand(s, (1,)))
-    if s.source.flip(0.3) and out.dims is not None:
+    if s.source.flip(KNOBS.weight_late) and out.dims is not None:
         out = b.add(s, out, _weight(s, out.dims[-1:]))
-    if s.source.flip(0.2):
+    if s.source.flip(KNOBS.transform_second):
         w = _draw_plan(s)(s)
         b.keep(s, _used(s, w))
     b.finish(s, out)
@@ -96,17 +97,17 @@ def weight_transform(s: Scope) -> None:
 def weight_transform_returned(s: Scope) -> None:
     """The same, with the transformed weight, or the weight itself, among the results."""
     w = _draw_plan(s)(s)
-    if s.source.flip(0.7):
+    if s.source.flip(KNOBS.transform_used):
         b.keep(s, _used(s, w))
-    b.keep(s, b.unary(s, w, exported=True) if s.source.flip(0.3) else w)
-    if s.source.flip(0.2):
+    b.keep(s, b.unary(s, w, exported=True) if s.source.flip(KNOBS.transform_changed) else w)
+    if s.source.flip(KNOBS.weight_returned):
         b.keep(s, _weight(s, (2,)))
 
 
 def weight_transform_shared(s: Scope) -> None:
     """Two public functions that compute the same value, or two different ones, from weights of the same types."""
     plan = _draw_plan(s)
-    other = plan if s.source.flip(0.8) else _draw_plan(s)
+    other = plan if s.source.flip(KNOBS.transform_same) else _draw_plan(s)
     b.finish(s, _used(s, plan(s)))
     frame = FunctionFrame(s.frame.module, symbolic=False, level=1, prefix="x")
 
@@ -129,12 +130,12 @@ def scalar_loss(s: Scope) -> None:
         if s.source.flip():
             x = b.add(s, x, b.parameter(s, (x.dims or (1,))[-1:]))
         x = b.unary(s, x, b.SIMPLE_UNARY[:3] + b.SMOOTH_UNARY[:2])
-    if s.source.flip(0.5):
+    if s.source.flip():
         x = b.multiply(s, x, x)
-    if s.source.flip(0.3):
+    if s.source.flip(KNOBS.loss_through_tuple):
         pair = b.tuple_of(s, x, x)
         x = b.tensor_item(s, pair, s.source.integer(0, 1))
-    if s.source.flip(0.3):
+    if s.source.flip(KNOBS.loss_deeper):
         draw_differentiable(s)
     draw_loss(s)
 

@@ -1,6 +1,6 @@
-"""Function bodies: blocks, the statements in them, and what the function returns.
+"""Function bodies: blocks, the statements in them, and the function's result.
 
-Control sits here; what a single statement looks like is in `statements` and `control`, how an operator is
+Control sits here; single statements are in `statements` and `calls_and_ifs`, how an operator is
 drawn in its row.
 """
 
@@ -8,23 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from tvm import relax
 
 from generators import tvm_api
-from generators.operators.row import Unavailable
 from generators.relax.scope import Scope
 from generators.relax.values import AnyValue, TupleValue, Value
 from generators.source import weighted
+from generators.tvm_api import Binding, BindingBlock, Expr, Var
+from generators.unavailable import Unavailable
 
 Pattern: TypeAlias = Callable[[Scope], None]
 """Plants a shape of program into the current block; `name`, `plain`, `dataflow`, `wants` are read where it has them."""
-_PLANTINGS = 5
-_NESTED = 0.2
-"""What a function returns is a tuple with tuples this often."""
-MOST_RESULTS = 6
-"""Values that a function returns beside those that its frame keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +45,7 @@ def draw_statements(scope: Scope, table: Sequence[Statement], count: int) -> Non
 
 
 def attempt(scope: Scope, name: str, draw: Callable[[Scope], None]) -> bool:
-    """Runs `draw`; what the scope cannot serve is let go, what type inference refuses is counted."""
+    """Runs `draw`. Drops draws that the scope cannot serve; counts calls that type inference refuses."""
     module = scope.frame.module
     module.drawing = name
     try:
@@ -66,15 +62,17 @@ def attempt(scope: Scope, name: str, draw: Callable[[Scope], None]) -> bool:
 def plant(scope: Scope, pattern: Pattern) -> bool:
     """Draws `pattern`, again where its random operands did not serve; whether it stands now."""
     name = getattr(pattern, "name", "recipe")
-    return any(attempt(scope, name, pattern) for _ in range(_PLANTINGS))
+    return any(attempt(scope, name, pattern) for _ in range(scope.knobs.blocks.plantings))
 
 
-def draw_blocks(scope: Scope, table: Sequence[Statement], count: int, patterns: Sequence[Pattern] = ()) -> list[Any]:
+def draw_blocks(
+    scope: Scope, table: Sequence[Statement], count: int, patterns: Sequence[Pattern] = ()
+) -> list[BindingBlock]:
     """`count` statements cut into dataflow and plain blocks; each pattern is planted into one of them, in order.
 
     A pattern whose attribute `plain` (or `dataflow`) is true gets a plain (or a dataflow) block.
     """
-    blocks: list[Any] = []
+    blocks: list[BindingBlock] = []
     left = list(zip(sorted(scope.source.integer(0, count) for _ in patterns), patterns, strict=True))
     done = 0
     while done < count or left:
@@ -92,8 +90,8 @@ def draw_blocks(scope: Scope, table: Sequence[Statement], count: int, patterns: 
     return blocks
 
 
-def _draw_put_off(scope: Scope, dataflow: bool) -> list[Any]:
-    """A block of what was put off until the one before was closed; of the other kind, as TVM joins two of one kind."""
+def _draw_put_off(scope: Scope, dataflow: bool) -> list[BindingBlock]:
+    """A block of the draws put off until the last block closed; of the other kind, as TVM joins equal kinds."""
     put_off, scope.put_off = scope.put_off, []
     if not put_off:
         return []
@@ -104,13 +102,13 @@ def _draw_put_off(scope: Scope, dataflow: bool) -> list[Any]:
 
 
 def _draw_kind(scope: Scope, pattern: Pattern | None) -> bool:
-    """Whether the next block is a dataflow block: as the pattern needs it, else mostly."""
+    """Whether the next block is a dataflow block: as the pattern needs it, else in most cases."""
     if getattr(pattern, "plain", False):
         return False
-    return getattr(pattern, "dataflow", False) or scope.source.flip(0.75)
+    return getattr(pattern, "dataflow", False) or scope.source.flip(scope.knobs.blocks.dataflow)
 
 
-def close_block(scope: Scope) -> list[Any]:
+def close_block(scope: Scope) -> list[BindingBlock]:
     """Ends the current block: its bindings as a block, its dataflow values out of sight."""
     bindings, scope.bindings = scope.bindings, []
     if not bindings:
@@ -131,8 +129,8 @@ def close_block(scope: Scope) -> list[Any]:
     return [relax.DataflowBlock(bindings)]
 
 
-def _exported(scope: Scope, binding: Any) -> Any:
-    """The binding, mostly of an output where nothing in the block reads it."""
+def _exported(scope: Scope, binding: Binding) -> Binding:
+    """The binding, in most cases as an output if nothing in the block reads it."""
     local = isinstance(binding, relax.VarBinding) and isinstance(binding.var, relax.DataflowVar)
     if not local or binding.var in scope.used or not scope.source.flip(scope.knobs.unused_output_share):
         return binding
@@ -145,7 +143,7 @@ def _exported(scope: Scope, binding: Any) -> Any:
     return relax.VarBinding(var, binding.value)
 
 
-def _export_last(scope: Scope, bindings: list[Any]) -> None:
+def _export_last(scope: Scope, bindings: list[Binding]) -> None:
     """Gives a block without outputs one: a binding of its last tensor to an ordinary variable."""
     inner = [v for v in scope.values if isinstance(v, (Value, TupleValue)) and v.dataflow]
     if not inner:
@@ -160,10 +158,10 @@ def _export_last(scope: Scope, bindings: list[Any]) -> None:
         scope.values.append(TupleValue(var, last.fields))
 
 
-def draw_result(scope: Scope) -> Any:
+def draw_result(scope: Scope) -> Expr:
     """The expression that a function returns: one value, a tuple of some, or a nested one.
 
-    What the frame keeps comes first; else late values are preferred, and those that nothing reads: what does not come
+    Values that the frame keeps come first; else late values and unread ones are preferred: a value that does not come
     out is judged by no number. Some used ones come out as well.
     """
     tensors = [v for v in scope.values if isinstance(v, (Value, TupleValue)) and _is_var(v.expr)]
@@ -172,32 +170,36 @@ def draw_result(scope: Scope) -> Any:
         raise Unavailable("nothing to return")
     source = scope.source
     kept = scope.frame.kept[-4:]
-    if source.flip(0.15 if len(kept) > 1 else 0.25):
+    if source.flip(scope.knobs.results.one_of_kept if len(kept) > 1 else scope.knobs.results.one):
         return (kept or [computed[-1].expr])[-1]
     unread = {v.expr for v in computed if v.expr not in scope.used and source.flip(scope.knobs.unused_output_share)}
-    chosen = [v for v in computed if v.expr in unread or source.flip(0.15 if kept else 0.25)][-MOST_RESULTS:]
+    chosen = [
+        v
+        for v in computed
+        if v.expr in unread or source.flip(scope.knobs.results.beside_kept if kept else scope.knobs.results.beside)
+    ][-scope.knobs.results.most :]
     chosen = chosen or ([] if kept else [computed[-1]])
     exprs = [v.expr for v in chosen if not any(v.expr.same_as(k) for k in kept)] + kept
-    if source.flip(_NESTED) and len(exprs) > 1:
+    if source.flip(scope.knobs.results.nested) and len(exprs) > 1:
         exprs = _grouped(scope, exprs)
     whole = relax.Tuple(exprs)
-    return whole if source.flip(0.6) else _bound_tuple(scope, whole)
+    return whole if source.flip(scope.knobs.results.written_out) else _bound_tuple(scope, whole)
 
 
-def _grouped(scope: Scope, exprs: list[Any]) -> list[Any]:
-    """The expressions with the last of them in a tuple, which is bound or written out, and the others at times too."""
+def _grouped(scope: Scope, exprs: list[Expr]) -> list[Expr]:
+    """The expressions with the last ones in a tuple, bound or written out; in half of the cases the others too."""
     cut = scope.source.integer(1, len(exprs) - 1)
     groups = [relax.Tuple(exprs[:cut]), relax.Tuple(exprs[cut:])]
     first, last = (_bound_tuple(scope, group) if scope.source.flip() else group for group in groups)
     return [first, last] if scope.source.flip() else [*exprs[:cut], last]
 
 
-def _bound_tuple(scope: Scope, value: Any) -> Any:
+def _bound_tuple(scope: Scope, value: Expr) -> Var:
     normal = scope.frame.module.builder.normalize(value)
     var = scope.frame.new_var(tvm_api.type_of(normal), stem="t")
     scope.bindings.append(relax.VarBinding(var, normal))
     return var
 
 
-def _is_var(expr: Any) -> bool:
+def _is_var(expr: Expr) -> bool:
     return isinstance(expr, relax.Var)

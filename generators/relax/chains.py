@@ -1,5 +1,5 @@
-"""Chains: operators of one kind, each on what the one before gave, and forks: two on one value, and a third that joins
-what they give. Rewrites of two calls into one, and of three into two, look for them.
+"""Chains: operators of one kind, each on the result of the one before. Forks: two operators on one value, and a
+third that joins their results. Rewrites of two calls into one, and of three into two, look for both.
 """
 
 from __future__ import annotations
@@ -9,38 +9,15 @@ from typing import Any
 
 from tvm import relax
 
-from generators.operators.row import Operator, Unavailable
-from generators.operators.table import OPERATORS, Rounding
+from generators.operators.row import Operator, Rounding
+from generators.operators.table import OPERATORS
 from generators.ranges import Range
 from generators.relax.body import attempt
 from generators.relax.knobs import SPECIAL
 from generators.relax.scope import EVERY, INTEGER, Scope
 from generators.relax.values import AnyValue, Dim, TupleValue, Value, extent
 from generators.source import Echo, weighted
-
-_TRIES = 4
-_LINKS = (2, 3)
-"""How many operators stand behind the first value."""
-_CHAINS = (3, 5)
-"""How many chains a recipe of them has."""
-_RICH = 6
-"""Elements of a value, along more than one dim, that operators can show their axes on."""
-_ENRICHED = 0.8
-"""Instead of a value with fewer, a chain begins with one of this often."""
-_ALIKE = 0.35
-"""All dims of such a value are the same this often."""
-_INTEGERS = 0.25
-"""A chain begins with integers this often: rewrites that would round are for those alone."""
-_SAME = 0.3
-"""An operator follows itself this often: two of a kind are what is merged most."""
-_LIKEWISE = 0.6
-"""An operator that was in the chain before is drawn as it was then this often: with the same axes, the same bounds."""
-_REJOINED = 0.4
-"""The fields of a tuple are joined again this often, in any order."""
-_FORKS = 0.3
-"""A chain forks and joins again this often."""
-_LITERALS = 0.35
-"""A constant that is neutral or absorbing for some operators stands on either side of an operand this often."""
+from generators.unavailable import Unavailable
 
 
 def _rows(names: str) -> tuple[Operator, ...]:
@@ -71,7 +48,9 @@ _WHOLE = _rows("concat concat concat add subtract matmul")
 def draw_chains(s: Scope, names: Sequence[str] = ()) -> None:
     """Some chains, of the operators of these names where there are any. Raises Unavailable where none stands."""
     rows = tuple(OPERATORS[name] for name in names)
-    stands = [attempt(s, "chain", lambda s: _draw_chain(s, rows)) for _ in range(s.source.integer(*_CHAINS))]
+    stands = [
+        attempt(s, "chain", lambda s: _draw_chain(s, rows)) for _ in range(s.source.integer(*s.knobs.chains.chains))
+    ]
     if not any(stands):
         raise Unavailable("no chain")
 
@@ -84,15 +63,15 @@ def draw_chain(s: Scope) -> None:
 def _draw_chain(s: Scope, rows: Sequence[Operator]) -> None:
     chain = _Chain(s, rows or weighted(s.source, _KINDS))
     value = _start(s)
-    if s.source.flip(_FORKS):
+    if s.source.flip(s.knobs.chains.forks):
         one, two = chain.link([value]), chain.link([value])
         joined = [part for part in (_part(s, one), _part(s, two)) if part is not None]
         if len(joined) > 1:
             chain.join(joined)
         return
-    for _ in range(s.source.integer(*_LINKS)):
+    for _ in range(s.source.integer(*s.knobs.chains.links)):
         bound = chain.link([value])
-        if isinstance(bound, TupleValue) and s.source.flip(_REJOINED):
+        if isinstance(bound, TupleValue) and s.source.flip(s.knobs.chains.rejoined):
             bound = chain.join(_shuffled(s, _parts(s, bound)), _WHOLE)
         following = _part(s, bound)
         if following is None:
@@ -101,10 +80,10 @@ def _draw_chain(s: Scope, rows: Sequence[Operator]) -> None:
 
 
 def _start(s: Scope) -> Value:
-    """A value with elements enough to tell axes and orders apart, mostly."""
-    dtypes = INTEGER if s.source.flip(_INTEGERS) else EVERY
+    """A value with enough elements to tell axes and orders apart, in most cases."""
+    dtypes = INTEGER if s.source.flip(s.knobs.chains.integers) else EVERY
     value = s.tensor(dtypes)
-    if not _is_rich(value) and s.source.flip(_ENRICHED):
+    if not _is_rich(value, s.knobs.chains.rich) and s.source.flip(s.knobs.chains.enriched):
         value = s.tensor((value.dtype,), dims=_rich_dims(s))
     if s.frame.is_fixed(value.expr):
         raise Unavailable("what depends on no parameter is folded as a whole")
@@ -112,22 +91,23 @@ def _start(s: Scope) -> Value:
 
 
 def _rich_dims(s: Scope) -> list[Dim]:
-    """Two to four dims with some elements each; all alike at times, where types do not tell one axis from another."""
+    """Two to four dims with some elements each; or all alike, where types do not tell one axis from another."""
     rank = s.source.pick((2, 3, 3, 4))
-    if s.source.flip(_ALIKE):
+    if s.source.flip(s.knobs.chains.alike):
         return [s.source.pick((2, 3, 4))] * rank
     return [s.source.pick((2, 3, 4, 5) if rank < 4 else (2, 3)) for _ in range(rank)]
 
 
-def _is_rich(value: Value) -> bool:
-    return value.size >= _RICH and sum(extent(dim) > 1 for dim in value.dims or ()) > 1
+def _is_rich(value: Value, elements: int) -> bool:
+    return value.size >= elements and sum(extent(dim) > 1 for dim in value.dims or ()) > 1
 
 
 class _Chain:
-    """The calls of one chain: `last` is the operator of the newest, `given` what was chosen for each operator."""
+    """The calls of one chain: `last` is the operator of the newest, `given` the choices made for each operator."""
 
     def __init__(self, scope: Scope, rows: Sequence[Operator]) -> None:
         self._scope = scope
+        self._knobs = scope.knobs.chains
         self._rows = rows
         self._last: Operator | None = None
         self._given: dict[str, list[Any]] = {}
@@ -135,8 +115,8 @@ class _Chain:
     def link(self, values: Sequence[Value]) -> AnyValue:
         """Binds a call of one of the operators that takes the values. Raises Unavailable where none does."""
         source, last = self._scope.source, self._last
-        for _ in range(_TRIES):
-            row = last if last is not None and source.flip(_SAME) else source.pick(self._rows)
+        for _ in range(self._knobs.tries):
+            row = last if last is not None and source.flip(self._knobs.same) else source.pick(self._rows)
             result = self._called(row, values)
             if result is not None:
                 self._last = row
@@ -145,7 +125,7 @@ class _Chain:
 
     def join(self, values: Sequence[Value], rows: Sequence[Operator] = _JOINS) -> AnyValue:
         """Binds a call of one of these operators that takes the values. Raises Unavailable where none does."""
-        for _ in range(_TRIES):
+        for _ in range(self._knobs.tries):
             result = self._called(self._scope.source.pick(rows), values)
             if result is not None:
                 return result
@@ -156,7 +136,7 @@ class _Chain:
         s, source = self._scope, self._scope.source
         s.frame.module.drawing = row.name
         s.leading = _beside_literal(s, values)
-        echo = Echo(source, self._given.get(row.name, ()) if source.flip(_LIKEWISE) else ())
+        echo = Echo(source, self._given.get(row.name, ()) if source.flip(self._knobs.likewise) else ())
         s.source = echo
         try:
             drawn = row.draw(s)
@@ -178,9 +158,9 @@ class _Chain:
 
 
 def _beside_literal(s: Scope, values: Sequence[Value]) -> list[Value]:
-    """The operands that a link is to have, a constant among them at times."""
+    """The operands of a link: the values, and possibly a constant."""
     dtype, dims = values[0].dtype, values[0].dims
-    if len(values) > 1 or dtype == "bool" or dims is None or not s.source.flip(_LITERALS):
+    if len(values) > 1 or dtype == "bool" or dims is None or not s.source.flip(s.knobs.chains.literals):
         return list(values)
     one = s.source.pick([number for number in SPECIAL if number >= 0 or not dtype.startswith("u")])
     whole = all(isinstance(dim, int) and dim for dim in dims) and s.source.flip()

@@ -1,11 +1,10 @@
-"""Entry calls of a finished program: exact inputs for main, sometimes twice, and for other public functions."""
+"""Entry calls of a finished program: exact inputs for main, possibly two sets, and for other public functions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
-from typing import Any
 
 from generators import tvm_api
 from generators.arrays import draw_array
@@ -13,13 +12,8 @@ from generators.case import Argument, EntryCall, Shape
 from generators.prim_expr import evaluate
 from generators.relax.frames import FunctionFrame, ModuleFrame, ParameterSpec
 from generators.source import Source
+from generators.tvm_api import Type, Var
 
-AGAIN_SHARE = 0.25
-"""main is called with a second set of inputs this often: other values, other extents where dims are symbolic."""
-OTHERS_SHARE = 0.5
-"""A public function beside main is called this often."""
-RESIZED_SHARE = 0.7
-"""The second set of inputs has other extents this often, else other values alone."""
 UPPER_BOUNDS = "tir_var_upper_bound"
 """The function attribute by which StaticPlanBlockMemory is told how large a symbolic dim can be."""
 
@@ -38,12 +32,12 @@ def draw_calls(
     larger extent admits, a cast to a number) is for the reference to say.
     """
     calls = [EntryCall("main", arguments)]
-    if frame.parameters and source.flip(AGAIN_SHARE):
-        specs = _resized(source, frame) if source.flip(RESIZED_SHARE) else None
+    if frame.parameters and source.flip(module.knobs.entries.again):
+        specs = _resized(source, frame) if source.flip(module.knobs.entries.resized) else None
         drawn = specs or [spec for _, spec in frame.parameters]
         calls.append(EntryCall("main", tuple(_argument(source, spec) for spec in drawn)))
     for name, other in module.public.items():
-        if source.flip(OTHERS_SHARE):
+        if source.flip(module.knobs.entries.others):
             calls.append(EntryCall(name, draw_arguments(source, other)))
     return tuple(calls)
 
@@ -57,7 +51,7 @@ def _argument(source: Source, spec: ParameterSpec) -> Argument:
 
 
 def _resized(source: Source, frame: FunctionFrame) -> list[ParameterSpec] | None:
-    """The parameters with new values for the symbolic dims; None without any, and where a type hides what it is."""
+    """The parameters with new values for the symbolic dims; None without any, and where a type hides its shape."""
     own = {v: n for v, n in frame.symbols.items() if v.name not in frame.late}
     if not own:
         return None
@@ -76,7 +70,7 @@ def _extent(source: Source, extent: int, bound: int | None) -> int:
     return wanted if bound is None else min(wanted, bound)
 
 
-def _with_symbols(ty: Any, spec: ParameterSpec, symbols: Mapping[Any, int]) -> ParameterSpec | None:
+def _with_symbols(ty: Type, spec: ParameterSpec, symbols: Mapping[Var, int]) -> ParameterSpec | None:
     """How to fill a parameter of this type where its symbols have these values; None where the type does not say."""
     if spec.fields is not None:
         fields = [_with_symbols(t, f, symbols) for t, f in zip(ty.fields, spec.fields, strict=True)]

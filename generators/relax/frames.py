@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from generators import tvm_api
-from generators.ranges import Range
+from generators.ranges import Range, Ranges
 from generators.relax.knobs import DEFAULT, Knobs
 from generators.relax.values import Dim, SymbolicDim, Value, dim_expr, extent
 from generators.source import Source
+from generators.tvm_api import BaseFunc, Expr, GlobalVar, Node, Type, Var
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +27,11 @@ class ParameterSpec:
 
 @dataclass(frozen=True, slots=True)
 class PrivateFunction:
-    """A finished function that later ones may call: what its parameters take and what it gives."""
+    """A finished function that later ones may call: its parameters and the range of its result."""
 
-    gvar: Any
-    parameters: tuple[tuple[Any, ParameterSpec], ...]
-    result: Range | tuple[Any, ...]
+    gvar: GlobalVar
+    parameters: tuple[tuple[Var, ParameterSpec], ...]
+    result: Ranges
     pure: bool = True
 
 
@@ -39,10 +40,10 @@ class ModuleFrame:
     """The module under construction; `builder` is used for normalisation and type inference only."""
 
     knobs: Knobs = DEFAULT
-    builder: Any = field(default_factory=tvm_api.relax.BlockBuilder)
-    functions: dict[Any, Any] = field(default_factory=dict)
+    builder: tvm_api.relax.BlockBuilder = field(default_factory=tvm_api.relax.BlockBuilder)
+    functions: dict[GlobalVar, BaseFunc] = field(default_factory=dict)
     """GlobalVar -> Function or PrimFunc, in the order of making."""
-    vdevices: tuple[Any, ...] = ()
+    vdevices: tuple[Node, ...] = ()
     features: frozenset[str] = frozenset()
     """Language features that were asked for ("vdevice", "num_input", ...)."""
     private: list[PrivateFunction] = field(default_factory=list)
@@ -60,7 +61,7 @@ class ModuleFrame:
         self.serial += 1
         return f"{stem}{self.serial}"
 
-    def add(self, name: str, function: Any) -> Any:
+    def add(self, name: str, function: BaseFunc) -> GlobalVar:
         """Adds a function under `name`; its GlobalVar, annotated with the function's type."""
         gvar = tvm_api.relax.GlobalVar(name)
         tvm_api.set_type(gvar, tvm_api.type_of(function))
@@ -79,32 +80,32 @@ class FunctionFrame:
     module: ModuleFrame
     open: bool = True
     symbolic: bool = True
-    parameters: list[tuple[Any, ParameterSpec]] = field(default_factory=list)
-    symbols: dict[Any, int] = field(default_factory=dict)
+    parameters: list[tuple[Var, ParameterSpec]] = field(default_factory=list)
+    symbols: dict[Var, int] = field(default_factory=dict)
     late: set[str] = field(default_factory=set)
     prefix: str = "v"
     serial: int = 0
     impure: bool = False
     level: int = 0
     """How many functions call each other above this one."""
-    weights: set[Any] = field(default_factory=set)
+    weights: set[Var] = field(default_factory=set)
     """Parameters (their variables) that stand last and are no inputs in the sense of `num_input`."""
-    fixed: set[Any] = field(default_factory=set)
+    fixed: set[Var] = field(default_factory=set)
     """Variables whose value depends on no parameter."""
-    kept: list[Any] = field(default_factory=list)
+    kept: list[Var] = field(default_factory=list)
     """Variables that the function should return."""
     attributes: dict[str, Any] = field(default_factory=dict)
     """Attributes of the finished function."""
-    loss: Any = None
+    loss: Var | None = None
     """The scalar variable that a function which shall be differentiated returns (first)."""
 
     @property
     def num_input(self) -> int:
-        """How many parameters are inputs; the weights stand behind them."""
+        """The number of inputs among the parameters; the weights follow them."""
         return sum(var not in self.weights for var, _ in self.parameters)
 
-    def is_fixed(self, expr: Any) -> bool:
-        """Whether an expression is a constant, or a call or tuple of what is fixed."""
+    def is_fixed(self, expr: Expr) -> bool:
+        """Whether an expression is a constant, or a call or tuple of constants and fixed variables."""
         if isinstance(expr, tvm_api.relax.Var):
             return expr in self.fixed
         if isinstance(expr, tvm_api.relax.Call):
@@ -114,7 +115,7 @@ class FunctionFrame:
         return isinstance(expr, (tvm_api.Constant, tvm_api.relax.ShapeExpr))
 
     def order_parameters(self) -> None:
-        """Moves the weights behind the inputs."""
+        """Moves the weights after the inputs."""
         self.parameters.sort(key=lambda parameter: parameter[0] in self.weights)
 
     @property
@@ -122,7 +123,7 @@ class FunctionFrame:
         """The parameters' variables."""
         return {var for var, _ in self.parameters}
 
-    def new_var(self, ty: Any, *, dataflow: bool = False, stem: str | None = None) -> Any:
+    def new_var(self, ty: Type, *, dataflow: bool = False, stem: str | None = None) -> Var:
         """A fresh variable of this type."""
         self.serial += 1
         name = f"{stem or self.prefix}{self.serial}"
@@ -131,7 +132,7 @@ class FunctionFrame:
     def draw_symbol(self, source: Source) -> SymbolicDim:
         """A symbolic dim: one that the function has, or a new one that the next parameter will define."""
         own = [v for v in self.symbols if v.name not in self.late]
-        if own and source.flip(0.7):
+        if own and source.flip(self.module.knobs.functions.same_symbol):
             chosen = source.pick(own)
             return SymbolicDim(chosen, self.symbols[chosen], chosen.name)
         return self.new_symbol(source)
@@ -164,9 +165,9 @@ class FunctionFrame:
         return self.add_typed_parameter(ty, dims, shape, dtype, values)
 
     def add_typed_parameter(
-        self, ty: Any, dims: tuple[Dim, ...] | None, shape: tuple[int, ...], dtype: str, values: Range
+        self, ty: Type, dims: tuple[Dim, ...] | None, shape: tuple[int, ...], dtype: str, values: Range
     ) -> Value:
-        """A new tensor parameter of type `ty`, which may hide what `dims` (then None) would tell."""
+        """A new tensor parameter of type `ty`, which may hide the dims; `dims` is then None."""
         var = self.new_var(ty, stem="p")
         self.parameters.append((var, ParameterSpec(shape, dtype, values)))
         return Value(var, dims, shape, dtype, values)
@@ -179,7 +180,7 @@ class FunctionFrame:
         return [SymbolicDim(v, n, v.name) for v, n in self.symbols.items() if v.name not in defined]
 
 
-def _plain_symbols(ty: Any) -> list[Any]:
+def _plain_symbols(ty: Type) -> list[Var]:
     """Symbols that a parameter of this type defines: dims that are a variable alone."""
     if isinstance(ty, tvm_api.TensorType):
         shape = ty.shape
@@ -192,10 +193,10 @@ def _plain_symbols(ty: Any) -> list[Any]:
     return []
 
 
-def _symbols_in(expr: Any, symbols: dict[Any, int]) -> list[Any]:
+def _symbols_in(expr: Expr, symbols: dict[Var, int]) -> list[Var]:
     if isinstance(expr, tvm_api.tirx.Var):
         return [expr]
-    found: list[Any] = []
+    found: list[Var] = []
     for side in ("a", "b", "value"):
         child = getattr(expr, side, None)
         if child is not None and not isinstance(child, int):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tvm import relax
 
 from generators import tvm_api
-from generators.ranges import Range
+from generators.ranges import Range, Ranges
 from generators.relax.body import Pattern, Statement, close_block, draw_blocks, draw_result, draw_statements, plant
+from generators.relax.differentiable import DIFFERENTIABLE, draw_loss
 from generators.relax.frames import FunctionFrame, ParameterSpec
-from generators.relax.losses import DIFFERENTIABLE, draw_loss
 from generators.relax.scope import Scope
 from generators.relax.values import ShapeValue, SymbolicDim, TupleValue, Value, ranges_of
 from generators.source import Source
+from generators.tvm_api import BindingBlock, Expr, RelaxFunction, Type
 
 
 def draw_function(
@@ -23,7 +23,7 @@ def draw_function(
     table: Sequence[Statement],
     count: int,
     patterns: Sequence[Pattern] = (),
-) -> tuple[Any, Range | tuple[Any, ...]]:
+) -> tuple[RelaxFunction, Ranges]:
     """A function of about `count` statements, and the range of its result.
 
     Raises Unavailable when the body computed nothing that could be returned.
@@ -38,7 +38,9 @@ def draw_function(
     return _finished(frame, blocks, result), _range_of(scope, result)
 
 
-def draw_loss_function(source: Source, frame: FunctionFrame, count: int, patterns: Sequence[Pattern] = ()) -> Any:
+def draw_loss_function(
+    source: Source, frame: FunctionFrame, count: int, patterns: Sequence[Pattern] = ()
+) -> RelaxFunction:
     """A function that can be differentiated: one dataflow block of operators with a gradient, a scalar loss."""
     scope = Scope(source, frame)
     scope.dataflow = True
@@ -49,16 +51,20 @@ def draw_loss_function(source: Source, frame: FunctionFrame, count: int, pattern
         draw_loss(scope)
     blocks = close_block(scope)
     others = [v.expr for v in scope.values if isinstance(v, Value) and _is_output(frame, v.expr)]
-    result = relax.Tuple([frame.loss, *others[-2:]]) if others and source.flip(0.3) else frame.loss
+    result = (
+        relax.Tuple([frame.loss, *others[-2:]])
+        if others and source.flip(frame.module.knobs.results.beside_loss)
+        else frame.loss
+    )
     return _finished(frame, blocks, result)
 
 
-def _is_output(frame: FunctionFrame, expr: Any) -> bool:
+def _is_output(frame: FunctionFrame, expr: Expr) -> bool:
     is_var = isinstance(expr, relax.Var) and not isinstance(expr, relax.DataflowVar)
     return is_var and expr not in frame.parameter_vars and not expr.same_as(frame.loss)
 
 
-def _finished(frame: FunctionFrame, blocks: list[Any], result: Any) -> Any:
+def _finished(frame: FunctionFrame, blocks: list[BindingBlock], result: Expr) -> RelaxFunction:
     """The normalised function with its attributes, its weights last."""
     frame.order_parameters()
     body = frame.module.builder.normalize(relax.SeqExpr(blocks, result))
@@ -69,9 +75,9 @@ def _finished(frame: FunctionFrame, blocks: list[Any], result: Any) -> Any:
 def _draw_leading_parameters(scope: Scope) -> None:
     """Now and then a tuple parameter or a shape parameter, which operands alone would never ask for."""
     source, frame = scope.source, scope.frame
-    if source.flip(0.08):
+    if source.flip(frame.module.knobs.functions.tuple_parameter):
         _add_tuple_parameter(scope)
-    if frame.symbolic and source.flip(0.08):
+    if frame.symbolic and source.flip(frame.module.knobs.functions.shape_parameter):
         symbol = frame.draw_symbol(source)
         _add_shape_parameter(scope, symbol)
 
@@ -100,32 +106,32 @@ def _add_shape_parameter(scope: Scope, symbol: SymbolicDim) -> None:
 def _define_symbols(source: Source, frame: FunctionFrame) -> None:
     """A parameter for every symbol that none defines yet: used for nothing but its shape.
 
-    Sometimes one more parameter that nothing uses.
+    In 5 % of the functions one more parameter that nothing uses.
     """
     for symbol in frame.undefined_symbols():
-        if source.flip(0.7):
+        if source.flip(frame.module.knobs.functions.symbol_by_tensor):
             frame.add_parameter((symbol,), "float32", Range(-3, 3, True))
         else:
             var = frame.new_var(tvm_api.ShapeType([symbol.expr]), stem="p")
             frame.parameters.append((var, ParameterSpec((symbol.extent,), "int64", is_shape=True)))
-    if source.flip(0.05):
+    if source.flip(frame.module.knobs.functions.unused_parameter):
         frame.add_parameter((2, 3), "float32", Range(-3, 3, True))
 
 
-def _range_of(scope: Scope, result: Any) -> Range | tuple[Any, ...]:
+def _range_of(scope: Scope, result: Expr) -> Ranges:
     """The range of the returned expression; whatever is not known by name is taken as wide."""
     wide = Range(-(2.0**30), 2.0**30)
     if isinstance(result, relax.Tuple):
         return tuple(_range_of(scope, field) for field in result.fields)
     for value in scope.values:
         if not isinstance(value, ShapeValue) and value.expr is not None and value.expr.same_as(result):
-            ranges: Range | tuple[Any, ...] = ranges_of(value)
+            ranges: Ranges = ranges_of(value)
             return ranges
     ty = tvm_api.type_of(result)
     return _wide_like(ty, wide)
 
 
-def _wide_like(ty: Any, wide: Range) -> Range | tuple[Any, ...]:
+def _wide_like(ty: Type, wide: Range) -> Ranges:
     if isinstance(ty, tvm_api.TupleType):
         return tuple(_wide_like(t, wide) for t in ty.fields)
     return wide

@@ -8,6 +8,210 @@ from generators.ranges import Range
 
 
 @dataclass(frozen=True, slots=True)
+class BlockKnobs:
+    """Blocks of bindings."""
+
+    dataflow: float = 0.75
+    """A block is a dataflow block: most passes look into those alone."""
+    plantings: int = 5
+    """Attempts to plant a recipe: its random operands do not always fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperandKnobs:
+    """Operands and attributes that operator rows ask a scope for."""
+
+    leading_first: float = 0.8
+    """The operand that a chain wants comes first, else it may be a later one."""
+    same_shape: float = 0.4
+    """An operand that broadcasts has the very shape."""
+    dim_of_one: float = 0.25
+    """Else each of its dims is 1."""
+    fewer_dims: float = 0.4
+    """It lacks leading dims."""
+    more_dims: float = 0.1
+    """It has one dim more, while it has fewer than five."""
+    all_axes: float = 0.25
+    """A reduction names no axes."""
+    negative_axis: float = 0.3
+    """An axis is counted from the end."""
+    identity: float = 0.15
+    """A permutation is the identity, which some passes drop."""
+    negative_entry: float = 0.15
+    """An entry of a permutation is negative."""
+    cast_known: float = 0.4
+    """A match_cast gives a known dim a new symbol."""
+    cast_hidden: float = 0.6
+    """The same for a dim that the type hides."""
+    rank_known: float = 0.7
+    """A type that hides its shape tells the rank."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallKnobs:
+    """Ifs, private functions and device hints."""
+
+    depth: int = 2
+    """Ifs in each other, and functions that call each other: deeper ones cost and show nothing new."""
+    decided: float = 0.5
+    """The condition of an If is made of truths that its branches read."""
+    branch_dataflow: float = 0.3
+    """Branches read these in a dataflow block."""
+    another_callee: float = 0.4
+    """A private function is new though there is one."""
+    fresh_argument: float = 0.2
+    """An argument is made though a value in scope would do."""
+    hinted: float = 0.8
+    """A device is hinted at, else the value is moved there."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionKnobs:
+    """Functions around their bodies."""
+
+    symbolic: float = 0.35
+    """main may have symbolic dims though no pass asks for them."""
+    same_symbol: float = 0.7
+    """A symbolic dim is one that the function has, so that dims can be equal."""
+    symbol_by_tensor: float = 0.7
+    """A symbol that no parameter defines is defined by a tensor's type, else by a shape parameter."""
+    tuple_parameter: float = 0.08
+    """A function begins with a tuple parameter, which operands never ask for."""
+    shape_parameter: float = 0.08
+    """A function begins with a shape parameter."""
+    unused_parameter: float = 0.05
+    """A function has a parameter that nothing uses."""
+    num_input: float = 0.1
+    """main splits inputs from weights though no pass asks for it."""
+    num_input_anywhere: float = 0.05
+    """Where there are weights, the split is at any parameter all the same."""
+    attribute: float = 0.1
+    """main has an attribute that no pass knows."""
+    module_attribute: float = 0.15
+    """The module has one."""
+    loss_dtypes: tuple[tuple[str, int], ...] = (("float32", 6), ("float64", 1))
+    """(dtype, weight) of tensors in a function that can be differentiated: those with gradients."""
+    dead: float = 0.12
+    """A function without callers stands in the module."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultKnobs:
+    """Values that a function returns."""
+
+    one_of_kept: float = 0.15
+    """One value alone, where recipes keep several: the others are then dead."""
+    one: float = 0.25
+    """One value alone, else."""
+    beside_kept: float = 0.15
+    """Each other value comes out, where recipes keep some."""
+    beside: float = 0.25
+    """The same where they keep none."""
+    nested: float = 0.2
+    """Results stand in a tuple of tuples."""
+    written_out: float = 0.6
+    """The tuple is written out, else bound to a variable."""
+    most: int = 6
+    """Values that come out beside those that recipes keep."""
+    loss_by_sum: float = 0.6
+    """The loss is a sum, else a mean."""
+    beside_loss: float = 0.3
+    """Other values come out after the loss."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainKnobs:
+    """Chains and forks of operators."""
+
+    tries: int = 4
+    """Operators tried for one link: many do not take the value."""
+    links: tuple[int, int] = (2, 3)
+    """Operators after the first value."""
+    chains: tuple[int, int] = (3, 5)
+    """Chains that a recipe of them has."""
+    rich: int = 6
+    """Elements of a value, along more than one dim, that operators can show their axes on."""
+    enriched: float = 0.8
+    """A chain begins with such a value instead of one with fewer elements."""
+    alike: float = 0.35
+    """All dims of such a value are the same: types then do not tell axes apart."""
+    integers: float = 0.25
+    """A chain begins with integers: rewrites that would round are for those alone."""
+    same: float = 0.3
+    """An operator follows itself: passes merge two of a kind most."""
+    likewise: float = 0.6
+    """An operator that was in the chain before has the same axes and bounds as then."""
+    rejoined: float = 0.4
+    """The fields of a tuple are joined again, in any order."""
+    forks: float = 0.3
+    """A chain forks and joins again."""
+    literals: float = 0.35
+    """A constant that is neutral or absorbing for some operators stands beside an operand."""
+
+
+@dataclass(frozen=True, slots=True)
+class TupleKnobs:
+    """Tuples of tuples."""
+
+    widths: tuple[int, int] = (2, 3)
+    """Fields of a tuple, the outer one and those inside."""
+    parts: tuple[int, int] = (3, 5)
+    """Values that the tuples are made of: some stand in several of them, in other places."""
+    computed: float = 0.5
+    """A value is computed, else a parameter or a constant."""
+    differences: float = 0.4
+    """A computed value is a difference of two others, else a sum with a number."""
+    alike: float = 0.7
+    """The tuples inside have the same width."""
+    beside: float = 0.2
+    """A tensor stands beside the tuples."""
+    deeper: float = 0.12
+    """The whole is the field of one more tuple."""
+    askew: float = 0.8
+    """Fields whose two indices differ are preferred: they show swapped indices."""
+    shared: float = 0.5
+    """A field of a field is taken from a tuple that has been taken before."""
+    taken: tuple[int, int] = (2, 4)
+    """Fields of fields that are taken."""
+    concatenated: float = 0.25
+    """Fields are put side by side, else subtracted from each other."""
+    in_block: float = 0.4
+    """A nested output of a block is taken apart inside of it, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class TruthKnobs:
+    """Boolean scalars that decide an If and that its branches read."""
+
+    three: float = 0.2
+    """Three truths are drawn, else two."""
+    compared: float = 0.5
+    """A truth is a comparison, else a parameter or another boolean in scope."""
+    in_scope: float = 0.4
+    """An operand is one in scope, where there is one, else a new parameter."""
+    negated: float = 0.3
+    """A truth stands negated in a condition; so does the whole condition."""
+    in_order: float = 0.8
+    """Two truths are joined in their order."""
+    read: float = 0.75
+    """A branch reads each truth."""
+    derived: float = 0.2
+    """A branch reads the negation of a truth, or two of them joined."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryKnobs:
+    """Entry calls."""
+
+    again: float = 0.25
+    """main is called with a second set of inputs: other values, other extents where dims are symbolic."""
+    resized: float = 0.7
+    """The second set has other extents, else other values alone."""
+    others: float = 0.5
+    """A public function beside main is called."""
+
+
+@dataclass(frozen=True, slots=True)
 class Knobs:
     """Sizes and probabilities of generated programs."""
 
@@ -41,30 +245,41 @@ class Knobs:
         ("bfloat16", 1),
         ("int16", 1),
     )
-    """(dtype, weight) of drawn tensors; float32 is what most passes look for."""
+    """(dtype, weight) of drawn tensors; most passes look for float32."""
     parameter_share: float = 0.8
-    """A new operand is a parameter this often, else a constant."""
+    """A new operand is a parameter, else a constant."""
+    constants_parameter_share: float = 0.35
+    """The same at most, where passes under test look for constants."""
     special_share: float = 0.2
-    """A constant holds one value throughout this often, one that is special to some operator."""
+    """A constant holds one value throughout that is special to some operator."""
     constant_share: float = 0.15
-    """A constant in scope counts as an operand this often where a value that is none would do."""
+    """A constant in scope may be an operand where a value that is no constant would do."""
     fixed_share: float = 0.35
-    """A call that depends on no parameter is kept this often: FoldConstant compiles each with LLVM, which costs as much
+    """A call that depends on no parameter is kept: FoldConstant compiles each with LLVM, which costs as much
     as judging a whole case."""
     fresh_share: float = 0.12
-    """A new operand is made this often though one in scope would do."""
+    """A new operand is made though one in scope would do."""
     real_share: float = 0.2
-    """Float contents are real numbers this often, else small whole numbers, on which most answers are exact."""
+    """Float contents are real numbers, else small whole numbers, on which most answers are exact."""
     large_share: float = 0.1
-    """Integer contents are larger this often, so that products leave the narrow types."""
+    """Integer contents are larger, so that products leave the narrow types."""
     output_share: float = 0.3
-    """A value of a dataflow block is visible after it this often."""
+    """A value of a dataflow block is visible after it."""
     unused_output_share: float = 0.8
-    """A value that nothing reads comes out of its block, and of its function, this often: else it is dead code."""
+    """A value that nothing reads comes out of its block, and of its function: else it is dead code."""
     symbolic_share: float = 0.15
-    """A dim of a new parameter is symbolic this often, in functions that may have symbols."""
+    """A dim of a new parameter is symbolic, in functions that may have symbols."""
     guard_share: float = 0.3
-    """A value out of an operator's domain is clipped into it this often, else another operand is taken."""
+    """A value out of an operator's domain is clipped into it, else another operand is taken."""
+    blocks: BlockKnobs = BlockKnobs()
+    operands: OperandKnobs = OperandKnobs()
+    calls: CallKnobs = CallKnobs()
+    functions: FunctionKnobs = FunctionKnobs()
+    results: ResultKnobs = ResultKnobs()
+    chains: ChainKnobs = ChainKnobs()
+    tuples: TupleKnobs = TupleKnobs()
+    truths: TruthKnobs = TruthKnobs()
+    entries: EntryKnobs = EntryKnobs()
 
 
 DEFAULT = Knobs()

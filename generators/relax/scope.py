@@ -9,17 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from generators import tvm_api
 from generators.arrays import draw_array
 from generators.dtypes import is_float
-from generators.operators.row import Unavailable
-from generators.ranges import TRUTH, Range, comfortable
+from generators.ranges import TRUTH, Range, Ranges, comfortable
 from generators.relax.frames import FunctionFrame
 from generators.relax.knobs import LARGE, REAL, SPECIAL, WHOLE
 from generators.relax.values import AnyValue, Dim, SymbolicDim, TupleValue, Value, dim_expr, extent, ranges_of, value_of
 from generators.source import Source, weighted
+from generators.tvm_api import Binding, Expr, Var
+from generators.unavailable import Unavailable
 
 ANY_RANK = (0, 5)
 NUMERIC = ("float32", "float16", "float64", "bfloat16", "int32", "int64", "int8", "int16", "uint8")
@@ -36,8 +36,8 @@ class Drawn:
     `shape` is the run-time shape, for results whose shape the IR does not tell.
     """
 
-    call: Any
-    range: Range | tuple[Any, ...]
+    call: Expr
+    range: Ranges
     shape: tuple[int, ...] | None = None
 
 
@@ -55,17 +55,17 @@ class Scope:
         self.frame = frame
         self.knobs = frame.module.knobs
         self.values: list[AnyValue] = list(outer.values) if outer else []
-        self.bindings: list[Any] = []
+        self.bindings: list[Binding] = []
         self.dataflow = False
         self.depth: int = outer.depth + 1 if outer else 0
         self.late: set[str] = set(outer.late) if outer else set()
         """Names of the symbols that a match_cast in sight has defined."""
-        self.used: set[Any] = set()
+        self.used: set[Var] = set()
         """Variables that the bindings of closed blocks read."""
         self.put_off: list[tuple[str, Callable[[Scope], None]]] = []
-        """What is to be drawn, with its name, as soon as the block is closed."""
+        """Draws to make, by name, as soon as the block is closed."""
         self.leading: list[Value] = []
-        """What the next operands that they fit are to be."""
+        """Values that the next operands should be, if they fit."""
 
     # --- operands ---------------------------------------------------------------------------------------
 
@@ -88,8 +88,8 @@ class Scope:
         least extent per axis, aligned at the last. Raises Unavailable where none can be made.
         """
 
-        def fits(value: AnyValue) -> bool:
-            if not isinstance(value, Value) or value.dtype not in dtypes or value.dims is None:
+        def fits(value: Value) -> bool:
+            if value.dtype not in dtypes or value.dims is None:
                 return False
             if dims is not None:
                 shape_fits = value.dims == tuple(dims)
@@ -103,16 +103,16 @@ class Scope:
             )
 
         for place, value in enumerate(self.leading):
-            if fits(value) and value.range.within(low, high) and self.source.flip(0.8):
+            if fits(value) and value.range.within(low, high) and self.source.flip(self.knobs.operands.leading_first):
                 return self.leading.pop(place)  # else it may be a later operand
-        near = [v for v in self.values if fits(v)]
+        near = [v for v in self.values if isinstance(v, Value) and fits(v)]
         if near and not self.source.flip(self.knobs.fresh_share):
             chosen = self._prefer_recent(near)
             if chosen.range.within(low, high):
                 return chosen
             if self.source.flip(self.knobs.guard_share):
                 return self.clipped(chosen, low, high)
-            inside = [v for v in near if isinstance(v, Value) and v.range.within(low, high)]
+            inside = [v for v in near if v.range.within(low, high)]
             if inside:
                 return self._prefer_recent(inside)
         dtype = self._draw_dtype(dtypes)
@@ -140,11 +140,11 @@ class Scope:
     ) -> Value:
         """A tensor that broadcasts with `value` under NumPy's rules; the common shape may be larger."""
         assert value.dims is not None
-        if self.source.flip(0.4):
+        if self.source.flip(self.knobs.operands.same_shape):
             return self.like(value, dtypes, low, high)
-        dims: list[Dim] = [1 if self.source.flip(0.25) else d for d in value.dims]
-        dims = dims[self.source.integer(0, len(dims)) :] if self.source.flip(0.4) else dims
-        if value.ndim < 5 and self.source.flip(0.1):
+        dims: list[Dim] = [1 if self.source.flip(self.knobs.operands.dim_of_one) else d for d in value.dims]
+        dims = dims[self.source.integer(0, len(dims)) :] if self.source.flip(self.knobs.operands.fewer_dims) else dims
+        if value.ndim < 5 and self.source.flip(self.knobs.operands.more_dims):
             dims = [self.draw_extent(), *([1] * (value.ndim - len(dims))), *dims]
         return self.tensor(dtypes or (value.dtype,), dims=dims, low=low, high=high)
 
@@ -157,7 +157,7 @@ class Scope:
     def any_tensor(self, dtypes: Sequence[str] = EVERY) -> Value:
         """Any tensor, also of a shape that the IR does not know (operators must take every shape)."""
         hidden = [v for v in self.values if isinstance(v, Value) and not v.known and v.dtype in dtypes]
-        if hidden and self.source.flip(0.5):
+        if hidden and self.source.flip():
             return self.source.pick(hidden)
         return self.tensor(dtypes)
 
@@ -173,16 +173,15 @@ class Scope:
         call = tvm_api.relax.op.clip(value.expr, *ends)
         return self.emit_tensor(Drawn(call, value.range.clipped(*ends)))
 
-    def _prefer_recent(self, values: Sequence[Any]) -> Value:
+    def _prefer_recent(self, values: Sequence[Value]) -> Value:
         """Half of the time among the last three, so that chains form; else any, so that values are reused.
 
-        What depends on no input is seldom taken again: one pass folds it, at the price of a compilation for each call,
-        and it tells little about the others.
+        A value that depends on no input is rarely taken again: FoldConstant compiles each call of it, and it tells
+        little about other passes.
         """
         if not self.source.flip(self.knobs.constant_share):
             values = [v for v in values if not self.frame.is_fixed(v.expr)] or values
-        chosen: Value = self.source.pick(values[-3:] if self.source.flip() else values)
-        return chosen
+        return self.source.pick(values[-3:] if self.source.flip() else values)
 
     # --- new values -------------------------------------------------------------------------------------
 
@@ -215,7 +214,7 @@ class Scope:
         return self.tensor((dtype,), (0, 0), low, high)
 
     def draw_range(self, dtype: str, low: float = -math.inf, high: float = math.inf) -> Range:
-        """Contents for a new value inside [low, high]: small whole numbers, sometimes real ones."""
+        """Contents for a new value inside [low, high]: small whole numbers, or real ones (`real_share`)."""
         if dtype == "bool":
             return TRUTH
         real = is_float(dtype) and self.source.flip(self.knobs.real_share)
@@ -261,7 +260,7 @@ class Scope:
         return tuple(dims)
 
     def draw_dim(self, minimum: int = 0, static: bool = False) -> Dim:
-        """One dim of at least `minimum` in the first entry call; symbolic now and then where that is allowed."""
+        """One dim of at least `minimum` in the first entry call; it may be symbolic where that is allowed."""
         if not static and self.frame.symbolic and self.source.flip(self.knobs.symbolic_share):
             symbol = self.frame.draw_symbol(self.source)
             if symbol.extent >= minimum:
@@ -283,21 +282,21 @@ class Scope:
 
     def axes(self, value: Value) -> list[int] | int | None:
         """Axes for a reduction: absent, one number, or a list without repetition, any of them negative."""
-        if value.ndim == 0 or self.source.flip(0.25):
+        if value.ndim == 0 or self.source.flip(self.knobs.operands.all_axes):
             return None
-        if self.source.flip(0.5):
+        if self.source.flip():
             return self.axis(value)
-        chosen = [a for a in range(value.ndim) if self.source.flip(0.5)] or [value.ndim - 1]
-        return [a - value.ndim if self.source.flip(0.3) else a for a in chosen]
+        chosen = [a for a in range(value.ndim) if self.source.flip()] or [value.ndim - 1]
+        return [a - value.ndim if self.source.flip(self.knobs.operands.negative_axis) else a for a in chosen]
 
     def permutation(self, rank: int) -> list[int]:
-        """A permutation of range(rank); the identity now and then, negative entries now and then."""
+        """A permutation of range(rank), possibly the identity, possibly with negative entries."""
         order = list(range(rank))
-        if not self.source.flip(0.15):
+        if not self.source.flip(self.knobs.operands.identity):
             for i in range(rank - 1, 0, -1):
                 j = self.source.integer(0, i)
                 order[i], order[j] = order[j], order[i]
-        return [a - rank if self.source.flip(0.15) else a for a in order]
+        return [a - rank if self.source.flip(self.knobs.operands.negative_entry) else a for a in order]
 
     # --- emission ---------------------------------------------------------------------------------------
 
@@ -323,8 +322,8 @@ class Scope:
 
     def bind(
         self,
-        expr: Any,
-        ranges: Range | tuple[Any, ...],
+        expr: Expr,
+        ranges: Ranges,
         shape: tuple[int, ...] | None = None,
         *,
         exported: bool | None = None,
@@ -359,7 +358,7 @@ class Scope:
         self.late.add(symbol.text)
         return symbol
 
-    def shape_expr(self, dims: Sequence[Dim]) -> Any:
+    def shape_expr(self, dims: Sequence[Dim]) -> Expr:
         """The dims as a ShapeExpr."""
         return tvm_api.relax.ShapeExpr([dim_expr(d) for d in dims])
 

@@ -9,15 +9,16 @@ import numpy as np
 from tvm import relax
 
 from generators import tvm_api
-from generators.operators.row import Unavailable
 from generators.operators.table import OPERATORS
 from generators.ranges import Range
 from generators.relax.body import Statement
 from generators.relax.chains import draw_chain
-from generators.relax.nested import draw_nested_output, draw_tuples_of_tuples
+from generators.relax.nested_tuples import draw_nested_output, draw_tuples_of_tuples
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, dim_expr, ranges_of
 from generators.source import weighted
+from generators.tvm_api import Expr
+from generators.unavailable import Unavailable
 
 V = TypeVar("V", bound=AnyValue)
 
@@ -48,7 +49,7 @@ def draw_alias(s: Scope) -> None:
 
 
 def draw_tuple(s: Scope) -> None:
-    """A tuple of one to three values, nested now and then."""
+    """A tuple of one to three values, which may be tuples."""
     count = s.source.integer(1, 3)
     usable: list[AnyValue] = [v for v in s.values if isinstance(v, (Value, TupleValue))]
     parts = [_picked(s, usable) for _ in range(count)]
@@ -63,13 +64,17 @@ def draw_tuple_item(s: Scope) -> None:
 
 
 def draw_match_cast(s: Scope) -> None:
-    """A match_cast of a tensor: to its own shape, to a new symbol per dim, or to what its type hides."""
+    """A match_cast of a tensor: to its own shape, to a new symbol per dim, or to the shape that its type hides."""
     value = _picked(s, [v for v in s.values if isinstance(v, Value) and v.shape is not None])
     assert value.shape is not None
     dims: list[Dim] = []
     for axis, n in enumerate(value.shape):
         known: Dim = value.dims[axis] if value.dims is not None else n
-        fresh = s.frame.symbolic and n > 0 and s.source.flip(0.4 if value.known else 0.6)
+        fresh = (
+            s.frame.symbolic
+            and n > 0
+            and s.source.flip(s.knobs.operands.cast_known if value.known else s.knobs.operands.cast_hidden)
+        )
         dims.append(s.new_late_symbol(n) if fresh else known)
     ty = tvm_api.tensor_type([dim_expr(d) for d in dims], value.dtype)
     local = s.dataflow and not s.source.flip(s.knobs.output_share)
@@ -84,7 +89,7 @@ def draw_hidden(s: Scope) -> None:
         raise Unavailable("no new parameter here")
     dims = s.draw_dims(static=True)
     dtype = weighted(s.source, s.knobs.dtypes)
-    ndim = len(dims) if s.source.flip(0.7) else -1
+    ndim = len(dims) if s.source.flip(s.knobs.operands.rank_known) else -1
     ty = tvm_api.tensor_type(None, dtype, ndim)
     shape = tuple(int(d) for d in dims if isinstance(d, int))
     value = s.frame.add_typed_parameter(ty, None, shape, dtype, s.draw_range(dtype))
@@ -116,16 +121,16 @@ def draw_from_shape(s: Scope) -> None:
     s.emit(Drawn(call, Range(fill, fill, True), extents))
 
 
-def _scalar(value: int, dtype: str) -> Any:
+def _scalar(value: int, dtype: str) -> np.ndarray[Any, Any]:
     return np.array(value, dtype)
 
 
-def _symbol_dims(s: Scope) -> list[Any]:
+def _symbol_dims(s: Scope) -> list[Expr]:
     """One or two dims over the function's symbols: n, n + 1, n * 2 + 1, n // 2."""
     symbols = [v for v in s.frame.symbols if v.name not in s.frame.late or v.name in s.late]
     if not symbols:
         raise Unavailable("no symbol in this function")
-    dims: list[Any] = []
+    dims: list[Expr] = []
     for _ in range(s.source.integer(1, 2)):
         n = s.source.pick(symbols)
         dims.append(s.source.pick((n, n, n + 1, n * 2 + 1, n * 2, n // 2 + 1)))

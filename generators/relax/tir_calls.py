@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 import tvm
@@ -20,20 +19,21 @@ from generators.ranges import Range
 from generators.relax.body import Statement
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Dim, Value, dim_expr
+from generators.tvm_api import Expr, PrimFunc, Var
 
 _DTYPES = ("float32", "int32", "float16", "int64")
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class TeFunction:
     """A PrimFunc's tensors: inputs, outputs, and the range of each output."""
 
-    tensors: list[Any]
+    tensors: list[te.Tensor]
     outputs: list[tuple[tuple[Dim, ...], str]]
     ranges: tuple[Range, ...]
 
 
-def _placeholder(value: Value, name: str, symbols: dict[str, Any]) -> Any:
+def _placeholder(value: Value, name: str, symbols: dict[str, Var]) -> te.Tensor:
     """A TE placeholder with the dims of `value`; a symbolic dim is one fresh symbol per text."""
     assert value.dims is not None
     shape = [
@@ -43,57 +43,57 @@ def _placeholder(value: Value, name: str, symbols: dict[str, Any]) -> Any:
     return te.placeholder(shape, value.dtype, name=name)
 
 
-def _symbol(symbols: dict[str, Any], text: str) -> Any:
+def _symbol(symbols: dict[str, Var], text: str) -> Var:
     return symbols.setdefault(text, tirx.Var(f"d{len(symbols)}", "int64"))
 
 
-def _affine(s: Scope) -> tuple[list[Value], Body]:
+def _affine(s: Scope) -> tuple[list[Value], TeFunction]:
     x = s.tensor(_DTYPES, (1, 4))
     factor, offset = s.source.pick((1, 2, -1, 3)), s.source.integer(-2, 2)
     a = _placeholder(x, "A", {})
     scale, shift = (tirx.const(k, x.dtype) for k in (factor, offset))
     b = te.compute(a.shape, lambda *i: a(*i) * scale + shift, name="affine")
-    return [x], Body([a, b], [(x.dims or (), x.dtype)], (x.range.scaled(factor) + Range(offset, offset, True),))
+    return [x], TeFunction([a, b], [(x.dims or (), x.dtype)], (x.range.scaled(factor) + Range(offset, offset, True),))
 
 
-def _pairwise(s: Scope) -> tuple[list[Value], Body]:
+def _pairwise(s: Scope) -> tuple[list[Value], TeFunction]:
     x = s.tensor(_DTYPES, (1, 4))
     y = s.like(x)
-    symbols: dict[str, Any] = {}
+    symbols: dict[str, Var] = {}
     a, b = _placeholder(x, "A", symbols), _placeholder(y, "B", symbols)
     c = te.compute(a.shape, lambda *i: a(*i) + b(*i), name="pairwise")
-    return [x, y], Body([a, b, c], [(x.dims or (), x.dtype)], (x.range + y.range,))
+    return [x, y], TeFunction([a, b, c], [(x.dims or (), x.dtype)], (x.range + y.range,))
 
 
-def _row_sum(s: Scope) -> tuple[list[Value], Body]:
+def _row_sum(s: Scope) -> tuple[list[Value], TeFunction]:
     x = s.tensor(_DTYPES, (1, 3), static=True, nonempty=True)
     a = _placeholder(x, "A", {})
     k = te.reduce_axis((0, a.shape[-1]), "k")
     b = te.compute(a.shape[:-1], lambda *i: te.sum(a(*i, k), axis=k), name="row_sum")
     assert x.dims is not None
     count = int(str(x.dims[-1]))
-    return [x], Body([a, b], [(x.dims[:-1], x.dtype)], (x.range.summed(count),))
+    return [x], TeFunction([a, b], [(x.dims[:-1], x.dtype)], (x.range.summed(count),))
 
 
-def _swapped(s: Scope) -> tuple[list[Value], Body]:
+def _swapped(s: Scope) -> tuple[list[Value], TeFunction]:
     x = s.tensor(_DTYPES, (2, 2))
     a = _placeholder(x, "A", {})
     b = te.compute((a.shape[1], a.shape[0]), lambda i, j: a[j, i], name="swapped")
     assert x.dims is not None
-    return [x], Body([a, b], [((x.dims[1], x.dims[0]), x.dtype)], (x.range,))
+    return [x], TeFunction([a, b], [((x.dims[1], x.dims[0]), x.dtype)], (x.range,))
 
 
-def _two_outputs(s: Scope) -> tuple[list[Value], Body]:
+def _two_outputs(s: Scope) -> tuple[list[Value], TeFunction]:
     x = s.tensor(_DTYPES, (1, 3))
     a = _placeholder(x, "A", {})
     one = tirx.const(1, x.dtype)
     b = te.compute(a.shape, lambda *i: a(*i) + one, name="more")
     c = te.compute(a.shape, lambda *i: b(*i) + b(*i), name="twice")
     up = x.range + Range(1, 1, True)
-    return [x], Body([a, b, c], [(x.dims or (), x.dtype)] * 2, (up, up + up))
+    return [x], TeFunction([a, b, c], [(x.dims or (), x.dtype)] * 2, (up, up + up))
 
 
-_DIVISIONS: dict[str, Callable[[Any, Any], Any]] = {
+_DIVISIONS: dict[str, Callable[[Expr, Expr], Expr]] = {
     "floordiv": tirx.floordiv,
     "floormod": tirx.floormod,
     "truncdiv": tirx.truncdiv,
@@ -110,7 +110,7 @@ def _integer_range(name: str, values: Range, divisor: int) -> Range:
     return Range(math.floor(values.low / divisor), math.ceil(values.high / divisor), True)
 
 
-def _integer(s: Scope) -> tuple[list[Value], Body]:
+def _integer(s: Scope) -> tuple[list[Value], TeFunction]:
     """Divisions of loaded integers, negative ones too, by a constant: alone, and in sums as index arithmetic has."""
     x = s.tensor(("int32", "int64", "int8"), (1, 4))
     first, second = (s.source.pick(tuple(_DIVISIONS)) for _ in range(2))
@@ -125,10 +125,10 @@ def _integer(s: Scope) -> tuple[list[Value], Body]:
         b = te.compute(
             a.shape, lambda *i: _DIVISIONS[first](a(*i), by) * then + _DIVISIONS[second](a(*i), by), name="divided"
         )
-    return [x], Body([a, b], [(x.dims or (), x.dtype)], (ranges,))
+    return [x], TeFunction([a, b], [(x.dims or (), x.dtype)], (ranges,))
 
 
-_TEMPLATES: tuple[Callable[[Scope], tuple[list[Value], Body]], ...] = (
+_TEMPLATES: tuple[Callable[[Scope], tuple[list[Value], TeFunction]], ...] = (
     _affine,
     _pairwise,
     _row_sum,
@@ -151,7 +151,7 @@ def draw_call_tir(s: Scope) -> None:
 
 
 @cache
-def _add_in_place(dtype: str) -> Any:
+def _add_in_place(dtype: str) -> PrimFunc:
     """Adds its second matrix into its first. Made node by node: TE has no in-place computation, and a script takes
     as long to parse as a whole program to draw."""
     extents = [tirx.Var("n", "int64"), tirx.Var("m", "int64")]

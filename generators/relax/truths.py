@@ -11,23 +11,11 @@ from typing import Any
 
 from tvm import relax
 
-from generators.operators.row import Unavailable
 from generators.ranges import TRUTH, Range
 from generators.relax.scope import Drawn, Scope, number_value
 from generators.relax.values import Value
+from generators.unavailable import Unavailable
 
-_THREE = 0.2
-"""Three truths are drawn this often, else two."""
-_COMPARED = 0.5
-"""A truth is a comparison this often, else a parameter or another boolean in scope."""
-_NEAR = 0.4
-"""An operand that is in scope already is taken this often where there is one, else a new parameter."""
-_NEGATED = 0.3
-"""A truth stands negated in a condition this often, and the whole condition."""
-_READ = 0.75
-"""A branch reads each truth this often."""
-_DERIVED = 0.2
-"""What a branch reads is the negation of a truth, or two of them joined, this often."""
 _COMPARISONS = (relax.op.less, relax.op.greater, relax.op.less_equal, relax.op.greater_equal, relax.op.not_equal)
 _JOINS = (relax.op.logical_and, relax.op.logical_or)
 
@@ -35,8 +23,8 @@ _JOINS = (relax.op.logical_and, relax.op.logical_or)
 def draw_truths(s: Scope) -> list[Value]:
     """Two or three boolean scalars that no constant decides."""
     truths: list[Value] = []
-    for _ in range(3 if s.source.flip(_THREE) else 2):
-        truth = _compared(s) if s.source.flip(_COMPARED) else _scalar(s, "bool", truths)
+    for _ in range(3 if s.source.flip(s.knobs.truths.three) else 2):
+        truth = _compared(s) if s.source.flip(s.knobs.truths.compared) else _scalar(s, "bool", truths)
         truths.append(truth)
     return truths
 
@@ -56,7 +44,7 @@ def _scalar(s: Scope, dtype: str, others: Sequence[Value]) -> Value:
     """A scalar variable that depends on a parameter and is none of the others."""
     near = [v for v in s.values if isinstance(v, Value) and v.dims == () and v.dtype == dtype and _varies(s, v)]
     near = [v for v in near if not any(v.expr.same_as(other.expr) for other in others)]
-    if near and (s.source.flip(_NEAR) or not s.frame.open):
+    if near and (s.source.flip(s.knobs.truths.in_scope) or not s.frame.open):
         return s.source.pick(near)
     if not s.frame.open:
         raise Unavailable("no parameter can be made here")
@@ -72,19 +60,19 @@ def _varies(s: Scope, value: Value) -> bool:
 def draw_condition(s: Scope, truths: Sequence[Value]) -> Value:
     """All of the truths joined by logical_and and logical_or, or one alone, with negations here and there."""
     whole = truths[0]
-    if s.source.flip(_NEGATED):
+    if s.source.flip(s.knobs.truths.negated):
         whole = _negated(s, whole)
     else:
         whole = _join(s, whole, truths[1])
     for other in truths[2:]:
         whole = _join(s, whole, other)
-    return _negated(s, whole) if s.source.flip(_NEGATED) else whole
+    return _negated(s, whole) if s.source.flip(s.knobs.truths.negated) else whole
 
 
 def _join(s: Scope, one: Value, two: Value) -> Value:
-    if s.source.flip(_NEGATED):
+    if s.source.flip(s.knobs.truths.negated):
         two = _negated(s, two)
-    pair = (one, two) if s.source.flip(0.8) else (two, one)
+    pair = (one, two) if s.source.flip(s.knobs.truths.in_order) else (two, one)
     return s.emit_tensor(Drawn(s.source.pick(_JOINS)(pair[0].expr, pair[1].expr), TRUTH))
 
 
@@ -94,14 +82,14 @@ def _negated(s: Scope, truth: Value) -> Value:
 
 def read_truths(s: Scope, value: Value, truths: Sequence[Value]) -> Value:
     """The value with some of the truths, at least one, computed into it: it differs with each of them."""
-    read = [truth for truth in truths if s.source.flip(_READ)] or [s.source.pick(truths)]
+    read = [truth for truth in truths if s.source.flip(s.knobs.truths.read)] or [s.source.pick(truths)]
     for number, truth in enumerate(read):
         value = _with_truth(s, value, _derived(s, truth, truths), number + 1)
     return value
 
 
 def _derived(s: Scope, truth: Value, truths: Sequence[Value]) -> Value:
-    if not s.source.flip(_DERIVED):
+    if not s.source.flip(s.knobs.truths.derived):
         return truth
     return _negated(s, truth) if s.source.flip() else _join(s, truth, s.source.pick(truths))
 

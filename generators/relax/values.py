@@ -1,14 +1,15 @@
-"""What the Relax generator knows of the values in scope: shapes, dtypes, ranges. No choices are made here."""
+"""The Relax generator's facts about the values in scope: shapes, dtypes, ranges. No choices are made here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from generators import tvm_api
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
-from generators.ranges import Range
+from generators.ranges import Range, Ranges
+from generators.tvm_api import Expr, Type, Var
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class SymbolicDim:
     Two dims are the same when their texts are; symbols of one function have distinct names.
     """
 
-    expr: Any
+    expr: Expr
     extent: int
     text: str
 
@@ -37,7 +38,7 @@ def extent(dim: Dim) -> int:
     return dim if isinstance(dim, int) else dim.extent
 
 
-def dim_expr(dim: Dim) -> Any:
+def dim_expr(dim: Dim) -> int | Expr:
     """The dimension as it is written into IR."""
     return dim if isinstance(dim, int) else dim.expr
 
@@ -50,7 +51,7 @@ class Value:
     (None when even the generator does not know it). dataflow: not visible outside its block.
     """
 
-    expr: Any
+    expr: Expr
     dims: tuple[Dim, ...] | None
     shape: tuple[int, ...] | None
     dtype: str
@@ -86,9 +87,9 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class TupleValue:
-    """A tuple in scope, with what is known of its fields; `expr` is a Var."""
+    """A tuple in scope, with the facts about its fields; `expr` is a Var."""
 
-    expr: Any
+    expr: Expr
     fields: tuple[AnyValue, ...]
     dataflow: bool = False
 
@@ -97,7 +98,7 @@ class TupleValue:
 class ShapeValue:
     """A shape value in scope (R.Shape)."""
 
-    expr: Any
+    expr: Expr
     dims: tuple[Dim, ...] | None
     shape: tuple[int, ...]
     dataflow: bool = False
@@ -106,14 +107,14 @@ class ShapeValue:
 AnyValue: TypeAlias = Value | TupleValue | ShapeValue
 
 
-def ranges_of(value: AnyValue) -> Any:
+def ranges_of(value: AnyValue) -> Ranges:
     """The range of a tensor, or those of a tuple's fields."""
     if isinstance(value, TupleValue):
         return tuple(ranges_of(f) for f in value.fields)
     return Range(0, 0) if isinstance(value, ShapeValue) else value.range
 
 
-def dims_of(exprs: Any, symbols: Mapping[Any, int]) -> tuple[Dim, ...] | None:
+def dims_of(exprs: Sequence[Expr], symbols: Mapping[Var, int]) -> tuple[Dim, ...] | None:
     """Dims from the PrimExprs of a shape; None when one of them cannot be evaluated."""
     dims: list[Dim] = []
     for expr in exprs:
@@ -127,22 +128,24 @@ def dims_of(exprs: Any, symbols: Mapping[Any, int]) -> tuple[Dim, ...] | None:
 
 
 def value_of(
-    expr: Any,
-    ty: Any,
-    ranges: Range | tuple[Any, ...],
-    symbols: Mapping[Any, int],
+    expr: Expr,
+    ty: Type,
+    ranges: Ranges,
+    symbols: Mapping[Var, int],
     dataflow: bool = False,
     shape: tuple[int, ...] | None = None,
     depth: int = 0,
 ) -> AnyValue | None:
-    """What a freshly bound expression of type `ty` is to the generator; None for types it has no use for.
+    """The value of a freshly bound expression of type `ty`; None for types that the generator does not use.
 
     `ranges` is one Range for all tensors, or one per field of a tuple. `shape` is the run-time shape where
     the type does not tell it.
     """
     if isinstance(ty, tvm_api.TensorType):
         dtype = tvm_api.dtype_name(ty)
-        one = ranges if isinstance(ranges, Range) else ranges[0]
+        one = ranges
+        while not isinstance(one, Range):
+            one = one[0]
         if dtype is None:
             return None
         dims = dims_of(ty.shape.values, symbols) if isinstance(ty.shape, tvm_api.relax.ShapeExpr) else None

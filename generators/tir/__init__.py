@@ -1,4 +1,5 @@
 """Random PrimFuncs and random schedules of them.
 
-`functions.draw_prim_func` draws, `schedules.draw_schedule` schedules, `wrap.wrapped` puts one into a Relax module.
+`functions.draw_prim_func` draws one, `schedules.draw_schedule` schedules it, `relax_caller.wrapped` puts it into a
+Relax module.
 """

@@ -6,18 +6,18 @@ from tvm import tirx
 
 from generators import tvm_api
 from generators.tir.schedule_row import Primitive
-from generators.tir.schedule_view import Block, Loop, NoPlace, View
+from generators.tir.schedule_view import NoPlace, ScheduledBlock, ScheduledLoop, ScheduleView
 from generators.tir.tensor_intrinsics import WAYS, dot_intrinsic
 
 _REDUCE = int(tirx.IterVar.CommReduce)
 
 
-def _reads(block: Block, other: Block) -> bool:
-    """Whether a block reads what another writes."""
+def _reads(block: ScheduledBlock, other: ScheduledBlock) -> bool:
+    """Whether a block reads a buffer that another writes."""
     return any(r.source.same_as(w.source) for r in block.node.reads for w in other.node.writes)
 
 
-def _neighbours(view: View) -> list[tuple[Block, Block]]:
+def _neighbours(view: ScheduleView) -> list[tuple[ScheduledBlock, ScheduledBlock]]:
     """(producer, consumer) pairs under one parent."""
     return [
         (one, other)
@@ -27,56 +27,62 @@ def _neighbours(view: View) -> list[tuple[Block, Block]]:
     ]
 
 
-def _placement(view: View) -> str:
-    flags = f", preserve_unit_loops={view.source.flip()}" if view.source.flip(0.4) else ""
-    return flags + (", index=-2" if view.source.flip(0.2) else "")
+def _placement(view: ScheduleView) -> str:
+    flags = f", preserve_unit_loops={view.source.flip()}" if view.source.flip(view.knobs.schedules.unit_loops) else ""
+    return flags + (", index=-2" if view.source.flip(view.knobs.schedules.index) else "")
 
 
-def _apart(one: Block, other: Block) -> list[Loop]:
+def _loops_of_its_own(one: ScheduledBlock, other: ScheduledBlock) -> list[ScheduledLoop]:
     """Loops of the second block that are not around the first."""
     return [loop for loop in other.loops if not any(loop.node.same_as(mine.node) for mine in one.loops)]
 
 
-def _compute_at(view: View) -> str:
+def _compute_at(view: ScheduleView) -> str:
     pairs = [
         (one, other)
         for one, other in _neighbours(view)
-        if view.written_local(one) and _apart(one, other) and _only(view, one, consumer=other)
+        if view.written_local(one) and _loops_of_its_own(one, other) and _only(view, one, consumer=other)
     ]
     one, other = view.pick(pairs)
-    loop = view.source.pick(_apart(one, other))
+    loop = view.source.pick(_loops_of_its_own(one, other))
     return f"sch.compute_at({one.text}, {loop.text}{_placement(view)})"
 
 
-def _reverse_compute_at(view: View) -> str:
+def _reverse_compute_at(view: ScheduleView) -> str:
     pairs = [
         (one, other)
         for one, other in _neighbours(view)
-        if _apart(other, one) and _only(view, other, producer=one) and one.innermost and other.innermost
+        if _loops_of_its_own(other, one) and _only(view, other, producer=one) and one.innermost and other.innermost
     ]
     one, other = view.pick(pairs)
-    loops = [loop for loop in _apart(other, one) if _REDUCE not in one.axes_of(loop)]
+    loops = [loop for loop in _loops_of_its_own(other, one) if _REDUCE not in one.axes_of(loop)]
     return f"sch.reverse_compute_at({other.text}, {view.pick(loops).text}{_placement(view)})"
 
 
-def _only(view: View, block: Block, *, consumer: Block | None = None, producer: Block | None = None) -> bool:
+def _only(
+    view: ScheduleView,
+    block: ScheduledBlock,
+    *,
+    consumer: ScheduledBlock | None = None,
+    producer: ScheduledBlock | None = None,
+) -> bool:
     """Whether the block has no other consumer, or no other producer."""
     if consumer is not None:
         return all(other is consumer for one, other in _neighbours(view) if one is block)
     return all(one is producer for one, other in _neighbours(view) if other is block)
 
 
-def _stores(block: Block) -> bool:
+def _stores(block: ScheduledBlock) -> bool:
     return isinstance(block.node.body, tirx.BufferStore) and block.node.init is None
 
 
-def _compute_inline(view: View) -> str:
+def _compute_inline(view: ScheduleView) -> str:
     producers = {id(one): one for one, _ in _neighbours(view)}
     options = [b for b in producers.values() if _stores(b) and view.written_local(b) and not b.reduces]
     return f"sch.compute_inline({view.pick(options).text})"
 
 
-def _reverse_compute_inline(view: View) -> str:
+def _reverse_compute_inline(view: ScheduleView) -> str:
     options = [
         other
         for one, other in _neighbours(view)
@@ -86,7 +92,7 @@ def _reverse_compute_inline(view: View) -> str:
     return f"sch.reverse_compute_inline({view.pick(options).text})"
 
 
-def _fuse_reduction_epilogue(view: View) -> str:
+def _fuse_reduction_epilogue(view: ScheduleView) -> str:
     """Sums with a bias: with a bound or a ReLU the primitive is documented to change the meaning."""
     pairs = [
         (one, other)
@@ -97,25 +103,25 @@ def _fuse_reduction_epilogue(view: View) -> str:
     return f"sch.fuse_reduction_epilogue({one.text}, {other.text})"
 
 
-def _sums(block: Block) -> bool:
+def _sums(block: ScheduledBlock) -> bool:
     """Whether the block adds up, with its init."""
     body = block.node.body
     return block.node.init is not None and isinstance(body, tirx.BufferStore) and isinstance(body.value, tirx.Add)
 
 
-def _adds(block: Block) -> bool:
+def _adds(block: ScheduledBlock) -> bool:
     """Whether the block stores the sum of two elements."""
     value = block.node.body.value if _stores(block) else None
     return isinstance(value, tirx.Add) and all(isinstance(x, tvm_api.TensorLoad) for x in (value.a, value.b))
 
 
-def _decompose_reduction(view: View) -> str:
+def _decompose_reduction(view: ScheduleView) -> str:
     block = view.block(lambda b: b.reduces and b.node.init is not None and bool(b.loops))
     first = next((i for i, loop in enumerate(block.loops) if _REDUCE in block.axes_of(loop)), len(block.loops) - 1)
     return f"sch.decompose_reduction({block.text}, {block.loops[view.source.integer(0, first)].text})"
 
 
-def _rfactor(view: View) -> str:
+def _rfactor(view: ScheduleView) -> str:
     block, loop = view.loop(
         lambda b, x: b.reduces and b.node.init is not None and b.axes_of(x) == {_REDUCE} and x.serial
     )
@@ -123,14 +129,15 @@ def _rfactor(view: View) -> str:
     return f"sch.rfactor({loop.text}, factor_axis={view.source.integer(0, rank)})"
 
 
-def _blockize(view: View) -> str:
+def _blockize(view: ScheduleView) -> str:
     _, loop = view.loop(
         lambda b, x: b.innermost and not b.guarded and len(view.below(x)) == 1 and all(y.extent for y in b.loops)
     )
-    return f"sch.blockize({loop.text}{', preserve_unit_iters=False' if view.source.flip(0.2) else ''})"
+    flag = ", preserve_unit_iters=False" if view.source.flip(view.knobs.schedules.flag) else ""
+    return f"sch.blockize({loop.text}{flag})"
 
 
-def _tensorize(view: View) -> str:
+def _tensorize(view: ScheduleView) -> str:
     """The inner loops of a product by an intrinsic made for just these, which the step registers: the same operations
     in the same order for each element."""
     block = view.block(_is_product)
@@ -148,7 +155,7 @@ def _tensorize(view: View) -> str:
     )
 
 
-def _is_product(block: Block) -> bool:
+def _is_product(block: ScheduledBlock) -> bool:
     """Whether the block is a sum of products in plain inner loops over its axes in order."""
     if not block.reduces or not isinstance(block.node.body, tirx.BufferStore) or len(block.node.iter_vars) != 3:
         return False
@@ -161,16 +168,16 @@ def _is_product(block: Block) -> bool:
     return isinstance(value, tirx.Add) and isinstance(value.b, tirx.Mul)
 
 
-def _decompose_padding(view: View) -> str:
+def _decompose_padding(view: ScheduleView) -> str:
     block = view.block(lambda b: _stores(b) and bool(b.loops) and _pads(b))
     return f"sch.decompose_padding({block.text}, {view.source.pick(block.loops).text})"
 
 
-def _pads(block: Block) -> bool:
+def _pads(block: ScheduledBlock) -> bool:
     return isinstance(block.node.body.value, tvm_api.Call)
 
 
-def _rolling_buffer(view: View) -> str:
+def _rolling_buffer(view: ScheduleView) -> str:
     pairs = [
         (one, other)
         for one, other in _neighbours(view)
@@ -178,12 +185,12 @@ def _rolling_buffer(view: View) -> str:
     ]
     one, other = view.pick(pairs)
     rolled = f"sch.rolling_buffer({one.text}, 0)"
-    apart = [loop for loop in _apart(one, other) if _REDUCE not in other.axes_of(loop)]
-    return f"(sch.compute_at({one.text}, {view.source.pick(apart).text}), {rolled})" if apart else rolled
+    own = [loop for loop in _loops_of_its_own(one, other) if _REDUCE not in other.axes_of(loop)]
+    return f"(sch.compute_at({one.text}, {view.source.pick(own).text}), {rolled})" if own else rolled
 
 
-def _overlaps(consumer: Block, producer: Block) -> bool:
-    """Whether the consumer reads windows of what the producer writes: an index that is a sum."""
+def _overlaps(consumer: ScheduledBlock, producer: ScheduledBlock) -> bool:
+    """Whether the consumer reads windows of the producer's buffer: an index that is a sum."""
     written = [w.source for w in producer.node.writes]
     return any(
         isinstance(x.min, tirx.Add)
@@ -193,13 +200,13 @@ def _overlaps(consumer: Block, producer: Block) -> bool:
     )
 
 
-def _pad_einsum(view: View) -> str:
+def _pad_einsum(view: ScheduleView) -> str:
     block = view.block(lambda b: b.innermost and all(x.serial and x.extent for x in b.loops) and _is_einsum(b))
     padding = [view.source.pick((1, 2, 4, 3, 8)) for _ in block.node.iter_vars]
     return f"sch.pad_einsum({block.text}, {padding})"
 
 
-def _is_einsum(block: Block) -> bool:
+def _is_einsum(block: ScheduledBlock) -> bool:
     return block.reduces and len(block.loops) == len(block.node.iter_vars)
 
 
@@ -207,9 +214,7 @@ BLOCK_ROWS = (
     Primitive("compute_at", _compute_at, "the region that the consumer needs is computed before it", 6),
     Primitive("reverse_compute_at", _reverse_compute_at, "the consumer of a region runs once it is complete", 5),
     Primitive("compute_inline", _compute_inline, "the stored expression stands where it is read", 3),
-    Primitive(
-        "reverse_compute_inline", _reverse_compute_inline, "the producer stores what the consumer makes of it", 2
-    ),
+    Primitive("reverse_compute_inline", _reverse_compute_inline, "the producer stores the consumer's value", 2),
     Primitive(
         "fuse_reduction_epilogue",
         _fuse_reduction_epilogue,
@@ -221,11 +226,11 @@ BLOCK_ROWS = (
     Primitive("rfactor", _rfactor, "partial results are combined: another order", 5, rounds=True),
     Primitive("blockize", _blockize, "a block around blocks", 3),
     Primitive("tensorize", _tensorize, "an intrinsic whose implementation is the loops that it describes", 6),
-    Primitive("decompose_padding", _decompose_padding, "constants first, then what is inside", 4),
+    Primitive("decompose_padding", _decompose_padding, "constants first, then the inner elements", 4),
     Primitive(
         "rolling_buffer",
         _rolling_buffer,
-        "rows are kept from one iteration to the next, so that order matters behind it",
+        "rows are kept from one iteration to the next, so that order matters after it",
         6,
         last=True,
     ),

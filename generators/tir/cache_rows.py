@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tvm import tirx
 
 from generators.tir.schedule_row import Primitive
-from generators.tir.schedule_view import Block, NoPlace, View
+from generators.tir.schedule_view import NoPlace, ScheduledBlock, ScheduleView
+from generators.tvm_api import Expr, Node
 
 _WIDER = {
     "float32": "float64",
@@ -21,22 +20,22 @@ _WIDER = {
 _NAMES = "ijklpq"
 
 
-def _scope(view: View) -> str:
+def _scope(view: ScheduleView) -> str:
     """A storage scope: on a CPU all mean memory of the function's own."""
     return str(view.source.pick(("shared", "local", "global") if view.threads else ("global", "local")))
 
 
-def _cache_read(view: View) -> str:
+def _cache_read(view: ScheduleView) -> str:
     block = view.block(lambda b: len(b.node.reads) > 0 and b.innermost)
     return f'sch.cache_read({block.text}, {_index(view, len(block.node.reads))}, "{_scope(view)}")'
 
 
-def _index(view: View, count: int) -> int:
+def _index(view: ScheduleView, count: int) -> int:
     return view.source.integer(0, count - 1)
 
 
-def _cache_write(view: View) -> str:
-    def sole(block: Block) -> list[int]:
+def _cache_write(view: ScheduleView) -> str:
+    def sole(block: ScheduledBlock) -> list[int]:
         others = [b for b in view.blocks if b is not block and b.innermost]
         return [i for i, w in enumerate(block.node.writes) if not any(b.touches(w.source)[1] for b in others)]
 
@@ -44,21 +43,21 @@ def _cache_write(view: View) -> str:
     return f'sch.cache_write({block.text}, {view.source.pick(sole(block))}, "{_scope(view)}")'
 
 
-def _axes(block: Block) -> list[str]:
+def _axes(block: ScheduledBlock) -> list[str]:
     return list(_NAMES[: len(block.node.iter_vars)])
 
 
-def _computes_indices(block: Block) -> bool:
-    """Whether an index of what it reads is a quotient or a remainder."""
+def _computes_indices(block: ScheduledBlock) -> bool:
+    """Whether an index of a read is a quotient or a remainder."""
     return any(isinstance(x.min, (tirx.FloorDiv, tirx.FloorMod)) for r in block.node.reads for x in r.region)
 
 
-def _plain(block: Block) -> bool:
+def _plain(block: ScheduledBlock) -> bool:
     """No block inside, no predicate (of which the copies would have to know), axes that can be named."""
     return 0 < len(block.node.iter_vars) <= len(_NAMES) and block.innermost and not block.guarded
 
 
-def _points(view: View, block: Block, *, written: bool) -> list[int]:
+def _points(view: ScheduleView, block: ScheduledBlock, *, written: bool) -> list[int]:
     """Which regions are single points made of axes of the block, in a buffer that no other block reads (or writes)."""
     variables = [v.var for v in block.node.iter_vars]
     found = []
@@ -70,7 +69,7 @@ def _points(view: View, block: Block, *, written: bool) -> list[int]:
     return found
 
 
-def _reindex_map(view: View, block: Block, region: Any) -> str:
+def _reindex_map(view: ScheduleView, block: ScheduledBlock, region: Node) -> str:
     """A map from the axes to the indices of the cache: those that the region uses, in some order."""
     names = _axes(block)
     variables = [v.var for v in block.node.iter_vars]
@@ -80,47 +79,47 @@ def _reindex_map(view: View, block: Block, region: Any) -> str:
     return f"lambda {', '.join(names)}: ({', '.join(used)},)"
 
 
-def _reindex_cache_read(view: View) -> str:
+def _reindex_cache_read(view: ScheduleView) -> str:
     block = view.block(lambda b: _plain(b) and bool(_points(view, b, written=False)))
     number = view.source.pick(_points(view, block, written=False))
     made = _reindex_map(view, block, block.node.reads[number])
     return f'sch.reindex_cache_read({block.text}, {number}, "{_scope(view)}", {made})'
 
 
-def _reindex_cache_write(view: View) -> str:
+def _reindex_cache_write(view: ScheduleView) -> str:
     block = view.block(lambda b: _plain(b) and bool(_points(view, b, written=True)))
     number = view.source.pick(_points(view, block, written=True))
     made = _reindex_map(view, block, block.node.writes[number])
     return f'sch.reindex_cache_write({block.text}, {number}, "{_scope(view)}", {made})'
 
 
-def _cache_inplace(view: View) -> str:
-    def overwrites(block: Block) -> list[int]:
+def _cache_inplace(view: ScheduleView) -> str:
+    def overwrites(block: ScheduledBlock) -> list[int]:
         return [i for i, r in enumerate(block.node.reads) if any(r.source.same_as(w.source) for w in block.node.writes)]
 
     block = view.block(lambda b: bool(overwrites(b)) and b.innermost and not b.guarded and b.spatial)
     return f'sch.cache_inplace({block.text}, {view.source.pick(overwrites(block))}, "{_scope(view)}")'
 
 
-def _cache_index(view: View) -> str:
+def _cache_index(view: ScheduleView) -> str:
     block = view.block(lambda b: b.innermost and bool(b.loops) and _computes_indices(b))
     return f'sch.cache_index({block.text}, "{_scope(view)}", {view.source.pick((0, 1, 2))})'
 
 
-def _reindex(view: View) -> str:
+def _reindex(view: ScheduleView) -> str:
     written = view.source.flip()
     block = view.block(lambda b: _plain(b) and bool(_points(view, b, written=written)))
     number = view.source.pick(_points(view, block, written=written))
     return f'sch.reindex({block.text}, ("{"write" if written else "read"}", {number}))'
 
 
-def _read_at(view: View) -> str:
+def _read_at(view: ScheduleView) -> str:
     block, loop = view.loop(lambda b, x: _plain(b) and bool(_points(view, b, written=False)) and bool(x.extent))
     number = view.source.pick(_points(view, block, written=False))
     return f'sch.read_at({loop.text}, {block.text}, {number}, "{_scope(view)}")'
 
 
-def _write_at(view: View) -> str:
+def _write_at(view: ScheduleView) -> str:
     block, loop = view.loop(
         lambda b, x: _plain(b) and b.spatial and bool(_points(view, b, written=True)) and bool(x.extent)
     )
@@ -128,12 +127,12 @@ def _write_at(view: View) -> str:
     return f'sch.write_at({loop.text}, {block.text}, {number}, "{_scope(view)}")'
 
 
-def _own_write(view: View) -> Block:
+def _own_write(view: ScheduleView) -> ScheduledBlock:
     """A block that writes a buffer of the function's own."""
     return view.block(lambda b: b.innermost and len(b.node.writes) > 0 and view.written_local(b))
 
 
-def _storage_align(view: View) -> str:
+def _storage_align(view: ScheduleView) -> str:
     block = _own_write(view)
     number = _index(view, len(block.node.writes))
     rank = len(block.node.writes[number].region)
@@ -144,12 +143,12 @@ def _storage_align(view: View) -> str:
     return f"sch.storage_align({block.text}, {number}, {axis}, {factor}, {view.source.pick((0, 1, 2))})"
 
 
-def _set_scope(view: View) -> str:
+def _set_scope(view: ScheduleView) -> str:
     block = _own_write(view)
     return f'sch.set_scope({block.text}, {_index(view, len(block.node.writes))}, "{_scope(view)}")'
 
 
-def _unsafe_set_dtype(view: View) -> str:
+def _unsafe_set_dtype(view: ScheduleView) -> str:
     """A wider dtype that holds every value of the buffer: floats of the same kind, integers."""
     block = _own_write(view)
     number = _index(view, len(block.node.writes))
@@ -159,7 +158,7 @@ def _unsafe_set_dtype(view: View) -> str:
     return f'sch.unsafe_set_dtype({block.text}, {number}, "{wider}")'
 
 
-def _layout_map(view: View, shape: list[int | None]) -> str:
+def _layout_map(view: ScheduleView, shape: list[int | None]) -> str:
     """A bijection of indices: a permutation, a split of a dim into two, or a flattening."""
     names = list(_NAMES[: len(shape)])
     forms = [", ".join(reversed(names))]
@@ -176,33 +175,33 @@ def _layout_map(view: View, shape: list[int | None]) -> str:
     return f"lambda {', '.join(names)}: ({view.source.pick(forms)},)"
 
 
-def _lengths(exprs: list[Any]) -> list[int | None]:
+def _lengths(exprs: list[Expr]) -> list[int | None]:
     return [int(e.value) if isinstance(e, tirx.IntImm) else None for e in exprs]
 
 
-def _transform_layout(view: View) -> str:
+def _transform_layout(view: ScheduleView) -> str:
     block = _own_write(view)
     number = _index(view, len(block.node.writes))
     shape = _lengths(list(block.node.writes[number].source.ty.shape))
     if not 0 < len(shape) <= len(_NAMES):
         raise NoPlace
-    if shape[-1] and view.source.flip(0.2) and len(shape) == 1:
+    if shape[-1] and view.source.flip(view.knobs.schedules.padded) and len(shape) == 1:
         made, pad = "lambda i: (i // 4, i % 4)", ", pad_value=0"
     else:
         made, pad = _layout_map(view, shape), ""
     return f'sch.transform_layout({block.text}, ("write", {number}), {made}{pad})'
 
 
-def _transform_block_layout(view: View) -> str:
+def _transform_block_layout(view: ScheduleView) -> str:
     block = view.block(lambda b: _plain(b) and len(b.loops) == len(b.node.iter_vars))
     shape = _lengths([v.dom.extent for v in block.node.iter_vars])
     return f"sch.transform_block_layout({block.text}, {_layout_map(view, shape)})"
 
 
-def _annotate_buffer_access(view: View) -> str:
+def _annotate_buffer_access(view: ScheduleView) -> str:
     """The region that the block has: its axes, one by one."""
 
-    def same(block: Block) -> bool:
+    def same(block: ScheduledBlock) -> bool:
         variables = [v.var for v in block.node.iter_vars]
         regions = [r.min for r in block.node.writes[0].region] if len(block.node.writes) else []
         return len(regions) == len(variables) and all(a.same_as(b) for a, b in zip(regions, variables, strict=True))
@@ -212,7 +211,7 @@ def _annotate_buffer_access(view: View) -> str:
     return f'sch.annotate_buffer_access({block.text}, 0, "write", lambda {names}: ({names},))'
 
 
-def _sample_perfect_tile(view: View) -> str:
+def _sample_perfect_tile(view: ScheduleView) -> str:
     _, loop = view.loop(lambda b, x: x.serial and (x.extent or 0) > 0)
     assert loop.extent is not None
     inner = view.source.pick([f for f in (1, 2, 4, 3, 5, 8) if loop.extent % f == 0])
@@ -220,7 +219,7 @@ def _sample_perfect_tile(view: View) -> str:
     return f"sch.split({loop.text}, factors={tiles})"
 
 
-def _sample_partitioned_tile(view: View) -> str:
+def _sample_partitioned_tile(view: ScheduleView) -> str:
     _, loop = view.loop(lambda b, x: x.serial and (x.extent or 0) > 0 and (x.extent or 0) % 2 == 0)
     assert loop.extent is not None
     decision = [loop.extent // 2, 2]
@@ -228,13 +227,13 @@ def _sample_partitioned_tile(view: View) -> str:
     return f"sch.split({loop.text}, factors={tiles})"
 
 
-def _sample_categorical(view: View) -> str:
+def _sample_categorical(view: ScheduleView) -> str:
     _, loop = view.loop(lambda b, x: "pragma_auto_unroll_max_step" not in x.node.annotations)
     chosen = f"sch.sample_categorical([0, 4, 16], [0.25, 0.5, 0.25], decision={view.source.integer(0, 2)})"
     return f'sch.annotate({loop.text}, "pragma_auto_unroll_max_step", {chosen})'
 
 
-def _sample_compute_location(view: View) -> str:
+def _sample_compute_location(view: ScheduleView) -> str:
     """The root, so that compute_at leaves the block where it is; other locations are the business of compute_at."""
     block = view.block(lambda b: b.innermost and view.written_local(b) and bool(b.loops))
     where = f"sch.sample_compute_location({block.text}, decision={view.source.pick((-1, 0, 1))})"
@@ -251,7 +250,7 @@ CACHE_ROWS = (
     Primitive("reindex", _reindex, "a copy indexed by the block's axes", 3),
     Primitive("read_at", _read_at, "the region that is read is copied first", 2),
     Primitive("write_at", _write_at, "the region that is written is copied back", 2),
-    Primitive("storage_align", _storage_align, "where rows begin, not what is in them", 2),
+    Primitive("storage_align", _storage_align, "where rows begin, not their contents", 2),
     Primitive("set_scope", _set_scope, "where a buffer lies", 2),
     Primitive("unsafe_set_dtype", _unsafe_set_dtype, "wider dtypes only, which hold every value", 2, rounds=True),
     Primitive("transform_layout", _transform_layout, "bijections; padding is written and never read", 4),

@@ -1,4 +1,4 @@
-"""Random expressions over the values in scope: what every operator means for ranges is in `terms.py`."""
+"""Random expressions over the values in scope: the ranges of operators are in `terms.py`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tvm import tirx
 from generators.dtypes import is_float
 from generators.ranges import Range
 from generators.source import Source, weighted
-from generators.tir.draft import Draft
+from generators.tir.function_draft import FunctionDraft
 from generators.tir.swarm import Unusual
 from generators.tir.terms import (
     BY_NAME,
@@ -32,20 +32,14 @@ from generators.tir.terms import (
 )
 
 _WIDEST_SHIFT = 3
-_SELF = 0.1
-"""A value in scope stands on both sides of an operator this often."""
-_NEAR = 0.5
-"""A number is compared with one that it may be this often, else with any."""
-_LOWERED = 0.3
-"""A number that is never negative is made so before it is divided this often."""
 _NARROWER = {"int16": ("int8",), "int32": ("int8", "int16"), "int64": ("int8", "int16", "int32")}
 
 
 @dataclass(slots=True)
-class Site:
+class Operands:
     """Where an expression is drawn: the values that it may use. `indices` are loop and block variables."""
 
-    draft: Draft
+    draft: FunctionDraft
     leaves: list[Term] = field(default_factory=list)
     indices: list[Term] = field(default_factory=list)
     lets: bool = True
@@ -56,90 +50,90 @@ class Site:
         """The source of the function's choices."""
         return self.draft.source
 
-    def with_leaves(self, *terms: Term) -> Site:
+    def with_leaves(self, *terms: Term) -> Operands:
         """The same with more values."""
-        return Site(self.draft, [*self.leaves, *terms], self.indices, self.lets)
+        return Operands(self.draft, [*self.leaves, *terms], self.indices, self.lets)
 
 
-def draw_value(site: Site, dtype: str, depth: int | None = None, beside: Term | None = None) -> Term:
-    """A value of the dtype, exact and without overflow for all values of what it is made of; beside: see draw_leaf."""
-    left = weighted(site.source, site.draft.knobs.depths) if depth is None else depth
+def draw_value(operands: Operands, dtype: str, depth: int | None = None, beside: Term | None = None) -> Term:
+    """A value of the dtype, exact and without overflow for all values of its operands; beside: see draw_leaf."""
+    left = weighted(operands.source, operands.draft.knobs.depths) if depth is None else depth
     if dtype == "bool":
-        return draw_condition(site, left)
+        return draw_condition(operands, left)
     if left <= 0:
-        return draw_leaf(site, dtype, beside)
+        return draw_leaf(operands, dtype, beside)
     rows = _FLOAT if is_float(dtype) else _INTEGER
-    term = weighted(site.source, rows)(site, dtype, left - 1)
+    term = weighted(operands.source, rows)(operands, dtype, left - 1)
     return term if fits(term.range, dtype, term.fraction) else clipped(term, capacity(dtype, term.fraction))
 
 
-def draw_condition(site: Site, depth: int) -> Term:
-    """A bool: a comparison of two numbers mostly."""
-    flags = [t for t in site.leaves if t.dtype == "bool"]
-    if flags and (depth <= 0 or site.source.flip(0.3)):
-        return site.source.pick(flags)
-    if depth > 0 and site.source.flip(0.3):
-        a = draw_condition(site, depth - 1)
-        kind = site.source.pick((tirx.And, tirx.Or, tirx.Not))
-        site.draft.features.add("logic")
-        return truth(kind(a.expr) if kind is tirx.Not else kind(a.expr, draw_condition(site, depth - 1).expr))
-    numbers = sorted({t.dtype for t in (*site.leaves, *site.indices) if t.dtype != "bool"})
-    dtype = site.source.pick(numbers) if numbers else "int32"
-    a = draw_value(site, dtype, min(depth, 1))
-    return truth(site.source.pick(COMPARISONS)(a.expr, _compared(site, a).expr))
+def draw_condition(operands: Operands, depth: int) -> Term:
+    """A bool: most often a comparison of two numbers."""
+    flags = [t for t in operands.leaves if t.dtype == "bool"]
+    if flags and (depth <= 0 or operands.source.flip(operands.draft.knobs.expressions.flag_in_scope)):
+        return operands.source.pick(flags)
+    if depth > 0 and operands.source.flip(operands.draft.knobs.expressions.logic):
+        a = draw_condition(operands, depth - 1)
+        kind = operands.source.pick((tirx.And, tirx.Or, tirx.Not))
+        operands.draft.features.add("logic")
+        return truth(kind(a.expr) if kind is tirx.Not else kind(a.expr, draw_condition(operands, depth - 1).expr))
+    numbers = sorted({t.dtype for t in (*operands.leaves, *operands.indices) if t.dtype != "bool"})
+    dtype = operands.source.pick(numbers) if numbers else "int32"
+    a = draw_value(operands, dtype, min(depth, 1))
+    return truth(operands.source.pick(COMPARISONS)(a.expr, _compared(operands, a).expr))
 
 
-def _compared(site: Site, term: Term) -> Term:
-    """What a number is compared with, so that mostly the answer is not always the same."""
+def _compared(operands: Operands, term: Term) -> Term:
+    """The other side of a comparison, chosen so that in most cases both answers occur."""
     low, high = max(math.ceil(term.range.low), -8), min(math.floor(term.range.high), 8)
-    if low < high and site.source.flip(_NEAR):
-        return constant(site.source.integer(low, high), term.dtype)
-    return draw_leaf(site, term.dtype, term)
+    if low < high and operands.source.flip(operands.draft.knobs.expressions.compared_near):
+        return constant(operands.source.integer(low, high), term.dtype)
+    return draw_leaf(operands, term.dtype, term)
 
 
-def draw_leaf(site: Site, dtype: str, beside: Term | None = None) -> Term:
-    """A value in scope, converted where none has the dtype, or a constant; seldom the one that it stands beside, with
-    which most operators give what does not depend on it.
+def draw_leaf(operands: Operands, dtype: str, beside: Term | None = None) -> Term:
+    """A value in scope, converted where none has the dtype, or a constant; rarely the one that it stands beside, with
+    which most operators give a constant.
     """
-    same = [t for t in (*site.leaves, *site.indices) if t.dtype == dtype]
-    if beside is not None and not site.source.flip(_SELF):
+    same = [t for t in (*operands.leaves, *operands.indices) if t.dtype == dtype]
+    if beside is not None and not operands.source.flip(operands.draft.knobs.expressions.same_operand):
         same = [t for t in same if not t.expr.same_as(beside.expr)]
-    if same and not site.source.flip(0.15):
-        return site.source.pick(same)
-    others = [t for t in (*site.leaves, *site.indices) if t.dtype != dtype]
-    if others and site.source.flip(0.5):
-        return converted(site, site.source.pick(others), dtype)
-    return draw_constant(site, dtype)
+    if same and not operands.source.flip(operands.draft.knobs.expressions.no_value_in_scope):
+        return operands.source.pick(same)
+    others = [t for t in (*operands.leaves, *operands.indices) if t.dtype != dtype]
+    if others and operands.source.flip():
+        return converted(operands, operands.source.pick(others), dtype)
+    return draw_constant(operands, dtype)
 
 
-def draw_constant(site: Site, dtype: str) -> Term:
-    """A small number, seldom a large one."""
-    source = site.source
+def draw_constant(operands: Operands, dtype: str) -> Term:
+    """A small number; in 10 % of the cases a large one."""
+    source = operands.source
     if dtype == "bool":
         return truth(tirx.IntImm("bool", source.integer(0, 1)))
     value = source.integer(0, 7) if source.flip() else source.integer(-5, 5)
-    if source.flip(0.1):
+    if source.flip(operands.draft.knobs.expressions.large_constant):
         value = source.pick((16, 100, 1000, 65536, 2**31 + 5, -(2**33)))
     if not fits(Range(value, value, True), dtype):
         value = abs(value) % 8
-    if is_float(dtype) and source.flip(0.2):
+    if is_float(dtype) and source.flip(operands.draft.knobs.expressions.half):
         return constant(value + 0.5, dtype) if abs(value) < 8 else constant(0.25, dtype)
     return constant(value, dtype)
 
 
-def converted(site: Site, term: Term, dtype: str) -> Term:
+def converted(operands: Operands, term: Term, dtype: str) -> Term:
     """The value in another dtype, brought into its range where it may be out of it."""
     if dtype == "bool":
         return truth(tirx.NE(term.expr, constant(0, term.dtype).expr))
-    site.draft.features.add("cast")
+    operands.draft.features.add("cast")
     fraction = term.fraction if is_float(dtype) else 0
     bound = math.floor(min(capacity(dtype, fraction), capacity(term.dtype, term.fraction)))
     if bound < 1:
-        return draw_constant(site, dtype)
+        return draw_constant(operands, dtype)
     low = 0 if dtype.startswith("u") else -bound
     if term.range.within(low, bound):
         return cast(term, dtype)
-    if not is_float(term.dtype) and not term.dtype.startswith("u") and site.source.flip():
+    if not is_float(term.dtype) and not term.dtype.startswith("u") and operands.source.flip():
         wrapped = apply(BY_NAME["floormod"], term, constant(min(bound, 11), term.dtype))
         if wrapped is not None:
             return cast(wrapped, dtype)
@@ -150,13 +144,13 @@ def converted(site: Site, term: Term, dtype: str) -> Term:
     return cast(inside, dtype)
 
 
-def _binary(rows: tuple[Binary, ...]) -> Callable[[Site, str, int], Term]:
-    def draw(site: Site, dtype: str, depth: int) -> Term:
-        row = site.source.pick(rows)
-        a = draw_value(site, dtype, depth)
+def _binary(rows: tuple[Binary, ...]) -> Callable[[Operands, str, int], Term]:
+    def draw(operands: Operands, dtype: str, depth: int) -> Term:
+        row = operands.source.pick(rows)
+        a = draw_value(operands, dtype, depth)
         if row.right == "nonzero":
-            a = _lowered(site, a)
-        b = _right_operand(site, row, a, depth)
+            a = _lowered(operands, a)
+        b = _right_operand(operands, row, a, depth)
         drawn = apply(row, a, b)
         if drawn is None:
             bound = _operand_bound(row, dtype, a, b)
@@ -166,9 +160,9 @@ def _binary(rows: tuple[Binary, ...]) -> Callable[[Site, str, int], Term]:
             drawn = apply(row, a, b if row.right != "any" else clipped(b, bound))
         if drawn is None:
             return a
-        site.draft.features.add(row.name)
+        operands.draft.features.add(row.name)
         if row.right == "nonzero" and a.range.low < 0:
-            site.draft.features.add("negative_division")
+            operands.draft.features.add("negative_division")
         return drawn
 
     return draw
@@ -182,111 +176,115 @@ def _operand_bound(row: Binary, dtype: str, a: Term, b: Term) -> int:
     return top >> _WIDEST_SHIFT if row.name == "shift_left" else top // 2
 
 
-def _lowered(site: Site, term: Term) -> Term:
+def _lowered(operands: Operands, term: Term) -> Term:
     """The number less one that it may be: then the kinds of division differ."""
-    if term.dtype.startswith("u") or term.range.low < 0 or not site.source.flip(_LOWERED):
+    if (
+        term.dtype.startswith("u")
+        or term.range.low < 0
+        or not operands.source.flip(operands.draft.knobs.expressions.lowered_dividend)
+    ):
         return term
-    less = constant(site.source.integer(1, max(1, min(8, int(term.range.high)))), term.dtype)
+    less = constant(operands.source.integer(1, max(1, min(8, int(term.range.high)))), term.dtype)
     return apply(BY_NAME["sub"], term, less) or term
 
 
-def _right_operand(site: Site, row: Binary, left: Term, depth: int) -> Term:
+def _right_operand(operands: Operands, row: Binary, left: Term, depth: int) -> Term:
     dtype = left.dtype
     if row.right == "any":
-        return draw_value(site, dtype, depth, left)
+        return draw_value(operands, dtype, depth, left)
     if row.right == "amount":
         top = _WIDEST_SHIFT
-        if site.source.flip(0.7):
-            return constant(site.source.integer(0, top), dtype)
-        inner = draw_value(site, dtype, 0)
+        if operands.source.flip(operands.draft.knobs.expressions.constant_shift):
+            return constant(operands.source.integer(0, top), dtype)
+        inner = draw_value(operands, dtype, 0)
         masked = apply(BY_NAME["bitwise_and"], inner, constant(top, dtype))
         return constant(1, dtype) if masked is None else masked
-    return _divisor(site, dtype, depth)
+    return _divisor(operands, dtype, depth)
 
 
-def _divisor(site: Site, dtype: str, depth: int) -> Term:
-    """A number of one sign, never 0: a constant mostly."""
-    source = site.source
-    if source.flip(0.7):
+def _divisor(operands: Operands, dtype: str, depth: int) -> Term:
+    """A number of one sign, never 0: most often a constant."""
+    source = operands.source
+    if source.flip(operands.draft.knobs.expressions.constant_divisor):
         value = source.pick((2, 3, 4, 5, 7, 8, 1, 16))
-        negative = not dtype.startswith("u") and source.flip(0.25)
+        negative = not dtype.startswith("u") and source.flip(operands.draft.knobs.expressions.negative_divisor)
         return constant(-value if negative else value, dtype)
-    term = draw_value(site, dtype, min(depth, 1))
+    term = draw_value(operands, dtype, min(depth, 1))
     if term.range.low > 0 or term.range.high < 0:
         return term
     expr = tirx.Max(term.expr, constant(1, dtype).expr)
     return Term(expr, dtype, term.range.clipped(1, max(term.range.high, 1)))
 
 
-def _leaf(site: Site, dtype: str, _depth: int) -> Term:
-    return draw_leaf(site, dtype)
+def _leaf(operands: Operands, dtype: str, _depth: int) -> Term:
+    return draw_leaf(operands, dtype)
 
 
-def _chosen(site: Site, dtype: str, depth: int) -> Term:
+def _chosen(operands: Operands, dtype: str, depth: int) -> Term:
     """Select, which evaluates both sides, or if_then_else, which does not."""
-    lazily = Unusual.LAZY in site.draft.unusual and site.source.flip()
-    site.draft.features.add("if_then_else" if lazily else "select")
-    condition = draw_condition(site, min(depth, 1)).expr
-    if Unusual.LIKELY in site.draft.unusual and site.source.flip(0.1):
+    lazily = Unusual.LAZY in operands.draft.unusual and operands.source.flip()
+    operands.draft.features.add("if_then_else" if lazily else "select")
+    condition = draw_condition(operands, min(depth, 1)).expr
+    if Unusual.LIKELY in operands.draft.unusual and operands.source.flip(operands.draft.knobs.expressions.likely):
         condition = tirx.likely(condition)
-        site.draft.features.add("likely")
-    then = draw_value(site, dtype, depth)
-    return chosen(condition, then, draw_value(site, dtype, depth, then), lazily=lazily)
+        operands.draft.features.add("likely")
+    then = draw_value(operands, dtype, depth)
+    return chosen(condition, then, draw_value(operands, dtype, depth, then), lazily=lazily)
 
 
-def _let(site: Site, dtype: str, depth: int) -> Term:
-    """A value by name, used in what follows."""
-    if not site.lets or Unusual.LET not in site.draft.unusual:
-        return draw_leaf(site, dtype)
-    numbers = sorted({t.dtype for t in site.leaves if t.dtype != "bool"} | {dtype})
-    value = draw_value(site, site.source.pick(numbers), depth)
-    var = tirx.Var(site.draft.new_name("x"), value.dtype)
+def _let(operands: Operands, dtype: str, depth: int) -> Term:
+    """A named value, and an expression that uses it."""
+    if not operands.lets or Unusual.LET not in operands.draft.unusual:
+        return draw_leaf(operands, dtype)
+    numbers = sorted({t.dtype for t in operands.leaves if t.dtype != "bool"} | {dtype})
+    value = draw_value(operands, operands.source.pick(numbers), depth)
+    var = tirx.Var(operands.draft.new_name("x"), value.dtype)
     named = Term(var, value.dtype, value.range, value.fraction)
-    body = draw_value(site.with_leaves(named, named), dtype, max(depth, 1))
-    site.draft.features.add("let")
+    body = draw_value(operands.with_leaves(named, named), dtype, max(depth, 1))
+    operands.draft.features.add("let")
     return Term(tirx.Let(var, value.expr, body.expr), dtype, body.range, body.fraction)
 
 
-def _converted(site: Site, dtype: str, depth: int) -> Term:
-    options = sorted({t.dtype for t in (*site.leaves, *site.indices) if t.dtype not in (dtype, "bool")})
+def _converted(operands: Operands, dtype: str, depth: int) -> Term:
+    options = sorted({t.dtype for t in (*operands.leaves, *operands.indices) if t.dtype not in (dtype, "bool")})
     if not options:
-        return draw_leaf(site, dtype)
-    return converted(site, draw_value(site, site.source.pick(options), depth), dtype)
+        return draw_leaf(operands, dtype)
+    return converted(operands, draw_value(operands, operands.source.pick(options), depth), dtype)
 
 
-def _widened(site: Site, dtype: str, _depth: int) -> Term:
+def _widened(operands: Operands, dtype: str, _depth: int) -> Term:
     """A product that the type of its operands may be too narrow for."""
-    narrow = [t for t in site.leaves if t.dtype in _NARROWER.get(dtype, ())]
+    narrow = [t for t in operands.leaves if t.dtype in _NARROWER.get(dtype, ())]
     if not narrow:
-        return draw_leaf(site, dtype)
-    one = site.source.pick(narrow)
-    other = site.source.pick([t for t in narrow if t.dtype == one.dtype])
+        return draw_leaf(operands, dtype)
+    one = operands.source.pick(narrow)
+    other = operands.source.pick([t for t in narrow if t.dtype == one.dtype])
     product = apply(BY_NAME["mul"], cast(one, dtype), cast(other, dtype))
-    site.draft.features.add("widened")
+    operands.draft.features.add("widened")
     return cast(one, dtype) if product is None else product
 
 
-def _flag(site: Site, dtype: str, depth: int) -> Term:
+def _flag(operands: Operands, dtype: str, depth: int) -> Term:
     """A condition as a number."""
-    site.draft.features.add("cast")
-    return cast(draw_condition(site, depth), dtype)
+    operands.draft.features.add("cast")
+    return cast(draw_condition(operands, depth), dtype)
 
 
-def _cut(site: Site, dtype: str, depth: int) -> Term:
+def _cut(operands: Operands, dtype: str, depth: int) -> Term:
     """A float through an integer and back, as quantisation does it."""
-    term = draw_value(site, dtype, depth)
-    return converted(site, converted(site, term, site.source.pick(("int32", "int64", "int8"))), dtype)
+    term = draw_value(operands, dtype, depth)
+    return converted(operands, converted(operands, term, operands.source.pick(("int32", "int64", "int8"))), dtype)
 
 
-def _integer_unary(site: Site, dtype: str, depth: int) -> Term:
-    term = draw_value(replace(site, lets=False), dtype, depth)  # abs takes its operand twice
+def _integer_unary(operands: Operands, dtype: str, depth: int) -> Term:
+    term = draw_value(replace(operands, lets=False), dtype, depth)  # abs takes its operand twice
     options = ["popcount"] if dtype in ("int32", "int64") else []
     if not dtype.startswith("u"):
         options += ["bitwise_not", "negative", "abs"]
     if not options:
         return term
-    kind = site.source.pick(options)
-    site.draft.features.add(kind)
+    kind = operands.source.pick(options)
+    operands.draft.features.add(kind)
     match kind:
         case "bitwise_not":
             return Term(tirx.BitwiseNot(term.expr), dtype, Range(-1 - term.range.high, -1 - term.range.low, True))
@@ -298,10 +296,10 @@ def _integer_unary(site: Site, dtype: str, depth: int) -> Term:
             return Term(tirx.popcount(term.expr), dtype, Range(0, 64, True))
 
 
-def _float_unary(site: Site, dtype: str, depth: int) -> Term:
-    term = draw_value(site, dtype, depth)
-    kind = site.source.pick(("abs", "negative", "half", "floor", "ceil", "trunc", "nearbyint"))
-    site.draft.features.add(kind)
+def _float_unary(operands: Operands, dtype: str, depth: int) -> Term:
+    term = draw_value(operands, dtype, depth)
+    kind = operands.source.pick(("abs", "negative", "half", "floor", "ceil", "trunc", "nearbyint"))
+    operands.draft.features.add(kind)
     if kind == "half":
         halved = apply(FLOAT_BINARY[2], term, constant(0.5, dtype))
         return term if halved is None else halved
@@ -314,7 +312,7 @@ def _float_unary(site: Site, dtype: str, depth: int) -> Term:
     return Term(call(term.expr), dtype, whole)
 
 
-_Rows = tuple[tuple[Callable[[Site, str, int], Term], int], ...]
+_Rows = tuple[tuple[Callable[[Operands, str, int], Term], int], ...]
 _INTEGER: _Rows = (
     (_binary(INTEGER_BINARY), 12),
     (_leaf, 3),

@@ -15,14 +15,14 @@ from generators.arrays import draw_array
 from generators.dtypes import is_float, numpy_dtype
 from generators.ranges import Range
 from generators.source import Source, weighted
-from generators.tir.draft import Draft, Extent, Symbol, Tensor, Unfit, input_range
-from generators.tir.knobs import DEFAULT, SCHEDULABLE, SYMBOL_LIMIT, TirKnobs
-from generators.tir.nested import draw_halves, draw_row_block, draw_tiles, draw_whole_update
+from generators.tir.function_draft import Extent, FunctionDraft, Symbol, Tensor, Unfit, input_range
+from generators.tir.knobs import DEFAULT, SCHEDULABLE, SYMBOL_LIMIT, TirKnobs, for_dead
+from generators.tir.nested_blocks import draw_halves, draw_row_block, draw_tiles, draw_whole_update
 from generators.tir.opaque import draw_statements
-from generators.tir.place import sequence
-from generators.tir.program import PrimParameter, PrimProgram, blank
+from generators.tir.prim_program import PrimParameter, PrimProgram, blank
 from generators.tir.reductions import draw_argmax, draw_bias, draw_matmul, draw_reduction, draw_window
-from generators.tir.rooted import rooted
+from generators.tir.root_block import rooted
+from generators.tir.site import sequence
 from generators.tir.stages import (
     draw_copy,
     draw_in_place,
@@ -33,6 +33,7 @@ from generators.tir.stages import (
     draw_special,
 )
 from generators.tir.swarm import Unusual
+from generators.tvm_api import PrimFunc, Stmt
 
 _STAGES = (
     (draw_pointwise, 10),
@@ -51,10 +52,7 @@ _STAGES = (
     (draw_scan, 1),
     (draw_halves, 1),
 )
-_TRIES = 6
 NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
-_SHOWN = 0.6
-"""What no block reads becomes an output this often, else it is computed for nothing."""
 _SPECIALS = (float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1.0, -1.0)
 
 
@@ -71,10 +69,9 @@ def draw_prim_func(source: Source, knobs: TirKnobs = DEFAULT) -> PrimProgram:
     return finished(draft, schedulable=not opaque)
 
 
-def draw_dead_function(source: Source, knobs: TirKnobs = DEFAULT) -> Any:
-    """A private PrimFunc of any kind that is drawn, of few statements, for nobody to call."""
-    small = replace(knobs, stages=(1, 3), statements=(1, 3), opaque_share=0.5, plain_share=0.2, dead_share=0.0)
-    return draw_prim_func(source, small).func.without_attr("global_symbol")
+def draw_dead_function(source: Source, knobs: TirKnobs = DEFAULT) -> PrimFunc:
+    """A private PrimFunc without callers: of any kind, with few statements."""
+    return draw_prim_func(source, for_dead(knobs)).func.without_attr("global_symbol")
 
 
 def draw_schedulable(source: Source, knobs: TirKnobs = SCHEDULABLE) -> PrimProgram:
@@ -84,22 +81,24 @@ def draw_schedulable(source: Source, knobs: TirKnobs = SCHEDULABLE) -> PrimProgr
     return finished(draft, schedulable=True)
 
 
-def begun(source: Source, knobs: TirKnobs) -> Draft:
+def begun(source: Source, knobs: TirKnobs) -> FunctionDraft:
     """A function with its inputs."""
-    draft = Draft(source, knobs)
+    draft = FunctionDraft(source, knobs)
     draft.dtype = weighted(source, knobs.dtypes)
     symbolic = source.flip(knobs.symbolic_share)
     draft.index_dtype = "int64" if symbolic or source.flip() else "int32"
     if symbolic:
         for name in ("n", "m")[: source.pick((1, 1, 2))]:
             value = source.pick((4, 5, 7, 8, 1, 3, 0))
-            draft.symbols[name] = Symbol(tirx.Var(name, "int64"), value, parameter=source.flip(0.3))
+            draft.symbols[name] = Symbol(
+                tirx.Var(name, "int64"), value, parameter=source.flip(draft.knobs.inputs.symbol_parameter)
+            )
         draft.features.add("symbolic")
     _draw_inputs(draft)
     return draft
 
 
-def _draw_inputs(draft: Draft) -> None:
+def _draw_inputs(draft: FunctionDraft) -> None:
     source = draft.source
     dims: list[Extent] = [draft.symbolic(name) for name in draft.symbols]
     rank = weighted(source, ((2, 8), (1, 4), (3, 3), (0, 1)))
@@ -111,9 +110,9 @@ def _draw_inputs(draft: Draft) -> None:
         dims[dims.index(max(dims, key=lambda d: d.high if d.static else 0))] = draft.extent(2)
     _add_input(draft, tuple(dims), draft.dtype)
     for _ in range(source.integer(0, 2)):
-        kept = tuple(d for d in dims if source.flip(0.8))
+        kept = tuple(d for d in dims if source.flip(draft.knobs.inputs.dim_kept))
         _add_input(draft, kept, draft.draw_dtype())
-    if source.flip(0.15):
+    if source.flip(draft.knobs.inputs.positions):
         _add_input(draft, tuple(dims[:1]), source.pick(("int32", "int64")))
     floats = [d for d in ("float32", "float16", "float64") if source.flip(draft.knobs.special_share / 3)]
     for dtype in floats:
@@ -129,17 +128,17 @@ def _count(dims: list[Extent]) -> int:
     return count
 
 
-def _add_input(draft: Draft, dims: tuple[Extent, ...], dtype: str) -> None:
-    """A parameter; seldom with an offset and strides that are the caller's."""
+def _add_input(draft: FunctionDraft, dims: tuple[Extent, ...], dtype: str) -> None:
+    """A parameter; in 5 % of the cases each with an offset and with strides that are the caller's."""
     layout: dict[str, Any] = {}
-    if dims and draft.source.flip(0.05):
+    if dims and draft.source.flip(draft.knobs.inputs.offset):
         layout["elem_offset"] = tirx.Var(draft.new_name("off"), draft.index_dtype)
         layout["offset_factor"] = 1
         draft.features.add("elem_offset")
-    if dims and draft.source.flip(0.05):
+    if dims and draft.source.flip(draft.knobs.inputs.strides):
         layout["strides"] = [tirx.Var(draft.new_name("s"), draft.index_dtype) for _ in dims]
         draft.features.add("symbolic_strides")
-    values, fraction = input_range(draft.source, dtype), 0
+    values, fraction = input_range(draft, dtype), 0
     if is_float(dtype) and draft.source.flip(draft.knobs.fraction_share):
         fraction = draft.source.integer(1, 2)
         values = Range(values.low, values.high)
@@ -147,7 +146,7 @@ def _add_input(draft: Draft, dims: tuple[Extent, ...], dtype: str) -> None:
     draft.add_tensor("A", dims, dtype, values, fraction=fraction, role="input", **layout)
 
 
-def _draw_stages(draft: Draft) -> None:
+def _draw_stages(draft: FunctionDraft) -> None:
     count = draft.source.integer(*draft.knobs.stages)
     for number in range(count):
         draft.final = number == count - 1
@@ -159,17 +158,17 @@ def _draw_stages(draft: Draft) -> None:
     draft.tensors = [_shown(draft, tensor) for tensor in draft.tensors]
 
 
-def _shown(draft: Draft, tensor: Tensor) -> Tensor:
-    """As an output, often, where nothing reads it: what is wrong with it would not be seen."""
+def _shown(draft: FunctionDraft, tensor: Tensor) -> Tensor:
+    """The tensor as an output, in most cases where nothing reads it: otherwise a wrong value would not be seen."""
     plain = tensor.role == "local" and not tensor.buffer.strides and str(tensor.buffer.scope()) == "global"
-    if not plain or tensor.name in draft.read or not draft.source.flip(_SHOWN):
+    if not plain or tensor.name in draft.read or not draft.source.flip(draft.knobs.blocks.unread_shown):
         return tensor
     return replace(tensor, role="output")
 
 
-def draw_one(draft: Draft) -> None:
+def draw_one(draft: FunctionDraft) -> None:
     """One stage; an elementwise one where the drawn kinds do not fit."""
-    for _ in range(_TRIES):
+    for _ in range(draft.knobs.blocks.tries):
         stage = weighted(draft.source, _STAGES)
         before, statements, features = list(draft.tensors), list(draft.statements), set(draft.features)
         try:
@@ -181,14 +180,14 @@ def draw_one(draft: Draft) -> None:
     draw_pointwise(draft)
 
 
-def finished(draft: Draft, *, schedulable: bool, attributes: Mapping[str, Any] = NO_ATTRIBUTES) -> PrimProgram:
+def finished(draft: FunctionDraft, *, schedulable: bool, attributes: Mapping[str, Any] = NO_ATTRIBUTES) -> PrimProgram:
     """The module with the function, which has these attributes besides, and the arguments."""
     scalars = [s for s in draft.symbols.values() if s.parameter]
     inputs = [t for t in draft.tensors if t.role == "input"]
     outputs = [t for t in draft.tensors if t.role == "output"]
     params = [*(t.buffer for t in inputs), *(s.var for s in scalars), *(t.buffer for t in outputs)]
     func = tirx.PrimFunc(params, _body(draft) if schedulable else sequence(*draft.statements))
-    noalias = {"tirx.noalias": True} if draft.source.flip(0.85) else {}
+    noalias = {"tirx.noalias": True} if draft.source.flip(draft.knobs.inputs.noalias) else {}
     functions = {"main": func.with_attr({"global_symbol": "main", "s_tir": True, **noalias, **attributes})}
     if draft.source.flip(draft.knobs.dead_share):
         functions["unused"] = draw_dead_function(draft.source, draft.knobs)
@@ -228,14 +227,14 @@ def _parameter(tensor: Tensor) -> PrimParameter:
     return PrimParameter(tensor.name, tensor.dtype, tuple(d.text for d in tensor.dims), tensor.role, tensor.range)
 
 
-def _body(draft: Draft) -> Any:
-    """The statements in the root block, which allocates what is no parameter."""
+def _body(draft: FunctionDraft) -> Stmt:
+    """The statements in the root block, which allocates all tensors that are no parameters."""
     local = [t.buffer for t in draft.tensors if t.role == "local"]
     root = s_tir.SBlock([], [], [], "root", sequence(*draft.statements), None, local)
     return s_tir.SBlockRealize([], True, root)
 
 
-def _argument(source: Source, tensor: Tensor) -> Any:
+def _argument(source: Source, tensor: Tensor) -> np.ndarray[Any, Any]:
     """An array for the parameter."""
     if tensor.role == "output":
         return blank(tensor.shape, tensor.dtype)

@@ -1,56 +1,54 @@
-"""Variables that take every value of a small range: a loop variable, or what is made of loop variables.
+"""Variables that take every value of a small range: a loop variable, or an expression of loop variables.
 
-What is drawn over them is in `integers.py`.
+The expressions over them are in `integers.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from tvm import tirx
 
 from generators.ranges import Range
 from generators.source import weighted
-from generators.tir.draft import Draft, Extent
-from generators.tir.place import sequence
+from generators.tir.function_draft import Extent, FunctionDraft
+from generators.tir.site import sequence
 from generators.tir.terms import Term
+from generators.tvm_api import Expr, Stmt, Var
 
-EXTENTS = ((4, 4), (8, 6), (5, 4), (7, 4), (3, 3), (12, 3), (16, 3), (9, 2), (6, 3), (1, 2), (2, 3), (24, 1), (20, 1))
-BEGINS = (0, 0, 0, 0, 1, -1, -4, -7, 3, -8, 5, -2)
-Wrap = Callable[[Any], Any]
+Wrap = Callable[[Stmt], Stmt]
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
-    """A variable that takes every value of its range. index: which value it is, from 0; around: puts the loop, or what
-    names the variable, around a statement; guard: what must hold for the index to be one of the extent's."""
+class IntegerAxis:
+    """A variable that takes every value of its range. index: the number of the value, from 0; around: puts the loop, or
+    the binding of the variable, around a statement; guard: the condition for the index to be below the extent."""
 
     term: Term
     extent: Extent
     index: Term
     around: Wrap
-    guard: Any = None
+    guard: Expr | None = None
 
 
-def draw_axes(draft: Draft, earlier: list[tuple[int, int]], room: int) -> list[Axis]:
-    """One variable mostly, two where one loop is split into them."""
+def draw_axes(draft: FunctionDraft, earlier: list[tuple[int, int]], room: int) -> list[IntegerAxis]:
+    """One variable in most cases, two where one loop is split into them."""
     source = draft.source
-    if draft.symbols and source.flip(0.4) and room >= 16:
+    if draft.symbols and source.flip(draft.knobs.integers.symbolic_axis) and room >= 16:
         return [counter(draft, draft.symbolic("n"), 0)]
-    begin, count = source.pick(BEGINS), weighted(source, EXTENTS)
+    begin, count = source.pick(draft.knobs.integers.begins), weighted(source, draft.knobs.integers.extents)
     if earlier and source.flip():
         begin, count = source.pick(earlier)
     count = min(count, room)
     earlier.append((begin, count))
     kinds = ((counter, 6), (offset, 4), (stepped, 1), (split, 2))
-    if count > 1 and source.flip(0.15):
-        return fused(draft, count, min(weighted(source, EXTENTS), room // count), begin)
+    if count > 1 and source.flip(draft.knobs.integers.fused):
+        return fused(draft, count, min(weighted(source, draft.knobs.integers.extents), room // count), begin)
     return [weighted(source, kinds)(draft, draft.extent(count), begin)]
 
 
-def _variable(draft: Draft, low: int, count: int) -> Term:
+def _variable(draft: FunctionDraft, low: int, count: int) -> Term:
     return Term(tirx.Var(draft.new_name("i"), draft.index_dtype), draft.index_dtype, _values(low, count))
 
 
@@ -58,23 +56,28 @@ def _values(low: int, count: int, step: int = 1) -> Range:
     return Range(low, low + max(count - 1, 0) * step, True)
 
 
-def _loop(draft: Draft, var: Any, low: int, count: Any, step: int = 1) -> Wrap:
-    """Puts a loop around a statement, an unrolled one at times."""
+def _loop(draft: FunctionDraft, var: Var, low: int, count: Expr, step: int = 1) -> Wrap:
+    """Puts a loop around a statement; short loops may be unrolled."""
     kind = tirx.ForKind.SERIAL
-    if step == 1 and isinstance(count, tirx.IntImm) and int(count.value) <= 6 and draft.source.flip(0.1):
+    if (
+        step == 1
+        and isinstance(count, tirx.IntImm)
+        and int(count.value) <= 6
+        and draft.source.flip(draft.knobs.integers.unrolled)
+    ):
         kind = tirx.ForKind.UNROLLED
         draft.features.add("unrolled")
     by = draft.number(step) if step != 1 else None
     return lambda body: tirx.For(var, draft.number(low), count, kind, body, None, None, by)
 
 
-def counter(draft: Draft, extent: Extent, begin: int) -> Axis:
+def counter(draft: FunctionDraft, extent: Extent, begin: int) -> IntegerAxis:
     """The loop variable itself, which begins anywhere."""
     var = _variable(draft, begin, extent.high)
     index = var.expr if begin == 0 else tirx.Sub(var.expr, draft.number(begin))
     if begin:
         draft.features.add("shifted_loop")
-    return Axis(
+    return IntegerAxis(
         var,
         extent,
         Term(index, draft.index_dtype, _values(0, extent.high)),
@@ -82,28 +85,28 @@ def counter(draft: Draft, extent: Extent, begin: int) -> Axis:
     )
 
 
-def offset(draft: Draft, extent: Extent, begin: int) -> Axis:
+def offset(draft: FunctionDraft, extent: Extent, begin: int) -> IntegerAxis:
     """A loop from 0, and a variable that is so much more: by name, or wherever it is used."""
     var = _variable(draft, 0, extent.value)
     loop = _loop(draft, var.expr, 0, extent.expr)
     expr, values = tirx.Add(var.expr, draft.number(begin)), _values(begin, extent.value)
     draft.features.add("offset")
     if draft.source.flip():
-        return Axis(Term(expr, draft.index_dtype, values), extent, var, loop)
+        return IntegerAxis(Term(expr, draft.index_dtype, values), extent, var, loop)
     name = tirx.Var(draft.new_name("x"), draft.index_dtype)
     draft.features.add("bind")
-    return Axis(
+    return IntegerAxis(
         Term(name, draft.index_dtype, values), extent, var, lambda body: loop(sequence(tirx.Bind(name, expr), body))
     )
 
 
-def stepped(draft: Draft, extent: Extent, begin: int) -> Axis:
+def stepped(draft: FunctionDraft, extent: Extent, begin: int) -> IntegerAxis:
     """A loop with a step."""
     step = draft.source.pick((2, 3, 4))
     var = Term(tirx.Var(draft.new_name("i"), draft.index_dtype), draft.index_dtype, _values(begin, extent.value, step))
     index = tirx.FloorDiv(tirx.Sub(var.expr, draft.number(begin)), draft.number(step))
     draft.features.add("loop_step")
-    return Axis(
+    return IntegerAxis(
         var,
         extent,
         Term(index, draft.index_dtype, _values(0, extent.value)),
@@ -111,8 +114,8 @@ def stepped(draft: Draft, extent: Extent, begin: int) -> Axis:
     )
 
 
-def split(draft: Draft, extent: Extent, begin: int) -> Axis:
-    """A variable made of two loops; where they go further than it does, behind a test."""
+def split(draft: FunctionDraft, extent: Extent, begin: int) -> IntegerAxis:
+    """A variable made of two loops, with a guard where they go beyond its extent."""
     factor = draft.source.pick((2, 3, 4, 8))
     blocks = -(-extent.value // factor)
     outer, inner = _variable(draft, 0, blocks), _variable(draft, 0, factor)
@@ -129,10 +132,10 @@ def split(draft: Draft, extent: Extent, begin: int) -> Axis:
     draft.features.add("split")
     term = Term(expr, draft.index_dtype, _values(begin, extent.value))
     position = Term(index, draft.index_dtype, _values(0, extent.value))
-    return Axis(term, extent, position, lambda body: loops[0](loops[1](body)), guard)
+    return IntegerAxis(term, extent, position, lambda body: loops[0](loops[1](body)), guard)
 
 
-def fused(draft: Draft, first: int, second: int, begin: int) -> list[Axis]:
+def fused(draft: FunctionDraft, first: int, second: int, begin: int) -> list[IntegerAxis]:
     """Two variables made of one loop."""
     var = _variable(draft, 0, first * second)
     loop = _loop(draft, var.expr, 0, draft.number(first * second))
@@ -141,10 +144,10 @@ def fused(draft: Draft, first: int, second: int, begin: int) -> list[Axis]:
         index = node(var.expr, draft.number(second))
         expr = tirx.Add(index, draft.number(begin)) if begin else index
         term = Term(expr, draft.index_dtype, _values(begin, count))
-        axes.append(Axis(term, draft.extent(count), Term(index, draft.index_dtype, _values(0, count)), around))
+        axes.append(IntegerAxis(term, draft.extent(count), Term(index, draft.index_dtype, _values(0, count)), around))
     draft.features.add("fused")
     return axes
 
 
-def _nothing_around(body: Any) -> Any:
+def _nothing_around(body: Stmt) -> Stmt:
     return body

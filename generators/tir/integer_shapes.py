@@ -1,7 +1,7 @@
-"""Integer expressions shaped like what rewrite rules match: sums under divisions, remainders, bounds, comparisons.
+"""Integer expressions of the shapes that rewrite rules match: sums under divisions, remainders, bounds, comparisons.
 
-The rules are those of rewrite_simplify.cc and canonical_simplify.cc and of the passes that call them. What is not of
-such a shape is drawn by `expressions.py`; what an operator does to ranges is in `terms.py`. Whatever might overflow for
+The rules are those of rewrite_simplify.cc and canonical_simplify.cc and of the passes that call them. Other
+expressions are drawn by `expressions.py`; the ranges of operators are in `terms.py`. A shape that might overflow for
 some value of its operands raises Unfit and is not drawn.
 """
 
@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from tvm import tirx
 
 from generators.ranges import Range
-from generators.tir.draft import Draft, Unfit
+from generators.tir.function_draft import FunctionDraft, Unfit
 from generators.tir.terms import BY_NAME, Term, apply, cast, chosen, constant, fits, truth
+from generators.tvm_api import Expr
 
 WIDER = {"int8": "int16", "int16": "int32", "int32": "int64", "uint8": "int32", "uint16": "int32", "uint32": "int64"}
 """A dtype that holds all that one holds, and more."""
@@ -31,10 +31,10 @@ _RELATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A term with Python's operators. `division` is "floor" or "trunc": what // and % are."""
+    """A term with Python's operators. `division` is "floor" or "trunc", for // and %."""
 
     term: Term
-    draft: Draft
+    draft: FunctionDraft
     division: str
 
     def _with(self, name: str, other: Number | int) -> Number:
@@ -132,7 +132,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a shape is made of. x, y, z: operands of one dtype. c: a divisor, d: k times c, e and f: any constants, s: a
+    """The parts of a shape. x, y, z: operands of one dtype. c: a divisor, d: k times c, e and f: any constants, s: a
     number of bits. how, also: relations. condition: anything true or false."""
 
     x: Number
@@ -153,12 +153,12 @@ class Parts:
         return self.c * self.k
 
 
-def _logic(node: Any, *terms: Term) -> Term:
+def _logic(node: Callable[..., Expr], *terms: Term) -> Term:
     return truth(node(*(term.expr for term in terms)))
 
 
 def _unless_zero(p: Parts, divide: Callable[[Number, Number], Number]) -> Number:
-    """A division that only a test keeps from dividing by zero: nobody may compute it before."""
+    """A division that only a test keeps from dividing by zero: no pass may hoist it."""
     y = p.y
     if not y.term.range.low <= 0 <= y.term.range.high:
         raise Unfit("a divisor that is never zero")

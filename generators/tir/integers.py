@@ -19,62 +19,49 @@ from tvm import tirx
 from generators.dtypes import numpy_dtype
 from generators.ranges import Range
 from generators.source import Source, weighted
-from generators.tir.draft import Draft, Extent, Symbol, Tensor, Unfit, load
-from generators.tir.expressions import Site, converted, draw_condition, draw_leaf, draw_value
+from generators.tir.expressions import Operands, converted, draw_condition, draw_leaf, draw_value
+from generators.tir.function_draft import Extent, FunctionDraft, Symbol, Tensor, Unfit, load
 from generators.tir.functions import finished
-from generators.tir.integer_axes import BEGINS, EXTENTS, Axis, draw_axes
+from generators.tir.integer_axes import IntegerAxis, draw_axes
 from generators.tir.integer_shapes import CONDITIONS, LOGIC, NUMBERS, RELATIONS, Number, Parts
-from generators.tir.knobs import DEFAULT, TirKnobs
-from generators.tir.place import sequence
-from generators.tir.program import PrimProgram
+from generators.tir.knobs import INTEGERS, TirKnobs
+from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point, index_within
+from generators.tir.site import sequence
 from generators.tir.terms import Term, chosen, constant, fits
-
-KNOBS = replace(DEFAULT, depths=((2, 1),), max_elements=600, dead_share=0.0)
-_DTYPES = (
-    ("int32", 9),
-    ("int64", 6),
-    ("int8", 2),
-    ("int16", 2),
-    ("uint8", 2),
-    ("uint32", 2),
-    ("uint16", 1),
-    ("bool", 4),
-)
-_DIVISORS = (2, 3, 4, 8, 5, 7, 6, 1, 16)
-_FACTORS = (2, 3, 4, 1, 5, -1, -2, -3, 8)
-_LARGE = (127, 100, 1000, 32767, 65536, 2**30, 2**31, 2**31 + 5, -(2**31) - 3, 2**33, 2**40)
-_TRIES = 8
+from generators.tvm_api import Buffer, Expr, Stmt
 
 
 @dataclass(slots=True)
 class Nest:
     """A nest of loops: its variables, the values that its expressions may use, and its statements."""
 
-    draft: Draft
-    axes: tuple[Axis, ...]
-    site: Site
-    statements: list[Any]
+    draft: FunctionDraft
+    axes: tuple[IntegerAxis, ...]
+    operands: Operands
+    statements: list[Stmt]
 
     @property
     def dims(self) -> tuple[Extent, ...]:
-        """What the outputs' dims are."""
+        """The dims of the outputs."""
         return tuple(axis.extent for axis in self.axes)
 
     @property
-    def guards(self) -> list[Any]:
-        """What must hold in the body."""
+    def guards(self) -> list[Expr]:
+        """The conditions for the body to run."""
         return [axis.guard for axis in self.axes if axis.guard is not None]
 
 
-def draw_integer_func(source: Source, knobs: TirKnobs = KNOBS) -> PrimProgram:
+def draw_integer_func(source: Source, knobs: TirKnobs = INTEGERS) -> PrimProgram:
     """A well-formed PrimFunc of integer expressions, with exact arguments; some outputs, each defined everywhere."""
-    draft = Draft(source, knobs)
+    draft = FunctionDraft(source, knobs)
     draft.index_dtype = source.pick(("int32", "int64"))
-    if source.flip(0.2):
+    if source.flip(draft.knobs.integers.with_symbol):
         draft.index_dtype = "int64"
         value = source.pick((4, 5, 7, 8, 1, 3))
-        draft.symbols["n"] = Symbol(tirx.Var("n", "int64"), value, parameter=source.flip(0.4))
+        draft.symbols["n"] = Symbol(
+            tirx.Var("n", "int64"), value, parameter=source.flip(draft.knobs.integers.symbol_parameter)
+        )
         draft.features.add("symbolic")
     draft.features.add("integers")
     tables = _draw_tables(draft)
@@ -89,15 +76,15 @@ def draw_integer_func(source: Source, knobs: TirKnobs = KNOBS) -> PrimProgram:
     return replace(program, arguments=tuple(arguments))
 
 
-def _draw_tables(draft: Draft) -> list[Tensor]:
+def _draw_tables(draft: FunctionDraft) -> list[Tensor]:
     """Inputs that hold every value of a range: variables of which no pass knows the range."""
     source, tables = draft.source, []
     for name in draft.symbols:
         draft.add_tensor("A", (draft.symbolic(name),), "int32", Range(-8, 8, True), role="input")
     for _ in range(source.pick((1, 1, 2))):
         dtype = source.pick(("int32", draft.index_dtype, "int8", "int16", "uint8", "uint32"))
-        count = weighted(source, EXTENTS)
-        low = 0 if dtype.startswith("u") else source.pick(BEGINS)
+        count = weighted(source, draft.knobs.integers.extents)
+        low = 0 if dtype.startswith("u") else source.pick(draft.knobs.integers.begins)
         values = Range(low, low + count - 1, True)
         tables.append(draft.add_tensor("V", (draft.extent(count),), dtype, values, role="input"))
     return tables
@@ -107,10 +94,10 @@ def _counted_up(table: Tensor) -> np.ndarray[Any, Any]:
     return np.arange(table.range.low, table.range.high + 1).astype(numpy_dtype(table.dtype))
 
 
-def _draw_nest(draft: Draft, earlier: list[tuple[int, int]]) -> Any:
+def _draw_nest(draft: FunctionDraft, earlier: list[tuple[int, int]]) -> Stmt:
     """Loops around the stores of some expressions. earlier: begins and extents of nests before, which are shared."""
     source = draft.source
-    axes: list[Axis] = []
+    axes: list[IntegerAxis] = []
     for _ in range(source.pick((2, 2, 1, 3))):
         room = draft.knobs.max_elements
         for axis in axes:
@@ -122,7 +109,7 @@ def _draw_nest(draft: Draft, earlier: list[tuple[int, int]]) -> Any:
     leaves = [*variables, *variables, *(_table_value(draft, axes, t) for t in draft.tensors if t.role == "input")]
     if draft.symbols:
         leaves += [Term(s.var, "int64", Range(s.low, 16, True)) for s in draft.symbols.values()]
-    nest = Nest(draft, tuple(axes), Site(draft, [t for t in leaves if t is not None], []), [])
+    nest = Nest(draft, tuple(axes), Operands(draft, [t for t in leaves if t is not None], []), [])
     _draw_names(nest)
     for _ in range(source.pick((2, 3, 1, 4))):
         nest.statements.append(_draw_output(nest))
@@ -134,7 +121,7 @@ def _draw_nest(draft: Draft, earlier: list[tuple[int, int]]) -> Any:
     return body
 
 
-def _table_value(draft: Draft, axes: list[Axis], table: Tensor) -> Term | None:
+def _table_value(draft: FunctionDraft, axes: list[IntegerAxis], table: Tensor) -> Term | None:
     """An element of a table: at a variable of its length, else at an index brought into its bounds."""
     source, (dim,) = draft.source, table.dims
     points = [Point(axis.index, axis.extent) for axis in axes]
@@ -143,35 +130,35 @@ def _table_value(draft: Draft, axes: list[Axis], table: Tensor) -> Term | None:
         return load(table, [source.pick(same).term.expr])
     if not dim.static:
         return None
-    site = Site(draft, [], [axis.term for axis in axes], lets=False)
-    index = source.pick(site.indices)
-    if source.flip(0.4):
-        index = _number(replace(site, leaves=site.indices, indices=[]), draft.index_dtype)
+    operands = Operands(draft, [], [axis.term for axis in axes], lets=False)
+    index = source.pick(operands.indices)
+    if source.flip(draft.knobs.integers.computed_index):
+        index = _number(replace(operands, leaves=operands.indices, indices=[]), draft.index_dtype)
         draft.features.add("computed_index")
-    return load(table, [index_within(draft, dim, index, clamp=source.flip(0.3))])
+    return load(table, [index_within(draft, dim, index, clamp=source.flip(draft.knobs.integers.clamped))])
 
 
 def _draw_names(nest: Nest) -> None:
-    """Values for many expressions: by name, or the same expression again and again. And what holds of a variable."""
+    """Values for many expressions, named or repeated; and facts about a variable."""
     draft, source = nest.draft, nest.draft.source
     for _ in range(source.pick((0, 1, 1, 2))):
-        dtype = weighted(source, _DTYPES)
-        value = _number(replace(nest.site, lets=False), dtype) if dtype != "bool" else _condition(nest.site)
-        if source.flip(0.3) and not nest.guards:
+        dtype = weighted(source, draft.knobs.integers.dtypes)
+        value = _number(replace(nest.operands, lets=False), dtype) if dtype != "bool" else _condition(nest.operands)
+        if source.flip(draft.knobs.integers.named) and not nest.guards:
             var = tirx.Var(draft.new_name("x"), value.dtype)
             nest.statements.append(tirx.Bind(var, value.expr))
             draft.features.add("bind")
             value = Term(var, value.dtype, value.range)
         else:
             draft.features.add("repeated")
-        nest.site.leaves += [value, value]
-    if source.flip(0.15):
+        nest.operands.leaves += [value, value]
+    if source.flip(draft.knobs.integers.said):
         term = source.pick(nest.axes).term
         nest.statements.append(_known(draft, tirx.GE(term.expr, constant(int(term.range.low), term.dtype).expr)))
 
 
-def _known(draft: Draft, condition: Any) -> Any:
-    """What holds, said."""
+def _known(draft: FunctionDraft, condition: Expr) -> Stmt:
+    """A true condition as an assumption or an assertion."""
     if draft.source.flip():
         draft.features.add("assume")
         return tirx.Evaluate(tirx.assume(condition))
@@ -180,22 +167,22 @@ def _known(draft: Draft, condition: Any) -> Any:
     return tirx.AssertStmt(condition, kind, message)
 
 
-def _draw_output(nest: Nest) -> Any:
-    """One expression for every combination of the variables, in a new output; behind a branch at times."""
+def _draw_output(nest: Nest) -> Stmt:
+    """One expression for every combination of the variables, in a new output; a quarter of them in a branch."""
     draft, source = nest.draft, nest.draft.source
-    dtype = weighted(source, _DTYPES)
-    value = _value(nest.site, dtype)
-    if not source.flip(0.25):
+    dtype = weighted(source, draft.knobs.integers.dtypes)
+    value = _value(nest.operands, dtype)
+    if not source.flip(draft.knobs.integers.branch):
         return _stored(nest, value.range, lambda buffer, at: tirx.BufferStore(buffer, value.expr, at), dtype)
-    other = _value(nest.site, dtype) if source.flip() else _small(nest.site, dtype)
-    condition = _condition(nest.site).expr
-    if source.flip(0.2):
+    other = _value(nest.operands, dtype) if source.flip() else _small(nest.operands, dtype)
+    condition = _condition(nest.operands).expr
+    if source.flip(draft.knobs.integers.likely):
         condition = tirx.likely(condition)
         draft.features.add("likely")
     before = source.flip()
     draft.features.add("if_then_else_statement")
 
-    def branch(buffer: Any, at: list[Any]) -> Any:
+    def branch(buffer: Buffer, at: list[Expr]) -> Stmt:
         then, otherwise = (tirx.BufferStore(buffer, t.expr, at) for t in (value, other))
         if before:
             return sequence(otherwise, tirx.IfThenElse(condition, then, None))
@@ -204,16 +191,16 @@ def _draw_output(nest: Nest) -> Any:
     return _stored(nest, value.range.hull(other.range), branch, dtype)
 
 
-def _stored(nest: Nest, values: Range, make: Callable[[Any, list[Any]], Any], dtype: str) -> Any:
-    """What `make` makes of a new output and the place of an element in it: a place of its own for each combination."""
+def _stored(nest: Nest, values: Range, make: Callable[[Buffer, list[Expr]], Stmt], dtype: str) -> Stmt:
+    """The statement of `make` for a new output and the indices of an element: one element for each combination."""
     draft, source = nest.draft, nest.draft.source
     indices = [axis.index.expr for axis in nest.axes]
     dims = nest.dims
     for number, dim in enumerate(dims):
-        if dim.static and source.flip(0.1):
+        if dim.static and source.flip(draft.knobs.integers.reversed):
             indices[number] = tirx.Sub(draft.number(dim.value - 1), indices[number])
             draft.features.add("reversed")
-    if all(d.static for d in dims) and source.flip(0.25):
+    if all(d.static for d in dims) and source.flip(draft.knobs.integers.flat):
         flat = indices[0]
         for dim, index in zip(dims[1:], indices[1:], strict=True):
             flat = tirx.Add(tirx.Mul(flat, dim.expr), index)
@@ -226,67 +213,76 @@ def _stored(nest: Nest, values: Range, make: Callable[[Any, list[Any]], Any], dt
     return make(output.buffer, indices)
 
 
-def _value(site: Site, dtype: str) -> Term:
+def _value(operands: Operands, dtype: str) -> Term:
     """An expression of the dtype."""
     if dtype == "bool":
-        return _condition(site)
-    term = _number(site, dtype)
-    if site.source.flip(0.2):
-        other = _small(site, dtype)
-        lazily = site.source.flip()
-        site.draft.features.add("if_then_else" if lazily else "select")
-        return chosen(_condition(site).expr, term, other, lazily=lazily)
+        return _condition(operands)
+    term = _number(operands, dtype)
+    if operands.source.flip(operands.draft.knobs.integers.chosen):
+        other = _small(operands, dtype)
+        lazily = operands.source.flip()
+        operands.draft.features.add("if_then_else" if lazily else "select")
+        return chosen(_condition(operands).expr, term, other, lazily=lazily)
     return term
 
 
-def _number(site: Site, dtype: str) -> Term:
-    """A number: of a shape mostly."""
-    for _ in range(_TRIES if site.source.flip(0.85) else 0):
-        shapes = weighted(site.source, NUMBERS)
-        features = set(site.draft.features)
+def _number(operands: Operands, dtype: str) -> Term:
+    """A number: most often of a shape."""
+    for _ in range(
+        operands.draft.knobs.integers.tries if operands.source.flip(operands.draft.knobs.integers.shaped) else 0
+    ):
+        shapes = weighted(operands.source, NUMBERS)
+        features = set(operands.draft.features)
         try:
-            return site.source.pick(shapes)(_parts(site, dtype)).term
+            return operands.source.pick(shapes)(_parts(operands, dtype)).term
         except Unfit:
-            site.draft.features = features
-    return draw_value(site, dtype)
+            operands.draft.features = features
+    return draw_value(operands, dtype)
 
 
-def _condition(site: Site) -> Term:
-    """A truth: of a shape mostly."""
-    numbers = sorted({t.dtype for t in (*site.leaves, *site.indices) if t.dtype != "bool"})
-    for _ in range(_TRIES if numbers and site.source.flip(0.85) else 0):
-        features = set(site.draft.features)
+def _condition(operands: Operands) -> Term:
+    """A truth: most often of a shape."""
+    numbers = sorted({t.dtype for t in (*operands.leaves, *operands.indices) if t.dtype != "bool"})
+    for _ in range(
+        operands.draft.knobs.integers.tries
+        if numbers and operands.source.flip(operands.draft.knobs.integers.shaped)
+        else 0
+    ):
+        features = set(operands.draft.features)
         try:
-            shapes = CONDITIONS if site.source.flip(0.7) else LOGIC
-            return site.source.pick(shapes)(_parts(site, site.source.pick(numbers)))
+            shapes = CONDITIONS if operands.source.flip(operands.draft.knobs.integers.comparison) else LOGIC
+            return operands.source.pick(shapes)(_parts(operands, operands.source.pick(numbers)))
         except Unfit:
-            site.draft.features = features
-    return draw_condition(replace(site, lets=False), 2)
+            operands.draft.features = features
+    return draw_condition(replace(operands, lets=False), 2)
 
 
-def _small(site: Site, dtype: str) -> Term:
+def _small(operands: Operands, dtype: str) -> Term:
     """A value in scope, or a constant."""
-    return draw_leaf(site, dtype)
+    return draw_leaf(operands, dtype)
 
 
-def _parts(site: Site, dtype: str) -> Parts:
+def _parts(operands: Operands, dtype: str) -> Parts:
     """Operands and constants; an operand may stand twice in a shape, so that none names a value inside of it."""
-    source = site.source
-    site = replace(site, lets=False)
-    division = "floor" if source.flip(0.7) else "trunc"
-    x, y, z = (Number(_operand(site, dtype), site.draft, division) for _ in range(3))
+    source = operands.source
+    operands = replace(operands, lets=False)
+    division = "floor" if source.flip(operands.draft.knobs.integers.floor) else "trunc"
+    x, y, z = (Number(_operand(operands, dtype), operands.draft, division) for _ in range(3))
     signed = not dtype.startswith("u")
-    divisor, factor = source.pick(_DIVISORS), source.pick(_FACTORS)
-    flags = [t for t in site.leaves if t.dtype == "bool"]
-    condition = source.pick(flags) if flags and source.flip() else _comparison(site, [x, y, z])
+    divisor, factor = (
+        source.pick(operands.draft.knobs.integers.divisors),
+        source.pick(operands.draft.knobs.integers.factors),
+    )
+    flags = [t for t in operands.leaves if t.dtype == "bool"]
+    condition = source.pick(flags) if flags and source.flip() else _comparison(operands, [x, y, z])
     return Parts(
         x=x,
         y=y,
         z=z,
-        c=-divisor if signed and source.flip(0.15) else divisor,
+        c=-divisor if signed and source.flip(operands.draft.knobs.integers.negative_divisor) else divisor,
         k=factor if signed else abs(factor),
-        e=_any_constant(source, dtype),
-        f=_any_constant(source, dtype),
+        e=_any_constant(operands, dtype),
+        f=_any_constant(operands, dtype),
         s=source.integer(0, 4),
         how=source.pick(RELATIONS),
         also=source.pick(RELATIONS),
@@ -294,29 +290,33 @@ def _parts(site: Site, dtype: str) -> Parts:
     )
 
 
-def _comparison(site: Site, operands: list[Number]) -> Term:
-    """A simple condition on what the shape is of."""
-    a, b = site.source.pick(operands), site.source.pick(operands)
-    value = site.source.integer(-3, 9) if not a.term.dtype.startswith("u") else site.source.integer(0, 9)
-    return a.is_(site.source.pick(RELATIONS), b if site.source.flip(0.3) else value)
+def _comparison(operands: Operands, numbers: list[Number]) -> Term:
+    """A simple condition on operands of the shape."""
+    a, b = operands.source.pick(numbers), operands.source.pick(numbers)
+    value = operands.source.integer(-3, 9) if not a.term.dtype.startswith("u") else operands.source.integer(0, 9)
+    return a.is_(
+        operands.source.pick(RELATIONS),
+        b if operands.source.flip(operands.draft.knobs.integers.compared_operand) else value,
+    )
 
 
-def _operand(site: Site, dtype: str) -> Term:
-    """A variable mostly, converted where none has the dtype, so that a rule sees what it looks for."""
-    source = site.source
-    if source.flip(0.2):
-        return draw_value(site, dtype, 1)
-    same = [t for t in site.leaves if t.dtype == dtype]
-    if same and source.flip(0.85):
+def _operand(operands: Operands, dtype: str) -> Term:
+    """A variable in most cases, converted where none has the dtype, so that a rule sees the form that it matches."""
+    source = operands.source
+    if source.flip(operands.draft.knobs.integers.computed_operand):
+        return draw_value(operands, dtype, 1)
+    same = [t for t in operands.leaves if t.dtype == dtype]
+    if same and source.flip(operands.draft.knobs.integers.same_dtype):
         return source.pick(same)
-    return converted(site, source.pick([t for t in site.leaves if t.dtype != dtype] or same), dtype)
+    return converted(operands, source.pick([t for t in operands.leaves if t.dtype != dtype] or same), dtype)
 
 
-def _any_constant(source: Source, dtype: str) -> int:
-    """A small number, seldom a large one."""
+def _any_constant(operands: Operands, dtype: str) -> int:
+    """A small number; in 8 % of the cases a large one."""
+    source = operands.source
     value = source.integer(-9, 9)
-    if source.flip(0.08):
-        value = source.pick(_LARGE)
+    if source.flip(operands.draft.knobs.integers.large):
+        value = source.pick(operands.draft.knobs.integers.large_constants)
     if not fits(Range(value, value, True), dtype):
         return abs(value) % 16
     return value

@@ -1,6 +1,6 @@
 """Functions of kernels: loops bound to blocks and threads as schedules for GPUs leave them, several kernels in a row.
 
-A kernel stores every element of one tensor, each by one thread; what other threads have made is read from shared
+A kernel stores every element of one tensor, each by one thread; threads read each other's elements from shared
 memory, or by the next kernel, so that nothing races. Barriers there are none yet: ThreadSync puts them in. Blocks are
 small, so that small tensors take several of them, the last of which has threads with nothing to do.
 """
@@ -9,119 +9,103 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from tvm import tirx
 
 from generators.source import Source, weighted
-from generators.tir.draft import Draft, Extent, Tensor, Unfit
+from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit
 from generators.tir.functions import begun, finished
 from generators.tir.knobs import DEFAULT, TirKnobs
-from generators.tir.launch import SERIAL, Axis, Launch, position
+from generators.tir.launch import SERIAL, Launch, ThreadAxis, position
 from generators.tir.opaque import held_range, new_tensor
-from generators.tir.place import Place
-from generators.tir.program import PrimProgram
+from generators.tir.prim_program import PrimProgram
+from generators.tir.site import Site
 from generators.tir.swarm import Unusual, draw_unusual
 from generators.tir.tiles import MAKERS
+from generators.tvm_api import Expr, Stmt
 
-_KERNELS = (1, 3)
-"""How many a function has."""
-_THREADS = ((4, 4), (8, 6), (16, 4), (32, 3), (2, 2), (5, 1), (64, 1))
-"""(threads of a block, weight)."""
-_FEW_THREADS = ((2, 4), (4, 4), (3, 2), (1, 1))
-"""The same where a thread makes several elements."""
-_TILE = ((2, 2), (4, 4), (8, 3))
-"""Threads along one side of a block of two dims."""
-_AGAIN = 0.25
-"""A kernel changes a tensor that is there already this often."""
-_LONGEST = 64
-"""Threads of a block that holds a whole row."""
-_BETWEEN = 0.3
-"""A tensor is no output but read by the next kernels this often."""
-_TRIES = 4
-"""How often another kind is drawn where one does not fit the tensor."""
 _USUAL = frozenset({Unusual.LET, Unusual.LAZY, Unusual.LIKELY, Unusual.INDEX})
-"""What unusual things a thread may do."""
+"""The unusual kinds that a thread may hold."""
 
 
 def draw_kernel_func(source: Source, knobs: TirKnobs = DEFAULT) -> PrimProgram:
     """A random PrimFunc of kernels with exact arguments: in bounds, without races, already scheduled."""
     draft = begun(source, knobs)
     draft.unusual = draw_unusual(source, knobs) & _USUAL
-    place = Place(draft, [t for t in draft.tensors if t.role == "input" and not t.special])
-    for _ in range(source.integer(*_KERNELS)):
-        written = place.writable
-        if written and source.flip(_AGAIN):
-            draft.statements.append(_kernel(place, source.pick(written), again=True))
+    site = Site(draft, [t for t in draft.tensors if t.role == "input" and not t.special])
+    for _ in range(source.integer(*draft.knobs.kernels.kernels)):
+        written = site.writable
+        if written and source.flip(draft.knobs.kernels.changed_again):
+            draft.statements.append(_kernel(site, source.pick(written), again=True))
             continue
         tensor = _new(draft)
         if tensor.role == "alloc":
             draft.statements.append(tirx.AllocBuffer(tensor.buffer))
-        draft.statements.append(_kernel(place, tensor))
-        place.tensors.append(tensor)
+        draft.statements.append(_kernel(site, tensor))
+        site.tensors.append(tensor)
     if not any(t.role == "output" for t in draft.tensors):
         values, fraction = held_range("float32")
         tensor = draft.add_tensor("T", (draft.extent(8),), "float32", values, fraction=fraction, role="output")
-        draft.statements.append(_kernel(place, tensor))
+        draft.statements.append(_kernel(site, tensor))
     draft.features.add("kernels")
     return finished(draft, schedulable=False, attributes={"tirx.is_scheduled": True})
 
 
-def _new(draft: Draft) -> Tensor:
-    """A tensor with elements (a grid of no blocks cannot be launched): an output, or what the next kernels read."""
+def _new(draft: FunctionDraft) -> Tensor:
+    """A tensor with elements (a grid without blocks cannot be launched): an output, or one for the next kernels."""
     tensor = new_tensor(draft, "output")
     if not all(dim.value for dim in tensor.dims):
         draft.tensors.remove(tensor)
         values, fraction = held_range(tensor.dtype)
         dims = (draft.draw_extent(empty=False),)
         tensor = draft.add_tensor("T", dims, tensor.dtype, values, fraction=fraction, role="output")
-    if all(dim.static for dim in tensor.dims) and draft.source.flip(_BETWEEN):
+    if all(dim.static for dim in tensor.dims) and draft.source.flip(draft.knobs.kernels.between):
         draft.tensors.remove(tensor)
         tensor = replace(tensor, role="alloc")
         draft.tensors.append(tensor)
     return tensor
 
 
-def _kernel(place: Place, tensor: Tensor, *, again: bool = False) -> Any:
+def _kernel(site: Site, tensor: Tensor, *, again: bool = False) -> Stmt:
     """A kernel that stores to every element of the tensor."""
-    draft = place.draft
-    for _ in range(_TRIES):
+    draft = site.draft
+    for _ in range(draft.knobs.kernels.tries):
         kind = _together if draft.source.flip(draft.knobs.together_share) else weighted(draft.source, _KINDS)
         features, tensors = set(draft.features), list(draft.tensors)
         try:
-            return kind(Launch(place, tensor, again))
+            return kind(Launch(site, tensor, again))
         except Unfit:
             draft.features, draft.tensors = features, tensors
-    return _elements(Launch(place, tensor, again))
+    return _elements(Launch(site, tensor, again))
 
 
-def _elements(kernel: Launch) -> Any:
+def _elements(kernel: Launch) -> Stmt:
     """Threads numbered through all elements."""
     dims, draft = kernel.tensor.dims, kernel.draft
-    threads = weighted(kernel.source, _THREADS)
+    threads = weighted(kernel.source, draft.knobs.kernels.threads)
     total = kernel.times(dims)
     block = kernel.axis("blockIdx.x", kernel.blocks(total, threads))
     thread = kernel.axis("threadIdx.x", draft.number(threads))
     index = position(draft, block[0], threads, thread[0])
-    indices = kernel.apart(index, dims)
+    indices = kernel.unravelled(index, dims)
     body = kernel.element(kernel.inside(indices, [block, thread]), indices)
     return kernel.bound([block, thread], kernel.where(index, total, threads, body))
 
 
-def _several(kernel: Launch) -> Any:
+def _several(kernel: Launch) -> Stmt:
     """The same, some elements for each thread: beside each other, or so far apart that neighbours touch neighbours."""
     dims, draft = kernel.tensor.dims, kernel.draft
     if not dims:
         raise Unfit("one element")
-    threads, count = weighted(kernel.source, _FEW_THREADS), kernel.source.pick((2, 2, 3, 4))
+    threads, count = weighted(kernel.source, draft.knobs.kernels.few_threads), kernel.source.pick((2, 2, 3, 4))
     total = kernel.times(dims)
     block = kernel.axis("blockIdx.x", kernel.blocks(total, threads * count))
     thread = kernel.axis("threadIdx.x", draft.number(threads))
     step = tirx.Var(draft.new_name("i"), draft.index_dtype)
-    apart = kernel.source.flip()
-    within = position(draft, step, threads, thread[0]) if apart else position(draft, thread[0], count, step)
+    strided = kernel.source.flip()
+    within = position(draft, step, threads, thread[0]) if strided else position(draft, thread[0], count, step)
     index = position(draft, block[0], threads * count, within)
-    indices = kernel.apart(index, dims)
+    indices = kernel.unravelled(index, dims)
     body = kernel.element(kernel.inside(indices, [block, thread]), indices)
     draft.features.add("several_for_a_thread")
     kind = kernel.source.pick((SERIAL, SERIAL, tirx.ForKind.UNROLLED))
@@ -129,19 +113,19 @@ def _several(kernel: Launch) -> Any:
     return kernel.bound([block, thread], tirx.For(step, draft.number(0), draft.number(count), kind, body))
 
 
-def _tiles(kernel: Launch) -> Any:
+def _tiles(kernel: Launch) -> Stmt:
     """Blocks and threads of two dims."""
     dims, draft = kernel.tensor.dims, kernel.draft
     if len(dims) < 2:
         raise Unfit("one dim")
-    axes: list[Axis] = []
+    axes: list[ThreadAxis] = []
     lead = []
     if dims[:-2]:
         axes.append(kernel.axis("blockIdx.z", kernel.times(dims[:-2])))
-        lead = kernel.apart(axes[0][0], dims[:-2])
-    blocks, threads, near = list[Axis](), list[Axis](), list[tuple[Any, Extent, int]]()
+        lead = kernel.unravelled(axes[0][0], dims[:-2])
+    blocks, threads, near = list[ThreadAxis](), list[ThreadAxis](), list[tuple[Expr, Extent, int]]()
     for tag, dim in zip("yx", dims[-2:], strict=True):
-        side = weighted(kernel.source, _TILE)
+        side = weighted(kernel.source, draft.knobs.kernels.tile_side)
         blocks.append(kernel.axis(f"blockIdx.{tag}", kernel.blocks(dim.expr, side)))
         threads.append(kernel.axis(f"threadIdx.{tag}", draft.number(side)))
         near.append((position(draft, blocks[-1][0], side, threads[-1][0]), dim, side))
@@ -153,17 +137,19 @@ def _tiles(kernel: Launch) -> Any:
     return kernel.bound([*axes, *blocks, *threads], body)
 
 
-def _rows(kernel: Launch) -> Any:
+def _rows(kernel: Launch) -> Stmt:
     """A block for each row, whose threads go along it in strides."""
     dims, draft = kernel.tensor.dims, kernel.draft
     if not dims:
         raise Unfit("no row")
     block = kernel.axis("blockIdx.x", kernel.times(dims[:-1]))
-    threads = weighted(kernel.source, _FEW_THREADS if kernel.source.flip() else _THREADS)
+    threads = weighted(
+        kernel.source, draft.knobs.kernels.few_threads if kernel.source.flip() else draft.knobs.kernels.threads
+    )
     thread = kernel.axis("threadIdx.x", draft.number(threads))
     step = tirx.Var(draft.new_name("i"), draft.index_dtype)
     index = position(draft, step, threads, thread[0])
-    indices = [*kernel.apart(block[0], dims[:-1]), index]
+    indices = [*kernel.unravelled(block[0], dims[:-1]), index]
     body = kernel.element(kernel.inside(indices, [block, thread]), indices)
     turns = kernel.blocks(dims[-1].expr, threads)
     draft.features.add("thread_stride")
@@ -171,23 +157,23 @@ def _rows(kernel: Launch) -> Any:
     return kernel.bound([block, thread], tirx.For(step, draft.number(0), turns, SERIAL, body))
 
 
-def _together(kernel: Launch) -> Any:
-    """A block for each row, a thread for each element of it; what one has made in shared memory another reads."""
+def _together(kernel: Launch) -> Stmt:
+    """A block for each row, a thread for each element of it; threads read each other's elements in shared memory."""
     dims, draft, source = kernel.tensor.dims, kernel.draft, kernel.source
-    if not dims or not dims[-1].static or dims[-1].value > _LONGEST:
+    if not dims or not dims[-1].static or dims[-1].value > draft.knobs.kernels.longest_row:
         raise Unfit("no row of a block")
     length = dims[-1].value
     threads = source.pick((length, length, next(2**n for n in range(8) if 2**n >= length), length + 1))
     block = kernel.axis("blockIdx.x", kernel.times(dims[:-1]))
     thread = kernel.axis("threadIdx.x", draft.number(threads))
-    indices = [*kernel.apart(block[0], dims[:-1]), thread[0]]
+    indices = [*kernel.unravelled(block[0], dims[:-1]), thread[0]]
     inner = kernel.inside(indices, [block])
     make = weighted(source, MAKERS)
     statements = make(kernel, inner, indices, length, threads)
     return kernel.bound([block, thread], *statements)
 
 
-_KINDS: tuple[tuple[Callable[[Launch], Any], int], ...] = (
+_KINDS: tuple[tuple[Callable[[Launch], Stmt], int], ...] = (
     (_elements, 5),
     (_several, 4),
     (_tiles, 4),

@@ -4,6 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from generators.tir.integer_knobs import IntegerKnobs
+from generators.tir.knob_groups import (
+    BlockKnobs,
+    ExpressionKnobs,
+    InputKnobs,
+    KernelKnobs,
+    LoopKnobs,
+    MultiReadKnobs,
+    NestKnobs,
+    PartKnobs,
+    ReadKnobs,
+    ScheduleKnobs,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class TirKnobs:
@@ -50,46 +64,58 @@ class TirKnobs:
     )
     """(dtype, weight) of tensors."""
     mixed_share: float = 0.25
-    """A tensor has a dtype of its own this often, else the function's."""
+    """A tensor has a dtype of its own, else the function's."""
     symbolic_share: float = 0.25
-    """A function has symbolic extents this often."""
+    """A function has symbolic extents."""
     opaque_share: float = 0.4
-    """A function is of loops alone this often, without blocks."""
+    """A function has loops only, without blocks."""
     kernel_share: float = 0.6
-    """A function for a target with threads is of kernels this often: TVM's schedules give a small tensor one block."""
+    """A function for a target with threads is of kernels: TVM's schedules give a small tensor one block."""
     together_share: float = 0.3
-    """The threads of a kernel work together this often, which takes barriers."""
+    """The threads of a kernel work together, which takes barriers."""
     integer_share: float = 0.2
-    """A function in a module of several goes through small ranges of integers this often: see `integers.py`."""
+    """A function in a module of several goes through small ranges of integers: see `integers.py`."""
     plain_share: float = 0.5
-    """A function without blocks holds nothing unusual this often: most passes over loops leave alone what they do not
-    know, and the half is for those that optimise loops, the other half for those that lower them."""
+    """A function without blocks holds nothing unusual: most passes over loops skip loops with statements that they do
+    not know. One half is for passes that optimise loops, the other for those that lower them."""
     unusual_share: float = 0.6
-    """In the others, each unusual kind may be drawn this often (see `swarm.py`): several meet, seldom all."""
+    """In the others, an unusual kind may be drawn (see `swarm.py`): several kinds meet, rarely all."""
     rooted_share: float = 0.5
-    """Where they may, the loops of a function without blocks stand in one block this often, as those of a packed
-    kernel do."""
+    """The loops of a function without blocks stand in one block, where that is allowed, as those of a packed kernel
+    do."""
     local_share: float = 0.12
-    """A buffer between blocks is said to be local this often, which for a GPU means that each thread has its own."""
+    """A buffer between blocks has the scope "local": on a GPU each thread then has its own."""
     special_share: float = 0.08
-    """A float input holds NaN, infinities, signed zeros and subnormals this often."""
+    """A float input holds NaN, infinities, signed zeros and subnormals."""
     fraction_share: float = 0.3
-    """A float input holds halves or quarters this often, else whole numbers: casts to integers then have to cut."""
+    """A float input holds halves or quarters, else whole numbers: casts to integers then have to cut."""
     inexact_share: float = 0.15
-    """An output is computed by an elementary function this often: then the answer is not exact."""
+    """An output is computed by an elementary function: then the answer is not exact."""
     dead_share: float = 0.15
-    """A private function that nobody calls stands beside the live one this often."""
+    """A private function without callers stands beside the live one."""
     loop_kind_share: float = 0.15
-    """A loop around a block is parallel, vectorized or unrolled this often where it may be."""
+    """A loop around a block is parallel, vectorized or unrolled, where that is allowed."""
     step_share: float = 0.4
-    """A loop around a block that is shaped as its axis' own has a step this often."""
+    """A loop that is shaped for its axis has a step."""
     shaped_share: float = 0.25
-    """Loops around a block are split, fused or begin elsewhere this often; else there is one for each axis."""
+    """Loops around a block are split, fused or shifted; else there is one for each axis."""
 
     part_share: float = 0.18
-    """A block goes over a part of what it writes this often, where it may: its loops begin at other numbers than 0."""
-    apart_share: float = 0.35
-    """A block reads what an earlier one wrote at several places at once this often, where it may."""
+    """A block covers a part of the tensor that it writes, where that is allowed: its loops do not begin at 0."""
+    multi_read_share: float = 0.35
+    """A block reads a tensor of an earlier block at several indices at once, where that is allowed."""
+
+    inputs: InputKnobs = InputKnobs()
+    expressions: ExpressionKnobs = ExpressionKnobs()
+    reads: ReadKnobs = ReadKnobs()
+    multi_reads: MultiReadKnobs = MultiReadKnobs()
+    blocks: BlockKnobs = BlockKnobs()
+    parts: PartKnobs = PartKnobs()
+    loops: LoopKnobs = LoopKnobs()
+    nests: NestKnobs = NestKnobs()
+    kernels: KernelKnobs = KernelKnobs()
+    integers: IntegerKnobs = IntegerKnobs()
+    schedules: ScheduleKnobs = ScheduleKnobs()
 
 
 DEFAULT = TirKnobs()
@@ -104,9 +130,27 @@ ones that go over all of an axis where the old ones went over a part."""
 
 def for_rules(knobs: TirKnobs, *, parts: bool = False) -> TirKnobs:
     """Of functions that a pass schedules, and binds to threads: nor is a buffer between blocks a thread's own yet.
-    parts: blocks may cover a part of what they write, which TVM's primitives often take for all of it."""
+    parts: blocks may cover a part of their tensor, which TVM's primitives often take for all of it."""
     return replace(knobs, step_share=0.0, part_share=knobs.part_share if parts else 0.0, local_share=0.0)
 
 
+def for_barriers(knobs: TirKnobs) -> TirKnobs:
+    """Of functions for passes after those that insert barriers: most are kernels whose threads work together."""
+    kernels = knobs.kernels
+    return replace(knobs, kernel_share=kernels.share_for_barriers, together_share=kernels.together_for_barriers)
+
+
+def for_threads(knobs: TirKnobs) -> TirKnobs:
+    """Of functions that rules for GPUs bind to threads: their loops are plain, and no dead function stands beside."""
+    return replace(knobs, dead_share=0.0, shaped_share=0.0, loop_kind_share=0.0)
+
+
+def for_dead(knobs: TirKnobs) -> TirKnobs:
+    """Of functions without callers: small, since a pass that fails on one fails whatever it computes."""
+    return replace(knobs, stages=(1, 3), statements=(1, 3), opaque_share=0.5, plain_share=0.2, dead_share=0.0)
+
+
+INTEGERS = replace(DEFAULT, depths=((2, 1),), max_elements=600, dead_share=0.0)
+"""For functions that go through small ranges of integers, see `integers.py`."""
 SYMBOL_LIMIT = 16
-"""What a symbolic extent is at most: index expressions are in range for every value from 0 to this."""
+"""The largest symbolic extent: index expressions are in range for every value from 0 to this."""

@@ -1,54 +1,46 @@
-"""One kernel while it is drawn: its blocks and threads, who has something to do, what a thread does with an element."""
+"""One kernel while it is drawn: its blocks and threads, their guards, and a thread's statements for an element."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
-from typing import Any
 
 import tvm_ffi
 from tvm import tirx
 
-from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
-from generators.tir.expressions import Site, draw_value
+from generators.tir.expressions import Operands, draw_value
+from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit, load
 from generators.tir.opaque import held_range
-from generators.tir.place import Place, sequence, store
 from generators.tir.reads import Point, counter
+from generators.tir.site import Site, sequence, store
 from generators.tir.stores import updated
 from generators.tir.terms import Term
+from generators.tvm_api import Expr, Node, Stmt, Var
 
-_NEEDLESS = 0.15
-"""A thread that always has something to do asks all the same this often."""
-_SUMMED = 0.4
-"""A thread adds up in a loop this often."""
-STEPS = (2, 5)
-"""Iterations of such a loop, and of one in which threads work together."""
 SERIAL = tirx.ForKind.SERIAL
 _THREAD_INDEX = 1
 """The kind of an IterVar that is bound to threads."""
 
-_TRIES = 8
-"""How often a value is drawn for one that is made of what it should be."""
 
-Axis = tuple[Any, Any, str]
+ThreadAxis = tuple[Var, Expr, str]
 """A variable of blocks or threads, how many there are, and the tag of the axis."""
 
 
 class Launch:
     """The kernel that stores to one tensor. again: the tensor holds something already."""
 
-    def __init__(self, place: Place, tensor: Tensor, again: bool) -> None:
+    def __init__(self, site: Site, tensor: Tensor, again: bool) -> None:
         self.tensor = tensor
         self.again = again
-        self.draft = place.draft
-        self.source = place.draft.source
-        self._place = place
+        self.draft = site.draft
+        self.source = site.draft.source
+        self._place = site
 
-    def axis(self, tag: str, count: Any) -> Axis:
+    def axis(self, tag: str, count: Expr) -> ThreadAxis:
         """A new axis of blocks or threads."""
         return tirx.Var(self.draft.new_name("i"), self.draft.index_dtype), count, tag
 
-    def bound(self, axes: list[Axis], *body: Any) -> Any:
+    def bound(self, axes: list[ThreadAxis], *body: Stmt) -> Stmt:
         """The body for every block and thread."""
         nest = sequence(*body)
         for var, count, tag in reversed(axes):
@@ -56,8 +48,8 @@ class Launch:
             nest = tirx.For(var, self.draft.number(0), count, tirx.ForKind.THREAD_BINDING, nest, thread)
         return nest
 
-    def inside(self, indices: list[Any], axes: list[Axis]) -> Place:
-        """Where one thread computes the element: it reads what other kernels have made. Threads whose number is known
+    def inside(self, indices: list[Expr], axes: list[ThreadAxis]) -> Site:
+        """Where one thread computes the element: it reads tensors of other kernels. Threads whose number is known
         may use it."""
         counted = zip(indices, self.tensor.dims, strict=True)
         points = [Point(Term(i, self.draft.index_dtype, self.draft.index_range(d)), d) for i, d in counted]
@@ -70,33 +62,33 @@ class Launch:
         inner.recent = [element for element in inner.recent if element[0] is not self.tensor]
         return inner
 
-    def element(self, inner: Place, indices: list[Any], *leaves: Term) -> Any:
-        """What a thread does with its element. leaves: values that it should use."""
+    def element(self, inner: Site, indices: list[Expr], *leaves: Term) -> Stmt:
+        """The statements of a thread for its element. leaves: values that it should use."""
         if leaves:
-            site = inner.site([t for t in inner.tensors if not t.special], 1)
+            operands = inner.operands([t for t in inner.tensors if not t.special], 1)
             before = (load(self.tensor, indices),) if self.again else ()
-            value = made_of(site, self.tensor.dtype, self.source.integer(0, 1), *leaves, *before)
+            value = made_of(operands, self.tensor.dtype, self.source.integer(0, 1), *leaves, *before)
             first = store(self.tensor, value, indices)
         elif self.again:
             first = self._changed(inner, indices)
         else:
             first = store(self.tensor, inner.value(self.tensor.dtype), indices)
-        if not self.source.flip(_SUMMED):
+        if not self.source.flip(self.draft.knobs.kernels.summed):
             return first
-        loop = counter(self.draft, self.draft.extent(self.source.integer(*STEPS)))
+        loop = counter(self.draft, self.draft.extent(self.source.integer(*self.draft.knobs.kernels.turns)))
         deeper = inner.inside(loop, turns=loop.extent.high)
         more = self._changed(deeper, indices)
         self.draft.features.add("inner_loop")
         return sequence(first, tirx.For(loop.term.expr, self.draft.number(0), loop.extent.expr, SERIAL, more))
 
-    def _changed(self, place: Place, indices: list[Any]) -> Any:
-        """The element changed by what it was, or anew where that might overflow."""
+    def _changed(self, site: Site, indices: list[Expr]) -> Stmt:
+        """The element updated from its old value, or stored anew where that might overflow."""
         try:
-            return updated(place, self.tensor, indices)
+            return updated(site, self.tensor, indices)
         except Unfit:
-            return store(self.tensor, place.value(self.tensor.dtype), indices)
+            return store(self.tensor, site.value(self.tensor.dtype), indices)
 
-    def times(self, dims: tuple[Extent, ...]) -> Any:
+    def times(self, dims: tuple[Extent, ...]) -> Expr:
         """How many elements these dims have, as an expression."""
         if all(dim.static for dim in dims):
             return self.draft.number(prod(dim.value for dim in dims))
@@ -105,23 +97,23 @@ class Launch:
             total = tirx.Mul(total, dim.expr)
         return total
 
-    def blocks(self, total: Any, threads: int) -> Any:
+    def blocks(self, total: Expr, threads: int) -> Expr:
         """How many blocks of so many threads there are for all."""
         if isinstance(total, tirx.IntImm):
             return self.draft.number(-(-int(total) // threads))
         return tirx.FloorDiv(tirx.Add(total, self.draft.number(threads - 1)), self.draft.number(threads))
 
-    def where(self, index: Any, total: Any, threads: int, body: Any) -> Any:
+    def where(self, index: Expr, total: Expr, threads: int, body: Stmt) -> Stmt:
         """The body for threads that have something to do."""
         whole = isinstance(total, tirx.IntImm) and int(total) % threads == 0
-        if whole and not self.source.flip(_NEEDLESS):
+        if whole and not self.source.flip(self.draft.knobs.kernels.needless_guard):
             return body
         self.draft.features.add("thread_guard")
         return tirx.IfThenElse(tirx.LT(index, total), body, None)
 
-    def apart(self, index: Any, dims: tuple[Extent, ...]) -> list[Any]:
+    def unravelled(self, index: Expr, dims: tuple[Extent, ...]) -> list[Expr]:
         """The indices that a position in row-major order means."""
-        indices: list[Any] = []
+        indices: list[Expr] = []
         for dim in reversed(dims[1:]):
             indices.append(tirx.FloorMod(index, dim.expr))
             index = tirx.FloorDiv(index, dim.expr)
@@ -137,17 +129,17 @@ class Launch:
         return tensor
 
 
-def position(draft: Draft, block: Any, threads: int, thread: Any) -> Any:
+def position(draft: FunctionDraft, block: Expr, threads: int, thread: Expr) -> Expr:
     """The number of a thread among those of all blocks."""
     return tirx.Add(tirx.Mul(block, draft.number(threads)), thread)
 
 
-def made_of(site: Site, dtype: str, depth: int, *leaves: Term) -> Term:
-    """A value of these and others, of as many of them as it can be, so that it shows what they were."""
-    site = replace(site.with_leaves(*leaves), lets=False)
+def made_of(operands: Operands, dtype: str, depth: int, *leaves: Term) -> Term:
+    """A value made of as many of these as possible, and of others, so that it depends on each."""
+    operands = replace(operands.with_leaves(*leaves), lets=False)
     best, most = None, -1
-    for _ in range(_TRIES):
-        value = draw_value(site, dtype, max(depth, len(leaves) - 1))
+    for _ in range(operands.draft.knobs.kernels.value_tries):
+        value = draw_value(operands, dtype, max(depth, len(leaves) - 1))
         held = sum(_is_in(leaf.expr, value.expr) for leaf in leaves)
         if held > most:
             best, most = value, held
@@ -157,10 +149,10 @@ def made_of(site: Site, dtype: str, depth: int, *leaves: Term) -> Term:
     return best
 
 
-def _is_in(part: Any, whole: Any) -> bool:
+def _is_in(part: Expr, whole: Expr) -> bool:
     same: list[bool] = []
 
-    def seen(node: Any) -> Any:
+    def seen(node: Node) -> Node:
         same.append(node.same_as(part))
         return node
 

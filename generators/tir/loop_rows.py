@@ -1,4 +1,4 @@
-"""Schedule primitives on loops: splitting, joining, ordering, and what kind a loop is."""
+"""Schedule primitives on loops: splitting, joining, ordering, and loop kinds."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 from tvm import tirx
 
 from generators.tir.schedule_row import Primitive
-from generators.tir.schedule_view import Block, Loop, NoPlace, View
+from generators.tir.schedule_view import NoPlace, ScheduledBlock, ScheduledLoop, ScheduleView
 
 _SPATIAL = int(tirx.IterVar.DataPar)
 _UNROLLED = 16
 _VECTOR = (2, 3, 4, 8, 16)
 
 
-def _divisible(_: Block, loop: Loop) -> bool:
+def _divisible(_: ScheduledBlock, loop: ScheduledLoop) -> bool:
     return loop.serial and loop.extent != 0
 
 
-def _factors(view: View, extent: int | None) -> str:
+def _factors(view: ScheduleView, extent: int | None) -> str:
     """Factors whose product reaches the extent: with one left to TVM, or all given."""
     source = view.source
     one = source.pick((2, 3, 4, 8, 1, 5))
@@ -29,17 +29,17 @@ def _factors(view: View, extent: int | None) -> str:
     return str(source.pick(forms))
 
 
-def _flag(view: View, name: str, usual: bool) -> str:
+def _flag(view: ScheduleView, name: str, usual: bool) -> str:
     """A keyword argument where it is not as usual."""
-    return f", {name}={not usual}" if view.source.flip(0.2) else ""
+    return f", {name}={not usual}" if view.source.flip(view.knobs.schedules.flag) else ""
 
 
-def _split(view: View) -> str:
+def _split(view: ScheduleView) -> str:
     _, loop = view.loop(_divisible)
     return f"sch.split({loop.text}, factors={_factors(view, loop.extent)}{_flag(view, 'preserve_unit_iters', True)})"
 
 
-def _loop_partition(view: View) -> str:
+def _loop_partition(view: ScheduleView) -> str:
     _, loop = view.loop(
         lambda b, x: x.serial and (x.extent or 0) >= 2 and len(view.below(x)) == 1 and b.innermost and _spatial(view, x)
     )
@@ -47,12 +47,12 @@ def _loop_partition(view: View) -> str:
     first = view.source.integer(1, loop.extent - 1)
     left = loop.extent - first
     factors = f"[{first}, None]"
-    if left >= 2 and view.source.flip(0.4):
+    if left >= 2 and view.source.flip(view.knobs.schedules.three_parts):
         factors = f"[{first}, {view.source.integer(1, left - 1)}, None]"
     return f"sch.loop_partition({loop.text}, factors={factors}{_flag(view, 'preserve_unit_iters', True)})"
 
 
-def _chain(block: Block, start: int) -> list[Loop]:
+def _chain(block: ScheduledBlock, start: int) -> list[ScheduledLoop]:
     """Loops from one inwards, each the whole body of the one before."""
     chain = [block.loops[start]]
     for loop in block.loops[start + 1 :]:
@@ -62,64 +62,64 @@ def _chain(block: Block, start: int) -> list[Loop]:
     return chain
 
 
-def _chains(view: View) -> list[list[Loop]]:
+def _chains(view: ScheduleView) -> list[list[ScheduledLoop]]:
     found = [_chain(b, i) for b in view.blocks for i in range(len(b.loops))]
     return [chain for chain in found if len(chain) > 1]
 
 
-def _fuse(view: View) -> str:
+def _fuse(view: ScheduleView) -> str:
     chains = [c for c in _chains(view) if c[0].serial and c[1].serial]
     chain = view.pick(chains)
-    length = 3 if len(chain) > 2 and chain[2].serial and view.source.flip(0.3) else 2
+    length = 3 if len(chain) > 2 and chain[2].serial and view.source.flip(view.knobs.schedules.three_loops) else 2
     return f"sch.fuse({', '.join(loop.text for loop in chain[:length])}{_flag(view, 'preserve_unit_iters', True)})"
 
 
-def _reorder(view: View) -> str:
+def _reorder(view: ScheduleView) -> str:
     usable = [chain for chain in _chains(view) if not any(loop.node.thread_binding is not None for loop in chain)]
     chain = list(view.pick(usable))
-    while len(chain) > 2 and view.source.flip(0.3):
+    while len(chain) > 2 and view.source.flip(view.knobs.schedules.loop_left_out):
         chain.pop(view.source.integer(0, len(chain) - 1))
     shift = view.source.integer(1, len(chain) - 1)
     ordered = chain[shift:] + chain[:shift]
     return f"sch.reorder({', '.join(loop.text for loop in ordered)})"
 
 
-def _reorder_block_iter_var(view: View) -> str:
+def _reorder_block_iter_var(view: ScheduleView) -> str:
     block = view.block(lambda b: len(b.node.iter_vars) > 1)
     order = list(range(len(block.node.iter_vars)))
     shift = view.source.integer(1, len(order) - 1)
     return f"sch.reorder_block_iter_var({block.text}, {order[shift:] + order[:shift]})"
 
 
-def _add_unit_loop(view: View) -> str:
+def _add_unit_loop(view: ScheduleView) -> str:
     block = view.block()
     where = view.source.pick([block.text, *(loop.text for loop in block.loops)])
     return f"sch.add_unit_loop({where})"
 
 
-def _spatial(view: View, loop: Loop) -> bool:
+def _spatial(view: ScheduleView, loop: ScheduledLoop) -> bool:
     """Whether in every block around which the loop stands its variable counts for spatial axes only."""
     return all(b.axes_of(loop) <= {_SPATIAL} for b in view.below(loop))
 
 
-def _parallel(view: View) -> str:
+def _parallel(view: ScheduleView) -> str:
     _, loop = view.loop(lambda b, x: x.serial and x.node.same_as(b.loops[0].node) and _spatial(view, x))
     return f"sch.parallel({loop.text})"
 
 
-def _vectorize(view: View) -> str:
+def _vectorize(view: ScheduleView) -> str:
     _, loop = view.loop(
         lambda b, x: x.serial and x.extent in _VECTOR and x.node.same_as(b.loops[-1].node) and _spatial(view, x)
     )
     return f"sch.vectorize({loop.text})"
 
 
-def _unroll(view: View) -> str:
+def _unroll(view: ScheduleView) -> str:
     _, loop = view.loop(lambda b, x: x.serial and 0 < (x.extent or 0) <= _UNROLLED)
     return f"sch.unroll({loop.text})"
 
 
-def _bind(view: View) -> str:
+def _bind(view: ScheduleView) -> str:
     if not view.threads:
         raise NoPlace
     _, loop = view.loop(lambda b, x: x.serial and 0 < (x.extent or 0) <= 64 and _spatial(view, x))
@@ -127,9 +127,9 @@ def _bind(view: View) -> str:
     return f'sch.bind({loop.text}, "{axis}")'
 
 
-def _merge(view: View) -> str:
-    """Outermost loops of equal length over blocks under one parent, one just behind the other."""
-    outer: list[tuple[Block, Loop]] = []
+def _merge(view: ScheduleView) -> str:
+    """Outermost loops of equal length over blocks under one parent, one right after the other."""
+    outer: list[tuple[ScheduledBlock, ScheduledLoop]] = []
     for block in view.blocks:
         if block.loops and not (outer and outer[-1][1].node.same_as(block.loops[0].node)):
             outer.append((block, block.loops[0]))
@@ -143,16 +143,16 @@ def _merge(view: View) -> str:
     return f"sch.merge({one.text}, {other.text})"
 
 
-def _independent(ones: list[Block], others: list[Block]) -> bool:
-    """Whether neither side writes what the other touches: the primitive does not ask."""
+def _independent(ones: list[ScheduledBlock], others: list[ScheduledBlock]) -> bool:
+    """Whether neither side writes a buffer that the other touches: the primitive does not ask."""
 
-    def clash(writers: list[Block], users: list[Block]) -> bool:
+    def clash(writers: list[ScheduledBlock], users: list[ScheduledBlock]) -> bool:
         return any(any(user.touches(w.source)) for b in writers for w in b.node.writes for user in users)
 
     return not clash(ones, others) and not clash(others, ones)
 
 
-def _annotate(view: View) -> str:
+def _annotate(view: ScheduleView) -> str:
     """Annotations that tell a pass how to write the same loops, and one that no pass knows."""
     kinds: list[tuple[str, Any]] = [
         ("pragma_auto_unroll_max_step", view.source.pick((0, 4, 16))),
@@ -165,7 +165,7 @@ def _annotate(view: View) -> str:
     return f'sch.annotate({loop.text}, "{key}", {value})'
 
 
-def _unannotate(view: View) -> str:
+def _unannotate(view: ScheduleView) -> str:
     _, loop = view.loop(lambda b, x: len(x.node.annotations) > 0)
     key = view.source.pick(sorted(str(k) for k in loop.node.annotations))
     return f'sch.unannotate({loop.text}, "{key}")'
@@ -198,6 +198,6 @@ LOOP_ROWS = (
     Primitive(
         "merge", _merge, "loops of equal length whose blocks have no buffer in common that one of them writes", 2
     ),
-    Primitive("annotate", _annotate, "hints that choose how code is written, not what it computes", 2),
+    Primitive("annotate", _annotate, "hints that choose how code is written, not its results", 2),
     Primitive("unannotate", _unannotate, "hints only are there to be taken away", 2),
 )

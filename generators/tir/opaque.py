@@ -1,8 +1,8 @@
 """Functions without blocks: buffers filled, then loops of every kind, stores, branches over them.
 
-Each output is written whole first, so that what follows may read and write any element of it in any order. A tensor
+Each output is written whole first, so that later statements may read and write any element of it in any order. A tensor
 holds its range whatever is stored, since values are brought into it. Stores are in `stores.py`,
-control flow in `control.py`, nests over a whole tensor in `perfect.py`.
+control flow in `control_flow.py`, nests over a whole tensor in `perfect_nests.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from generators.dtypes import is_float
 from generators.ranges import TRUTH, Range
 from generators.source import weighted
 from generators.tir.conditions import draw_test
-from generators.tir.control import (
+from generators.tir.control_flow import (
     draw_assertion,
     draw_bind,
     draw_branch,
@@ -32,48 +32,36 @@ from generators.tir.control import (
     draw_triangle,
     draw_while,
 )
-from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
 from generators.tir.expressions import draw_constant, draw_value
-from generators.tir.perfect import draw_nest
-from generators.tir.place import Inner, Place, sequence, store
+from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit, load
+from generators.tir.perfect_nests import draw_nest
 from generators.tir.reads import counter
+from generators.tir.site import Inner, Site, sequence, store
 from generators.tir.stores import draw_chain, draw_store, draw_update, memory, writable
 from generators.tir.swarm import Unusual, draw_unusual
 from generators.tir.terms import Term, capacity
 from generators.tir.vectors import draw_lanes
+from generators.tvm_api import Expr, Stmt
 
-_Kind = Callable[[Place, Inner], Any]
-_TRIES = 5
-_SHOWN = 0.85
-"""What an allocated buffer holds in the end is written to an output this often, else nobody may ever read it."""
-_REGISTER = 0.35
-"""An allocated buffer has one element this often: what loops and branches pass on."""
-_REPEATED = 0.2
-"""A statement is of the kind of the one before it this often: loops stand beside loops, branches beside branches."""
-_CONSTANT = 0.2
-"""A buffer is filled with one number this often, as those are into which something is added up."""
-_MASKED = 0.2
-"""A function with floats ends with one of them masked this often."""
+_Kind = Callable[[Site, Inner], Stmt]
 _MASKABLE = ("float16", "float32", "float64")
-_FEW = 4
-"""Elements of which stores overwrite each other mostly, before anybody reads them."""
 
 
 def held_range(dtype: str) -> tuple[Range, int]:
-    """What the tensors of a function without blocks hold, and how fine."""
+    """The range of the tensors of a function without blocks, and how fine their fractions are."""
     if dtype == "bool":
         return TRUTH, 0
     top = min(50, int(capacity(dtype, 2)) if is_float(dtype) else int(capacity(dtype)))
     return Range(0 if dtype.startswith("u") else -top, top, True), 2 if is_float(dtype) and dtype != "bfloat16" else 0
 
 
-def draw_statements(draft: Draft) -> None:
+def draw_statements(draft: FunctionDraft) -> None:
     """The statements of the whole function."""
     source = draft.source
     draft.unusual = draw_unusual(source, draft.knobs)
     if not draft.unusual:
         draft.features.add("plain")
-    place = Place(draft, [t for t in draft.tensors if t.role == "input" and not t.special])
+    site = Site(draft, [t for t in draft.tensors if t.role == "input" and not t.special])
     for role in (
         "output",
         *("output" for _ in range(source.integer(0, 1))),
@@ -83,88 +71,94 @@ def draw_statements(draft: Draft) -> None:
         if role == "alloc":
             draft.statements.append(tirx.AllocBuffer(tensor.buffer))
             draft.features.add("alloc_buffer")
-        draft.statements.append(_fill(place, tensor))
-        place.tensors.append(tensor)
+        draft.statements.append(_fill(site, tensor))
+        site.tensors.append(tensor)
     for _ in range(source.integer(*draft.knobs.statements)):
-        draft.statements.append(draw_one(place))
-        if Unusual.VIEW in draft.unusual and source.flip(0.2):
-            _draw_view(place)
-    for tensor in [t for t in place.tensors if t.role == "alloc" and t.name not in place.memory]:
-        if source.flip(_SHOWN):
-            draft.statements.append(_shown(place, tensor))
-    floats = [t for t in place.tensors if t.dtype in _MASKABLE and not t.special]
-    if floats and source.flip(_MASKED):
-        draft.statements.append(_masked(place, source.pick(floats)))
+        draft.statements.append(draw_one(site))
+        if Unusual.VIEW in draft.unusual and source.flip(draft.knobs.loops.view):
+            _draw_view(site)
+    for tensor in [t for t in site.tensors if t.role == "alloc" and t.name not in site.memory]:
+        if source.flip(draft.knobs.loops.buffer_shown):
+            draft.statements.append(_shown(site, tensor))
+    floats = [t for t in site.tensors if t.dtype in _MASKABLE and not t.special]
+    if floats and source.flip(draft.knobs.loops.masked):
+        draft.statements.append(_masked(site, source.pick(floats)))
 
 
-def _shown(place: Place, tensor: Tensor) -> Any:
+def _shown(site: Site, tensor: Tensor) -> Stmt:
     """Every element copied to a new output."""
-    draft = place.draft
+    draft = site.draft
     shown = draft.add_tensor("T", tensor.dims, tensor.dtype, tensor.range, fraction=tensor.fraction, role="output")
-    return _each_element(place, shown, lambda _, indices: load(tensor, indices))
+    return _each_element(site, shown, lambda _, indices: load(tensor, indices))
 
 
-def _masked(place: Place, tensor: Tensor) -> Any:
+def _masked(site: Site, tensor: Tensor) -> Stmt:
     """The same, with a number of no size in the place of those that fail a test, as attention and pooling want it."""
-    draft = place.draft
+    draft = site.draft
     top = float(np.finfo(tensor.dtype).max)
     masked = draft.add_tensor("T", tensor.dims, tensor.dtype, Range(-top, top), role="output", special=True)
     filling = tirx.FloatImm(tensor.dtype, draft.source.pick((-top, top, -math.inf, math.inf)))
-    kept_where_true = draft.source.flip(0.7)
+    kept_where_true = draft.source.flip(draft.knobs.loops.mask_kept)
     draft.features.add("masked")
 
-    def value(inner: Place, indices: list[Any]) -> Term:
+    def value(inner: Site, indices: list[Expr]) -> Term:
         kept = load(tensor, indices)
         sides = (kept.expr, filling) if kept_where_true else (filling, kept.expr)
         return replace(kept, expr=tirx.Select(draw_test(inner), *sides))
 
-    return _each_element(place, masked, value, lambda tensor, term, at: tirx.BufferStore(tensor.buffer, term.expr, at))
+    return _each_element(site, masked, value, lambda tensor, term, at: tirx.BufferStore(tensor.buffer, term.expr, at))
 
 
-def new_tensor(draft: Draft, role: str) -> Tensor:
-    """A tensor for the function to write, of dims that it has already mostly."""
+def new_tensor(draft: FunctionDraft, role: str) -> Tensor:
+    """A tensor for the function to write, in most cases of dims that it already has."""
     base = draft.source.pick(draft.tensors)
-    alike = draft.source.flip(0.6 if base.elements >= _FEW else 0.2)
+    alike = draft.source.flip(
+        draft.knobs.loops.like_another
+        if base.elements >= draft.knobs.loops.few_elements
+        else draft.knobs.loops.like_a_register
+    )
     dims = base.dims if alike else (draft.draw_extent(empty=False), draft.draw_extent(empty=False))
     dims = dims if role == "output" else tuple(d if d.static else draft.extent(8) for d in dims)
-    if role == "alloc" and draft.source.flip(_REGISTER):
+    if role == "alloc" and draft.source.flip(draft.knobs.loops.register):
         dims = (draft.extent(1),)
     if role == "alloc" and not all(d.value for d in dims):
         dims = (draft.extent(4),)
     dtype = draft.draw_dtype()
     values, fraction = held_range(dtype)
-    layout: dict[str, Any] = {"scope": "local"} if role == "alloc" and draft.source.flip(0.3) else {}
+    layout: dict[str, Any] = (
+        {"scope": "local"} if role == "alloc" and draft.source.flip(draft.knobs.loops.local) else {}
+    )
     return draft.add_tensor("T", dims, dtype, values, fraction=fraction, role=role, **layout)
 
 
-def _fill(place: Place, tensor: Tensor) -> Any:
+def _fill(site: Site, tensor: Tensor) -> Stmt:
     """Every element stored once."""
-    if place.draft.source.flip(_CONSTANT):
-        return _each_element(place, tensor, lambda inner, _: draw_constant(inner.site([], 0), tensor.dtype))
-    return _each_element(place, tensor, lambda inner, _: inner.value(tensor.dtype))
+    if site.draft.source.flip(site.draft.knobs.loops.constant_fill):
+        return _each_element(site, tensor, lambda inner, _: draw_constant(inner.operands([], 0), tensor.dtype))
+    return _each_element(site, tensor, lambda inner, _: inner.value(tensor.dtype))
 
 
 def _each_element(
-    place: Place,
+    site: Site,
     tensor: Tensor,
-    value: Callable[[Place, list[Any]], Term],
-    put: Callable[[Tensor, Term, list[Any]], Any] = store,
-) -> Any:
-    """A loop for each dim around a store of what `value` gives at the place inside, for the element's indices."""
-    draft = place.draft
+    value: Callable[[Site, list[Expr]], Term],
+    put: Callable[[Tensor, Term, list[Expr]], Stmt] = store,
+) -> Stmt:
+    """A loop for each dim around a store of `value(site, indices)` to the element."""
+    draft = site.draft
     points = [counter(draft, dim) for dim in tensor.dims]
     variables = [point.term.expr for point in points]
-    inner = place.inside(*points)
+    inner = site.inside(*points)
     body = put(tensor, value(inner, list(variables)), list(variables))
     for depth, (var, dim) in reversed(list(enumerate(zip(variables, tensor.dims, strict=True)))):
         kind = tirx.ForKind.SERIAL
-        if draft.source.flip(0.2):
+        if draft.source.flip(draft.knobs.loops.fill_kind):
             kind = _fill_kind(draft, dim, outermost=depth == 0, innermost=depth == len(variables) - 1)
         body = tirx.For(var, draft.number(0), dim.expr, kind, body)
     return body
 
 
-def _fill_kind(draft: Draft, dim: Extent, *, outermost: bool, innermost: bool) -> Any:
+def _fill_kind(draft: FunctionDraft, dim: Extent, *, outermost: bool, innermost: bool) -> tirx.ForKind:
     if Unusual.VECTOR in draft.unusual and innermost and dim.static and dim.value in (2, 3, 4, 8, 16):
         draft.features.add("vectorized")
         return tirx.ForKind.VECTORIZED
@@ -174,59 +168,63 @@ def _fill_kind(draft: Draft, dim: Extent, *, outermost: bool, innermost: bool) -
     return tirx.ForKind.SERIAL
 
 
-def draw_one(place: Place) -> Any:
-    """One statement, with what is inside it; nothing where the drawn kinds do not fit."""
-    draft = place.draft
+def draw_one(site: Site) -> Stmt:
+    """One statement, with its nested statements; nothing where the drawn kinds do not fit."""
+    draft = site.draft
     draft.drawn += 1
-    for kind in _kinds(place):
-        features, values, tensors = set(draft.features), list(place.values), list(draft.tensors)
+    for kind in _kinds(site):
+        features, values, tensors = set(draft.features), list(site.values), list(draft.tensors)
         try:
-            statement = kind(place, draw_sequence)
-            place.kind = kind
+            statement = kind(site, draw_sequence)
+            site.kind = kind
             return statement
         except Unfit:
-            draft.features, place.values, draft.tensors = features, values, tensors
+            draft.features, site.values, draft.tensors = features, values, tensors
     draft.features.add("no_op")
     return tirx.Evaluate(tirx.IntImm("int32", 0))
 
 
-def _kinds(place: Place) -> Iterator[_Kind]:
-    """What to try: that of the statement before, or any; a nest in the end, which fits where no index of a dim does."""
-    draft = place.draft
-    flat = place.depth >= 3 or draft.drawn > draft.knobs.all_statements
+def _kinds(site: Site) -> Iterator[_Kind]:
+    """The kinds to try: that of the statement before, or any; at last a nest, which always has indices."""
+    draft = site.draft
+    flat = site.depth >= 3 or draft.drawn > draft.knobs.all_statements
     rows = [(kind, weight) for kind, weight, needs in (_SIMPLE if flat else _STATEMENTS) if needs <= draft.unusual]
-    if any(kind is place.kind for kind, _ in rows) and draft.source.flip(_REPEATED):
-        yield place.kind
-    for _ in range(_TRIES):
+    if (
+        site.kind is not None
+        and any(kind is site.kind for kind, _ in rows)
+        and draft.source.flip(draft.knobs.loops.kind_again)
+    ):
+        yield site.kind
+    for _ in range(draft.knobs.loops.tries):
         yield weighted(draft.source, rows)
     yield draw_nest
 
 
-def draw_sequence(place: Place) -> Any:
-    """One statement or some, which see what those before them bind."""
-    count = place.draft.source.pick((1, 2, 2, 3)) if place.draft.drawn < place.draft.knobs.all_statements else 1
-    statements = [draw_one(place) for _ in range(count)]
+def draw_sequence(site: Site) -> Stmt:
+    """One to three statements; later ones see the names that earlier ones bind."""
+    count = site.draft.source.pick((1, 2, 2, 3)) if site.draft.drawn < site.draft.knobs.all_statements else 1
+    statements = [draw_one(site) for _ in range(count)]
     return sequence(*statements)
 
 
-def draw_each(place: Place, _inner: Any) -> Any:
+def draw_each(site: Site, _inner: Inner) -> Stmt:
     """A loop, parallel or vectorized where it may be, in which every iteration touches an element of its own."""
-    draft = place.draft
-    tensor = writable(place)
+    draft = site.draft
+    tensor = writable(site)
     if not tensor.dims or not all(d.static and d.value for d in tensor.dims):
         raise Unfit("a dim that may be empty")
     dim = tensor.dims[-1]
     point = counter(draft, dim)
     var = point.term.expr
-    lead = [place.index(d) for d in tensor.dims[:-1]]
-    at = place.inside(point, turns=dim.value)
-    others = [t for t in place.tensors if memory(place, t) != memory(place, tensor)]
-    site = at.site(others, 2).with_leaves(load(tensor, [*lead, var]))
-    body = store(tensor, draw_value(site, tensor.dtype), [*lead, var])
+    lead = [site.index(d) for d in tensor.dims[:-1]]
+    at = site.inside(point, turns=dim.value)
+    others = [t for t in site.tensors if memory(site, t) != memory(site, tensor)]
+    operands = at.operands(others, 2).with_leaves(load(tensor, [*lead, var]))
+    body = store(tensor, draw_value(operands, tensor.dtype), [*lead, var])
     kinds = [
         (name, kind)
         for name, kind, needs, fits in (
-            ("parallel", tirx.ForKind.PARALLEL, Unusual.PARALLEL, not place.in_loop),
+            ("parallel", tirx.ForKind.PARALLEL, Unusual.PARALLEL, not site.in_loop),
             ("vectorized", tirx.ForKind.VECTORIZED, Unusual.VECTOR, dim.value in (2, 3, 4, 8, 16)),
             ("unrolled", tirx.ForKind.UNROLLED, Unusual.UNROLLED, dim.value <= 8),
         )
@@ -237,15 +235,15 @@ def draw_each(place: Place, _inner: Any) -> Any:
     return tirx.For(var, draft.number(0), dim.expr, kind, body)
 
 
-def _draw_view(place: Place) -> None:
+def _draw_view(site: Site) -> None:
     """Another buffer on the memory of one, with other dims.
 
-    Without an offset: FlattenBuffer adds it to the indices and leaves it on the buffer, so that nobody can say whether
+    Without an offset: FlattenBuffer adds it to the indices and leaves it on the buffer, so that it is open whether
     a flat buffer counts it once more.
     """
-    draft = place.draft
-    options = [t for t in place.tensors if t.dims and all(d.static and d.value for d in t.dims)]
-    options = [t for t in options if t.name not in place.memory]
+    draft = site.draft
+    options = [t for t in site.tensors if t.dims and all(d.static and d.value for d in t.dims)]
+    options = [t for t in options if t.name not in site.memory]
     if not options:
         return
     tensor = draft.source.pick(options)
@@ -262,8 +260,8 @@ def _draw_view(place: Place) -> None:
     )
     draft.tensors.pop()
     draft.statements.append(tirx.DeclBuffer(view.buffer, data=tensor.buffer.data))
-    place.memory[view.name] = tensor.name
-    place.tensors.append(view)
+    site.memory[view.name] = tensor.name
+    site.tensors.append(view)
     draft.features.add("view")
 
 
@@ -290,4 +288,4 @@ _STATEMENTS = (
     (draw_scratch, 1, _NONE),
     (draw_recurrence, 4, _NONE),
 )
-"""How a statement is drawn, its weight, and what unusual it holds."""
+"""How a statement is drawn, its weight, and the unusual kinds that it needs."""

@@ -31,7 +31,7 @@ EXCLUDED: tuple[ExcludedPrimitive, ...] = (
         )
     ),
     *(
-        ExcludedPrimitive(name, "the type of what annotate takes")
+        ExcludedPrimitive(name, "a type, of annotate's argument")
         for name in ("AnnotationValueT", "PrimAnnotationValueT")
     ),
     ExcludedPrimitive("work_on", "chooses among the functions of a module; ours has one that is scheduled, main"),
@@ -42,7 +42,7 @@ EXCLUDED: tuple[ExcludedPrimitive, ...] = (
     ExcludedPrimitive("enter_postproc", "a marker in the trace"),
     ExcludedPrimitive(
         "unsafe_hide_buffer_access",
-        "takes accesses out of a block's declared regions, so that the function says what is not so: what follows may "
+        "takes accesses out of a block's declared regions, so that these are wrong: later passes may "
         "rightly compute something else",
     ),
 )

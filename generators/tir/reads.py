@@ -1,19 +1,19 @@
-"""Reading tensors inside a block: at its own point mostly, else reversed, shifted behind a guard, wrapped, gathered."""
+"""Reads of tensors inside a block: most often at its own point, else reversed, guarded, wrapped or gathered."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tvm import tirx
 
 from generators.ranges import Range
 from generators.source import weighted
-from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
-from generators.tir.expressions import Site, draw_value
+from generators.tir.expressions import Operands, draw_value
+from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit, load
 from generators.tir.swarm import Unusual
 from generators.tir.terms import BY_NAME, Term, apply, chosen, constant
+from generators.tvm_api import Expr, Stmt
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Point:
     extent: Extent
 
 
-def counter(draft: Draft, extent: Extent) -> Point:
+def counter(draft: FunctionDraft, extent: Extent) -> Point:
     """A new loop variable that counts up to the extent."""
     var = tirx.Var(draft.new_name("i"), draft.index_dtype)
     return Point(Term(var, draft.index_dtype, draft.index_range(extent)), extent)
@@ -41,15 +41,15 @@ def can_read(tensor: Tensor, at: Sequence[Extent]) -> bool:
     return all(dim.text in lengths or (dim.static and dim.value > 0) for dim in tensor.dims)
 
 
-def read(draft: Draft, tensor: Tensor, at: Sequence[Point], *, straight: float = 0.7) -> Term:
+def read(draft: FunctionDraft, tensor: Tensor, at: Sequence[Point], *, straight: float | None = None) -> Term:
     """An element of the tensor at a point; `straight` is how often every index is an axis variable where it can be.
 
     Raises Unfit where a dim may be empty and no axis has its length.
     """
-    plain = draft.source.flip(straight)
+    plain = draft.source.flip(draft.knobs.reads.straight if straight is None else straight)
     used: set[int] = set()
-    indices: list[Any] = []
-    guards: list[Any] = []
+    indices: list[Expr] = []
+    guards: list[Expr] = []
     for dim in tensor.dims:
         same = [i for i, point in enumerate(at) if point.extent.text == dim.text]
         same = [i for i in same if i not in used] or same
@@ -71,8 +71,8 @@ def read(draft: Draft, tensor: Tensor, at: Sequence[Point], *, straight: float =
     return chosen(guard, element, outside, lazily=True)
 
 
-def _bent(draft: Draft, dim: Extent, at: Sequence[Point], same: list[int], guards: list[Any]) -> Any:
-    """An index that is no axis variable itself; what must hold for it to be in bounds is added to `guards`."""
+def _bent(draft: FunctionDraft, dim: Extent, at: Sequence[Point], same: list[int], guards: list[Expr]) -> Expr:
+    """An index that is no axis variable itself; the conditions for it to be in bounds are added to `guards`."""
     source = draft.source
     options = [("guarded", 2)] if at and Unusual.LAZY in draft.unusual else []
     if same:
@@ -97,15 +97,15 @@ def _bent(draft: Draft, dim: Extent, at: Sequence[Point], same: list[int], guard
             return index_within(draft, dim, _arithmetic(draft, at), clamp=kind == "clamped")
 
 
-def _arithmetic(draft: Draft, at: Sequence[Point]) -> Term:
+def _arithmetic(draft: FunctionDraft, at: Sequence[Point]) -> Term:
     """Integer arithmetic on the axis variables."""
-    site = Site(draft, [], [point.term for point in at], lets=False)
-    return draw_value(site, draft.index_dtype, 2)
+    operands = Operands(draft, [], [point.term for point in at], lets=False)
+    return draw_value(operands, draft.index_dtype, 2)
 
 
-def index_within(draft: Draft, dim: Extent, term: Term, *, clamp: bool) -> Any:
+def index_within(draft: FunctionDraft, dim: Extent, term: Term, *, clamp: bool) -> Expr:
     """The index brought into the bounds of a dim that is a number."""
-    if term.range.within(0, dim.value - 1) and draft.source.flip(0.8):
+    if term.range.within(0, dim.value - 1) and draft.source.flip(draft.knobs.reads.left_in_bounds):
         return term.expr
     if clamp:
         inner = tirx.Max(term.expr, draft.number(0))
@@ -115,8 +115,8 @@ def index_within(draft: Draft, dim: Extent, term: Term, *, clamp: bool) -> Any:
     return wrapped.expr
 
 
-def _guarded(draft: Draft, dim: Extent, at: Sequence[Point], guards: list[Any]) -> Any:
-    """A neighbour, behind a test that there is one."""
+def _guarded(draft: FunctionDraft, dim: Extent, at: Sequence[Point], guards: list[Expr]) -> Stmt:
+    """A neighbour, under a test that there is one."""
     point = draft.source.pick(at)
     offset = draft.source.pick((-1, 1, 2, -2, 0))
     scale = draft.source.pick((1, 1, 1, 2))
@@ -128,7 +128,7 @@ def _guarded(draft: Draft, dim: Extent, at: Sequence[Point], guards: list[Any]) 
     return index
 
 
-def _positions(draft: Draft, at: Sequence[Point]) -> list[Tensor]:
+def _positions(draft: FunctionDraft, at: Sequence[Point]) -> list[Tensor]:
     """Integer tensors whose elements can be indices."""
     lengths = {point.extent.text for point in at}
     return [
@@ -138,7 +138,7 @@ def _positions(draft: Draft, at: Sequence[Point]) -> list[Tensor]:
     ]
 
 
-def _position(draft: Draft, at: Sequence[Point]) -> Term:
+def _position(draft: FunctionDraft, at: Sequence[Point]) -> Term:
     tensor = draft.source.pick(_positions(draft, at))
     by_length = {point.extent.text: point.term.expr for point in at}
     element = load(tensor, [by_length[d.text] for d in tensor.dims])

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tvm import tirx
 
 from generators.dtypes import is_float
 from generators.ranges import Range
-from generators.tir.apart import Apart, both, draw_apart, read_apart
-from generators.tir.draft import Draft, Extent, Tensor, Unfit, load, room
-from generators.tir.expressions import Site, converted, draw_value
-from generators.tir.nests import REDUCE, SPATIAL, Axis, Body, draw_nest
-from generators.tir.parts import append_nest
+from generators.tir.block_loops import REDUCE, SPATIAL, BlockAxis, BlockBody, draw_nest
+from generators.tir.expressions import Operands, converted, draw_value
+from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit, load, room
+from generators.tir.multi_reads import MultiRead, both, draw_multi_read, load_multi_read
+from generators.tir.partial_coverage import append_nest
 from generators.tir.reads import points, read, scaled_range
 from generators.tir.stages import pick_recent, recent, result
 from generators.tir.terms import Term, cast, clipped, constant
+from generators.tvm_api import Expr
 
-_NODES: dict[str, Any] = {"sum": tirx.Add, "product": tirx.Mul, "max": tirx.Max, "min": tirx.Min}
-_UNIT = 0.1
-"""All that is reduced is one axis of length one this often."""
-_BIASED = 0.12
-"""A sum or an extreme does not begin at what is neutral this often, as behind `fuse_reduction_epilogue`."""
+_NODES: dict[str, Callable[[Expr, Expr], Expr]] = {
+    "sum": tirx.Add,
+    "product": tirx.Mul,
+    "max": tirx.Max,
+    "min": tirx.Min,
+}
 _ACCUMULATORS = {
     "int8": ("int32", "int16", "int8"),
     "uint8": ("int32", "uint8"),
@@ -38,28 +39,30 @@ def _nonempty(dims: tuple[Extent, ...]) -> bool:
     return all(d.static and d.value for d in dims)
 
 
-def _accumulator(draft: Draft, dtype: str) -> str:
+def _accumulator(draft: FunctionDraft, dtype: str) -> str:
     options = _ACCUMULATORS.get(dtype, (dtype,))
-    return options[0] if draft.source.flip(0.4) else draft.source.pick(options)
+    return options[0] if draft.source.flip(draft.knobs.blocks.widest_accumulator) else draft.source.pick(options)
 
 
-def draw_reduction(draft: Draft) -> None:
+def draw_reduction(draft: FunctionDraft) -> None:
     """A sum, product or extreme over some axes of a tensor."""
     options = [t for t in recent(draft) if t.dims and t.dtype != "bool" and t.elements <= draft.knobs.max_elements]
     tensor = pick_recent(draft, options)
-    apart = draw_apart(draft, tensor)
-    dims = list(apart.axes if apart else tensor.dims)
+    several = draw_multi_read(draft, tensor)
+    dims = list(several.axes if several else tensor.dims)
     over = {draft.source.integer(0, len(dims) - 1) for _ in range(draft.source.integer(1, 2))}
-    if draft.source.flip(_UNIT):
+    if draft.source.flip(draft.knobs.blocks.unit_reduction):
         over = {len(dims)}
         dims.append(draft.extent(1))
     kind = draft.source.pick(("sum", "sum", "max", "min", "product"))
     if any(dims[i].low < 1 for i in over):
         raise Unfit("nothing is written where an axis that is reduced is empty, not even the init")
-    _reduce(draft, kind, dims, over, tensor, apart)
+    _reduce(draft, kind, dims, over, tensor, several)
 
 
-def _reduce(draft: Draft, kind: str, dims: list[Extent], over: set[int], tensor: Tensor, apart: Apart | None) -> None:
+def _reduce(
+    draft: FunctionDraft, kind: str, dims: list[Extent], over: set[int], tensor: Tensor, several: MultiRead | None
+) -> None:
     """The block over `dims`, of which the axes `over` are reduced."""
     count = 1
     for axis in over:
@@ -67,29 +70,35 @@ def _reduce(draft: Draft, kind: str, dims: list[Extent], over: set[int], tensor:
     dtype = _accumulator(draft, tensor.dtype)
     name = draft.new_name("red")
 
-    def body(terms: list[Term]) -> Body:
-        if apart is None:
-            element = read(draft, tensor, points(terms, dims), straight=0.85)
+    def body(terms: list[Term]) -> BlockBody:
+        if several is None:
+            element = read(draft, tensor, points(terms, dims), straight=draft.knobs.reads.straight_reduced)
         else:
-            element = read_apart(draft, apart, terms)
-        if draft.source.flip(0.3):
-            drawn = draw_value(Site(draft, [element], terms), tensor.dtype, 1)
-            element = both(draft, element, drawn) if apart else drawn
+            element = load_multi_read(draft, several, terms)
+        if draft.source.flip(draft.knobs.blocks.reduced_expression):
+            drawn = draw_value(Operands(draft, [element], terms), tensor.dtype, 1)
+            element = both(draft, element, drawn) if several else drawn
         spatial = [(i, t) for i, t in enumerate(terms) if i not in over]
         kept = tuple(dims[i] for i, _ in spatial)
         return _accumulated(draft, kind, element, dtype, kept, [t.expr for _, t in spatial], count)
 
-    axes = [Axis(REDUCE if i in over else SPATIAL, d) for i, d in enumerate(dims)]
+    axes = [BlockAxis(REDUCE if i in over else SPATIAL, d) for i, d in enumerate(dims)]
     draft.features.add(f"reduce_{kind}")
     append_nest(draft, name, axes, body)
 
 
 def _accumulated(
-    draft: Draft, kind: str, element: Term, dtype: str, kept: tuple[Extent, ...], indices: list[Any], count: int
-) -> Body:
+    draft: FunctionDraft,
+    kind: str,
+    element: Term,
+    dtype: str,
+    kept: tuple[Extent, ...],
+    indices: list[Expr],
+    count: int,
+) -> BlockBody:
     """`out[indices] = combine(out[indices], element)` with its init, into a new tensor."""
     value = _summand(draft, kind, element, dtype, count)
-    biased = kind != "product" and draft.source.flip(_BIASED)
+    biased = kind != "product" and draft.source.flip(draft.knobs.blocks.biased)
     if biased:
         draft.features.add("biased")
     if kind == "sum":
@@ -109,13 +118,13 @@ def _accumulated(
     tensor = result(draft, "R", kept, Term(None, dtype, values, fraction))
     now = load(tensor, indices)
     update = tirx.BufferStore(tensor.buffer, _NODES[kind](now.expr, value.expr), indices)
-    return Body(update, tirx.BufferStore(tensor.buffer, init.expr, indices))
+    return BlockBody(update, tirx.BufferStore(tensor.buffer, init.expr, indices))
 
 
-def _summand(draft: Draft, kind: str, element: Term, dtype: str, count: int) -> Term:
+def _summand(draft: FunctionDraft, kind: str, element: Term, dtype: str, count: int) -> Term:
     """The element in the accumulator's dtype, small enough for `count` of them."""
     if element.dtype != dtype:
-        element = converted(Site(draft), element, dtype)
+        element = converted(Operands(draft), element, dtype)
     if kind == "product":
         whole = element if element.fraction == 0 else Term(tirx.floor(element.expr), dtype, element.range)
         return clipped(whole, 1.0)
@@ -127,7 +136,7 @@ def _summand(draft: Draft, kind: str, element: Term, dtype: str, count: int) -> 
     return element
 
 
-def draw_window(draft: Draft) -> None:
+def draw_window(draft: FunctionDraft) -> None:
     """A pool or a correlation along one axis: neighbouring windows overlap, so that buffers can roll."""
     options = [t for t in recent(draft) if t.dims and _nonempty(t.dims) and t.dtype != "bool"]
     options = [t for t in options if max(d.value for d in t.dims) >= 3]
@@ -141,19 +150,19 @@ def draw_window(draft: Draft) -> None:
     kind = draft.source.pick(("sum", "max", "min"))
     dtype = _accumulator(draft, tensor.dtype)
 
-    def body(terms: list[Term]) -> Body:
+    def body(terms: list[Term]) -> BlockBody:
         spatial, tap = terms[:-1], terms[-1]
         indices = [t.expr for t in spatial]
         start = indices[axis] if stride == 1 else tirx.Mul(indices[axis], draft.number(stride))
         at = [*indices[:axis], tirx.Add(start, tap.expr), *indices[axis + 1 :]]
         return _accumulated(draft, kind, load(tensor, at), dtype, tuple(dims), indices, size)
 
-    axes = [*(Axis(SPATIAL, d) for d in dims), Axis(REDUCE, draft.extent(size))]
+    axes = [*(BlockAxis(SPATIAL, d) for d in dims), BlockAxis(REDUCE, draft.extent(size))]
     draft.features.add("window")
     append_nest(draft, draft.new_name("win"), axes, body)
 
 
-def draw_matmul(draft: Draft) -> None:
+def draw_matmul(draft: FunctionDraft) -> None:
     """A matrix product in one of its layouts: pad_einsum and tensor intrinsics look for it."""
     options = [t for t in recent(draft) if len(t.dims) == 2 and t.dtype != "bool"]
     left = pick_recent(draft, options)
@@ -161,9 +170,9 @@ def draw_matmul(draft: Draft) -> None:
     columns = draft.extent(draft.source.pick((4, 8, 3, 5, 16, 1)))
     if inner.high * columns.high > draft.knobs.max_elements or inner.low < 1:
         raise Unfit("too large, or nothing to add up")
-    transposed = draft.source.flip(0.4)
+    transposed = draft.source.flip(draft.knobs.blocks.matmul_transposed)
     shape = (columns, inner) if transposed else (inner, columns)
-    mixed = left.dtype in ("uint8", "int8") and draft.source.flip(0.7)
+    mixed = left.dtype in ("uint8", "int8") and draft.source.flip(draft.knobs.blocks.matmul_mixed)
     right = next((t for t in options if t is not left and t.dims == shape and t.dtype == left.dtype), None)
     if right is None or mixed:
         weights = "int8" if mixed else left.dtype
@@ -172,18 +181,18 @@ def draw_matmul(draft: Draft) -> None:
         right = draft.add_tensor("W", shape, weights, values, role="input")
     dtype = "int32" if mixed else _accumulator(draft, left.dtype)
 
-    def body(terms: list[Term]) -> Body:
+    def body(terms: list[Term]) -> BlockBody:
         i, j, k = (t.expr for t in terms)
         one, other = load(left, [i, k]), load(right, [j, k] if transposed else [k, j])
         product = _product(draft, one, other, dtype, inner.high)
         return _accumulated(draft, "sum", product, dtype, (rows, columns), [i, j], inner.high)
 
-    axes = [Axis(SPATIAL, rows), Axis(SPATIAL, columns), Axis(REDUCE, inner)]
+    axes = [BlockAxis(SPATIAL, rows), BlockAxis(SPATIAL, columns), BlockAxis(REDUCE, inner)]
     draft.features.add("matmul")
     append_nest(draft, draft.new_name("mm"), axes, body)
 
 
-def _product(draft: Draft, one: Term, other: Term, dtype: str, count: int) -> Term:
+def _product(draft: FunctionDraft, one: Term, other: Term, dtype: str, count: int) -> Term:
     """A product of two elements in the accumulator's dtype, of which `count` can be added up."""
     fraction = one.fraction + other.fraction
     values = one.range * other.range
@@ -193,31 +202,31 @@ def _product(draft: Draft, one: Term, other: Term, dtype: str, count: int) -> Te
     return Term(tirx.Mul(*factors), dtype, values, fraction if is_float(dtype) else 0)
 
 
-def draw_bias(draft: Draft) -> None:
-    """A sum with a vector added behind it: what fuse_reduction_epilogue looks for."""
+def draw_bias(draft: FunctionDraft) -> None:
+    """A vector added to a sum: the form that fuse_reduction_epilogue looks for."""
     sums = [t for t in recent(draft) if t.role == "local" and t.name.startswith("R") and t.dims]
     total = pick_recent(draft, sums)
     values = Range(0 if total.dtype.startswith("u") else -4, 4, True)
     last = total.dims[-1]
     if total.range.magnitude + 4 > room(total.dtype, 1) >> total.fraction:
         raise Unfit("a biased sum would overflow")
-    whole = draft.source.flip(0.3)
+    whole = draft.source.flip(draft.knobs.blocks.whole_bias)
     bias = draft.add_tensor("V", total.dims if whole else (last,), total.dtype, values, role="input")
-    at_point: Callable[[list[Any]], list[Any]] = (lambda i: i) if whole else (lambda i: i[-1:])
+    at_point: Callable[[list[Expr]], list[Expr]] = (lambda i: i) if whole else (lambda i: i[-1:])
     term = Term(None, total.dtype, total.range + values, total.fraction)
     output = result(draft, "B", total.dims, term)
 
-    def body(terms: list[Term]) -> Body:
+    def body(terms: list[Term]) -> BlockBody:
         indices = [t.expr for t in terms]
         value = tirx.Add(load(total, indices).expr, load(bias, at_point(indices)).expr)
-        return Body(tirx.BufferStore(output.buffer, value, indices))
+        return BlockBody(tirx.BufferStore(output.buffer, value, indices))
 
     draft.features.add("bias")
-    axes = [Axis(SPATIAL, d) for d in total.dims]
+    axes = [BlockAxis(SPATIAL, d) for d in total.dims]
     draft.statements.append(draw_nest(draft, draft.new_name("bias"), axes, body, plain=True))
 
 
-def draw_argmax(draft: Draft) -> None:
+def draw_argmax(draft: FunctionDraft) -> None:
     """The largest (or smallest) element along the last axis and where it is.
 
     Elements are made distinct first, since which of two equal ones is found depends on the order.
@@ -229,28 +238,30 @@ def draw_argmax(draft: Draft) -> None:
     distinct = draft.add_tensor("D", tensor.dims, tensor.dtype, tensor.range.scaled(length) + Range(0, length, True))
     largest = draft.source.flip()
 
-    def spread(terms: list[Term]) -> Body:
+    def spread(terms: list[Term]) -> BlockBody:
         indices = [t.expr for t in terms]
         scaled = tirx.Mul(load(tensor, indices).expr, constant(length, tensor.dtype).expr)
         position = tirx.Cast(tensor.dtype, indices[-1]) if tensor.dtype != draft.index_dtype else indices[-1]
-        return Body(tirx.BufferStore(distinct.buffer, tirx.Add(scaled, position), indices))
+        return BlockBody(tirx.BufferStore(distinct.buffer, tirx.Add(scaled, position), indices))
 
-    axes = [Axis(SPATIAL, d) for d in tensor.dims]
+    axes = [BlockAxis(SPATIAL, d) for d in tensor.dims]
     draft.statements.append(draw_nest(draft, draft.new_name("spread"), axes, spread))
     kept = tensor.dims[:-1]
     where = Term(None, "int32", Range(-1, length - 1, True))
     found = result(draft, "P", kept, where)
     best = result(draft, "M", kept, Term(None, tensor.dtype, distinct.range))
 
-    def body(terms: list[Term]) -> Body:
+    def body(terms: list[Term]) -> BlockBody:
         return _argmax_body(draft, [t.expr for t in terms], distinct, found, best, largest)
 
     draft.features.add("argmax")
-    axes = [*(Axis(SPATIAL, d) for d in kept), Axis(REDUCE, tensor.dims[-1])]
+    axes = [*(BlockAxis(SPATIAL, d) for d in kept), BlockAxis(REDUCE, tensor.dims[-1])]
     draft.statements.append(draw_nest(draft, draft.new_name("arg"), axes, body))
 
 
-def _argmax_body(draft: Draft, at: list[Any], distinct: Tensor, found: Tensor, best: Tensor, largest: bool) -> Body:
+def _argmax_body(
+    draft: FunctionDraft, at: list[Expr], distinct: Tensor, found: Tensor, best: Tensor, largest: bool
+) -> BlockBody:
     """In the form in which rfactor knows the reducer (src/s_tir/schedule/primitive/reduction.cc)."""
     out, position = at[:-1], at[-1]
     index = position if draft.index_dtype == "int32" else tirx.Cast("int32", position)
@@ -268,4 +279,4 @@ def _argmax_body(draft: Draft, at: list[Any], distinct: Tensor, found: Tensor, b
         tirx.BufferStore(found.buffer, tirx.IntImm("int32", -1), out),
         tirx.BufferStore(best.buffer, extreme, out),
     ]
-    return Body(tirx.SeqStmt(update), tirx.SeqStmt(init))
+    return BlockBody(tirx.SeqStmt(update), tirx.SeqStmt(init))

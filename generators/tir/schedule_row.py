@@ -1,11 +1,11 @@
-"""What a row of the table of schedule primitives says."""
+"""The rows of the table of schedule primitives."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from generators.tir.schedule_view import View
+from generators.tir.schedule_view import ScheduleView
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,13 +13,13 @@ class Primitive:
     """One primitive of `tvm.s_tir.Schedule`.
 
     draw: the step as text, an expression over `sch`; raises `NoPlace` where nothing has the form that it asks for.
-    keeps: why the scheduled function means what it meant, and under which conditions that are drawn.
+    keeps: why the scheduled function means the same, and under which conditions that are drawn.
     rounds: whether the order of a reduction may change, so that inexact floats round otherwise. last: no other step is
-    taken behind it. threads: only for targets with thread axes.
+    taken after it. threads: only for targets with thread axes.
     """
 
     name: str
-    draw: Callable[[View], str]
+    draw: Callable[[ScheduleView], str]
     keeps: str
     weight: int = 1
     rounds: bool = False

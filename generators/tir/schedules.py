@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import tvm
 from tvm import s_tir
 
 from generators import tvm_api
 from generators.source import Source, weighted
+from generators.tir.knobs import DEFAULT, TirKnobs
+from generators.tir.prim_program import PrimProgram
 from generators.tir.primitives import PRIMITIVES
-from generators.tir.program import PrimProgram
 from generators.tir.schedule_row import Primitive
 from generators.tir.schedule_view import NoPlace, view_of
+from generators.tvm_api import IRModule
 
 _SEED = 1
-_PATIENCE = 6
-"""Rows tried for a step before none is taken."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScheduleStep:
     """A primitive and the expression over `sch` that applies it."""
 
     primitive: str
@@ -34,7 +33,7 @@ class Step:
 class Broken:
     """A step that ended with something else than a refusal: a finding candidate."""
 
-    step: Step
+    step: ScheduleStep
     error: str
     message: str
 
@@ -51,7 +50,7 @@ class Scheduled:
 
     program: PrimProgram
     original: PrimProgram
-    steps: tuple[Step, ...]
+    steps: tuple[ScheduleStep, ...]
     refused: Counter[str]
     broken: Broken | None
     rounds: bool
@@ -70,7 +69,8 @@ def draw_schedule(
     threads: bool = False,
     rows: Sequence[Primitive] = PRIMITIVES,
     first: Sequence[str] = (),
-    before: Callable[[Step], None] | None = None,
+    before: Callable[[ScheduleStep], None] | None = None,
+    knobs: TirKnobs = DEFAULT,
 ) -> Scheduled:
     """Applies up to `steps` primitives to a program of blocks; `before` hears of each step just before it is taken,
     so that a step that kills the process is known.
@@ -80,7 +80,7 @@ def draw_schedule(
     """
     if not program.schedulable:
         raise ValueError("the function has no blocks")
-    taken: list[Step] = []
+    taken: list[ScheduleStep] = []
     refused: Counter[str] = Counter()
     usable = [row for row in rows if threads or not row.threads]
     try:
@@ -91,8 +91,8 @@ def draw_schedule(
     by_name = {row.name: row for row in usable}
     begins = [row for row in usable if row.name in first]
     for number in range(steps):
-        begun = _drawn(source, schedule, program, threads, taken, begins) if begins and number == 0 else None
-        step = begun or _drawn(source, schedule, program, threads, taken, usable)
+        begun = _drawn(source, schedule, program, threads, taken, begins, knobs) if begins and number == 0 else None
+        step = begun or _drawn(source, schedule, program, threads, taken, usable, knobs)
         if step is None:
             break
         if before is not None:
@@ -116,15 +116,15 @@ def draw_schedule(
     return Scheduled(replace(program, module=schedule.mod), program, tuple(taken), refused, broken, rounds)
 
 
-def replayed(module: Any, steps: Sequence[Step]) -> Any:
-    """The schedule that the steps make of a module. Raises what a step raises."""
+def replayed(module: IRModule, steps: Sequence[ScheduleStep]) -> s_tir.Schedule:
+    """The schedule that the steps make of a module. Raises whatever a step raises."""
     schedule = _begun(module)
     for step in steps:
         eval(step.text, {"sch": schedule, "tvm": tvm})
     return schedule
 
 
-def _begun(module: Any) -> Any:
+def _begun(module: IRModule) -> s_tir.Schedule:
     """A schedule of a copy: steps inside a block in a block may write into the module that the schedule was made of."""
     module = tvm_api.copy_of(module)
     return s_tir.Schedule(module, seed=_SEED, error_render_level="fast")
@@ -132,25 +132,26 @@ def _begun(module: Any) -> Any:
 
 def _drawn(
     source: Source,
-    schedule: Any,
+    schedule: s_tir.Schedule,
     program: PrimProgram,
     threads: bool,
-    taken: list[Step],
+    taken: list[ScheduleStep],
     rows: Sequence[Primitive],
-) -> Step | None:
+    knobs: TirKnobs,
+) -> ScheduleStep | None:
     """A step for which there is a place; None where some rows had none."""
-    view = view_of(source, schedule, program, threads, [step.primitive for step in taken])
+    view = view_of(source, schedule, program, threads, [step.primitive for step in taken], knobs)
     weights = [(row, row.weight) for row in rows]
-    for _ in range(_PATIENCE):
+    for _ in range(knobs.schedules.patience):
         row = weighted(source, weights)
         try:
-            return Step(row.name, row.draw(view))
+            return ScheduleStep(row.name, row.draw(view))
         except NoPlace:
             continue
     return None
 
 
-def _applied(schedule: Any, step: Step) -> bool | Broken:
+def _applied(schedule: s_tir.Schedule, step: ScheduleStep) -> bool | Broken:
     """Whether the step applied; False where TVM refuses it with a diagnosis."""
     try:
         eval(step.text, {"sch": schedule, "tvm": tvm})
@@ -164,8 +165,8 @@ def _applied(schedule: Any, step: Step) -> bool | Broken:
     return True
 
 
-def _checked(schedule: Any, program: PrimProgram, step: Step) -> bool | Broken:
-    """Whether the function is well-formed behind the step."""
+def _checked(schedule: s_tir.Schedule, program: PrimProgram, step: ScheduleStep) -> bool | Broken:
+    """Whether the function is well-formed after the step."""
     try:
         s_tir.analysis.verify_well_formed(schedule.mod[program.function])
     except (ValueError, tvm.error.InternalError) as error:

@@ -1,43 +1,42 @@
 """Blocks that compute one tensor from others point by point: elementwise, reshapes, padding, copies, scans.
 
-Reductions are in `reductions.py`, blocks with blocks or loops inside in `nested.py`.
+Reductions are in `reductions.py`, blocks with blocks or loops inside in `nested_blocks.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tvm import tirx
 
 from generators.dtypes import is_float
 from generators.ranges import Range
-from generators.tir.apart import both, draw_apart, read_apart
-from generators.tir.draft import Draft, Extent, Tensor, Unfit, load
-from generators.tir.expressions import Site, converted, draw_value
-from generators.tir.nests import OPAQUE, SPATIAL, Axis, Body, draw_nest, product_range
-from generators.tir.parts import append_nest, draw_parts
+from generators.tir.block_loops import OPAQUE, SPATIAL, BlockAxis, BlockBody, draw_nest, product_range
+from generators.tir.expressions import Operands, converted, draw_value
+from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit, load
+from generators.tir.multi_reads import both, draw_multi_read, load_multi_read
+from generators.tir.partial_coverage import append_nest, draw_parts
 from generators.tir.reads import can_read, points, read
 from generators.tir.terms import Term, capacity, cast, chosen, clipped, constant, held, truth
-
-_TURNED = 0.12
-"""A block goes through the axes of what it stores in another order than that of the dims this often."""
+from generators.tvm_api import Expr
 
 
-def recent(draft: Draft, *, special: bool = False) -> list[Tensor]:
+def recent(draft: FunctionDraft, *, special: bool = False) -> list[Tensor]:
     """Tensors that can be read, the newest first, so that stages hang together."""
     return [t for t in reversed(draft.tensors) if t.special == special]
 
 
-def pick_recent(draft: Draft, options: list[Tensor]) -> Tensor:
-    """One of them, mostly one of the first. Raises Unfit where there is none."""
+def pick_recent(draft: FunctionDraft, options: list[Tensor]) -> Tensor:
+    """One of them, most often one of the first. Raises Unfit where there is none."""
     if not options:
         raise Unfit("no tensor to read")
-    return options[0] if draft.source.flip(0.6) else draft.source.pick(options)
+    return options[0] if draft.source.flip(draft.knobs.blocks.newest) else draft.source.pick(options)
 
 
-def result(draft: Draft, prefix: str, dims: tuple[Extent, ...], term: Term) -> Tensor:
-    """The tensor that a stage writes: an output where nothing is drawn behind it, seldom otherwise."""
-    output = draft.final or draft.source.flip(0.15)
+def result(draft: FunctionDraft, prefix: str, dims: tuple[Extent, ...], term: Term) -> Tensor:
+    """The tensor that a stage writes: an output for the last stage and 15 % of the others."""
+    output = draft.final or draft.source.flip(draft.knobs.blocks.output)
     layout: dict[str, Any] = {}
     if not output:
         layout = _layout(draft, dims)
@@ -45,14 +44,14 @@ def result(draft: Draft, prefix: str, dims: tuple[Extent, ...], term: Term) -> T
     return draft.add_tensor(prefix, dims, term.dtype, term.range, fraction=term.fraction, role=role, **layout)
 
 
-def _layout(draft: Draft, dims: tuple[Extent, ...]) -> dict[str, Any]:
+def _layout(draft: FunctionDraft, dims: tuple[Extent, ...]) -> dict[str, Any]:
     """Where and how a buffer of the function's own lies in memory."""
     source = draft.source
     layout: dict[str, Any] = {}
     if source.flip(draft.knobs.local_share):
         layout["scope"] = "local"
         draft.features.add("scope_local")
-    if len(dims) > 1 and all(d.static and d.value for d in dims) and source.flip(0.12):
+    if len(dims) > 1 and all(d.static and d.value for d in dims) and source.flip(draft.knobs.blocks.strides):
         stride, strides = 1, []
         for dim in reversed(dims):
             strides.append(draft.number(stride))
@@ -62,36 +61,36 @@ def _layout(draft: Draft, dims: tuple[Extent, ...]) -> dict[str, Any]:
     return layout
 
 
-def draw_pointwise(draft: Draft) -> None:
+def draw_pointwise(draft: FunctionDraft) -> None:
     """An expression of one to three tensors at each point."""
     base = pick_recent(draft, recent(draft))
-    apart = draw_apart(draft, base)
-    dims = list(apart.axes if apart else base.dims)
-    if apart is None and len(dims) > 1 and draft.source.flip(0.15):
+    several = draw_multi_read(draft, base)
+    dims = list(several.axes if several else base.dims)
+    if several is None and len(dims) > 1 and draft.source.flip(draft.knobs.blocks.reversed_dims):
         dims.reverse()
     others = [t for t in recent(draft) if t is not base and can_read(t, dims)]
-    operands = ([] if apart else [base]) + [
+    operands = ([] if several else [base]) + [
         draft.source.pick(others) for _ in range(draft.source.integer(0, 2)) if others
     ]
-    dtype = base.dtype if apart else draft.draw_dtype()
+    dtype = base.dtype if several else draft.draw_dtype()
     name = draft.new_name("map")
     drawn: list[Term] = []
 
     def value(terms: list[Term]) -> Term:
         at = points(terms, dims)
         leaves = [read(draft, t, at) for t in operands]
-        if apart is None:
-            return _guard_inexact(draft, draw_value(Site(draft, leaves, terms), dtype))
-        joined = read_apart(draft, apart, terms)
+        if several is None:
+            return _guard_inexact(draft, draw_value(Operands(draft, leaves, terms), dtype))
+        joined = load_multi_read(draft, several, terms)
         if draft.source.flip():
-            joined = both(draft, joined, draw_value(Site(draft, [joined, *leaves], terms), dtype))
+            joined = both(draft, joined, draw_value(Operands(draft, [joined, *leaves], terms), dtype))
         return _guard_inexact(draft, joined)
 
     _stage(draft, name, dims, value, drawn)
 
 
-def _guard_inexact(draft: Draft, term: Term) -> Term:
-    """Sometimes, where nothing reads it, an elementary function of the value: then the answer is rounded."""
+def _guard_inexact(draft: FunctionDraft, term: Term) -> Term:
+    """The value, or an elementary function of it where nothing reads the result: then the answer is rounded."""
     if not (draft.final and term.dtype in ("float32", "float64") and draft.source.flip(draft.knobs.inexact_share)):
         return term
     kind = draft.source.pick(("exp", "tanh", "sigmoid", "sqrt"))
@@ -103,35 +102,42 @@ def _guard_inexact(draft: Draft, term: Term) -> Term:
     return Term(call(expr), term.dtype, Range(-1.0, 4096.0))
 
 
-def _stage(draft: Draft, name: str, dims: list[Extent], value: Any, drawn: list[Term], prefix: str = "T") -> Tensor:
+def _stage(
+    draft: FunctionDraft,
+    name: str,
+    dims: list[Extent],
+    value: Callable[[list[Term]], Term],
+    drawn: list[Term],
+    prefix: str = "T",
+) -> Tensor:
     """A block that stores `value(axis terms)` at each point of a new tensor."""
     made: list[Tensor] = []
     order = list(range(len(dims)))
-    if len(order) > 1 and draft.source.flip(_TURNED):
+    if len(order) > 1 and draft.source.flip(draft.knobs.blocks.turned):
         order.reverse()
         draft.features.add("turned_store")
 
-    def body(axis_terms: list[Term]) -> Body:
+    def body(axis_terms: list[Term]) -> BlockBody:
         terms = [axis_terms[order.index(dim)] for dim in range(len(dims))]
         term = value(terms)
         drawn.append(term)
         tensor = result(draft, prefix, tuple(dims), term)
         made.append(tensor)
-        return Body(tirx.BufferStore(tensor.buffer, term.expr, [t.expr for t in terms]))
+        return BlockBody(tirx.BufferStore(tensor.buffer, term.expr, [t.expr for t in terms]))
 
-    axes = [Axis(SPATIAL, dims[dim]) for dim in order]
+    axes = [BlockAxis(SPATIAL, dims[dim]) for dim in order]
     append_nest(draft, name, axes, body)
     return next(t for t in draft.tensors if t.buffer.same_as(made[0].buffer))
 
 
-def draw_reshape(draft: Draft) -> None:
+def draw_reshape(draft: FunctionDraft) -> None:
     """The elements of a tensor in row-major order under other dims."""
     options = [t for t in recent(draft) if t.dims and all(d.static and d.value for d in t.dims)]
     source = pick_recent(draft, options)
     count = source.elements
     factor = next((f for f in (draft.source.pick((2, 3, 4, 8)), 2, 1) if count % f == 0), 1)
     dims = [draft.extent(count // factor), draft.extent(factor)]
-    if draft.source.flip(0.3):
+    if draft.source.flip(draft.knobs.blocks.flat):
         dims = [draft.extent(count)]
 
     def value(terms: list[Term]) -> Term:
@@ -144,9 +150,9 @@ def draw_reshape(draft: Draft) -> None:
     _stage(draft, draft.new_name("reshape"), dims, value, [])
 
 
-def _unravelled(draft: Draft, flat: Any, tensor: Tensor) -> list[Any]:
+def _unravelled(draft: FunctionDraft, flat: Expr, tensor: Tensor) -> list[Expr]:
     """The indices of the element at a row-major position."""
-    indices: list[Any] = []
+    indices: list[Expr] = []
     stride = 1
     for number, dim in reversed(list(enumerate(tensor.dims))):
         index = flat if stride == 1 else tirx.FloorDiv(flat, draft.number(stride))
@@ -156,8 +162,8 @@ def _unravelled(draft: Draft, flat: Any, tensor: Tensor) -> list[Any]:
     return indices[::-1]
 
 
-def draw_padding(draft: Draft) -> None:
-    """A tensor with constants around it: what decompose_padding looks for."""
+def draw_padding(draft: FunctionDraft) -> None:
+    """A tensor with constants around it, for decompose_padding."""
     options = [t for t in recent(draft) if t.dims and t.dtype != "bool" and t.elements <= 256]
     tensor = pick_recent(draft, options)
     before = [draft.source.pick((0, 1, 1, 2)) for _ in tensor.dims]
@@ -166,7 +172,7 @@ def draw_padding(draft: Draft) -> None:
     fill = constant(draft.source.pick((0, 0, 1)), tensor.dtype)
 
     def value(terms: list[Term]) -> Term:
-        inside: Any = None
+        inside: Expr | None = None
         indices = []
         for term, dim, low, high in zip(terms, tensor.dims, before, after, strict=True):
             tests = [tirx.LE(draft.number(low), term.expr)] if low else []
@@ -183,7 +189,7 @@ def draw_padding(draft: Draft) -> None:
     _stage(draft, draft.new_name("pad"), dims, value, [])
 
 
-def _grown(draft: Draft, dim: Extent, by: int) -> Extent:
+def _grown(draft: FunctionDraft, dim: Extent, by: int) -> Extent:
     if dim.static:
         return draft.extent(dim.value + by)
     if not by:
@@ -192,8 +198,8 @@ def _grown(draft: Draft, dim: Extent, by: int) -> Extent:
     return Extent(f"{dim.text} + {by}", dim.value + by, dim.low + by, dim.high + by, grown)
 
 
-def draw_copy(draft: Draft) -> None:
-    """A tensor as it is, sometimes in another dtype: cached reads and writes look like this."""
+def draw_copy(draft: FunctionDraft) -> None:
+    """A copy of a tensor, possibly in another dtype: cached reads and writes look like this."""
     tensor = pick_recent(draft, recent(draft))
     dtype = draft.draw_dtype()
 
@@ -201,32 +207,32 @@ def draw_copy(draft: Draft) -> None:
         element = load(tensor, [t.expr for t in terms])
         if dtype in (element.dtype, "bool") or not draft.source.flip():
             return element
-        return converted(Site(draft, [element], terms), element, dtype)
+        return converted(Operands(draft, [element], terms), element, dtype)
 
     _stage(draft, draft.new_name("copy"), list(tensor.dims), value, [])
 
 
-def draw_in_place(draft: Draft) -> None:
-    """A block that overwrites what it reads, point by point."""
+def draw_in_place(draft: FunctionDraft) -> None:
+    """A block that overwrites its own operand, point by point."""
     options = [t for t in recent(draft) if t.role != "input" and t.dtype != "bool" and t.dims]
     tensor = pick_recent(draft, options)
     name = draft.new_name("update")
 
-    def body(terms: list[Term]) -> Body:
+    def body(terms: list[Term]) -> BlockBody:
         indices = [t.expr for t in terms]
         now = load(tensor, indices)
-        other = draw_value(Site(draft, [now], terms), tensor.dtype, 1)
+        other = draw_value(Operands(draft, [now], terms), tensor.dtype, 1)
         value = held(other, tensor.range, tensor.fraction)
-        return Body(tirx.BufferStore(tensor.buffer, value.expr, indices))
+        return BlockBody(tirx.BufferStore(tensor.buffer, value.expr, indices))
 
     draft.features.add("in_place")
-    axes = [Axis(SPATIAL, d) for d in tensor.dims]
+    axes = [BlockAxis(SPATIAL, d) for d in tensor.dims]
     if draft.source.flip(draft.knobs.part_share):
         axes = draw_parts(draft, axes)
     draft.statements.append(draw_nest(draft, name, axes, body))
 
 
-def draw_scan(draft: Draft) -> None:
+def draw_scan(draft: FunctionDraft) -> None:
     """Each element from the one before: an axis whose iterations stay in order."""
     options = [t for t in recent(draft) if len(t.dims) == 1 and t.dtype not in ("bool", "uint8", "bfloat16", "float16")]
     tensor = pick_recent(draft, options)
@@ -236,18 +242,18 @@ def draw_scan(draft: Draft) -> None:
         raise Unfit("a scan would overflow")
     output = result(draft, "S", (extent,), Term(None, tensor.dtype, Range(-bound, bound, True), tensor.fraction))
 
-    def body(terms: list[Term]) -> Body:
+    def body(terms: list[Term]) -> BlockBody:
         here = terms[0].expr
         before = load(output, [tirx.Sub(here, draft.number(1))])
         before = chosen(tirx.LT(draft.number(0), here), before, constant(0, tensor.dtype), lazily=True)
         total = Term(tirx.Add(before.expr, load(tensor, [here]).expr), tensor.dtype, before.range + tensor.range)
-        return Body(tirx.BufferStore(output.buffer, clipped(total, float(bound)).expr, [here]), simple=False)
+        return BlockBody(tirx.BufferStore(output.buffer, clipped(total, float(bound)).expr, [here]), simple=False)
 
     draft.features.add("scan")
-    draft.statements.append(draw_nest(draft, draft.new_name("scan"), [Axis(OPAQUE, extent)], body, plain=True))
+    draft.statements.append(draw_nest(draft, draft.new_name("scan"), [BlockAxis(OPAQUE, extent)], body, plain=True))
 
 
-def draw_special(draft: Draft) -> None:
+def draw_special(draft: FunctionDraft) -> None:
     """Operations that mean the same for NaN, infinities, signed zeros and subnormals everywhere."""
     tensor = pick_recent(draft, recent(draft, special=True))
     kind = draft.source.pick(("select", "isnan", "compare", "widen", "abs"))

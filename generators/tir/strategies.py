@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from generators.source import HypothesisSource
 from generators.tir.functions import draw_prim_func, draw_schedulable
-from generators.tir.integers import KNOBS, draw_integer_func
-from generators.tir.knobs import DEFAULT, TirKnobs
-from generators.tir.program import PrimProgram
+from generators.tir.integers import draw_integer_func
+from generators.tir.knobs import DEFAULT, INTEGERS, TirKnobs
+from generators.tir.prim_program import PrimProgram
 from generators.tir.schedules import Scheduled, draw_schedule
 
 SMALL = replace(DEFAULT, stages=(1, 3), statements=(1, 3), depths=((2, 1),))
@@ -27,7 +27,7 @@ def prim_funcs(knobs: TirKnobs = SMALL) -> st.SearchStrategy[PrimProgram]:
     return _prim_funcs(knobs)
 
 
-def integer_funcs(knobs: TirKnobs = KNOBS) -> st.SearchStrategy[PrimProgram]:
+def integer_funcs(knobs: TirKnobs = INTEGERS) -> st.SearchStrategy[PrimProgram]:
     """PrimFuncs of integer expressions that go exhaustively through small ranges; for rewrites of such expressions."""
     return _integer_funcs(knobs)
 
@@ -37,7 +37,7 @@ def scheduled_prim_funcs(
 ) -> st.SearchStrategy[Scheduled]:
     """PrimFuncs of blocks scheduled by up to `steps` primitives; `threads` as for `draw_schedule`.
 
-    What a primitive of TVM made wrong is in the result as TVM made it.
+    A bug of a TVM primitive shows in the result.
     """
     return _scheduled(replace(knobs, step_share=0.0), steps, threads)
 

@@ -1,8 +1,8 @@
 """Which unusual kinds of statement and expression a function without blocks may hold.
 
-Swarm testing (Groce, Zhang, Eide, Chen and Regehr, ISSTA 2012): what a test leaves out matters as much as what it
-holds. Passes over loops give up at much that is unusual, so that a function with a bit of everything shows nothing
-of what they do.
+Swarm testing (Groce, Zhang, Eide, Chen and Regehr, ISSTA 2012): the features that a test leaves out matter as much as
+those that it holds. Passes over loops give up at many unusual statements, so that a function with a bit of everything
+shows nothing of their work.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from generators.tir.knobs import TirKnobs
 
 
 class Unusual(Enum):
-    """What many passes over loops leave alone, and all that is around it."""
+    """Kinds that many passes over loops leave alone, together with the loops around them."""
 
     LET = auto()
     BIND = auto()
@@ -25,7 +25,7 @@ class Unusual(Enum):
     ASSERT = auto()
     LIKELY = auto()
     LAZY = auto()
-    """if_then_else in values, and reads behind it: a call, of which only one side is evaluated."""
+    """if_then_else in values, and reads under it: a call that evaluates only one side."""
     ROOT = auto()
     """The root block around the loops."""
     STEP = auto()

@@ -9,11 +9,11 @@ in LLVM 22; and all read a matrix as one long row, beyond the extent that their 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tvm import tirx
 
 from generators import tvm_api
+from generators.tvm_api import Expr, Node, Var
 
 _BUFFERS = """    A = T.match_buffer(a, {a}, "{left}", offset_factor=1, strides=["sa0", "sa1"])
     B = T.match_buffer(b, {b}, "{right}", offset_factor=1, strides=["sb0", "sb1"])
@@ -38,15 +38,15 @@ _HEAD = """@T.prim_func(s_tir=True)
 def {name}(a: T.handle, b: T.handle, c: T.handle):
 """
 WAYS = ("serial", "unrolled", "vector")
-"""How an intrinsic does what it describes."""
+"""How an intrinsic implements its description."""
 _LANES = (2, 4, 8, 16)
 
 
-def dot_intrinsic(block: Any, extents: list[int], way: str) -> tuple[str, str]:
+def dot_intrinsic(block: Node, extents: list[int], way: str) -> tuple[str, str]:
     """(name, expression that registers it) of an intrinsic for the inner three loops of a matrix product.
 
     block: stores `C[i, j] = C[i, j] + A[i, k] * B[k, j]` (or B[j, k], or casts of the factors), with axes i, j, k.
-    Raises ValueError where it does not. What is no vector is done by serial loops: a row of another length, a column.
+    Raises ValueError where it does not. Rows of other lengths and columns are done by serial loops.
     """
     store = block.body
     left, right = (_loaded(f) for f in (store.value.b.a, store.value.b.b))
@@ -98,14 +98,14 @@ class _Factors:
         return factor if dtype == self.out else f'T.Cast("{wanted}", {factor})'
 
 
-def _loaded(factor: Any) -> Any:
-    """The element that a factor is, behind a cast."""
+def _loaded(factor: Expr) -> Expr:
+    """The element that a factor loads, without its cast."""
     inner = factor.value if isinstance(factor, tirx.Cast) else factor
     if not isinstance(inner, tvm_api.TensorLoad):
         raise ValueError("a factor that is no element")
     return inner
 
 
-def _positions(load: Any, axes: list[Any]) -> list[int]:
+def _positions(load: Expr, axes: list[Var]) -> list[int]:
     """Which axis each index is, -1 for none."""
     return [next((n for n, v in enumerate(axes) if index.same_as(v)), -1) for index in load.indices]

@@ -1,7 +1,7 @@
 """Terms: TIR expressions that carry their dtype, their range, and whether a float holds their values exactly.
 
-What an operator means for ranges is here, one row each; how expressions are drawn is in `expressions.py`. Nodes are
-made by their constructors, which fold nothing, so that passes see what was drawn.
+The range of each operator is here, one row each; how expressions are drawn is in `expressions.py`. Nodes are
+made by their constructors, which fold nothing, so that passes see the nodes as drawn.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from tvm import tirx
 
 from generators.dtypes import integer_limits, is_float
 from generators.ranges import TRUTH, Range
+from generators.tvm_api import Expr
 
 _EXACT_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 40}
 """Whole numbers up to two to this are held exactly, and so are sums and products that stay below."""
@@ -24,14 +24,14 @@ _EXACT_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 40}
 class Term:
     """`expr` of `dtype` lies in `range`; a float is a multiple of 2**-fraction."""
 
-    expr: Any
+    expr: Expr
     dtype: str
     range: Range
     fraction: int = 0
 
 
 def capacity(dtype: str, fraction: int = 0) -> float:
-    """The largest magnitude that values of this dtype may have: half of the integers, or what stays exact."""
+    """The largest magnitude that values of this dtype may have: half of an integer's, or the largest exact one."""
     if dtype == "bool":
         return 1.0
     if is_float(dtype):
@@ -55,7 +55,7 @@ def constant(value: float, dtype: str) -> Term:
     return Term(tirx.IntImm(dtype, int(value)), dtype, Range(int(value), int(value), True))
 
 
-def truth(expr: Any) -> Term:
+def truth(expr: Expr) -> Term:
     """A bool term."""
     return Term(expr, "bool", TRUTH)
 
@@ -117,7 +117,7 @@ class Binary:
     """An operator of two operands of one dtype: its node, its range, and which right operands it takes."""
 
     name: str
-    node: Any
+    node: Callable[[Expr, Expr], Expr]
     rule: Callable[[Range, Range], Range]
     right: str = "any"
     """"any", "nonzero" (of one sign) or "amount" (of a shift)."""
@@ -200,7 +200,7 @@ def cast(term: Term, dtype: str) -> Term:
     return Term(tirx.Cast(dtype, term.expr), dtype, term.range, term.fraction if is_float(dtype) else 0)
 
 
-def chosen(condition: Any, then: Term, other: Term, *, lazily: bool) -> Term:
+def chosen(condition: Expr, then: Term, other: Term, *, lazily: bool) -> Term:
     """`if_then_else` where lazily (only one side is evaluated), else Select."""
     make = tirx.if_then_else if lazily else tirx.Select
     expr = make(condition, then.expr, other.expr)

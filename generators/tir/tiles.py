@@ -1,20 +1,20 @@
-"""What the threads of a block make together: each writes its part of a tile in shared memory, and reads others'."""
+"""Kernels whose threads work together: each writes its part of a tile in shared memory, and reads others'."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tvm import tirx
 
-from generators.tir.draft import Draft, Tensor, load
-from generators.tir.launch import SERIAL, STEPS, Launch, made_of
-from generators.tir.place import Place, sequence, store
+from generators.tir.function_draft import FunctionDraft, Tensor, load
+from generators.tir.launch import SERIAL, Launch, made_of
 from generators.tir.reads import counter
+from generators.tir.site import Site, sequence, store
 from generators.tir.terms import Term
+from generators.tvm_api import Expr, Stmt
 
 
-def _passed_on(kernel: Launch, inner: Place, indices: list[Any], length: int, threads: int) -> list[Any]:
+def _passed_on(kernel: Launch, inner: Site, indices: list[Expr], length: int, threads: int) -> list[Stmt]:
     """Each thread makes an element of a tile, and reads those of others."""
     at, total = indices[-1], kernel.draft.number(length)
     tile = kernel.shared(length, _number(kernel.draft))
@@ -28,8 +28,8 @@ def _passed_on(kernel: Launch, inner: Place, indices: list[Any], length: int, th
     ]
 
 
-def _told(kernel: Launch, inner: Place, indices: list[Any], length: int, threads: int) -> list[Any]:
-    """One thread makes what all read."""
+def _told(kernel: Launch, inner: Site, indices: list[Expr], length: int, threads: int) -> list[Stmt]:
+    """One thread makes the element that all read."""
     draft, at = kernel.draft, indices[-1]
     cell = kernel.shared(1, _number(draft))
     zero = draft.number(0)
@@ -43,14 +43,14 @@ def _told(kernel: Launch, inner: Place, indices: list[Any], length: int, threads
     ]
 
 
-def _rounds(kernel: Launch, inner: Place, indices: list[Any], length: int, threads: int) -> list[Any]:
-    """In every round the threads make a tile anew, and take of it what they add up. Each step asks for itself which
-    threads take part in it: no barrier may stand behind a condition."""
+def _rounds(kernel: Launch, inner: Site, indices: list[Expr], length: int, threads: int) -> list[Stmt]:
+    """In every round the threads make a tile anew and add up elements of it. Each step asks for itself which
+    threads take part in it: no barrier may stand under a condition."""
     draft, at, total = kernel.draft, indices[-1], kernel.draft.number(length)
     tile = kernel.shared(length, _number(draft))
     begun = store(tile, inner.value(tile.dtype), [at])
     first = kernel.element(inner, indices, load(tile, [at]))
-    loop = counter(draft, draft.extent(kernel.source.integer(*STEPS)))
+    loop = counter(draft, draft.extent(kernel.source.integer(*kernel.draft.knobs.kernels.turns)))
     deeper = inner.inside(loop, turns=loop.extent.high)
     again = store(tile, deeper.value(tile.dtype), [at])
     got = load(tile, [_of_another(kernel, at, length)])
@@ -65,7 +65,7 @@ def _rounds(kernel: Launch, inner: Place, indices: list[Any], length: int, threa
     ]
 
 
-def _gone_through(kernel: Launch, inner: Place, indices: list[Any], length: int, threads: int) -> list[Any]:
+def _gone_through(kernel: Launch, inner: Site, indices: list[Expr], length: int, threads: int) -> list[Stmt]:
     """Each thread makes an element of a tile, and goes through all of it."""
     draft, at, total = kernel.draft, indices[-1], kernel.draft.number(length)
     tile = kernel.shared(length, _number(draft))
@@ -88,9 +88,9 @@ def _gone_through(kernel: Launch, inner: Place, indices: list[Any], length: int,
     ]
 
 
-def _halved(kernel: Launch, inner: Place, indices: list[Any], length: int, threads: int) -> list[Any]:
+def _halved(kernel: Launch, inner: Site, indices: list[Expr], length: int, threads: int) -> list[Stmt]:
     """A tree of as many steps as it takes to make one element of all: half of the threads that are left take one of the
-    other half each. All threads read what is left."""
+    other half each. All threads read the result."""
     draft, at = kernel.draft, indices[-1]
     steps = max(length - 1, 1).bit_length()
     tile = kernel.shared(length, _number(draft))
@@ -111,19 +111,19 @@ def _halved(kernel: Launch, inner: Place, indices: list[Any], length: int, threa
     ]
 
 
-def _combined(kernel: Launch, place: Place, tensor: Tensor, indices: list[Any], got: Term) -> Any:
-    """An element made of what it was and what was read."""
-    return store(tensor, made_of(place.site([], 0), tensor.dtype, 1, got, load(tensor, indices)), indices)
+def _combined(kernel: Launch, site: Site, tensor: Tensor, indices: list[Expr], got: Term) -> Stmt:
+    """An element made of its old value and the value read."""
+    return store(tensor, made_of(site.operands([], 0), tensor.dtype, 1, got, load(tensor, indices)), indices)
 
 
-def _number(draft: Draft) -> str:
-    """The dtype of what threads share."""
+def _number(draft: FunctionDraft) -> str:
+    """The dtype of a tile."""
     dtype = draft.draw_dtype()
     return "int32" if dtype == "bool" else dtype
 
 
-def _of_another(kernel: Launch, at: Any, length: int) -> Any:
-    """The index of an element that another thread has made, mostly."""
+def _of_another(kernel: Launch, at: Expr, length: int) -> Expr:
+    """The index of an element that in most cases another thread has made."""
     draft = kernel.draft
     last = draft.number(length - 1)
     around = tirx.FloorMod(
@@ -133,7 +133,7 @@ def _of_another(kernel: Launch, at: Any, length: int) -> Any:
     return kernel.source.pick((around, around, tirx.Sub(last, at), half, draft.number(0), last))
 
 
-Maker = Callable[[Launch, Place, list[Any], int, int], list[Any]]
+Maker = Callable[[Launch, Site, list[Expr], int, int], list[Stmt]]
 
 MAKERS: tuple[tuple[Maker, int], ...] = (
     (_passed_on, 3),

@@ -2,64 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tvm import tirx
 
 from generators.dtypes import is_float
-from generators.tir.draft import Draft, Tensor, Unfit
-from generators.tir.place import Inner, Place
+from generators.tir.function_draft import FunctionDraft, Tensor, Unfit
+from generators.tir.site import Inner, Site
 from generators.tir.terms import Term, constant, fits
+from generators.tvm_api import Expr, Stmt
 
 _LANES = (2, 4, 8, 3)
 
 
-def draw_lanes(place: Place, _inner: Inner) -> Any:
+def draw_lanes(site: Site, _inner: Inner) -> Stmt:
     """A vector of elements of the last dim computed from vectors of others and from scalars."""
-    draft = place.draft
-    options = [
-        t for t in place.writable if t.dims and t.dims[-1].static and t.dims[-1].value >= 2 and t.dtype != "bool"
-    ]
+    draft = site.draft
+    options = [t for t in site.writable if t.dims and t.dims[-1].static and t.dims[-1].value >= 2 and t.dtype != "bool"]
     if not options:
         raise Unfit("no row of two")
     target = draft.source.pick(options)
     lanes = draft.source.pick([n for n in _LANES if n <= target.dims[-1].value])
-    sources = [t for t in place.tensors if t.dtype == target.dtype and t.dims]
+    sources = [t for t in site.tensors if t.dtype == target.dtype and t.dims]
     sources = [t for t in sources if t.dims[-1].static and t.dims[-1].value >= lanes]
-    one = _operand(place, sources, target.dtype, lanes)
-    other = _operand(place, sources, target.dtype, lanes)
+    one = _operand(site, sources, target.dtype, lanes)
+    other = _operand(site, sources, target.dtype, lanes)
     value = _combined(draft, one, other, lanes)
     if not is_float(target.dtype) or value.fraction <= target.fraction:
         held = _bounded(value, target, lanes)
     else:
         raise Unfit("too fine")
     draft.features |= {"ramp", "lanes"}
-    return tirx.BufferStore(target.buffer, held, _at(place, target, lanes))
+    return tirx.BufferStore(target.buffer, held, _at(site, target, lanes))
 
 
-def _at(place: Place, tensor: Tensor, lanes: int) -> list[Any]:
+def _at(site: Site, tensor: Tensor, lanes: int) -> list[Expr]:
     """The indices of `lanes` elements in the last dim, in some stride."""
-    draft = place.draft
+    draft = site.draft
     last = tensor.dims[-1].value
     stride = draft.source.pick([s for s in (1, 1, 2, 3) if s * (lanes - 1) < last])
     base = draft.source.integer(0, last - 1 - stride * (lanes - 1))
-    lead = place.index_of(Tensor(tensor.buffer, tensor.name, tensor.dims[:-1], tensor.dtype, tensor.range))
+    lead = site.index_of(Tensor(tensor.buffer, tensor.name, tensor.dims[:-1], tensor.dtype, tensor.range))
     return [*lead, tirx.Ramp(draft.number(base), draft.number(stride), lanes)]
 
 
-def _operand(place: Place, sources: list[Tensor], dtype: str, lanes: int) -> Term:
+def _operand(site: Site, sources: list[Tensor], dtype: str, lanes: int) -> Term:
     """A vector as a term: `range` and `fraction` are those of each lane."""
-    draft = place.draft
-    if sources and draft.source.flip(0.7):
+    draft = site.draft
+    if sources and draft.source.flip(draft.knobs.loops.vector_loaded):
         tensor = draft.source.pick(sources)
-        loaded = tirx.BufferLoad(tensor.buffer, _at(place, tensor, lanes))
+        loaded = tirx.BufferLoad(tensor.buffer, _at(site, tensor, lanes))
         return Term(loaded, dtype, tensor.range, tensor.fraction)
-    scalar = place.value(dtype, lets=False)
+    scalar = site.value(dtype, lets=False)
     draft.features.add("broadcast")
     return Term(tirx.Broadcast(scalar.expr, lanes), dtype, scalar.range, scalar.fraction)
 
 
-def _combined(draft: Draft, one: Term, other: Term, lanes: int) -> Term:
+def _combined(draft: FunctionDraft, one: Term, other: Term, lanes: int) -> Term:
     """The two added, or one chosen by comparing them."""
     fraction = max(one.fraction, other.fraction)
     total = one.range + other.range
@@ -72,8 +69,8 @@ def _combined(draft: Draft, one: Term, other: Term, lanes: int) -> Term:
     return Term(chosen, one.dtype, hull, fraction)
 
 
-def _bounded(term: Term, tensor: Tensor, lanes: int) -> Any:
-    """Each lane brought into what the tensor holds."""
+def _bounded(term: Term, tensor: Tensor, lanes: int) -> Expr:
+    """Each lane brought into the tensor's range."""
     if term.range.within(tensor.range.low, tensor.range.high):
         return term.expr
     low, high = (tirx.Broadcast(constant(v, term.dtype).expr, lanes) for v in (tensor.range.low, tensor.range.high))

@@ -25,6 +25,8 @@ from generators.externs import provided
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, default_call
 from generators.targets import TARGETS
+from generators.tvm_api import IRModule
+from oracles.activities import Announce, Building, entering, unannounced
 from oracles.builds.tir_build import compiled_from
 from oracles.checks.legalised import CONSUMED, operator_calls
 from oracles.ir.compare import with_own_constants
@@ -32,12 +34,12 @@ from oracles.ir.walk import bindings, nodes_of, operands, prim_funcs, relax_func
 from oracles.reference.errors import Unsupported
 from oracles.reference.numbers import Numbers
 from oracles.reference.values import UNIT, Callback, Runtime, Tensor, Unit, carried, declared
-from oracles.trace import Bench, Raised
+from oracles.trace import Bench, Position, Raised
+from oracles.verdict import BUILD
+from oracles.walk import walk
 
 CODEGEN = "codegen"
 """The culprit where every pass went well and building or running did not."""
-BUILDING = "build: "
-"""How the stages of building and running begin, told from a pass of the case that has the same name."""
 _GROUPED = (Phase.ANNOTATED, Phase.GROUPED, Phase.FUSED)
 
 
@@ -67,12 +69,12 @@ class NotBuilt:
 
     culprit: str
     error: Raised
-    before: Any
+    before: IRModule
     phase: Phase
     lowered_by: tuple[str, ...] = ()
 
 
-def excess_precision(module: Any) -> str | None:
+def excess_precision(module: IRModule) -> str | None:
     """The dtype in whose precision built code computes instead of rounding to it: BF16ComputeLegalize keeps what is
     cast to bfloat16 in float32 until it is stored in an argument (src/tirx/transform/unsupported_dtype_legalize.cc).
     None for modules without it."""
@@ -98,25 +100,25 @@ def rest_of_pipeline(phase: Phase, target: str = "llvm") -> tuple[str, ...]:
     return ()
 
 
-def passes_to_come(module: Any, phase: Phase, target: str = "llvm") -> tuple[str, ...]:
+def passes_to_come(module: IRModule, phase: Phase, target: str = "llvm") -> tuple[str, ...]:
     """The Relax passes that building applies to a module in this phase."""
     return (*_lifting(module, phase), *rest_of_pipeline(phase, target))
 
 
 def build(
-    module: Any, phase: Phase, bench: Bench, opt_level: int, enter: Callable[[str], None] = lambda stage: None
+    module: IRModule, phase: Phase, bench: Bench, opt_level: int, announce: Announce = unannounced
 ) -> Built | NotBuilt:
-    """Lowers and compiles. `enter` is told of every stage before it starts.
+    """Lowers and compiles. `announce` is told of every activity before it starts.
 
     Constants are copied first: a wrong in-place call writes into them when it runs, and modules share them.
     """
     module = with_own_constants(module)
     names = passes_to_come(module, phase)
-    lowered = lowered_by(names, module, phase, bench, enter)
+    lowered = lowered_by(names, module, phase, bench, announce)
     if isinstance(lowered, NotBuilt):
         return lowered
     module, phase = lowered
-    enter(f"{BUILDING}{CODEGEN}")
+    announce(Building(BUILD, CODEGEN))
     target = tvm.target.Target({"kind": "llvm", "opt-level": opt_level})
     compiled = bench.guarded(lambda: compiled_from(module, target, phase))
     if isinstance(compiled, Raised):
@@ -128,19 +130,21 @@ def build(
 
 
 def lowered_by(
-    names: Sequence[str], module: Any, phase: Phase, bench: Bench, enter: Callable[[str], None]
-) -> tuple[Any, Phase] | NotBuilt:
-    """The module behind these passes with its phase, or where they stopped."""
-    for count, name in enumerate(names, 1):
-        enter(f"{BUILDING}{name}")
-        lowered = bench.apply(default_call(name), module)
-        if isinstance(lowered, Raised):
-            return NotBuilt(name, lowered, module, phase, tuple(names[:count]))
-        module, phase = lowered, PASSES[name].gives or phase
-    return module, phase
+    names: Sequence[str], module: IRModule, phase: Phase, bench: Bench, announce: Announce = unannounced
+) -> tuple[IRModule, Phase] | NotBuilt:
+    """The module after these passes with its phase, or where they stopped."""
+    start = end = Position.at(module, phase)
+    calls = [default_call(name) for name in names]
+    for step in walk(start, calls, PASSES, bench, around=lambda call: entering(announce, Building(BUILD, call.name))):
+        if step.error is not None:
+            applied = tuple(names[: step.index + 1])
+            return NotBuilt(names[step.index], step.error, step.before, step.phase, applied)
+        assert step.end is not None
+        end = step.end
+    return end.module, end.phase
 
 
-def not_runnable(module: Any) -> str | None:
+def not_runnable(module: IRModule) -> str | None:
     """Why a module cannot run here whatever lowers it; None where nothing stands against it."""
     if any(call.op.name in CONSUMED for call, _ in operator_calls(module)):
         return "device hints that only RealizeVDevice consumes"
@@ -149,7 +153,7 @@ def not_runnable(module: Any) -> str | None:
     return None
 
 
-def unregistered(module: Any) -> str | None:
+def unregistered(module: IRModule) -> str | None:
     """The reason why a program runs nowhere here: a packed function that it calls and nobody has registered, or an
     extern function that no library of this process has."""
     for _, function in relax_functions(module):
@@ -176,7 +180,7 @@ def _is_registered(name: str) -> bool:
     return tvm.get_global_func(name, allow_missing=True) is not None
 
 
-def other_devices(module: Any) -> bool:
+def other_devices(module: IRModule) -> bool:
     """Whether a value of the module lives on another device than the first, where nobody has put the inputs."""
     functions = [f for f in module.functions.values() if isinstance(f, relax.Function)]
     types = [tvm_api.type_of(v) for f in functions for v in (*f.params, *relax.analysis.all_vars(f))]
@@ -190,7 +194,7 @@ def _elsewhere(ty: Any) -> bool:
     return device is not None and int(device.vdevice_id) > 0
 
 
-def _lifting(module: Any, phase: Phase) -> tuple[str, ...]:
+def _lifting(module: IRModule, phase: Phase) -> tuple[str, ...]:
     """LambdaLift for modules with local functions: no official pipeline has it, and VMShapeLower asks for it."""
     if phase is not Phase.HIGH:
         return ()

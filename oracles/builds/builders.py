@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from generators.passes.row import Phase
 from generators.passes.table import THREADING
+from oracles.activities import Announce, Building
 from oracles.builds import build as llvm
 from oracles.builds import cuda_device
 from oracles.builds.cuda_cpu import machine, to_ptx
@@ -21,9 +22,8 @@ from oracles.calls.protocol import Calling, Run
 from oracles.checks.survives import headline
 from oracles.reference.numbers import Numbers, Unsure, Wrong
 from oracles.trace import Bench
-from oracles.verdict import Failed, Skipped
+from oracles.verdict import BUILD, Failed, Skipped
 
-Enter: TypeAlias = Callable[[str], None]
 Outcome: TypeAlias = "None | Wrong | Unsure"
 LAUNCH_S = 3.0
 """CPU seconds that a launch of a kernel may take, which the reference has interpreted in less than a case may take."""
@@ -43,7 +43,7 @@ class Builder:
     """
 
     passes: Callable[[Any, Phase], tuple[str, ...]]
-    build: Callable[[Any, Phase, Bench, int, Enter], Any | llvm.NotBuilt | Failed | Skipped]
+    build: Callable[[Any, Phase, Bench, int, Announce], Any | llvm.NotBuilt | Failed | Skipped]
     judge: Callable[[Any, Numbers, Calling], Outcome]
     run: Callable[[Any], Run]
     same_bug: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
@@ -61,15 +61,15 @@ def _passes_for_threads(module: Any, phase: Phase) -> tuple[str, ...]:
 
 
 def _built_for_threads(
-    module: Any, phase: Phase, bench: Bench, opt_level: int, enter: Enter
+    module: Any, phase: Phase, bench: Bench, opt_level: int, announce: Announce
 ) -> machine.Built | llvm.NotBuilt | Failed | Skipped:
     """Host code is always built without optimisation: there is little of it. The schedule changes the module that it is
     given, which is to be a copy."""
     names = _passes_for_threads(module, phase)
-    lowered = llvm.lowered_by(names, module.clone(), phase, bench, enter)
+    lowered = llvm.lowered_by(names, module.clone(), phase, bench, announce)
     if isinstance(lowered, llvm.NotBuilt):
         return lowered
-    enter(f"{llvm.BUILDING}{llvm.CODEGEN}")
+    announce(Building(BUILD, llvm.CODEGEN))
     built = machine.build(*lowered, bench, LAUNCH_S)
     if isinstance(built, llvm.NotBuilt):
         return replace(built, lowered_by=names)
@@ -77,13 +77,13 @@ def _built_for_threads(
 
 
 def _built_for_device(
-    module: Any, phase: Phase, bench: Bench, opt_level: int, enter: Enter
+    module: Any, phase: Phase, bench: Bench, opt_level: int, announce: Announce
 ) -> cuda_device.Built | llvm.NotBuilt | Skipped:
     """Lowered here; code generation, which asks the device, and the runs are one step in a child of `judge`."""
     if (why := cuda_device.unusable()) is not None:
         return Skipped(f"{cuda_device.UNUSABLE}{why}")
     names = _passes_for_threads(module, phase)
-    lowered = llvm.lowered_by(names, module.clone(), phase, bench, enter)
+    lowered = llvm.lowered_by(names, module.clone(), phase, bench, announce)
     if isinstance(lowered, llvm.NotBuilt):
         return lowered
     if (reason := cuda_device.needs_host_memory(lowered[0])) is not None:

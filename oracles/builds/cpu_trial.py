@@ -29,10 +29,10 @@ from oracles.builds.tir_build import compiled_from
 from oracles.calls.protocol import Calling
 from oracles.checks.survives import headline, states_limit
 from oracles.evidence import Evidence, Hung
-from oracles.forked import Ended, apart
+from oracles.forked import Ended, forked
 from oracles.ir.walk import prim_funcs
 from oracles.reference.numbers import Unsure, Wrong
-from oracles.trace import Bench, Raised
+from oracles.trace import Bench, Position, Raised
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict, not_applicable
 
 LIMIT_S = 10
@@ -57,21 +57,21 @@ _VERIFIER = re.compile(r"(LLVM module verification failed with the following err
 _NODE = re.compile(r"(Cannot select): .*?= (?:<[^>]*> )?([\w.:]+)")
 
 
-def judge(row: CpuBuild, module: Any, phase: Phase, bench: Bench) -> Verdict:
+def judge(row: CpuBuild, last: Position, bench: Bench) -> Verdict:
     """Failed("does not build"), "does not run", "wrong result", "crash" or "hang", by code generation of this row."""
-    why = _not_for(row, module, phase)
+    why = _not_for(row, last)
     if why is not None:
         return why
     with tempfile.TemporaryDirectory(prefix="passfuzz-build-") as folder:
         errors = Path(folder) / "stderr"
         spent = _cpu_of_children()
-        ended = apart(lambda: _in_child(row, module, phase, bench, errors), LIMIT_S)
+        ended = forked(lambda: _in_child(row, last, bench, errors), LIMIT_S)
         spent = _cpu_of_children() - spent
         said = errors.read_text(errors="replace")[-SAID:] if errors.exists() else ""
     if isinstance(ended, str):
         raise RuntimeError(f"{row.name}: {ended}")
     if isinstance(ended, Failed) and ended.symptom == WRONG_RESULT and row.lowers:
-        return replace(ended, culprit=_first_wrong(row, module, phase, bench) or llvm.CODEGEN)
+        return replace(ended, culprit=_first_wrong(row, last, bench) or llvm.CODEGEN)
     if not isinstance(ended, Ended):
         return ended
     if ended.how == "hang" and (row.how is How.LOAD or spent < HANG_CPU_S):
@@ -79,12 +79,10 @@ def judge(row: CpuBuild, module: Any, phase: Phase, bench: Bench) -> Verdict:
     return _of_the_end(row, ended, said)
 
 
-def _first_wrong(row: CpuBuild, module: Any, phase: Phase, bench: Bench) -> str | None:
+def _first_wrong(row: CpuBuild, last: Position, bench: Bench) -> str | None:
     """The first pass of the lowering under this row that the reference contradicts; see `oracles.blame`."""
-    meaning = bench.meaning
-    names = [name for name in lowering_of(module, phase) if name not in row.without]
-    numbers = llvm.as_built(meaning.numbers)
-    return first_wrong(names, module, numbers, meaning.calling, bench, options=row.options)
+    names = [name for name in lowering_of(last.module, last.phase) if name not in row.without]
+    return first_wrong(names, last, llvm.as_built(bench.meaning.numbers), bench, options=row.options)
 
 
 def _cpu_of_children() -> float:
@@ -92,32 +90,32 @@ def _cpu_of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _not_for(row: CpuBuild, module: Any, phase: Phase) -> Skipped | None:
+def _not_for(row: CpuBuild, last: Position) -> Skipped | None:
     """Why a row has nothing to say of a module."""
-    if row.whole and not phase.of_relax:
+    if row.whole and not last.phase.of_relax:
         return not_applicable("PrimFuncs have been lowered for the ordinary build already")
-    if row.whole and any(function.attrs and "target" in function.attrs for _, function in prim_funcs(module)):
+    if row.whole and any(function.attrs and "target" in function.attrs for _, function in prim_funcs(last.module)):
         return not_applicable("PrimFuncs have a target already")
     if row.how is How.LOAD and (lacking := no_compiler()) is not None:
         return Skipped(f"build: {lacking}")
-    if row.is_c and (found := _NOT_OF_C.search(T.json_of(module))):
+    if row.is_c and (found := _NOT_OF_C.search(T.json_of(last.module))):
         return Skipped(f"build: C has no {found[1]}")
     return None
 
 
-def _in_child(row: CpuBuild, module: Any, phase: Phase, bench: Bench, errors: Path) -> Verdict | str:
+def _in_child(row: CpuBuild, last: Position, bench: Bench, errors: Path) -> Verdict | str:
     """The verdict; the traceback of an exception of ours. What is written on stderr goes to the file `errors`."""
     try:
         with errors.open("wb") as file:
             os.dup2(file.fileno(), 2)
-        return _judged(row, module, phase, bench, errors.parent)
+        return _judged(row, last, bench, errors.parent)
     except Exception:  # noqa: BLE001 - the boundary of the child: the parent raises it
         return traceback.format_exc()
 
 
-def _judged(row: CpuBuild, module: Any, phase: Phase, bench: Bench, folder: Path) -> Verdict:
-    names = llvm.passes_to_come(module, phase)
-    lowered = llvm.lowered_by(names, module, phase, bench, lambda stage: None)
+def _judged(row: CpuBuild, last: Position, bench: Bench, folder: Path) -> Verdict:
+    names = llvm.passes_to_come(last.module, last.phase)
+    lowered = llvm.lowered_by(names, last.module, last.phase, bench)
     if isinstance(lowered, llvm.NotBuilt):
         return Skipped(f"build: {lowered.culprit} stops")
     built = bench.guarded(lambda: _machine(row, *lowered, folder))
@@ -125,8 +123,7 @@ def _judged(row: CpuBuild, module: Any, phase: Phase, bench: Bench, folder: Path
         return _not_built(row, built)
     if not row.runs:
         return PASSED
-    meaning = bench.meaning
-    return _numbers(row, llvm.Built(built), bench, meaning.calling)
+    return _numbers(row, llvm.Built(built), bench, last.calling)
 
 
 def _machine(row: CpuBuild, module: Any, phase: Phase, folder: Path) -> Any:

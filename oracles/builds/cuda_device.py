@@ -36,7 +36,7 @@ from oracles.builds.tir_build import compiled_from
 from oracles.calls.protocol import Calling, Run, direct
 from oracles.checks.survives import headline, states_limit
 from oracles.evidence import Hung
-from oracles.forked import Ended, apart
+from oracles.forked import Ended, forked
 from oracles.ir.walk import nodes_of, prim_funcs
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.reference.values import Callback, Runtime, Tensor, carried
@@ -90,7 +90,7 @@ def needs_host_memory(module: Any) -> str | None:
 @functools.cache
 def unusable() -> str | None:
     """Why nothing can be built and run on a device here, by a trial in a child; None where it can. Takes seconds."""
-    said = apart(_trial, TRIAL_S)
+    said = forked(_trial, TRIAL_S)
     return f"a trial ends with {said.how}" if isinstance(said, Ended) else said
 
 
@@ -104,7 +104,7 @@ def judge(built: Built, numbers: Numbers, calling: Calling = direct) -> None | W
         return Unsure(numbers.expected.reason)
     running = mmap.mmap(-1, 1)
     with tempfile.TemporaryFile(prefix="passfuzz-device-") as errors:
-        ended = apart(lambda: _in_child(built, numbers, calling, running, errors), BUILD_S)
+        ended = forked(lambda: _in_child(built, numbers, calling, running, errors), BUILD_S)
         errors.seek(0)
         said = errors.read(_SAID).decode(errors="replace")
     if isinstance(ended, Raised):

@@ -70,7 +70,7 @@ _VALUES: dict[str, Callable[[], Any]] = {
 
 def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("dead binding") with the error, or the first difference in the live part."""
-    if (reason := incomparable(step, bench)) is not None:
+    if (reason := incomparable(step)) is not None:
         return Skipped(reason)
     altered = with_dead_binding(step.before, step.phase, bench.source)
     if altered is None:

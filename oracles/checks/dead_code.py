@@ -95,7 +95,7 @@ def without(module: Any, names: list[Any]) -> Any:
 
 def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("dead code") with the error, or the first difference in the live part."""
-    if (reason := incomparable(step, bench)) is not None:
+    if (reason := incomparable(step)) is not None:
         return Skipped(reason)
     dead = dead_names(step.before)
     if not dead or refer_to_live(step.before, dead):

@@ -21,7 +21,7 @@ from oracles.verdict import ACROSS_PROCESSES, PASSED, Failed, Skipped, Verdict
 
 def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("not deterministic") or Failed(ACROSS_PROCESSES), with the first difference."""
-    if (reason := incomparable(step, bench)) is not None:
+    if (reason := incomparable(step)) is not None:
         return Skipped(reason)
     verdict = _compared(step, bench, step.before, "not deterministic", "two applications to one input")
     if isinstance(verdict, Failed) or not bench.source.flip():

@@ -1,12 +1,11 @@
 """A pass leaves the module that it was given as it was (apache/tvm#17205).
 
-Compares fingerprints of the input taken before and after the pass. A pass that raises must not have changed its
-input either.
+`oracles.walk` compares fingerprints of the input taken before and after the pass. A pass that raises must not have
+changed its input either.
 """
 
 from __future__ import annotations
 
-from oracles.ir.fingerprint import fingerprint
 from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Verdict
@@ -14,10 +13,9 @@ from oracles.verdict import PASSED, Failed, Verdict
 
 def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("input changed") when the input is not what it was."""
-    if fingerprint(step.before) == step.hash_before:
+    if step.input_kept:
         return PASSED
-    same = step.after is not None and not step.changed
-    how = "and gave it back as its result" if same else "and gave back another module"
+    how = "and gave it back as its result" if step.returned_input else "and gave back another module"
     return Failed("input changed", f"the pass changed the module it was given, {how}", str(step.before))
 
 

@@ -1,39 +1,26 @@
 """Every pass keeps the meaning: the reference gives the same numbers before and after, within bounds.
 
 The starting module is evaluated once in float64 with error bounds that follow the computation; the module
-after each pass is evaluated in its declared precision. The first pass after which they differ is the culprit. Behind a
+after each pass is evaluated in its declared precision. The first pass after which they differ is the culprit. After a
 pass that lowers the precision on purpose, the bounds are those of the dtype that it lowers to.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from generators.passes.row import Meaning, Phase
-from oracles.calls.conventions import after_pass
-from oracles.calls.protocol import AppliedPass
+from generators.passes.row import Meaning
+from generators.tvm_api import IRModule
 from oracles.checks.legalised import operator_calls
 from oracles.ir.difference import difference
 from oracles.oracle import Stage, StepOracle
 from oracles.reference.numbers import NoMeaning, Unsure, Wrong
-from oracles.trace import Bench, MeaningState, Raised, Step
+from oracles.trace import Bench, Raised, Step
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
-
-
-def follow(step: Step, meaning: MeaningState) -> None:
-    """Keeps track of how the module after a pass is called. To be told of every step, judged or not, before judging."""
-    if step.row.gives is not None and step.row.gives >= Phase.SYNCED:
-        meaning.synchronised = True
-    if step.after is None or step.row.calling == "same":
-        return
-    applied = AppliedPass(step.call.source, step.before, step.after)
-    meaning.calling = after_pass(meaning.calling, step.row.calling, applied)
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("wrong result") for another number, Failed("reference trap: ...") for undefined behaviour brought in."""
     meaning = bench.meaning
-    if step.after is None or meaning.lost is not None:
+    if step.after is None or step.end is None or meaning.lost is not None:
         return Skipped(meaning.lost or "the pass raised")
     if step.row.meaning is Meaning.CHANGED:
         meaning.lost = "numbers: changed on purpose by an earlier pass"
@@ -45,7 +32,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if step.row.inference_only and _trains(step.before):
         meaning.lost = "numbers: inference form of a training batch_norm"
         return Skipped(meaning.lost)
-    outcome = meaning.numbers.judge_module(step.after, meaning.calling, meaning.synchronised)
+    outcome = meaning.numbers.judge_module(step.after, step.end.calling, step.end.synchronised)
     match outcome:
         case None:
             return PASSED
@@ -58,7 +45,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
             return Failed(symptom, message, detail, evidence=evidence)
 
 
-def _trains(module: Any) -> bool:
+def _trains(module: IRModule) -> bool:
     """Whether a batch_norm of the module asks for training statistics."""
     return any(call.op.name == "relax.nn.batch_norm" and call.attrs.training for call, _ in operator_calls(module))
 

@@ -24,16 +24,15 @@ from generators.dtypes import is_float
 from generators.passes.table import PIPELINES, TIR_PIPELINE
 from oracles.blame import first_wrong
 from oracles.builds.build import CODEGEN, Built, as_built, not_runnable, unregistered
-from oracles.calls.protocol import direct
 from oracles.checks.survives import headline, out_of_memory, states_limit
 from oracles.evidence import Hung
-from oracles.forked import Ended, apart
+from oracles.forked import Ended, forked
 from oracles.oracle import TraceOracle
 from oracles.reference.compare import Difference, compare, widened
 from oracles.reference.errors import Unsupported
 from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Runtime, Tensor, from_argument
-from oracles.trace import Bench, Raised, Trace
+from oracles.trace import Bench, Position, Raised, Trace
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
 
 DEFAULT_BUILD = "default_build"
@@ -88,7 +87,7 @@ def judge(trace: Trace, bench: Bench) -> Verdict:
     verdict = compared(as_built(numbers), first, second)
     if isinstance(verdict, Failed) and verdict.culprit in _NAMES:
         names = (*PIPELINES[_NAMES[verdict.culprit]], *TIR_PIPELINE)
-        found = first_wrong(names, numbers.start, as_built(numbers), direct, bench)
+        found = first_wrong(names, Position.at(numbers.start), as_built(numbers), bench)
         return verdict if found in (None, CODEGEN) else replace(verdict, culprit=found)
     return verdict
 
@@ -97,7 +96,7 @@ def outputs(
     start: Any, calls: tuple[EntryCall, ...], pipeline: Any, target: Any, bench: Bench
 ) -> Outputs | Stopped | Unknown:
     """The results of entry calls in a module built by a pipeline, in a process of its own."""
-    ended = apart(lambda: _outputs(start, calls, pipeline, target, bench), LIMIT_S)
+    ended = forked(lambda: _outputs(start, calls, pipeline, target, bench), LIMIT_S)
     if not isinstance(ended, Ended):
         return ended
     hangs = ended.how == "hang"

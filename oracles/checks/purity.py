@@ -40,7 +40,7 @@ result is impure is known."""
 def ends_lives_early(step: Step) -> bool:
     """Whether a pass has ended lives of values in a program of a form in which nobody does: passes behind it expect
     what has a name to be there."""
-    if step.row.gives is not None or step.phase >= Phase.KILLED or not step.changed:
+    if step.after is None or step.returned_input or step.row.gives is not None or step.phase >= Phase.KILLED:
         return False
     return _ends_lives(step.after) and not _ends_lives(step.before)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from oracles.checks import definedness, normal_form, purity
 from oracles.checks.survives import headline
-from oracles.ir.verifier import COMPLAINTS, TRUSTED
+from oracles.ir.verifier import COMPLAINTS
 from oracles.ir.verifier import complaint as complaint
 from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Step
@@ -53,10 +53,9 @@ def judge(step: Step, bench: Bench) -> Verdict:
         return Skipped("no result")
     if not step.row.well_formed:
         return not_applicable("what the pass leaves is for a later one to mend")
-    complaints = TRUSTED if bench.trusting else COMPLAINTS
-    if complaints.known(step.before):
+    if COMPLAINTS.known(step.before):
         return Skipped("input already ill-formed")
-    said = complaints.fresh(step.after)
+    said = COMPLAINTS.fresh(step.after)
     if purity.is_known_order(step) and re.search(_CLASSES[0][1], said.split("\n\n")[0]):
         return Skipped("stands before RemovePurityChecking")
     differ = _disagreement(step.after, said)

@@ -14,16 +14,17 @@ from typing import Any
 from zlib import crc32
 
 from generators import tvm_api as T
+from generators.tvm_api import BaseFunc, IRModule
 from oracles.ir.memo import Memo, addresses, named_functions, parts_of
 from oracles.ir.walk import PRIM_FUNC
 
 
-def fingerprint(module: Any) -> int:
-    """What `Step.hash_before` holds of the input, taken before the pass runs."""
+def fingerprint(module: IRModule) -> int:
+    """What `Position.code` holds of the module, taken when the position is reached."""
     return _composed(module, T.structural_hash)
 
 
-def _composed(module: Any, of_function: Callable[[Any], int]) -> int:
+def _composed(module: IRModule, of_function: Callable[[BaseFunc], int]) -> int:
     functions = [
         (gvar.__chandle__(), crc32(gvar.name_hint.encode()), of_function(function))
         for gvar, function in named_functions(module)
@@ -34,31 +35,29 @@ def _composed(module: Any, of_function: Callable[[Any], int]) -> int:
 FINGERPRINTS = Memo(fingerprint)
 
 
-class Sealed:
-    """Fingerprints of the modules of one case, each function of them hashed once: whether one has been changed in place
-    since is asked of all of them together."""
+class AtOnce:
+    """Fingerprints of several modules at one moment: each function is hashed once, however many of them hold it.
+
+    To be made anew after every application of a pass, since that may change a function in place. The caller keeps the
+    modules alive.
+    """
 
     def __init__(self) -> None:
-        self._functions: dict[tuple[int, ...], tuple[Any, list[Any], int]] = {}
+        self._functions: dict[tuple[int, ...], int] = {}
 
-    def fingerprint(self, module: Any) -> int:
-        """As if every function were as it was when it was met first."""
+    def fingerprint(self, module: IRModule) -> int:
+        """The fingerprint of a module."""
         return _composed(module, self._hash)
 
-    def broken(self) -> bool:
-        """Whether a function that was met is something else by now."""
-        return any(T.structural_hash(function) != code for function, _, code in self._functions.values())
-
-    def _hash(self, function: Any) -> int:
-        parts = parts_of(function) if type(function) is PRIM_FUNC else [function]
-        key = addresses(parts)
-        met = self._functions.get(key)
-        if met is None:
-            met = self._functions[key] = function, parts, int(T.structural_hash(function))
-        return met[2]
+    def _hash(self, function: BaseFunc) -> int:
+        key = addresses(parts_of(function) if type(function) is PRIM_FUNC else [function])
+        code = self._functions.get(key)
+        if code is None:
+            code = self._functions[key] = int(T.structural_hash(function))
+        return code
 
 
-def same_parts(before: Any, after: Any) -> bool:
+def same_parts(before: IRModule, after: IRModule) -> bool:
     """Whether two modules are made of the same objects, so that one's fingerprint is the other's: what most passes of
     TIR give for functions in which they find nothing to do."""
     if after.same_as(before):
@@ -69,7 +68,7 @@ def same_parts(before: Any, after: Any) -> bool:
     return old.keys() == new.keys() and all(same_function(old[gvar], new[gvar]) for gvar in new)
 
 
-def same_program(before: Any, after: Any) -> bool:
+def same_program(before: IRModule, after: IRModule) -> bool:
     """Whether two modules of other fingerprints differ in nothing but which objects their GlobalVars are."""
     kept = {gvar.__chandle__() for gvar in before.functions} == {gvar.__chandle__() for gvar in after.functions}
     return not kept and bool(T.structural_hash(before) == T.structural_hash(after))

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
-
 import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
-from oracles.ir.memo import SIZE, ByParts, Memo, named_functions
-from oracles.ir.walk import FUNCTION, prim_funcs
+from generators.tvm_api import IRModule, PrimFunc, Stmt
+from oracles.ir.memo import ByParts, Memo
+from oracles.ir.walk import prim_funcs
 
 
-def _verify_relax(module: Any) -> str:
+def _verify_relax(module: IRModule) -> str:
     try:
         relax.analysis.well_formed(module)
     except (ValueError, TypeError, RuntimeError) as error:
@@ -22,12 +19,12 @@ def _verify_relax(module: Any) -> str:
     return ""
 
 
-def complaint(module: Any, of_relax: Callable[[Any], str] = _verify_relax) -> str:
+def complaint(module: IRModule) -> str:
     """What TVM's verifiers say of a module: the empty string when they accept it.
 
-    `relax.analysis.well_formed` on the module, by `of_relax`; on each PrimFunc the verifier of its dialect.
+    `relax.analysis.well_formed` on the module; on each PrimFunc the verifier of its dialect.
     """
-    if text := of_relax(module):
+    if text := _verify_relax(module):
         return text
     for name, function in prim_funcs(module):
         if text := _PRIM_FUNCS.of(function):
@@ -35,16 +32,7 @@ def complaint(module: Any, of_relax: Callable[[Any], str] = _verify_relax) -> st
     return ""
 
 
-def _read_of(module: Any) -> list[Any]:
-    """What TVM's verifier reads of a module (src/relax/analysis/well_formed.cc): Relax functions, which GlobalVars
-    there are, and their types. Passes of TIR hand on all of that."""
-    read: list[Any] = []
-    for gvar, function in named_functions(module):
-        read += [gvar, gvar.ty, function] if type(function) is FUNCTION else [gvar, gvar.ty]
-    return read
-
-
-def _verify_prim_func(function: Any) -> str:
+def _verify_prim_func(function: PrimFunc) -> str:
     """What the verifier says, but for one thing: LowerOpaqueBlock puts the pragmas of a loop around it, as AttrStmts
     whose node is the loop's variable (src/s_tir/transform/lower_opaque_block.cc), and passes look for them there. The
     verifier takes that name for a use of an undefined variable; it names what the attribute is about.
@@ -53,7 +41,7 @@ def _verify_prim_func(function: Any) -> str:
     return _verified(_without_pragmas(function)) if said.rstrip(".").endswith(".node") else said
 
 
-def _verified(function: Any) -> str:
+def _verified(function: PrimFunc) -> str:
     has_sblocks = function.attrs is not None and bool(function.attrs.get("s_tir", False))
     verify = tvm.s_tir.analysis.verify_well_formed if has_sblocks else tvm.tirx.analysis.verify_well_formed
     try:
@@ -63,8 +51,8 @@ def _verified(function: Any) -> str:
     return ""
 
 
-def _without_pragmas(function: Any) -> Any:
-    def bare(statement: Any) -> Any:
+def _without_pragmas(function: PrimFunc) -> PrimFunc:
+    def bare(statement: Stmt) -> Stmt:
         return statement.body if str(statement.attr_key).startswith("pragma_") else statement
 
     return function.with_body(tvm_ffi.structural_map(function.body, (tirx.AttrStmt, bare)))
@@ -72,5 +60,3 @@ def _without_pragmas(function: Any) -> Any:
 
 _PRIM_FUNCS = ByParts(_verify_prim_func, size=256)
 COMPLAINTS = Memo(complaint)
-TRUSTED = Memo(partial(complaint, of_relax=ByParts(_verify_relax, SIZE, _read_of).of))
-"""The same where nothing is changed in place: what a pass of TIR has handed on is verified once."""

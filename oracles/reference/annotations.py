@@ -1,4 +1,4 @@
-"""Annotations against actual values: binds symbols that a type defines, and traps where value and type disagree."""
+"""Type annotations and actual values: binds the symbols that a type defines, and traps where the two disagree."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from generators import tvm_api
 from generators.case import Shape
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
+from generators.tvm_api import Type
 from oracles.ir.type_facts import facts_of
 from oracles.ir.walk import VAR
 from oracles.reference.errors import Trap
@@ -14,12 +15,12 @@ from oracles.reference.values import Runtime, Tensor
 
 
 def bind_and_check(
-    ty: Any, value: Runtime, symbols: dict[Any, int], where: str, check: bool, kind: str = "type"
+    ty: Type, value: Runtime, symbols: dict[Any, int], where: str, check: bool, kind: str = "type"
 ) -> None:
     """With check False, gives every symbol that stands alone in `ty` and has no value yet its actual value.
 
-    With check True, raises Trap(kind) where the type says something else than the value is, and
-    Trap("undefined-variable") where it names a symbol without a value.
+    With check True, raises Trap(kind) where the value does not have the type, and Trap("undefined-variable") where the
+    type names a symbol without a value.
     """
     if isinstance(ty, tvm_api.TensorType):
         if isinstance(value, Tensor):
@@ -32,7 +33,7 @@ def bind_and_check(
         _shape(ty, value, symbols, where, check, kind)
 
 
-def _tensor(ty: Any, value: Tensor, symbols: dict[Any, int], where: str, check: bool, kind: str) -> None:
+def _tensor(ty: Type, value: Tensor, symbols: dict[Any, int], where: str, check: bool, kind: str) -> None:
     facts, shape = facts_of(ty), value.shape
     if facts.static and facts.dims == shape and facts.dtype == value.dtype:
         return
@@ -45,7 +46,7 @@ def _tensor(ty: Any, value: Tensor, symbols: dict[Any, int], where: str, check: 
         _extents(facts.dims, shape, symbols, where, check, kind)
 
 
-def _shape(ty: Any, value: Runtime, symbols: dict[Any, int], where: str, check: bool, kind: str) -> None:
+def _shape(ty: Type, value: Runtime, symbols: dict[Any, int], where: str, check: bool, kind: str) -> None:
     if not isinstance(value, Shape):
         if check:
             raise Trap(kind, f"{where}: annotated a shape, is {type(value).__name__}")
@@ -57,7 +58,7 @@ def _shape(ty: Any, value: Runtime, symbols: dict[Any, int], where: str, check: 
         _extents(facts.dims, value.extents, symbols, where, check, kind)
 
 
-def _tuple(ty: Any, value: Runtime, symbols: dict[Any, int], where: str, check: bool, kind: str) -> None:
+def _tuple(ty: Type, value: Runtime, symbols: dict[Any, int], where: str, check: bool, kind: str) -> None:
     fields = ty.fields[:]
     if not isinstance(value, tuple) or len(value) != len(fields):
         # A call made for its effect is annotated with the empty tuple.

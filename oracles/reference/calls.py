@@ -1,9 +1,12 @@
-"""Calls that are no operator rows: functions, closures, PrimFuncs, externs, effects. Memory is in `storage`."""
+"""Rules for calls: rows of the operator table, functions, closures, PrimFuncs, externs and effects.
+
+The operators on memory are in `storage.py`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from tvm import relax, tirx
@@ -16,8 +19,10 @@ from generators.externs import EXTERNS
 from generators.operators.row import Operator
 from generators.operators.table import OPERATORS
 from generators.prim_expr import UnknownPrimExpr, evaluate
+from generators.tvm_api import Expr, PrimFunc, Type
 from oracles.ir.walk import operands
 from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.machine import Frame, Machine, Rule
 from oracles.reference.memory import blank, check_read, overwrite
 from oracles.reference.operators import operator_result
 from oracles.reference.prims import prim_result, written_by
@@ -36,14 +41,9 @@ from oracles.reference.storage import (
 from oracles.reference.values import UNIT, Array, Callback, Closure, Runtime, Tensor, carried, declared
 from oracles.reference.vm_builtins import BUILTINS, WITH_CONTEXT
 
-if TYPE_CHECKING:  # the engine calls this module
-    from oracles.reference.engine import Frame, Interpreter
 
-Rule: TypeAlias = "Callable[[Interpreter, Any, Frame], Runtime]"
-
-
-def call_value(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
-    """The value of a call expression, whatever is called."""
+def call_value(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+    """The value of any call expression."""
     callee = call.op
     if isinstance(callee, tvm_api.Op):
         return _operator(machine, call, callee.name, frame)
@@ -58,11 +58,11 @@ def call_value(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     return _invoke(machine, machine.value(callee, frame), _arguments(machine, call, frame))
 
 
-def _arguments(machine: Interpreter, call: Any, frame: Frame) -> list[Runtime]:
+def _arguments(machine: Machine, call: Expr, frame: Frame) -> list[Runtime]:
     return [machine.value(a, frame) for a in operands(call)[1:]]
 
 
-def _operator(machine: Interpreter, call: Any, name: str, frame: Frame) -> Runtime:
+def _operator(machine: Machine, call: Expr, name: str, frame: Frame) -> Runtime:
     row = OPERATORS.get(name)
     if row is not None:
         arguments = _arguments(machine, call, frame)
@@ -78,7 +78,7 @@ def _operator(machine: Interpreter, call: Any, name: str, frame: Frame) -> Runti
 
 
 _METADATA = ("relax.shape_of", "relax.size", "vm.builtin.shape_of")
-"""What may be asked of a tensor in which nothing is yet."""
+"""Operators that an uninitialised tensor may be given to."""
 
 
 def _check_reads(name: str, arguments: list[Runtime]) -> None:
@@ -87,7 +87,7 @@ def _check_reads(name: str, arguments: list[Runtime]) -> None:
             check_read(argument, name)
 
 
-def _invoke(machine: Interpreter, callee: Runtime, arguments: list[Runtime]) -> Runtime:
+def _invoke(machine: Machine, callee: Runtime, arguments: list[Runtime]) -> Runtime:
     if isinstance(callee, Callback):
         _check_reads("a callback", arguments)
         result: Runtime = callee.answer(*arguments)
@@ -100,7 +100,7 @@ def _invoke(machine: Interpreter, callee: Runtime, arguments: list[Runtime]) -> 
 # --- PrimFuncs -----------------------------------------------------------------------------------------------
 
 
-def _call_tir(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+def _call_tir(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     function = machine.lookup(call.args[0])
     inputs = _tensors(machine, call.args[1], frame)
     extra = _scalars(machine, call, frame)
@@ -113,8 +113,8 @@ def _call_tir(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)
 
 
-def _call_tir_inplace(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
-    """The operands that the call writes into are the results from then on, wherever they are held."""
+def _call_tir_inplace(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+    """The call's results replace the operands that it writes into, in every variable that holds them."""
     function = machine.lookup(call.args[0])
     inputs = _tensors(machine, call.args[1], frame)
     extra = _scalars(machine, call, frame)
@@ -131,8 +131,8 @@ def _call_tir_inplace(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)
 
 
-def _scalars(machine: Interpreter, call: Any, frame: Frame) -> list[int]:
-    """The scalar arguments that a call_tir hands over as a third operand, a shape."""
+def _scalars(machine: Machine, call: Expr, frame: Frame) -> list[int]:
+    """The scalar arguments of a call_tir: its third operand, a shape."""
     if len(call.args) < 3:
         return []
     shape = machine.value(call.args[2], frame)
@@ -141,12 +141,12 @@ def _scalars(machine: Interpreter, call: Any, frame: Frame) -> list[int]:
     return list(shape.extents)
 
 
-def _tensors(machine: Interpreter, expr: Any, frame: Frame) -> list[Any]:
+def _tensors(machine: Machine, expr: Expr, frame: Frame) -> list[Any]:
     value = machine.value(expr, frame)
     return list(value) if isinstance(value, tuple) else [value]
 
 
-def _output_specs(machine: Interpreter, ty: Any, frame: Frame) -> list[tuple[tuple[int, ...], str]]:
+def _output_specs(machine: Machine, ty: Type, frame: Frame) -> list[tuple[tuple[int, ...], str]]:
     """Shape and dtype of each output that a call's type argument asks for."""
     specs = []
     for field in ty.fields if isinstance(ty, tvm_api.TupleType) else [ty]:
@@ -162,17 +162,17 @@ def _output_specs(machine: Interpreter, ty: Any, frame: Frame) -> list[tuple[tup
 
 
 def _destination_passing(
-    machine: Interpreter, function: Any, arguments: list[Runtime], call: Any, frame: Frame
+    machine: Machine, function: PrimFunc, arguments: list[Runtime], call: Expr, frame: Frame
 ) -> Runtime:
-    """A PrimFunc called directly, after CallTIRRewrite: it writes into its last arguments. One that only returns an
-    expression of its scalars is what ComputePrimValue makes."""
+    """A PrimFunc called directly, after CallTIRRewrite: it writes into its last arguments. ComputePrimValue makes
+    those that only return an expression of their scalars."""
     if isinstance(function.body, tirx.Return):
         return _returned(function, arguments)
     number = pass_destinations(function, arguments, call, frame, machine.context)
     return UNIT if number is None else number
 
 
-def _returned(function: Any, arguments: list[Runtime]) -> Runtime:
+def _returned(function: PrimFunc, arguments: list[Runtime]) -> Runtime:
     try:
         value: Runtime = evaluate(function.body.value, dict(zip(function.params, arguments, strict=True)))
     except UnknownPrimExpr as error:
@@ -187,14 +187,14 @@ def _returned(function: Any, arguments: list[Runtime]) -> Runtime:
 
 INVOKE = "vm.builtin.invoke_closure"
 EFFECTS = ("relax.run.print", "relax.run.assert_op")
-"""What print and assert_op are lowered to."""
+"""The functions that print and assert_op are lowered to."""
 LOWERED = {
     "vm.builtin.shape_of": "relax.shape_of",
     "vm.builtin.tensor_to_shape": "relax.tensor_to_shape",
     "relax.run.unique": "relax.unique",
     "relax.run.nonzero": "relax.nonzero",
 }
-"""Functions of the run time (src/runtime/vm/builtin.cc, python/tvm/relax/op) that take what their operator takes."""
+"""Functions of the runtime (src/runtime/vm/builtin.cc, python/tvm/relax/op) with the same arguments as an operator."""
 
 
 def _lowered(row: Operator, first: Tensor, others: list[Runtime]) -> Runtime:
@@ -218,10 +218,10 @@ GIVES: dict[str, Callable[..., Runtime]] = {
     "vm.builtin.to_device": lambda value, *device: value,
     "vm.builtin.make_closure": lambda function, *captured: _closure(function, captured),
 }
-"""Functions that give a view, a closure or what they were given, and read nothing."""
+"""Functions that return a view, a closure or their argument, and read no element."""
 
 
-def _extern(machine: Interpreter, name: str, arguments: list[Runtime]) -> Runtime:
+def _extern(machine: Machine, name: str, arguments: list[Runtime]) -> Runtime:
     if name in BUILTINS:
         return BUILTINS[name](*arguments)
     if name in GIVES:
@@ -248,7 +248,7 @@ def _extern(machine: Interpreter, name: str, arguments: list[Runtime]) -> Runtim
     return carried(result, source[0].dtype)
 
 
-def _call_packed(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+def _call_packed(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     """call_pure_packed: the function comes first, its arguments after it."""
     callee, arguments = call.args[0], [machine.value(a, frame) for a in call.args[1:]]
     if not isinstance(callee, relax.ExternFunc):
@@ -264,7 +264,7 @@ def _spread(result: Runtime, arguments: list[Runtime]) -> Runtime:
     return result
 
 
-def _call_dps_packed(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+def _call_dps_packed(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     callee = call.args[0]
     if not isinstance(callee, relax.ExternFunc):
         raise Unsupported("call_dps_packed of no extern")
@@ -277,7 +277,7 @@ def _call_dps_packed(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)
 
 
-def _make_closure(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+def _make_closure(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     return _closure(machine.value(call.args[0], frame), machine.value(call.args[1], frame))
 
 
@@ -287,19 +287,19 @@ def _closure(function: Runtime, captured: Runtime) -> Closure:
     return Closure(function.function, captured, None)
 
 
-def _invoke_closure(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+def _invoke_closure(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     arguments = machine.value(call.args[1], frame)
     if not isinstance(arguments, tuple):
         raise Trap("type", "invoke_closure without a tuple of arguments")
     return _invoke(machine, machine.value(call.args[0], frame), list(arguments))
 
 
-def _effect(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+def _effect(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     _check_reads(call.op.name, _arguments(machine, call, frame))
     return UNIT
 
 
-def _assert(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+def _assert(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     condition = machine.value(call.args[0], frame)
     check_read(condition, f"assert_op of function {frame.function}")
     if isinstance(condition, Tensor) and condition.error is not None:
@@ -310,7 +310,7 @@ def _assert(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     return UNIT
 
 
-def _builtin(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+def _builtin(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     """call_builtin_with_ctx: the function, then its arguments as a tuple."""
     arguments = machine.value(call.args[1], frame)
     assert isinstance(arguments, tuple)
@@ -323,11 +323,11 @@ def _builtin(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     return rule(*arguments)
 
 
-def _identity(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+def _identity(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     return machine.value(call.args[0], frame)
 
 
-def _null(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+def _null(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     return UNIT
 
 

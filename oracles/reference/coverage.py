@@ -1,7 +1,7 @@
-"""What the interpreter knows of TVM, by TVM's own names, collected from the tables that it dispatches on.
+"""The constructs of TVM that the interpreter knows, by TVM's names: the keys of its own tables.
 
-What it leaves out, and why, is in `exclusions.py`; `tests/oracles/reference/tir/test_coverage.py` holds both against
-what TVM registers.
+The others, each with a reason, are in `exclusions.py`. `tests/oracles/reference/tir/test_coverage.py` compares both
+with the names that TVM registers.
 """
 
 from __future__ import annotations
@@ -11,16 +11,9 @@ from fnmatch import fnmatchcase
 
 from oracles.reference import calls, engine, vm_builtins
 from oracles.reference.exclusions import Exclusion
-from oracles.reference.tir import (
-    decode,
-    decode_exprs,
-    decode_lanes,
-    decode_packed,
-    decode_pointers,
-    decode_threads,
-    intrinsics,
-    libraries,
-)
+from oracles.reference.tir import intrinsics, libraries
+from oracles.reference.tir.decode.packed import MADE_ON_THE_SPOT
+from oracles.reference.tir.decode.table import RULES
 
 DIALECTS = ("tirx", "s_tir", "prim", "ir")
 """Where the nodes of TIR are registered."""
@@ -30,15 +23,13 @@ RUNTIME_PREFIXES = ("vm.builtin.", "relax.run.")
 
 def tir_nodes() -> frozenset[str]:
     """The class names of the statements and expressions of TIR that are decoded."""
-    return frozenset((*decode.STATEMENTS, *decode_exprs.BINARY, *decode_exprs.EXPRESSIONS))
+    return frozenset((*RULES.statements, *RULES.expressions))
 
 
 def intrinsics_known() -> frozenset[str]:
     """The operators that a Call of TIR may have, without their dialect."""
     tables: Sequence[Iterable[str]] = (
-        *(decode_exprs.CALLS, decode_lanes.LANE_CALLS, decode_pointers.HOST_CALLS, decode_pointers.POINTERS),
-        *(decode_packed.HOST_STATEMENTS, decode_packed.MADE_ON_THE_SPOT, decode.EFFECTS),
-        *(decode_threads.THREAD_STATEMENTS, decode_threads.SHUFFLES, decode_threads.ACTIVE_MASKS),
+        *(RULES.calls, RULES.pointers, RULES.effects, MADE_ON_THE_SPOT),
         *(intrinsics.INTRINSICS, libraries.LIBRARY_CALLS),
     )
     return frozenset(name for table in tables for name in table) - intrinsics.OF_NODES
@@ -60,7 +51,7 @@ def runtime_functions() -> frozenset[str]:
 
 
 def misplaced(registered: Iterable[str], covered: Iterable[str], excluded: Sequence[Exclusion]) -> dict[str, str]:
-    """What is wrong with the tables: names that are in none or in several of them, and entries of no name."""
+    """Faults of the tables: names in none or in several of them, and entries that match no name."""
     names, known = set(registered), set(covered)
     wrong: dict[str, str] = {}
     for name in sorted(names):

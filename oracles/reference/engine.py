@@ -1,68 +1,55 @@
 """The reference interpreter for Relax: walks functions, binds values, checks annotations. NumPy only.
 
 Operators are rows of the operator table; calls that are not (call_tir, closures, memory, effects) live in
-`calls` and `vm_builtins`; how errors grow in `bounds` and `growth`; PrimFuncs in `tir`.
+`calls` and `vm_builtins`; error bounds in `errors_of_result` and `error_rules`; PrimFuncs in `tir`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from tvm import relax, tirx
-from tvm.ir import GlobalVar, StringImm, TupleGetItem
+from tvm.ir import StringImm, TupleGetItem
 from tvm.ir import Tuple as IRTuple
 
 from generators import tvm_api
 from generators.case import EntryCall, Shape
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
+from generators.tvm_api import BaseFunc, Binding, Expr, GlobalVar, IRModule
 from oracles.ir.walk import functions_of, operands
 from oracles.reference.annotations import bind_and_check
 from oracles.reference.calls import call_value
 from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.machine import Frame, Machine, Rule
 from oracles.reference.memory import check_read
 from oracles.reference.tir import Context, kernels_of
 from oracles.reference.values import Callback, Closure, Runtime, Tensor, carried, from_argument
 from oracles.reference.witness import Witness
 
 FUEL = 20_000
-"""Bindings that one entry call may evaluate; more is taken for endless recursion."""
-
-
-@dataclass(slots=True)
-class Frame:
-    """Variables and symbols of one function activation.
-
-    killed: variables that have ended. binding: the variable that is being bound.
-    """
-
-    variables: dict[Any, Runtime] = field(default_factory=dict)
-    symbols: dict[Any, int] = field(default_factory=dict)
-    function: str = ""
-    killed: set[Any] = field(default_factory=set)
-    binding: Any = None
+"""Bindings that one entry call may evaluate; more counts as endless recursion."""
 
 
 class Interpreter:
     """Runs public functions of one module.
 
-    bounded: values are not rounded and carry error bounds (for the module that a case starts from);
-    otherwise every float result is rounded to its dtype, as a straightforward implementation would.
-    Raises Trap where the program has no defined result, Unsupported where the interpreter does not know a
-    construct. floor: in a bounded run, the dtype that every float operation may be carried out in instead of its own
-    (what a mixed-precision pass does on purpose). packed: what the caller's own external functions do
-    (`generators.externs.HOOKS`).
-    constants: their memory, where it outlives an entry call. watch: told of function, variable and value of every
-    parameter and binding. synchronised: barriers between GPU threads are explicit; see `tir.Context`. witness: what is
-    told of the functions that are looked up and of the calls of PrimFuncs.
+    Raises Trap where the program has no defined result, Unsupported where the interpreter does not know a construct.
+
+    bounded: values are not rounded and carry error bounds (for the module that a case starts from); otherwise every
+    float result is rounded to its dtype, as a straightforward implementation would. floor: in a bounded run, the dtype
+    in which every float operation may be computed instead of its own (mixed-precision passes do so on purpose).
+    packed: the meaning of the caller's own external functions (`generators.externs.HOOKS`). constants: their memory, if
+    it outlives an entry call. watch: called with function, variable and value of every parameter and binding.
+    synchronised: barriers between GPU threads are explicit; see `tir.Context`. witness: records the functions that are
+    looked up and the calls of PrimFuncs.
     """
 
     def __init__(
         self,
-        module: Any,
+        module: IRModule,
         *,
         bounded: bool = False,
         floor: str | None = None,
@@ -80,9 +67,9 @@ class Interpreter:
         self.packed = packed
         self.watch = watch
         self.constants: dict[Any, Tensor] = {} if constants is None else constants
-        """One memory per constant, as in the VM: destination passing and calls in place may write into it."""
+        """One memory per constant, as in the VM: calls in destination-passing style and in place may write into it."""
         self.overwritten: dict[int, tuple[Tensor, Tensor]] = {}
-        """Operands of calls in place by their address, with what they hold since."""
+        """Operands of calls in place by their id, with the result that replaces them."""
         self._functions = functions_of(module) if witness is None else witness.functions
         prims = [(name, f) for name, f in self._functions.items() if isinstance(f, tirx.PrimFunc)]
         record = None if witness is None else witness.record
@@ -96,25 +83,27 @@ class Interpreter:
             arguments = [from_argument(a) for a in call.arguments]
             return self.apply(self.function(call.function), arguments, call.function)
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> BaseFunc:
         """The function of this name. Trap when the module has none."""
         if name not in self._functions:
             raise Trap("undefined-variable", f"no function {name}")
         self._asked.add(name)
         return self._functions[name]
 
-    def lookup(self, gvar: Any) -> Any:
-        """The function behind a GlobalVar. Trap when the module has none."""
+    def lookup(self, gvar: GlobalVar) -> BaseFunc:
+        """The function that a GlobalVar names. Trap when the module has none."""
         return self.function(gvar.name_hint)
 
-    def apply(self, function: Any, arguments: list[Runtime], name: str) -> Runtime:
-        """The result of a Relax function on these arguments, for a caller outside, who reads it."""
+    def apply(self, function: BaseFunc, arguments: list[Runtime], name: str) -> Runtime:
+        """The result of a Relax function for a caller outside of the module, who reads it."""
         result = self.activate(function, arguments, name)
         check_read(result, f"the caller of function {name}")
         return result
 
-    def activate(self, function: Any, arguments: list[Runtime], name: str, environment: Frame | None = None) -> Runtime:
-        """The result of a Relax function on these arguments; `environment` holds what a local one captures."""
+    def activate(
+        self, function: BaseFunc, arguments: list[Runtime], name: str, environment: Frame | None = None
+    ) -> Runtime:
+        """The result of a Relax function on these arguments; `environment` is the frame that a local one captures."""
         if not isinstance(function, relax.Function):
             raise Unsupported(f"call of a {type(function).__name__}")
         if len(function.params) != len(arguments):
@@ -140,7 +129,7 @@ class Interpreter:
         bind_and_check(tvm_api.return_type(function), result, dict(frame.symbols), f"result of {name}", True)
         return result
 
-    def sequence(self, body: Any, frame: Frame) -> Runtime:
+    def sequence(self, body: Expr, frame: Frame) -> Runtime:
         """Evaluates the bindings of a SeqExpr in order, then its result."""
         if not isinstance(body, relax.SeqExpr):
             return self.value(body, frame)
@@ -149,7 +138,7 @@ class Interpreter:
                 self._bind(binding, frame)
         return self.value(body.body, frame)
 
-    def _bind(self, binding: Any, frame: Frame) -> None:
+    def _bind(self, binding: Binding, frame: Frame) -> None:
         self.fuel -= 1
         if self.fuel < 0:
             raise Trap("fuel", f"more bindings than {FUEL} in one call")
@@ -168,7 +157,7 @@ class Interpreter:
             self.watch(frame.function, str(var.name), result)
 
     def overwrite(self, operand: Tensor, result: Tensor) -> None:
-        """Whoever holds `operand` holds `result` from now on; a constant does so in later entry calls as well."""
+        """Every holder of `operand` holds `result` from now on; a constant does so in later entry calls as well."""
         if operand is not result:
             self.overwritten[id(operand)] = operand, result
         for constant, tensor in self.constants.items():
@@ -176,14 +165,14 @@ class Interpreter:
                 self.constants[constant] = result
 
     def current(self, value: Runtime) -> Runtime:
-        """What calls in place have made of a value."""
+        """A value after calls in place have changed it."""
         if isinstance(value, tuple):
             return tuple(self.current(part) for part in value)
         while id(value) in self.overwritten:
             value = self.overwritten[id(value)][1]
         return value
 
-    def value(self, expr: Any, frame: Frame) -> Runtime:
+    def value(self, expr: Expr, frame: Frame) -> Runtime:
         """The value of any expression."""
         rule = EXPRESSIONS.get(type(expr))
         if rule is not None:
@@ -191,7 +180,7 @@ class Interpreter:
         value: Runtime = self.prim(expr, frame)
         return value
 
-    def prim(self, expr: Any, frame: Frame) -> Any:
+    def prim(self, expr: Expr, frame: Frame) -> Any:
         """The value of a scalar expression over symbols and scalar variables."""
         try:
             return evaluate(expr, frame.symbols)
@@ -203,12 +192,12 @@ class Interpreter:
             raise Trap("division-by-zero", f"shape expression {expr} in {frame.function}") from error
 
 
-def _own_symbols(function: Any) -> list[Any]:
+def _own_symbols(function: BaseFunc) -> list[Any]:
     """Symbols that a local function defines anew by its parameters."""
     return list(relax.analysis.defined_symbolic_vars(function))
 
 
-def _variable(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
+def _variable(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
     value = frame.variables.get(expr)
     if value is not None:
         return machine.current(value) if machine.overwritten else value
@@ -219,7 +208,7 @@ def _variable(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
     raise Trap("undefined-variable", f"variable {expr.name} in {frame.function}")
 
 
-def _constant(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
+def _constant(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
     ty = tvm_api.type_of(expr)
     dtype = tvm_api.dtype_name(ty) if isinstance(ty, tvm_api.TensorType) else None
     if dtype is None:
@@ -230,15 +219,15 @@ def _constant(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
     return known
 
 
-def _shape(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
+def _shape(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
     return Shape(tuple([int(machine.prim(d, frame)) for d in expr.values[:]]))
 
 
-def _tuple(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
+def _tuple(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
     return tuple([machine.value(f, frame) for f in operands(expr)])
 
 
-def _item(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
+def _item(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
     whole = machine.value(expr.tuple_value, frame)
     if not isinstance(whole, tuple):
         raise Trap("type", f"field {expr.index} of no tuple in {frame.function}")
@@ -248,7 +237,7 @@ def _item(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
     return item
 
 
-def _if(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
+def _if(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
     condition = machine.value(expr.cond, frame)
     truth = condition
     if isinstance(condition, Tensor):
@@ -265,19 +254,23 @@ def _if(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
     return result
 
 
-def _global(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
+def _sequence(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
+    return machine.sequence(expr, frame)
+
+
+def _global(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
     return Closure(machine.lookup(expr), (), None)
 
 
-def _function(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
+def _function(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
     return Closure(expr, (), frame)
 
 
-def _string(machine: Interpreter, expr: Any, frame: Frame) -> Runtime:
+def _string(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
     return str(expr.value)
 
 
-EXPRESSIONS: dict[type, Callable[[Interpreter, Any, Frame], Runtime]] = {
+EXPRESSIONS: dict[type, Rule] = {
     relax.Var: _variable,
     relax.DataflowVar: _variable,
     tvm_api.Constant: _constant,
@@ -285,7 +278,7 @@ EXPRESSIONS: dict[type, Callable[[Interpreter, Any, Frame], Runtime]] = {
     IRTuple: _tuple,
     TupleGetItem: _item,
     relax.If: _if,
-    relax.SeqExpr: Interpreter.sequence,
+    relax.SeqExpr: _sequence,
     GlobalVar: _global,
     relax.Function: _function,
     StringImm: _string,

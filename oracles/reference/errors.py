@@ -36,7 +36,7 @@ class Trap(Exception):
 
 
 def symptom_of(kind: str) -> str:
-    """What a verdict calls a trap of this kind."""
+    """The symptom of a verdict for a trap of this kind."""
     return f"reference trap: {kind}"
 
 

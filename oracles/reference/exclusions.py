@@ -1,7 +1,7 @@
-"""What of TVM the interpreter does not know, and why: the complement of `coverage.py`, by TVM's registered names.
+"""The constructs of TVM that the interpreter does not know, and why: the complement of `coverage.py`.
 
-A pattern (see `fnmatch`) may stand for a family; every name is matched by one entry, every entry matches a name. What
-is met in a program all the same is `Unsupported` with its name.
+Entries are patterns (see `fnmatch`) of TVM's registered names. Every name matches one entry, and every entry a name. A
+program that has such a construct all the same raises `Unsupported` with its name.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ NODES: tuple[Exclusion, ...] = (
     *_because("the callee of a Call, known by its name", "ir.Op", "ir.GlobalVar"),
     *_because("type of an expression", "ir.*Type", "tirx.*Type"),
     *_because("abstract base class", "ir.Expr", "ir.Constant", "ir.BaseFunc", "ir.Attrs", "tirx.Stmt"),
-    *_because("a note: what a block reads and writes is followed access by access", "ir.TensorRegion"),
-    *_because("stands in Relax functions only, see `relax_nodes`", "ir.Tuple", "ir.TupleGetItem", "ir.GenericConst"),
+    *_because("a note: reads and writes of a block are checked access by access", "ir.TensorRegion"),
+    *_because("occurs in Relax functions only, see `relax_nodes`", "ir.Tuple", "ir.TupleGetItem", "ir.GenericConst"),
     *_because("builder's placeholder, which no finished module holds (ir/expr.py)", "ir.OpaqueExpr"),
     *_because(
         "module, names and places of source text",
@@ -65,7 +65,7 @@ _TOOLS = "for measuring and debugging by hand"
 INTRINSICS: tuple[Exclusion, ...] = (
     *_because(_PTX, "tirx.ptx.*", "tirx.ptx_legacy.*", "tirx.s_tir.*", "tirx.tensormap_encode_tiled"),
     *_because("helper of tile programs in CUDA C, no meaning outside of it", "tirx.cuda.[!_]*"),
-    *_because("operation on tiles, gone behind LowerTIRx", "tirx.tile.*", "tirx.selector", "tirx.filter"),
+    *_because("operation on tiles, gone after LowerTIRx", "tirx.tile.*", "tirx.selector", "tirx.filter"),
     *_because(_TENSOR_CORES, "tirx.mma_*", "tirx.tvm_*_matrix_sync", "tirx.tvm_*mma_sync", "tirx.tvm_fill_fragment"),
     *_because("memory shared by several GPUs: a program of many processes", "tirx.nvshmem.*"),
     *_because(_OTHER_DEVICES + " (Trainium)", "tirx.nki.*"),
@@ -84,7 +84,7 @@ INTRINSICS: tuple[Exclusion, ...] = (
     *_because("address arithmetic of tile programs", "tirx.buffer_offset", "tirx.ptr_byte_offset"),
     *_because("a name that only a lowering rule of LLVM is attached to, no operator", "tirx.ctpop"),
     *_because(
-        "registers of Relax functions in exec_mode compiled: made by VMTIRCodeGen, behind all passes",
+        "registers of Relax functions in exec_mode compiled: made by VMTIRCodeGen, after all passes",
         *("tirx.anylist_*", "tirx.TVMBackendAnyList*"),
     ),
     *_because("a PrimFunc that calls another one by name: Relax lowering makes none", "tirx.tvm_call_cpacked*"),
@@ -94,7 +94,7 @@ INTRINSICS: tuple[Exclusion, ...] = (
     *_because("barrier over a whole grid, which no pipeline asks for", "tirx.tvm_global_barrier_kinit"),
     *_because("a place that tile programs fill in", "tirx.tvm_kernel_replace_point"),
     *_because("several values as one argument: code generators for accelerators", "tirx.tvm_tuple"),
-    *_because("what a failed call does, and no call fails here", "tirx.tvm_throw_last_error"),
+    *_because("reports a failed call, and no call fails here", "tirx.tvm_throw_last_error"),
     *_because(_TOOLS, "tirx.timer_*"),
 )
 """Registered operators of TIR."""
@@ -116,12 +116,12 @@ RUNTIME: tuple[Exclusion, ...] = (
         *("vm.builtin.alloc_storage", "vm.builtin.alloc_tensor", "vm.builtin.copy", "vm.builtin.make_tuple"),
         *("vm.builtin.null_value", "vm.builtin.read_if_cond"),
     ),
-    *_because("what relax.vm.call_tir_dyn becomes, and no pass makes that any more", "vm.builtin.call_tir_dyn"),
+    *_because("the lowered relax.vm.call_tir_dyn, which no pass makes any more", "vm.builtin.call_tir_dyn"),
     *_because(_SERVING, "vm.builtin.*kv_cache_*", "vm.builtin.kv_state_*", "vm.builtin.rnn_state_*"),
     *_because("sampling from logits by a caller in C++", "vm.builtin.sample_*", "vm.builtin.multinomial_from_uniform"),
     *_because("sampling from logits by a caller in C++", "vm.builtin.apply_*"),
     *_because("weights on disk", "vm.builtin.param_*_from_cache*", "vm.builtin.tensor_cache.*"),
-    *_because("calls back into Python: what is called is the user's", "vm.builtin.*py_func*"),
+    *_because("calls a function of the user's in Python", "vm.builtin.*py_func*"),
     *_because(_TOOLS, "vm.builtin.debug_print", "vm.builtin.invoke_debug_func", "vm.builtin.memory_manager.clear"),
     *_because("nothing asks for it: a string is no parameter of a Relax function", "vm.builtin.check_string_info"),
 )

@@ -54,7 +54,7 @@ class Split:
         return np.ascontiguousarray(array.reshape(shape).transpose([nested.index(axis) for axis in self.axes]))
 
     def _nested(self) -> list[str]:
-        """The axes with each inner part behind its own."""
+        """The axes, each followed by its inner part."""
         return [part for axis in self.plain for part in (axis, axis.lower()) if part in self.axes]
 
 

@@ -1,8 +1,8 @@
-"""Memory of tensors that a program allocates itself: which elements hold something, and storages that several share.
+"""Which elements of an allocated tensor are initialised, and which of them another tensor has overwritten.
 
-A storage is bytes; the tensors made in it have carriers of their own, and share nothing but validity. The rule: of the
-tensors in a storage, at most one holds each byte, the one that was written last. Writing an element takes its bytes
-from every other tensor of the storage; nothing is wrong until what was taken is read. Operators are in `storage`.
+The data is in `allocations.py`; the operators that allocate, view and kill are in `storage.py`. A storage is bytes.
+The tensors in it have arrays of their own here and share only validity: each byte belongs to the tensor that wrote it
+last. Writing an element takes its bytes from every other tensor of the storage. Only a read of a lost element traps.
 
 Sources: src/runtime/memory/memory_manager.cc (StorageObj::AllocTensor: a tensor is a pointer into its storage and
 holds a reference to it) and `GetDataSize` of tvm_ffi (bytes of a tensor).
@@ -11,51 +11,18 @@ holds a reference to it) and `GetDataSize` of tvm_ffi (bytes of a tensor).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from generators.dtypes import is_float, numpy_dtype
 from oracles.evidence import ReferenceTrap
+from oracles.reference.allocations import Array, Memory, Storage
 from oracles.reference.errors import Trap
-from oracles.reference.values import Array, Runtime, Tensor
-
-
-@dataclass(slots=True, eq=False)
-class Storage:
-    """Bytes that tensors are made in. name: for messages, with its function. tensors: all made in it so far."""
-
-    name: str
-    size: int
-    tensors: list[Memory] = field(default_factory=list)
-
-
-@dataclass(slots=True, eq=False)
-class Memory:
-    """What one allocation of a tensor holds; views of the tensor share it.
-
-    known: which of its elements hold something, flat in row-major order; None for all. used: whether any call has had
-    it as an argument, and may so have left elements unwritten on purpose. start, width: its first byte in its storage,
-    and the bytes of an element. taken_by: the tensor that has overwritten a part of it.
-    """
-
-    name: str
-    count: int
-    known: Array | None
-    used: bool = False
-    storage: Storage | None = None
-    start: int = 0
-    width: int = 1
-    taken_by: str = ""
-
-    @property
-    def shares(self) -> bool:
-        """Whether other tensors were made in the same storage."""
-        return self.storage is not None and len(self.storage.tensors) > 1
+from oracles.reference.values import Runtime, Tensor
 
 
 def blank(shape: tuple[int, ...], dtype: str, name: str, storage: Storage | None = None, start: int = 0) -> Tensor:
-    """A tensor that nobody has written to: NaN, or a recognisable pattern for integers.
+    """An uninitialised tensor: NaN for floats, a recognisable number for integers.
 
     Trap("type") for negative extents, Trap("out-of-bounds") where it does not fit into its storage.
     """
@@ -80,7 +47,7 @@ def blank(shape: tuple[int, ...], dtype: str, name: str, storage: Storage | None
 
 
 def mask_of(tensor: Tensor) -> Array | None:
-    """Which elements hold something, in the tensor's shape and to be changed in place; None for all."""
+    """Which elements are initialised, in the tensor's shape, to be changed in place; None for all."""
     memory = tensor.memory
     if memory is None or memory.known is None:
         return None
@@ -88,14 +55,15 @@ def mask_of(tensor: Tensor) -> Array | None:
 
 
 def _part(tensor: Tensor, memory: Memory) -> slice:
-    """Where the elements of a tensor stand in its allocation: a view may begin behind it."""
+    """Where a tensor's elements are in its allocation: a view may begin after the first of them."""
     size = tensor.value.size
     return slice(0, size) if size == memory.count else slice(tensor.first, tensor.first + size)
 
 
 def written(tensor: Tensor, now: Array | None, before: Array | None) -> None:
-    """Notes what a call has left in a tensor. now: which elements it holds, None for all; before: which elements its
-    whole allocation held, None where nobody shares its storage. Others lose the bytes of new elements."""
+    """Records the state of a tensor after a call. now: its initialised elements, None for all; before: those of its
+    whole allocation before the call, None if no tensor shares its storage. The others lose the bytes of new elements.
+    """
     memory = tensor.memory
     if memory is None:
         return
@@ -121,7 +89,7 @@ def overwrite(tensor: Tensor, values: Array) -> None:
 
 
 def before_call(tensor: Tensor) -> Array | None:
-    """What `written` is to be told of the state before a call."""
+    """The state before a call, for the argument `before` of `written`."""
     memory = tensor.memory
     return memory.known.copy() if memory is not None and memory.known is not None and memory.shares else None
 
@@ -160,8 +128,8 @@ def _overlap(memory: Memory, other: Memory, elements: Array | None = None) -> Ar
 
 
 def without_overlap(tensors: Iterable[Tensor]) -> dict[int, Array]:
-    """For tensors that one call is given: what they may be read for, by the id of their memory, where that is less
-    than they hold. Elements whose bytes another of them has as well may be overwritten before they are read."""
+    """For the tensors that one call gets: the elements it may read, by the id of their memory, where these are fewer
+    than the initialised ones. The call may overwrite an element before it reads it if another tensor has its bytes."""
     memories = {id(t.memory): t.memory for t in tensors if t.memory is not None}
     readable: dict[int, Array] = {}
     for key, memory in memories.items():
@@ -176,9 +144,9 @@ def without_overlap(tensors: Iterable[Tensor]) -> dict[int, Array]:
 
 
 def check_read(value: Runtime, reader: str) -> None:
-    """Trap where a tensor that is read whole has never been written ("uninitialised"), or is partly overwritten
-    ("storage-overlap"). Elements that a call has left unwritten, on purpose or not, are no trap: they hold no number,
-    and a comparison says so where they matter."""
+    """Trap where a tensor that is read whole was never written ("uninitialised"), or is partly overwritten
+    ("storage-overlap"). Single elements that a call left uninitialised do not trap here: they are NaN or a pattern, and
+    the comparison of results reports them where they matter."""
     if isinstance(value, tuple):
         for part in value:
             check_read(part, reader)

@@ -1,4 +1,4 @@
-"""The meaning of one case: what the starting module gives, with bounds, and whether a later module gives the same."""
+"""The meaning of one case: the results of the starting module with bounds, and the comparison of later modules."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from generators.case import EntryCall
+from generators.tvm_api import IRModule
 from oracles.calls.protocol import Calling, LeftOut, Packed, Run, direct
 from oracles.evidence import Evidence, ReferenceTrap
 from oracles.ir.fingerprint import FINGERPRINTS
@@ -57,8 +58,8 @@ DISCARDS = ("integer-overflow", "float8-range", "fuel", "aliasing")
 in-place call is a known way of DataflowUseInplaceCalls that elementwise PrimFuncs survive."""
 
 
-def interpreted(module: Any, synchronised: bool = False, witness: Witness | None = None) -> Run:
-    """Runs functions of a module by the reference; constants are kept from call to call, as a virtual machine does."""
+def interpreted(module: IRModule, synchronised: bool = False, witness: Witness | None = None) -> Run:
+    """Runs functions of a module in the reference; as in the VM, constants keep their memory from call to call."""
     constants: dict[Any, Tensor] = {}
 
     def run(function: str, arguments: list[Runtime], packed: Packed = MappingProxyType({})) -> Runtime:
@@ -77,7 +78,7 @@ class Numbers:
     dtype that float operations may be carried out in instead of their own.
     """
 
-    def __init__(self, start: Any, calls: Sequence[EntryCall], floor: str | None = None) -> None:
+    def __init__(self, start: IRModule, calls: Sequence[EntryCall], floor: str | None = None) -> None:
         self.start = start
         self.floor = floor
         self._asked = tuple(calls)
@@ -89,7 +90,7 @@ class Numbers:
         self._witness: Witness | None = None
 
     def coarser(self, floor: str) -> Numbers:
-        """The same results with the bounds of an implementation in dtype `floor`; both count in one `left_out`."""
+        """The same results with the bounds of an implementation in dtype `floor`; both share one `left_out`."""
         numbers = Numbers(self.start, self._asked, floor)
         self.left_out |= numbers.left_out
         numbers.left_out = self.left_out
@@ -97,12 +98,12 @@ class Numbers:
 
     @property
     def calls(self) -> tuple[EntryCall, ...]:
-        """The entry calls that `expected` has results of."""
+        """The entry calls with a result in `expected`."""
         return tuple(call for _, call in self._judged)
 
     @property
     def indices(self) -> tuple[int, ...]:
-        """Where `calls` stand among those that were asked for."""
+        """The positions of `calls` among the entry calls of the case."""
         return tuple(index for index, _ in self._judged)
 
     def _evaluate(self, calls: Sequence[EntryCall]) -> tuple[Runtime, ...] | NoMeaning:
@@ -126,7 +127,9 @@ class Numbers:
         except Trap as trap:
             return NoMeaning(symptom_of(trap.kind), f"{trap.kind}: {trap.detail}", trap.kind)
 
-    def judge_module(self, module: Any, calling: Calling = direct, synchronised: bool = False) -> None | Wrong | Unsure:
+    def judge_module(
+        self, module: IRModule, calling: Calling = direct, synchronised: bool = False
+    ) -> None | Wrong | Unsure:
         """Interprets `module` and compares every entry call's result; None where all agree.
 
         synchronised: the module is past ThreadSync, so that barriers between GPU threads are explicit.
@@ -142,9 +145,9 @@ class Numbers:
             self._agreeing.append(code)
         return outcome
 
-    def _interpret(self, module: Any, calling: Calling, synchronised: bool) -> None | Wrong | Unsure:
-        """Runs the module, or of it what is not as in the last run that agreed. A read of what nobody has written is
-        nothing wrong where it is only copied and everything agrees in the end."""
+    def _interpret(self, module: IRModule, calling: Calling, synchronised: bool) -> None | Wrong | Unsure:
+        """Runs the module, or only the calls that differ from the last run that agreed. Reads of uninitialised elements
+        are no fault if these are only copied and all results agree."""
         if self._witness is not None and self._witness.speaks_for(module, calling, synchronised):
             return None
         left_out = Counter(self.left_out)
@@ -157,16 +160,16 @@ class Numbers:
         carried = self._run(Witness(module, calling, synchronised, carrying=True), module, calling, synchronised)
         return carried if carried is None or copied_before else outcome
 
-    def _run(self, witness: Witness, module: Any, calling: Calling, synchronised: bool) -> None | Wrong | Unsure:
+    def _run(self, witness: Witness, module: IRModule, calling: Calling, synchronised: bool) -> None | Wrong | Unsure:
         outcome = self.judge_run(interpreted(module, synchronised, witness), calling)
         if outcome is None:
             self._witness = witness
         return outcome
 
     def judge_run(self, run: Run, calling: Calling = direct) -> None | Wrong | Unsure:
-        """Compares what `run` gives with the reference; `run` may raise Trap or Unsupported.
+        """Compares the results of `run` with the reference; `run` may raise Trap or Unsupported.
 
-        Entry calls that `calling` leaves out say nothing; Unsure where that is all of them.
+        Entry calls that `calling` leaves out are not compared; Unsure if it leaves out all of them.
         """
         if isinstance(self.expected, NoMeaning):
             return Unsure(self.expected.reason)

@@ -10,8 +10,9 @@ import numpy as np
 from generators.case import Shape
 from generators.dtypes import is_float
 from generators.operators.row import Operator, Rounding
-from oracles.reference.bounds import bounded_result
+from generators.tvm_api import Expr
 from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.errors_of_result import bounded_result
 from oracles.reference.layouts import is_split, on_split
 from oracles.reference.values import Array, Runtime, Tensor, flattened, round_to
 
@@ -19,7 +20,7 @@ _NEVER_ROUNDS = (Rounding.MOVE, Rounding.EXACT)
 
 
 def operator_result(
-    row: Operator, call: Any, arguments: list[Runtime], bounded: bool, floor: str | None = None
+    row: Operator, call: Expr, arguments: list[Runtime], bounded: bool, floor: str | None = None
 ) -> Runtime:
     """The result of one operator call; with `bounded`, as accurate as an implementation in dtype `floor` may be.
 

@@ -1,4 +1,4 @@
-"""PrimFuncs called from Relax by call_tir: on fresh buffers or in place, and what their rounding may do."""
+"""PrimFuncs called from Relax by call_tir: on fresh buffers or in place, with error bounds."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tvm import tirx
 from generators import tvm_api
 from generators.case import Shape
 from generators.dtypes import FLOAT8, float_facts, is_float, numpy_dtype
+from generators.tvm_api import BaseFunc
 from oracles.ir.walk import nodes_of
 from oracles.reference.errors import Unsupported
 from oracles.reference.memory import before_call, blank, mask_of, written
@@ -24,7 +25,7 @@ _SAFETY = 16.0
 
 
 def prim_result(
-    function: Any,
+    function: BaseFunc,
     name: str,
     inputs: list[Runtime],
     outputs: list[tuple[tuple[int, ...], str]],
@@ -44,7 +45,7 @@ def prim_result(
 
 
 def _partly(written: Array | None, tensor: Tensor, name: str, bounded: bool) -> Tensor:
-    """An output of which some elements were not written: nothing is known of them, and they hold no number."""
+    """An output of which some elements were not written: these are uninitialised and have an infinite error."""
     if written is None or written.all():
         return tensor
     empty = blank(tensor.shape, tensor.dtype, f"an output of function {name}")
@@ -58,7 +59,7 @@ def _partly(written: Array | None, tensor: Tensor, name: str, bounded: bool) -> 
 
 
 def written_by(
-    function: Any,
+    function: BaseFunc,
     name: str,
     inputs: list[Runtime],
     outputs: list[tuple[tuple[int, ...], str]],
@@ -95,14 +96,14 @@ def written_by(
 
 
 def _run_in_place(
-    function: Any,
+    function: BaseFunc,
     inputs: list[Runtime],
     outputs: list[tuple[tuple[int, ...], str]],
     places: list[int],
     extra: list[int],
     context: Context,
 ) -> list[Array]:
-    """What a call in place leaves, where it is known that it reads nothing that is uninitialised."""
+    """The outputs of a call in place that is known to read initialised elements only."""
     buffers = [declared(i) if isinstance(i, Tensor) else _scalar(i) for i in inputs]
     fresh = [_empty(shape, dtype) for (shape, dtype), place in zip(outputs, places, strict=True) if place < 0]
     known = [None] * (len(buffers) + len(fresh) + len(extra))
@@ -112,13 +113,13 @@ def _run_in_place(
 
 
 def _run(
-    function: Any,
+    function: BaseFunc,
     inputs: list[Runtime],
     outputs: list[tuple[tuple[int, ...], str]],
     extra: list[int],
     context: Context,
 ) -> tuple[list[Array], tuple[Array | None, ...]]:
-    """The outputs, and for each which elements are written (None: all)."""
+    """The outputs, and the elements of each that are written (None: all)."""
     arguments = [declared(i) if isinstance(i, Tensor) else _scalar(i) for i in inputs]
     blanks = [_empty(shape, dtype) for shape, dtype in outputs]
     masks = [np.zeros(blank.shape, np.bool_) for blank in blanks]
@@ -140,9 +141,9 @@ def _scalar(value: Runtime) -> Any:
 
 
 def _with_bounds(
-    results: list[Tensor], function: Any, inputs: list[Runtime], again: Callable[[list[Runtime]], list[Array]]
+    results: list[Tensor], function: BaseFunc, inputs: list[Runtime], again: Callable[[list[Runtime]], list[Array]]
 ) -> list[Tensor]:
-    """The results with their bounds: none for numbers of few bits computed by sums and products alone.
+    """The results with their bounds; numbers of few bits that only sums and products compute are exact.
 
     again: all results for other inputs.
     """
@@ -168,7 +169,7 @@ def _with_bounds(
 
 
 def _moved_apart(result: Tensor, others: list[Array], own: float) -> Tensor:
-    """A result with the bound that the results of inputs moved a little show; own: what it rounds by itself."""
+    """A result with a bound from the results of perturbed inputs. own: the relative error of its own rounding."""
     error = np.zeros(result.shape)
     for other in others:
         seen = carried(other, result.dtype)
@@ -194,7 +195,7 @@ def _few_bits(tensors: list[Tensor]) -> bool:
 
 
 _PLACES = (0, 4, 8)
-"""Binary places behind the point that are tried."""
+"""Numbers of binary places after the point that are tried."""
 
 
 def _small_whole(tensor: Tensor, places: int) -> bool:
@@ -207,6 +208,6 @@ _INEXACT = (tirx.Div, tvm_api.Call)
 
 
 @lru_cache(maxsize=512)
-def _ring_only(function: Any) -> bool:
+def _ring_only(function: BaseFunc) -> bool:
     """Whether a PrimFunc computes floats by sums, products, minima and maxima alone."""
     return not nodes_of(function.body, _INEXACT)

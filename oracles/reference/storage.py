@@ -1,32 +1,32 @@
-"""Lowered Relax: allocation, views, the end of variables, and PrimFuncs that write into their arguments.
+"""Lowered Relax: allocation, views, kills of variables, and PrimFuncs that write into their arguments.
 
-What each operator may do, and where TVM says so:
+The rules, with their sources in TVM:
 
 - `relax.memory.kill_tensor`, `relax.memory.kill_storage` and `relax.vm.kill_object` are one operator: lowering makes
   the third of the first two (src/relax/backend/vm/lower_runtime_builtin.cc, MakeMemKillObject), and that empties the
   register of a variable (src/relax/backend/vm/codegen_vm.cc, EmitKillObject; "the same as the Python del operator").
-  So it is the *variable* that ends. Objects are counted: a tensor lives on in other variables, in tuples, closures and
-  views, and a storage in the tensors made in it (memory_manager.cc, StorageAlloc). KillAfterLastUse relies on that: it
-  kills a storage behind the last alloc_tensor in it, before anybody has written to that tensor, and a tensor while a
-  view of it is still read. Using an ended variable is "use-after-kill", ending it again "double-free": the
-  second is harmless in this VM, and no pass may count on that, for KillAfterLastUse leaves out what is killed already.
+  So a kill ends the *variable*. Objects are reference-counted: a tensor lives on in other variables, in tuples,
+  closures and views, and a storage in the tensors made in it (memory_manager.cc, StorageAlloc). KillAfterLastUse relies
+  on that: it kills a storage after the last alloc_tensor in it, before the first write to that tensor, and a tensor
+  while a view of it is still read. Use of a killed variable is "use-after-kill", a second kill is "double-free": the
+  latter is harmless in this VM, but no pass may rely on that, since KillAfterLastUse leaves out killed variables.
 - `relax.memory.alloc_storage` counts bytes whatever its dtype says: lowering makes it uint8. `relax.vm.alloc_storage`
   counts elements of its dtype (builtin.cc, VMAllocStorage). A tensor must fit (StorageObj::AllocTensor checks it).
-- Tensors in the same bytes are legal while nobody reads what another one has overwritten
-  (static_plan_block_memory.cc); see `memory`. A call may not read bytes that it may write by another argument:
-  legalised PrimFuncs promise `tirx.noalias`, and the planner releases the arguments of a call only behind it.
+- Two tensors may have the same bytes as long as no read meets an element that the other one has overwritten
+  (static_plan_block_memory.cc); see `memory.py`. A call may not read bytes that it may write by another argument:
+  legalised PrimFuncs promise `tirx.noalias`, and the planner releases the arguments of a call only after it.
 - `relax.reshape`, `relax.memory.view`, their run-time functions and `ensure_zero_offset` give the same memory
-  (static_plan_block_memory.cc, IsInplaceMemoryOp). Of a tensor that is no allocation a reshape is a value of its own.
-- A tensor may be given to a function, bound, put into a tuple, returned from an inner function, and asked for its shape
-  before anything is in it. It may not be read, and reading is what operators, packed functions and the caller of an
-  entry function do, and PrimFuncs element by element.
+  (static_plan_block_memory.cc, IsInplaceMemoryOp). A reshape of a tensor that is no allocation is a new value.
+- An uninitialised tensor may be passed to a function, bound, put into a tuple, returned from an inner function, and
+  asked for its shape. It may not be read. Operators, packed functions and the caller of an entry function read whole
+  tensors; PrimFuncs read single elements.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from tvm import relax
@@ -35,13 +35,13 @@ from tvm.ir import Tuple as IRTuple
 from generators import tvm_api
 from generators.case import Shape
 from generators.dtypes import numpy_dtype
+from generators.tvm_api import Expr, PrimFunc
+from oracles.reference.allocations import Storage
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.memory import Storage, before_call, blank, mask_of, without_overlap, written
+from oracles.reference.machine import Frame, Machine
+from oracles.reference.memory import before_call, blank, mask_of, without_overlap, written
 from oracles.reference.tir import ALONE, Context, run_returning
 from oracles.reference.values import UNIT, Array, Runtime, ShapeHeap, Tensor, declared
-
-if TYPE_CHECKING:  # the engine calls this module
-    from oracles.reference.engine import Frame, Interpreter
 
 # --- allocation ------------------------------------------------------------------------------------------------
 
@@ -52,8 +52,8 @@ def bound_variable(frame: Frame) -> str:
     return f"{bound} of function {frame.function}"
 
 
-def alloc_storage(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
-    """alloc_storage(size, ...): so many bytes, or elements where the dtype stands third."""
+def alloc_storage(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+    """alloc_storage(size, ..., dtype): `size` bytes, or elements of `dtype` for relax.vm.alloc_storage."""
     size, dtype = machine.value(call.args[0], frame), machine.value(call.args[2], frame)
     if not isinstance(size, Shape):
         raise Trap("type", f"{bound_variable(frame)} is a storage whose size is {type(size).__name__}")
@@ -61,14 +61,14 @@ def alloc_storage(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     return Storage(bound_variable(frame), prod(size.extents) * width)
 
 
-def _dtype(call: Any) -> str | None:
-    """The dtype of the tensor that a call gives; None where its type does not say it."""
+def _dtype(call: Expr) -> str | None:
+    """The dtype of a call's result; None where its type leaves it open."""
     ty = tvm_api.type_of(call)
     return tvm_api.dtype_name(ty) if isinstance(ty, tvm_api.TensorType) else None
 
 
-def tensor_in_storage(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
-    """alloc_tensor(storage, offset, shape, dtype, ...): a tensor that nobody has written to, `offset` bytes in."""
+def tensor_in_storage(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+    """alloc_tensor(storage, offset, shape, dtype, ...): an uninitialised tensor, `offset` bytes into the storage."""
     storage, offset = machine.value(call.args[0], frame), machine.value(call.args[1], frame)
     shape, dtype = machine.value(call.args[2], frame), _dtype(call)
     if not isinstance(shape, Shape) or dtype is None:
@@ -78,15 +78,15 @@ def tensor_in_storage(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
     return blank(shape.extents, dtype, bound_variable(frame), storage, offset)
 
 
-def alloc_tensor(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
-    """relax.builtin.alloc_tensor(shape, ...): a tensor with memory of its own that nobody has written to."""
+def alloc_tensor(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+    """relax.builtin.alloc_tensor(shape, ...): an uninitialised tensor with memory of its own."""
     shape, dtype = machine.value(call.args[0], frame), _dtype(call)
     if not isinstance(shape, Shape) or dtype is None:
         raise Unsupported("alloc_tensor of unknown shape or dtype")
     return blank(shape.extents, dtype, bound_variable(frame))
 
 
-def kill(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+def kill(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     """The end of a variable."""
     variable = call.args[0]
     if not isinstance(variable, relax.Var):
@@ -119,7 +119,7 @@ def view(tensor: Tensor, shape: tuple[int, ...], offset: int = 0) -> Tensor:
 
 
 def created_view(value: Runtime, shape: Runtime = (), dtype: Runtime = (), offset: Runtime = ()) -> Runtime:
-    """relax.memory.view and what it is lowered to; absent arguments leave things as they are."""
+    """relax.memory.view and the functions that it is lowered to; an absent argument leaves its part unchanged."""
     if not isinstance(value, Tensor):
         raise Trap("type", f"a view of {type(value).__name__}")
     if isinstance(dtype, str) and dtype != value.dtype:
@@ -128,7 +128,7 @@ def created_view(value: Runtime, shape: Runtime = (), dtype: Runtime = (), offse
     return view(value, extents, offset if isinstance(offset, int) else 0)
 
 
-def view_rule(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
+def view_rule(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     """relax.memory.view."""
     return created_view(*[machine.value(a, frame) for a in call.args])
 
@@ -137,9 +137,9 @@ def view_rule(machine: Interpreter, call: Any, frame: Frame) -> Runtime:
 
 
 def pass_destinations(
-    function: Any, arguments: list[Runtime], call: Any, frame: Frame, context: Context = ALONE
+    function: PrimFunc, arguments: list[Runtime], call: Expr, frame: Frame, context: Context = ALONE
 ) -> Runtime | None:
-    """Runs a PrimFunc on the arguments of a call, which it writes into; the number that it returns, if it does."""
+    """Runs a PrimFunc on the arguments of a call and writes into them; gives the number that it returns, if any."""
     tensors = [a for a in arguments if isinstance(a, Tensor) and not isinstance(a, ShapeHeap)]
     sharing = [t for t in tensors if t.memory is not None and t.memory.shares]
     readable = without_overlap(sharing)
@@ -191,7 +191,7 @@ def _readable(tensor: Tensor, readable: dict[int, Array]) -> Array | None:
 
 
 def _buffers(tensors: list[Tensor]) -> dict[int, Array]:
-    """What each tensor holds in its declared dtype; one array for tensors that are one memory."""
+    """Each tensor's contents in its declared dtype, by the tensor's id; tensors of one memory share an array."""
     if len({id(t.value) for t in tensors}) == len(tensors) and all(t.value.base is None for t in tensors):
         return {id(t): declared(t) for t in tensors}
     found: dict[int, Array] = {}
@@ -209,9 +209,9 @@ def _buffers(tensors: list[Tensor]) -> dict[int, Array]:
 
 
 def explained(
-    trap: Trap, function: Any, arguments: list[Runtime], names: tuple[Any, Sequence[Any]], frame: Frame
+    trap: Trap, function: PrimFunc, arguments: list[Runtime], names: tuple[Any, Sequence[Any]], frame: Frame
 ) -> Trap:
-    """A trap of a PrimFunc, for a caller: which of its variables was not written, or by whom it was overwritten.
+    """A trap of a PrimFunc in terms of its caller: the variable that was not written, or what overwrote it.
 
     names: the expressions of the callee and of the arguments, or of the one tuple that they are in.
     """
@@ -235,6 +235,6 @@ def explained(
     return trap
 
 
-def listed(expr: Any) -> list[Any]:
+def listed(expr: Expr) -> list[Any]:
     """The expressions of the arguments that a call_tir takes as a tuple, or as one tensor."""
     return list(expr.fields) if isinstance(expr, IRTuple) else [expr]

@@ -8,25 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from generators.case import Argument, Shape
 from generators.dtypes import is_float, numpy_dtype
-
-if TYPE_CHECKING:  # memory is about tensors
-    from oracles.reference.memory import Memory, Storage
-
-Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+from oracles.reference.allocations import Array as Array
+from oracles.reference.allocations import Memory, Storage
 
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
     """A tensor: float64 for float dtypes, else the declared dtype. error None means exact.
 
-    memory: what the program has allocated for it; None where it is a value, whole and nobody else's. first: where it
-    begins there, as a view of fewer elements.
+    memory: its allocation by the program; None for a plain value. first: the element of the allocation at which it
+    begins, for a view of fewer elements.
     """
 
     value: Array
@@ -44,7 +41,7 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class ShapeHeap(Tensor):
-    """The memory in which a lowered function keeps its symbolic dimensions: int64 slots, and which are written."""
+    """The memory in which a lowered function keeps its symbolic dimensions: int64 slots. written: which are."""
 
     written: Array = field(default_factory=lambda: np.zeros(0, np.bool_))
 
@@ -60,7 +57,7 @@ class Closure:
 
 @dataclass(frozen=True, slots=True)
 class Callback:
-    """A function of the caller's: `answer` takes the arguments as runtime values and gives the result."""
+    """A function of the user's: `answer` takes the arguments as runtime values and returns the result."""
 
     answer: Callable[..., Any]
 

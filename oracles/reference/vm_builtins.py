@@ -1,7 +1,7 @@
-"""Run-time functions of the VM that lowering brings in: the shape heap, and checks of arguments.
+"""Runtime functions of the VM that lowering calls: the shape heap, and checks of arguments.
 
 Their meanings are those of TVM's `src/runtime/vm/builtin.cc`, the codes those of `include/tvm/runtime/vm/builtin.h`.
-The heap is strict: a slot that nobody has written may not be read.
+The heap is strict: reading an uninitialised slot traps.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _check_function(value: Runtime, context: Any) -> Runtime:
 
 
 def _field(whole: Runtime, index: Any) -> Runtime:
-    """The field. tuple_reset_item takes it from the tuple: who writes the call sees to it that nobody asks again."""
+    """The field. tuple_reset_item also removes it from the tuple; lowering uses it for the last use of a field."""
     if not isinstance(whole, tuple) or not 0 <= int(index) < len(whole):
         raise Trap("type", f"field {index} of {type(whole).__name__}")
     return whole[int(index)]
@@ -163,9 +163,9 @@ BUILTINS: dict[str, Callable[..., Runtime]] = {
 
 
 def _shape_heap(size: Any) -> Runtime:
-    """A heap of that many slots, in which nothing is yet."""
+    """A heap of `size` uninitialised slots."""
     return ShapeHeap(np.zeros(int(size), np.int64), "int64", written=np.zeros(int(size), np.bool_))
 
 
 WITH_CONTEXT: dict[str, Callable[..., Runtime]] = {"vm.builtin.alloc_shape_heap": _shape_heap}
-"""What `call_builtin_with_ctx` calls."""
+"""The functions that `call_builtin_with_ctx` calls."""

@@ -1,7 +1,7 @@
-"""What a run of a module looked at, so that a module which differs in some PrimFuncs alone is judged by these.
+"""The record of a run of a module, by which a module that differs in some PrimFuncs is judged without a run.
 
-A pass of TIR leaves the Relax functions as they are and rewrites some PrimFuncs. Where each of these gives the same for
-every call that the run made, bit for bit, the whole gives the same.
+A TIR pass leaves the Relax functions as they are and rewrites some PrimFuncs. If each of these gives the same bits for
+every call that the run made, the whole module gives the same.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from generators.tvm_api import BaseFunc, IRModule
 from oracles.calls.protocol import Calling
 from oracles.ir.fingerprint import same_function
 from oracles.ir.walk import PRIM_FUNC, functions_of
@@ -20,19 +21,19 @@ from oracles.reference.tir.recorded import RecordedCall
 class Witness:
     """One run of one module under one calling convention.
 
-    functions: those of the module, by name. asked: names of those that the run looked up. record: the calls of
-    PrimFuncs that it made. carrying: what nobody has written may be copied, in the run and in what it speaks for.
+    functions: those of the module, by name. asked: names of the functions that the run looked up. record: the calls of
+    PrimFuncs that it made. carrying: uninitialised elements may be copied, in the run and in the modules it stands for.
     """
 
-    def __init__(self, module: Any, calling: Calling, synchronised: bool, carrying: bool = False) -> None:
+    def __init__(self, module: IRModule, calling: Calling, synchronised: bool, carrying: bool = False) -> None:
         self.carrying = carrying
         self.functions = functions_of(module)
         self.asked: set[str] = set()
         self.record: list[RecordedCall] = []
         self._calling, self._synchronised = calling, synchronised
 
-    def speaks_for(self, module: Any, calling: Calling, synchronised: bool) -> bool:
-        """Whether `module` must give what the run gave. If so, the witness stands for `module` from now on."""
+    def speaks_for(self, module: IRModule, calling: Calling, synchronised: bool) -> bool:
+        """Whether `module` must give the results of the run. If so, the record stands for `module` from now on."""
         if calling != self._calling:
             return False
         functions = functions_of(module)
@@ -52,16 +53,16 @@ class Witness:
                     if concerned and not gives_again(call, functions[name], context):
                         return False
         except (Trap, Unsupported):
-            return False  # the whole run says where
+            return False  # a run of the whole module finds where
         self.functions, self._synchronised = functions, synchronised
         return True
 
-    def _has(self, name: str, function: Any) -> bool:
+    def _has(self, name: str, function: BaseFunc) -> bool:
         known = self.functions.get(name)
         return known is not None and same_function(known, function)
 
     def _can_repeat(self, changed: set[str], functions: dict[str, Any]) -> bool:
-        """Whether the run is the same but for calls of PrimFuncs that it recorded."""
+        """Whether the run would be the same except for calls of PrimFuncs that it recorded."""
         if not self.asked <= functions.keys():
             return False
         return all(name in self._calls and isinstance(functions[name], PRIM_FUNC) for name in changed)

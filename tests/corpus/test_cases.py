@@ -11,6 +11,7 @@ import pytest
 from corpus.replayable import CORPUS, replayable
 from corpus.repro import repro_text
 from corpus.store import CorruptCase, StoredCase, read_case
+from tests.patience import HANGS_S
 
 QUICK = ("17340-kill-after-last-use-in-dataflow", "17205-realize-vdevice-input", "narrow-data-type-sblock")
 SLUGS = [entry.slug for entry in replayable()]
@@ -36,7 +37,7 @@ def test_a_repro_says_what_is_expected(slug: str) -> None:
     case = read_case(CORPUS / slug)
     expected = case.outcome_on(importlib.metadata.version("apache-tvm"))
     ended = subprocess.run(
-        [sys.executable, str(CORPUS / slug / "repro.py")], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, str(CORPUS / slug / "repro.py")], capture_output=True, text=True, timeout=HANGS_S, check=False
     )
     assert ended.returncode == {"fails": 1, "passes": 0}[expected or ""], ended.stdout
 

@@ -24,7 +24,7 @@ from corpus.module_text import (
 from corpus.reduce import as_case, candidate_of
 from generators import tvm_api as T
 from generators.case import Case, ModuleText, PassCall
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
 
 ARRAYS = [

@@ -19,7 +19,7 @@ from generators import tvm_api as T
 from generators.case import EntryCall, ModuleText, PassCall
 from generators.passes.table import default_call
 from generators.relax.knobs import Knobs
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
 
 LEGALISED = ("tirx.BF16ComputeLegalize", "tirx.LowerTVMBuiltin", "tirx.BF16StorageLegalize", "tirx.LowerIntrin")

@@ -14,7 +14,7 @@ from tvm import tirx
 from corpus.reduce import Candidate, reduce
 from generators import tvm_api as T
 from generators.source import SeededSource
-from generators.tir.wrap import draw_prim_program
+from generators.tir.relax_caller import draw_prim_program
 from oracles.ir.walk import nodes_of, prim_funcs
 from oracles.reference.numbers import NoMeaning, Numbers, Wrong
 

@@ -31,6 +31,7 @@ from oracles.evidence import (
     WithoutDead,
 )
 from oracles.table import ORACLES
+from tests.patience import HANGS_S
 
 ADD = """
 @I.ir_module
@@ -212,7 +213,7 @@ def stored(oracle: str, name: str, load: str | None, source: str | None = None) 
 
 def run(folder: Path) -> tuple[int, str]:
     ended = subprocess.run(
-        [sys.executable, str(folder / "repro.py")], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, str(folder / "repro.py")], capture_output=True, text=True, timeout=HANGS_S, check=False
     )
     return ended.returncode, ended.stdout
 
@@ -366,7 +367,7 @@ def test_only_tvm_and_numpy_are_imported() -> None:
 
 
 SHORT = {"purity": 25, "definedness": 28, "well_formed": 24, "survives": 24, "input_unchanged": 19, "numeric": 39}
-"""Lines of a script besides its module (DESIGN: what it finds comes back small)."""
+"""Lines of a script besides its module (what is found comes back small)."""
 
 
 @pytest.mark.parametrize("oracle", list(SHORT))

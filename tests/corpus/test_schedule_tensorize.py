@@ -22,17 +22,18 @@ from corpus.schedule import culprit_named, primitives_of, schedule_steps
 from corpus.store import StoredCase, write_case
 from fuzzer.cli import main
 from generators.case import Case, PassCall
-from generators.operators.row import Unavailable
 from generators.passes.row import ProgramFacts
 from generators.passes.table import PASSES
 from generators.passes.tir_others import SCHEDULE
 from generators.source import SeededSource
 from generators.tir.functions import draw_schedulable
 from generators.tir.primitives import PRIMITIVES
+from generators.tir.relax_caller import CALLED, draw_scheduled_program, wrapped
 from generators.tir.schedules import Scheduled, draw_schedule
 from generators.tir.tensor_intrinsics import WAYS
-from generators.tir.wrap import CALLED, draw_scheduled_program, wrapped
+from generators.unavailable import Unavailable
 from oracles.reference.tir import run_prim_func
+from tests.patience import HANGS_S
 
 TENSORIZE = [row for row in PRIMITIVES if row.name == "tensorize"]
 
@@ -106,7 +107,11 @@ def test_a_fresh_process_applies_the_step(tmp_path: Path, some: list[Scheduled])
     case = stored(some[0])
     write_case(tmp_path / "case", case, repro_text(case), "")
     ended = subprocess.run(
-        [sys.executable, str(tmp_path / "case" / "repro.py")], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, str(tmp_path / "case" / "repro.py")],
+        capture_output=True,
+        text=True,
+        timeout=HANGS_S,
+        check=False,
     )
     assert (ended.returncode, ended.stdout.strip()) == (0, "the bug is gone"), ended.stdout + ended.stderr
 

@@ -311,9 +311,9 @@ def test_a_tvm_that_cannot_be_imported(
 def test_a_tvm_that_is_missing_or_mismatched(
     passfuzz: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], tvm: str, ffi: str, words: str
 ) -> None:
-    monkeypatch.setattr("fuzzer.commands.doctor.tvm_version", lambda: tvm)
-    monkeypatch.setattr("fuzzer.commands.doctor.installed", lambda *_: ffi)
-    monkeypatch.setattr("fuzzer.commands.doctor._has_tvm", lambda: False)
+    monkeypatch.setattr("fuzzer.versions.tvm_version", lambda: tvm)
+    monkeypatch.setattr("fuzzer.versions.installed", lambda *_: ffi)
+    monkeypatch.setattr("fuzzer.versions.has_tvm", lambda: False)
     status, line = passfuzz(*arguments)
     assert status == 3
     assert words in line

@@ -8,16 +8,18 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from fuzzer.campaign.determinism import hash_seeds
 from fuzzer.campaign.loop import _Campaign, plan_of, run_campaign
 from fuzzer.campaign.observer import Observers
 from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
 from tests.fuzzer.planted import write_passes
+from tests.patience import HANGS_S
 from tests.reports.reports_data import finding
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,10 +30,11 @@ SOME = "survives,well_formed,numeric"
 
 DIGESTS = """\
 import hashlib, sys
-from fuzzer.worker.draw import draw_experiment, repertoire_of
+from fuzzer.trial.repertoire import repertoire_of
+from fuzzer.worker.draw import draw_experiment
 from fuzzer.protocol import Plan
 from generators import externs, tvm_api
-from generators.operators.row import Unavailable
+from generators.unavailable import Unavailable
 
 externs.register()
 plan = Plan(int(sys.argv[1]))
@@ -52,7 +55,7 @@ def digests(seed: int, *indices: int) -> dict[str, str]:
     """A digest of everything drawn for each case, in a process of its own."""
     command = [sys.executable, "-c", DIGESTS, str(seed), *map(str, indices)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "random"}
-    ended = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=True)
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=HANGS_S, check=True)
     return dict(line.split(" ", 1) for line in ended.stdout.splitlines())
 
 
@@ -95,9 +98,10 @@ def test_so_many_cases_are_drawn_as_were_asked_for(tmp_path: Path, cases: int) -
 
 
 def test_time_ends_a_campaign(tmp_path: Path) -> None:
+    """And not before: how many cases that are depends on the machine."""
     result = campaign(tmp_path, seed=2, time="3s", jobs=1, passes="Normalize", oracles=SOME)
-    assert result.tally.cases > 0
     assert result.wall_s >= 3.0
+    assert not result.interrupted
 
 
 def test_the_plan_holds_what_was_asked_for(tmp_path: Path) -> None:
@@ -125,7 +129,7 @@ def running(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     load = write_passes(tmp_path, "Mutates", "Identity")
     out = tmp_path / "out"
     process = subprocess.Popen(
-        [*(sys.executable, "-m", "fuzzer.cli", "run", "--time", "120s", "--seed", "1", "--jobs", "2")]
+        [*(sys.executable, "-m", "fuzzer.cli", "run", "--cases", "1000000", "--seed", "1", "--jobs", "2")]
         + ["--load", str(load), "--out", str(out)],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
@@ -133,7 +137,8 @@ def running(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
         start_new_session=True,
     )
     try:
-        wait_for(lambda: (out / "findings.jsonl").exists() and (out / "findings.jsonl").read_text() != "")
+        wait_for(lambda: process.poll() is not None or (out / "findings.jsonl").exists() and found_in(out) != [])
+        assert process.poll() is None
         yield process
     finally:
         if process.poll() is None:
@@ -141,9 +146,10 @@ def running(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def wait_for(condition: object, seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Returns when the condition holds; the limit only ends a test that hangs."""
+    end = time.monotonic() + HANGS_S
+    while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.1)
 
@@ -162,6 +168,19 @@ def parents() -> dict[int, int]:
 def children(pid: int) -> set[int]:
     """The processes that `pid` has started."""
     return {child for child, parent in parents().items() if parent == pid}
+
+
+def workers_of(pid: int) -> set[int]:
+    """The workers of a campaign of seed 1, without the second process that determinism uses."""
+    mark = f"PYTHONHASHSEED={hash_seeds(1)[0]}".encode()
+    return {child for child in children(pid) if alive(child) and mark in environment_of(child)}
+
+
+def environment_of(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
 
 
 def descendants(pid: int) -> set[int]:
@@ -187,13 +206,13 @@ def found_in(out: Path) -> list[str]:
 def test_an_interrupt_ends_in_order(running: subprocess.Popen[bytes], tmp_path: Path, number: signal.Signals) -> None:
     workers = descendants(running.pid)
     running.send_signal(number)
-    assert running.wait(30) == 1  # what had been found is new
+    assert running.wait(HANGS_S) == 1  # what had been found is new
     out = tmp_path / "out"
     assert {path.name for path in out.iterdir() if path.is_file()} == REPORTS
     assert [path.name for path in out.iterdir() if path.name.startswith(".")] == []
     assert json.loads((out / "summary.json").read_text())["interrupted"] is True
     assert found_in(out) == ["Mutates"]
-    wait_for(lambda: not any(map(alive, workers)), 20)
+    wait_for(lambda: not any(map(alive, workers)))
 
 
 def test_a_killed_campaign_leaves_no_worker_and_keeps_its_findings(
@@ -203,21 +222,24 @@ def test_a_killed_campaign_leaves_no_worker_and_keeps_its_findings(
     assert len(workers) >= 2
     running.kill()
     running.wait()
-    wait_for(lambda: not any(map(alive, workers)), 20)
+    wait_for(lambda: not any(map(alive, workers)))
     out = tmp_path / "out"
     assert found_in(out) == ["Mutates"]
     (folder,) = (out / "findings").iterdir()
-    ended = subprocess.run([sys.executable, str(folder / "repro.py")], capture_output=True, timeout=100, check=False)
+    ended = subprocess.run(
+        [sys.executable, str(folder / "repro.py")], capture_output=True, timeout=HANGS_S, check=False
+    )
     assert ended.returncode == 1
 
 
 @pytest.mark.deep
 def test_a_killed_worker_costs_its_cases_in_flight_only(running: subprocess.Popen[bytes], tmp_path: Path) -> None:
-    os.kill(min(children(running.pid)), signal.SIGKILL)
-    time.sleep(3)
+    wait_for(lambda: len(workers_of(running.pid)) == 2)
+    killed = min(workers_of(running.pid))
+    os.kill(killed, signal.SIGKILL)
+    wait_for(lambda: len(workers_of(running.pid) - {killed}) == 2)  # another one has taken its place
     assert running.poll() is None
-    wait_for(lambda: len(descendants(running.pid)) >= 2)
     running.send_signal(signal.SIGINT)
-    assert running.wait(30) == 1
+    assert running.wait(HANGS_S) == 1
     skipped = json.loads((tmp_path / "out" / "summary.json").read_text())["skipped"]
     assert skipped["worker process lost"] == 1

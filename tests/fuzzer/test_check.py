@@ -14,6 +14,7 @@ from fuzzer.commands.check import check_module
 from fuzzer.commands.reduce import reduce_case, shown_by
 from fuzzer.errors import EnvironmentFault, UsageError
 from tests.fuzzer.planted import write_passes
+from tests.patience import HANGS_S
 
 STATIC = """\
 from tvm.script import ir as I
@@ -203,14 +204,14 @@ def test_check_reads_a_case_folder_and_its_passes() -> None:
 def test_reduce_makes_a_planted_fault_small(module: Path, tmp_path: Path) -> None:
     load = write_passes(tmp_path, "Identity", "WrongNumbers")
     names = ("Identity", "WrongNumbers")
-    result = reduce_case(module, passes=names, oracle="numeric", interesting=None, time_s=20.0, load=load)
+    result = reduce_case(module, passes=names, oracle="numeric", interesting=None, time_s=HANGS_S, load=load)
     assert result.finding is not None
     assert result.finding.startswith("numeric-WrongNumbers-")
     assert (result.reduced["bindings_before"], result.reduced["bindings"]) == (3, 1)
     assert (result.reduced["passes_before"], result.reduced["passes"]) == (2, 1)
     script = tmp_path / "repro.py"
     script.write_text(result.repro, encoding="utf-8")
-    ended = subprocess.run([sys.executable, str(script)], capture_output=True, timeout=100, check=False)
+    ended = subprocess.run([sys.executable, str(script)], capture_output=True, timeout=HANGS_S, check=False)
     assert ended.returncode == 1
 
 
@@ -237,7 +238,7 @@ def test_reduce_by_a_command_keeps_what_the_command_accepts(module: Path, tmp_pa
     command = tmp_path / "look.sh"
     command.write_text(f'#!/bin/sh\necho "$@" >> {seen}\ngrep -q "R.nn.relu" "$1"\n', encoding="utf-8")
     os.chmod(command, 0o755)
-    result = reduce_case(module, passes=(), oracle=None, interesting=str(command), time_s=20.0, load=None)
+    result = reduce_case(module, passes=(), oracle=None, interesting=str(command), time_s=HANGS_S, load=None)
     assert "R.nn.relu" in result.repro
     assert "R.multiply" not in result.repro
     assert (result.reduced["bindings"], result.finding) == (1, None)
@@ -257,6 +258,8 @@ def test_reduce_of_a_lowered_module_leaves_its_dtypes_alone(tmp_path: Path) -> N
     """In lowered modules a dtype is a constant, too, and holds no array."""
     lowered = tmp_path / "lowered.py"
     lowered.write_text(LOWERED, encoding="utf-8")
-    result = reduce_case(lowered, passes=(), oracle=None, interesting="grep -q alloc_storage", time_s=20.0, load=None)
+    result = reduce_case(
+        lowered, passes=(), oracle=None, interesting="grep -q alloc_storage", time_s=HANGS_S, load=None
+    )
     assert 'R.dtype("uint8")' in result.repro
     assert result.reduced["bindings"] == 1

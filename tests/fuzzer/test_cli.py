@@ -143,8 +143,8 @@ def test_run_without_tvm_says_how_to_get_it(
     passfuzz: Any, fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake("fuzzer.campaign.loop", "run_campaign", campaign())
-    monkeypatch.setattr("fuzzer.commands.doctor.tvm_version", lambda: "missing")
-    monkeypatch.setattr("fuzzer.commands.doctor._has_tvm", lambda: False)
+    monkeypatch.setattr("fuzzer.versions.tvm_version", lambda: "missing")
+    monkeypatch.setattr("fuzzer.versions.has_tvm", lambda: False)
     status, _, err = passfuzz("run", "--out", tmp_path)
     assert status == 3
     assert err.startswith("passfuzz: error: apache-tvm: not installed; pip install")

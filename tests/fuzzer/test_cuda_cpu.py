@@ -23,10 +23,11 @@ from fuzzer.commands.run import able
 from fuzzer.errors import EnvironmentFault
 from fuzzer.protocol import Failure, Plan
 from fuzzer.settings import Settings, read_settings
-from fuzzer.trial.judge import Experiment, Judged, judge
+from fuzzer.trial.experiment import Experiment
+from fuzzer.trial.judge import Judged, judge
+from fuzzer.trial.options import options_of, oracle_names
+from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrink import shrink
-from fuzzer.worker.child import court_of, oracle_names
-from fuzzer.worker.draw import Repertoire
 from generators import tvm_api
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from generators.passes.row import Phase
@@ -86,11 +87,10 @@ def repertoire(under_test: tuple[str, ...] | None = None) -> Repertoire:
 
 
 def judged(case: Candidate, repertoire: Repertoire, plan: Plan = PLAN) -> Judged:
-    court = court_of(plan, repertoire)
-    court.force = True
+    options = replace(options_of(plan, repertoire), force=True)
     tiers = tuple("B" for _ in case.passes)
     experiment = Experiment(0, case.module, case.calls, case.setup, case.passes, tiers)
-    return judge(experiment, court, SeededSource(1, 0))
+    return judge(experiment, options, SeededSource(1, 0))
 
 
 def failure_of(result: Judged) -> Failure:

@@ -16,6 +16,7 @@ from corpus.store import StoredCase
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from oracles.builds.cuda_cpu import available
 from tests.cuda_simulator import installed
+from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.skipif(available() is not None, reason=str(available()))
 SCRIPT = """
@@ -36,7 +37,7 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def run(device: dict[str, str], *command: str) -> subprocess.CompletedProcess[str]:
     whole = [sys.executable, *command]
-    return subprocess.run(whole, env=device, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(whole, env=device, capture_output=True, text=True, timeout=HANGS_S, check=False)
 
 
 def test_the_doctor_runs_something_there(device: dict[str, str]) -> None:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fuzzer.campaign.determinism import SHARE, Sample, first_difference, hash_seeds, is_sampled, judged
 from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observers
-from fuzzer.protocol import Failure, Plan
+from fuzzer.campaign.second_process import SecondProcess
+from fuzzer.protocol import Found, Plan, Sample, Tallied
 from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
+from fuzzer.trial.determinism import SHARE, first_difference, hash_seeds, is_sampled
 from oracles.verdict import ACROSS_PROCESSES
+from tests.patience import HANGS_S
 
 PASSES = '''\
 import tvm
@@ -79,7 +80,7 @@ def test_the_finding_is_small_and_its_repro_shows_it_until_it_is_mended(campaign
 
 
 def status(repro: Path) -> int:
-    return subprocess.run([sys.executable, str(repro)], capture_output=True, timeout=120, check=False).returncode
+    return subprocess.run([sys.executable, str(repro)], capture_output=True, timeout=HANGS_S, check=False).returncode
 
 
 def test_another_hash_seed_in_every_campaign_and_process() -> None:
@@ -103,21 +104,23 @@ def test_the_first_difference_counts(digests: tuple[str, ...], place: int | None
     assert first_difference(SAMPLE.digests, digests) == place
 
 
-def said(tmp_path: Path, *digests: str) -> Iterator[Any]:
-    return judged(Plan(1, scratch=str(tmp_path / "scratch")), SAMPLE, digests)
+def said(tmp_path: Path, *digests: str) -> list[Found | Tallied]:
+    return list(SecondProcess(Plan(1, scratch=str(tmp_path / "scratch")))._compared(SAMPLE, digests))
 
 
 def test_a_difference_has_the_pass_to_its_name(tmp_path: Path) -> None:
-    delta, failure = said(tmp_path, "a", "b", "x", "d")
-    assert delta == {"oracles": {"determinism": {"failed": 1}}, "passes": {"P": {"failed": 1}}}
-    assert isinstance(failure, Failure)
+    tallied, found = said(tmp_path, "a", "b", "x", "d")
+    assert tallied == Tallied({"oracles": {"determinism": {"failed": 1}}, "passes": {"P": {"failed": 1}}})
+    assert isinstance(found, Found)
+    failure = found.failure
     assert (failure.oracle, failure.symptom, failure.culprit) == ("determinism", ACROSS_PROCESSES, "P")
     assert (failure.index, failure.step, failure.tier) == (5, 0, "A")
 
 
 def test_a_program_drawn_otherwise_is_our_own_fault(tmp_path: Path) -> None:
-    (delta,) = said(tmp_path, "x", "b", "c", "d")
-    assert delta["invalid"] == 1
+    (tallied,) = said(tmp_path, "x", "b", "c", "d")
+    assert isinstance(tallied, Tallied)
+    assert tallied.delta["invalid"] == 1
     assert "case 5 of seed 1" in (tmp_path / "own-faults.txt").read_text()
 
 
@@ -129,5 +132,6 @@ def test_a_program_drawn_otherwise_is_our_own_fault(tmp_path: Path) -> None:
     ],
 )
 def test_what_says_nothing_of_a_pass_under_test_is_counted(tmp_path: Path, digests: Any, reason: str) -> None:
-    (delta,) = said(tmp_path, *digests)
-    assert delta["skipped"] == {reason: 1}
+    (tallied,) = said(tmp_path, *digests)
+    assert isinstance(tallied, Tallied)
+    assert tallied.delta["skipped"] == {reason: 1}

@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
-from fuzzer.commands.doctor import KNOWN_PAIRS, Diagnosis, Probe, judge_pair
+from fuzzer.results import Diagnosis
+from fuzzer.versions import KNOWN_PAIRS, Probe, judge_pair
+from tests.patience import HANGS_S
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKES = {
@@ -26,7 +28,9 @@ def doctor(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """`passfuzz doctor` with a folder before everything else on the path."""
     environment = {**os.environ, "PYTHONPATH": f"{path}{os.pathsep}{ROOT}"}
     command = [sys.executable, "-m", "fuzzer.cli", "doctor", *options]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=path, check=False, timeout=120)
+    return subprocess.run(
+        command, capture_output=True, text=True, env=environment, cwd=path, check=False, timeout=HANGS_S
+    )
 
 
 def test_a_working_installation() -> None:

@@ -11,14 +11,15 @@ os.environ.setdefault("TVM_NUM_THREADS", "1")
 import pytest
 
 from fuzzer.protocol import Plan
-from fuzzer.trial.judge import Experiment
-from fuzzer.worker.draw import INTEGER_SHARE, PRIM_SHARE, Planting, draw_experiment, repertoire_of
-from generators.operators.row import Unavailable
+from fuzzer.trial.experiment import Experiment
+from fuzzer.trial.repertoire import repertoire_of
+from fuzzer.worker.draw import INTEGER_SHARE, PRIM_SHARE, Planting, draw_experiment
 from generators.passes.table import PASSES
 from generators.passes.tir_others import SCHEDULE
 from generators.program import Program
 from generators.recipes.recipe import Recipe
-from generators.tir.wrap import CALLED
+from generators.tir.relax_caller import CALLED
+from generators.unavailable import Unavailable
 
 CASES = 60
 

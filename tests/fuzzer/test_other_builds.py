@@ -15,15 +15,19 @@ from corpus.findings import save_finding
 from corpus.module_text import live_module, text_of
 from corpus.reduce import Candidate
 from fuzzer.protocol import Plan
-from fuzzer.trial import judge as judging
-from fuzzer.trial.judge import Experiment, Judged, judge
+from fuzzer.trial import build as building
+from fuzzer.trial.experiment import Experiment
+from fuzzer.trial.judge import Judged, judge
+from fuzzer.trial.lost import lost_failure
+from fuzzer.trial.options import OURS, options_of, oracle_names
+from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrink import shrink
-from fuzzer.worker.child import court_of, lost_failure, oracle_names
-from fuzzer.worker.draw import Repertoire
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from generators.passes.table import PASSES
 from generators.source import SeededSource
+from oracles.activities import Activity, Applying, Asking, Blaming, Building, Interpreting, SettingUp
 from oracles.builds.cpu_builds import CPU_BUILDS, GROUPS
+from oracles.forked import Ended
 from oracles.verdict import Failed, Passed, Skipped, Verdict
 
 PROGRAM = """
@@ -44,10 +48,9 @@ START = Candidate(live_module(ModuleText(PROGRAM)), (), (NORMALIZE,), (EntryCall
 
 
 def judged(*oracles: str, force: bool = True, repertoire: Repertoire = REPERTOIRE, index: int = 0) -> Judged:
-    court = court_of(Plan(1, oracles=oracles), repertoire)
-    court.force = force
+    options = replace(options_of(Plan(1, oracles=oracles), repertoire), force=force)
     experiment = Experiment(index, START.module, START.calls, (), START.passes, ("B",))
-    return judge(experiment, court, SeededSource(1, index))
+    return judge(experiment, options, SeededSource(1, index))
 
 
 def counted(result: Judged) -> dict[str, dict[str, int]]:
@@ -63,7 +66,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         asked.append(row.name)
         return Passed()
 
-    monkeypatch.setattr(judging.cpu_trial, "judge", passed)
+    monkeypatch.setattr(building.cpu_trial, "judge", passed)
     return asked
 
 
@@ -101,7 +104,7 @@ def test_none_where_only_some_passes_are_under_test(told: list[str]) -> None:
 def test_nothing_is_said_where_the_ordinary_build_does_not_agree(
     monkeypatch: pytest.MonkeyPatch, told: list[str], ordinary: Verdict
 ) -> None:
-    monkeypatch.setattr(judging._Case, "_ordinary_build", lambda *_given: ordinary)
+    monkeypatch.setattr(building.BuildTrial, "attempt", lambda *_given: building.Attempt(ordinary))
     result = judged("build_o3")
     assert told == []
     assert result.failures == []
@@ -109,32 +112,40 @@ def test_nothing_is_said_where_the_ordinary_build_does_not_agree(
 
 
 @pytest.mark.parametrize(
-    ("stage", "oracle", "culprit"),
+    ("activity", "oracle", "culprit"),
     [
-        ("build_c: codegen", "build_c", "codegen"),
-        ("build: VMShapeLower", "build", "VMShapeLower"),
-        ("setup FuseTIR", "survives", "FuseTIR"),
-        ("numeric of FuseOps", "survives", "FuseOps"),
-        ("s_tir.Schedule", "survives", "s_tir.Schedule"),
+        (Building("build_c", "codegen"), "build_c", "codegen"),
+        (Building("build", "VMShapeLower"), "build", "VMShapeLower"),
+        (SettingUp("FuseTIR"), "survives", "FuseTIR"),
+        (Asking("idempotence", "FuseOps"), "survives", "FuseOps"),
+        (Asking("pipelines"), "survives", "pipelines"),
+        (Applying("s_tir.Schedule"), "survives", "s_tir.Schedule"),
+        (Blaming("FuseTIR"), "survives", "FuseTIR"),
     ],
 )
-def test_who_is_blamed_for_the_end_of_a_child(stage: str, oracle: str, culprit: str) -> None:
-    lost = lost_failure(Plan(1), REPERTOIRE, 3, stage, "SIGSEGV", "")
-    assert (lost.oracle, lost.culprit) == (oracle, culprit)
+def test_who_is_blamed_for_the_end_of_a_child(activity: Activity, oracle: str, culprit: str) -> None:
+    lost = lost_failure(3, activity, Ended("SIGSEGV"), deadline_s=20, ours=OURS)
+    assert lost is not None
+    assert (lost.oracle, lost.culprit, lost.symptom) == (oracle, culprit, "crash")
+
+
+@pytest.mark.parametrize("activity", [Interpreting(), Asking("numeric", "FuseOps")])
+def test_nobody_is_blamed_for_what_ends_in_the_reference(activity: Activity) -> None:
+    assert lost_failure(3, activity, Ended("hang"), deadline_s=20, ours=OURS) is None
 
 
 @pytest.mark.parametrize("name", ["build_no_cse", "cross_wasm32"])
 def test_a_finding_is_made_small_and_shown_by_its_script(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
 ) -> None:
-    honest = judging.cpu_trial.relax.build
+    honest = building.cpu_trial.relax.build
 
     def planted(module: Any, *rest: Any, **named: Any) -> Any:
         if "exp" in str(module):
             raise NameError("nobody knows exp")
         return honest(module, *rest, **named)
 
-    monkeypatch.setattr(judging.cpu_trial, "_machine", lambda row, module, *_given: planted(module))
+    monkeypatch.setattr(building.cpu_trial, "_machine", lambda row, module, *_given: planted(module))
     (failure,) = judged(name).failures
     assert (failure.oracle, failure.symptom, failure.culprit) == (name, "does not build", "codegen")
     like = Case(text_of(START.module), START.passes, START.calls)

@@ -1,21 +1,66 @@
-"""Plans, failures and counts survive the way through JSON, and counts add up as a tally wants them."""
+"""Messages survive the way between processes, and counts add up as a tally wants them."""
 
 from __future__ import annotations
 
 import json
+from typing import get_args
 
-from fuzzer.protocol import Counts, Failure, Plan
+import pytest
+
+from fuzzer.processes.lines import Lines, line_of
+from fuzzer.protocol import (
+    Answer,
+    Begin,
+    CandidateDigests,
+    CaseDigests,
+    Command,
+    Counts,
+    Done,
+    Failure,
+    Found,
+    JudgeCases,
+    Plan,
+    Ready,
+    Reduce,
+    Reduced,
+    Refused,
+    Sample,
+    Sampled,
+    TakeDigests,
+    Tallied,
+)
 from reports.tally import Tally
 
+PLAN = Plan(7, under_test=("A", "B"), kinds=("pipeline",), oracles=("numeric",), load="x.py", scratch="s")
+FAILURE = Failure(3, "numeric", "wrong result", "a\nb", "\x00é", "FuseOps", "A", step=2, tail=("LegalizeOps",))
+COMMANDS = (Begin(PLAN), JudgeCases((1, 2), 3.5), Reduce(FAILURE, 4, 2.0), TakeDigests((5,)), TakeDigests(file="f"))
+ANSWERS = (
+    *(Ready("0.27"), Refused("why"), Tallied({"cases": 1, "skipped": {"x": 2}}), Found(FAILURE), Done()),
+    *(Sampled(Sample(1, ("a", "b"), ("P",), ("B",), (True,))), Reduced(1, "file"), Reduced(1, None)),
+    *(CaseDigests(1, ("a",), 0.5), CandidateDigests((("a", "b"), ("c",)))),
+)
 
-def test_a_plan_survives_json() -> None:
-    plan = Plan(7, under_test=("A", "B"), kinds=("pipeline",), oracles=("numeric",), load="x.py", scratch="s")
-    assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda message: type(message).__name__)
+def test_a_command_survives_the_way_to_a_worker(command: Command) -> None:
+    assert list(Lines[Command](Command).take(line_of(command))) == [command]
 
 
-def test_a_failure_survives_json() -> None:
-    failure = Failure(3, "numeric", "wrong result", "a\nb", "\x00é", "FuseOps", "A", step=2)
-    assert Failure.from_json(json.loads(json.dumps(failure.to_json()))) == failure
+@pytest.mark.parametrize("answer", ANSWERS, ids=lambda message: type(message).__name__)
+def test_an_answer_survives_the_way_back(answer: Answer) -> None:
+    assert list(Lines[Answer](Answer).take(line_of(answer))) == [answer]
+
+
+def test_every_kind_of_message_is_tried() -> None:
+    assert {type(message) for message in COMMANDS} == set(get_args(Command))
+    assert {type(message) for message in ANSWERS} == set(get_args(Answer))
+
+
+def test_a_line_that_was_cut_is_passed_over_and_the_next_one_is_read() -> None:
+    lines = Lines[Answer](Answer)
+    whole = line_of(Found(FAILURE))
+    assert list(lines.take(whole[:20])) == []
+    assert list(lines.take(b"\n" + whole + b'{"type": "no such kind"}\n' + line_of(Done()))) == [Found(FAILURE), Done()]
 
 
 def test_counts_are_the_delta_of_a_tally() -> None:

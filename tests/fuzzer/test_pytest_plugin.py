@@ -14,6 +14,7 @@ import tvm
 
 from fuzzer.trial.contracts import ALIASES, BY_ARGUMENTS, Contract, Trust, no_numbers, row_of_no_table, rows_named
 from generators.passes.table import PASSES
+from tests.patience import HANGS_S
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -149,6 +150,8 @@ def test_judged():
     assert harms(Module).functions
 """
 )
+JUDGES = ("--passfuzz", "--passfuzz-deadline", str(HANGS_S))
+"""With a limit that ends only what hangs."""
 BRIEF = ("--passfuzz", "--passfuzz-deadline", "3")
 
 
@@ -163,7 +166,7 @@ def run(folder: Path, suite: str, *options: str, ini: str = "") -> tuple[int, st
         env={**os.environ, "PYTHONPATH": str(ROOT), "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=HANGS_S,
         check=False,
     )
     words = ("PASSED", "FAILED", "ERROR", "XFAIL", "XPASS", "SKIPPED")
@@ -180,7 +183,7 @@ def summary(out: Path) -> dict[str, Any]:
 def faulty(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str]:
     folder = tmp_path_factory.mktemp("faulty")
     ini = "passfuzz_same_meaning =\n    SwapsOperators\n"
-    status, text, _ = run(folder, FAULTY, "--passfuzz", "--passfuzz-out", "out", ini=ini)
+    status, text, _ = run(folder, FAULTY, *JUDGES, "--passfuzz-out", "out", ini=ini)
     return folder, status, text
 
 
@@ -206,21 +209,21 @@ def test_the_repro_of_a_users_pass_runs_the_test_again(faulty: tuple[Path, int, 
     row = next(row for row in summary(folder / "out")["findings"] if row["culprit"] == "SwapsOperators")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(folder / "out" / row["repro"])]
-    shown = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    shown = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANGS_S, check=False)
     assert (shown.returncode, shown.stdout.split(":")[0]) == (1, "SwapsOperators")
     suite = folder / "test_suite.py"
     suite.write_text(suite.read_text().replace("relax.op.add(*call.args)", "relax.op.subtract(*call.args)"))
-    gone = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    gone = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANGS_S, check=False)
     assert (gone.returncode, gone.stdout.strip()) == (0, "the bug is gone")
 
 
 def test_strict_fails_the_session(tmp_path: Path) -> None:
-    status, _, outcomes = run(tmp_path, FAULTY, "--passfuzz", "--passfuzz-strict", "-k", "loses")
+    status, _, outcomes = run(tmp_path, FAULTY, *JUDGES, "--passfuzz-strict", "-k", "loses")
     assert (status, set(outcomes.values())) == (1, {"PASSED"})
 
 
 def test_a_clean_suite_is_silent(tmp_path: Path) -> None:
-    status, text, _ = run(tmp_path, CLEAN, "--passfuzz", "--passfuzz-out", "out")
+    status, text, _ = run(tmp_path, CLEAN, *JUDGES, "--passfuzz-out", "out")
     found = summary(tmp_path / "out")
     assert status == 0
     assert (found["findings"], found.get("own_fault")) == ([], None)
@@ -239,7 +242,7 @@ def test_a_clean_suite_is_silent(tmp_path: Path) -> None:
 def test_outcomes_are_the_same_with_and_without(tmp_path: Path) -> None:
     (tmp_path / "with").mkdir()
     (tmp_path / "without").mkdir()
-    with_it = run(tmp_path / "with", OUTCOMES, "--passfuzz")
+    with_it = run(tmp_path / "with", OUTCOMES, *JUDGES)
     without = run(tmp_path / "without", OUTCOMES)
     assert with_it[2] == without[2]
     assert with_it[0] == without[0] == 1
@@ -253,7 +256,7 @@ def test_outcomes_are_the_same_with_and_without(tmp_path: Path) -> None:
     [("os.kill(os.getpid(), 11)", "SIGSEGV"), ("time.sleep(60)", "hang"), ("os._exit(5)", "did not get through")],
 )
 def test_the_end_of_the_judge_is_none_of_the_test(tmp_path: Path, harm: str, told: str) -> None:
-    limit = BRIEF if told == "hang" else ("--passfuzz",)  # a busy machine may take longer to get to the other two
+    limit = BRIEF if told == "hang" else JUDGES  # a busy machine may take longer to get to the other two
     status, text, outcomes = run(tmp_path, ENDS_THE_JUDGE.replace("HARM", harm), *limit, "--passfuzz-out", "out")
     found = summary(tmp_path / "out")
     assert (status, set(outcomes.values()), found["findings"]) == (0, {"PASSED"}, [])
@@ -264,7 +267,7 @@ def test_the_end_of_the_judge_is_none_of_the_test(tmp_path: Path, harm: str, tol
 
 def test_workers_of_xdist_report_to_one_summary(tmp_path: Path) -> None:
     pytest.importorskip("xdist")
-    _, text, _ = run(tmp_path, FAULTY, "--passfuzz", "--passfuzz-out", "out", "-n", "2")
+    _, text, _ = run(tmp_path, FAULTY, *JUDGES, "--passfuzz-out", "out", "-n", "2")
     culprits = {row["culprit"] for row in summary(tmp_path / "out")["findings"]}
     assert culprits == {"LosesABinding", "WritesIntoItsInput"}
     assert text.count("passfuzz: judged") == 1

@@ -12,7 +12,7 @@ from generators import tvm_api
 from generators.relax.body import attempt
 from generators.relax.chains import draw_chain
 from generators.relax.frames import FunctionFrame, ModuleFrame
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.relax.scope import Scope
 from generators.source import SeededSource
 

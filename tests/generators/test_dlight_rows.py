@@ -17,7 +17,7 @@ from generators.passes.row import PassRow, Phase
 from generators.passes.sequences import draw_names
 from generators.passes.table import PASSES, SETUP, TIR_PASSES
 from generators.recipes.table import patterns_for
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
 from generators.targets import TARGETS
 

@@ -19,7 +19,7 @@ from generators.passes.loaded import rows_from_contracts
 from generators.passes.vocabulary import with_vocabulary
 from generators.program import Program
 from generators.recipes.table import RECIPES, patterns_for
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
 from oracles.reference.numbers import Numbers, Wrong
 

@@ -1,69 +1,14 @@
-"""Rows that read or write at positions (index, scatter, slice): drawn calls against LLVM code and other formulas."""
+"""Rows that read or write at positions (index, scatter, slice), by other formulas than their own."""
 
 from __future__ import annotations
 
 import itertools
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-import tvm
 
-from generators.operators import indexing, scatter, slicing
-from generators.operators.row import Operator
 from generators.operators.table import OPERATORS
-from tests import operator_harness as harness
-
-FAMILIES = (indexing, scatter, slicing)
-ROWS = [row for family in FAMILIES for row in family.OPERATORS]
-SEEDS = range(6)
-
-
-def _compiled_otherwise(sample: harness.Sample) -> bool:
-    """Calls that this TVM refuses or compiles to something else than documented; the corpus holds them as cases."""
-    attributes = harness.attributes_of(sample.row, sample.call)
-    arguments = sample.call.args
-    match sample.row.name:
-        case "relax.take":
-            number = tvm.ir.is_prim_expr(arguments[1])
-            return attributes["axis"] is None and (attributes["mode"] == "nan" or number)
-        case "relax.scatter_elements":
-            data, indices = (list(a.ty.shape) for a in arguments[:2])
-            del data[attributes["axis"]], indices[attributes["axis"]]
-            return _empty(sample) or [str(n) for n in data] != [str(n) for n in indices]
-        case "relax.scatter_nd" | "relax.index_put":
-            return _empty(sample)
-        case "relax.strided_slice":
-            static = all(isinstance(n, tvm.tirx.IntImm) for n in arguments[0].ty.shape)
-            return not static and any(int(a) < 0 for a in arguments[1].fields)
-    return False
-
-
-def _empty(sample: harness.Sample) -> bool:
-    types = [t for a in sample.call.args for t in getattr(a.ty, "fields", [a.ty])]
-    return any(int(n) == 0 for t in types for n in t.shape if isinstance(n, tvm.tirx.IntImm))
-
-
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__.rpartition(".")[2])
-def test_llvm_code_computes_the_meaning(family: ModuleType) -> None:
-    drawn = [harness.draw_row(row, seed) for row, seed in itertools.product(family.OPERATORS, SEEDS)]
-    samples = [sample for sample in drawn if not _compiled_otherwise(sample)]
-    assert {sample.row.name for sample in samples} == {row.name for row in family.OPERATORS}
-    machine = harness.compiled(samples, {"kind": "llvm", "opt-level": 0})
-    wrong = {
-        (sample.row.name, sample.seed): found
-        for index, sample in enumerate(samples)
-        if (found := harness.difference(sample, harness.run(machine, index, sample))) is not None
-    }
-    assert not wrong
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_results_lie_in_the_declared_range(row: Operator) -> None:
-    for seed in range(20):
-        assert harness.outside(harness.draw_row(row, seed)) is None, seed
-
 
 # --- the same result by another formula ----------------------------------------------------------------------
 

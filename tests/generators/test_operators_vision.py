@@ -1,70 +1,16 @@
-"""Rows of detection and of regions: drawn calls against LLVM code, ranges, and small cases by hand."""
+"""Rows of detection and of regions: what the drawn inputs promise, and small cases by hand."""
 
 from __future__ import annotations
 
 import itertools
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from generators import tvm_api
-from generators.operators import regions, vision
-from generators.operators.row import Operator
+from generators.operators import vision
 from generators.operators.table import OPERATORS
 from tests import operator_harness as harness
-
-FAMILIES = (vision, regions)
-ROWS = [row for family in FAMILIES for row in family.OPERATORS]
-SEEDS = range(4)
-DEEP_SEEDS = range(4, 204)
-
-
-def _compiled_otherwise(sample: harness.Sample) -> bool:
-    """Calls that this TVM lowers to something else than documented."""
-    match sample.row.name:
-        case "relax.vision.roi_align":
-            return "float16" in str(sample.call.args[0].ty)
-        case "relax.vision.all_class_non_max_suppression":
-            if not isinstance(sample.call.args[2], tvm_api.Constant):
-                return True  # the limit of boxes is ignored
-            has = harness.attributes_of(sample.row, sample.call)
-            return has["output_format"] == "onnx" and int(sample.expected[1][0]) < len(sample.expected[0])
-    return False
-
-
-def _wrong(samples: list[harness.Sample]) -> dict[tuple[str, int], str]:
-    machine = harness.compiled(samples, {"kind": "llvm", "opt-level": 0})
-    found = {
-        (sample.row.name, sample.seed): harness.difference(sample, harness.run(machine, index, sample))
-        for index, sample in enumerate(samples)
-    }
-    return {key: difference for key, difference in found.items() if difference is not None}
-
-
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__.rpartition(".")[2])
-def test_llvm_code_computes_the_meaning(family: ModuleType) -> None:
-    drawn = [harness.draw_row(row, seed) for row, seed in itertools.product(family.OPERATORS, SEEDS)]
-    samples = [sample for sample in drawn if not _compiled_otherwise(sample)]
-    assert {sample.row.name for sample in samples} == {row.name for row in family.OPERATORS}
-    assert not _wrong(samples)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_llvm_code_computes_the_meaning_of_many_calls(row: Operator) -> None:
-    samples = [s for seed in DEEP_SEEDS if not _compiled_otherwise(s := harness.draw_row(row, seed))]
-    assert len(samples) > 0.8 * len(DEEP_SEEDS)
-    for start in range(0, len(samples), 25):
-        assert not _wrong(samples[start : start + 25])
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_results_lie_in_the_declared_range(row: Operator) -> None:
-    for seed in range(20):
-        assert harness.outside(harness.draw_row(row, seed)) is None, seed
-
 
 # --- what the drawn inputs promise -------------------------------------------------------------------------
 

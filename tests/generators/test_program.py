@@ -19,12 +19,12 @@ from generators import tvm_api
 from generators.case import Argument, Shape
 from generators.dtypes import FLOATS, INTEGERS, numpy_dtype
 from generators.operators.excluded import EXCLUDED
-from generators.operators.row import Unavailable
 from generators.operators.table import OPERATORS
 from generators.program import Program
 from generators.relax.knobs import DEFAULT
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.source import HypothesisSource, SeededSource, Source, weighted
+from generators.unavailable import Unavailable
 from oracles.reference.calls import SPECIAL
 from oracles.reference.numbers import Numbers
 

@@ -19,7 +19,7 @@ from generators.passes.table import PASSES
 from generators.program import Program
 from generators.recipes.recipe import Recipe
 from generators.recipes.table import RECIPES, join, patterns_for
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
 
 SEEDS = 20

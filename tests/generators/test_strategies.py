@@ -17,12 +17,12 @@ from tvm import relax
 
 from generators import tvm_api
 from generators.case import Case
-from generators.operators.row import Unavailable
 from generators.passes.sequences import DrawnSequence
 from generators.passes.table import PASSES
 from generators.program import Program
 from generators.relax.knobs import Knobs
 from generators.strategies import cases, pass_sequences, programs, relax_modules
+from generators.unavailable import Unavailable
 
 hypothesis_seed = hypothesis.seed(20)
 few = settings(max_examples=15, deadline=None, database=None, suppress_health_check=list(HealthCheck))
@@ -94,6 +94,7 @@ def test_cases_hold_a_readable_module(case: Case) -> None:
     assert case.target == "llvm"
 
 
+@pytest.mark.deep
 def test_a_counterexample_becomes_small() -> None:
     """A user's pass that is wrong on two common operators: little more than one call of them is left."""
     wrong = {"relax.add", "relax.multiply"}

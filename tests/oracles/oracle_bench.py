@@ -15,9 +15,10 @@ from generators import tvm_api as T
 from generators.case import PassCall
 from generators.passes.row import PassRow, Phase
 from generators.source import SeededSource, Source
+from oracles.calls.protocol import Calling, direct
 from oracles.checks.survives import raised_from
-from oracles.ir.fingerprint import fingerprint
-from oracles.trace import Raised, Step
+from oracles.trace import Position, Raised, Step
+from oracles.walk import taken
 
 PASSES_UNDER_TEST: dict[str, Callable[[], Any]] = {}
 """Passes that a test has made, by the name that PassCall.source refers to."""
@@ -26,11 +27,10 @@ PASSES_UNDER_TEST: dict[str, Callable[[], Any]] = {}
 class RealBench:
     """Applies passes in this process, under the LLVM target when asked for one."""
 
-    trusting = False
-
     def __init__(self, seed: int = 0, target: str | None = None) -> None:
         self.source: Source = SeededSource(seed)
         self._target = target
+        self.applications = 0
 
     def _apply(self, make: Callable[[], Any], module: Any) -> Any | Raised:
         return self.guarded(lambda: make()(module))
@@ -44,6 +44,7 @@ class RealBench:
             return raised_from(error)
 
     def apply(self, call: PassCall, module: Any) -> Any | Raised:
+        self.applications += 1
         return self._apply(lambda: constructed(call), module)
 
     def apply_all(self, calls: Sequence[PassCall], module: Any) -> Any | Raised:
@@ -80,10 +81,21 @@ def step_of(
     call: PassCall, module: Any, bench: RealBench, row: PassRow | None = None, phase: Phase = Phase.HIGH, index: int = 0
 ) -> Step:
     """The pass applied to the module."""
-    before = fingerprint(module)
-    result = bench.apply(call, module)
-    after, error = (None, result) if isinstance(result, Raised) else (result, None)
-    return Step(index, call, row or row_of(call.name), phase, module, after, error, before)
+    start = Position.at(module, phase)
+    return taken(index, start, call, row or row_of(call.name), bench.apply(call, module))
+
+
+def step_between(
+    call: PassCall,
+    row: PassRow,
+    before: Any,
+    after: Any,
+    phase: Phase = Phase.HIGH,
+    calling: Calling = direct,
+    tier: str = "B",
+) -> Step:
+    """The step of a pass that made `after` of `before`."""
+    return taken(0, Position.at(before, phase, calling), call, row, after, tier)
 
 
 def module_of(script: str) -> Any:

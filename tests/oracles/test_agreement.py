@@ -9,10 +9,10 @@ from tvm import relax
 from corpus.module_text import live_module
 from generators.case import EntryCall, ModuleText
 from generators.source import SeededSource
-from oracles.agreement import Camp, State, camps, conclusion, witnesses
+from oracles.agreement import Camp, camps, conclusion, witnesses
 from oracles.reference.numbers import Numbers
 from oracles.reference.values import carried
-from oracles.trace import MeaningState
+from oracles.trace import MeaningState, Position
 from oracles.workbench import Workbench
 from tests.oracles.modules import add_in_place
 from tests.oracles.oracle_bench import constructed
@@ -59,8 +59,8 @@ def test_camps_say_whose_fault_it_is(groups: tuple[tuple[str, ...], ...], word: 
 def test_the_builds_of_a_wrong_pass_agree_with_the_reference_of_its_result() -> None:
     known = numbers()
     bench = Workbench(SeededSource(0), MeaningState(known))
-    swapped = State(replaced_add(known))
-    found = camps(witnesses(State(known.start), swapped, known, bench), known)
+    swapped = Position.at(replaced_add(known))
+    found = camps(witnesses(Position.at(known.start), swapped, known, bench), known)
     assert [camp.members for camp in found] == [
         ("reference before", "build before at -O0", "build before at -O3"),
         ("reference after", "build after at -O0", "build after at -O3"),
@@ -78,5 +78,5 @@ def test_what_a_call_writes_into_a_constant_the_next_one_reads() -> None:
     call = EntryCall("main", (np.ones(2, np.float32),))
     known = Numbers(module, [call, call])
     bench = Workbench(SeededSource(0), MeaningState(known))
-    found = camps(witnesses(State(module), State(module), known, bench), known)
+    found = camps(witnesses(Position.at(module), Position.at(module), known, bench), known)
     assert [len(camp.members) for camp in found] == [1, 5]

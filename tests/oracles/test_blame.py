@@ -15,9 +15,9 @@ from generators.case import EntryCall, ModuleText, PassCall
 from generators.passes.row import Phase
 from oracles import blame
 from oracles.builds.build import CODEGEN
-from oracles.calls.protocol import direct
 from oracles.reference.numbers import Numbers
-from tests.oracles.oracle_bench import RealBench, module_pass
+from oracles.trace import Position
+from tests.oracles.oracle_bench import RealBench, module_pass, row_of
 
 SUM = """@I.ir_module
 class Module:
@@ -72,9 +72,10 @@ def test_the_first_wrong_pass_of_a_lowering_is_named(
     names: tuple[str, ...], culprit: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blame, "default_call", CALLS.__getitem__)
+    monkeypatch.setattr(blame, "PASSES", {call.name: row_of(call.name) for call in CALLS.values()})
     module = live_module(ModuleText(SUM))
     numbers = Numbers(module, [EntryCall("main", (np.array([1.0, 2.0, 3.0], np.float32),))])
-    assert blame.first_wrong(names, module, numbers, direct, RealBench()) == culprit
+    assert blame.first_wrong(names, Position.at(module), numbers, RealBench()) == culprit
 
 
 def test_the_lowering_of_a_high_level_module_goes_down_to_llvm() -> None:

@@ -19,13 +19,14 @@ from generators.source import SeededSource
 from oracles.builds.build import Built, build
 from oracles.calls.conventions import after_pass
 from oracles.calls.protocol import AppliedPass, LeftOut, direct
-from oracles.checks.numeric import follow, judge
+from oracles.checks.numeric import judge
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.reference.values import Runtime
-from oracles.trace import MeaningState, Step
+from oracles.trace import MeaningState, Position
 from oracles.verdict import PASSED, Failed, Verdict
+from oracles.walk import walk
 from oracles.workbench import Workbench
-from tests.oracles.oracle_bench import constructed, module_of
+from tests.oracles.oracle_bench import RealBench, constructed, module_of, step_between
 
 externs.register()
 
@@ -84,29 +85,25 @@ SEQUENCES["extent bound"] = (("BindSymbolicVars", "relax.transform.BindSymbolicV
 SEQUENCES["lifted together"] = (("LiftTransformParams", "relax.transform.LiftTransformParams(['main'])"),)
 
 
-def applied(start: Any, names: tuple[tuple[str, str], ...], calls: tuple[EntryCall, ...]) -> tuple[Any, MeaningState]:
-    """The module that the passes lead to, with the way to call it."""
-    meaning = MeaningState(Numbers(start, calls))
-    for index, (name, source) in enumerate(names):
-        call = PassCall(name, source)
-        after = constructed(call)(start)
-        step = Step(index, call, PASSES[name], Phase.HIGH, start, after, None, 0)
-        follow(step, meaning)
-        start = after
-    return start, meaning
+def applied(start: Any, names: tuple[tuple[str, str], ...], calls: tuple[EntryCall, ...]) -> tuple[Position, Numbers]:
+    """Where the passes lead to, with the way to call that module, and the numbers of the start."""
+    steps = list(walk(Position.at(start), [PassCall(*pair) for pair in names], PASSES, RealBench()))
+    assert len(steps) == len(names)
+    assert steps[-1].end is not None
+    return steps[-1].end, Numbers(start, calls)
 
 
-def interpreted(result: Any, meaning: MeaningState) -> None | Wrong | Unsure:
-    return meaning.numbers.judge_module(result, meaning.calling)
+def interpreted(result: Position, numbers: Numbers) -> None | Wrong | Unsure:
+    return numbers.judge_module(result.module, result.calling)
 
 
-def built(result: Any, meaning: MeaningState, phase: Phase = Phase.HIGH) -> None | Wrong | Unsure:
-    made = build(result, phase, Workbench(SeededSource(0), meaning), 0)
+def built(result: Position, numbers: Numbers, phase: Phase = Phase.HIGH) -> None | Wrong | Unsure:
+    made = build(result.module, phase, Workbench(SeededSource(0), MeaningState(numbers)), 0)
     assert isinstance(made, Built), made
-    return meaning.numbers.judge_run(made.run, meaning.calling)
+    return numbers.judge_run(made.run, result.calling)
 
 
-WAYS: dict[str, Callable[[Any, MeaningState], None | Wrong | Unsure]] = {"interpreted": interpreted, "built": built}
+WAYS: dict[str, Callable[[Position, Numbers], None | Wrong | Unsure]] = {"interpreted": interpreted, "built": built}
 MAIN = (EntryCall("main", (X, Y, Z)),)
 
 
@@ -115,9 +112,9 @@ MAIN = (EntryCall("main", (X, Y, Z)),)
 @pytest.mark.parametrize("passes", SEQUENCES)
 def test_result_is_called_as_it_wants_to_be(passes: str, body: str, way: str) -> None:
     start = module(BODIES[body])
-    result, meaning = applied(start, SEQUENCES[passes], MAIN)
-    assert not isinstance(meaning.numbers.expected, NoMeaning)
-    assert WAYS[way](result, meaning) is None
+    result, numbers = applied(start, SEQUENCES[passes], MAIN)
+    assert not isinstance(numbers.expected, NoMeaning)
+    assert WAYS[way](result, numbers) is None
 
 
 LAZY = tuple(
@@ -137,10 +134,10 @@ return r
 @pytest.mark.parametrize("way", ["interpreted", "built"])
 def test_transform_asks_for_weights_by_index_and_hands_over_its_outputs(way: str) -> None:
     start = module(IN_BLOCK)
-    result, meaning = applied(start, LAZY, MAIN)
-    transform = result["main_transform_params"]
+    result, numbers = applied(start, LAZY, MAIN)
+    transform = result.module["main_transform_params"]
     assert len(transform.params) == 0 and "set_item" in transform.script()
-    outcome = interpreted(result, meaning) if way == "interpreted" else built(result, meaning, Phase.IMPURE)
+    outcome = interpreted(result, numbers) if way == "interpreted" else built(result, numbers, Phase.IMPURE)
     assert outcome is None
 
 
@@ -148,16 +145,15 @@ def test_outputs_handed_over_before_they_are_written_are_left_out() -> None:
     start = module(PLAIN)
     lowered = relax.transform.CallTIRRewrite()(relax.transform.LegalizeOps()(start))
     call = PassCall("LazySetOutput", "relax.transform.LazySetOutput()")
-    step = Step(0, call, PASSES[call.name], Phase.LOWERED, lowered, constructed(call)(lowered), None, 0)
-    meaning = MeaningState(Numbers(start, MAIN))
-    follow(step, meaning)
-    assert interpreted(step.after, meaning) == Unsure("calling convention lazy_set_output")
+    step = step_between(call, PASSES[call.name], lowered, constructed(call)(lowered), Phase.LOWERED)
+    assert step.end is not None
+    assert interpreted(step.end, Numbers(start, MAIN)) == Unsure("calling convention lazy_set_output")
 
 
 def test_lazy_pass_with_parameters_of_its_own_is_left_out() -> None:
     renamed = (*LAZY[:-1], ("LazyTransformParams", "relax.transform.LazyTransformParams('fetch', 'store')"))
-    result, meaning = applied(module(IN_BLOCK), renamed, MAIN)
-    assert interpreted(result, meaning) == Unsure("calling convention lazy_transform_params")
+    result, numbers = applied(module(IN_BLOCK), renamed, MAIN)
+    assert interpreted(result, numbers) == Unsure("calling convention lazy_transform_params")
 
 
 # --- planted bugs -------------------------------------------------------------------------------------------
@@ -167,8 +163,7 @@ def verdict_on(name: str, start: Any, wrong: Any, calls: tuple[EntryCall, ...] =
     """What the oracle says of a pass that should be `name` and gives `wrong`."""
     meaning = MeaningState(Numbers(start, calls))
     row = PASSES[name]
-    step = Step(0, PassCall(name, f"relax.transform.{name}()"), row, Phase.HIGH, start, wrong, None, 0)
-    follow(step, meaning)
+    step = step_between(PassCall(name, f"relax.transform.{name}()"), row, start, wrong)
     return judge(step, Workbench(SeededSource(0), meaning))
 
 
@@ -245,9 +240,9 @@ BOTH = (*MAIN, EntryCall("other", (A, B, C)))
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("passes", SEQUENCES)
 def test_every_function_is_called_in_its_own_way(passes: str, way: str) -> None:
-    result, meaning = applied(module(PLAIN, more=OTHER), SEQUENCES[passes], BOTH)
-    assert WAYS[way](result, meaning) is None
-    assert not meaning.numbers.left_out
+    result, numbers = applied(module(PLAIN, more=OTHER), SEQUENCES[passes], BOTH)
+    assert WAYS[way](result, numbers) is None
+    assert not numbers.left_out
 
 
 def test_wrong_result_of_another_function_is_found() -> None:
@@ -268,19 +263,19 @@ LEFT_OUT = {
 @pytest.mark.parametrize("passes", LEFT_OUT)
 def test_call_with_other_inputs_than_those_bound_is_left_out(passes: str) -> None:
     call, reason = LEFT_OUT[passes]
-    result, meaning = applied(module(PLAIN), SEQUENCES[passes], (*MAIN, call))
-    assert interpreted(result, meaning) is None
-    assert meaning.numbers.left_out == {reason: 1}
-    result, meaning = applied(module(PLAIN), SEQUENCES[passes], (call,))
-    assert interpreted(result, meaning) == Unsure(reason)
+    result, numbers = applied(module(PLAIN), SEQUENCES[passes], (*MAIN, call))
+    assert interpreted(result, numbers) is None
+    assert numbers.left_out == {reason: 1}
+    result, numbers = applied(module(PLAIN), SEQUENCES[passes], (call,))
+    assert interpreted(result, numbers) == Unsure(reason)
 
 
 @pytest.mark.parametrize(("passes", "call"), [("bound", LARGER), ("extent bound", OTHER_WEIGHTS)])
 def test_call_that_differs_in_what_is_not_bound_is_compared(passes: str, call: EntryCall) -> None:
-    result, meaning = applied(module(PLAIN), SEQUENCES[passes], (*MAIN, call))
-    assert interpreted(result, meaning) is None and not meaning.numbers.left_out
+    result, numbers = applied(module(PLAIN), SEQUENCES[passes], (*MAIN, call))
+    assert interpreted(result, numbers) is None and not numbers.left_out
     wrong, _ = applied(module(PLAIN.replace("R.add", "R.subtract")), SEQUENCES[passes], MAIN)
-    outcome = meaning.numbers.judge_module(wrong, meaning.calling)
+    outcome = numbers.judge_module(wrong.module, result.calling)
     assert isinstance(outcome, Wrong)
 
 

@@ -16,7 +16,7 @@ from generators.passes.row import Phase
 from generators.passes.table import PASSES, SETUP
 from oracles.checks import definedness, normal_form, purity, type_soundness, well_formed
 from oracles.ir import verifier, walk
-from oracles.ir.memo import Memo, named_functions
+from oracles.ir.memo import named_functions
 from oracles.oracle import StepOracle
 from oracles.trace import Raised
 from oracles.verdict import PASSED, Failed, Passed, Skipped
@@ -290,19 +290,6 @@ def test_the_node_of_a_pragma_is_no_use_of_a_variable(undefined: bool) -> None:
 
 
 # --- what is remembered -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("memo", "again"), [(verifier.COMPLAINTS, True), (verifier.TRUSTED, False)])
-def test_relax_functions_that_a_pass_has_handed_on_are_verified_once_where_there_is_trust(
-    memo: Memo[str], again: bool, monkeypatch: Any
-) -> None:
-    module, asked = module_of(DATAFLOW), list[Any]()
-    assert memo.fresh(module) == ""
-    monkeypatch.setattr(relax.analysis, "well_formed", asked.append)
-    handed_on = module.clone()
-    assert (memo.fresh(handed_on), len(asked)) == ("", again)
-    other = module_of(SYMBOLIC)
-    assert (memo.fresh(other), asked[again:]) == ("", [other])
 
 
 LEAVES = (

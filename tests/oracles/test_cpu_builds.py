@@ -35,10 +35,17 @@ from oracles.builds.cpu_builds import (
     only_builds,
 )
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState
+from oracles.trace import MeaningState, Position
 from oracles.verdict import Failed, Passed, Skipped, Verdict, not_applicable
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
+from tests.patience import HANGS_S
+
+
+@pytest.fixture(autouse=True)
+def generous_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu_trial, "LIMIT_S", int(HANGS_S))
+
 
 CLEAN = """
 @I.ir_module
@@ -79,7 +86,7 @@ KINDS = ("build_o3", "build_compiled", "build_may_alias", "build_no_vectorize", 
 def judged(row: CpuBuild, script: str = SUBTRACTS, calls: tuple[EntryCall, ...] = CALLS) -> Verdict:
     module = module_of(script)
     bench = Workbench(SeededSource(0), MeaningState(Numbers(module, calls)))
-    return cpu_trial.judge(row, module, Phase.HIGH, bench)
+    return cpu_trial.judge(row, Position.at(module), bench)
 
 
 def row_or_skip(name: str) -> CpuBuild:
@@ -244,7 +251,7 @@ def computes(_module: Any) -> Any:
 
 
 def sleeps(_module: Any) -> Any:
-    time.sleep(60)
+    time.sleep(HANGS_S)
 
 
 @pytest.mark.parametrize(
@@ -260,8 +267,9 @@ def test_a_build_without_an_end_is_ended(
     monkeypatch: pytest.MonkeyPatch, name: str, change: Callable[[Any], Any], wanted: type[Verdict]
 ) -> None:
     plant(monkeypatch, change)
-    monkeypatch.setattr(cpu_trial, "LIMIT_S", 2)
-    monkeypatch.setattr(cpu_trial, "HANG_CPU_S", 0.2)
+    monkeypatch.setattr(cpu_trial, "LIMIT_S", 4)
+    # What computes has used more of the CPU than this by then, on any machine; what sleeps has not used four seconds.
+    monkeypatch.setattr(cpu_trial, "HANG_CPU_S", 0.2 if change is computes else cpu_trial.LIMIT_S)
     verdict = judged(row_or_skip(name))
     assert isinstance(verdict, wanted)
     assert not isinstance(verdict, Failed) or verdict.symptom == "hang"
@@ -312,7 +320,7 @@ def test_c_has_no_small_floats(dtype: str) -> None:
     row = row_or_skip("build_c")
     module = module_of(SUBTRACTS.replace("float32", dtype))
     bench = Workbench(SeededSource(0), MeaningState(Numbers(module, ())))
-    assert cpu_trial.judge(row, module, Phase.HIGH, bench) == Skipped(f"build: C has no {dtype}")
+    assert cpu_trial.judge(row, Position.at(module), bench) == Skipped(f"build: C has no {dtype}")
 
 
 @pytest.mark.parametrize(("name", "whole"), [("build_o3", False), ("build_no_cse", True), ("cross_i386", True)])
@@ -320,7 +328,7 @@ def test_lowered_prim_funcs_are_built_where_nothing_lowers_them_in_another_way(n
     module = module_of(SUBTRACTS)
     bench = Workbench(SeededSource(0), MeaningState(Numbers(module, CALLS)))
     lowered = bench.apply_all([default_call(name) for name in (*PIPELINES["llvm"], "tirx.BindTarget")], module)
-    verdict = cpu_trial.judge(CPU_BUILDS[name], lowered, Phase.BOUND, bench)
+    verdict = cpu_trial.judge(CPU_BUILDS[name], Position.at(lowered, Phase.BOUND), bench)
     assert verdict == (
         not_applicable("PrimFuncs have been lowered for the ordinary build already") if whole else Passed()
     )

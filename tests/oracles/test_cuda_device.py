@@ -18,25 +18,29 @@ import pytest
 import tvm
 
 from fuzzer.trial.build import BuildTrial
+from fuzzer.trial.experiment import Experiment
+from fuzzer.trial.options import JudgeOptions
+from fuzzer.trial.record import Record
 from generators import externs
 from generators.case import EntryCall, Shape
 from generators.passes.row import Phase
-from generators.passes.table import PASSES, PIPELINES, rest_of_tir_pipeline
+from generators.passes.table import PASSES
 from generators.source import SeededSource
 from generators.targets import TARGETS
 from oracles import agreement
 from oracles.builds import build as llvm
 from oracles.builds import builders, cuda_device, needs
-from oracles.builds.cuda_device import RUN_S, UNUSABLE, Built, DeviceFault, NoDevice, judge, needs_host_memory, unusable
+from oracles.builds.cuda_device import UNUSABLE, Built, DeviceFault, NoDevice, judge, needs_host_memory, unusable
 from oracles.builds.needs import builder_of
 from oracles.builds.tir_build import compiled_from
 from oracles.reference.numbers import Numbers, Unsure, Wrong
 from oracles.reference.values import Runtime
 from oracles.table import ORACLES
-from oracles.trace import MeaningState, Raised
+from oracles.trace import MeaningState, Position, Raised
 from oracles.verdict import Failed, Passed, Skipped
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
+from tests.patience import HANGS_S
 
 PROGRAM = """
 @I.ir_module
@@ -92,13 +96,16 @@ def lowered(module: Any, numbers: Numbers) -> Built:
 
 
 def verdict(module: Any, numbers: Numbers) -> Any:
-    trial = BuildTrial(PASSES, bench_of(numbers), lambda stage: None, 0, 0, "cuda")
-    return trial.verdict(module, Phase.HIGH)
+    start, options = Position.at(module), JudgeOptions(PASSES, {}, frozenset(), target="cuda")
+    trial = BuildTrial(Experiment(0, module, (), (), (), ()), options, bench_of(numbers), Record(0), (), start)
+    return trial.attempt(start).verdict
 
 
 @pytest.fixture(autouse=True)
-def forgotten() -> Iterator[None]:
-    """What one test has found out of the device is nothing to the next."""
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each test asks for the device anew; time limits only end what hangs."""
+    for limit in ("BUILD_S", "RUN_S", "TRIAL_S"):
+        monkeypatch.setattr(cuda_device, limit, int(HANGS_S))
     unusable.cache_clear()
     yield
     unusable.cache_clear()
@@ -143,7 +150,7 @@ def test_witnesses_of_a_target_without_a_device_are_the_reference(
     monkeypatch.setattr(tvm, "cuda", lambda number: NoSuchDevice())
     module = program("add")
     numbers = Numbers(module, CALLS)
-    told = agreement.witnesses(agreement.State(module), None, numbers, bench_of(numbers, "cuda"), "cuda")
+    told = agreement.witnesses(Position.at(module), None, numbers, bench_of(numbers, "cuda"), "cuda")
     assert list(told) == ["reference before"]
 
 
@@ -220,7 +227,7 @@ def test_a_clean_module_agrees_and_children_alone_touch_the_device(
     assert unusable() is None
     assert isinstance(verdict(program("add"), Numbers(program("add"), CALLS)), Passed)
     assert touched == []
-    assert cuda_device.apart(lambda: cuda_device.here() and len(touched), 5) == 1
+    assert cuda_device.forked(lambda: cuda_device.here() and len(touched), 5) == 1
 
 
 def test_wrong_numbers_are_found(stand_in: None) -> None:
@@ -319,9 +326,9 @@ def test_a_child_that_dies_is_a_crash_and_the_parent_lives(running: Callable[[An
 
 
 def test_a_child_without_an_end_hangs(running: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert unusable() is None and RUN_S > 1
+    assert unusable() is None
     monkeypatch.setattr(cuda_device, "RUN_S", 1)
-    running(lambda count: time.sleep(30))
+    running(lambda count: time.sleep(HANGS_S))
     found = verdict(program("add"), Numbers(program("add"), CALLS))
     assert isinstance(found, Failed) and found.symptom == "hang"
 
@@ -329,7 +336,7 @@ def test_a_child_without_an_end_hangs(running: Callable[[Any], None], monkeypatc
 def test_a_build_without_an_end_proves_nothing(stand_in: None, monkeypatch: pytest.MonkeyPatch) -> None:
     assert unusable() is None
     monkeypatch.setattr(cuda_device, "BUILD_S", 1)
-    monkeypatch.setattr(cuda_device, "_compiled", lambda built, target: time.sleep(30))
+    monkeypatch.setattr(cuda_device, "_compiled", lambda built, target: time.sleep(HANGS_S))
     found = verdict(program("add"), Numbers(program("add"), CALLS))
     assert isinstance(found, Skipped) and "takes too long" in found.reason
 
@@ -365,7 +372,7 @@ def test_what_does_not_build_says_why(kind: str, text: str, message: str) -> Non
 def test_the_witnesses_have_the_device_among_them(stand_in: None) -> None:
     module = program("add")
     numbers = Numbers(module, CALLS)
-    told = agreement.witnesses(agreement.State(module), None, numbers, bench_of(numbers), "cuda")
+    told = agreement.witnesses(Position.at(module), None, numbers, bench_of(numbers), "cuda")
     (camp,) = agreement.camps(told, numbers)
     assert camp.members == ("reference before", "build before at -O0", "build before at -O3", "cuda before")
 
@@ -374,27 +381,3 @@ def test_the_witnesses_have_the_device_among_them(stand_in: None) -> None:
 def test_what_needs_the_host_is_not_run(text: str, says: str) -> None:
     assert says in (needs_host_memory(module_of(text)) or "")
     assert needs_host_memory(program("add")) is None
-
-
-# --- code for a device, which is not run ----------------------------------------------------------------
-
-
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
-@pytest.mark.parametrize("passes", [0, 4])
-def test_nvcc_takes_what_tvm_makes(monkeypatch: pytest.MonkeyPatch, passes: int) -> None:
-    """From the Relax pipeline, and from some way into that of TIR."""
-    monkeypatch.setenv("TVM_CUDA_COMPILE_MODE", "nvcc")
-    monkeypatch.setenv("TVM_CUDA_NVCC_NO_FAST_MATH", "1")
-    module = program("add")
-    bench = bench_of(Numbers(module, CALLS), "cuda")
-    names = (*PIPELINES["cuda"], *rest_of_tir_pipeline(Phase.SYMBOLED)[:passes])
-    found = llvm.lowered_by(names, module, Phase.HIGH, bench, lambda stage: None)
-    assert not isinstance(found, llvm.NotBuilt)
-    assert found[1].of_relax == (passes == 0)
-    target = tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host={"kind": "llvm", "opt-level": 0})
-    executable = bench.guarded(lambda: cuda_device._compiled(Built(*found, bench), target))
-    assert not isinstance(executable, Raised), executable
-    sources = [part.inspect_source("cuda") for part in executable.mod.imports[0].imports if part.kind == "cuda"]
-    assert sources and all("__global__" in text for text in sources)
-    with target:
-        assert all(tvm.get_global_func("tvm_callback_cuda_compile")(text) for text in sources)

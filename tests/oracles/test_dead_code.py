@@ -23,16 +23,17 @@ from corpus.store import StoredCase, write_case
 from generators import tvm_api
 from generators.case import Case, PassCall
 from generators.passes.row import Phase
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
-from generators.tir.beside import with_dead_prim_func
+from generators.tir.dead_prim_func import with_dead_prim_func
 from generators.tir.functions import draw_prim_func
-from generators.tir.wrap import wrapped
+from generators.tir.relax_caller import wrapped
 from oracles.checks import dead_code
 from oracles.evidence import WithoutDead
 from oracles.ir.compare import global_vars
 from oracles.verdict import Failed, Passed, Skipped
 from tests.oracles.oracle_bench import RealBench, module_pass, step_of
+from tests.patience import HANGS_S
 
 SEEDS = 12
 CLEAN = (
@@ -166,7 +167,11 @@ def test_a_script_tells_it_again(tmp_path: Path, broken: str, status: int) -> No
     stored = StoredCase(case, "title", "dead_code", "dead code", "Counts", evidence=WithoutDead())
     write_case(tmp_path / "case", stored, repro_text(stored), "")
     ended = subprocess.run(
-        [sys.executable, str(tmp_path / "case" / "repro.py")], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, str(tmp_path / "case" / "repro.py")],
+        capture_output=True,
+        text=True,
+        timeout=HANGS_S,
+        check=False,
     )
     assert ended.returncode == status, ended.stdout + ended.stderr
 

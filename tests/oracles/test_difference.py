@@ -7,16 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from generators.case import EntryCall, PassCall
-from generators.passes.row import Phase
 from generators.passes.table import PASSES
 from generators.source import SeededSource
 from oracles.checks.numeric import judge
 from oracles.ir.difference import LONGEST, difference
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState, Step
+from oracles.trace import MeaningState
 from oracles.verdict import DIFFERENCE, Failed, difference_in
 from oracles.workbench import Workbench
-from tests.oracles.oracle_bench import module_of
+from tests.oracles.oracle_bench import module_of, step_between
 
 BEFORE = """
 @I.ir_module
@@ -64,7 +63,7 @@ def test_a_wrong_result_shows_what_the_pass_did() -> None:
     before, after = module_of(BEFORE), module_of(AFTER)
     numbers = Numbers(before, [EntryCall("main", (np.array([1, 2, 3], np.float32),))])
     row = replace(PASSES["Normalize"], name="Mine")
-    step = Step(0, PassCall("Mine", ""), row, Phase.HIGH, before, after, None, 0)
+    step = step_between(PassCall("Mine", ""), row, before, after)
     verdict = judge(step, Workbench(SeededSource(0), MeaningState(numbers)))
     assert isinstance(verdict, Failed)
     assert difference_in(verdict.detail) == difference(before, after)

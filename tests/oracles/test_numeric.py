@@ -10,15 +10,15 @@ from tvm import relax
 
 from corpus.module_text import live_module
 from generators.case import Argument, EntryCall, ModuleText, PassCall
-from generators.passes.row import Meaning, PassRow, Phase
+from generators.passes.row import Meaning, PassRow
 from generators.source import SeededSource
-from oracles.checks.numeric import follow, judge
+from oracles.checks.numeric import judge
 from oracles.reference.numbers import Numbers, Wrong
-from oracles.trace import MeaningState, Step
+from oracles.trace import MeaningState
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
 from oracles.workbench import Workbench
 from tests.oracles.modules import add_in_place
-from tests.oracles.oracle_bench import module_of, row_of
+from tests.oracles.oracle_bench import module_of, row_of, step_between
 
 X = np.random.default_rng(1).uniform(-2, 2, (4, 4)).astype(np.float32)
 Y = np.random.default_rng(2).uniform(-2, 2, (4, 4)).astype(np.float32)
@@ -43,8 +43,7 @@ def judged(
     row = row or row_of("Planted")
     meaning = MeaningState(Numbers(before, [EntryCall("main", arguments)]))
     bench = Workbench(SeededSource(0), meaning)
-    step = Step(0, PassCall(row.name, row.name), row, Phase.HIGH, before, after, None, 0)
-    follow(step, meaning)
+    step = step_between(PassCall(row.name, row.name), row, before, after)
     return judge(step, bench), meaning
 
 

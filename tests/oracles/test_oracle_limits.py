@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -158,9 +159,7 @@ def fuses_nothing(module: Any) -> Any:
 
 
 def in_tier(step: Step, tier: str) -> Step:
-    return Step(
-        step.index, step.call, step.row, step.phase, step.before, step.after, step.error, step.hash_before, tier
-    )
+    return replace(step, tier=tier)
 
 
 @pytest.mark.parametrize("body", [adds_loop_above_root, fuses_nothing])

@@ -16,13 +16,14 @@ from generators.case import EntryCall
 from generators.source import SeededSource
 from oracles.checks import pipelines
 from oracles.checks.pipelines import BOTH, DEFAULT_BUILD, TARGET_DEFAULT, compared
-from oracles.forked import Ended, apart
+from oracles.forked import Ended, forked
 from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Tensor
 from oracles.trace import MeaningState, Trace
 from oracles.verdict import Failed, Passed, Skipped, Verdict
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
+from tests.patience import HANGS_S
 
 SUBTRACTS = """
 @I.ir_module
@@ -41,6 +42,11 @@ class Module:
 """
 X = np.arange(8, dtype=np.float32).reshape(2, 4) / 8
 CALLS = (EntryCall("main", (X, X[:, ::-1].copy())),)
+
+
+@pytest.fixture(autouse=True)
+def generous_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipelines, "LIMIT_S", int(HANGS_S))
 
 
 def judged(script: str = SUBTRACTS, calls: tuple[EntryCall, ...] = CALLS) -> Verdict:
@@ -146,7 +152,7 @@ def test_without_a_reference_only_integers_of_integers_count(script: str, differ
 
 
 def test_what_ends_a_child_is_a_value() -> None:
-    assert apart(lambda: [1, (2.0, "three")], 10) == [1, (2.0, "three")]
-    assert apart(lambda: os.kill(os.getpid(), signal.SIGSEGV), 10) == Ended("SIGSEGV")
-    assert apart(signal.pause, 1) == Ended("hang")
-    assert apart(lambda: 1 // 0, 10) == Ended("exit 1")
+    assert forked(lambda: [1, (2.0, "three")], 10) == [1, (2.0, "three")]
+    assert forked(lambda: os.kill(os.getpid(), signal.SIGSEGV), 10) == Ended("SIGSEGV")
+    assert forked(signal.pause, 1) == Ended("hang")
+    assert forked(lambda: 1 // 0, 10) == Ended("exit 1")

@@ -29,8 +29,8 @@ from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
 from oracles.builds.tir_build import OF_DEVICE, OF_HOST, in_order
 from oracles.ir.walk import nodes_of
 from oracles.reference.tir.context import SET_DEVICE
-from oracles.reference.tir.decode_pointers import DL_CPU
-from oracles.reference.tir.decode_threads import LAUNCH_PARAMS, SHARED_BYTES
+from oracles.reference.tir.decode.abi import DL_CPU
+from oracles.reference.tir.decode.functions import LAUNCH_PARAMS, SHARED_BYTES
 from oracles.workbench import OPT_LEVEL
 
 NO_DEVICE = "passfuzz.cuda_cpu.no_device"

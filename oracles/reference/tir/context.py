@@ -1,31 +1,33 @@
-"""What a PrimFunc runs among."""
+"""The rest of a module, as a PrimFunc that is run sees it: kernels and functions that it may call."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from generators import tvm_api
+from generators.tvm_api import PrimFunc
 from oracles.ir.memo import items
 from oracles.reference.tir.recorded import RecordedCall
 
 SET_DEVICE = "__tvm_set_device"
 DEVICE_KERNEL_LAUNCH = 2
-"""CallingConv::kDeviceKernelLaunch: what SplitHostDevice makes of the device part of a function."""
+"""CallingConv::kDeviceKernelLaunch: the device part of a function, as SplitHostDevice makes it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """The rest of a module. kernels: device functions that a PrimFunc may launch, by symbol. functions: PrimFuncs that
-    it may call, by the names of their GlobalVars. synchronised: the module is past ThreadSync, so that accesses that no
-    barrier orders may race; where a function has barriers for a scope of memory, that is so for this memory in any
-    case. record: where calls are kept that may be made again; None keeps none. carrying: what nobody has written may be
-    copied; see `carried.py`."""
+    """The rest of a module.
 
-    kernels: Mapping[str, Any] = field(default_factory=dict)
+    kernels: device functions that a PrimFunc may launch, by symbol. functions: PrimFuncs that it may call, by the names
+    of their GlobalVars. synchronised: the module is past ThreadSync, so that accesses which no barrier orders may race;
+    memory of a scope for which a function has barriers is checked for races in any case. record: receives the calls,
+    which may be repeated later; None records none. carrying: uninitialised elements may be copied; see `carried.py`.
+    """
+
+    kernels: Mapping[str, PrimFunc] = field(default_factory=dict)
     synchronised: bool = False
-    functions: Mapping[str, Any] = field(default_factory=dict)
+    functions: Mapping[str, PrimFunc] = field(default_factory=dict)
     record: list[RecordedCall] | None = None
     carrying: bool = False
 
@@ -33,7 +35,7 @@ class Context:
 ALONE = Context()
 
 
-def chooses_device(func: Any) -> bool:
+def chooses_device(func: PrimFunc) -> bool:
     """Whether a packed function is for tensors of a device other than the CPU: MakePackedAPI makes it choose one."""
     left = [func.body]
     while left:
@@ -50,9 +52,9 @@ def chooses_device(func: Any) -> bool:
     return False
 
 
-def kernels_of(functions: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def kernels_of(functions: Iterable[tuple[str, PrimFunc]]) -> dict[str, PrimFunc]:
     """The device functions of a module by their symbols, from its functions by name."""
-    found: dict[str, Any] = {}
+    found: dict[str, PrimFunc] = {}
     for name, function in functions:
         attrs = function.attrs
         if attrs is not None and "calling_conv" in attrs and int(attrs["calling_conv"]) == DEVICE_KERNEL_LAUNCH:

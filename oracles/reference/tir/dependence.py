@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
-from oracles.reference.tir.bounds import Bounds, Linear
+from oracles.reference.tir.intervals import Bounds, Linear
 from oracles.reference.tir.nodes import (
     Alloc,
     Assert,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from math import prod
 from typing import NamedTuple
 
-from oracles.reference.tir.decode_exprs import fold
+from oracles.reference.tir.constants import fold
 from oracles.reference.tir.emit import ExprEmitter
 from oracles.reference.tir.emit_state import Code
 from oracles.reference.tir.nodes import INT64, Buffer, Const, Expr, Load, Var, Watched

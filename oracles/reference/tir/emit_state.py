@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from oracles.reference.tir.bounds import Bounds
 from oracles.reference.tir.dependence import Dependence
+from oracles.reference.tir.intervals import Bounds
 from oracles.reference.tir.nodes import Buffer, DType, Expr, Watched
 
 

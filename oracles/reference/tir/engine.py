@@ -1,7 +1,7 @@
 """Compiling PrimFuncs to Python, the cache of compiled ones, and the call.
 
 A PrimFunc is compiled once for each binding of its shape variables and integer parameters. Decoding is in
-`decode.py`, generated code in `program.py`.
+`decode/prim_func.py`, generated code in `program.py`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ from generators import tvm_api
 from oracles.ir.memo import ByParts
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.carried import carrying
-from oracles.reference.tir.context import ALONE, Context, chooses_device
-from oracles.reference.tir.decode import Decoder
-from oracles.reference.tir.decode_pointers import DL_CPU, DL_CUDA, Argument, number_argument
-from oracles.reference.tir.decode_threads import LAUNCH_PARAMS
+from oracles.reference.tir.context import ALONE, Context
+from oracles.reference.tir.decode.functions import LAUNCH_PARAMS
+from oracles.reference.tir.decode.prim_func import decode_function
 from oracles.reference.tir.equality import Key, program_key
 from oracles.reference.tir.fission import without_threads
-from oracles.reference.tir.nodes import DTYPES, Buffer, Function, Var
+from oracles.reference.tir.nodes import Function
 from oracles.reference.tir.program import FUEL, Program, program_of, refuel
 from oracles.reference.tir.recorded import Known, RecordedCall, copied, full_of
-from oracles.reference.tir.signature import ArrayParam, PackedSignature, ScalarParam, Signature, is_packed
+from oracles.reference.tir.signature import PackedSignature, Signature, is_packed
 
 CACHED_FUNCTIONS = 1024
 CACHED_SHAPES = 32
@@ -73,38 +72,6 @@ class Compiled:
             context.carrying,
             *(_callee_keys.of(callee) for callee in callees if callee is not None),
         )
-
-
-def decode_function(
-    signature: Signature | PackedSignature, func: Any, values: tuple[Any, ...], context: Context = ALONE
-) -> Function:
-    """The function's nodes for one binding of its symbols."""
-    if isinstance(signature, PackedSignature):
-        return _decode_packed(signature, func, values, context)
-    decoder = Decoder(signature.name, dict(zip(signature.symbols, values, strict=True)), (), context)
-    params: list[Buffer | Var | None] = []
-    for slot, param in enumerate(signature.params):
-        match param:
-            case ArrayParam():
-                shape = signature.shape(param, decoder)
-                params.append(Buffer(slot, param.name, param.dtype, shape))
-            case ScalarParam(name, dtype, _) if dtype.kind not in "iu":
-                params.append(Var(-1 - slot, name, dtype))
-            case _:
-                params.append(None)
-    return decoder.function(func, tuple(params), [param.handle for param in signature.params])
-
-
-def _decode_packed(signature: PackedSignature, func: Any, described: tuple[Any, ...], context: Context) -> Function:
-    arguments: list[Argument] = []
-    for slot, what in enumerate(described):
-        if isinstance(what, tuple):
-            shape, dtype = what
-            arguments.append(Argument(Buffer(slot, f"argument{slot}", DTYPES[dtype], shape)))
-        else:
-            arguments.append(number_argument(slot, what))
-    device = DL_CUDA if chooses_device(func) else DL_CPU
-    return Decoder(signature.name, {}, arguments, context, device).packed_function(func, described)
 
 
 def compile_function(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import prod
 
 from oracles.reference.errors import Unsupported
-from oracles.reference.tir.decode_exprs import is_index
+from oracles.reference.tir.constants import is_index
 from oracles.reference.tir.dependence import walk
 from oracles.reference.tir.nodes import (
     BOOL,

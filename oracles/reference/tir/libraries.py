@@ -1,11 +1,11 @@
-"""Functions of LLVM, of the C library and of CUDA that LowerIntrin writes, as the intrinsics of TIR that they are."""
+"""The intrinsics of TIR that functions of LLVM, of the C library and of CUDA mean, as LowerIntrin writes them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from generators import tvm_api
+from generators.tvm_api import Expr
 from oracles.reference.errors import Unsupported
 
 LIBRARY_CALLS = ("call_extern", "call_pure_extern", "call_llvm_intrin", "call_llvm_pure_intrin")
@@ -51,12 +51,12 @@ CUDA: dict[str, str] = {
     "__popc": "popcount",
     "__popcll": "popcount",
 }
-"""Of CUDA's own (src/backend/cuda/codegen/intrin_rule_cuda.cc, and what the code generator's prelude adds): halves,
-and fast ones of float32."""
+"""Of CUDA's own (src/backend/cuda/codegen/intrin_rule_cuda.cc, and the code generator's prelude):
+functions of halves, and fast ones of float32."""
 
 
-def library_function(kind: str, args: Sequence[Any]) -> tuple[str, list[Any]]:
-    """The intrinsic and its arguments. Unsupported for functions that are none."""
+def library_function(kind: str, args: Sequence[Expr]) -> tuple[str, list[Expr]]:
+    """The intrinsic that a call means, and its arguments. Unsupported for other functions."""
     first = args[0]
     if kind.startswith("call_llvm"):
         full = tvm_api.llvm_intrinsic_name(int(first.value))

@@ -1,6 +1,6 @@
 """The two kinds of nodes: expressions compare by structure, statements by identity.
 
-Both are frozen to the type checker alone: to make a node that is frozen at run time takes thrice as long.
+Both are frozen for the type checker only: making a node that is frozen at run time takes three times as long.
 """
 
 from __future__ import annotations

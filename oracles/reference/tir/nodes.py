@@ -1,5 +1,4 @@
-"""The interpreter's own form of a PrimFunc: what the decoder makes of TVM's objects and the code generator
-reads.
+"""The interpreter's own form of a PrimFunc: the decoder makes it from TVM's objects, the code generator reads it.
 
 Expressions compare by structure (they serve as keys), statements by identity. Sizes that depend on the
 arguments' shapes are already numbers here: a PrimFunc is decoded once per binding of its shape variables and
@@ -309,8 +308,8 @@ class PackedCall:
 
 @by_identity
 class Sync:
-    """A barrier of a warp ("warp") or a block (other scopes). `guard`, of one bool per thread of each of so many
-    `blocks`, says who arrives; None: everybody."""
+    """A barrier of a warp ("warp") or a block (other scopes). `guard` has one bool per thread of each
+    of the `blocks`: whether it arrives; None: all do."""
 
     scope: str
     guard: Buffer | None = None
@@ -337,7 +336,7 @@ class Allreduce:
 
 @by_identity
 class Forget:
-    """From here on, an element holds nothing."""
+    """From here on, an element is uninitialised."""
 
     buffer: Buffer
     indices: tuple[Expr, ...]

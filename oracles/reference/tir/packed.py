@@ -1,5 +1,5 @@
-"""Packed functions that PrimFuncs call for their effect: TVM's sorts, by their meaning in
-src/runtime/extra/contrib/sort/sort.cc, and one that has none.
+"""Packed functions that PrimFuncs call for their effect: TVM's sorts, with their meaning in
+src/runtime/extra/contrib/sort/sort.cc, and one without an effect.
 
 A function takes buffers as `BufferArgument` and Python values for the rest. The sorts are stable in both
 directions. Data with NaN has no defined order in C++ and is Unsupported, as are the element types that TVM
@@ -20,7 +20,7 @@ SORTABLE = ("float16", "float32", "float64", "int32", "int64")
 
 
 class BufferArgument(NamedTuple):
-    """A buffer, what of it is initialised (None: all), and where the call is."""
+    """A buffer, its initialised elements (None: all), and the place of the call."""
 
     array: Array
     known: Array
@@ -91,7 +91,7 @@ def argsort_nms(data: BufferArgument, count: BufferArgument, out: BufferArgument
 
 
 def echo(_argument: Any) -> None:
-    """TVM's FFI has it for tests; what it gives back is decoded (`decode_packed.py`)."""
+    """TVM's FFI has it for tests; the decoder replaces a result that is used (`decode/packed.py`)."""
 
 
 PACKED: dict[str, Callable[..., None]] = {

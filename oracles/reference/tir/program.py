@@ -14,10 +14,10 @@ import numpy as np
 
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir import arithmetic, folds, memory, races
-from oracles.reference.tir.bounds import Bounds
 from oracles.reference.tir.dependence import Dependence
 from oracles.reference.tir.emit_state import Code
 from oracles.reference.tir.emit_stmts import Emitter
+from oracles.reference.tir.intervals import Bounds
 from oracles.reference.tir.nodes import DTYPES, Buffer, Function
 
 CACHED_CODE = 1024

@@ -1,6 +1,4 @@
-"""The parameters of a PrimFunc, and matching of arguments to them: types, ranks, shapes, values of shape
-variables.
-"""
+"""The parameters of a PrimFunc, and the match of arguments with them: types, ranks, shapes, shape variables."""
 
 from __future__ import annotations
 
@@ -11,8 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from generators.tvm_api import Expr, PrimFunc, Var
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.tir.decode_exprs import ExprDecoder
+from oracles.reference.tir.decode.dispatch import expression
+from oracles.reference.tir.decode.state import DecodeState
+from oracles.reference.tir.decode.table import shape_state
+from oracles.reference.tir.decode.tvm_objects import dtype_of
 from oracles.reference.tir.nodes import Const, DType
 
 C_PACKED_FUNC = 1
@@ -47,23 +49,24 @@ class Symbol:
     number: int
 
 
-def is_packed(func: Any) -> bool:
-    """Whether MakePackedAPI has been over the function."""
+def is_packed(func: PrimFunc) -> bool:
+    """Whether MakePackedAPI made the function."""
     attrs = func.attrs
     return attrs is not None and "calling_conv" in attrs and int(attrs["calling_conv"]) == C_PACKED_FUNC
 
 
 class PackedSignature:
-    """A packed function takes anything; what it makes of its arguments is in its body.
+    """A packed function takes any arguments and checks them in its body.
 
-    Its symbols are the arguments themselves: (shape, dtype) of an array, the value of an integer, the type of others.
+    Its symbols are the arguments themselves: (shape, dtype) of an array, the value of an integer, the type of any other
+    number.
     """
 
-    def __init__(self, func: Any) -> None:
+    def __init__(self, func: PrimFunc) -> None:
         self.name = str(func.attrs["global_symbol"]).removeprefix(FFI_PREFIX)
 
     def bind(self, args: Sequence[object]) -> tuple[Any, ...]:
-        """What the function is decoded for."""
+        """The description of the arguments that the function is decoded for."""
         return tuple(self._described(arg) for arg in args)
 
     def _described(self, arg: object) -> Any:
@@ -81,33 +84,33 @@ class PackedSignature:
 class Signature:
     """The parameters in order, and the symbols (addresses of variables) that a call must give values."""
 
-    def __init__(self, func: Any) -> None:
+    def __init__(self, func: PrimFunc) -> None:
         attrs = func.attrs
         self.name = str(attrs["global_symbol"]) if attrs is not None and "global_symbol" in attrs else "prim_func"
         self.symbols: list[int] = []
-        decoder = ExprDecoder(self.name, {})
-        self.params: list[ArrayParam | ScalarParam] = [self._param(decoder, param) for param in func.params[:]]
+        self.params: list[ArrayParam | ScalarParam] = [self._param(param) for param in func.params[:]]
 
-    def _param(self, decoder: ExprDecoder, param: Any) -> ArrayParam | ScalarParam:
+    def _param(self, param: Var) -> ArrayParam | ScalarParam:
         ty = param.ty
         kind = type(ty).__name__
         if kind == "PrimType":
-            dtype = decoder.dtype(ty)
+            dtype = dtype_of(ty)
             if dtype.kind in "iu":
                 self._symbol(param.__chandle__())
             return ScalarParam(str(param.name), dtype, param.__chandle__())
         if kind != "BufferType":
             raise Unsupported(f"parameter of {kind}")
-        dims = tuple(self._dim(decoder, extent) for extent in ty.shape[:])
-        fixed = dims if all(isinstance(dim, int) for dim in dims) else None
-        return ArrayParam(str(param.name), decoder.dtype(ty), param.__chandle__(), dims, fixed)
+        dims = tuple(self._dim(extent) for extent in ty.shape[:])
+        known = tuple(dim for dim in dims if isinstance(dim, int))
+        fixed = known if len(known) == len(dims) else None
+        return ArrayParam(str(param.name), dtype_of(ty), param.__chandle__(), dims, fixed)
 
     def _symbol(self, handle: int) -> Symbol:
         if handle not in self.symbols:
             self.symbols.append(handle)
         return Symbol(self.symbols.index(handle))
 
-    def _dim(self, decoder: ExprDecoder, extent: Any) -> Any:
+    def _dim(self, extent: Expr) -> int | Symbol | Expr:
         name = type(extent).__name__
         if name == "IntImm":
             return int(extent.value)
@@ -165,28 +168,28 @@ class Signature:
 
     def _check_computed(self, args: Sequence[object], values: tuple[int, ...]) -> None:
         """Dimensions that are expressions of symbols."""
-        decoder: ExprDecoder | None = None
+        state: DecodeState | None = None
         for param, arg in zip(self.params, args, strict=True):
             if isinstance(param, ArrayParam) and param.fixed is None and isinstance(arg, np.ndarray):
                 if all(isinstance(dim, int | Symbol) for dim in param.dims):
                     continue
-                decoder = decoder or ExprDecoder(self.name, dict(zip(self.symbols, values, strict=True)))
-                declared = self.shape(param, decoder)
+                state = state or shape_state(self.name, dict(zip(self.symbols, values, strict=True)))
+                declared = self.shape(param, state)
                 if declared != arg.shape:
                     raise Trap("type", f"{self.name}: {param.name} has shape {arg.shape}, declared {declared}")
 
-    def shape(self, param: ArrayParam, decoder: ExprDecoder) -> tuple[int, ...]:
-        """The declared shape as numbers, with the decoder's symbols."""
+    def shape(self, param: ArrayParam, state: DecodeState) -> tuple[int, ...]:
+        """The declared shape as numbers, with the values that the state has for the symbols."""
         if param.fixed is not None:
             return param.fixed
         extents = []
         for dim in param.dims:
             if isinstance(dim, Symbol):
-                extents.append(decoder.symbols[self.symbols[dim.number]])
+                extents.append(state.symbols[self.symbols[dim.number]])
             elif isinstance(dim, int):
                 extents.append(dim)
             else:
-                extent = decoder.expr(dim)
+                extent = expression(state, dim)
                 if not isinstance(extent, Const):
                     raise Unsupported("shape expression")
                 extents.append(int(extent.value))

@@ -27,9 +27,9 @@ from math import prod
 from operator import attrgetter
 from typing import Any
 
-from oracles.reference.tir.bounds import Bounds
-from oracles.reference.tir.decode_exprs import fold
+from oracles.reference.tir.constants import fold
 from oracles.reference.tir.dependence import Dependence, walk
+from oracles.reference.tir.intervals import Bounds
 from oracles.reference.tir.nodes import (
     INT64,
     Alloc,

@@ -13,7 +13,7 @@ decides by it, traps.
 from __future__ import annotations
 
 from oracles.reference.errors import Unsupported
-from oracles.reference.tir.decode_exprs import fold
+from oracles.reference.tir.constants import fold
 from oracles.reference.tir.dependence import children, walk
 from oracles.reference.tir.nodes import (
     INT64,

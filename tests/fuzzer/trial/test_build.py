@@ -16,7 +16,7 @@ from generators.passes.table import default_call
 from generators.source import SeededSource
 from oracles.builds import build
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState
+from oracles.trace import MeaningState, Position
 from oracles.verdict import Failed, Passed, Skipped, Verdict
 from oracles.workbench import Workbench
 from tests.oracles.modules import add_in_place
@@ -66,7 +66,7 @@ class Module:
 
 
 def _not_to_be_built(module: Any, phase: Phase, applied: list[str]) -> Verdict | None:
-    return not_to_be_built(module, phase, [], applied, between=False, threads=False)
+    return not_to_be_built(Position.at(module, phase), [], applied, threads=False)
 
 
 def test_operators_that_a_skipped_pass_would_have_lowered_are_no_reason_to_blame_a_build() -> None:

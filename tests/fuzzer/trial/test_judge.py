@@ -11,11 +11,13 @@ import pytest
 
 from corpus.finding import Finding
 from corpus.store import read_case
-from fuzzer.campaign.loop import run_campaign
+from fuzzer.campaign import loop
+from fuzzer.campaign.loop import plan_of, run_campaign
 from fuzzer.campaign.observer import Observers
 from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
 from tests.fuzzer.planted import CORRECT, FAULTY, write_passes
+from tests.patience import HANGS_S
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +60,7 @@ def test_nobody_else_is_blamed(campaign: CampaignResult) -> None:
 
 @pytest.mark.parametrize("name", FAULTY)
 def test_a_finding_is_small(campaign: CampaignResult, name: str) -> None:
+    assert of(campaign, name)
     for finding in of(campaign, name):
         assert finding.reduced is not None
         assert finding.reduced.bindings <= 3
@@ -68,7 +71,9 @@ def test_a_finding_is_small(campaign: CampaignResult, name: str) -> None:
 def test_a_repro_shows_its_finding(campaign: CampaignResult, out: Path, name: str) -> None:
     finding = of(campaign, name)[0]
     folder = out / finding.folder
-    ended = subprocess.run([sys.executable, str(folder / "repro.py")], capture_output=True, timeout=120, check=False)
+    ended = subprocess.run(
+        [sys.executable, str(folder / "repro.py")], capture_output=True, timeout=HANGS_S, check=False
+    )
     assert ended.returncode == 1, ended.stdout
     assert read_case(folder).culprit == name
 
@@ -79,12 +84,13 @@ def test_the_repro_of_a_mended_pass_says_so(campaign: CampaignResult, out: Path,
     mended.write_text(mended.read_text().replace("return relax.op.", "return call  # "))
     repro = tmp_path / "repro.py"
     repro.write_text(script.replace(str(out / "planted_passes.py"), str(mended)).replace(str(out), str(tmp_path)))
-    ended = subprocess.run([sys.executable, str(repro)], capture_output=True, timeout=120, check=False)
+    ended = subprocess.run([sys.executable, str(repro)], capture_output=True, timeout=HANGS_S, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 @pytest.mark.deep
-def test_a_hang_is_found_and_named(tmp_path: Path) -> None:
+def test_a_hang_is_found_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "plan_of", plan_of)  # with the deadline of a campaign
     load = write_passes(tmp_path, "Hangs", "Identity")
     settings = read_settings(cases=8, seed=1, jobs=2, load=load, out=tmp_path)
     result = run_campaign(settings, Observers())

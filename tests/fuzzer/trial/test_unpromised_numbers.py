@@ -10,15 +10,14 @@ from tvm import relax
 
 from corpus.module_text import live_module
 from fuzzer.trial.contracts import Contract, Trust, keeps_meaning, row_of_no_table
-from fuzzer.trial.foreign import _Bench
+from fuzzer.trial.foreign import ForeignBench
 from fuzzer.trial.unpromised_numbers import GONE, Compared, compared
 from generators import tvm_api as T
 from generators.case import ModuleText, PassCall
-from generators.passes.row import Phase
 from generators.passes.table import PASSES, TIR_PIPELINE
 from oracles.ir.fingerprint import fingerprint
-from oracles.trace import Step
 from oracles.verdict import Failed, Passed, Skipped
+from tests.oracles.oracle_bench import step_between
 
 LOOPS = """
 @I.ir_module(s_tir=True)
@@ -55,9 +54,8 @@ def without(module: tvm.ir.IRModule, *names: str) -> tvm.ir.IRModule:
 
 def judged(before: Any, after: Any, keeps: bool) -> Compared:
     row = row_of_no_table("Mine", frozenset({"Mine"} if keeps else ()))
-    code = fingerprint(before)
-    step = Step(0, PassCall("Mine", ""), row, Phase.HIGH, before, after, None, code, "B")
-    return compared(step, Contract(row, Trust.NOTHING), _Bench(None, "", code))
+    step = step_between(PassCall("Mine", ""), row, before, after)
+    return compared(step, Contract(row, Trust.NOTHING), ForeignBench(None, "", fingerprint(before), before))
 
 
 @pytest.mark.parametrize(("keeps", "kind"), [(True, Failed), (False, Skipped)])

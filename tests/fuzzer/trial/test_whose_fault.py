@@ -16,9 +16,9 @@ from corpus.reduce import Candidate
 from fuzzer.protocol import Plan
 from fuzzer.trial import shrink
 from fuzzer.trial import whose_fault as room
-from fuzzer.trial.shrink import _blamed_behind, _first_wrong
+from fuzzer.trial.repertoire import Repertoire
+from fuzzer.trial.shrink import _blamed_after, _first_wrong
 from fuzzer.trial.whose_fault import whose_fault, wrong_lowering
-from fuzzer.worker.draw import Repertoire
 from generators.case import EntryCall, ModuleText, PassCall
 from oracles import blame
 from oracles.builds.build import CODEGEN
@@ -74,6 +74,7 @@ def test_the_wrong_pass_of_building_a_case_is_named(
 ) -> None:
     monkeypatch.setattr(room, "lowering_of", lambda module, phase, builder: tuple(call.name for call in lowering))
     monkeypatch.setattr(blame, "default_call", {call.name: call for call in lowering}.__getitem__)
+    monkeypatch.setattr(blame, "PASSES", ROWS)
     assert wrong_lowering(case(GOOD), Plan(0), Repertoire(ROWS, {"both": both})) == first
 
 
@@ -94,7 +95,7 @@ def test_the_wrong_pass_of_building_a_case_is_named(
 def test_a_crash_is_nobodys_who_is_right_until_another_pass(
     under_test: frozenset[str] | None, first: str | None, culprit: str | None
 ) -> None:
-    assert _blamed_behind(CODEGEN, first, under_test) == culprit
+    assert _blamed_after(CODEGEN, first, under_test) == culprit
 
 
 @pytest.mark.parametrize(("named", "first"), [(BOTH.name, BOTH.name), (CODEGEN, CODEGEN), (None, None)])

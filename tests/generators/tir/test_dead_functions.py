@@ -12,11 +12,11 @@ from typing import Any
 import tvm_ffi
 from tvm import s_tir, tirx
 
-from generators.relax.program import draw_program
+from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
-from generators.tir.beside import with_dead_prim_func
+from generators.tir.dead_prim_func import with_dead_prim_func
 from generators.tir.functions import draw_dead_function, draw_prim_func
-from generators.tir.program import PrimProgram
+from generators.tir.prim_program import PrimProgram
 from oracles.checks.well_formed import complaint
 from oracles.reference.tir import run_prim_func
 

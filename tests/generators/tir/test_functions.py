@@ -22,9 +22,9 @@ from generators.dtypes import is_float
 from generators.passes.row import LOOPS_ALONE
 from generators.source import SeededSource
 from generators.tir.functions import draw_prim_func, draw_schedulable
-from generators.tir.program import PrimProgram
+from generators.tir.prim_program import PrimProgram
+from generators.tir.relax_caller import CALLED, wrapped
 from generators.tir.strategies import prim_funcs
-from generators.tir.wrap import CALLED, wrapped
 from oracles.reference.engine import Interpreter
 from oracles.reference.tir import run_prim_func
 from oracles.reference.values import Tensor

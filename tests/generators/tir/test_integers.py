@@ -24,13 +24,14 @@ from generators.passes.table import PASSES
 from generators.ranges import Range
 from generators.source import SeededSource
 from generators.strategies import integer_funcs
-from generators.tir.draft import Draft
+from generators.tir.function_draft import FunctionDraft
 from generators.tir.functions import finished
 from generators.tir.integer_axes import draw_axes
-from generators.tir.integers import KNOBS, draw_integer_func
-from generators.tir.program import PrimProgram
+from generators.tir.integers import draw_integer_func
+from generators.tir.knobs import INTEGERS
+from generators.tir.prim_program import PrimProgram
+from generators.tir.relax_caller import wrapped
 from generators.tir.terms import bounded
-from generators.tir.wrap import wrapped
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap
 from oracles.reference.tir import run_prim_func
@@ -85,7 +86,7 @@ def test_every_element_is_written() -> None:
 def test_variables_take_every_value_and_every_combination() -> None:
     kinds: set[str] = set()
     for seed in range(250):
-        draft = Draft(SeededSource(3, seed), KNOBS, index_dtype="int32")
+        draft = FunctionDraft(SeededSource(3, seed), INTEGERS, index_dtype="int32")
         axes = [axis for _ in range(2) for axis in draw_axes(draft, [], 24)]
         stores = []
         for axis in axes:

@@ -15,13 +15,14 @@ import pytest
 
 from fuzzer.protocol import Plan
 from fuzzer.trial.judge import judge
-from fuzzer.worker.child import court_of
-from fuzzer.worker.draw import draw_experiment, repertoire_of
-from generators.operators.row import Unavailable
+from fuzzer.trial.options import options_of
+from fuzzer.trial.repertoire import repertoire_of
+from fuzzer.worker.draw import draw_experiment
 from generators.source import SeededSource
 from generators.tir.kernels import draw_kernel_func
-from generators.tir.program import PrimProgram
-from generators.tir.wrap import draw_prim_program, wrapped
+from generators.tir.prim_program import PrimProgram
+from generators.tir.relax_caller import draw_prim_program, wrapped
+from generators.unavailable import Unavailable
 from oracles.ir.verifier import complaint
 from oracles.reference.tir.engine import run_tracked
 
@@ -76,14 +77,14 @@ def test_no_pass_for_gpus_changes_what_they_compute() -> None:
     """Races are told behind ThreadSync."""
     plan = Plan(seed=5, targets=("cuda",), kinds=("tir_pipeline",), oracles=("numeric",), build_share=0.0)
     repertoire = repertoire_of(plan)
-    court, verdicts = court_of(plan, repertoire), 0
+    options, verdicts = options_of(plan, repertoire), 0
     for index in range(60):
         try:
             experiment, program, source = draw_experiment(plan, repertoire, index)
         except Unavailable:
             continue
         if "kernels" in program.features:
-            judged = judge(experiment, court, source)
+            judged = judge(experiment, options, source)
             assert not judged.failures, index
             verdicts += judged.counts.numbers.get("numeric_verdicts", 0) > 0
     assert verdicts >= 15

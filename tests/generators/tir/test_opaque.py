@@ -21,7 +21,7 @@ from generators import tvm_api
 from generators.source import SeededSource
 from generators.tir.functions import draw_prim_func
 from generators.tir.knobs import DEFAULT
-from generators.tir.program import PrimProgram
+from generators.tir.prim_program import PrimProgram
 from generators.tir.swarm import EVERY, draw_unusual
 from oracles.reference.tir import run_prim_func
 

@@ -18,10 +18,10 @@ from tvm import s_tir
 
 from generators.source import SeededSource
 from generators.tir.functions import draw_prim_func, draw_schedulable
+from generators.tir.prim_program import PrimProgram
 from generators.tir.primitives import EXCLUDED, PRIMITIVES
-from generators.tir.program import PrimProgram
 from generators.tir.schedule_row import Primitive
-from generators.tir.schedules import Scheduled, Step, draw_schedule, replayed
+from generators.tir.schedules import Scheduled, ScheduleStep, draw_schedule, replayed
 from generators.tir.strategies import scheduled_prim_funcs
 from generators.tir.tensor_intrinsics import dot_intrinsic
 from oracles.reference.tir import run_prim_func
@@ -121,7 +121,7 @@ def test_drawing_leaves_the_program_as_it_was() -> None:
 
 
 def test_each_step_is_told_before_it_is_taken() -> None:
-    told: list[Step] = []
+    told: list[ScheduleStep] = []
     source = SeededSource(23, 3)
     scheduled = draw_schedule(source, draw_schedulable(source), 5, before=told.append)
     assert [step for step in told if step in scheduled.steps] == list(scheduled.steps)

@@ -12,7 +12,7 @@ from tvm import tirx
 from generators.case import EntryCall
 from generators.passes.table import PIPELINES, TIR_PIPELINE, default_call
 from generators.source import SeededSource
-from generators.tir.wrap import draw_prim_program
+from generators.tir.relax_caller import draw_prim_program
 from oracles.calls.protocol import direct
 from oracles.reference.numbers import Numbers, Wrong, interpreted
 from oracles.reference.tir.recorded import LIMIT, MOST_CALLS, RecordedCall

@@ -9,6 +9,7 @@ import pytest
 
 from generators import tvm_api as T
 from oracles.reference.tir import engine
+from oracles.reference.tir.decode.prim_func import decode_function
 
 WITH_BLOCK = """@T.prim_func(s_tir=True)
 def main(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
@@ -32,7 +33,7 @@ def decoded(script: str) -> Any:
     function = T.module_from_script(f"@I.ir_module(s_tir=True)\nclass Module:\n{_indented(script)}")["main"]
     form = engine.Compiled(function)
     arrays = [np.zeros(4, dtype=np.int32) for _ in function.params]
-    return engine.decode_function(form.signature, function, form.signature.bind(arrays))
+    return decode_function(form.signature, function, form.signature.bind(arrays))
 
 
 def key(script: str) -> Any:

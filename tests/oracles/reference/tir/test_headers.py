@@ -10,11 +10,12 @@ import tvm_ffi
 from tvm import tirx
 
 from generators.passes.table import TIR_PIPELINE
-from oracles.reference.tir import ALONE, Trap, decode_headers
-from oracles.reference.tir.engine import decode_function
+from oracles.reference.tir import ALONE, Trap
+from oracles.reference.tir.decode import headers
+from oracles.reference.tir.decode.prim_func import decode_function
 from oracles.reference.tir.equality import program_key
 from oracles.reference.tir.signature import PackedSignature
-from tests.oracles.test_reference_tir_lowered import PROGRAMS, applied, packed, result
+from tests.oracles.reference.tir.test_lowered import PROGRAMS, applied, packed, result
 
 LATER = TIR_PIPELINE[TIR_PIPELINE.index("tirx.MakePackedAPI") + 1 :]
 
@@ -36,7 +37,7 @@ def versions(program: str) -> list[Any]:
 def memory(monkeypatch: pytest.MonkeyPatch) -> dict[Any, Any]:
     """An empty memory of headers."""
     empty = dict[Any, Any]()
-    monkeypatch.setattr(decode_headers, "_met", empty)
+    monkeypatch.setattr(headers, "_met", empty)
     return empty
 
 

@@ -21,7 +21,7 @@ from generators.case import EntryCall, ModuleText
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE
 from oracles.reference.numbers import Numbers, Wrong
 from oracles.reference.tir import Trap, Unsupported, run_prim_func
-from tests.oracles.test_vm_builtins import CHOICE
+from tests.oracles.reference.test_vm_builtins import CHOICE
 
 TARGET = tvm.target.Target({"kind": "llvm", "opt-level": 0})
 

@@ -16,7 +16,7 @@ from tvm.script import tirx as T
 
 from generators import tvm_api
 from oracles.reference.tir import Trap, run_prim_func
-from oracles.reference.tir.decode_exprs import VSCALE
+from oracles.reference.tir.decode.tvm_objects import VSCALE
 
 Array = np.ndarray[Any, Any]
 SVE = tvm.target.Target(

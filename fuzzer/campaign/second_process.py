@@ -1,0 +1,128 @@
+"""The campaign's second process, in which sampled cases are applied again. No TVM here.
+
+Which cases these are and what a difference says is in `fuzzer.trial.determinism`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from typing_extensions import assert_never
+
+from fuzzer.processes.pool import Pool, WorkerLost
+from fuzzer.protocol import (
+    Answer,
+    CandidateDigests,
+    CaseDigests,
+    Done,
+    Found,
+    Plan,
+    Ready,
+    Reduced,
+    Refused,
+    Sample,
+    Sampled,
+    TakeDigests,
+    Tallied,
+)
+from fuzzer.trial.determinism import ORACLE, Differs, DrawnOtherwise, NotAsked, Same, compared, hash_seeds
+
+WAITING = 50
+"""As many samples may wait; the second process is not to hold up a campaign with many workers."""
+BATCH, BATCH_S = 8, 5.0
+"""So many samples are asked for at once, or what there is after so many seconds: what the first use of a pass costs is
+then paid once for all of them."""
+LOST = 3
+"""After so many ends of second processes none is started any more."""
+
+
+@dataclass(slots=True)
+class SecondProcess:
+    """One worker process that applies sampled cases again; started when there is something to ask it."""
+
+    plan: Plan
+    _waiting: deque[Sample] = field(default_factory=deque)
+    _asked: dict[int, Sample] = field(default_factory=dict)
+    _pool: Pool | None = None
+    _lost: int = 0
+
+    @property
+    def idle(self) -> bool:
+        """Whether everything has been answered."""
+        return not self._waiting and not self._asked
+
+    def ask(self, sample: Sample) -> None:
+        """Queues a sample; one too many is left out."""
+        if len(self._waiting) < WAITING and self._lost < LOST:
+            self._waiting.append(sample)
+
+    def answers(self, now: float, hurry: bool) -> Iterator[Found | Tallied]:
+        """What has been found out since the last time. Never waits. hurry: no more samples will come."""
+        if self._pool is None:
+            if not self._waiting:
+                return
+            self._pool = Pool(self.plan, 1, hash_seeds(self.plan.seed)[1])
+        for heard in self._pool.answers(0.0):
+            yield from self._take(heard.answer)
+        for slot in self._pool.slots if self._pool is not None else ():
+            enough = len(self._waiting) >= BATCH or hurry or now - slot.since > BATCH_S
+            if slot.ready and slot.busy is None and self._waiting and enough:
+                batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+                self._asked = {sample.index: sample for sample in batch}
+                self._pool.command(slot, TakeDigests(tuple(self._asked)), now)
+
+    def _take(self, answer: Answer | WorkerLost) -> Iterator[Found | Tallied]:
+        match answer:
+            case CaseDigests(index, digests, cpu_s):
+                yield Tallied({"cpu_s": cpu_s, "phases": {"again": cpu_s}})
+                yield from self._compared(self._asked.pop(index), digests)
+            case Done():
+                yield from self._unanswered()
+            case WorkerLost() | Refused():
+                yield from self._unanswered()
+                self.close()
+                self._lost += 1
+                if self._lost >= LOST:
+                    self._waiting.clear()
+            case Ready() | Tallied() | Found() | Sampled() | Reduced() | CandidateDigests():
+                pass  # It is asked for digests of cases only, and says those it has.
+            case _:
+                assert_never(answer)
+
+    def _compared(self, sample: Sample, digests: tuple[str, ...]) -> Iterator[Found | Tallied]:
+        found = compared(sample, digests)
+        match found:
+            case Same():
+                yield Tallied({"oracles": {ORACLE: {"passed": 1}}})
+            case DrawnOtherwise():
+                yield self._own_fault(sample.index)
+            case NotAsked(reason):
+                yield _skipped(reason)
+            case Differs(failure):
+                yield Tallied({"oracles": {ORACLE: {"failed": 1}}, "passes": {failure.culprit: {"failed": 1}}})
+                yield Found(failure)
+            case _:
+                assert_never(found)
+
+    def _unanswered(self) -> Iterator[Tallied]:
+        yield from (_skipped("not applied again: the process ended") for _ in self._asked)
+        self._asked = {}
+
+    def _own_fault(self, index: int) -> Tallied:
+        """A program that is drawn otherwise in another process: nothing that TVM did."""
+        with (Path(self.plan.scratch).parent / "own-faults.txt").open("a") as file:
+            file.write(f"case {index} of seed {self.plan.seed}: drawn otherwise in another process\n\n")
+        return Tallied({"invalid": 1, "skipped": {"own fault: drawn otherwise in another process": 1}})
+
+    def close(self) -> None:
+        """Ends the process."""
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+
+
+def _skipped(reason: str) -> Tallied:
+    return Tallied({"oracles": {ORACLE: {"skipped": 1}}, "skipped": {reason: 1}})

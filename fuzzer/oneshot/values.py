@@ -1,0 +1,111 @@
+"""What `passfuzz check --explain` shows: values flowing through a module, as the reference interpreter has them.
+
+The first entry call, variable by variable in the order of evaluation: in the module as it was given, and after the
+culprit. Passes are applied in a child, whose end is a line like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fuzzer.oneshot.messages import Value
+from fuzzer.oneshot.prepare import STAGE_S, Say, Subject
+from fuzzer.processes.lines import in_child
+from fuzzer.results import ValueRow
+from generators.case import EntryCall, Shape
+from generators.passes.row import Phase
+from generators.source import SeededSource
+from generators.tvm_api import IRModule
+from oracles.activities import Working, described
+from oracles.forked import limit_memory
+from oracles.reference.engine import Interpreter
+from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.numbers import Numbers
+from oracles.reference.values import Runtime, Tensor, declared
+from oracles.trace import MeaningState, Position
+from oracles.walk import walk
+from oracles.workbench import Workbench
+
+FIRST = 8
+"""Elements of a value that are shown."""
+
+
+def explain(subject: Subject, culprit: str | None, say: Say) -> None:
+    """Says a Value per variable, of the module as given and after the culprit where a pass of the request is it."""
+
+    def look(tell: Say) -> None:
+        limit_memory(subject.plan.memory_bytes)
+        for after, module in _modules(subject, culprit):
+            for row in values_of(module, subject.start.calls, after):
+                tell(Value(row))
+
+    subject.recorder.write(0, Working("explain"))
+    heard = in_child(look, Value, subject.recorder, STAGE_S, per_activity=True)
+    for value in heard.messages:
+        say(value)
+    if heard.ended is not None and not heard.ended.by_exit:
+        say(Value(_note("", f"stopped: {heard.ended.how} in {described(heard.activity)}")))
+
+
+def _modules(subject: Subject, culprit: str | None) -> list[tuple[str, IRModule]]:
+    """("", the module as given) and (culprit, the module after it)."""
+    start = subject.start
+    bench = Workbench(SeededSource(0), MeaningState(Numbers(start.module, ())), subject.repertoire.names)
+    modules = [("", start.module)]
+    begin = Position.at(start.module, Phase(subject.plan.phase))
+    for step in walk(begin, (*start.setup, *start.passes), subject.repertoire.rows, bench):
+        if step.call.name == culprit and step.after is not None:
+            return [*modules, (culprit, step.after)]
+    return modules
+
+
+def values_of(module: IRModule, calls: Sequence[EntryCall], after: str = "") -> list[ValueRow]:
+    """A row per variable that the first entry call binds; the last says why it ended early, where it did."""
+    rows: list[ValueRow] = []
+    if not calls:
+        return [_note(after, "no inputs: nothing to run")]
+
+    def watch(function: str, variable: str, value: Runtime) -> None:
+        rows.append(ValueRow(after, function, variable, type_text(value), elements_text(value)))
+
+    try:
+        Interpreter(module, watch=watch).run(calls[0])
+    except Unsupported as error:
+        rows.append(_note(after, f"not interpreted: {error.node}"))
+    except Trap as trap:
+        rows.append(_note(after, f"{trap.kind}: {trap.detail}"))
+    return rows
+
+
+def _note(after: str, text: str) -> ValueRow:
+    return ValueRow(after, "", "", text, "")
+
+
+def type_text(value: Runtime) -> str:
+    """A type as "float32[2, 3]"; a tuple by its fields."""
+    if isinstance(value, Tensor):
+        return f"{value.dtype}[{', '.join(map(str, value.shape))}]"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(type_text, value))})"
+    return "shape" if isinstance(value, Shape) else type(value).__name__.lower()
+
+
+def elements_text(value: Runtime) -> str:
+    """The first elements in row-major order; those of a tuple's fields behind each other."""
+    if isinstance(value, Tensor):
+        flat = declared(value).reshape(-1)
+        shown = ", ".join(_number(element) for element in flat[:FIRST])
+        return f"{shown}, ..." if flat.size > FIRST else shown
+    if isinstance(value, tuple):
+        return "; ".join(map(elements_text, value))
+    if isinstance(value, Shape):
+        return ", ".join(map(str, value.extents))
+    return str(value) if isinstance(value, (bool, int, float, str)) else ""
+
+
+def _number(element: Any) -> str:
+    whole = np.asarray(element).dtype.kind in "iub"
+    return str(element) if whole else f"{float(element):.6g}"

@@ -1,0 +1,77 @@
+"""Messages between processes: one JSON object per line, each a tagged record. No TVM is imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from fuzzer.processes.flight import Recorder, plain
+from oracles.activities import Activity
+from oracles.forked import Ended, told_by, write_all
+
+M = TypeVar("M")
+_ENCODER = msgspec.json.Encoder(enc_hook=plain)
+
+
+def line_of(message: msgspec.Struct) -> bytes:
+    """A message as it is sent."""
+    return _ENCODER.encode(message) + b"\n"
+
+
+def send(descriptor: int, message: msgspec.Struct) -> None:
+    """Writes a message whole."""
+    write_all(descriptor, line_of(message))
+
+
+def cut(descriptor: int) -> None:
+    """Ends a line that a child may have begun and did not live to end."""
+    write_all(descriptor, b"\n")
+
+
+class Lines(Generic[M]):
+    """Reads messages of one union from a stream of bytes. What is no such message is a line that was cut."""
+
+    def __init__(self, union: Any) -> None:
+        self._decoder: msgspec.json.Decoder[M] = msgspec.json.Decoder(union)
+        self._rest = b""
+
+    def take(self, data: bytes) -> Iterator[M]:
+        """The messages that are whole by now."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            if not line:
+                continue
+            try:
+                message = self._decoder.decode(line)
+            except msgspec.DecodeError:
+                continue
+            yield message
+
+
+@dataclass(frozen=True, slots=True)
+class Heard(Generic[M]):
+    """What a child said. ended: how it ended, None for well. activity: what it was doing last."""
+
+    messages: tuple[M, ...]
+    ended: Ended | None
+    activity: Activity
+
+
+def in_child(
+    work: Callable[[Callable[[msgspec.Struct], None]], None],
+    union: Any,
+    recorder: Recorder,
+    deadline_s: float,
+    per_activity: bool = False,
+) -> Heard[Any]:
+    """Runs `work` in a forked child and hears what it says, messages of `union`.
+
+    per_activity: the deadline is that of each activity, not of the whole work.
+    """
+    progress = recorder.read if per_activity else lambda: None
+    ended, data = told_by(lambda write: work(lambda message: write(line_of(message))), deadline_s, progress)
+    messages = tuple(Lines[Any](union).take(data))
+    return Heard(messages, ended, recorder.read()[1])

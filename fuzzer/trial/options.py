@@ -1,0 +1,75 @@
+"""How cases are judged: which rows and oracles, what is under test, and who is told. Worker processes only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from fuzzer.protocol import Plan
+from fuzzer.trial.repertoire import Repertoire
+from generators.passes.row import PassRow, Phase
+from oracles.activities import Announce, unannounced
+from oracles.builds.cpu_builds import expanded, only_builds
+from oracles.builds.needs import builder_of
+from oracles.oracle import Stage
+from oracles.table import ORACLES
+from oracles.verdict import Verdict
+
+OnVerdict: TypeAlias = Callable[[str, str | None, Verdict], None]
+"""Told of each verdict: the oracle, the pass whose step it judged (None for the whole case), and the verdict."""
+
+
+OURS = frozenset(row.name for row in ORACLES.values() if row.stage is Stage.NUMBERS)
+"""The oracles in which no code of TVM runs: who does not get through them says nothing about a pass."""
+
+
+def unheard(oracle: str, pass_name: str | None, verdict: Verdict) -> None:
+    """For callers who want the counters and the failures alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOptions:
+    """How cases are judged.
+
+    rows: a row for every pass that a case may name. names: what constructors of passes may refer to. only: names of
+    passes whose failures count; None for all. force: shares of oracles are ignored and all of `oracles` are asked (for
+    reduction and `check`). build_share: the share of the cases that are built. phase: where modules stand before any
+    pass.
+    """
+
+    rows: Mapping[str, PassRow]
+    names: Mapping[str, Any]
+    oracles: frozenset[str]
+    only: frozenset[str] | None = None
+    build_share: float = 0.0
+    force: bool = False
+    target: str = "llvm"
+    phase: Phase = Phase.HIGH
+    announce: Announce = unannounced
+    on_verdict: OnVerdict = unheard
+
+    def counts(self, pass_name: str) -> bool:
+        """Whether failures of a pass count."""
+        return self.only is None or pass_name in self.only
+
+
+def oracle_names(plan: Plan) -> frozenset[str]:
+    """The oracles that the plan asks for and that have something to do on its target here."""
+    names = expanded(plan.oracles) or frozenset(ORACLES)
+    builder = builder_of(plan.target)
+    return frozenset(name for name in names if name not in ORACLES or ORACLES[name].has_work_at(builder))
+
+
+def options_of(plan: Plan, repertoire: Repertoire) -> JudgeOptions:
+    """How a campaign judges."""
+    names = oracle_names(plan)
+    return JudgeOptions(
+        rows=repertoire.rows,
+        names=repertoire.names,
+        oracles=names,
+        only=None if repertoire.under_test is None else frozenset(repertoire.under_test),
+        build_share=1.0 if only_builds(names) else plan.build_share,
+        target=plan.target,
+        phase=Phase(plan.phase),
+    )

@@ -1,0 +1,116 @@
+"""What is kept of the judging of a case: counters, and a Failure for each failed verdict that counts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from typing_extensions import assert_never
+
+from fuzzer.protocol import Counts, Failure
+from fuzzer.trial.options import OnVerdict, unheard
+from oracles.builds.build import CODEGEN
+from oracles.trace import Step
+from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
+
+LONGEST_DETAIL = 20_000
+"""Characters of a verdict's detail that are kept: its end, where the difference stands."""
+
+
+@dataclass(slots=True)
+class Record:
+    """The counters and failures of one case.
+
+    only: names of passes whose failures count; None for all. tier: of failures that belong to the case as a whole.
+    last_changer: the last pass that made another program of its module, who is blamed where a verdict names nobody.
+    """
+
+    index: int
+    tier: str = "B"
+    only: frozenset[str] | None = None
+    on_verdict: OnVerdict = unheard
+    last_changer: str = CODEGEN
+    counts: Counts = field(default_factory=Counts)
+    failures: list[Failure] = field(default_factory=list)
+
+    @contextmanager
+    def timed(self, what: str) -> Iterator[None]:
+        """Counts the CPU time of the block."""
+        start = time.thread_time()
+        yield
+        self.counts.name("phases", what, time.thread_time() - start)
+
+    def skip(self, reason: str, amount: int = 1) -> None:
+        """Counts something that was not judged."""
+        self.counts.name("skipped", reason, amount)
+
+    def step(self, step: Step) -> None:
+        """Counts the application of a pass."""
+        name = step.call.name
+        self.counts.cell("passes", name, "applied")
+        if step.error is not None and step.error.explicit:
+            self.counts.cell("passes", name, "rejected")
+        if step.changed:
+            self.counts.cell("passes", name, "changed")
+            self.last_changer = name
+
+    def verdict(self, oracle: str, verdict: Verdict, step: Step | None = None, tail: tuple[str, ...] = ()) -> None:
+        """Counts a verdict, and keeps a failed one. step: the one that was judged, None for the whole case.
+
+        tail: passes of an official pipeline that were applied after those of the case, up to the culprit.
+        """
+        self.on_verdict(oracle, None if step is None else step.call.name, verdict)
+        match verdict:
+            case Passed():
+                self.counts.cell("oracles", oracle, "passed")
+            case Skipped(reason):
+                self.counts.cell("oracles", oracle, "skipped")
+                self.skip(reason)
+            case Inconclusive(reason):
+                self.counts.cell("oracles", oracle, "inconclusive")
+                self.counts.name("inconclusive", reason)
+            case Failed():
+                self._fail(oracle, verdict, step, tail)
+            case _:
+                assert_never(verdict)
+
+    def _fail(self, oracle: str, verdict: Failed, step: Step | None, tail: tuple[str, ...]) -> None:
+        culprit = verdict.culprit or (self.last_changer if step is None else step.call.name)
+        if not self._blames(step, culprit):
+            self.counts.cell("oracles", oracle, "skipped")
+            self.skip(f"not under test: {culprit}")
+            return
+        self.counts.cell("oracles", oracle, "failed")
+        if step is not None:
+            self.counts.cell("passes", step.call.name, "failed")
+        self.failures.append(
+            Failure(
+                index=self.index,
+                oracle=oracle,
+                symptom=verdict.symptom,
+                message=verdict.message,
+                detail=verdict.detail[-LONGEST_DETAIL:],
+                culprit=culprit,
+                tier=self.tier if step is None else step.tier,
+                step=None if step is None else step.index,
+                tail=tail,
+                evidence=verdict.evidence,
+            )
+        )
+
+    def _blames(self, step: Step | None, culprit: str) -> bool:
+        return self.only is None or (culprit in self.only and (step is None or step.under_test))
+
+    def has_judged(self, oracle: str) -> bool:
+        """Whether the oracle has said that something is right or wrong."""
+        said = self.counts.tables.get("oracles", {}).get(oracle, {})
+        return bool(said.get("passed") or said.get("failed"))
+
+    def take(self) -> tuple[dict[str, Any], list[Failure]]:
+        """What has been counted and what failed since the last time; the record is empty then."""
+        delta, failures = self.counts.delta(), self.failures
+        self.counts, self.failures = Counts(), []
+        return delta, failures

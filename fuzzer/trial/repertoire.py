@@ -1,0 +1,87 @@
+"""The passes of a campaign or a check: those of the table and those of a `--load` file. Worker processes only."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from corpus.replayable import case_folders
+from fuzzer.protocol import Plan
+from fuzzer.trial.load_file import RUN_NAME, complaint_about, complaint_about_factory, first_line
+from generators.passes.loaded import rows_from_contracts
+from generators.passes.row import PassRow
+from generators.passes.table import PASSES
+from generators.passes.vocabulary import with_vocabulary
+
+
+class LoadFault(Exception):
+    """The file of --load cannot be used; the message is one line that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repertoire:
+    """The passes of a campaign: rows by name, what their constructors may name, and which are under test.
+
+    seeds: case folders whose modules a share of the cases starts from.
+    """
+
+    rows: Mapping[str, PassRow]
+    names: Mapping[str, Any] = field(default_factory=dict)
+    under_test: tuple[str, ...] | None = None
+    seeds: tuple[Path, ...] = ()
+
+
+def repertoire_of(plan: Plan) -> Repertoire:
+    """The pass table with the loaded file's passes. Raises LoadFault where the file is of no use."""
+    loaded = load_passes(Path(plan.load)) if plan.load else ({}, {})
+    rows = {**PASSES, **loaded[0]}
+    under_test = tuple(plan.under_test) or (tuple(loaded[0]) if plan.load else None)
+    unknown = [n for n in under_test or () if n not in rows]
+    if unknown:
+        where = f"the pass table nor in PASSES of {plan.load}" if plan.load else "the pass table"
+        raise LoadFault(f"--passes {unknown[0]}: not in {where}; `passfuzz list passes` shows the table")
+    if plan.load and not under_test:
+        raise LoadFault(f"{plan.load}: no pass in PASSES can stand in a Relax sequence")
+    return Repertoire(rows, loaded[1], under_test, _seeds(plan.corpus))
+
+
+def _seeds(corpus: str | None) -> tuple[Path, ...]:
+    """The case folders of `--corpus` by name; () without one. Read once: a campaign's seeds do not change."""
+    return () if corpus is None else tuple(case_folders(Path(corpus)))
+
+
+def load_passes(path: Path) -> tuple[dict[str, PassRow], dict[str, Any]]:
+    """Rows and constructor names of a `--load` file. Raises LoadFault."""
+    sys.path.append(str(path.parent.absolute()))  # last, so that it shadows nothing
+    why = complaint_about(path)
+    if why is not None:
+        raise LoadFault(f"{path}: {why}")
+    try:
+        namespace = runpy.run_path(str(path), run_name=RUN_NAME)
+    except BaseException as error:  # noqa: BLE001 - a user's file may raise anything, SystemExit included
+        raise LoadFault(f"{path}: {first_line(error)}") from error
+    passes, contracts = namespace.get("PASSES"), namespace.get("CONTRACTS", {})
+    if (
+        not isinstance(passes, dict)
+        or not passes
+        or not all(isinstance(name, str) and callable(make) for name, make in passes.items())
+    ):
+        raise LoadFault(f"{path}: defines no PASSES: dict[str, Callable[[], tvm.transform.Pass]]")
+    if not isinstance(contracts, dict) or not all(isinstance(contract, dict) for contract in contracts.values()):
+        raise LoadFault(f"{path}: CONTRACTS is no dict[str, dict]")
+    taken = sorted(set(passes) & set(PASSES))
+    if taken:
+        raise LoadFault(f"{path}: {taken[0]} is the name of a pass of TVM")
+    try:
+        rows = rows_from_contracts(passes, contracts)
+    except ValueError as error:
+        raise LoadFault(f"{path}: {error}") from error
+    for name, make in passes.items():
+        useless = complaint_about_factory(make)
+        if useless is not None:
+            raise LoadFault(f"{path}: PASSES[{name!r}]() {useless}")
+    return {name: with_vocabulary(row, passes[name]) for name, row in rows.items()}, {"PASSES": passes}

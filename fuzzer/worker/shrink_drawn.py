@@ -1,0 +1,40 @@
+"""Reduces a failure of a drawn case: draws it again, and leaves the Finding in a file. Worker processes only."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+from corpus.module_text import text_of
+from corpus.reduce import Candidate
+from fuzzer.protocol import Failure, Plan
+from fuzzer.trial.repertoire import Repertoire
+from fuzzer.trial.shrink import shrink
+from fuzzer.worker.draw import draw_experiment, origin_of
+from generators.case import Case
+from generators.passes.table import default_call
+
+
+def shrink_failure(plan: Plan, repertoire: Repertoire, failure: Failure, out: Path, budget_s: float) -> bool:
+    """Draws the failing case again, reduces it, and leaves the Finding pickled in `out`.
+
+    False when the failure does not show again: it is then no finding.
+    """
+    plan = plan.at(failure.index)
+    experiment, program, _ = draw_experiment(plan, repertoire, failure.index)
+    passes, tiers = experiment.passes, experiment.tiers
+    if failure.step is not None:
+        passes, tiers = passes[: failure.step + 1], tiers[: failure.step + 1]
+    passes += tuple(default_call(name) for name in failure.tail)
+    start = Candidate(experiment.module, experiment.setup, passes, experiment.calls)
+    like = Case(
+        text_of(experiment.module), passes, experiment.calls, plan.target, experiment.setup,
+        origin_of(plan, failure.index, program), plan.load,
+    )  # fmt: skip
+    finding = shrink(plan, repertoire, failure, start, like, budget_s)
+    if finding is None:
+        return False
+    temporary = out.with_suffix(".part")
+    temporary.write_bytes(pickle.dumps(finding))
+    temporary.replace(out)
+    return True

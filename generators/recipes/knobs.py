@@ -1,0 +1,308 @@
+"""Every ratio of the recipes, with the reason for its value.
+
+A recipe that needs no ratio of its own takes a plain `flip()`, which is one half.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeKnobs:
+    """Probability of each form of a planted shape. Recipes share a field where they draw the same form."""
+
+    # --- operands and uses of a shape, in all recipes
+    float32: float = 0.8
+    """A float is float32, which most passes look for."""
+    variable_in_scope: float = 0.4
+    """An operand that must be a variable is one in scope, where there is one."""
+    added_to_itself: float = 0.3
+    """A sum has one operand twice: a pass may free or overwrite it at its first use."""
+    used_again: float = 0.35
+    """A value of the shape has a use outside of it, which keeps a pass from dropping it."""
+    returned_beside: float = 0.3
+    """A value other than the last comes out of the function."""
+    middle_returned: float = 0.4
+    """The value between two calls that a pass joins comes out: then it must stay."""
+    keepdims: float = 0.4
+    """A reduction keeps its axes."""
+    unary_after: float = 0.6
+    """An elementwise operator follows, which fuses."""
+
+    # --- bindings
+    alias_of_computed: float = 0.7
+    """The first name is that of a computed value, else of a parameter."""
+    alias_returned: float = 0.3
+    """One of the names comes out."""
+    same_name: float = 0.7
+    """Equal calls have the very same operand, else an alias of it."""
+    third_call: float = 0.2
+    """There is a third equal call."""
+    longer_duplicates: float = 0.4
+    """Equal calls go on for another link."""
+    duplicates_returned: float = 0.6
+    """The duplicates come out, too."""
+    tuple_written: float = 0.7
+    """A tuple is written out, else the result of split."""
+    tuple_returned: float = 0.3
+    """The tuple itself comes out."""
+    tuple_item_once: float = 0.7
+    """The inner tuple stands in the outer one once, else twice."""
+    impure_among_pure: float = 0.3
+    """An impure call stands among the pure ones."""
+    branch_dataflow: float = 0.3
+    """A branch has a dataflow block."""
+    branch_computes: float = 0.6
+    """A branch begins with a call of its own, else with a shared value."""
+    if_result_added: float = 0.6
+    """The result of the If meets the shared value again."""
+    cast_again: float = 0.4
+    """A redundant match_cast follows another."""
+    cast_from_hidden: float = 0.4
+    """The match_cast is of a value whose type hides its dims."""
+    cast_reshaped: float = 0.4
+    """The symbol stands in a reshape."""
+    cast_added: float = 0.4
+    """Else in a sum; the result of a cast chain meets another operand."""
+    cast_to_numbers: float = 0.3
+    """The symbolic dims are cast back to numbers."""
+
+    # --- elementwise operators, reductions and reshapes
+    link_used_again: float = 0.4
+    """A link of a chain comes out as well."""
+    alias_read_late: float = 0.7
+    """The other name is read after the operator that could overwrite the value."""
+    permuted_before: float = 0.4
+    """A permutation stands before the reduction."""
+    reduced_again: float = 0.3
+    """A second reduction follows."""
+    side_short: float = 0.15
+    """One side of a diamond is the value itself."""
+    side_reduced: float = 0.25
+    """One side of a diamond is reduced and broadcast again."""
+    side_returned: float = 0.3
+    """One side of a diamond comes out."""
+    outputs_in_tuple: float = 0.3
+    """Two of the outputs come out in a tuple as well."""
+    flattened: float = 0.1
+    """A link of reshapes is flatten."""
+    axis_added: float = 0.3
+    """The last link of reshapes is expand_dims."""
+    constant_input: float = 0.2
+    """The input of reshapes is a constant."""
+    reshaped_read: float = 0.6
+    """The reshaped value is read as well as returned."""
+    cast_back: float = 0.6
+    """A cast leads back to the first dtype."""
+    matrix: float = 0.7
+    """The operand has rank 2, else 3."""
+
+    # --- convolutions and layouts
+    image_in_scope: float = 0.4
+    """The image is one in scope, where there is one."""
+    depthwise: float = 0.12
+    """Each channel is a group of its own."""
+    bias_per_channel: float = 0.8
+    """The bias has one number for each channel."""
+    chain_bias: float = 0.7
+    """The chain has a bias: most passes look for all links."""
+    chain_relu: float = 0.7
+    """The chain has a ReLU."""
+    chain_pool: float = 0.3
+    """The chain has a pool."""
+    chain_conv: float = 0.3
+    """The chain has another conv2d."""
+    rank_kept: float = 0.6
+    """A reduction keeps the rank that layouts are for."""
+    before_conv: float = 0.6
+    """An operator without layout stands before conv2d."""
+    second_conv: float = 0.4
+    """A second conv2d follows operators without layout."""
+    batch_norm_switch: float = 0.85
+    """batch_norm has center, and scale: passes fold both."""
+    batch_norm_training: float = 0.15
+    """batch_norm trains, which folding must notice."""
+    statistic_beside: float = 0.2
+    """A statistic of a folded batch_norm is read."""
+    statistic_used: float = 0.4
+    """A statistic of any other batch_norm is read."""
+    conv_returned: float = 0.3
+    """The result of conv2d comes out as well."""
+    tuple_whole: float = 0.15
+    """The whole tuple of batch_norm comes out."""
+    layout_changed_between: float = 0.2
+    """An operator stands between a layout transform and its inverse."""
+    layout_split: float = 0.6
+    """The layout transform splits an axis, else it permutes."""
+    layout_no_inverse: float = 0.2
+    """The second permutation is the first again, which is rarely its inverse."""
+
+    # --- matrix products
+    weight: float = 0.4
+    """A factor is a weight."""
+    product_on_the_right: float = 0.7
+    """The inner product stands on the right."""
+    vector: float = 0.15
+    """The thin operand is a vector."""
+    vector_rarely: float = 0.1
+    """The same where a pass looks for matrices."""
+    same_factor: float = 0.3
+    """Both factors are one value, where that fits."""
+    square: float = 0.3
+    """The product is square, so that a wrong transposition keeps the type."""
+    permuted_on_the_right: float = 0.75
+    """The permuted product stands on the right."""
+    sum_transposed: float = 0.35
+    """The sum is transposed before the product."""
+    doubled: float = 0.1
+    """A sum adds a value to itself."""
+    summand_whole: float = 0.8
+    """The second summand has the dims of the first, else it broadcasts."""
+    shared_vector: float = 0.06
+    """The shared operand of parallel products is a vector."""
+    own_batch: float = 0.2
+    """The other operands have batch dims."""
+    width_symbolic: float = 0.15
+    """A branch may have a symbolic width."""
+    branch_vector: float = 0.04
+    """The other operand of a branch is a vector."""
+    branch_lacks: float = 0.08
+    """A branch lacks its bias, or its activation."""
+    bias_scalar: float = 0.06
+    """A bias has one element."""
+    take_last_axis: float = 0.75
+    """take goes along the last axis, else along the first of three."""
+    axes_otherwise: float = 0.1
+    """One permutation is written in another way than its neighbours."""
+    concat_axis_absent: float = 0.3
+    """concat of vectors has no axis."""
+    axes_absent: float = 0.3
+    """permute_dims has no axes."""
+    axes_negative: float = 0.1
+    """permute_dims has negative axes."""
+    transposed_returned: float = 0.15
+    """The transposed value comes out, so that it must stay."""
+    bias_on_the_right: float = 0.8
+    """The bias is the second operand of the sum."""
+    relu_again: float = 0.3
+    """A second bias and ReLU follow."""
+
+    # --- shapes for schedule rules
+    vector_added: float = 0.6
+    """An epilogue adds a vector, else a whole tensor."""
+    lead_dim: float = 0.25
+    """The product has a batch dim."""
+    column_vector: float = 0.3
+    """The vector is a matrix of one column."""
+    sum_keepdims: float = 0.3
+    """A product written as a sum keeps its axis."""
+    factor_computed: float = 0.25
+    """A factor is computed: a rule inlines it."""
+    factor_transposed: float = 0.3
+    """A factor is transposed."""
+    rows_computed: float = 0.6
+    """Rows are computed before their sum."""
+    summed: float = 0.85
+    """Rows are summed, else an extreme is taken, which few rules know."""
+    rows_added_back: float = 0.3
+    """The sums meet the rows again, where ranks agree."""
+    rms_norm_by_row: float = 0.15
+    """rms_norm is drawn by its operator row, else in the form of its rule."""
+    rms_norm_rank_two: float = 0.15
+    """rms_norm has rank 2: its rule wants rank 3."""
+    matrix_computed: float = 0.4
+    """A matrix is computed before it is transposed, or after."""
+    symbolic_length: float = 0.2
+    """A length is a symbol."""
+    symbolic_rows: float = 0.15
+    """The same for lengths of rows."""
+    symbolic_inner: float = 0.1
+    """The same for the inner length, which tiles cut."""
+
+    # --- several functions
+    field_taken: float = 0.7
+    """One field of a returned tuple is taken, else the tuple is used whole."""
+    called_through: float = 0.3
+    """Another private function calls the first."""
+    second_parameter: float = 0.4
+    """Two parameters have the same symbol."""
+    result_reshaped: float = 0.4
+    """The result has the symbol in another shape."""
+    symbol_in_tensor: float = 0.7
+    """The symbol is defined by a tensor's type, else by a shape parameter."""
+    parameter_nested: float = 0.2
+    """A tuple parameter holds a tuple."""
+    field_used: float = 0.7
+    """A field of a tuple parameter is used."""
+    parameter_returned: float = 0.15
+    """A tuple parameter comes out whole: then no field may go."""
+    tuple_unused: float = 0.3
+    """An unused parameter is a tuple."""
+    dead_caller: float = 0.4
+    """An uncalled function calls the uncalled one."""
+    other_branch_plain: float = 0.6
+    """The other branch does not call the function."""
+    local_calls_private: float = 0.3
+    """A local function calls a private one."""
+    captures_computed: float = 0.6
+    """A local function captures a computed value, else a parameter."""
+    captures_two: float = 0.4
+    """It captures a second value."""
+
+    # --- nested tuples, lowered calls, devices
+    nested_returned: float = 0.25
+    """A nested tuple comes out of the function itself, besides its fields."""
+    unary_between: float = 0.3
+    """An operator stands between two calls."""
+    name_unknown: float = 0.2
+    """There is a call of a name that AlterOpImpl does not know."""
+    weight_constant: float = 0.3
+    """The weight is a constant, else a parameter."""
+    weight_read: float = 0.3
+    """The weight is read elsewhere, too."""
+    hint_any_dtype: float = 0.3
+    """The hinted value has any dtype."""
+    hint_computed: float = 0.6
+    """The hinted value is computed."""
+    hint_twice: float = 0.3
+    """A second hint follows."""
+
+    # --- symbolic numbers and shapes
+    number_returned: float = 0.85
+    """A scalar over dims comes out: else nothing shows it."""
+    number_alias: float = 0.4
+    """It has a second name."""
+    shape_symbolic: float = 0.7
+    """shape_of is of a symbolic shape."""
+    shape_parameter: float = 0.7
+    """tensor_to_shape is of a parameter, else of a constant."""
+    shape_computed: float = 0.3
+    """Its operand is computed."""
+
+    # --- weights and losses
+    weight_alias: float = 0.15
+    """A transformed weight has a second name."""
+    weight_multiplied: float = 0.7
+    """It meets its input in a product, else in a sum."""
+    weight_used_twice: float = 0.3
+    """It is used twice."""
+    weight_late: float = 0.3
+    """A weight that is not transformed follows."""
+    weight_returned: float = 0.2
+    """A weight comes out as it is."""
+    transform_second: float = 0.2
+    """There is a second transformed weight."""
+    transform_used: float = 0.7
+    """A returned transformed weight is used, too."""
+    transform_changed: float = 0.3
+    """It is changed once more before it comes out."""
+    transform_same: float = 0.8
+    """Two functions compute the same of their weights."""
+    loss_through_tuple: float = 0.3
+    """The loss goes through a tuple."""
+    loss_deeper: float = 0.3
+    """One more differentiable operator precedes the loss."""
+
+
+KNOBS = RecipeKnobs()

@@ -1,0 +1,49 @@
+"""The buffer and the indices that an access of a TVM buffer means."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from generators import tvm_api
+from oracles.ir.memo import items
+from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.tir.constants import fold
+from oracles.reference.tir.decode.dispatch import at_lane, buffer_of, current_lane, expression
+from oracles.reference.tir.decode.state import DecodeState
+from oracles.reference.tir.nodes import DTYPES, Buffer, Const, Expr
+
+INT32 = DTYPES["int32"]
+
+
+Element: TypeAlias = tuple[Buffer, tuple[Expr, ...]]
+"""A buffer and the indices of one of its elements."""
+
+
+def access(state: DecodeState, tvm_buffer: tvm_api.Buffer, tvm_indices: tvm_api.Node) -> Element:
+    """The buffer and the indices of one element. Trap("type") for a wrong number of indices."""
+    if state.wide:
+        width = state.wide.get(tvm_buffer.__chandle__())
+        if width is not None:
+            return _vector_access(state, tvm_buffer, tvm_indices, width)
+    buffer, offsets = buffer_of(state, tvm_buffer)
+    indices = tuple([expression(state, index) for index in items(tvm_indices)])
+    if offsets is not None:
+        lead = len(offsets) - len(indices)
+        shifted = (fold("add", o, i, o.dtype) for o, i in zip(offsets[lead:], indices, strict=True))
+        indices = offsets[:lead] + tuple(shifted)
+    if len(indices) != len(buffer.shape):
+        raise Trap("type", f"{state.name}: {buffer.name} has rank {len(buffer.shape)}, indexed by {len(indices)}")
+    return buffer, indices
+
+
+def _vector_access(state: DecodeState, tvm_buffer: tvm_api.Buffer, tvm_indices: tvm_api.Node, width: int) -> Element:
+    """An access of a buffer with vector elements: the last dimension counts the `width` lanes of one."""
+    lane, size = current_lane(state, "vector element"), Const(width, INT32)
+    buffer, offsets = buffer_of(state, tvm_buffer)
+    if offsets is not None:
+        raise Unsupported("s_tir.MatchBufferRegion[vector elements]")
+    with at_lane(state, fold("floordiv", lane, size, INT32)):
+        indices = tuple(expression(state, index) for index in tvm_indices)
+    if len(indices) + 1 != len(buffer.shape):
+        raise Trap("type", f"{state.name}: {buffer.name} has rank {len(buffer.shape) - 1}, not {len(indices)}")
+    return buffer, (*indices, fold("floormod", lane, size, INT32))

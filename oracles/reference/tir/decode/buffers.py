@@ -1,0 +1,106 @@
+"""Definitions of buffers that are no parameters: allocated, declared at a pointer, or matched to a region."""
+
+from __future__ import annotations
+
+import math
+
+from generators import tvm_api
+from oracles.ir.memo import items
+from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.tir.constants import fold
+from oracles.reference.tir.decode.dispatch import buffer_of, constant, expression, pointer
+from oracles.reference.tir.decode.pointer_kinds import Address, Pointer, Stack
+from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules
+from oracles.reference.tir.decode.tvm_objects import lanes_of, scalar_of
+from oracles.reference.tir.decode.views import new_owner, view_at
+from oracles.reference.tir.nodes import Alloc, Buffer, DType, Stmt
+
+
+def new_buffer(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> Buffer:
+    """A buffer that the function allocates."""
+    dtype, shape = _described(state, tvm_buffer)
+    if any(extent < 0 for extent in shape):
+        raise Trap("type", f"{state.name}: {tvm_buffer.name} has a negative extent")
+    shape += _lane_dimension(state, tvm_buffer)
+    decoded = new_owner(state, str(tvm_buffer.name), dtype, shape, str(tvm_buffer.scope()))
+    state.buffers[tvm_buffer.__chandle__()] = (decoded, None)
+    return decoded
+
+
+def match_buffer(state: DecodeState, match: tvm_api.Node) -> None:
+    """A MatchBufferRegion: the buffer is its source at an offset. Accesses are shifted; there is no new memory."""
+    source, outer = buffer_of(state, match.source.source)
+    ranges = items(match.source.region)
+    rank = len(match.buffer.ty.shape)
+    offsets = tuple(expression(state, r.min) for r in ranges)
+    if rank > len(offsets):
+        raise Unsupported("s_tir.MatchBufferRegion[rank]")
+    if outer is not None:
+        lead = len(outer) - len(offsets)
+        inner = zip(outer[lead:], offsets, strict=True)
+        offsets = (*outer[:lead], *(fold("add", o, i, o.dtype) for o, i in inner))
+    state.buffers[match.buffer.__chandle__()] = (source, offsets)
+
+
+def _allocation(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
+    return Alloc(new_buffer(state, node.buffer))
+
+
+def _declaration(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
+    """A DeclBuffer: the memory at a pointer, with the type and shape of the buffer."""
+    ty = node.buffer.ty
+    where = pointer(state, node.data)
+    if isinstance(where, Stack):
+        state.stacks[node.buffer.__chandle__()] = where
+        return EMPTY
+    dtype, shape = _described(state, node.buffer)
+    offset = constant(state, ty.elem_offset, "tirx.DeclBuffer[elem_offset]") if ty.elem_offset is not None else 0
+    lanes = _lane_dimension(state, node.buffer)
+    rows = _with_gaps(state, ty, shape)
+    if rows != shape and (lanes or not _fits(where, dtype, rows, offset)):
+        raise Unsupported("tirx.DeclBuffer[strides]")
+    return view_at(state, node.buffer, where, dtype, rows + lanes, offset * math.prod(lanes))
+
+
+def _described(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> tuple[DType, tuple[int, ...]]:
+    """The scalar type and the constant shape of a buffer."""
+    ty, what = tvm_buffer.ty, "an allocation whose extents are computed"
+    return scalar_of(ty), tuple([constant(state, extent, what) for extent in items(ty.shape)])
+
+
+def _lane_dimension(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> tuple[int, ...]:
+    """The dimension that the lanes of vector elements add to a buffer's shape; none for scalars."""
+    lanes = lanes_of(tvm_buffer.ty)
+    if lanes == 1:
+        return ()
+    state.wide[tvm_buffer.__chandle__()] = lanes
+    return (lanes,)
+
+
+def _with_gaps(state: DecodeState, ty: tvm_api.Type, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of the compact buffer that has the gaps which strides leave after each row.
+
+    An index that reaches into a gap is not noticed.
+    """
+    rows, size = list(shape), 1
+    for place, stride in reversed(list(enumerate(items(ty.strides or [])))):
+        step = constant(state, stride, "strides")
+        if step != size and place + 1 < len(shape):
+            size //= max(rows[place + 1], 1)
+            rows[place + 1] = step // max(size, 1)
+            size *= rows[place + 1]
+        if step != size or any(row < extent for row, extent in zip(rows, shape, strict=True)):
+            raise Unsupported("tirx.DeclBuffer[strides]")
+        size *= shape[place]
+    return tuple(rows)
+
+
+def _fits(where: Pointer, dtype: DType, shape: tuple[int, ...], offset: int) -> bool:
+    """Whether the memory at a pointer is known to hold a buffer of this shape, `offset` elements in."""
+    if not isinstance(where, Address):
+        return False
+    held = math.prod(where.buffer.shape) * where.buffer.dtype.numpy.itemsize
+    return bool((offset + math.prod(shape)) * dtype.numpy.itemsize <= held)
+
+
+RULES = Rules(statements={"AllocBuffer": _allocation, "DeclBuffer": _declaration})

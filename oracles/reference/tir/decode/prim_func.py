@@ -1,0 +1,106 @@
+"""From a PrimFunc of TVM to a `Function` of `nodes.py`, for one binding of its symbols or arguments.
+
+Shape variables and integer parameters are replaced by their values, block variables by their bindings, loops of extent
+one by their only iteration. A construct without a rule raises Unsupported with its name. Rules are found by class name,
+so that no file of this package names a class of TVM.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from generators.tvm_api import PrimFunc, Type
+from oracles.ir.memo import items
+from oracles.reference.tir.context import ALONE, Context, chooses_device
+from oracles.reference.tir.decode.abi import DL_CPU, DL_CUDA
+from oracles.reference.tir.decode.dispatch import statement
+from oracles.reference.tir.decode.headers import begin_header
+from oracles.reference.tir.decode.pointer_kinds import RESULT, Argument, Arguments, Stack
+from oracles.reference.tir.decode.state import DecodeState
+from oracles.reference.tir.decode.table import RULES
+from oracles.reference.tir.decode.tvm_objects import dtype_of
+from oracles.reference.tir.decode.views import element_units
+from oracles.reference.tir.nodes import DTYPES, Alloc, Buffer, Const, Function, Seq, Var
+from oracles.reference.tir.signature import ArrayParam, PackedSignature, ScalarParam, Signature
+
+
+def decode_function(
+    signature: Signature | PackedSignature, func: PrimFunc, values: tuple[Any, ...], context: Context = ALONE
+) -> Function:
+    """The function's nodes. values: those that `signature.bind` gives. Raises Unsupported or Trap."""
+    if isinstance(signature, PackedSignature):
+        return _decode_packed(signature, func, values, context)
+    state = DecodeState(signature.name, RULES, dict(zip(signature.symbols, values, strict=True)), (), context)
+    params: list[Buffer | Var | None] = []
+    for slot, (param, tvm_param) in enumerate(zip(signature.params, items(func.params), strict=True)):
+        match param:
+            case ArrayParam(name, dtype, handle):
+                buffer = Buffer(slot, name, dtype, signature.shape(param, state))
+                state.buffers[handle] = (buffer, None)
+                _bind_layout(state, tvm_param.ty, buffer.shape)
+                params.append(buffer)
+            case ScalarParam(name, dtype, handle) if dtype.kind not in "iu":
+                var = Var(-1 - slot, name, dtype)
+                state.env[handle] = var
+                params.append(var)
+            case _:
+                params.append(None)
+    return _decoded(state, func, tuple(params))
+
+
+def _bind_layout(state: DecodeState, ty: Type, shape: tuple[int, ...]) -> None:
+    """Gives the variables for a parameter's layout their values: arguments are compact, without an offset."""
+    variables = [] if ty.elem_offset is None else [(ty.elem_offset, 0)]
+    stride = 1
+    for var, extent in zip(reversed(items(ty.strides or [])), reversed(shape), strict=False):
+        variables.append((var, stride))
+        stride *= extent
+    for var, value in variables:
+        if type(var).__name__ == "Var":
+            state.env[var.__chandle__()] = Const(value, dtype_of(var.ty))
+
+
+def _decode_packed(
+    signature: PackedSignature, func: PrimFunc, described: tuple[Any, ...], context: Context
+) -> Function:
+    """A function after MakePackedAPI, which reads its parameters from an array of arguments."""
+    arguments = tuple(_argument(slot, what) for slot, what in enumerate(described))
+    device = DL_CUDA if chooses_device(func) else DL_CPU
+    state = DecodeState(signature.name, RULES, {}, arguments, context, device)
+    _, args, count, result = func.params
+    state.pointers[args.__chandle__()] = Arguments()
+    state.pointers[result.__chandle__()] = state.returned = Stack(RESULT)
+    state.env[count.__chandle__()] = Const(len(arguments), DTYPES["int32"])
+    begin_header(state, described, func.params[:])
+    params = (given.value if isinstance(given.value, Var) else given.buffer for given in arguments)
+    return _decoded(state, func, tuple(params))
+
+
+def _argument(slot: int, what: tuple[tuple[int, ...], str] | int | str) -> Argument:
+    """An argument as `PackedSignature` describes it. An integer is known; of another number only the type is, and it is
+    a parameter of the generated function."""
+    match what:
+        case (shape, dtype):
+            return Argument(Buffer(slot, f"argument{slot}", DTYPES[dtype], shape))
+        case str():
+            return Argument(None, Var(-1 - slot, f"argument{slot}", DTYPES[what]))
+        case _:
+            return Argument(None, Const(what, DTYPES["int64"]))
+
+
+def _decoded(state: DecodeState, func: PrimFunc, params: tuple[Buffer | Var | None, ...]) -> Function:
+    state.slots = len(params)
+    body = statement(state, func.body)
+    if state.blanks:
+        body = Seq((*(Alloc(buffer) for buffer in state.blanks.values()), body))
+    return Function(
+        state.name,
+        params,
+        body,
+        "tirx.noalias" in func.attrs,
+        viewed=frozenset(buffer.memory for buffer in state.views.values()),
+        launches=frozenset(state.launches),
+        calls=frozenset(state.calls),
+        units=element_units(state),
+        result=state.result,
+    )

@@ -1,0 +1,102 @@
+"""A case's way through its passes, written once: apply, stop where one raised, follow what the pass says of its result.
+
+What a pass says of its result is its row: the phase that it leads to, how the result is called, whether barriers
+between threads are explicit from there on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+
+from generators.case import PassCall
+from generators.passes.row import PassRow, Phase
+from generators.tvm_api import IRModule
+from oracles.calls.conventions import after_pass
+from oracles.calls.protocol import AppliedPass
+from oracles.ir.fingerprint import FINGERPRINTS, AtOnce, same_parts, same_program
+from oracles.trace import Bench, Position, Raised, Step
+
+
+def moved(start: Position, call: PassCall, row: PassRow, module: IRModule, code: int) -> Position:
+    """The position after a pass that made `module`, whose fingerprint is `code`, of the module at `start`."""
+    calling = start.calling
+    if row.calling != "same":
+        calling = after_pass(calling, row.calling, AppliedPass(call.source, start.module, module))
+    return Position(
+        module,
+        start.phase if row.gives is None else row.gives,
+        calling,
+        start.synchronised or (row.gives is not None and row.gives >= Phase.SYNCED),
+        # FuseTIR of a high-level module fuses nothing, and operators that a high-level pass adds to a lowered module
+        # need passes that have been applied already.
+        start.between or start.phase not in row.phases,
+        code,
+    )
+
+
+def taken(
+    index: int,
+    start: Position,
+    call: PassCall,
+    row: PassRow,
+    outcome: IRModule | Raised,
+    tier: str = "B",
+    under_test: bool = True,
+) -> Step:
+    """The step of a pass that has just been applied to the module at `start`.
+
+    Where the result is made of the very objects of the input, the step ends at the input module: the next pass is
+    given that, and what is remembered of it holds.
+    """
+    now = AtOnce()
+    kept = now.fingerprint(start.module)
+    if kept != start.code:
+        FINGERPRINTS.put(start.module, kept)  # It was changed in place: what was remembered of it is void.
+    if isinstance(outcome, Raised):
+        return Step(index, call, row, start, outcome, None, False, kept == start.code, tier, under_test)
+    if same_parts(start.module, outcome):
+        module, code = start.module, kept
+    else:
+        module, code = outcome, FINGERPRINTS.put(outcome, now.fingerprint(outcome))
+    changed = code != start.code and not (kept == start.code and same_program(start.module, module))
+    end = moved(start, call, row, module, code)
+    return Step(index, call, row, start, outcome, end, changed, kept == start.code, tier, under_test)
+
+
+def walk(
+    start: Position,
+    calls: Iterable[PassCall],
+    rows: Mapping[str, PassRow],
+    bench: Bench,
+    *,
+    tiers: Sequence[str] = (),
+    under_test: Collection[str] | None = None,
+    around: Callable[[PassCall], AbstractContextManager[None]] = lambda call: nullcontext(),
+) -> Iterator[Step]:
+    """Applies the passes one by one, each when the step before it has been looked at. The last step is the first that
+    raised, or the last pass.
+
+    rows: a row for each pass. tiers: of each pass, "B" where there are none. under_test: the names of passes whose
+    failures count, None for all. around: entered around each application, to time it or to say what is being done.
+    """
+    position = start
+    for index, call in enumerate(calls):
+        with around(call):
+            outcome = bench.apply(call, position.module)
+        counts = under_test is None or call.name in under_test
+        step = taken(index, position, call, rows[call.name], outcome, tiers[index] if tiers else "B", counts)
+        applications = bench.applications
+        yield step
+        if step.end is None:
+            return
+        position = step.end
+        if bench.applications != applications:
+            # Oracles applied passes to this module meanwhile. What those changed in place is not the next pass's doing.
+            position = replace(position, code=FINGERPRINTS.fresh(position.module))
+
+
+def end_of(start: Position, steps: Sequence[Step]) -> Position | None:
+    """Where a walk ended; None where its last pass raised."""
+    return steps[-1].end if steps else start

@@ -1,0 +1,119 @@
+"""What documents, docstrings and comments name exists: files, folders and modules of the repository."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = ("fuzzer", "generators", "oracles", "corpus", "reports", "tests", "docs", "benchmarks")
+OF_TVM = ("tests/python", "docs/reference")
+"""Paths of TVM's own repository that begin like ours."""
+
+PATH = re.compile(rf"(?<![\w/.-])((?:{'|'.join(ROOMS)})/[\w./*-]+)")
+RELATIVE = re.compile(r"`([\w-]+/[\w/-]+\.py)`")
+"""The end of a path, as in `tir/decode.py`."""
+MODULE = re.compile(rf"`((?:{'|'.join(ROOMS)})(?:\.\w+)+)`")
+CODE = re.compile(r"^```python\n.*?^```", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)\)")
+PRIVATE = re.compile(r"\b(DESIGN|TRIAGE|STYLE|KNOWN_BUGS|faults_a|CLEAN twins?)\b")
+"""Papers of the makers that are not in the repository."""
+
+
+def files(*patterns: str) -> list[Path]:
+    """Files of the repository, and those that git does not know yet; not what a corpus case holds."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    names = listed.stdout.splitlines() if listed.returncode == 0 else map(str, _walked(patterns))
+    return [ROOT / name for name in names if not name.startswith("corpus/cases/") and (ROOT / name).is_file()]
+
+
+def _walked(patterns: tuple[str, ...]) -> list[Path]:
+    """The same in a copy without git, such as an unpacked source distribution."""
+    found = (path.relative_to(ROOT) for pattern in patterns for path in ROOT.rglob(pattern))
+    return [path for path in found if path.parts[0] in ROOMS or len(path.parts) == 1]
+
+
+DOCUMENTS = files("*.md")
+SOURCES = files("*.py")
+KNOWN = {path.relative_to(ROOT).as_posix() for path in files("*")}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def prose(path: Path) -> str:
+    """What a person reads: a document without its code, the docstrings and comments of a source."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        return CODE.sub("", text)
+    strings = (node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Expr))
+    docs = [node.value for node in strings if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return "\n".join([*docs, *(token.string for token in tokens if token.type == tokenize.COMMENT)])
+
+
+def missing_paths(text: str) -> set[str]:
+    """The paths of ours in a text that lead nowhere."""
+    named = {found.rstrip(".") for found in PATH.findall(text)}
+    ours = {path for path in named if not path.startswith(OF_TVM)}
+    return {
+        path for path in ours if not any((ROOT / f"{path}{end}").exists() for end in ("", ".py")) and not globbed(path)
+    }
+
+
+def globbed(pattern: str) -> list[Path]:
+    return list(ROOT.glob(pattern.rstrip("/"))) if "*" in pattern else []
+
+
+def missing_modules(text: str) -> set[str]:
+    """Dotted names in backticks that are neither a module of ours nor something that one defines."""
+    return {name for name in MODULE.findall(text) if not _defined(name)}
+
+
+def _defined(name: str) -> bool:
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        stem = ROOT.joinpath(*parts[:end])
+        module = stem.with_suffix(".py") if stem.with_suffix(".py").is_file() else stem / "__init__.py"
+        if module.is_file():
+            text = module.read_text(encoding="utf-8")
+            return all(re.search(rf"\b{part}\b", text) for part in parts[end:])
+    return False
+
+
+def test_the_checks_see_what_is_missing() -> None:
+    assert missing_paths("as `oracles/no_such.py` and oracles/oracle.py say, tests/python/relax too") == {
+        "oracles/no_such.py"
+    }
+    assert missing_modules("`oracles.verdict`, `oracles.verdict.Failed`, `oracles.verdict.Lost`, `oracles.no.x`") == {
+        "oracles.verdict.Lost",
+        "oracles.no.x",
+    }
+    assert len(DOCUMENTS) > 5 and len(SOURCES) > 300
+
+
+@pytest.mark.parametrize("path", [*DOCUMENTS, *SOURCES], ids=name_of)
+def test_every_file_and_module_that_is_named_exists(path: Path) -> None:
+    text = prose(path)
+    assert missing_paths(text) == set()
+    assert missing_modules(text) == set()
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_links_and_short_paths_of_a_document_lead_somewhere(path: Path) -> None:
+    text = prose(path)
+    assert [link for link in LINK.findall(text) if not (path.parent / link).exists()] == []
+    assert [end for end in RELATIVE.findall(text) if not any(f"/{name}".endswith(f"/{end}") for name in KNOWN)] == []
+
+
+@pytest.mark.parametrize("path", [*DOCUMENTS, *files("tests/*.py")], ids=name_of)
+def test_no_text_cites_a_paper_that_is_not_here(path: Path) -> None:
+    assert PRIVATE.findall(prose(path)) == []

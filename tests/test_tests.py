@@ -1,0 +1,79 @@
+"""Every test can fail, and none asks the clock.
+
+A test can fail when it, or a function of the tests that it calls, holds an assertion that is no constant, expects an
+exception, or calls an `assert_*` of a library.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parent
+FILES = sorted(TESTS.rglob("*.py"))
+EXPECTS = ("raises", "warns")
+
+
+def functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:
+    yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+
+
+def called(node: ast.AST) -> set[str]:
+    """The last part of the name of everything that is called, or handed on by name."""
+    calls = [one.func for one in ast.walk(node) if isinstance(one, ast.Call)]
+    names = {f.attr for f in calls if isinstance(f, ast.Attribute)}
+    return names | {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def asserts(node: ast.AST) -> bool:
+    """Whether a function can fail by what stands in it."""
+    own = [one.test for one in ast.walk(node) if isinstance(one, ast.Assert)]
+    if any(not isinstance(test, ast.Constant) for test in own):
+        return True
+    return any(name in EXPECTS or name.startswith("assert_") for name in called(node))
+
+
+def able_to_fail(trees: list[ast.AST]) -> set[str]:
+    """The names of the functions that can fail, by themselves or by one that they call."""
+    every = [function for tree in trees for function in functions(tree)]
+    found = {function.name for function in every if asserts(function)}
+    while more := {f.name for f in every if f.name not in found and called(f) & found}:
+        found |= more
+    return found
+
+
+def test_the_check_tells_tests_that_cannot_fail() -> None:
+    source = """
+def helper(x): assert x > 1
+def test_by_helper(): helper(2)
+def test_by_exception():
+    with pytest.raises(ValueError): int("x")
+def test_constant(): assert True
+def test_nothing(): print(1)
+"""
+    tree = ast.parse(source)
+    assert able_to_fail([tree]) == {"helper", "test_by_helper", "test_by_exception"}
+
+
+def test_every_test_can_fail() -> None:
+    trees: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8")) for path in FILES]
+    helpers = able_to_fail(trees)
+    idle = [
+        f"{path.relative_to(TESTS)}: {function.name}"
+        for path, tree in zip(FILES, trees, strict=True)
+        if path.name.startswith("test_")
+        for function in functions(tree)
+        if function.name.startswith("test_") and not asserts(function) and not called(function) & helpers
+    ]
+    assert idle == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(TESTS).as_posix())
+def test_limits_on_the_clock_are_generous(path: Path) -> None:
+    """A limit is HANGS_S of tests/patience.py; campaigns are bounded by `cases`, or asked for their end alone."""
+    text = path.read_text(encoding="utf-8")
+    assert re.findall(r"timeout=\d[\d.]*|\.wait\(\d[\d.]*\)", text) == []
