@@ -30,6 +30,7 @@ HAPPENED = frozenset(
 )
 """Kinds that C++ code raises by accident: internal checks, and containers asked for what they do not hold."""
 
+# The patterns below read messages of TVM, which has no other way to say these things. None reads a message of ours.
 _CONVERSION = re.compile(
     r"Cannot (convert from|treat) type `|Mismatched (type|number of) |Back optional access|Bad expected access"
     r"|key is not in Map|Check not null|Check failed: [^\n]*is false: ?$"
