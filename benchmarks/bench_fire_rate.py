@@ -38,7 +38,7 @@ def draw_case(name: str, target: str, seed: int, index: int) -> tuple[Any, Drawn
     steps = draw_names(source, PASSES, under_test=(name,), kinds=("single",), target=TARGETS[target])
     rows = to_fire(steps, PASSES)
     one = [source.pick(rows.recipes)] if rows.recipes else []
-    program = draw_program(source, patterns=patterns_for(one), wants=frozenset(rows.wants))
+    program = draw_program(source, patterns=patterns_for(one), wants=rows.wants)
     return program.module, instantiate(source, steps, program.facts, PASSES), program.rejected.total()
 
 

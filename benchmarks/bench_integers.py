@@ -24,7 +24,7 @@ from tvm import tirx
 
 from benchmarks.children import Say, in_child
 from generators import tvm_api
-from generators.passes.row import PassRow, Phase
+from generators.passes.row import Feature, PassRow, Phase
 from generators.passes.table import PASSES, TIR_PIPELINE
 from generators.source import SeededSource
 from generators.tir.integers import draw_integer_func
@@ -34,7 +34,7 @@ from oracles.reference.tir import run_prim_func
 
 BATCH = 25
 DEADLINE_S = 120
-REWRITES = tuple(name for name, row in PASSES.items() if "integers" in row.wants)
+REWRITES = tuple(name for name, row in PASSES.items() if Feature.INTEGERS in row.fires.wants)
 
 
 def constructed(text: str) -> Any:
@@ -53,7 +53,7 @@ def lowered(module: Any, phase: Phase) -> Any:
             module = constructed(PASSES[name].sources[0])(module)
         except Exception as error:  # noqa: BLE001 - whatever a pass of TVM raises
             raise Unlowered(f"{name}: {str(error).strip().splitlines()[-1]}") from error
-        if PASSES[name].gives is phase:
+        if PASSES[name].place.gives is phase:
             break
     return module
 
@@ -103,7 +103,7 @@ def judged(row: PassRow, seed: int, index: int, *, show: bool = False) -> tuple[
     "mislowered" where a pass on the way to the phase raises or is wrong), and what there is to say about it."""
     source = SeededSource(seed, index)
     program = draw_integer_func(source)
-    phase = source.pick(sorted(row.phases))
+    phase = source.pick(sorted(row.place.phases))
     text, options = source.pick(row.sources), row.draw_options(source)
     try:
         with tvm.target.Target("llvm"):
@@ -119,7 +119,7 @@ def judged(row: PassRow, seed: int, index: int, *, show: bool = False) -> tuple[
         with tvm.target.Target("llvm"), tvm.transform.PassContext(config=eval(options or "{}")):
             after = constructed(text)(module)
     except Exception as error:  # noqa: BLE001 - whatever a pass of TVM raises is what is counted
-        kind = "refused" if row.refuses and re.search(row.refuses, str(error)) else "raised"
+        kind = "refused" if row.promise.refuses and re.search(row.promise.refuses, str(error)) else "raised"
         return kind, f"{said}: {str(error).strip().splitlines()[-1]}"
     if show:
         print(text, options, tvm_api.script_of(module), tvm_api.script_of(after), sep="\n")

@@ -61,7 +61,7 @@ def followed(seed: int, index: int, operators: int, target: str) -> dict[str, An
         if isinstance(after, Raised):
             return {"left_out": f"refused by {name}"}
         module, begun = after, time.process_time()
-        synchronised |= PASSES[name].gives is Phase.SYNCED
+        synchronised |= PASSES[name].place.gives is Phase.SYNCED
         outcome = numbers.judge_module(module, synchronised=synchronised)
         spent += time.process_time() - begun
         said.append(outcome.reason if isinstance(outcome, Unsure) and outcome.skipped else INTERPRETED)

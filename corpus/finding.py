@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from corpus.fills import Fill
+from corpus.poison_fill import Fill
 from corpus.signature import Signature
 from generators.case import Argument, Case, Shape
 from oracles.verdict import Failed

@@ -13,13 +13,17 @@ import re
 import struct
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from corpus import script_losses
 from corpus.encoding import INLINE_ELEMENTS
 from generators.case import ModuleText
 from generators.dtypes import OF_ML_DTYPES, numpy_dtype
+
+if TYPE_CHECKING:
+    from generators.tvm_api import IRModule
 
 IMPORTS = """\
 from __future__ import annotations
@@ -112,7 +116,7 @@ def _check_import(node: ast.stmt) -> None:
 # --- in workers -----------------------------------------------------------------------------------------
 
 
-def live_module(text: ModuleText) -> Any:
+def live_module(text: ModuleText) -> IRModule:
     """The IRModule. Worker processes only.
 
     Raises TVM's own parser or loader error when this TVM cannot read it.
@@ -123,7 +127,12 @@ def live_module(text: ModuleText) -> Any:
         return tvm_api.module_from_json(text.json)
     import tvm
 
-    return tvm.script.from_source(without_imports(text.script), script_names())
+    script, lines = script_losses.split(without_imports(text.script))
+    checked = script_losses.UNCHECKED not in script
+    module = tvm.script.from_source(script, script_names(), check_well_formed=checked)
+    for line in lines:
+        script_losses.apply(module, line)
+    return module
 
 
 def script_names() -> dict[str, Any]:
@@ -138,27 +147,52 @@ def script_names() -> dict[str, Any]:
     return {"tvm": tvm, "np": np, "TypeVar": TypeVar, "Axis": Axis, "I": ir, "R": relax, "T": tirx}
 
 
-def text_of(module: Any) -> ModuleText:
-    """The module as text; JSON is kept besides only where the script does not parse back. Worker processes only."""
+def text_of(module: IRModule) -> ModuleText:
+    """The module as text. JSON is kept besides only where no script parses back to it. Worker processes only."""
     from generators import tvm_api
 
     raw = tvm_api.script_of(module)
-    for script in (inline_constants(raw), raw):
+    plain = inline_constants(raw)
+    for script in (plain, raw):
         if _parses_back(script, module):
             return ModuleText(script)
-    return ModuleText(raw, tvm_api.json_of(module))
+    mended = _mended(plain, module)
+    return ModuleText(raw, tvm_api.json_of(module)) if mended is None else ModuleText(mended)
 
 
-def _parses_back(script: str, module: Any) -> bool:
-    import tvm
-
+def _mended(script: str, module: IRModule) -> str | None:
+    """The script with what the printer has lost; None where it cannot be said."""
     from generators import tvm_api
 
+    for candidate in (script, *script_losses.scripts(script)):
+        parsed = _parsed(candidate)
+        if parsed is None:
+            continue
+        if tvm_api.structural_equal(module, parsed):
+            return candidate
+        lines = script_losses.lines_for(module, parsed)
+        if lines:
+            complete = "\n".join([candidate.rstrip("\n"), "", *lines, ""])
+            if _parses_back(complete, module):
+                return complete
+    return None
+
+
+def _parses_back(script: str, module: IRModule) -> bool:
+    from generators import tvm_api
+
+    again = _parsed(script)
+    return again is not None and bool(tvm_api.structural_equal(module, again))
+
+
+def _parsed(script: str) -> IRModule | None:
+    """The module that a script parses to; None where TVM cannot read it."""
+    import tvm
+
     try:
-        again = live_module(ModuleText(script))
+        return live_module(ModuleText(script))
     except (tvm.error.DiagnosticError, tvm.error.InternalError, ValueError, TypeError, RuntimeError, SyntaxError):
-        return False
-    return bool(tvm_api.structural_equal(module, again))
+        return None
 
 
 # --- constants ------------------------------------------------------------------------------------------

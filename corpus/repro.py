@@ -12,23 +12,30 @@ from typing import Any
 
 import jinja2
 
-from corpus.fills import FILLS, Fill, malloc_text, scratch_text
 from corpus.finding import Finding
 from corpus.module_text import without_imports
+from corpus.poison_fill import FILLS, Fill, malloc_text, scratch_text
 from corpus.repro_calls import Calls
 from corpus.repro_imports import imports_for, needs_late_annotations
 from corpus.repro_passes import Applying, folded
+from corpus.script_losses import with_helper
 from corpus.store import StoredCase
 from generators.passes.row import Phase
 from generators.passes.table import PASSES
-from generators.targets import TARGETS
+from generators.targets import DEFAULT, TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS
+from oracles.builds.needs import row_of
 from oracles.evidence import Hung, NotANumber, OutOfMemory, ReferenceTrap
 from oracles.scripts import Script, script_for
 from oracles.verdict import BUILD
 
 DEADLINE_S, HANG_S = 120, 15
 """Seconds after which a script ends itself; those that show a hang need not take as long as others may."""
+_BESIDE = """\
+# TVMScript cannot say this module exactly; module.py shows what it can.
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "module.json"), encoding="utf-8") as file:
+    Module = tvm.ir.load_json(file.read())
+"""
 _FROM_HERE = "status[0] = 1  # From here on, an exception is the bug."
 _FRAMES = jinja2.Environment(
     loader=jinja2.PackageLoader("corpus", "frames"),
@@ -47,7 +54,7 @@ def runs_kernels(found: StoredCase | Finding) -> bool:
 
 def shown_by_script(found: StoredCase | Finding) -> bool:
     """Whether the script shows its bug where it was found: one with kernels does where a device has shown the bug."""
-    return not runs_kernels(found) or (found.oracle == BUILD and TARGETS[found.case.target].builder == "cuda")
+    return not runs_kernels(found) or (found.oracle == BUILD and row_of(found.case.target).on_device)
 
 
 def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
@@ -63,7 +70,7 @@ def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
     return _FRAMES.get_template("script.py.j2").render(
         title=" ".join(stored.title.replace("\\", "/").replace('"', "'").split()),
         script=script,
-        late_annotations=needs_late_annotations(_module(stored)[0]),
+        late_annotations=needs_late_annotations(_module(stored, embed_arrays)[0]),
         malloc=malloc_text(stored.fill) if _reads_uninitialised(stored, script) else "",
         imports=imports_for(body.text),
         body=body.text.rstrip("\n"),
@@ -101,8 +108,12 @@ def _reads_uninitialised(stored: StoredCase, script: Script) -> bool:
 def _stands_in_the_pipeline(stored: StoredCase) -> bool:
     """Whether the passes leave packed functions, which `tvm.compile` does not take. Whoever brings a module so far has
     applied the official TIR pipeline, so that compiling the module from the start shows what its passes do."""
-    gives = [PASSES[call.name].gives for call in (*stored.case.setup, *stored.case.passes) if call.name in PASSES]
-    return any(phase is not None and phase >= Phase.PACKED for phase in gives)
+    return any(phase is not None and phase >= Phase.PACKED for phase in _phases_given(stored))
+
+
+def _phases_given(stored: StoredCase) -> list[Phase | None]:
+    """The phases that the passes of the table lead to, those of the setup first."""
+    return [PASSES[call.name].place.gives for call in (*stored.case.setup, *stored.case.passes) if call.name in PASSES]
 
 
 # --- the body -------------------------------------------------------------------------------------------
@@ -137,13 +148,14 @@ def _body(stored: StoredCase, script: Script, embed_arrays: bool, target: str, m
     build_target = _Noted("HERE" if on_device else target)
     whole = _stands_in_the_pipeline(stored)
     pipeline = ""
-    if whole and any(call.name == "FuseOps" for call in (*stored.case.setup, *stored.case.passes)):
+    if whole and any(phase is Phase.GROUPED for phase in _phases_given(stored)):
         pipeline = f", relax_pipeline=relax.get_default_pipeline({build_target.text})"
     compiled = _Noted(f"tvm.compile(mod, {build_target.text}{pipeline})")
     device = "device" if on_device else "tvm.cpu()"
     tensor = "on_device" if on_device else "tensor"
-    applying = Applying(target, stored.case.target != "llvm")
-    lines, given = _applied(stored, script, applying)
+    applying = Applying(target, stored.case.target != DEFAULT)
+    module, name = _module(stored, embed_arrays)
+    lines, given = _applied(stored, script, applying, name)
     case = stored.case
     check = script.text(
         apply=lambda name, given: applying.line(case.passes[-1], name, given).rstrip("\n"),
@@ -161,7 +173,6 @@ def _body(stored: StoredCase, script: Script, embed_arrays: bool, target: str, m
         evidence=stored.evidence,
         build=CPU_BUILDS.get(stored.oracle),
     )
-    module, name = _module(stored)
     if compiled.used and whole:
         lines = f"# {stored.culprit} stands in the TIR pipeline, which tvm.compile applies.\nmod = {name}\n"
     else:
@@ -184,14 +195,14 @@ def _body(stored: StoredCase, script: Script, embed_arrays: bool, target: str, m
     return _Body(frame.render(names, named_target=maker) if uses else text, uses)
 
 
-def _module(stored: StoredCase) -> tuple[str, str]:
+def _module(stored: StoredCase, embedded: bool) -> tuple[str, str]:
     """The text of the module, and the expression for it."""
     module = stored.case.module
     if module.json is not None:
-        return f"Module = tvm.ir.load_json({module.json!r})\n", "Module"
+        return f"Module = tvm.ir.load_json({module.json!r})\n" if embedded else _BESIDE, "Module"
     lines = without_imports(module.script).splitlines()
     script = "\n".join(line for line in lines if not line.startswith("# from")).strip()
-    return f"{script}\n", _class_name(script)
+    return with_helper(f"{script}\n"), _class_name(script)
 
 
 def _class_name(script: str) -> str:
@@ -199,11 +210,11 @@ def _class_name(script: str) -> str:
     return names[-1] if names else "Module"
 
 
-def _applied(stored: StoredCase, script: Script, applying: Applying) -> tuple[str, str]:
+def _applied(stored: StoredCase, script: Script, applying: Applying, module: str) -> tuple[str, str]:
     """Set-up and passes, and the name of what the last pass gets: the module that comes out is `mod`, or `after` for a
     check that looks at the last pass."""
     case = stored.case
-    text, given = applying.lines(case.setup, _module(stored)[1])
+    text, given = applying.lines(case.setup, module)
     last = case.passes[-1] if script.judges == "pass" and case.passes else None
     if last is None and script.keeps_input:
         text, given = f"{text}before = {given}\n", "before"

@@ -1,7 +1,7 @@
 """The part of a repro script that runs entry calls and compares what they give with what the reference gave.
 
 What a function takes and returns is read off its text, so that a script has no code for tuples where there are none.
-A pass may change how a function is called: see `corpus.repro_calling`. No TVM is imported here.
+A pass may change how a function is called: see `oracles.calls.table`. No TVM is imported here.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ import numpy as np
 from corpus.encoding import INLINE_ELEMENTS
 from corpus.finding import Expectation, Tolerance
 from corpus.module_text import array_source, indented, number_source
-from corpus.repro_calling import Way, way_after
 from corpus.store import StoredCase, to_json
 from generators.case import Argument, Shape
 from generators.dtypes import OF_ML_DTYPES
 from generators.externs import EXTERNS
+from oracles.calls.script import Way
+from oracles.calls.table import way_after
 
 WIDTH = 120
 

@@ -46,7 +46,7 @@ class Applying:
     def wants_target(self, call: PassCall) -> bool:
         """Whether a pass is applied under the target of its case."""
         row = PASSES.get(call.name)
-        return row.needs_target if row is not None else self.always
+        return row.place.needs_target if row is not None else self.always
 
 
 def folded(line: str) -> str:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 
 from generators.case import PassCall
-from generators.passes.tir_others import SCHEDULE
+from generators.passes.row import Role
+from generators.passes.table import the
 
 _PRIMITIVE = re.compile(r"\bsch\.(\w+)\(")
 _LOOKS = re.compile(r"get_|work_on$")
@@ -29,7 +30,7 @@ def schedule_steps(source: str) -> list[str]:
 
 def culprit_named(culprit: str, passes: Sequence[PassCall]) -> str:
     """A schedule to blame with the primitives that are left of it; any other culprit as it is."""
-    calls = [call for call in passes if call.name == culprit == SCHEDULE]
+    calls = [call for call in passes if call.name == culprit == the(Role.SCHEDULES).name]
     return f"{culprit}[{'+'.join(primitives_of(calls[0].source))}]" if calls else culprit
 
 

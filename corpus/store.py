@@ -20,10 +20,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from corpus.encoding import Json, UnreadableArgument, decode, encode
-from corpus.fills import Fill
 from corpus.finding import Expectation
 from corpus.migration import evidence_in_message
 from corpus.module_text import UnreadableModule, with_imports, without_imports
+from corpus.poison_fill import Fill
 from generators.case import Case, EntryCall, ModuleText, Origin, PassCall
 from oracles import evidence
 from oracles.evidence import Evidence

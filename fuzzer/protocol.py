@@ -11,6 +11,7 @@ from zlib import crc32
 
 from msgspec import Struct
 
+from generators.targets import DEFAULT
 from oracles.evidence import Evidence
 
 
@@ -26,7 +27,7 @@ class Plan:
     """
 
     seed: int
-    targets: tuple[str, ...] = ("llvm",)
+    targets: tuple[str, ...] = (DEFAULT,)
     under_test: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     oracles: tuple[str, ...] = ()

@@ -18,7 +18,9 @@ def named_passes(names: Sequence[str]) -> tuple[str, ...]:
     chosen: dict[str, None] = {}
     for name in names:
         if name == "@relax":
-            chosen.update(dict.fromkeys(n for n, row in PASSES.items() if row.in_repertoire and n not in TIR_PASSES))
+            chosen.update(
+                dict.fromkeys(n for n, row in PASSES.items() if row.fires.in_repertoire and n not in TIR_PASSES)
+            )
         elif name == "@tir":
             chosen.update(dict.fromkeys(TIR_PASSES))
         elif not name.startswith("@"):

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from fuzzer.errors import UsageError
-from generators.targets import TARGETS
+from generators.targets import DEFAULT, TARGETS
 
 PASS_GROUPS = ("@relax", "@tir", "@pipelines")
 TIERS = ("A", "B", "C")
@@ -52,7 +52,7 @@ class Settings:
     time_s: float | None = DEFAULT_TIME_S
     cases: int | None = None
     jobs: int = 1
-    targets: tuple[str, ...] = ("llvm",)
+    targets: tuple[str, ...] = (DEFAULT,)
     passes: tuple[str, ...] = ()
     oracles: tuple[str, ...] = ()
     load: Path | None = None
@@ -131,8 +131,8 @@ def read_shard(text: str | None) -> Shard:
 
 
 def read_targets(texts: Iterable[str]) -> tuple[str, ...]:
-    """Targets in the order given, each once; none given means llvm. Raises UsageError."""
-    names = tuple(dict.fromkeys(name for text in texts for name in read_names(text, "--target"))) or ("llvm",)
+    """Targets in the order given, each once; none given means DEFAULT. Raises UsageError."""
+    names = tuple(dict.fromkeys(name for text in texts for name in read_names(text, "--target"))) or (DEFAULT,)
     for name in names:
         if name not in TARGETS:
             raise UsageError(f"--target {name}: unknown target; choose from {', '.join(TARGETS)}")

@@ -11,6 +11,8 @@ from typing import Any, TypeAlias, Union
 
 import numpy as np
 
+from generators.targets import DEFAULT
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -79,7 +81,7 @@ class Case:
     module: ModuleText
     passes: tuple[PassCall, ...]
     calls: tuple[EntryCall, ...] = ()
-    target: str = "llvm"
+    target: str = DEFAULT
     setup: tuple[PassCall, ...] = ()
     origin: Origin = Origin()
     load: str | None = None

@@ -16,7 +16,7 @@ needed in the settings, and `Knobs(operators=(1, 4))` keeps examples small.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import hypothesis
 import tvm
@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from generators import tvm_api
 from generators.case import Case, ModuleText
-from generators.passes.row import ProgramFacts
+from generators.passes.row import Feature, ProgramFacts
 from generators.passes.sequences import DrawnSequence, Kind, draw_names, instantiate, to_fire
 from generators.passes.table import PASSES
 from generators.program import Program
@@ -32,6 +32,7 @@ from generators.recipes.table import patterns_for
 from generators.relax.knobs import Knobs
 from generators.relax.relax_program import draw_program
 from generators.source import HypothesisSource
+from generators.targets import DEFAULT
 from generators.tir.strategies import integer_funcs as integer_funcs
 from generators.tir.strategies import prim_funcs as prim_funcs
 from generators.tir.strategies import scheduled_prim_funcs as scheduled_prim_funcs
@@ -43,18 +44,19 @@ SMALL = Knobs(operators=(1, 6))
 
 
 def programs(
-    knobs: Knobs = SMALL, *, recipes: Sequence[str] = (), wants: Sequence[str] = ()
+    knobs: Knobs = SMALL, *, recipes: Sequence[str] = (), wants: Iterable[str] = ()
 ) -> st.SearchStrategy[Program]:
     """Programs: a well-formed module, the entry calls of its public `main` with exact inputs, and its features.
 
     knobs: sizes and probabilities. recipes: names of `generators.recipes.table.RECIPES`, of which one is planted.
-    wants: features as in `draw_program`. KeyError for a recipe that is in no row.
+    wants: names of features (values of `generators.passes.row.Feature`). KeyError for a recipe that is in no row,
+    ValueError for no feature.
     """
-    return _programs(knobs, tuple(recipes), frozenset(wants))
+    return _programs(knobs, tuple(recipes), frozenset(map(Feature, wants)))
 
 
 def relax_modules(
-    knobs: Knobs = SMALL, *, recipes: Sequence[str] = (), wants: Sequence[str] = ()
+    knobs: Knobs = SMALL, *, recipes: Sequence[str] = (), wants: Iterable[str] = ()
 ) -> st.SearchStrategy[IRModule]:
     """Well-formed high-level Relax modules (`tvm.IRModule`) with a public `main`; parameters as for `programs`."""
     return programs(knobs, recipes=recipes, wants=wants).map(lambda program: program.module)
@@ -83,7 +85,7 @@ def cases(
     *,
     kinds: Sequence[Kind] | None = None,
     length: int = 4,
-    target: str = "llvm",
+    target: str = DEFAULT,
 ) -> st.SearchStrategy[Case]:
     """Whole cases as plain data: a module with shapes that its passes fire on, the passes, exact inputs, a target.
 
@@ -94,7 +96,7 @@ def cases(
 
 
 @st.composite
-def _programs(draw: st.DrawFn, knobs: Knobs, recipes: tuple[str, ...], wants: frozenset[str]) -> Program:
+def _programs(draw: st.DrawFn, knobs: Knobs, recipes: tuple[str, ...], wants: frozenset[Feature]) -> Program:
     try:
         source = HypothesisSource(draw)
         patterns = patterns_for([source.pick(recipes)] if recipes else [])
@@ -128,7 +130,7 @@ def _cases(
     source = HypothesisSource(draw)
     steps = draw_names(source, PASSES, under_test=under_test, kinds=kinds, length=length)
     rows = to_fire(steps, PASSES)
-    program = draw(programs(knobs, recipes=rows.recipes, wants=rows.wants))
+    program = draw(_programs(knobs, rows.recipes, rows.wants))
     drawn = _usable(instantiate(source, steps, program.facts, PASSES))
     return Case(_text_of(program.module), drawn.passes, program.calls, target, drawn.setup)
 

@@ -1,6 +1,7 @@
-"""The targets that modules are lowered for: how TVM constructs them, their pipelines, and what is done with the result.
+"""The targets that modules are lowered for: how TVM constructs them, their pipelines, and what builds and runs them.
 
-No TVM is imported here.
+A target is one row. A kind of builder that does not exist yet is a row of `oracles.builds.needs` and one of
+`oracles.builds.builders`. No TVM is imported here.
 """
 
 from __future__ import annotations
@@ -9,29 +10,33 @@ from dataclasses import dataclass
 
 _CUDA = 'tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host="llvm")'
 
+DEFAULT = "llvm"
+"""The target of cases that name none."""
+
 
 @dataclass(frozen=True, slots=True)
 class TargetRow:
     """One target.
 
-    source: the expression that constructs it. pipelines: rows of `generators.passes.table.PIPELINES`. threads: whether
-    its loops run in threads, so that passes for GPUs have something to do, and a script of TVM's alone needs a device
-    to show numbers. builder: the row of `oracles.builds.builders.BUILDERS` that builds and runs modules, where this
-    machine has what it needs (`oracles.builds.needs.builder_of`).
+    source: the expression that constructs it. kind: TVM's name for the kind of that target. pipelines: rows of
+    `generators.passes.table.PIPELINES`. threads: whether its loops run in the threads of a GPU. Then passes for GPUs
+    apply, and a script that imports only TVM needs a device to show numbers. builder: the row of
+    `oracles.builds.needs.ROWS` that builds and runs modules, where this machine has what it needs.
     """
 
     name: str
     source: str
     meaning: str
-    pipelines: tuple[str, ...]
+    pipelines: tuple[str, ...] = ("default_build", "llvm")
     threads: bool = False
     builder: str = "llvm"
+    kind: str = "llvm"
 
 
 TARGETS: dict[str, TargetRow] = {
     row.name: row
     for row in (
-        TargetRow("llvm", 'tvm.target.Target("llvm")', "built by LLVM and run on the CPU", ("default_build", "llvm")),
+        TargetRow("llvm", 'tvm.target.Target("llvm")', "built by LLVM and run on the CPU"),
         TargetRow(
             "cuda",
             _CUDA,
@@ -39,6 +44,7 @@ TARGETS: dict[str, TargetRow] = {
             ("cuda",),
             threads=True,
             builder="cuda",
+            kind="cuda",
         ),
         TargetRow(
             "cuda-cpu",
@@ -47,6 +53,13 @@ TARGETS: dict[str, TargetRow] = {
             ("cuda",),
             threads=True,
             builder="cuda-cpu",
+            kind="cuda",
         ),
     )
 }
+"""All targets by name. Of several with one kind, the first stands for it: see `of_kind`."""
+
+
+def of_kind(kind: str | None) -> str:
+    """The name of the target that stands for one of TVM's kinds; DEFAULT where there is none."""
+    return next((row.name for row in TARGETS.values() if row.kind == kind), DEFAULT)

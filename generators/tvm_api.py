@@ -7,6 +7,7 @@ Only worker processes import this module.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, TypeAlias, TypeVar
 
 # A forked child that runs a parallel kernel hangs, so one thread must be set before the import.
@@ -94,7 +95,12 @@ def type_of(expr: Any) -> Any:
 def dtype_name(ty: Any) -> str | None:
     """The element type of a tensor type as a string, None when it is unknown."""
     dtype = ty.dtype
-    return None if dtype is None or str(dtype) in ("", "void") else str(dtype).removeprefix("T.")
+    return None if dtype is None or str(dtype) in ("", "void") else dtype_text(dtype)
+
+
+def dtype_text(dtype: Any) -> str:
+    """The name of an element type, without the prefix with which the scripts of TVM print it."""
+    return str(dtype).removeprefix("T.")
 
 
 def tensor_type(shape: Any, dtype: str | None, ndim: int = -1, vdevice: Any = None) -> Any:
@@ -112,6 +118,21 @@ def return_type(function: Any) -> Any:
 def set_type(expr: Any, ty: Any) -> None:
     """Annotates an expression in place; only for expressions that we have just made."""
     relax.expr._update_type(expr, ty)
+
+
+def is_public(function: BaseFunc) -> bool:
+    """Whether a function can be called from outside: it has a global_symbol."""
+    return bool(function.attrs and "global_symbol" in function.attrs)
+
+
+def is_force_pure(function: RelaxFunction) -> bool:
+    """Whether a function counts as pure whatever it calls (after RemovePurityChecking)."""
+    return bool(function.attrs and function.attrs.get("relax.force_pure", False))
+
+
+def replace_functions(module: IRModule, functions: Mapping[GlobalVar, BaseFunc]) -> IRModule:
+    """A module of these functions, with the attributes and global infos of `module`."""
+    return IRModule(dict(functions), attrs=module.attrs, global_infos=module.global_infos)
 
 
 def op_name(expr: Any) -> str | None:

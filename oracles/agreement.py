@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from generators.source import SeededSource
+from generators.targets import DEFAULT
 from oracles.activities import unannounced
 from oracles.builds import build as llvm
-from oracles.builds import cuda_device
 from oracles.builds.builders import BUILDERS
-from oracles.builds.needs import builder_of
+from oracles.builds.needs import LLVM, builder_of
 from oracles.calls.protocol import Calling, LeftOut, Run
 from oracles.checks.survives import headline
 from oracles.forked import Ended, forked
@@ -46,7 +46,7 @@ class Camp:
 
 
 def witnesses(
-    before: Position, after: Position | None, numbers: Numbers, bench: Bench, target: str = "llvm"
+    before: Position, after: Position | None, numbers: Numbers, bench: Bench, target: str = DEFAULT
 ) -> dict[str, Told]:
     """What each witness says; `after` None where there are no passes. The first is what the program means.
 
@@ -59,9 +59,9 @@ def witnesses(
     if after is not None:
         told["reference after"] = _results(interpreted(after.module, after.synchronised), after.calling, numbers)
     builder = builder_of(target)
-    if builder == "cuda" and cuda_device.unusable() is not None:
+    if builder is not None and BUILDERS[builder].unusable() is not None:
         builder = None
-    if builder == "llvm":
+    if builder == LLVM.name:
         for label, state in states.items():
             told |= _by_llvm(label, state, numbers, bench)
     elif builder is not None:
@@ -72,7 +72,7 @@ def witnesses(
 
 
 def _by_llvm(label: str, state: Position, numbers: Numbers, bench: Bench) -> dict[str, Told]:
-    return {f"build {label} at -O{level}": _built("llvm", state, level, numbers, bench) for level in LEVELS}
+    return {f"build {label} at -O{level}": _built(LLVM.name, state, level, numbers, bench) for level in LEVELS}
 
 
 def camps(told: Mapping[str, Told], numbers: Numbers) -> tuple[Camp, ...]:

@@ -15,22 +15,22 @@ from generators.tvm_api import IRModule
 from oracles.activities import Announce, Blaming, entering, unannounced
 from oracles.builds.build import CODEGEN
 from oracles.builds.builders import BUILDERS
+from oracles.builds.needs import LLVM
 from oracles.ir.regions import declares_what_it_does
 from oracles.reference.numbers import Numbers, Unsure, Wrong
 from oracles.trace import Bench, Position
 from oracles.walk import walk
 
-BY_ANNOTATION = frozenset({"tirx.VectorizeLoop"})
-"""Passes that do as a pass before them has said of a loop, which the reference takes for a serial one: what is wrong
-behind them may be the fault of either."""
-
 
 def excuses(first: str | None) -> bool:
-    """Whether the first wrong pass of the lowering says that the passes of the case before it are right."""
-    return first is not None and first != CODEGEN and first not in BY_ANNOTATION
+    """Whether the first wrong pass of the lowering says that the passes of the case before it are right. It does not
+    where it follows annotations, which may be wrong."""
+    if first is None or first == CODEGEN:
+        return False
+    return first not in PASSES or not PASSES[first].promise.follows_annotations
 
 
-def lowering_of(module: IRModule, phase: Phase, builder: str = "llvm") -> tuple[str, ...]:
+def lowering_of(module: IRModule, phase: Phase, builder: str = LLVM.name) -> tuple[str, ...]:
     """The passes that a build applies to a module in this phase, Relax and TIR, in order."""
     return (*BUILDERS[builder].passes(module, phase), *rest_of_tir_pipeline(phase))
 

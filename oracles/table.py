@@ -14,6 +14,7 @@ from pkgutil import iter_modules
 from generators.targets import TARGETS
 from oracles import checks
 from oracles.builds.cpu_builds import CPU_BUILDS, SHARE
+from oracles.builds.needs import LLVM
 from oracles.oracle import BuildOracle, Oracle, StepOracle, TraceOracle
 from oracles.scripts import require_script
 from oracles.verdict import BUILD as BUILD
@@ -37,7 +38,7 @@ def _building() -> Iterator[Oracle]:
     )
     share = SHARE / len(CPU_BUILDS)
     for row in CPU_BUILDS.values():
-        yield BuildOracle(row.name, row.promise, row, share=share, builders=frozenset({"llvm"}))
+        yield BuildOracle(row.name, row.promise, row, share=share, builders=frozenset({LLVM.name}))
 
 
 ORACLES: dict[str, Oracle] = {row.name: row for row in sorted((*_judging(), *_building()), key=lambda row: row.rank)}

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from generators.case import EntryCall, PassCall
 from generators.passes.row import PassRow, Phase
 from generators.source import Source
+from generators.targets import DEFAULT
 from generators.tvm_api import IRModule
 from oracles.calls.protocol import Calling, direct
 from oracles.ir.fingerprint import fingerprint
@@ -125,7 +126,7 @@ class Trace:
     start: IRModule
     calls: tuple[EntryCall, ...]
     steps: tuple[Step, ...]
-    target: str = "llvm"
+    target: str = DEFAULT
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from generators.case import PassCall
 from generators.passes.row import PassRow, Phase
 from generators.tvm_api import IRModule
-from oracles.calls.conventions import after_pass
+from oracles.calls.after_pass import after_pass
 from oracles.calls.protocol import AppliedPass
 from oracles.ir.fingerprint import FINGERPRINTS, AtOnce, same_parts, same_program
 from oracles.trace import Bench, Position, Raised, Step
@@ -22,16 +22,16 @@ from oracles.trace import Bench, Position, Raised, Step
 def moved(start: Position, call: PassCall, row: PassRow, module: IRModule, code: int) -> Position:
     """The position after a pass that made `module`, whose fingerprint is `code`, of the module at `start`."""
     calling = start.calling
-    if row.calling != "same":
-        calling = after_pass(calling, row.calling, AppliedPass(call.source, start.module, module))
+    if row.promise.calling != "same":
+        calling = after_pass(calling, row.promise.calling, AppliedPass(call.source, start.module, module))
     return Position(
         module,
-        start.phase if row.gives is None else row.gives,
+        start.phase if row.place.gives is None else row.place.gives,
         calling,
-        start.synchronised or (row.gives is not None and row.gives >= Phase.SYNCED),
+        start.synchronised or (row.place.gives is not None and row.place.gives >= Phase.SYNCED),
         # FuseTIR of a high-level module fuses nothing, and operators that a high-level pass adds to a lowered module
         # need passes that have been applied already.
-        start.between or start.phase not in row.phases,
+        start.between or start.phase not in row.place.phases,
         code,
     )
 

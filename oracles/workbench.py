@@ -12,7 +12,7 @@ import tvm
 from generators import tvm_api
 from generators.case import PassCall
 from generators.source import Source
-from generators.targets import TARGETS
+from generators.targets import DEFAULT, TARGETS
 from oracles.checks.survives import raised_from
 from oracles.nested import Part, parts_of
 from oracles.trace import MeaningState, Raised
@@ -40,7 +40,7 @@ class Workbench:
         source: Source,
         meaning: MeaningState,
         names: Mapping[str, Any] | None = None,
-        target: str = "llvm",
+        target: str = DEFAULT,
     ) -> None:
         self.source = source
         self.meaning = meaning

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from corpus.finding import Finding, to_line
+from generators.targets import DEFAULT
 
 NO_CULPRIT = "none"
 
@@ -29,7 +30,7 @@ class FindingRow:
     message: str
     tier: str = "B"
     passes: tuple[str, ...] = ()
-    target: str = "llvm"
+    target: str = DEFAULT
     at_s: float = 0.0
     count: int = 1
     known: bool = False

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +15,15 @@ import pytest
 
 from generators import tvm_api
 from generators.operators.row import Operator
+from generators.passes import relax_bindings
 from generators.passes.row import PassRow
 from generators.passes.table import join
 from oracles.oracle import StepOracle, TraceOracle
 from tests.operator_harness import difference, draw_row, llvm_outputs
 from tests.oracles.oracle_bench import RealBench, module_of, step_of
 
-TEXT = (Path(__file__).resolve().parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[1]
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 MODULE = """
 @I.ir_module
 class Module:
@@ -52,13 +59,47 @@ def test_the_operator_is_drawn_and_means_what_tvm_computes(seed: int) -> None:
     assert difference(sample, llvm_outputs(sample)) is None
 
 
+def row_in(title: str) -> tuple[Path, str, str]:
+    """The row of a recipe for passes: its file, the row that it stands after, and its text."""
+    (block,) = blocks(title)
+    heading, text = block.split("\n", 1)
+    found = re.fullmatch(r'# (\S+\.py), after "(.+)"', heading)
+    assert found is not None, heading
+    return Path(found[1]), found[2], text
+
+
+def with_row(source: str, after: str, text: str) -> str:
+    """The file with one more row after the one of that name."""
+    rows = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and node.args)
+    (end,) = (row.end_lineno for row in rows if isinstance(row.args[0], ast.Constant) and row.args[0].value == after)
+    lines = source.splitlines(keepends=True)
+    return "".join((*lines[:end], text, *lines[end:]))
+
+
 def test_the_pass_can_be_constructed_and_applied() -> None:
-    rows = run(*blocks("Add a pass"))["ROWS"]
-    ((name, row),) = join(rows).items()
+    _, _, text = row_in("Add a pass")
+    (row,) = eval(f"({text})", vars(relax_bindings))
     assert isinstance(row, PassRow)
+    assert join((row,)) == {row.name: row}
     applied = eval(row.sources[0], dict(tvm_api.PASS_NAMES))(module_of(MODULE))
-    assert name == "CanonicalizeBindings"
     assert len(applied["main"].body.blocks[0].bindings) == 1
+
+
+@pytest.mark.parametrize("title", ["Add a pass", "Add a TIR pass"])
+def test_a_pass_that_is_added_as_described_is_drawn_and_judged(title: str, tmp_path: Path) -> None:
+    path, after, text = row_in(title)
+    for room in ("generators", "oracles", "corpus", "fuzzer", "reports"):
+        shutil.copytree(ROOT / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__", "cases"))
+    file = tmp_path / path
+    file.write_text(with_row(file.read_text(encoding="utf-8"), after, text), encoding="utf-8")
+    name = ast.literal_eval(text.split("(", 1)[1].split(",", 1)[0].strip())
+    options = ("--passes", name, "--cases", "3", "--seed", "1", "--jobs", "1", "--out", "out")
+    command = (sys.executable, "-m", "fuzzer.cli", "run", *options)
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
+    assert summary["cases"] == 3
+    assert summary["passes"][name]["applied"] > 0
 
 
 def test_the_oracle_has_a_row_and_judges() -> None:

@@ -281,7 +281,7 @@ def has_symbols(ty: Any) -> bool:
 def without_unreachable(draft: ModuleDraft) -> ModuleDraft:
     """Drops private functions that no public function reaches."""
     reached: set[str] = set()
-    pending = [name for name, function in draft.functions.items() if _is_public(function)]
+    pending = [name for name, function in draft.functions.items() if T.is_public(function)]
     while pending:
         name = pending.pop()
         if name in reached or name not in draft.functions:
@@ -292,10 +292,6 @@ def without_unreachable(draft: ModuleDraft) -> ModuleDraft:
             pending.extend(callee for bind in all_binds(function.body) for callee in called_names(bind.value))
             pending.extend(callee for body in sequences(function.body) for callee in called_names(body.result))
     return replace(draft, functions={name: f for name, f in draft.functions.items() if name in reached})
-
-
-def _is_public(function: Any) -> bool:
-    return bool(function.attrs) and "global_symbol" in function.attrs
 
 
 def without_unused_parameters(plan: Plan) -> Plan:

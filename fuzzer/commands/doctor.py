@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,10 +15,10 @@ from collections.abc import Sequence
 
 from fuzzer.processes.start import ROOT, module_command
 from fuzzer.results import Diagnosis
-from fuzzer.versions import Probe, has_tvm, installed, pair, requirement, tvm_version, version_probe
+from fuzzer.versions import Probe, State, has_tvm, installed, pair, requirement, tvm_version, version_probe
+from generators.targets import TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS, GROUPS, How, no_compiler
-from oracles.builds.cuda_cpu import compiler_path
-from oracles.builds.needs import HINT, missing
+from oracles.builds.needs import missing, row_of
 
 PROBE_TIMEOUT_S = 120.0
 
@@ -74,21 +73,19 @@ def _last_line(ended: subprocess.CompletedProcess[str]) -> str:
 
 
 def _targets(looked: Sequence[Probe]) -> list[Probe]:
-    """A row for each target that runs in threads: what it can do here."""
-    device = next((probe for probe in looked if probe.name == "tvm cuda-device"), None)
-    why_not = "" if device is None else f" ({device.detail})"
-    judged = f"interpreted thread by thread; no device is here{why_not}"
-    if device is not None and device.state == "ok":
-        judged = f"built and run on {device.detail}"
-    nvcc = shutil.which("nvcc")
-    asked = f"{nvcc} checks the sources" if nvcc else "no nvcc: what our header does not know is left out"
-    why = missing("cuda-cpu")
-    return [
-        Probe("target cuda", "ok", judged),
-        Probe("target cuda-cpu", "absent", f"{why}; {HINT}")
-        if why is not None
-        else Probe("target cuda-cpu", "ok", f"built by {compiler_path()}; {asked}"),
-    ]
+    """A line for each target whose builder has one: what can be done for it here."""
+    tried = next((probe for probe in looked if probe.name == "tvm cuda-device"), None)
+    works = tried is not None and tried.state == "ok"
+    device = tried.detail if tried is not None and works else None
+    why_not = tried.detail if tried is not None and not works else ""
+    lines = []
+    for name in TARGETS:
+        says = row_of(name).doctor
+        if says is not None:
+            why = missing(name)
+            state: State = "ok" if why is None else "absent"
+            lines.append(Probe(f"target {name}", state, says(device, why_not) if why is None else why))
+    return lines
 
 
 def _other_builds() -> Probe:

@@ -27,9 +27,9 @@ def _passes() -> Listing:
     rows = (
         (
             row.name,
-            ",".join(phase.name.lower() for phase in sorted(row.phases)),
-            row.meaning.value,
-            row.idempotent,
+            ",".join(phase.name.lower() for phase in sorted(row.place.phases)),
+            row.promise.meaning.value,
+            row.promise.idempotent,
             row.why,
         )
         for row in PASSES.values()

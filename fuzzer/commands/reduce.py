@@ -16,6 +16,7 @@ from fuzzer.oneshot.ask import ask, scratch_folder
 from fuzzer.oneshot.messages import Reduction, Request
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
 from fuzzer.results import ReduceResult
+from generators.targets import DEFAULT
 
 SLACK_S = 600.0
 """Seconds beyond the budget: judging the start, and a last candidate that hangs."""
@@ -44,7 +45,7 @@ def reduce_case(
     refuse_groups(passes)
     if interesting is not None:
         _check_command(interesting, passes, oracle)
-    case = judged_on(read_subject(path, load), "llvm")
+    case = judged_on(read_subject(path, load), DEFAULT)
     with scratch_folder() as scratch:
         request = Request("reduce", case, passes, oracle, interesting, time_s, scratch)
         replies = ask(request, time_s + SLACK_S)

@@ -14,7 +14,7 @@ from fuzzer.render import console, print_json
 from fuzzer.results import CampaignResult
 from fuzzer.settings import Settings
 from fuzzer.versions import passfuzz_version, require_tvm, tvm_version
-from oracles.builds.needs import HINT, missing
+from oracles.builds.needs import missing
 from reports.finding_row import row_of
 from reports.formats import FORMATS
 from reports.live import LiveDisplay
@@ -60,8 +60,8 @@ def able(settings: Settings) -> Settings:
     left = tuple(target for target in settings.targets if target not in lacking)
     for target, why in lacking.items():
         if not left:
-            raise EnvironmentFault(f"--target {target}: {why}; {HINT}")
-        print(f"passfuzz: warning: --target {target}: left out: {why}; {HINT}", file=sys.stderr)
+            raise EnvironmentFault(f"--target {target}: {why}")
+        print(f"passfuzz: warning: --target {target}: left out: {why}", file=sys.stderr)
     return replace(settings, targets=left)
 
 

@@ -13,7 +13,7 @@ from corpus.store import CorruptCase, read_case
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.settings import PASS_GROUPS, read_load
 from generators.case import Case, Origin
-from oracles.builds.needs import HINT, missing
+from oracles.builds.needs import missing
 
 
 def read_subject(path: Path, load: Path | None) -> Case:
@@ -33,7 +33,7 @@ def judged_on(case: Case, target: str | None) -> Case:
     wanted = target or case.target
     if (why := missing(wanted)) is not None:
         whose = f"--target {wanted}" if target else f"the case is for target {wanted}"
-        raise EnvironmentFault(f"{whose}: {why}; {HINT}")
+        raise EnvironmentFault(f"{whose}: {why}")
     return replace(case, target=wanted)
 
 

@@ -31,6 +31,7 @@ from fuzzer.trial.shrink import shrink
 from fuzzer.versions import passfuzz_version, tvm_version
 from generators.passes.loaded import source_of
 from generators.passes.table import PASSES
+from generators.targets import DEFAULT
 from oracles.forked import Ended, forked
 from oracles.table import ORACLES
 from oracles.verdict import Failed
@@ -67,7 +68,7 @@ def end(ledger: Ledger, out: Path | None, scratch: Path, folder: str) -> Ending:
     faults = [reason for reason in ledger.missed if reason.startswith("own fault")]
     rows = tuple(row_of(finding) for finding in findings)
     facts = RunFacts(
-        tvm_version(), passfuzz_version(), 0, ("llvm",), ledger.seconds, own_fault=faults[0] if faults else None
+        tvm_version(), passfuzz_version(), 0, (DEFAULT,), ledger.seconds, own_fault=faults[0] if faults else None
     )
     write_out(place, Report(facts, ledger.tally, rows))
     pairs = Pairs.of(ledger.pairs)

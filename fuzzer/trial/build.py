@@ -22,7 +22,8 @@ from oracles.builds import build as llvm
 from oracles.builds import cpu_trial
 from oracles.builds.builders import BUILDERS, EMPTY_LAUNCH
 from oracles.builds.cpu_builds import SHARE, only_builds
-from oracles.builds.needs import builder_of
+from oracles.builds.needs import LLVM, builder_of
+from oracles.calls.table import CONVENTIONS
 from oracles.checks import survives
 from oracles.checks.legalised import undispatched
 from oracles.checks.survives import headline, states_limit
@@ -104,7 +105,7 @@ def not_to_be_built(last: Position, steps: Sequence[Step], applied: Sequence[str
 
     applied: names of all passes, the setup's included. threads: some functions are for a device.
     """
-    if any(not s.row.buildable or s.row.calling == "unknown" for s in steps):
+    if any(not s.row.promise.buildable or not CONVENTIONS[s.row.promise.calling].known for s in steps):
         return not_applicable("the result is not meant to be built as it stands")
     if (reason := llvm.not_runnable(last.module)) is not None:
         return Skipped(f"build: {reason}")
@@ -145,7 +146,7 @@ class BuildTrial:
 
     @property
     def _builder(self) -> str:
-        return builder_of(self.options.target) or "llvm"
+        return builder_of(self.options.target) or LLVM.name
 
     def not_built(self, last: Position) -> Verdict | None:
         """Why the last module is not to be built."""

@@ -31,6 +31,7 @@ from generators import tvm_api as T
 from generators.case import Case, EntryCall, Origin, PassCall
 from generators.passes.table import EXCLUDED
 from generators.source import SeededSource, Source
+from generators.targets import of_kind
 from generators.tvm_api import IRModule, Pass
 from oracles.activities import Activity, Announce, Asking, Working, kind_of
 from oracles.checks import input_unchanged, numeric
@@ -249,7 +250,7 @@ class ForeignTrial:
 def _target() -> str:
     """The name of the test's target among those that cases have."""
     current = tvm.target.Target.current(allow_none=True)
-    return "cuda" if current is not None and str(current.kind) == "cuda" else "llvm"
+    return of_kind(None if current is None else str(current.kind))
 
 
 def be_quiet() -> None:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import Repertoire
 from generators.passes.row import PassRow, Phase
+from generators.targets import DEFAULT
 from oracles.activities import Announce, unannounced
 from oracles.builds.cpu_builds import expanded, only_builds
 from oracles.builds.needs import builder_of
@@ -44,7 +45,7 @@ class JudgeOptions:
     only: frozenset[str] | None = None
     build_share: float = 0.0
     force: bool = False
-    target: str = "llvm"
+    target: str = DEFAULT
     phase: Phase = Phase.HIGH
     announce: Announce = unannounced
     on_verdict: OnVerdict = unheard

@@ -220,7 +220,7 @@ def _blamed(rejudge: Rejudging, repertoire: Repertoire, failure: Failure, start:
 
 def _expectations(candidate: Candidate, repertoire: Repertoire) -> tuple[Expectation, ...]:
     """What the reference gives for the entry calls, as the repro compares with; empty where it cannot be written."""
-    floors = (repertoire.rows[call.name].lowers_to for call in candidate.passes)
+    floors = (repertoire.rows[call.name].promise.lowers_to for call in candidate.passes)
     floor = next((f for f in floors if f), None) or excess_precision(candidate.module)
     numbers = Numbers(candidate.module, candidate.calls, floor)
     if isinstance(numbers.expected, NoMeaning):

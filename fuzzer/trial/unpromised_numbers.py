@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import tvm
 from tvm import relax
 
 from fuzzer.trial.contracts import Contract, no_numbers
@@ -166,7 +165,7 @@ def _callable(step: Step, bench: Bench) -> Step | NotCallable:
     if isinstance(made, NotCallable):
         return made
     after = {name.name_hint for name, _ in prim_funcs(step.after)}
-    gone = [name for name, f in prim_funcs(step.before) if name.name_hint not in after and _is_private(f)]
+    gone = [name for name, f in prim_funcs(step.before) if name.name_hint not in after and not T.is_public(f)]
     extra = {name.name_hint: function for name, function in relax_functions(made)}
     for name in gone:  # nobody but the module itself calls it
         extra.pop(f"{PREFIX}{name.name_hint}", None)
@@ -183,11 +182,7 @@ def _of_modules(step: Step, before: IRModule, after: IRModule) -> Step:
 def _bare(module: IRModule) -> Any:
     """The module without its Relax functions."""
     functions = {name: f for name, f in module.functions.items() if not isinstance(f, relax.Function)}
-    return tvm.ir.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
-
-
-def _is_private(prim_func: Any) -> bool:
-    return prim_func.attrs is None or "global_symbol" not in prim_func.attrs
+    return T.replace_functions(module, functions)
 
 
 def _or_why(make: Callable[[], Any]) -> Callable[[], Any]:

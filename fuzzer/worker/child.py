@@ -19,7 +19,7 @@ from fuzzer.worker.draw import draw_experiment
 from fuzzer.worker.seeds import USELESS, SeedProgram
 from generators import externs
 from generators.unavailable import Unavailable
-from oracles.builds import cuda_device
+from oracles.builds.builders import BUILDERS
 from oracles.builds.needs import builder_of, missing
 
 YOUNG = 1_000_000
@@ -34,8 +34,8 @@ def before_forking(targets: Sequence[str] = ()) -> None:
     externs.register()
     for target in targets:
         missing(target)
-        if builder_of(target) == "cuda":
-            cuda_device.unusable()
+        if (builder := builder_of(target)) is not None:
+            BUILDERS[builder].unusable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG, *gc.get_threshold()[1:])

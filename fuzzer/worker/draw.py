@@ -14,9 +14,9 @@ from fuzzer.trial.repertoire import Repertoire
 from fuzzer.worker.seeds import SHARE as SEEDED_SHARE
 from fuzzer.worker.seeds import SeedProgram, draw_seed
 from generators.case import Origin
-from generators.passes.row import PassRow
+from generators.passes.row import Feature, PassRow, Role
 from generators.passes.sequences import Kind, Step, ToFire, draw_names, instantiate, to_fire
-from generators.passes.table import PASSES, SYNCHRONISES, THREADING
+from generators.passes.table import PASSES, the
 from generators.program import Program
 from generators.recipes.table import RECIPES, Recipe
 from generators.relax.body import plant
@@ -35,11 +35,11 @@ PLAIN_SHARE = 0.25
 
 
 FEATURES = (
-    ("num_input", 0.1),
-    ("vdevice", 0.08),
-    ("private_functions", 0.1),
-    ("symbolic", 0.1),
-    ("local_functions", 0.04),
+    (Feature.NUM_INPUT, 0.1),
+    (Feature.VDEVICE, 0.08),
+    (Feature.PRIVATE_FUNCTIONS, 0.1),
+    (Feature.SYMBOLIC, 0.1),
+    (Feature.LOCAL_FUNCTIONS, 0.04),
 )
 """Features that a program gets this often though no pass of the sequence asks for them."""
 IN_CONTRACT: tuple[Kind, ...] = ("single", "walk", "walk_then_pipeline", "pipeline")
@@ -90,7 +90,7 @@ class Planting:
         return any(recipe.dataflow for recipe in self.recipes)
 
     @property
-    def wants(self) -> str | None:
+    def wants(self) -> Feature | None:
         """The feature that they all need."""
         return self.recipes[0].wants
 
@@ -108,26 +108,28 @@ class Planting:
 def _firing(source: Source, rows: ToFire) -> tuple[PassRow, ...]:
     """The rows whose shapes are planted: some of those drawn one by one, and some steps of the pipeline behind them."""
     drawn = () if source.flip(PLAIN_SHARE) else _some(source, rows.drawn, FIRING)
-    seldom = _some(source, [row for row in rows.pipeline if row.gives is None], FIRING_IN_PIPELINES)
+    seldom = _some(source, [row for row in rows.pipeline if row.place.gives is None], FIRING_IN_PIPELINES)
     return (*drawn, *(row for row in seldom if not _costly(row) or source.flip(COSTLY_SHARE)))
 
 
 def _costly(row: PassRow) -> bool:
-    return any(RECIPES[name].costly for name in row.recipes)
+    return any(RECIPES[name].costly for name in row.fires.recipes)
 
 
 def _some(source: Source, rows: Sequence[PassRow], most: int) -> tuple[PassRow, ...]:
-    left = [row for row in rows if row.recipes]
+    left = [row for row in rows if row.fires.recipes]
     return tuple(left.pop(source.integer(0, len(left) - 1)) for _ in range(min(most, len(left))))
 
 
-def _plantings(source: Source, firing: Sequence[PassRow], features: set[str]) -> list[Planting]:
+def _plantings(source: Source, firing: Sequence[PassRow], features: set[Feature]) -> list[Planting]:
     """One recipe of each of these rows and some of any, more of any where there are no rows; some share a block."""
     anything = [
         (n, _weight(n)) for n, r in RECIPES.items() if not r.costly and (r.wants is None or r.wants in features)
     ]
     chosen = [_recipe_of(source, row) for row in firing]
-    chosen += [RECIPES[source.pick(row.shapes)] for row in firing if row.shapes and source.flip(NODES_SHARE)]
+    chosen += [
+        RECIPES[source.pick(row.fires.shapes)] for row in firing if row.fires.shapes and source.flip(NODES_SHARE)
+    ]
     fewest, most = (max(0, number - len(chosen)) for number in SHAPES)
     chosen += [RECIPES[weighted(source, anything)] for _ in range(source.integer(fewest, most))]
     plantings: list[Planting] = []
@@ -141,14 +143,14 @@ def _plantings(source: Source, firing: Sequence[PassRow], features: set[str]) ->
 
 def _recipe_of(source: Source, row: PassRow) -> Recipe:
     """What the pass fires on: chains of the operators that it looks for mostly, where they are known."""
-    if row.operators and source.flip(NAMED_SHARE):
-        return Recipe(f"chains of what {row.name} names", lambda scope: draw_chains(scope, row.operators))
-    return RECIPES[source.pick(row.recipes)]
+    if row.fires.operators and source.flip(NAMED_SHARE):
+        return Recipe(f"chains of what {row.name} names", lambda scope: draw_chains(scope, row.fires.operators))
+    return RECIPES[source.pick(row.fires.recipes)]
 
 
 @cache
 def _asked_for() -> frozenset[str]:
-    return frozenset(recipe for row in PASSES.values() for recipe in row.recipes)
+    return frozenset(recipe for row in PASSES.values() for recipe in row.fires.recipes)
 
 
 def _weight(name: str) -> int:
@@ -159,24 +161,24 @@ def _weight(name: str) -> int:
 def _program_for(source: Source, steps: Sequence[Step], repertoire: Repertoire, target: TargetRow) -> Program:
     """A program in which there is something for these passes to do, mostly."""
     rows = to_fire(steps, repertoire.rows)
-    if any("schedule" in row.wants for row in rows.drawn):
+    if any(Feature.SCHEDULE in row.fires.wants for row in rows.drawn):
         return draw_scheduled_program(source)
-    rewriting = bool(rows.drawn) and all("integers" in row.wants for row in rows.drawn)
+    rewriting = bool(rows.drawn) and all(Feature.INTEGERS in row.fires.wants for row in rows.drawn)
     if rewriting and not target.threads and source.flip(INTEGER_SHARE):
         return wrapped(draw_integer_func(source))
     under_test = [repertoire.rows[step.name] for step in steps if not step.setup]
-    lowering = any(not row.of_relax or "any_prim_funcs" in row.wants for row in under_test)
+    lowering = any(not row.of_relax or Feature.ANY_PRIM_FUNCS in row.fires.wants for row in under_test)
     share = PRIM_SHARE if lowering else PRIM_SHARE_RELAX
-    scheduled = any("prim_funcs" in row.wants for row in rows.drawn)
+    scheduled = any(Feature.PRIM_FUNCS in row.fires.wants for row in rows.drawn)
     if source.flip(PRIM_SHARE_SCHEDULED if scheduled else share):
-        parts = any("part_blocks" in row.wants for row in rows.drawn)
+        parts = any(Feature.PART_BLOCKS in row.fires.wants for row in rows.drawn)
         rules = scheduled or target.threads
-        behind = any(step.setup and step.name.startswith(SYNCHRONISES) for step in steps)
+        behind = any(step.setup and repertoire.rows[step.name].role is Role.SYNCHRONISES for step in steps)
         return draw_prim_program(source, for_schedules=rules, parts=parts, threads=target.threads, barriers=behind)
     firing = _firing(source, rows)
     if lowering and target.threads:
-        firing += (PASSES[THREADING],)  # its shapes become kernels in which threads work together
-    wants = {want for row in (*rows.drawn, *firing) for want in row.wants}
+        firing += (the(Role.BINDS_THREADS),)  # its shapes become kernels in which threads work together
+    wants = {want for row in (*rows.drawn, *firing) for want in row.fires.wants}
     features = {*wants, *(w for w, share in FEATURES if source.flip(share))}
     return draw_program(source, patterns=_plantings(source, firing, features), wants=frozenset(features))
 
@@ -184,9 +186,9 @@ def _program_for(source: Source, steps: Sequence[Step], repertoire: Repertoire, 
 def _with_dead(source: Source, program: Program, steps: Sequence[Step], repertoire: Repertoire) -> Program:
     """The program, at times with a PrimFunc that nobody calls; not behind a schedule of all functions, which may die on
     it before anything is under test."""
-    if any(step.name == THREADING and step.setup for step in steps):
+    if any(step.setup and repertoire.rows[step.name].role is Role.BINDS_THREADS for step in steps):
         return program
-    wanted = any("prim_funcs" in row.wants for row in to_fire(steps, repertoire.rows).drawn)
+    wanted = any(Feature.PRIM_FUNCS in row.fires.wants for row in to_fire(steps, repertoire.rows).drawn)
     some = wanted or repertoire.under_test is not None
     return with_dead_prim_func(source, program) if source.flip(DEAD_SHARE_SOME if some else DEAD_SHARE) else program
 

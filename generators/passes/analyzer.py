@@ -1,22 +1,16 @@
 """Rows of `tvm.sym`: what its analyzer says of integer expressions, as passes over every PrimFunc.
 
-No passes of TVM, but its Python API as a schedule, a code generator or a person uses it: loop variables are bound to
+These are no passes of TVM. They use its Python API as a schedule or a code generator does: loop variables are bound to
 their ranges where those are numbers, and each integer store is replaced by what the analyzer says is equal to it. Where
-it makes a claim (a bound, a remainder, an integer set), the store is of a value for which the claim holds, which is the
-value itself if it does. Conditions around a store are not given to the analyzer, so that nothing it is told is wrong.
+the analyzer makes a claim (a bound, a remainder, an integer set), the stored value is forced to fulfil the claim: it
+changes only if the claim is wrong. Conditions around a store are not given to the analyzer, so that nothing that it is
+told is wrong.
 """
 
 from __future__ import annotations
 
-from generators.passes.row import PassRow, Phase
+from generators.passes.row import Feature, Fires, PassRow, Phase, Place, Promise
 
-INTEGER_REWRITES = frozenset(
-    {
-        *("s_tir.StmtSimplify", "tirx.StmtSimplify", "tirx.NarrowDataType", "s_tir.RenormalizeSplitPattern"),
-        "tirx.CommonSubexprElim",
-    }
-)
-"""The passes of the TIR pipeline that rewrite integer expressions: tried on functions that go through small ranges."""
 _BOUND = (
     "(tirx.For, lambda loop: (isinstance(loop.min, tirx.IntImm) and isinstance(loop.extent, tirx.IntImm) and "
     "known.bind(loop.loop_var, tvm.ir.Range.from_min_extent(loop.min, loop.extent), True), loop)[1])"
@@ -34,7 +28,7 @@ _COMPARISON = (
 
 
 def _text(change: str, told: str = "") -> str:
-    """The pass that binds loop variables and makes the change; `told`: what the analyzer is told first."""
+    """The pass that binds loop variables and makes the change. told: names to bind before."""
     return (
         f"tirx.transform.prim_func_pass(lambda func, mod, ctx: (known := tvm.sym.Analyzer(), {told}"
         f"tvm_ffi.structural_map(func, [{_BOUND}, {change}], order='pre'))[-1], opt_level=0, name='Analyzer')"
@@ -42,14 +36,14 @@ def _text(change: str, told: str = "") -> str:
 
 
 def _rewritten(method: str) -> str:
-    """Stores of what a simplifier gives."""
+    """Stores of the result of a simplifier."""
     rewritten = f"[known.{method}(e) for e in store.indices]"
     return _STORE.format(value=f"known.{method}(store.value)", indices=rewritten, kinds="('int', 'uint', 'bool')")
 
 
 def _claimed(said: str, value: str, says: str) -> str:
-    """Stores of what the value (`v`, as int64) is if it is what was said (`s`), where that says something and holds no
-    number that is none of the value's type."""
+    """Stores of `value`: an expression over the stored value (`v`, as int64) and the claim (`s`). `says`: whether the
+    claim says something and all of its numbers fit the type of the value; a store stays otherwise."""
     claimed = f"(lambda e, v, s: tirx.Cast(str(e.ty), {value}) if {says} else e)"
     arguments = f"(store.value, tirx.Cast('int64', store.value), known.{said}(store.value))"
     return _STORE.format(value=claimed + arguments, indices="store.indices", kinds="('int', 'uint')")
@@ -74,7 +68,14 @@ _ITERATORS = (
 
 
 def _row(name: str, why: str, *sources: str) -> PassRow:
-    return PassRow(name, sources, frozenset({Phase.LEGAL}), why, idempotent=False, wants=("integers",))
+    return PassRow(
+        name,
+        sources,
+        why,
+        Place(frozenset({Phase.LEGAL})),
+        promise=Promise(idempotent=False),
+        fires=Fires(wants=frozenset({Feature.INTEGERS})),
+    )
 
 
 ROWS: tuple[PassRow, ...] = (

@@ -2,15 +2,17 @@
 own counts and its own name as a culprit.
 
 The CUDA pipeline's five rules in its order are the row of that pass (`relax_lowering`), which also shows that the pass
-writes into its input. That is no rule's fault, and would keep other applications to that input from being compared:
-here the pass gets a copy. Rules for Adreno want OpenCL.
+writes into its input. That is no rule's fault, and other applications to that input could not be compared: here
+the pass gets a copy. Rules for Adreno need OpenCL.
 """
 
 from __future__ import annotations
 
-from generators.passes.row import Meaning, PassRow, Phase
+from generators.passes.row import Feature, Fires, Meaning, PassRow, Phase, Place, Promise
 
 PREFIX = "s_tir.dlight"
+_ON_CPU = frozenset({Feature.PRIM_FUNCS})
+_ON_GPU = _ON_CPU | {Feature.GPU_TARGET}
 _DECIDES = "a function that the rule does not take stays as it is"
 
 _GPU: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
@@ -40,13 +42,10 @@ def _row(kind: str, rule: str, makes: tuple[str, ...], recipes: tuple[str, ...])
     return PassRow(
         f"{PREFIX}.{kind}.{rule}",
         tuple(_on_a_copy(f"{PREFIX}.{kind}.{make}") for make in makes),
-        frozenset({Phase.FUSED, Phase.LEGAL}),
         f"python/tvm/s_tir/dlight/{kind}: {_DECIDES}",
-        meaning=Meaning.ROUNDED,
-        needs_target=True,
-        recipes=recipes,
-        wants=("gpu_target", "prim_funcs") if gpu else ("prim_funcs",),
-        in_repertoire=not gpu,
+        Place(frozenset({Phase.FUSED, Phase.LEGAL}), needs_target=True),
+        promise=Promise(meaning=Meaning.ROUNDED),
+        fires=Fires(recipes=recipes, wants=_ON_GPU if gpu else _ON_CPU, in_repertoire=not gpu),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from generators.passes.row import PassRow, Phase
+from generators.passes.row import Feature, Fires, PassRow, Phase, Place, Promise
 
 _PHASES: dict[str, Phase] = {
     "relax": Phase.HIGH,
@@ -20,6 +20,8 @@ _PHASES: dict[str, Phase] = {
 _FORMS = (None, "any", "sblock", "loops")
 _RECIPES = (*("chains",) * 6, "private_twins", "tuples_of_tuples", "nested_outputs", "if_on_truths")
 """Shapes of program that rewrites of operators, of functions, of tuples and of branches look for."""
+_ON_BLOCKS = frozenset({Feature.PRIM_FUNCS, Feature.PART_BLOCKS})
+_ON_ANYTHING = frozenset({Feature.ANY_PRIM_FUNCS})
 _WHY = "the contract in the loaded file"
 
 
@@ -44,21 +46,20 @@ def _row(name: str, contract: Mapping[str, Any]) -> PassRow:
     phases = {_PHASES[phase]}
     if phase == "tir" and form == "loops":
         phases = {Phase.LOOPS, Phase.SYNCED} if needs_target else {Phase.LOOPS}
-    wants: tuple[str, ...] = ()
+    fires = Fires(recipes=_RECIPES)
     if phase == "tir":
-        wants = ("prim_funcs", "part_blocks") if form == "sblock" else ("any_prim_funcs",)
+        fires = Fires(wants=_ON_BLOCKS if form == "sblock" else _ON_ANYTHING)
     return PassRow(
         name,
         (source_of(name),),
-        frozenset(phases),
         _WHY,
-        recipes=() if phase == "tir" else _RECIPES,
-        wants=wants,
-        calling="same" if contract.get("preserves_signature", True) else "unknown",
-        idempotent=bool(contract.get("idempotent", False)),
-        needs_target=needs_target,
-        of_any_loops=Phase.LOOPS in phases,
-        keeps_functions=False,
+        Place(frozenset(phases), needs_target=needs_target, of_any_loops=Phase.LOOPS in phases),
+        Promise(
+            calling="same" if contract.get("preserves_signature", True) else "unknown",
+            idempotent=bool(contract.get("idempotent", False)),
+            keeps_functions=False,
+        ),
+        fires,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generators.passes.phases import GRAPH, UNMEMORIED, span
-from generators.passes.row import PassRow, Phase, ProgramFacts
+from generators.passes.row import Fires, PassRow, Phase, Place, ProgramFacts, Promise, Role
 from generators.source import Source
 
 
@@ -17,25 +17,30 @@ ROWS = (
     PassRow(
         "Normalize",
         ("relax.transform.Normalize()",),
-        UNMEMORIED,
         "src/relax/transform/normalize.cc: A-normal form and types; nothing to do on well-formed input",
-        recipes=("if_branches", "tuple_nested"),
+        Place(UNMEMORIED),
+        fires=Fires(recipes=("if_branches", "tuple_nested")),
     ),
     PassRow(
         "CanonicalizeBindings",
         ("relax.transform.CanonicalizeBindings()",),
-        UNMEMORIED,
         "src/relax/transform/canonicalize_bindings.cc: trivial bindings, redundant match_cast, tuple indices",
-        recipes=(
-            "trivial_bindings",
-            "match_cast_redundant",
-            "tuple_bound",
-            "tuple_nested",
-            "tuples_of_tuples",
-            "match_cast_defines_symbol",
+        Place(UNMEMORIED),
+        promise=Promise(
+            # once a match_cast has lost its intermediate variable, a second application sees that it is redundant
+            idempotent=False,
         ),
-        idempotent=False,
-        notes="a match_cast that has lost its intermediate variable is seen to be redundant by a second application",
+        fires=Fires(
+            recipes=(
+                "trivial_bindings",
+                "match_cast_redundant",
+                "tuple_bound",
+                "tuple_nested",
+                "tuples_of_tuples",
+                "match_cast_defines_symbol",
+            )
+        ),
+        role=Role.TIDIES_BINDINGS,
     ),
     PassRow(
         "EliminateCommonSubexpr",
@@ -43,20 +48,25 @@ ROWS = (
             "relax.transform.EliminateCommonSubexpr()",
             "relax.transform.EliminateCommonSubexpr(call_only=True)",
         ),
-        UNMEMORIED,
         "src/relax/transform/eliminate_common_subexpr.cc: impure calls and allocations are kept apart",
-        recipes=("duplicate_subexpressions", "duplicate_constants", "if_branches", "if_on_truths"),
-        idempotent=False,
-        notes="leaves `b = a` behind, which a second application takes for a subexpression of its own",
+        Place(UNMEMORIED),
+        promise=Promise(
+            # it leaves `b = a`, which a second application takes for a common subexpression
+            idempotent=False,
+        ),
+        fires=Fires(recipes=("duplicate_subexpressions", "duplicate_constants", "if_branches", "if_on_truths")),
     ),
     PassRow(
         "DeadCodeElimination",
         ("relax.transform.DeadCodeElimination()",),
-        UNMEMORIED,
         "src/relax/transform/dead_code_elimination.cc: unused pure bindings and unreachable private functions",
-        recipes=("dead_bindings", "private_functions_unused", "impure_calls"),
-        draw_source=draw_dead_code_elimination,
-        keeps_functions=False,
+        Place(UNMEMORIED),
+        promise=Promise(keeps_functions=False),
+        fires=Fires(
+            recipes=("dead_bindings", "private_functions_unused", "impure_calls"),
+            draw_source=draw_dead_code_elimination,
+        ),
+        role=Role.DROPS_DEAD_CODE,
     ),
     PassRow(
         "TopologicalSort",
@@ -66,11 +76,13 @@ ROWS = (
             "relax.transform.TopologicalSort('breadth-first', 'from-inputs')",
             "relax.transform.TopologicalSort('breadth-first', 'from-outputs')",
         ),
-        GRAPH,
         "src/relax/transform/topological_sort.cc: reorders bindings inside each dataflow block",
-        recipes=("diamond", "match_cast_defines_symbol", "several_outputs"),
-        idempotent=False,
-        notes="where independent bindings go depends on the order they come in, so a second one moves them again",
+        Place(GRAPH),
+        promise=Promise(
+            # independent bindings are ordered by the order before, so that a second application moves them again
+            idempotent=False,
+        ),
+        fires=Fires(recipes=("diamond", "match_cast_defines_symbol", "several_outputs")),
     ),
     PassRow(
         "ConvertToDataflow",
@@ -79,18 +91,19 @@ ROWS = (
             "relax.transform.ConvertToDataflow(min_size=1)",
             "relax.transform.ConvertToDataflow(min_size=3)",
         ),
-        GRAPH,
         "src/relax/transform/convert_dataflow.cc: runs of pure bindings become dataflow blocks",
-        recipes=("bindings_outside_dataflow", "impure_calls", "if_branches"),
-        idempotent=False,
-        notes="canonicalises, and so needs two applications where CanonicalizeBindings does",
+        Place(GRAPH),
+        promise=Promise(
+            # it canonicalises, so that it needs two applications where CanonicalizeBindings does
+            idempotent=False,
+        ),
+        fires=Fires(recipes=("bindings_outside_dataflow", "impure_calls", "if_branches")),
     ),
     PassRow(
         "ToNonDataflow",
         ("relax.transform.ToNonDataflow()",),
-        span(Phase.LEGAL, Phase.FUSED),
         "src/relax/transform/to_non_dataflow.cc",
-        gives=Phase.NONDATAFLOW,
-        recipes=("several_outputs",),
+        Place(span(Phase.LEGAL, Phase.FUSED), gives=Phase.NONDATAFLOW),
+        fires=Fires(recipes=("several_outputs",)),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from generators.passes.phases import GRAPH, HIGH, UNMEMORIED
-from generators.passes.row import Parameter, PassRow, Phase, ProgramFacts
+from generators.passes.row import Feature, Fires, Foreign, Parameter, PassRow, Phase, Place, ProgramFacts, Promise, Role
 from generators.source import Source
 
 _MAX_BOUND_ELEMENTS = 64
@@ -61,7 +61,7 @@ def draw_bind_symbolic_vars(source: Source, facts: ProgramFacts) -> str | None:
 def draw_gradient(source: Source, facts: ProgramFacts) -> str | None:
     """The adjoint of the entry function, which must end in a scalar and take float tensors only."""
     floats = facts.parameters and all(p.is_tensor and p.dtype in _FLOATS for p in facts.parameters)
-    if "scalar_loss" not in facts.features or not floats:
+    if Feature.SCALAR_LOSS not in facts.features or not floats:
         return None
     name = facts.functions[0]
     return source.pick((f"relax.transform.Gradient('{name}')", f"relax.transform.Gradient('{name}', target_index=0)"))
@@ -79,84 +79,89 @@ FUNCTION_ROWS = (
     PassRow(
         "LambdaLift",
         ("relax.transform.LambdaLift()",),
-        HIGH,
         "src/relax/transform/lambda_lift.cc: local functions become private ones",
-        recipes=("local_functions", "local_functions_capturing"),
-        wants=("local_functions",),
+        Place(HIGH),
+        fires=Fires(
+            recipes=("local_functions", "local_functions_capturing"), wants=frozenset({Feature.LOCAL_FUNCTIONS})
+        ),
+        role=Role.LIFTS_LOCAL_FUNCTIONS,
     ),
     PassRow(
         "InlinePrivateFunctions",
         ("relax.transform.InlinePrivateFunctions()",),
-        HIGH,
         "src/relax/transform/inline_functions.cc: recursion is left alone",
-        recipes=("private_calls", "private_calls_symbolic"),
-        wants=("private_functions",),
-        keeps_functions=False,
+        Place(HIGH),
+        promise=Promise(keeps_functions=False),
+        fires=Fires(recipes=("private_calls", "private_calls_symbolic"), wants=frozenset({Feature.PRIVATE_FUNCTIONS})),
     ),
     PassRow(
         "ExpandTupleArguments",
         ("relax.transform.ExpandTupleArguments()",),
-        HIGH,
         "src/relax/transform/expand_tuple_arguments.cc: of private functions only",
-        recipes=("private_tuple_arguments",),
-        wants=("private_functions",),
-        keeps_functions=False,
-        idempotent=False,
-        notes="canonicalises, and so needs two applications where CanonicalizeBindings does",
+        Place(HIGH),
+        promise=Promise(
+            # it canonicalises, so that it needs two applications where CanonicalizeBindings does
+            idempotent=False,
+            keeps_functions=False,
+        ),
+        fires=Fires(recipes=("private_tuple_arguments",), wants=frozenset({Feature.PRIVATE_FUNCTIONS})),
     ),
     PassRow(
         "RemoveUnusedParameters",
         ("relax.transform.RemoveUnusedParameters()",),
-        HIGH,
         "src/relax/transform/remove_unused_parameters.cc: of private functions only",
-        recipes=("private_unused_parameters", "private_calls_symbolic"),
-        wants=("private_functions",),
-        keeps_functions=False,
-        idempotent=False,
-        notes="what a callee no longer takes or gives may be unused in its caller from then on",
+        Place(HIGH),
+        promise=Promise(
+            # what a callee no longer takes or returns may then be unused in its caller
+            idempotent=False,
+            keeps_functions=False,
+        ),
+        fires=Fires(
+            recipes=("private_unused_parameters", "private_calls_symbolic"),
+            wants=frozenset({Feature.PRIVATE_FUNCTIONS}),
+        ),
     ),
     PassRow(
         "RemoveUnusedOutputs",
         ("relax.transform.RemoveUnusedOutputs()",),
-        HIGH,
         "src/relax/transform/remove_unused_outputs.cc: of private functions only",
-        recipes=("private_unused_outputs", "nested_results"),
-        wants=("private_functions",),
-        keeps_functions=False,
-        idempotent=False,
-        notes="what a callee no longer takes or gives may be unused in its caller from then on",
+        Place(HIGH),
+        promise=Promise(
+            # what a callee no longer takes or returns may then be unused in its caller
+            idempotent=False,
+            keeps_functions=False,
+        ),
+        fires=Fires(recipes=("private_unused_outputs", "nested_results"), wants=frozenset({Feature.PRIVATE_FUNCTIONS})),
     ),
     PassRow(
         "NormalizeGlobalVar",
         ("relax.transform.NormalizeGlobalVar()",),
-        UNMEMORIED,
         "src/relax/transform/normalize.cc: renames private functions that clash with a global_symbol",
-        recipes=("private_calls",),
-        keeps_functions=False,
+        Place(UNMEMORIED),
+        promise=Promise(keeps_functions=False),
+        fires=Fires(recipes=("private_calls",)),
     ),
     PassRow(
         "AttachExternModules",
         ("relax.transform.AttachExternModules([])",),
-        HIGH,
         "python/tvm/relax/transform/attach_external_modules.py: only adds to the module attribute external_mods",
+        Place(HIGH),
+        foreign=Foreign(name="AttachExternalModules"),
     ),
     PassRow(
         "UpdateParamType",
         ("relax.transform.UpdateParamType(lambda v: None)", "relax.transform.UpdateParamType(lambda v: v.ty)"),
-        HIGH,
         "src/relax/transform/update_param_type.cc: None or the same type asks for no change",
-        recipes=("private_calls",),
+        Place(HIGH),
+        fires=Fires(recipes=("private_calls",)),
+        foreign=Foreign(by_arguments=True),
     ),
     PassRow(
         "Gradient",
         (),
-        HIGH,
         "src/relax/transform/gradient.cc: adds main_adjoint and leaves main as it is",
-        recipes=("scalar_loss",),
-        wants=("scalar_loss",),
-        draw_source=draw_gradient,
-        first_only=True,
-        notes="needs one dataflow block, a scalar float output and float tensors for parameters",
+        Place(HIGH, first_only=True),
+        fires=Fires(recipes=("scalar_loss",), wants=frozenset({Feature.SCALAR_LOSS}), draw_source=draw_gradient),
     ),
 )
 
@@ -164,89 +169,97 @@ CALLING_ROWS = (
     PassRow(
         "BindParams",
         (),
-        HIGH,
         "src/relax/transform/bind_params.cc: named parameters become constants",
-        calling="bind_params",
-        idempotent=False,
-        recipes=("weight_transform", "constant_operands"),
-        draw_source=draw_bind_params,
-        notes="a second application raises: the parameter is gone",
+        Place(HIGH),
+        promise=Promise(
+            calling="bind_params",
+            # a second application raises, since the parameter is gone
+            idempotent=False,
+        ),
+        fires=Fires(recipes=("weight_transform", "constant_operands"), draw_source=draw_bind_params),
     ),
     PassRow(
         "BindSymbolicVars",
         (),
-        HIGH,
         "src/relax/transform/bind_symbolic_vars.cc: named dims of the signature become constants",
-        calling="bind_symbolic_vars",
-        idempotent=False,
-        recipes=("symbolic_shapes",),
-        wants=("symbolic",),
-        draw_source=draw_bind_symbolic_vars,
-        notes="a second application raises: the name is gone",
+        Place(HIGH),
+        promise=Promise(
+            calling="bind_symbolic_vars",
+            # a second application raises, since the name is gone
+            idempotent=False,
+        ),
+        fires=Fires(
+            recipes=("symbolic_shapes",), wants=frozenset({Feature.SYMBOLIC}), draw_source=draw_bind_symbolic_vars
+        ),
     ),
     PassRow(
         "BundleModelParams",
         ("relax.transform.BundleModelParams()", "relax.transform.BundleModelParams('weights')"),
-        HIGH,
         "src/relax/transform/bundle_model_params.cc: parameters after num_input become one tuple",
-        calling="bundle_params",
-        idempotent=False,
-        recipes=("weight_transform",),
-        wants=("num_input",),
+        Place(HIGH),
+        promise=Promise(calling="bundle_params", idempotent=False),
+        fires=Fires(recipes=("weight_transform",), wants=frozenset({Feature.NUM_INPUT})),
     ),
     PassRow(
         "LiftTransformParams",
         (),
-        HIGH,
         "src/relax/transform/lift_transform_params.cc; #17200 on idempotence, #17231",
-        calling="lift_transform_params",
-        recipes=("weight_transform", "weight_transform_returned", "weight_transform_shared"),
-        wants=("num_input",),
-        draw_source=draw_lift_transform_params,
+        Place(HIGH),
+        promise=Promise(calling="lift_transform_params", again_with=frozenset({"relax.builtin.stop_lift_params"})),
+        fires=Fires(
+            recipes=("weight_transform", "weight_transform_returned", "weight_transform_shared"),
+            wants=frozenset({Feature.NUM_INPUT}),
+            draw_source=draw_lift_transform_params,
+        ),
+        foreign=Foreign(
+            sources=(
+                "relax.transform.LiftTransformParams()",
+                "relax.transform.LiftTransformParams(shared_transform=True)",
+            )
+        ),
     ),
     PassRow(
         "LazyGetInput",
         ("relax.transform.LazyGetInput()",),
-        HIGH,
         "src/relax/transform/lazy_transform_params.cc: parameters after num_input come from a callback",
-        calling="lazy_get_input",
-        idempotent=False,
-        recipes=("weight_transform", "symbolic_shapes"),
-        wants=("num_input",),
+        Place(HIGH),
+        promise=Promise(calling="lazy_get_input", idempotent=False),
+        fires=Fires(recipes=("weight_transform", "symbolic_shapes"), wants=frozenset({Feature.NUM_INPUT})),
     ),
     PassRow(
         "LazySetOutput",
         ("relax.transform.LazySetOutput()",),
-        HIGH,
         "src/relax/transform/lazy_transform_params.cc: outputs go to a callback as soon as they are there",
-        calling="lazy_set_output",
-        idempotent=False,
-        recipes=("several_outputs", "tuple_nested", "nested_outputs", "bindings_outside_dataflow"),
+        Place(HIGH),
+        promise=Promise(calling="lazy_set_output", idempotent=False),
+        fires=Fires(recipes=("several_outputs", "tuple_nested", "nested_outputs", "bindings_outside_dataflow")),
     ),
     PassRow(
         "LazyTransformParams",
         ("relax.transform.LazyTransformParams()",),
-        HIGH,
         "python/tvm/relax/transform/lazy_transform_params.py: after ToNonDataflow and RemovePurityChecking",
-        gives=Phase.IMPURE,
-        calling="lazy_transform_params",
-        idempotent=False,
-        recipes=("weight_transform",),
-        wants=("num_input",),
-        prepared_by=("LiftTransformParams", "ToNonDataflow", "RemovePurityChecking"),
-        keeps_attributes=False,
-        notes="its callbacks are impure, so force_pure goes",
+        Place(HIGH, gives=Phase.IMPURE, prepared_by=("LiftTransformParams", "ToNonDataflow", "RemovePurityChecking")),
+        promise=Promise(
+            calling="lazy_transform_params",
+            # its callbacks are impure, so that it removes force_pure
+            idempotent=False,
+            keeps_attributes=False,
+        ),
+        fires=Fires(recipes=("weight_transform",), wants=frozenset({Feature.NUM_INPUT})),
     ),
     PassRow(
         "AttachAttrLayoutFreeBuffers",
         ("relax.transform.AttachAttrLayoutFreeBuffers()",),
-        GRAPH - HIGH,
         "src/relax/transform/attach_attr_layout_free_buffers.cc: marks weights and constants of call_tir",
-        recipes=("weight_transform", "constant_operands"),
-        wants=("num_input", "constants"),
-        keeps_functions=False,
-        notes="makes new PrimFuncs and drops the old ones",
-        idempotent=False,
+        Place(GRAPH - HIGH),
+        promise=Promise(
+            # it makes new PrimFuncs and drops the old ones
+            idempotent=False,
+            keeps_functions=False,
+        ),
+        fires=Fires(
+            recipes=("weight_transform", "constant_operands"), wants=frozenset({Feature.NUM_INPUT, Feature.CONSTANTS})
+        ),
     ),
 )
 

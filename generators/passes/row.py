@@ -1,18 +1,19 @@
-"""What a row of the pass table says: how to construct a pass, where it may stand, what it promises."""
+"""What a row of the pass table says of a pass: how to construct it, where it stands, what it promises, what fires it.
+
+The rows are in the other files of this folder. What the passes of a case are applied to is drawn elsewhere; what
+constructors may ask of a program is here (`ProgramFacts`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from enum import Enum, IntEnum
+from dataclasses import dataclass
+from enum import Enum, IntEnum, auto
 from typing import Any
 
 import numpy as np
 
 from generators.source import Source
-
-LOOPS_ALONE = "loops_alone"
-"""The feature of programs with a PrimFunc that has no sblocks."""
 
 
 class Phase(IntEnum):
@@ -71,7 +72,7 @@ class Phase(IntEnum):
     PACKED = 25
     """After MakePackedAPI."""
     STORED = 26
-    """After BF16StorageLegalize: host and device functions may go their own ways."""
+    """After BF16StorageLegalize: from here on host and device functions are lowered apart."""
     BUILTINS = 27
     """After LowerTVMBuiltin."""
     INTRINSICS = 28
@@ -79,7 +80,7 @@ class Phase(IntEnum):
 
     @property
     def of_relax(self) -> bool:
-        """Whether Relax passes are still to come, none of the TIR pipeline has been."""
+        """Whether Relax passes are still to come and no pass of the TIR pipeline has run."""
         return self <= Phase.SYMBOLED
 
 
@@ -91,9 +92,66 @@ class Meaning(Enum):
     ROUNDED = "rounded"
     """The same function of the inputs up to reassociation and rounding."""
     APPROXIMATE = "approximate"
-    """Lower precision or fast mathematics on purpose: judged with the precision of `lowers_to`."""
+    """Lower precision or fast mathematics on purpose: judged with the precision of `Promise.lowers_to`."""
     CHANGED = "changed"
     """Another function on purpose (training statistics, gradients): numbers are not compared."""
+
+
+class Feature(Enum):
+    """What a program may have so that a pass finds something to do.
+
+    Rows of passes, recipes and statements ask for features; generators draw programs that have them.
+    """
+
+    NUM_INPUT = "num_input"
+    """main has the attribute `num_input`, which splits inputs from weights."""
+    VDEVICE = "vdevice"
+    """Virtual devices, and hints that name them."""
+    SYMBOLIC = "symbolic"
+    """Symbolic dimensions."""
+    CONSTANTS = "constants"
+    """Most operands are constants."""
+    FLOAT32_ONLY = "float32_only"
+    """Every tensor is float32."""
+    SCALAR_LOSS = "scalar_loss"
+    """main returns one scalar that can be differentiated."""
+    PRIVATE_FUNCTIONS = "private_functions"
+    """Private functions that main calls."""
+    LOCAL_FUNCTIONS = "local_functions"
+    """Functions that are defined within a function."""
+    GPU_TARGET = "gpu_target"
+    """The target has threads."""
+    PRIM_FUNCS = "prim_funcs"
+    """Drawn PrimFuncs of shapes that schedules are for, in a share of the programs."""
+    ANY_PRIM_FUNCS = "any_prim_funcs"
+    """Drawn PrimFuncs of every shape, in a share of the programs."""
+    PART_BLOCKS = "part_blocks"
+    """Blocks of drawn PrimFuncs may cover a part of what they write."""
+    INTEGERS = "integers"
+    """Drawn PrimFuncs that go through small ranges of integers, in a share of the programs."""
+    SCHEDULE = "schedule"
+    """A drawn PrimFunc with the steps of a schedule."""
+    LOOPS_ALONE = "loops_alone"
+    """A PrimFunc without sblocks."""
+
+
+class Role(Enum):
+    """What other rooms need a certain pass for. `generators.passes.table.the` gives the row of a role."""
+
+    LEGALIZES = auto()
+    """Turns operators into calls of PrimFuncs."""
+    BINDS_THREADS = auto()
+    """Binds the loops of PrimFuncs to the threads of a GPU, as the CUDA pipeline does."""
+    SYNCHRONISES = auto()
+    """Puts barriers between the threads of a GPU: one row for each kind of memory."""
+    SCHEDULES = auto()
+    """Applies the schedule that was drawn with a program."""
+    LIFTS_LOCAL_FUNCTIONS = auto()
+    """Makes local functions private ones."""
+    TIDIES_BINDINGS = auto()
+    """Drops bindings that only rename."""
+    DROPS_DEAD_CODE = auto()
+    """Drops bindings and functions without use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +176,8 @@ class ProgramFacts:
     num_input: int | None = None
     functions: tuple[str, ...] = ("main",)
     """The public functions; the first is the entry function."""
-    features: frozenset[str] = frozenset()
-    """Which of the features that rows name in `wants` this program has."""
+    features: frozenset[Feature] = frozenset()
+    """The features that this program has."""
     schedule: tuple[str, ...] = ()
     """Steps of a schedule of its PrimFunc, expressions over `sch`."""
     scheduled: str = ""
@@ -127,87 +185,151 @@ class ProgramFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class PassRow:
-    """One pass of TVM (or of a user's file).
+class Place:
+    """Where a pass stands among other passes."""
 
-    `sources` are the constructor expressions to choose from; where they depend on the program,
-    `draw_source` makes one instead and returns None when this program has no use for the pass.
-    `calling` names the row of `oracles.calls.conventions` that says how to call the result.
-    `operators` are those that the pass looks for, where it is known: chains of them are drawn.
-    `shapes` are recipes with the nodes that its code names, where that is known: one is planted besides, mostly.
-    `recipes` are the shapes of program that the pass fires on (rows of `generators.recipes`), `wants`
-    the language features that it needs ("num_input", "vdevice", ...); "prim_funcs" are drawn PrimFuncs of the
-    shapes that schedules are for, at times; "any_prim_funcs" are drawn PrimFuncs of every shape, half of the time,
-    and "part_blocks" lets blocks of the former cover a part of what they write.
-    `options` are configurations of the PassContext that the pass reads, dicts as Python text; one is drawn at times.
-    `phases` is where the pass is documented to stand; `gives` the phase it leads to, None for the same.
-    `prepared_by` names the rows to apply just before, without which the pass has nothing to work on.
-    `of_any_loops`: it takes PrimFuncs of loops as LowerOpaqueBlock leaves them, so that its setup leaves out at times
-    what tidies them before.
-    `first_only` is True where the pass asks for a module straight from the front end, with no pass before it.
-    `buildable` is False where the result is meant for an external code generator: local functions stay in it,
-    so that `LambdaLift` must follow before an official pipeline can.
-    `inference_only` passes take every batch_norm for one of inference, whatever its attribute `training` says.
-    `idempotent` only where nothing that the pass makes can make room for it again: rewrites of patterns may.
-    `of_blocks`: it takes every PrimFunc for one of sblocks, so that no setup has it where a program has others.
-    `relies_on`: the pass without which its result means nothing, so that no reduction leaves it alone.
-    `overwrites`: behind it values are overwritten in place by calls that count as pure, which passes that take equal
-    values for one do not expect; only lowering may follow (relax.op.call_tir_inplace warns of it).
-    `in_repertoire`: False where there is nothing to do for it but on targets with threads.
-    `refuses`: what its internal errors say where they refuse what the pass is not for (a regular expression).
-    `lowers_to`: the dtype whose precision is all that an APPROXIMATE pass keeps.
-    `well_formed`: False where TVM's own tests say that what the pass leaves is not, for a later pass to mend.
-    `keeps_functions` and `keeps_attributes`: whether every function that was there is there afterwards (public Relax
-    functions that people call must be in any case), and every attribute of the functions that stayed. `consumes`:
-    attributes of functions that tell the pass something and that it takes away when it has done it. `keeps_buffers`:
-    False where a PrimFunc is to be given other tensors afterwards than its calls give, which nobody has changed yet.
+    phases: frozenset[Phase]
+    """The phases that the pass is documented for."""
+    gives: Phase | None = None
+    """The phase that the pass leads to; None where the module stays in its phase."""
+    prepared_by: tuple[str, ...] = ()
+    """Passes to apply just before: without them this one has nothing to do."""
+    relies_on: str | None = None
+    """The pass without which the result means nothing, so that a reduction removes both or none."""
+    needs_target: bool = False
+    """The pass asks for the current target."""
+    first_only: bool = False
+    """The pass takes a module straight from the front end: no pass may stand before it."""
+    of_blocks: bool = False
+    """The pass takes every PrimFunc for one of sblocks. A setup leaves it out where a program has others."""
+    of_any_loops: bool = False
+    """The pass takes PrimFuncs of loops as LowerOpaqueBlock leaves them. A share of its setups leaves out the passes
+    that only tidy loops before."""
+    makes_loops: bool = False
+    """Without this pass of the TIR pipeline there are no loops, or no threads, after LowerOpaqueBlock. The other passes
+    before it only tidy. (LowerOpaqueBlock removes loops of one iteration unless AnnotateIrregularLoop has marked them.)
     """
+    overwrites: bool = False
+    """Afterwards calls that count as pure overwrite values in place. Passes that replace a value by an equal one do not
+    expect that, so that only lowering may follow (relax.op.call_tir_inplace warns of it)."""
+    expects_forced: bool = False
+    """The pass brings in impure calls and is documented to stand after RemovePurityChecking. Where it stands earlier,
+    an impure result is no finding."""
+    left_out_by: str = ""
+    """The option of the PassContext with which `tvm.tirx.build` leaves the pass out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a pass keeps, and what its result is."""
+
+    meaning: Meaning = Meaning.SAME
+    """What stays of the numbers."""
+    lowers_to: str | None = None
+    """The dtype whose precision is all that an APPROXIMATE pass keeps."""
+    calling: str = "same"
+    """How to call the result: the name of a row of `oracles.calls.table`."""
+    idempotent: bool = True
+    """A second application changes nothing. False where what the pass makes can give it new work: rewrites of patterns
+    may."""
+    again_with: frozenset[str] = frozenset()
+    """Operators and module attributes with which an idempotent pass does more at a second application."""
+    keeps_functions: bool = True
+    """Every function stays. (Public Relax functions that a user calls stay in any case.)"""
+    keeps_attributes: bool = True
+    """Functions that stay keep their attributes."""
+    consumes: frozenset[str] = frozenset()
+    """Attributes of functions that are a request to this pass, which removes them when it has done it."""
+    keeps_buffers: bool = True
+    """False where the calls of a PrimFunc must be changed afterwards to give it other tensors, which the pass does not
+    do itself."""
+    well_formed: bool = True
+    """False where TVM's own tests say that the result is not well-formed until a later pass mends it."""
+    buildable: bool = True
+    """False where the result is for an external code generator: local functions stay in it, so that they must be lifted
+    before an official pipeline can follow."""
+    inference_only: bool = False
+    """The pass takes every batch_norm for one of inference, whatever its attribute `training` says."""
+    refuses: str | None = None
+    """A regular expression: an internal error with such a message refuses what the pass is not for."""
+    lowers: frozenset[str] = frozenset()
+    """Operators that no other pass of an official pipeline lowers. LegalizeOps leaves them."""
+    needed_by_vm: bool = False
+    """Without this pass of the official pipelines, operators stay that the VM cannot run."""
+    follows_annotations: bool = False
+    """The pass does as annotations of loops say, which the reference ignores: where its result is wrong, the fault may
+    be that of the pass that wrote the annotation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fires:
+    """What programs and arguments give a pass something to do."""
+
+    recipes: tuple[str, ...] = ()
+    """Shapes of program that the pass rewrites (rows of `generators.recipes`)."""
+    shapes: tuple[str, ...] = ()
+    """Recipes with the nodes that the code of the pass names, where that can be read. A share of its programs gets
+    one."""
+    wants: frozenset[Feature] = frozenset()
+    """Features that the pass needs."""
+    operators: tuple[str, ...] = ()
+    """Operators that the code of the pass names, where that can be read: chains of them are drawn."""
+    draw_source: Callable[[Source, ProgramFacts], str | None] | None = None
+    """Makes a constructor expression for a program; None when the program has no use for the pass."""
+    options: tuple[str, ...] = ()
+    """Configurations of the PassContext that the pass reads, dicts as Python text. Half of its applications get one."""
+    no_build_sets: str = ""
+    """Why no row of `oracles.builds.cpu_builds` sets the option of the PassContext that has the name of the pass; "" if
+    there is no such option, or a row sets it."""
+    in_repertoire: bool = True
+    """False where the pass has something to do on targets with threads only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """What to know of the pass where a test or a script of a user applies it: a pass object shows no arguments."""
+
+    name: str = ""
+    """What the pass object is called, where that is not the name of the row. Several rows may share one."""
+    sources: tuple[str, ...] = ()
+    """More constructors to compare with."""
+    by_arguments: bool = False
+    """What the pass keeps follows from its arguments: other kernels, other legalisations, another precision."""
+    in_place_only: bool = False
+    """The pass changes how a PrimFunc is called, or asks for one in the form that the passes before it leave: its
+    numbers say nothing about a PrimFunc that a test wrote by hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassRow:
+    """One pass of TVM, or of a user's file."""
 
     name: str
+    """The name of the pass in reports and on the command line; with the namespace for passes of TIR."""
     sources: tuple[str, ...]
-    phases: frozenset[Phase]
+    """Constructor expressions to choose from, the official pipelines' own first; see also `Fires.draw_source`."""
     why: str
-    gives: Phase | None = None
-    meaning: Meaning = Meaning.SAME
-    calling: str = "same"
-    idempotent: bool = True
-    of_blocks: bool = False
-    relies_on: str | None = None
-    needs_target: bool = False
-    recipes: tuple[str, ...] = ()
-    shapes: tuple[str, ...] = ()
-    wants: tuple[str, ...] = ()
-    operators: tuple[str, ...] = ()
-    draw_source: Callable[[Source, ProgramFacts], str | None] | None = None
-    options: tuple[str, ...] = ()
-    well_formed: bool = True
-    keeps_attributes: bool = True
-    consumes: frozenset[str] = frozenset()
-    keeps_functions: bool = True
-    keeps_buffers: bool = True
-    in_repertoire: bool = True
-    refuses: str | None = None
-    lowers_to: str | None = None
-    prepared_by: tuple[str, ...] = ()
-    of_any_loops: bool = False
-    first_only: bool = False
-    buildable: bool = True
-    inference_only: bool = False
-    overwrites: bool = False
-    notes: str = field(default="")
+    """Why the row says so: a source file of TVM, a test of it, an issue."""
+    place: Place
+    promise: Promise = Promise()
+    fires: Fires = Fires()
+    foreign: Foreign = Foreign()
+    role: Role | None = None
+    """What other rooms need the pass for."""
 
     @property
     def of_relax(self) -> bool:
         """Whether the pass may stand while Relax passes are still to come."""
-        return any(phase.of_relax for phase in self.phases)
+        return any(phase.of_relax for phase in self.place.phases)
 
     def draw(self, source: Source, facts: ProgramFacts) -> str | None:
         """A constructor expression, or None when the program has nothing for this pass."""
-        return self.draw_source(source, facts) if self.draw_source else source.pick(self.sources)
+        draw = self.fires.draw_source
+        return draw(source, facts) if draw else source.pick(self.sources)
 
     def draw_options(self, source: Source) -> str:
-        """A configuration of the PassContext for this pass; "" for what is so by default."""
-        return source.pick(self.options) if self.options and source.flip() else ""
+        """A configuration of the PassContext for this pass; "" for TVM's default."""
+        return source.pick(self.fires.options) if self.fires.options and source.flip() else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from generators.case import PassCall
-from generators.passes.row import LOOPS_ALONE, PassRow, Phase, ProgramFacts
-from generators.passes.table import PIPELINES, SETUP, THREADED_SETUP, TIR_PIPELINE, TO_LOOPS
-from generators.passes.tir_others import SCHEDULE
+from generators.passes.row import Feature, PassRow, Phase, ProgramFacts, Role
+from generators.passes.table import PASSES, PIPELINES, SETUP, THREADED_SETUP, TIR_PIPELINE, the
 from generators.source import Source, weighted
-from generators.targets import TARGETS, TargetRow
+from generators.targets import DEFAULT, TARGETS, TargetRow
 
 Tier: TypeAlias = Literal["A", "B", "C"]
 Kind: TypeAlias = Literal["single", "walk", "pipeline", "tir_pipeline", "walk_then_pipeline", "unusual", "schedule"]
@@ -34,18 +33,19 @@ KINDS: tuple[tuple[Kind, int], ...] = (
 )
 """The kinds of sequence with their weights. A pipeline costs as much as five single passes, that of TIR as twelve."""
 TIR_SHARE = 0.12
-"""A single pass, or the first of a walk, is one of TIR this often where there is a choice: a module must go through the
-whole Relax pipeline first."""
+"""The share of TIR passes among single passes and first passes of a walk, where there is a choice. It is small because
+a module must go through the whole Relax pipeline first."""
 
 SCHEDULES_LOWERED = 0.3
-"""A scheduled function is taken through both pipelines this often."""
+"""The share of scheduled functions that go through both pipelines."""
 
 BARE_SHARE = 0.5
-"""A pass of any loops gets them untidied this often: they begin anywhere and step by any number, nothing in them is
-simplified, nor are their buffers as small as can be."""
+"""The share of cases in which a pass of any loops gets them untidied: they begin anywhere and step by any number,
+nothing in them is simplified, and their buffers may be larger than needed."""
 
-LLVM = TARGETS["llvm"]
-_LIFT = "LambdaLift"
+LLVM = TARGETS[DEFAULT]
+_LIFT = the(Role.LIFTS_LOCAL_FUNCTIONS).name
+_SCHEDULE = the(Role.SCHEDULES).name
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,31 +83,33 @@ class _Walk:
         return [
             row
             for row in self.pool
-            if self.phase in row.phases and self._combines(row) and (not staying or row.gives in (None, self.phase))
+            if self.phase in row.place.phases
+            and self._combines(row)
+            and (not staying or row.place.gives in (None, self.phase))
         ]
 
     def _combines(self, row: PassRow) -> bool:
         names = {step.name for step in self.steps if not step.setup}
-        overwritten = any(self.table[name].overwrites for name in names if name in self.table)
-        conventions = any(self.table[name].calling != "same" for name in names if name in self.table)
+        overwritten = any(self.table[name].place.overwrites for name in names if name in self.table)
+        conventions = any(self.table[name].promise.calling != "same" for name in names if name in self.table)
         return not (
-            (row.first_only and names)
-            or (overwritten and row.gives is None)
-            or (row.calling != "same" and conventions)
-            or (not row.idempotent and row.name in names)
+            (row.place.first_only and names)
+            or (overwritten and row.place.gives is None)
+            or (row.promise.calling != "same" and conventions)
+            or (not row.promise.idempotent and row.name in names)
         )
 
     def take(self, row: PassRow) -> None:
-        """Appends the pass behind what prepares it, and what must follow it."""
+        """Appends the pass after those that prepare it, and the pass that must follow it."""
         alone = not any(not step.setup for step in self.steps)
-        for name in row.prepared_by:
+        for name in row.place.prepared_by:
             if not any(step.name == name for step in self.steps):
                 self.steps.append(Step(name, self.tier, setup=alone))
         self.steps.append(Step(row.name, self.tier))
-        if not row.buildable:
+        if not row.promise.buildable:
             self.steps.append(Step(_LIFT, self.tier))
             self.open = False
-        self.phase = self.phase if row.gives is None else row.gives
+        self.phase = self.phase if row.place.gives is None else row.place.gives
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +123,15 @@ class _Ground:
     def walk(
         self, phase: Phase, pool: tuple[PassRow, ...] | None = None, tier: Tier = "B", *, bare: bool = False
     ) -> _Walk:
-        """A walk that starts in a phase, behind what leads there; `bare` without the passes of TIR that tidy."""
+        """A walk that starts in a phase, after the passes that lead there (`bare`: without those that only tidy)."""
         calls = (THREADED_SETUP if self.target.threads else SETUP)[phase]
-        names = [call.name for call in calls if not bare or call.name in TO_LOOPS or call.name not in TIR_PIPELINE]
+        names = [call.name for call in calls if not bare or not _tidies(call.name)]
         return _Walk(self.table, pool or self.pool, phase, [Step(name, "B", setup=True) for name in names], tier=tier)
+
+
+def _tidies(name: str) -> bool:
+    """Whether loops come out of the TIR pipeline without this pass of it, only less tidy."""
+    return name in TIR_PIPELINE and not PASSES[name].place.makes_loops
 
 
 def _pool(table: Table, under_test: Sequence[str] | None, target: TargetRow) -> tuple[PassRow, ...]:
@@ -133,8 +140,8 @@ def _pool(table: Table, under_test: Sequence[str] | None, target: TargetRow) -> 
     unknown = [name for name in names if name not in table]
     if unknown or not names:
         raise ValueError(f"no such pass: {', '.join(unknown)}" if unknown else "no pass to draw from")
-    rows = tuple(table[name] for name in names if name != SCHEDULE)
-    return tuple(row for row in rows if row.in_repertoire or target.threads) or rows
+    rows = tuple(table[name] for name in names if name != _SCHEDULE)
+    return tuple(row for row in rows if row.fires.in_repertoire or target.threads) or rows
 
 
 def _first_row(source: Source, pool: tuple[PassRow, ...]) -> PassRow:
@@ -148,8 +155,8 @@ def _first_row(source: Source, pool: tuple[PassRow, ...]) -> PassRow:
 
 def _draw_single(source: Source, ground: _Ground, length: int) -> _Walk:
     row = _first_row(source, ground.pool)
-    phase = source.pick(sorted(row.phases))
-    of_loops = row.of_any_loops and phase is Phase.LOOPS
+    phase = source.pick(sorted(row.place.phases))
+    of_loops = row.place.of_any_loops and phase is Phase.LOOPS
     walk = ground.walk(phase, bare=of_loops and source.flip(BARE_SHARE))
     walk.take(row)
     return walk
@@ -166,7 +173,7 @@ def _draw_walk(source: Source, ground: _Ground, length: int) -> _Walk:
 
 
 def _draw_high_walk(source: Source, ground: _Ground, length: int) -> _Walk:
-    """High-level passes only, so that a whole pipeline can follow; empty when the pool has none."""
+    """High-level passes only, so that a whole pipeline can follow; empty where the pool has none."""
     walk = ground.walk(Phase.HIGH)
     for _ in range(source.integer(1, max(1, length - 1))):
         options = walk.options(staying=True) if walk.open else []
@@ -177,8 +184,8 @@ def _draw_high_walk(source: Source, ground: _Ground, length: int) -> _Walk:
 
 
 def _draw_unusual(source: Source, ground: _Ground, length: int) -> _Walk:
-    """Relax rows of the pool wherever they may land, behind the setup of any phase of Relax. TIR passes say of
-    nothing but the form that they are made for that they take it."""
+    """Relax rows of the pool in any order, after the setup of any phase of Relax. TIR passes are left out: they
+    take no form of the IR but their own."""
     movable = tuple(row for row in ground.pool if row.of_relax)
     if not movable:
         return _draw_walk(source, ground, length)
@@ -204,15 +211,15 @@ def _pipeline_steps(source: Source, pipeline: str, *, whole: bool) -> tuple[Step
 
 
 def _tir_pipeline_steps(source: Source, pipelines: Sequence[str]) -> tuple[Step, ...]:
-    """All of the TIR pipeline, behind a Relax pipeline that is not under test here."""
+    """All of the TIR pipeline, after a Relax pipeline that is not under test here."""
     before = PIPELINES[source.pick(pipelines)]
     return (*(Step(name, "A", setup=True) for name in before), *(Step(name, "A") for name in TIR_PIPELINE))
 
 
 def _schedule_steps(source: Source, pipelines: Sequence[str]) -> tuple[Step, ...]:
-    """A schedule, and at times everything that comes behind it."""
+    """A schedule; for a share of the cases (SCHEDULES_LOWERED) both pipelines after it."""
     setup = tuple(Step(call.name, "B", setup=True) for call in SETUP[Phase.LEGAL])
-    steps = (*setup, Step(SCHEDULE, "B"))
+    steps = (*setup, Step(_SCHEDULE, "B"))
     if not source.flip(SCHEDULES_LOWERED):
         return steps
     names = PIPELINES[source.pick(pipelines)]
@@ -240,7 +247,7 @@ def draw_names(
     useless: set[Kind] = set() if usable else {"pipeline"}
     if under_test is not None and not set(under_test) & set(TIR_PIPELINE):
         useless.add("tir_pipeline")
-    if target.threads if under_test is None else SCHEDULE not in under_test:
+    if target.threads if under_test is None else _SCHEDULE not in under_test:
         useless.add("schedule")
     allowed = [(kind, w) for kind, w in KINDS if (kinds is None or kind in kinds) and kind not in useless]
     kind: Kind = weighted(source, allowed or [("single", 1)]) if ground.pool else "schedule"
@@ -271,19 +278,19 @@ class ToFire:
     @property
     def recipes(self) -> tuple[str, ...]:
         """What the drawn passes fire on, or where there are none the pipeline's steps; each once, in order."""
-        return tuple(dict.fromkeys(recipe for row in self.drawn or self.pipeline for recipe in row.recipes))
+        return tuple(dict.fromkeys(recipe for row in self.drawn or self.pipeline for recipe in row.fires.recipes))
 
     @property
-    def wants(self) -> tuple[str, ...]:
+    def wants(self) -> frozenset[Feature]:
         """The features that go with `recipes`."""
-        return tuple(dict.fromkeys(want for row in self.drawn or self.pipeline for want in row.wants))
+        return frozenset(want for row in self.drawn or self.pipeline for want in row.fires.wants)
 
 
 def to_fire(steps: Sequence[Step], table: Table) -> ToFire:
     """The rows under test, each once."""
     under_test = [step for step in steps if not step.setup]
     drawn = {step.name: table[step.name] for step in under_test if step.tier != "A"}
-    if any(not row.buildable for row in drawn.values()):
+    if any(not row.promise.buildable for row in drawn.values()):
         drawn.pop(_LIFT, None)  # it is there to make the others buildable
     pipeline = {step.name: table[step.name] for step in under_test if step.tier == "A"}
     return ToFire(tuple(drawn.values()), tuple(pipeline.values()))
@@ -300,11 +307,11 @@ def instantiate(source: Source, steps: Sequence[Step], facts: ProgramFacts, tabl
     dropped: list[str] = []
     for step in steps:
         row = table[step.name]
-        if step.setup and row.of_blocks and LOOPS_ALONE in facts.features:
+        if step.setup and row.place.of_blocks and Feature.LOOPS_ALONE in facts.features:
             continue
         official = row.sources and (step.tier == "A" or step.setup)
         text = row.sources[0] if official else row.draw(source, facts)
-        if text is None or any(name in dropped for name in row.prepared_by):
+        if text is None or any(name in dropped for name in row.place.prepared_by):
             dropped.append(step.name)
         elif step.setup:
             setup.append(PassCall(step.name, text))

@@ -16,7 +16,7 @@ from generators.passes import (
     tir_others,
 )
 from generators.passes.excluded import EXCLUDED as EXCLUDED
-from generators.passes.row import PassRow, Phase
+from generators.passes.row import PassRow, Phase, Role
 
 
 def join(rows: Iterable[PassRow]) -> dict[str, PassRow]:
@@ -42,9 +42,13 @@ PASSES: dict[str, PassRow] = join(
     )
 )
 
-THREADING = "ApplyDefaultSchedule"
-"""The row that binds the loops of PrimFuncs to the threads of a GPU."""
-SYNCHRONISES = tir_lowering.SYNCHRONISES
+
+def the(role: Role) -> PassRow:
+    """The row with this role. ValueError where there is none, or several."""
+    (row,) = (row for row in PASSES.values() if row.role is role)
+    return row
+
+
 _FINALIZE = (
     "LowerAllocTensor",
     "KillAfterLastUse",
@@ -70,7 +74,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "cuda": (
         *_DISPATCH,
         *_FUSE,
-        THREADING,
+        the(Role.BINDS_THREADS).name,
         *_DATAFLOW_LOWER,
         "StaticPlanBlockMemory",
         "RewriteCUDAGraph",
@@ -79,20 +83,14 @@ PIPELINES: dict[str, tuple[str, ...]] = {
 }
 """`relax.get_pipeline("default_build")`, and `relax.get_default_pipeline(target)` by the target's kind."""
 
-TIR_PIPELINE = tir_lowering.TIR_PIPELINE
-"""What `tvm.tirx.build` does to the PrimFuncs behind each of them, for LLVM."""
+TIR_PIPELINE: tuple[str, ...] = tuple(row.name for row in tir_lowering.ROWS)
+"""What `tvm.tirx.build` applies to the PrimFuncs after each of them, for LLVM. tirx.StmtSimplify and its like stand in
+it once each."""
 
-TO_LOOPS = frozenset(
-    {
-        *("tirx.BindTarget", "s_tir.LowerInitBlock", "s_tir.PlanAndUpdateBufferAllocationLocation"),
-        *("s_tir.ConvertBlocksToOpaque", "s_tir.LowerMatchBuffer", "s_tir.AnnotateIrregularLoop"),
-        *("s_tir.LowerOpaqueBlock", "s_tir.LowerCrossThreadReduction", "s_tir.LiftThreadBinding"),
-        "s_tir.UnifyThreadBinding",
-    }
-)
-"""Those of them without which there are no loops after LowerOpaqueBlock, or no threads; the others before it tidy.
-LowerOpaqueBlock removes loops of one iteration, but for those that AnnotateIrregularLoop has marked."""
-
+FINISHES_HOST = ("tirx.LowerTVMBuiltin", "tirx.LowerIntrin")
+FINISHES_DEVICE = ("tirx.LowerWarpMemory", "tirx.StmtSimplify", "tirx.LowerIntrin")
+"""The passes that end the lowering of either side where a build lowers host and device functions apart
+(python/tvm/s_tir/pipeline.py). Without the second, code generation for CUDA does not see how vectors are aligned."""
 
 TIR_PASSES: tuple[str, ...] = tuple(
     row.name for row in (*tir_lowering.ROWS, *tir_others.ROWS, *analyzer.ROWS, *dlight.ROWS)
@@ -103,7 +101,7 @@ TIR_PASSES: tuple[str, ...] = tuple(
 def rest_of_tir_pipeline(phase: Phase) -> tuple[str, ...]:
     """The TIR passes that are still to come in this phase, in order."""
     for count, name in enumerate(TIR_PIPELINE, 1):
-        if PASSES[name].gives is phase:
+        if PASSES[name].place.gives is phase:
             return TIR_PIPELINE[count:]
     return TIR_PIPELINE
 
@@ -123,7 +121,7 @@ _TO_LEGAL = (*_DISPATCH, "LegalizeOps")
 def _tir_prefixes() -> Iterator[tuple[Phase, tuple[str, ...]]]:
     """Each phase of the TIR pipeline, and its passes up to the one that gives the phase."""
     for count, name in enumerate(TIR_PIPELINE, 1):
-        phase = PASSES[name].gives
+        phase = PASSES[name].place.gives
         if phase is not None:
             yield phase, TIR_PIPELINE[:count]
 
@@ -153,5 +151,5 @@ def _setup(*schedule: str) -> dict[Phase, tuple[PassCall, ...]]:
 
 SETUP = _setup()
 """The shortest prefix of an official pipeline that brings a HIGH module to each phase (with a target in scope)."""
-THREADED_SETUP = _setup(THREADING)
+THREADED_SETUP = _setup(the(Role.BINDS_THREADS).name)
 """The same for targets with threads."""

@@ -1,396 +1,357 @@
 """The passes that `tvm.tirx.build` takes PrimFuncs through for LLVM, in their order (python/tvm/s_tir/pipeline.py).
-They stand behind the Relax pipeline: the module still holds the Relax functions that call the PrimFuncs, which no TIR
+
+They stand after the Relax pipeline: the module still holds the Relax functions that call the PrimFuncs, which no TIR
 pass touches, so that a case is called and compared as before. Names carry the namespace, as in TVM's own traces.
 """
 
 from __future__ import annotations
 
-from generators.passes.analyzer import INTEGER_REWRITES
-from generators.passes.options import OPTIONS
-from generators.passes.phases import span
-from generators.passes.row import Meaning, PassRow, Phase
+from generators.passes.options import DOUBLE_BUFFER, HOIST_CONDITIONS, PARTITION, SIMPLIFY, UNROLL, VECTORIZE
+from generators.passes.phases import at, span
+from generators.passes.row import Feature, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Role
 
-_SAME_AGAIN = frozenset(
-    {
-        *("tirx.BindTarget", "s_tir.LowerInitBlock", "s_tir.ConvertBlocksToOpaque", "s_tir.LowerMatchBuffer"),
-        *("s_tir.LowerOpaqueBlock", "tirx.FlattenBuffer", "tirx.BF16ComputeLegalize", "tirx.VectorizeLoop"),
-        *("tirx.SplitHostDevice", "tirx.MakePackedAPI", "tirx.BF16StorageLegalize", "tirx.LowerTVMBuiltin"),
-    }
-)
-"""Lowerings that leave nothing of what they lower, so that a second application finds nothing."""
-_NEW_FORM = frozenset({"tirx.BindTarget", "tirx.AnnotateEntryFunc", "tirx.SplitHostDevice", "tirx.MakePackedAPI"})
-"""Passes that write attributes of functions anew: target, entry function, calling convention, name."""
-_KEEPS_ONLY = {"tirx.BF16ComputeLegalize": "bfloat16"}
-"""What is cast to bfloat16 stays in float32 until it is stored in an argument: more precise, and another number."""
-_RELIES_ON = {
-    "tirx.BF16StorageLegalize": "tirx.BF16ComputeLegalize",
-    "tirx.FP8StorageLegalize": "tirx.FP8ComputeLegalize",
-}
-"""What is left of arithmetic in these types would be that of unsigned integers."""
 SYNCHRONISES = "s_tir.ThreadSync"
 """The pass that puts barriers in, with a row for each kind of memory."""
-_ILL_FORMED = frozenset({"s_tir.LowerCrossThreadReduction"})
-"""Loop variables of threads stand in blocks that are not opaque yet; TVM's tests of it have check_well_formed=False."""
-_ROUNDS = {"tirx.LowerIntrin": "intrinsics become formulas and library calls"}
+ONCE = Promise(idempotent=False)
+"""What a pass of TIR promises unless its row says more."""
+AGAIN = Promise()
+"""For lowerings that leave nothing of what they lower, so that a second application finds nothing."""
+ON_THREADS = Fires(in_repertoire=False)
+ON_INTEGERS = Fires(wants=frozenset({Feature.INTEGERS}))
+"""For passes that rewrite integer expressions: they are tried on functions that go through small ranges."""
+IN_PLACE_ONLY = Foreign(in_place_only=True)
+_CURRENT = "tvm.target.Target.current()"
+_WITH_HOST = f"{_CURRENT}.with_host({_CURRENT}.host or {_CURRENT})"
 
 
 def _row(
     name: str,
     why: str,
-    first: Phase,
-    last: Phase,
-    gives: Phase | None = None,
+    place: Place,
+    promise: Promise = ONCE,
+    *,
+    fires: Fires = Fires(),  # noqa: B008 - a frozen record
+    foreign: Foreign = Foreign(),  # noqa: B008 - a frozen record
+    role: Role | None = None,
     argument: str = "",
-    fires: bool = True,
     sources: tuple[str, ...] = (),
-    prepared_by: tuple[str, ...] = (),
 ) -> PassRow:
+    """A row whose constructor follows from its name: `namespace.transform.Name(argument)`, then other `sources`."""
     namespace, plain = name.split(".", 1)
-    return PassRow(
-        name,
-        (f"{namespace}.transform.{plain.split('[')[0]}({argument})", *sources),
-        span(first, last),
-        why,
-        gives=gives,
-        meaning=Meaning.APPROXIMATE if name in _KEEPS_ONLY else Meaning.ROUNDED if name in _ROUNDS else Meaning.SAME,
-        lowers_to=_KEEPS_ONLY.get(name),
-        idempotent=name in _SAME_AGAIN,
-        well_formed=name not in _ILL_FORMED,
-        needs_target=name == "tirx.BindTarget",
-        wants=("integers",) if name in INTEGER_REWRITES else (),
-        relies_on=_RELIES_ON.get(name),
-        keeps_attributes=name not in _NEW_FORM,
-        options=OPTIONS.get(name, ()),
-        prepared_by=prepared_by,
-        in_repertoire=fires,
-        notes=_ROUNDS.get(name, ""),
-    )
+    constructor = f"{namespace}.transform.{plain.split('[')[0]}({argument})"
+    return PassRow(name, (constructor, *sources), why, place, promise, fires, foreign, role)
 
 
 ROWS: tuple[PassRow, ...] = (
     _row(
         "tirx.BindTarget",
         "src/tirx/transform/primfunc_utils.cc: gives every function the attribute target",
-        Phase.SYMBOLED,
-        Phase.SYMBOLED,
-        Phase.BOUND,
-        "tvm.target.Target.current().with_host(tvm.target.Target.current().host or tvm.target.Target.current())",
+        Place(at(Phase.SYMBOLED), gives=Phase.BOUND, needs_target=True, makes_loops=True),
+        Promise(keeps_attributes=False),
+        argument=_WITH_HOST,
     ),
     _row(
         "s_tir.CanonicalizeLoop",
         "src/s_tir/transform/canonicalize_loop.cc: loops start at 0 and step by 1",
-        Phase.BOUND,
-        Phase.STORAGE,
+        Place(span(Phase.BOUND, Phase.STORAGE)),
     ),
     _row(
         "s_tir.LowerCrossThreadReduction",
         "src/s_tir/transform/lower_cross_thread_reduction.cc: reductions over threads of a GPU",
-        Phase.BOUND,
-        Phase.BOUND,
-        fires=False,
+        Place(at(Phase.BOUND), makes_loops=True),
+        # thread variables stand in blocks that are not opaque yet; TVM's tests have check_well_formed=False
+        Promise(idempotent=False, well_formed=False),
+        fires=ON_THREADS,
     ),
     _row(
         "s_tir.LowerInitBlock",
         "src/s_tir/transform/lower_init_block.cc: init becomes a condition on the reduction axes",
-        Phase.BOUND,
-        Phase.BOUND,
-        Phase.INIT,
+        Place(at(Phase.BOUND), gives=Phase.INIT, makes_loops=True),
+        AGAIN,
     ),
     _row(
         "s_tir.PlanAndUpdateBufferAllocationLocation",
         "src/s_tir/transform/plan_update_buffer_allocation_location.cc: allocations move to where they are used",
-        Phase.INIT,
-        Phase.INIT,
-        Phase.PLACED,
+        Place(at(Phase.INIT), gives=Phase.PLACED, makes_loops=True),
     ),
     _row(
         "s_tir.ConvertBlocksToOpaque",
         "src/s_tir/transform/convert_blocks_to_opaque.cc: block axes become their bindings",
-        Phase.PLACED,
-        Phase.PLACED,
-        Phase.OPAQUE,
+        Place(at(Phase.PLACED), gives=Phase.OPAQUE, makes_loops=True),
+        AGAIN,
     ),
     _row(
         "s_tir.LiftThreadBinding",
         "src/s_tir/transform/lift_thread_binding.cc: thread loops of GPUs",
-        Phase.OPAQUE,
-        Phase.OPAQUE,
-        fires=False,
+        Place(at(Phase.OPAQUE), makes_loops=True),
+        fires=ON_THREADS,
     ),
     _row(
         "s_tir.ManifestSharedMemoryLocalStage",
         "src/s_tir/transform/manifest_shared_memory_local_stage.cc: annotated blocks of GPUs",
-        Phase.OPAQUE,
-        Phase.OPAQUE,
-        fires=False,
+        Place(at(Phase.OPAQUE)),
+        fires=ON_THREADS,
     ),
     _row(
         "s_tir.CompactBufferAllocation",
         "src/s_tir/transform/compact_buffer_region.cc: buffers shrink to the region that is used",
-        Phase.OPAQUE,
-        Phase.OPAQUE,
-        Phase.COMPACT,
+        Place(at(Phase.OPAQUE), gives=Phase.COMPACT),
     ),
     _row(
         "s_tir.LowerAutoCopy",
         "src/s_tir/transform/memhammer_lower_auto_copy.cc: annotated copies of GPUs",
-        Phase.COMPACT,
-        Phase.COMPACT,
-        fires=False,
+        Place(at(Phase.COMPACT)),
+        fires=ON_THREADS,
     ),
     _row(
         "s_tir.UnifyThreadBinding",
         "src/s_tir/transform/unify_thread_binding.cc: thread loops of GPUs",
-        Phase.COMPACT,
-        Phase.COMPACT,
-        fires=False,
+        Place(at(Phase.COMPACT), makes_loops=True),
+        fires=ON_THREADS,
     ),
     _row(
         "s_tir.LowerMatchBuffer",
         "src/s_tir/transform/lower_match_buffer.cc: matched buffers become their source",
-        Phase.COMPACT,
-        Phase.COMPACT,
+        Place(at(Phase.COMPACT), makes_loops=True),
+        AGAIN,
     ),
     _row(
         "s_tir.StmtSimplify",
         "src/s_tir/transform/stmt_simplify.cc: rewrites of sym.Analyzer, conditions that are known",
-        Phase.BOUND,
-        Phase.STORAGE,
+        Place(span(Phase.BOUND, Phase.STORAGE)),
+        fires=Fires(wants=ON_INTEGERS.wants, options=SIMPLIFY),
     ),
     _row(
         "s_tir.InjectPermutedLayout",
         "src/s_tir/transform/inject_permuted_layout.cc: annotated shared memory of GPUs",
-        Phase.COMPACT,
-        Phase.COMPACT,
-        fires=False,
+        Place(at(Phase.COMPACT)),
+        fires=ON_THREADS,
     ),
     _row(
         "s_tir.AnnotateIrregularLoop",
         "src/s_tir/transform/annotate_irregular_loop.cc: marks loops with break and continue",
-        Phase.COMPACT,
-        Phase.COMPACT,
+        Place(at(Phase.COMPACT), makes_loops=True),
     ),
     _row(
         "s_tir.InjectSoftwarePipeline",
         "src/s_tir/transform/inject_software_pipeline.cc: annotated loops",
-        Phase.COMPACT,
-        Phase.COMPACT,
-        fires=False,
+        Place(at(Phase.COMPACT)),
+        fires=ON_THREADS,
     ),
     _row(
         "s_tir.TransformMmaBufferLayout",
         "src/s_tir/transform/transform_mma_buffer_layout.cc: fragments of tensor cores",
-        Phase.COMPACT,
-        Phase.COMPACT,
-        fires=False,
+        Place(at(Phase.COMPACT)),
+        fires=ON_THREADS,
     ),
     _row(
         "s_tir.LowerOpaqueBlock",
         "src/s_tir/transform/lower_opaque_block.cc: blocks become their bodies, their buffers allocations",
-        Phase.COMPACT,
-        Phase.COMPACT,
-        Phase.LOOPS,
-        prepared_by=("s_tir.LowerMatchBuffer",),
+        Place(at(Phase.COMPACT), gives=Phase.LOOPS, prepared_by=("s_tir.LowerMatchBuffer",), makes_loops=True),
+        AGAIN,
     ),
     _row(
         "tirx.FlattenBuffer",
         "src/tirx/transform/flatten_buffer.cc: buffers become one-dimensional, bool is stored as int8",
-        Phase.LOOPS,
-        Phase.LOOPS,
-        Phase.FLAT,
+        Place(at(Phase.LOOPS), gives=Phase.FLAT),
+        AGAIN,
     ),
     _row(
         "tirx.BF16ComputeLegalize",
         "src/tirx/transform/unsupported_dtype_legalize.cc: bfloat16 arithmetic in float32",
-        Phase.FLAT,
-        Phase.FLAT,
+        Place(at(Phase.FLAT)),
+        # what is cast to bfloat16 stays float32 until it is stored in an argument: more precise, and another number
+        Promise(meaning=Meaning.APPROXIMATE, lowers_to="bfloat16"),
     ),
     _row(
         "tirx.NarrowDataType",
         "src/tirx/transform/narrow_datatype.cc: index arithmetic in int32 where it fits",
-        Phase.FLAT,
-        Phase.FLAT,
+        Place(at(Phase.FLAT)),
+        fires=ON_INTEGERS,
         argument="32",
     ),
     _row(
         "s_tir.LoopPartition",
         "src/s_tir/transform/loop_partition.cc: loops split where a likely condition changes",
-        Phase.FLAT,
-        Phase.FLAT,
+        Place(at(Phase.FLAT)),
+        fires=Fires(options=PARTITION),
     ),
     _row(
         "tirx.VectorizeLoop",
         "src/tirx/transform/vectorize_loop.cc: vectorised loops become vectors",
-        Phase.FLAT,
-        Phase.FLAT,
-        Phase.VECTORS,
+        Place(at(Phase.FLAT), gives=Phase.VECTORS),
+        Promise(follows_annotations=True),
+        fires=Fires(options=VECTORIZE),
         argument="True",
         sources=("tirx.transform.VectorizeLoop(False)",),
     ),
     _row(
         "s_tir.InjectVirtualThread",
         "src/s_tir/transform/inject_virtual_thread.cc: virtual threads become loops",
-        Phase.VECTORS,
-        Phase.VECTORS,
-        fires=False,
+        Place(at(Phase.VECTORS)),
+        fires=ON_THREADS,
     ),
     _row(
         "s_tir.InjectDoubleBuffer",
         "src/s_tir/transform/inject_double_buffer.cc: marked buffers are doubled",
-        Phase.VECTORS,
-        Phase.VECTORS,
-        fires=False,
+        Place(at(Phase.VECTORS)),
+        fires=Fires(
+            options=DOUBLE_BUFFER,
+            no_build_sets="for buffers that are marked for it, on no CPU; the pass table has it",
+            in_repertoire=False,
+        ),
     ),
     _row(
         "tirx.StorageRewrite",
         "src/tirx/transform/storage_rewrite.cc: allocations share memory that is free again",
-        Phase.VECTORS,
-        Phase.VECTORS,
-        Phase.STORAGE,
+        Place(at(Phase.VECTORS), gives=Phase.STORAGE, left_out_by="tirx.disable_storage_rewrite"),
     ),
     _row(
         "s_tir.HoistIfThenElse",
         "src/s_tir/transform/hoist_expression.cc: conditions move out of loops that they do not depend on",
-        Phase.STORAGE,
-        Phase.STORAGE,
+        Place(at(Phase.STORAGE)),
+        fires=Fires(options=HOIST_CONDITIONS),
         sources=("s_tir.transform.HoistIfThenElse('basic')",),
     ),
-    _row("tirx.UnrollLoop", "src/tirx/transform/unroll_loop.cc: loops marked unrolled", Phase.FLAT, Phase.STORAGE),
+    _row(
+        "tirx.UnrollLoop",
+        "src/tirx/transform/unroll_loop.cc: loops marked unrolled",
+        Place(span(Phase.FLAT, Phase.STORAGE)),
+        fires=Fires(options=UNROLL),
+    ),
     _row(
         "s_tir.RenormalizeSplitPattern",
         "src/s_tir/transform/renormalize_split_pattern.cc: patterns of floordiv and floormod",
-        Phase.FLAT,
-        Phase.STORAGE,
+        Place(span(Phase.FLAT, Phase.STORAGE)),
+        fires=ON_INTEGERS,
     ),
     _row(
         "tirx.StmtSimplify",
         "src/tirx/transform/stmt_simplify.cc: rewrites of sym.Analyzer, conditions that are known",
-        Phase.FLAT,
-        Phase.STORAGE,
+        Place(span(Phase.FLAT, Phase.STORAGE)),
+        fires=Fires(wants=ON_INTEGERS.wants, options=SIMPLIFY),
     ),
-    _row("tirx.RemoveNoOp", "src/tirx/transform/remove_no_op.cc: statements without effect", Phase.FLAT, Phase.STORAGE),
+    _row(
+        "tirx.RemoveNoOp",
+        "src/tirx/transform/remove_no_op.cc: statements without effect",
+        Place(span(Phase.FLAT, Phase.STORAGE)),
+        fires=Fires(no_build_sets="a limit of steps for debugging, and the profiler's calls"),
+    ),
     _row(
         "s_tir.RewriteUnsafeSelect",
         "src/s_tir/transform/rewrite_unsafe_select.cc: Select with loads becomes if_then_else",
-        Phase.FLAT,
-        Phase.STORAGE,
+        Place(span(Phase.FLAT, Phase.STORAGE)),
     ),
     _row(
         "tirx.CommonSubexprElim",
         "src/tirx/transform/common_subexpr_elim.cc: equal expressions are computed once",
-        Phase.FLAT,
-        Phase.STORAGE,
+        Place(span(Phase.FLAT, Phase.STORAGE), left_out_by="tirx.disable_cse_tir"),
+        fires=ON_INTEGERS,
     ),
     _row(
         "tirx.FP8ComputeLegalize",
         "src/tirx/transform/unsupported_dtype_legalize.cc: float8 arithmetic, which no program here has",
-        Phase.STORAGE,
-        Phase.STORAGE,
-        fires=False,
+        Place(at(Phase.STORAGE)),
+        fires=ON_THREADS,
     ),
     _row(
         "s_tir.VerifyVTCMLimit",
         "src/s_tir/transform/verify_vtcm_limit.cc: checks memory of Hexagon",
-        Phase.STORAGE,
-        Phase.STORAGE,
-        fires=False,
+        Place(at(Phase.STORAGE)),
+        fires=ON_THREADS,
     ),
     _row(
         "s_tir.LowerVtcmAlloc",
         "src/s_tir/transform/lower_vtcm_alloc.cc: memory of Hexagon",
-        Phase.STORAGE,
-        Phase.STORAGE,
-        fires=False,
+        Place(at(Phase.STORAGE)),
+        fires=ON_THREADS,
+        foreign=IN_PLACE_ONLY,
     ),
     _row(
         "tirx.VerifyMemory",
         "src/tirx/analysis/verify_memory.cc: refuses host code that touches memory of a device",
-        Phase.FLAT,
-        Phase.STORAGE,
-        fires=False,
+        Place(span(Phase.FLAT, Phase.STORAGE)),
+        fires=ON_THREADS,
     ),
     _row(
         "tirx.AnnotateEntryFunc",
         "src/tirx/transform/primfunc_utils.cc: marks the only function as the entry",
-        Phase.BOUND,
-        Phase.STORAGE,
+        Place(span(Phase.BOUND, Phase.STORAGE)),
+        Promise(idempotent=False, keeps_attributes=False),
     ),
     *(
         _row(
             f"{SYNCHRONISES}[{scope}]",
             "src/s_tir/transform/thread_storage_sync.cc: barriers of GPUs",
-            Phase.STORAGE,
-            Phase.STORAGE,
-            Phase.SYNCED if scope == "warp" else None,
-            f"'{scope}'",
-            fires=False,
+            Place(at(Phase.STORAGE), gives=Phase.SYNCED if scope == "warp" else None),
+            fires=ON_THREADS,
+            foreign=Foreign(name=SYNCHRONISES),
+            role=Role.SYNCHRONISES,
+            argument=f"'{scope}'",
         )
         for scope in ("shared", "shared.dyn", "warp")
     ),
     _row(
         "s_tir.InferFragment",
         "src/s_tir/transform/infer_fragment.cc: fragments of tensor cores",
-        Phase.SYNCED,
-        Phase.SYNCED,
-        fires=False,
+        Place(at(Phase.SYNCED)),
+        fires=ON_THREADS,
     ),
     _row(
         "s_tir.LowerThreadAllreduce",
         "src/s_tir/transform/lower_thread_allreduce.cc: reductions over threads of GPUs",
-        Phase.SYNCED,
-        Phase.SYNCED,
-        fires=False,
+        Place(at(Phase.SYNCED)),
+        fires=ON_THREADS,
+        foreign=IN_PLACE_ONLY,
     ),
     _row(
         "s_tir.MergeSharedMemoryAllocations",
         "src/s_tir/transform/merge_shared_memory_allocations.cc: shared memory of GPUs",
-        Phase.SYNCED,
-        Phase.SYNCED,
-        fires=False,
+        Place(at(Phase.SYNCED)),
+        fires=ON_THREADS,
     ),
     _row(
         "tirx.SplitHostDevice",
         "src/tirx/transform/split_host_device.cc: kernels become functions of their own",
-        Phase.SYNCED,
-        Phase.SYNCED,
-        Phase.SPLIT,
+        Place(at(Phase.SYNCED), gives=Phase.SPLIT),
+        Promise(keeps_attributes=False),
+        foreign=IN_PLACE_ONLY,
     ),
     _row(
         "tirx.MakePackedAPI",
         "src/tirx/transform/make_packed_api.cc: parameters come as TVMFFIAny, with checks",
-        Phase.SPLIT,
-        Phase.SPLIT,
-        Phase.PACKED,
+        Place(at(Phase.SPLIT), gives=Phase.PACKED),
+        Promise(keeps_attributes=False),
+        foreign=IN_PLACE_ONLY,
     ),
     _row(
         "tirx.FP8StorageLegalize",
         "src/tirx/transform/unsupported_dtype_legalize.cc: float8 is stored as uint8, which no program here has",
-        Phase.PACKED,
-        Phase.PACKED,
-        fires=False,
+        # arithmetic in float8 that is left would become that of unsigned integers; so with bfloat16 below
+        Place(at(Phase.PACKED), relies_on="tirx.FP8ComputeLegalize"),
+        fires=ON_THREADS,
+        foreign=IN_PLACE_ONLY,
     ),
     _row(
         "tirx.BF16StorageLegalize",
         "src/tirx/transform/unsupported_dtype_legalize.cc: bfloat16 is stored as uint16",
-        Phase.PACKED,
-        Phase.PACKED,
-        Phase.STORED,
+        Place(at(Phase.PACKED), gives=Phase.STORED, relies_on="tirx.BF16ComputeLegalize"),
+        AGAIN,
+        foreign=IN_PLACE_ONLY,
     ),
     _row(
         "tirx.LowerTVMBuiltin",
         "src/tirx/transform/lower_tvm_builtin.cc: large allocations become workspaces, packed calls use a stack",
-        Phase.STORED,
-        Phase.STORED,
-        Phase.BUILTINS,
+        Place(at(Phase.STORED), gives=Phase.BUILTINS),
+        AGAIN,
+        foreign=IN_PLACE_ONLY,
     ),
     _row(
         "tirx.LowerIntrin",
         "src/tirx/transform/lower_intrin.cc: intrinsics of the target, floordiv by truncation",
-        Phase.BUILTINS,
-        Phase.BUILTINS,
-        Phase.INTRINSICS,
+        Place(at(Phase.BUILTINS), gives=Phase.INTRINSICS),
+        Promise(meaning=Meaning.ROUNDED, idempotent=False),  # intrinsics become formulas and library calls
+        foreign=IN_PLACE_ONLY,
     ),
 )
-
-TIR_PIPELINE: tuple[str, ...] = tuple(row.name for row in ROWS)
-"""`tvm.tirx.build` for LLVM: the rows stand in its order. tirx.StmtSimplify and its like stand in it once each."""
+"""In the order of the pipeline (`generators.passes.table.TIR_PIPELINE`): a row that is added takes its place in it."""

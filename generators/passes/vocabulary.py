@@ -6,18 +6,18 @@ lcamtuf.blogspot.com/2015/01/afl-fuzz-making-up-grammar-with.html). Passes in C+
 
 from __future__ import annotations
 
-import dis
-from collections.abc import Callable, Iterable, Iterator, Set
+import ast
+import linecache
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import replace
-from itertools import pairwise
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 from generators.operators.table import OPERATORS
 from generators.passes.row import PassRow
 
 MOST = 24
-"""Code that names more operators than this is about operators of all kinds."""
+"""Code that names more operators than this is about operators in general."""
 _PREFIX = "relax."
 _NAMESPACE = "op"
 """What operators are attributes of, as in `relax.op.add`."""
@@ -37,10 +37,11 @@ _GROUPS = frozenset(parts[1] for parts in (name.split(".") for name in OPERATORS
 def with_vocabulary(row: PassRow, make: Callable[..., Any]) -> PassRow:
     """The row of a loaded pass with the operators that its factory's code names, and recipes with the nodes; passes of
     TIR have none of these."""
-    if not row.recipes:
+    if not row.fires.recipes:
         return row
     words = words_of(make)
-    return replace(row, operators=operators_named(words), shapes=shapes_named(words))
+    fires = replace(row.fires, operators=operators_named(words), shapes=shapes_named(words))
+    return replace(row, fires=fires)
 
 
 def operators_named(words: Set[str]) -> tuple[str, ...]:
@@ -56,19 +57,20 @@ def shapes_named(words: Set[str]) -> tuple[str, ...]:
 
 def words_of(make: Callable[..., Any]) -> set[str]:
     """What a function names, or those of its file that it uses: in strings ("relax.add", "add"), as attributes
-    (`relax.op.add`), and nodes of Relax."""
+    (`relax.op.add`), and nodes of Relax. Nothing where there is no file with its source."""
     names = _Names(getattr(make, "__module__", ""))
     names.read(make)
     return names.found
 
 
 class _Names:
-    """Every word of the literals and every operator's attribute in the code of one module that something uses."""
+    """The words of the literals, the operators and the nodes of Relax in the code of one module that something uses."""
 
     def __init__(self, module: str) -> None:
         self.found: set[str] = set()
         self._module = module
         self._seen: set[int] = set()
+        self._files: dict[str, dict[int, list[ast.AST]]] = {}
 
     def read(self, value: Any) -> None:
         """Adds what is in a value that code uses: a function, a class, a literal or a container of these."""
@@ -77,12 +79,12 @@ class _Names:
         if isinstance(value, str) or id(value) in self._seen:
             return
         self._seen.add(id(value))
-        if isinstance(value, CodeType):
-            self.found.update(_attributes(value), (name for name in value.co_names if name in SHAPES))
-            self._each(value.co_consts)
-        elif isinstance(value, FunctionType | type):
+        if isinstance(value, FunctionType):
             if value.__module__ == self._module:
-                self._own(value)
+                self._read_function(value)
+        elif isinstance(value, type):
+            if value.__module__ == self._module:
+                self._each(part for part in vars(value).values() if isinstance(part, FunctionType))
         elif isinstance(value, dict):
             self._each([*value, *value.values()])
         elif isinstance(value, tuple | list | set | frozenset):
@@ -92,13 +94,24 @@ class _Names:
         for value in values:
             self.read(value)
 
-    def _own(self, value: FunctionType | type) -> None:
-        if isinstance(value, type):
-            self._each(part for part in vars(value).values() if isinstance(part, FunctionType))
-            return
-        self.read(value.__code__)
-        self._each(_content(cell) for cell in value.__closure__ or ())
-        self._each(value.__globals__.get(name) for name in _global_names(value.__code__))
+    def _read_function(self, function: FunctionType) -> None:
+        self._each(_content(cell) for cell in function.__closure__ or ())
+        code = function.__code__
+        if code.co_filename not in self._files:
+            self._files[code.co_filename] = _definitions(code.co_filename)
+        for part in self._files[code.co_filename].get(code.co_firstlineno, ()):
+            for node in ast.walk(part):
+                self._read_node(node, function.__globals__)
+
+    def _read_node(self, node: ast.AST, names: Mapping[str, Any]) -> None:
+        match node:
+            case ast.Constant(value=str(text)):
+                self.read(text)
+            case ast.Name(id=name):
+                self.found.update({name} & SHAPES.keys())
+                self.read(names.get(name))
+            case ast.Attribute(value=owner, attr=name):
+                self.found.update({name} & SHAPES.keys(), _operator(owner, name))
 
 
 def _content(cell: Any) -> Any:
@@ -108,21 +121,30 @@ def _content(cell: Any) -> Any:
         return None
 
 
-def _global_names(code: CodeType) -> Iterator[str]:
-    """The global names of the code and of the functions inside."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _global_names(constant)
+def _definitions(path: str) -> dict[int, list[ast.AST]]:
+    """The bodies of the functions and lambdas of a file, by the line on which their code begins; {} for text
+    that is not Python."""
+    linecache.checkcache(path)
+    try:
+        tree = ast.parse("".join(linecache.getlines(path)))
+    except SyntaxError:
+        return {}
+    found: dict[int, list[ast.AST]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            found.setdefault(_first_line(node), []).extend([node.body] if isinstance(node, ast.Lambda) else node.body)
+    return found
 
 
-def _attributes(code: CodeType) -> Iterator[str]:
-    """The operators that are attributes: `op.add`, `op.nn.relu`."""
-    instructions = [(i.opname, str(i.argval)) for i in dis.get_instructions(code) if i.opname != "CACHE"]
-    for (_, owner), (kind, name) in pairwise(instructions):
-        if kind not in ("LOAD_ATTR", "LOAD_METHOD"):
-            continue
-        if owner == _NAMESPACE:
-            yield name
-        elif owner in _GROUPS:
-            yield f"{owner}.{name}"
+def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> int:
+    """The `co_firstlineno` of its code: that of the first decorator where it has some."""
+    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+    return min((node.lineno, *(decorator.lineno for decorator in decorators)))
+
+
+def _operator(owner: ast.expr, name: str) -> tuple[str, ...]:
+    """The operator that is an attribute, as in `op.add` or `op.nn.relu`; () for any other attribute."""
+    match owner:
+        case ast.Name(id=group) | ast.Attribute(attr=group):
+            return (name,) if group == _NAMESPACE else (f"{group}.{name}",) if group in _GROUPS else ()
+    return ()

@@ -9,6 +9,7 @@ import tvm
 from tvm import relax, te
 
 from generators import tvm_api
+from generators.passes.row import Feature
 from generators.ranges import Range
 from generators.recipes import blocks as b
 from generators.recipes.knobs import KNOBS
@@ -145,5 +146,5 @@ RECIPES = (
     Recipe("dps_packed", dps_packed),
     Recipe("sort_scan", sort_scan),
     Recipe("multinomial", multinomial, costly=True),
-    Recipe("hint_on_device", hint_on_device, wants="vdevice"),
+    Recipe("hint_on_device", hint_on_device, wants=Feature.VDEVICE),
 )

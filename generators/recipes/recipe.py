@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from generators.passes.row import Feature
 from generators.relax.scope import Scope
 
 
@@ -13,14 +14,14 @@ class Recipe:
     """`draw` plants the shape into the scope of main, or raises Unavailable.
 
     plain: it needs a block that is no dataflow block; dataflow: its passes look into those alone. costly: some pass
-    takes many times as long on it, so that it is planted for its own passes alone. wants: the feature (see
-    PassRow.wants) that the program must have besides. A recipe is called like its `draw`.
+    takes many times as long on it, so that it is planted for its own passes alone. wants: the feature
+    that the program must have besides. A recipe is called like its `draw`.
     """
 
     name: str
     draw: Callable[[Scope], None]
     plain: bool = False
-    wants: str | None = None
+    wants: Feature | None = None
     dataflow: bool = False
     costly: bool = False
 

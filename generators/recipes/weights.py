@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from tvm import relax
 
+from generators.passes.row import Feature
 from generators.ranges import Range
 from generators.recipes import blocks as b
 from generators.recipes.knobs import KNOBS
@@ -141,8 +142,8 @@ def scalar_loss(s: Scope) -> None:
 
 
 RECIPES = (
-    Recipe("weight_transform", weight_transform, wants="num_input"),
-    Recipe("weight_transform_returned", weight_transform_returned, wants="num_input"),
-    Recipe("weight_transform_shared", weight_transform_shared, wants="num_input"),
-    Recipe("scalar_loss", scalar_loss, wants="scalar_loss"),
+    Recipe("weight_transform", weight_transform, wants=Feature.NUM_INPUT),
+    Recipe("weight_transform_returned", weight_transform_returned, wants=Feature.NUM_INPUT),
+    Recipe("weight_transform_shared", weight_transform_shared, wants=Feature.NUM_INPUT),
+    Recipe("scalar_loss", scalar_loss, wants=Feature.SCALAR_LOSS),
 )

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from tvm import relax
 
 from generators import tvm_api
+from generators.passes.row import Feature
 from generators.relax.scope import Scope
 from generators.relax.values import AnyValue, TupleValue, Value
 from generators.source import weighted
@@ -32,7 +33,7 @@ class Statement:
     weight: int
     draw: Callable[[Scope], None]
     plain: bool = False
-    wants: str | None = None
+    wants: Feature | None = None
 
 
 def draw_statements(scope: Scope, table: Sequence[Statement], count: int) -> None:

@@ -11,6 +11,7 @@ from tvm import relax
 
 from generators import tvm_api
 from generators.externs import COPY_DOUBLED, DIFFERENCE, NEGATED
+from generators.passes.row import Feature
 from generators.ranges import Range
 from generators.relax.body import Statement, close_block, draw_blocks
 from generators.relax.frames import FunctionFrame, ParameterSpec, PrivateFunction
@@ -172,8 +173,8 @@ _PRIVATE = (*SIMPLE, Statement("private call", 2, draw_private_call), Statement(
 CONTROL = (
     Statement("if", 3, draw_if, plain=True),
     Statement("private call", 5, draw_private_call),
-    Statement("local call", 2, draw_local_call, wants="local_functions"),
+    Statement("local call", 2, draw_local_call, wants=Feature.LOCAL_FUNCTIONS),
     Statement("impure call", 2, draw_impure, plain=True),
     Statement("extern call", 1, draw_extern),
-    Statement("device hint", 8, draw_device_hint, wants="vdevice"),
+    Statement("device hint", 8, draw_device_hint, wants=Feature.VDEVICE),
 )

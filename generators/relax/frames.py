@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from generators import tvm_api
+from generators.passes.row import Feature
 from generators.ranges import Range, Ranges
 from generators.relax.knobs import DEFAULT, Knobs
 from generators.relax.values import Dim, SymbolicDim, Value, dim_expr, extent
@@ -44,8 +45,8 @@ class ModuleFrame:
     functions: dict[GlobalVar, BaseFunc] = field(default_factory=dict)
     """GlobalVar -> Function or PrimFunc, in the order of making."""
     vdevices: tuple[Node, ...] = ()
-    features: frozenset[str] = frozenset()
-    """Language features that were asked for ("vdevice", "num_input", ...)."""
+    features: frozenset[Feature] = frozenset()
+    """The features that were asked for."""
     private: list[PrivateFunction] = field(default_factory=list)
     public: dict[str, FunctionFrame] = field(default_factory=dict)
     """The public functions beside main, by name."""

@@ -10,7 +10,7 @@ import tvm
 from tvm.relax.global_info import VDevice
 
 from generators.case import Argument
-from generators.passes.row import Parameter, ProgramFacts
+from generators.passes.row import Feature, Parameter, ProgramFacts
 from generators.program import Program
 from generators.relax.body import Pattern
 from generators.relax.calls_and_ifs import CONTROL
@@ -33,17 +33,16 @@ def draw_program(
     source: Source,
     knobs: Knobs = DEFAULT,
     patterns: Sequence[Pattern] = (),
-    wants: frozenset[str] = frozenset(),
+    wants: frozenset[Feature] = frozenset(),
 ) -> Program:
     """A random well-formed module with a public `main` and inputs for it; the first entry call is of `main`.
 
-    All `patterns` are planted, in order, each into a block of its own. `wants` asks for features: "num_input" (the
-    attribute that splits inputs from weights), "vdevice" (devices and hints), "symbolic", "constants" (most operands),
-    "float32_only", "scalar_loss" (main can be differentiated). Other names are left to the patterns.
+    All `patterns` are planted, in order, each into a block of its own. `wants` asks for features: those of Relax
+    programs up to SCALAR_LOSS are drawn here, the others are left to the patterns.
     """
     for _ in range(_TRIES):
         module = ModuleFrame(_fitting(knobs, wants), features=wants)
-        if "vdevice" in wants:
+        if Feature.VDEVICE in wants:
             module.vdevices = (VDevice("llvm", 0), VDevice("llvm", 1))
         try:
             return _draw_module(source, module, patterns)
@@ -52,23 +51,24 @@ def draw_program(
     raise Unavailable("no program could be drawn")
 
 
-def _fitting(knobs: Knobs, wants: frozenset[str]) -> Knobs:
+def _fitting(knobs: Knobs, wants: frozenset[Feature]) -> Knobs:
     """The knobs for programs with these features."""
-    if "scalar_loss" in wants:
+    if Feature.SCALAR_LOSS in wants:
         knobs = replace(knobs, dtypes=knobs.functions.loss_dtypes, guard_share=0.0)
-    if "float32_only" in wants:
+    if Feature.FLOAT32_ONLY in wants:
         knobs = replace(knobs, dtypes=(("float32", 1),))
-    if "constants" in wants:
+    if Feature.CONSTANTS in wants:
         knobs = replace(knobs, parameter_share=min(knobs.parameter_share, knobs.constants_parameter_share))
     return knobs
 
 
 def _draw_module(source: Source, module: ModuleFrame, patterns: Sequence[Pattern]) -> Program:
-    differentiable = "scalar_loss" in module.features
-    symbolic = not differentiable and ("symbolic" in module.features or source.flip(module.knobs.functions.symbolic))
+    differentiable = Feature.SCALAR_LOSS in module.features
+    asked = Feature.SYMBOLIC in module.features
+    symbolic = not differentiable and (asked or source.flip(module.knobs.functions.symbolic))
     frame = FunctionFrame(module, symbolic=symbolic)
     if differentiable:
-        patterns = [p for p in patterns if getattr(p, "wants", None) == "scalar_loss"]
+        patterns = [p for p in patterns if getattr(p, "wants", None) is Feature.SCALAR_LOSS]
     count = source.integer(*module.knobs.operators)
     if differentiable:
         main = draw_loss_function(source, frame, count, patterns)
@@ -79,7 +79,8 @@ def _draw_module(source: Source, module: ModuleFrame, patterns: Sequence[Pattern
     whole = _assemble(source, module, main)
     arguments = draw_arguments(source, frame)
     facts = _facts(frame, num_input, arguments)
-    features = facts.features | set(module.features) | {k for k in module.drawn if k != "operator"}
+    features = {feature.value for feature in facts.features | module.features}
+    features |= {kind for kind in module.drawn if kind != "operator"}
     calls = draw_calls(source, module, frame, arguments)
     return Program(whole, calls, facts, module.operators, frozenset(features), module.rejected)
 
@@ -90,7 +91,7 @@ def _with_attributes(
     """main with its symbol, and possibly `num_input` and an attribute that no pass knows."""
     main = main.with_attr("global_symbol", "main")
     num_input: int | None = None
-    if "num_input" in module.features or frame.weights or source.flip(module.knobs.functions.num_input):
+    if Feature.NUM_INPUT in module.features or frame.weights or source.flip(module.knobs.functions.num_input):
         drawn = not frame.weights or source.flip(module.knobs.functions.num_input_anywhere)
         num_input = source.integer(0, len(frame.parameters)) if drawn else frame.num_input
         main = main.with_attr("num_input", num_input)
@@ -136,14 +137,14 @@ def _facts(frame: FunctionFrame, num_input: int | None, arguments: tuple[Argumen
     symbols = tuple((v.name, n) for v, n in frame.symbols.items() if v.name not in frame.late)
     module = frame.module
     present = {
-        "num_input": num_input is not None,
-        "vdevice": bool(module.vdevices),
-        "symbolic": bool(symbols),
-        "scalar_loss": frame.loss is not None,
-        "private_functions": bool(module.private),
-        "local_functions": any(module.drawn[name] for name in _LOCAL_FUNCTIONS),
-        "constants": "constants" in module.features,
-        "float32_only": "float32_only" in module.features,
+        Feature.NUM_INPUT: num_input is not None,
+        Feature.VDEVICE: bool(module.vdevices),
+        Feature.SYMBOLIC: bool(symbols),
+        Feature.SCALAR_LOSS: frame.loss is not None,
+        Feature.PRIVATE_FUNCTIONS: bool(module.private),
+        Feature.LOCAL_FUNCTIONS: any(module.drawn[name] for name in _LOCAL_FUNCTIONS),
+        Feature.CONSTANTS: Feature.CONSTANTS in module.features,
+        Feature.FLOAT32_ONLY: Feature.FLOAT32_ONLY in module.features,
     }
-    features = frozenset(name for name, there in present.items() if there)
+    features = frozenset(feature for feature, there in present.items() if there)
     return ProgramFacts(tuple(parameters), symbols, num_input, ("main", *module.public), features)

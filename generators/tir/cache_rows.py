@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tvm import tirx
 
+from generators import tvm_api as T
 from generators.tir.schedule_row import Primitive
 from generators.tir.schedule_view import NoPlace, ScheduledBlock, ScheduleView
 from generators.tvm_api import Expr, Node
@@ -152,7 +153,7 @@ def _unsafe_set_dtype(view: ScheduleView) -> str:
     """A wider dtype that holds every value of the buffer: floats of the same kind, integers."""
     block = _own_write(view)
     number = _index(view, len(block.node.writes))
-    wider = _WIDER.get(str(block.node.writes[number].source.ty.dtype).removeprefix("T."))
+    wider = _WIDER.get(T.dtype_text(block.node.writes[number].source.ty.dtype))
     if wider is None or len(block.node.writes) > 1:
         raise NoPlace
     return f'sch.unsafe_set_dtype({block.text}, {number}, "{wider}")'

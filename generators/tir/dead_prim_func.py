@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import tvm
 from tvm import relax
 
 from generators import tvm_api
@@ -25,5 +24,5 @@ def with_dead_prim_func(source: Source, program: Program) -> Program:
     pairs = [(name, function), *module.functions.items()]
     if source.flip():
         pairs = [*pairs[1:], pairs[0]]
-    whole = tvm.IRModule(dict(pairs), attrs=module.attrs, global_infos=module.global_infos)
+    whole = tvm_api.replace_functions(module, dict(pairs))
     return replace(program, module=whole, features=program.features | {"dead_prim_func"})

@@ -10,7 +10,7 @@ from tvm import relax, tirx
 
 from generators import tvm_api
 from generators.case import EntryCall
-from generators.passes.row import LOOPS_ALONE, Parameter, ProgramFacts
+from generators.passes.row import Feature, Parameter, ProgramFacts
 from generators.program import Program
 from generators.source import Source
 from generators.tir.functions import draw_prim_func, draw_schedulable
@@ -73,7 +73,11 @@ def wrapped(*programs: PrimProgram, schedule: tuple[str, ...] = ()) -> Program:
     functions = {gvar: function for callee in callees for gvar, function in callee.functions().items()}
     functions[relax.GlobalVar("main")] = _main(callees).with_attr("global_symbol", "main")
     symbols = {f"{name}{c.suffix}": value for c in callees for name, value in c.program.symbols.items()}
-    features = {"symbolic": symbols, "schedule": schedule, LOOPS_ALONE: not all(p.schedulable for p in programs)}
+    features = {
+        Feature.SYMBOLIC: symbols,
+        Feature.SCHEDULE: schedule,
+        Feature.LOOPS_ALONE: not all(p.schedulable for p in programs),
+    }
     facts = ProgramFacts(
         tuple(parameter for callee in callees for parameter in callee.facts()),
         tuple(symbols.items()),

@@ -54,7 +54,7 @@ def dot_intrinsic(block: Node, extents: list[int], way: str) -> tuple[str, str]:
     if _positions(left, axes) != [0, 2] or _positions(right, axes) not in ([2, 1], [1, 2]):
         raise ValueError("not a matrix product")
     transposed = _positions(right, axes) == [1, 2]
-    one, other, out = (str(x.ty.dtype).removeprefix("T.") for x in (left, right, store.value))
+    one, other, out = (tvm_api.dtype_text(x.ty.dtype) for x in (left, right, store.value))
     m, n, k = extents
     way = "serial" if way == "vector" and (transposed or n not in _LANES) else way
     sizes = {"m": m, "n": n, "k": k, "b0": n if transposed else k, "b1": k if transposed else n}

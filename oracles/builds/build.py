@@ -22,10 +22,10 @@ from tvm import relax
 from generators import tvm_api
 from generators.case import Shape
 from generators.externs import provided
-from generators.passes.row import Phase
-from generators.passes.table import PASSES, PIPELINES, default_call
-from generators.targets import TARGETS
-from generators.tvm_api import IRModule
+from generators.passes.row import Phase, Role
+from generators.passes.table import PASSES, PIPELINES, default_call, the
+from generators.targets import DEFAULT, TARGETS
+from generators.tvm_api import IRModule, Target
 from oracles.activities import Announce, Building, entering, unannounced
 from oracles.builds.tir_build import compiled_from
 from oracles.checks.legalised import CONSUMED, operator_calls
@@ -38,6 +38,8 @@ from oracles.trace import Bench, Position, Raised
 from oracles.verdict import BUILD
 from oracles.walk import walk
 
+_HOST = "llvm"
+"""TVM's kind of target for the CPU."""
 CODEGEN = "codegen"
 """The culprit where every pass went well and building or running did not."""
 _GROUPED = (Phase.ANNOTATED, Phase.GROUPED, Phase.FUSED)
@@ -87,20 +89,20 @@ def as_built(numbers: Numbers) -> Numbers:
     return numbers if floor is None else numbers.coarser(floor)
 
 
-def rest_of_pipeline(phase: Phase, target: str = "llvm") -> tuple[str, ...]:
+def rest_of_pipeline(phase: Phase, target: str = DEFAULT) -> tuple[str, ...]:
     """The Relax passes that an official pipeline of the target still has for a module in this phase."""
     first, *others = TARGETS[target].pipelines
     names = PIPELINES[others[0] if others and phase in _GROUPED else first]
     if phase is Phase.HIGH:
         return names
     for start, name in enumerate(names):
-        gives = PASSES[name].gives
+        gives = PASSES[name].place.gives
         if gives is not None and gives > phase:
             return names[start:]
     return ()
 
 
-def passes_to_come(module: IRModule, phase: Phase, target: str = "llvm") -> tuple[str, ...]:
+def passes_to_come(module: IRModule, phase: Phase, target: str = DEFAULT) -> tuple[str, ...]:
     """The Relax passes that building applies to a module in this phase."""
     return (*_lifting(module, phase), *rest_of_pipeline(phase, target))
 
@@ -119,14 +121,25 @@ def build(
         return lowered
     module, phase = lowered
     announce(Building(BUILD, CODEGEN))
-    target = tvm.target.Target({"kind": "llvm", "opt-level": opt_level})
-    compiled = bench.guarded(lambda: compiled_from(module, target, phase))
+    compiled = bench.guarded(lambda: compiled_from(module, _current_target(opt_level), phase))
     if isinstance(compiled, Raised):
         return NotBuilt(CODEGEN, compiled, module, phase, names)
     machine = bench.guarded(lambda: relax.VirtualMachine(compiled, tvm.cpu()))
     if isinstance(machine, Raised):
         return NotBuilt(CODEGEN, machine, module, phase, names)
     return Built(machine)
+
+
+def _current_target(opt_level: int) -> Target:
+    """The current target at one of LLVM's optimisation levels; plain LLVM where none is set."""
+    current = tvm.target.Target.current(allow_none=True)
+    attributes = {"kind": _HOST} if current is None else _attributes(current)
+    return tvm.target.Target({**attributes, "opt-level": opt_level})
+
+
+def _attributes(target: Target) -> dict[str, Any]:
+    """What a target was constructed with."""
+    return {name: value for name, value in target.export().items() if name not in ("keys", "tag")}
 
 
 def lowered_by(
@@ -195,7 +208,7 @@ def _elsewhere(ty: Any) -> bool:
 
 
 def _lifting(module: IRModule, phase: Phase) -> tuple[str, ...]:
-    """LambdaLift for modules with local functions: no official pipeline has it, and VMShapeLower asks for it."""
+    """LambdaLift for modules with local functions: no official pipeline has it, and VMShapeLower needs it."""
     if phase is not Phase.HIGH:
         return ()
     local = any(
@@ -205,7 +218,7 @@ def _lifting(module: IRModule, phase: Phase) -> tuple[str, ...]:
         for block in function.body.blocks
         for binding in block.bindings
     )
-    return ("LambdaLift",) if local else ()
+    return (the(Role.LIFTS_LOCAL_FUNCTIONS).name,) if local else ()
 
 
 def _to_vm(value: Runtime, device: Any = None) -> Any:

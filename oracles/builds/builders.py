@@ -1,8 +1,8 @@
-"""What builds the modules of a target and runs them: a row for each builder that `generators.targets` names.
+"""How modules are built, run and judged: a row for each builder of `oracles.builds.needs`.
 
 How each of them works is in `oracles.builds.build` (LLVM), `oracles.builds.cuda_cpu` and
 `oracles.builds.cuda_device`. `fuzzer.trial.build` says which modules are worth building, and whose fault a failure is;
-`oracles.builds.needs` whether this machine has what a builder needs.
+`oracles.builds.needs` what a builder needs of this machine.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from generators.passes.row import Phase
-from generators.passes.table import THREADING
+from generators.passes.row import Phase, Role
+from generators.passes.table import the
+from generators.targets import TARGETS
 from oracles.activities import Announce, Building
 from oracles.builds import build as llvm
-from oracles.builds import cuda_device
+from oracles.builds import cuda_device, needs
 from oracles.builds.cuda_cpu import machine, to_ptx
 from oracles.calls.protocol import Calling, Run
 from oracles.checks.survives import headline
@@ -38,8 +39,9 @@ class Builder:
     passes: the Relax passes that building applies to a module in a phase. build: a module ready to run, where it
     stopped, or what is to be said of it instead; it is told the optimisation level of host code and says its stages.
     judge: whether the entry calls of a module ready to run give the reference's numbers. run: how a function of one is
-    called. same_bug: symptoms that say all, with the message in the place of one that hangs on the program, and the
-    culprit where it is always the same.
+    called. same_bug: symptoms that are one bug whatever the program is, with the message to use for all of them, and
+    the culprit where it is always the same. unusable: why nothing can be built here although the machine has what is
+    needed, found out by a trial on the first call; None where it can.
     """
 
     passes: Callable[[Any, Phase], tuple[str, ...]]
@@ -47,6 +49,11 @@ class Builder:
     judge: Callable[[Any, Numbers, Calling], Outcome]
     run: Callable[[Any], Run]
     same_bug: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
+    unusable: Callable[[], str | None] = lambda: None
+
+
+_OF_THREADS = next(row.name for row in TARGETS.values() if row.threads)
+"""A target with the pipelines for GPUs."""
 
 
 def _judged_by_llvm(built: llvm.Built, numbers: Numbers, calling: Calling) -> Outcome:
@@ -56,8 +63,9 @@ def _judged_by_llvm(built: llvm.Built, numbers: Numbers, calling: Calling) -> Ou
 def _passes_for_threads(module: Any, phase: Phase) -> tuple[str, ...]:
     """The rest of the pipeline, with the schedule wherever it has not been applied yet: it leaves scheduled PrimFuncs
     as they are, and device code is made of those alone (python/tvm/s_tir/dlight/base/transform.py)."""
-    names = llvm.passes_to_come(module, phase, "cuda-cpu")
-    return (THREADING, *names) if phase.of_relax and THREADING not in names else names
+    names = llvm.passes_to_come(module, phase, _OF_THREADS)
+    threading = the(Role.BINDS_THREADS).name
+    return (threading, *names) if phase.of_relax and threading not in names else names
 
 
 def _built_for_threads(
@@ -108,9 +116,15 @@ def refused(source: machine.NotCompiled) -> Failed | Skipped:
 
 
 BUILDERS: dict[str, Builder] = {
-    "llvm": Builder(llvm.passes_to_come, llvm.build, _judged_by_llvm, lambda built: built.run),
-    "cuda": Builder(_passes_for_threads, _built_for_device, cuda_device.judge, cuda_device.runner),
-    "cuda-cpu": Builder(
+    needs.LLVM.name: Builder(llvm.passes_to_come, llvm.build, _judged_by_llvm, lambda built: built.run),
+    needs.CUDA.name: Builder(
+        _passes_for_threads,
+        _built_for_device,
+        cuda_device.judge,
+        cuda_device.runner,
+        unusable=lambda: cuda_device.unusable(),
+    ),
+    needs.CUDA_CPU.name: Builder(
         _passes_for_threads,
         _built_for_threads,
         machine.judge,

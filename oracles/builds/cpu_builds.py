@@ -21,6 +21,8 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 
+from generators.passes.table import PASSES
+
 SHARE = 0.1
 """How many of the cases that the ordinary build has right are built in one other way, too. A build in a process of its
 own takes some 0.2 s, and all of them together are to cost a campaign less than a twentieth of its time."""
@@ -75,6 +77,12 @@ class CpuBuild:
         return self.how is not How.EMIT
 
 
+def _leaving_out(name: str, option: str) -> CpuBuild:
+    """A build without the pass that an option leaves out."""
+    (left_out,) = (row.name for row in PASSES.values() if row.place.left_out_by == option)
+    return _configured(name, f"without {left_out}", f'{{"{option}": True}}', without=(left_out,))
+
+
 def _configured(name: str, what: str, options: str, lowers: bool = True, without: tuple[str, ...] = ()) -> CpuBuild:
     promise = f"built {what}, a module gives the same numbers"
     return CpuBuild(f"build_{name}", promise, options=options, lowers=lowers, without=without)
@@ -88,7 +96,6 @@ def _cross(name: str, triple: str, *features: str) -> CpuBuild:
     return CpuBuild(f"cross_{name}", f"what builds here builds for {what}, too", target=target, how=How.EMIT)
 
 
-_SAVED = '{"tirx.disable_storage_rewrite": True}'
 _UNROLL = '{"tirx.UnrollLoop": {"auto_max_step": 32, "auto_max_depth": 8, "auto_max_extent": 8}}'
 _SIMPLIFY = (
     '{"tirx.StmtSimplify": {"transitively_prove_inequalities": True, "convert_boolean_to_and_of_ors": True, '
@@ -107,9 +114,8 @@ def _rows() -> Iterable[CpuBuild]:
     yield CpuBuild("build_exported", f"exported and loaded again, a module {same}", how=How.LOAD)
     yield CpuBuild("build_c", f"built as C, a module {same}", '{"kind": "c"}', how=How.LOAD)
     yield _configured("no_vectorize", "without vectorisation", '{"tirx.disable_vectorize": True}', lowers=False)
-    storage, common = ("tirx.StorageRewrite",), ("tirx.CommonSubexprElim",)
-    yield _configured("no_storage_rewrite", f"without {storage[0]}", _SAVED, without=storage)
-    yield _configured("no_cse", f"without {common[0]}", '{"tirx.disable_cse_tir": True}', without=common)
+    yield _leaving_out("no_storage_rewrite", "tirx.disable_storage_rewrite")
+    yield _leaving_out("no_cse", "tirx.disable_cse_tir")
     yield _configured("no_assert", "without asserts", '{"tirx.disable_assert": True}', lowers=False)
     yield _configured("bounds", "with bound checks", '{"tirx.instrument_bound_checkers": True}', lowers=False)
     yield _configured("predicated", "with predicated buffers", '{"tirx.enable_buffer_level_predication": True}')
@@ -193,9 +199,7 @@ NO_ROW: dict[str, str] = {
         ),
         "profiling by functions that Hexagon's run time alone has",
     ),
-    "s_tir.HoistExpression": "of a pass in no pipeline; the pass table has it",
-    "s_tir.InjectDoubleBuffer": "for buffers that are marked for it, on no CPU; the pass table has it",
-    "tirx.RemoveNoOp": "a limit of steps for debugging, and the profiler's calls",
+    **{row.name: row.fires.no_build_sets for row in PASSES.values() if row.fires.no_build_sets},
     "tirx.enable_fast_math": "meant to change the numbers",
     "testing.immutable_module": "a check of passes; it builds nothing else",
     **dict.fromkeys(

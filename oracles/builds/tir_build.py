@@ -9,8 +9,9 @@ import tvm
 from tvm import relax
 from tvm.tirx import compilation_pipeline
 
+from generators import tvm_api as T
 from generators.passes.row import Phase
-from generators.passes.table import default_call, rest_of_tir_pipeline
+from generators.passes.table import FINISHES_DEVICE, FINISHES_HOST, default_call, rest_of_tir_pipeline
 from oracles.ir.walk import PRIM_FUNC
 from oracles.reference.tir.signature import is_packed
 from oracles.workbench import constructed
@@ -18,10 +19,6 @@ from oracles.workbench import constructed
 SYMBOL_PREFIX = "__tvm_ffi_"
 """How MakePackedAPI begins the symbols of packed functions (tvm/ffi/c_api.h); the virtual machine looks them up by what
 comes behind it."""
-OF_HOST = ("tirx.LowerTVMBuiltin", "tirx.LowerIntrin")
-OF_DEVICE = ("tirx.LowerWarpMemory", "tirx.StmtSimplify", "tirx.LowerIntrin")
-"""What ends the lowering of either side where host and device functions are parted (python/tvm/s_tir/pipeline.py):
-without the second, code generation for CUDA gets vectors whose alignment it cannot see."""
 
 
 def compiled_from(module: Any, target: Any, phase: Phase, *, threads: bool = False, **options: Any) -> Any:
@@ -39,12 +36,12 @@ def _tir_pipeline_from(phase: Phase, threads: bool) -> str:
     if phase.of_relax:
         return "default"
     name = f"passfuzz-{phase.name.lower()}{'-threads' if threads else ''}"
-    rest = in_order(n for n in rest_of_tir_pipeline(phase) if not (threads and n in OF_HOST))
+    rest = in_order(n for n in rest_of_tir_pipeline(phase) if not (threads and n in FINISHES_HOST))
     if phase >= Phase.PACKED:
         rest.insert(0, tvm.transform.module_pass(_packed_symbols, opt_level=0))
 
     def parted() -> Any:
-        host, device = (tvm.transform.Sequential(in_order(side)) for side in (OF_HOST, OF_DEVICE))
+        host, device = (tvm.transform.Sequential(in_order(side)) for side in (FINISHES_HOST, FINISHES_DEVICE))
         return tvm.transform.Sequential(rest), lambda: host, lambda: device
 
     def factory() -> Any:
@@ -71,7 +68,7 @@ def _with_symbols(module: Any, renamed: Callable[[str], str]) -> Any:
         if isinstance(function, PRIM_FUNC) and is_packed(function):
             symbol = str(function.attrs["global_symbol"])
             functions[gvar] = function.with_attr("global_symbol", renamed(symbol))
-    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+    return T.replace_functions(module, functions)
 
 
 def _nothing() -> Any:

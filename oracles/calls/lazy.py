@@ -16,6 +16,7 @@ from tvm.ir import Tuple as IRTuple
 from generators import tvm_api
 from generators.case import Shape
 from oracles.calls.protocol import AppliedPass, Calling, Run, direct
+from oracles.ir.operators import ALLOCATE_TENSORS
 from oracles.ir.walk import bindings
 from oracles.reference.errors import Trap
 from oracles.reference.values import UNIT, Callback, Runtime, Tensor
@@ -68,14 +69,10 @@ def _copy(value: Runtime) -> Runtime:
     return Tensor(value.value.copy(), value.dtype) if isinstance(value, Tensor) else value
 
 
-def _is_exposed(function: Any) -> bool:
-    return bool(function.attrs) and "global_symbol" in function.attrs
-
-
 def fetched_by_callback(applied: AppliedPass, function: str) -> Calling | None:
     """LazyGetInput: one callback (index, name) -> value in the place of the parameters after `num_input`."""
     old = applied.old[function]
-    if not _is_exposed(old):
+    if not tvm_api.is_public(old):
         return direct
     inputs = applied.num_input(function) or 0
     names = [p.name for p in old.params[inputs:]]
@@ -93,9 +90,9 @@ def handed_to_callback(applied: AppliedPass, function: str) -> Calling | None:
     None once outputs are written by destination passing: their variables are bound before anything is in them.
     """
     old = applied.old[function]
-    if not _ALLOCATES.isdisjoint(_operators(old)):
+    if not ALLOCATE_TENSORS.isdisjoint(_operators(old)):
         return None
-    if not _is_exposed(old):
+    if not tvm_api.is_public(old):
         return direct
     inputs = applied.num_input(function)
     count = _output_count(old)
@@ -107,9 +104,6 @@ def handed_to_callback(applied: AppliedPass, function: str) -> Calling | None:
         return exchange.outputs(count)
 
     return call
-
-
-_ALLOCATES = frozenset({"relax.builtin.alloc_tensor", "relax.memory.alloc_tensor", "relax.vm.alloc_tensor"})
 
 
 def _operators(function: Any) -> set[str]:

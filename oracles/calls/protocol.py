@@ -1,6 +1,6 @@
 """What adapters of calling conventions work with: how a module is run, how an entry call is made, the pass applied.
 
-No convention lives here; they are in `oracles.calls.conventions` and `oracles.calls.lazy`.
+No convention lives here; they are in the other files of this folder, and their rows in `oracles.calls.table`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from typing import Any
 
 from generators import tvm_api as T
 from oracles.evidence import AttributeGone, ChangedSignature
-from oracles.ir.compare import is_public
 from oracles.ir.fingerprint import same_object
 from oracles.ir.types import contradiction
 from oracles.ir.walk import FUNCTION, functions_of
@@ -43,7 +42,7 @@ def losses(step: Step) -> Iterator[Loss]:
     """What was lost between before and after of a step."""
     before, after, row = step.before, step.after, step.row
     assert after is not None, "judge asks only where there is a result"
-    if row.keeps_attributes:
+    if row.promise.keeps_attributes:
         yield from _lost(_entries(before.attrs), _entries(after.attrs), "module attribute", "")
         yield from _lost(dict(before.global_infos), dict(after.global_infos), GLOBAL_INFO, "")
     yield from _lost_functions(step)
@@ -52,7 +51,7 @@ def losses(step: Step) -> Iterator[Loss]:
 def _lost_functions(step: Step) -> Iterator[Loss]:
     after = functions_of(step.after)
     for name, function in functions_of(step.before).items():
-        if not is_public(function) or not (step.row.keeps_functions or _is_called_by_people(function)):
+        if not T.is_public(function) or not (step.row.promise.keeps_functions or _is_called_by_people(function)):
             continue
         if name not in after:
             yield Loss("public function is gone", name, ChangedSignature())
@@ -61,11 +60,12 @@ def _lost_functions(step: Step) -> Iterator[Loss]:
             continue
         if isinstance(function, FUNCTION) and isinstance(after[name], FUNCTION):
             yield from _signature(step, function, after[name], name)
-        if step.row.keeps_attributes and not same_object(function.attrs, after[name].attrs):
+        if step.row.promise.keeps_attributes and not same_object(function.attrs, after[name].attrs):
             mine = {
                 key: value
                 for key, value in _entries(function.attrs).items()
-                if (step.row.calling == "same" or key not in CONVENTION) and key not in step.row.consumes
+                if (step.row.promise.calling == "same" or key not in CONVENTION)
+                and key not in step.row.promise.consumes
             }
             yield from _lost(mine, _entries(after[name].attrs), "function attribute", name)
 
@@ -75,7 +75,7 @@ def _is_called_by_people(function: Any) -> bool:
 
 
 def _signature(step: Step, before: Any, after: Any, name: str) -> Iterator[Loss]:
-    if step.row.calling != "same":
+    if step.row.promise.calling != "same":
         return
     if len(before.params) != len(after.params):
         yield Loss("public function has another number of parameters", name, ChangedSignature())

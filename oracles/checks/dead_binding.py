@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import tvm
 from tvm import relax
 
 from generators import tvm_api as T
@@ -39,7 +38,7 @@ def with_dead_binding(module: Any, phase: Phase, source: Source) -> tuple[Any, s
     name = source.pick(named)[1]
     kind = source.pick(tuple(_VALUES)) if phase is Phase.HIGH else "constant"
     functions = {g: _with_binding(f, kind, source) if g.same_as(name) else f for g, f in module.functions.items()}
-    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos), kind
+    return T.replace_functions(module, functions), kind
 
 
 def _with_binding(function: Any, kind: str, source: Source) -> Any:

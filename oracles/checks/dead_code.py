@@ -12,19 +12,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import tvm
 import tvm_ffi
 from tvm import relax
 
 from generators import tvm_api as T
-from generators.case import PassCall
+from generators.passes.row import Role
+from generators.passes.table import default_call, the
 from oracles.checks.applied_again import incomparable
 from oracles.checks.survives import happened_to, headline
 from oracles.evidence import WithoutDead
 from oracles.ir.compare import (
     first_difference,
     global_vars,
-    is_public,
     own_constant,
     part_from,
     public_names,
@@ -37,10 +36,7 @@ from oracles.trace import Bench, Raised, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 DEAD = "nobody_calls_this"
-_TIDY = (
-    PassCall("CanonicalizeBindings", "relax.transform.CanonicalizeBindings()"),
-    PassCall("DeadCodeElimination", "relax.transform.DeadCodeElimination()"),
-)
+_TIDY = tuple(default_call(the(role).name) for role in (Role.TIDIES_BINDINGS, Role.DROPS_DEAD_CODE))
 
 
 def candidates(module: Any) -> list[Any]:
@@ -57,7 +53,7 @@ def dead_copy(function: Any) -> Any:
     else:
         fresh = relax.utils.copy_with_new_vars(function)
         copy = tvm_ffi.structural_map(fresh, [(T.Constant, own_constant), (T.Call, _own_call)])
-    return copy.without_attr("global_symbol") if is_public(copy) else copy
+    return copy.without_attr("global_symbol") if T.is_public(copy) else copy
 
 
 def _own_call(call: Any) -> Any:
@@ -71,7 +67,7 @@ def _own_call(call: Any) -> Any:
 
 def dead_names(module: Any) -> list[Any]:
     """The functions that no public one reaches, themselves or through others."""
-    live = {gvar for gvar, function in module.functions.items() if is_public(function)}
+    live = {gvar for gvar, function in module.functions.items() if T.is_public(function)}
     rest = list(live)
     while rest:
         called = {gvar for gvar in global_vars(module[rest.pop()]) if gvar in module.functions} - live
@@ -90,7 +86,7 @@ def refer_to_live(module: Any, dead: list[Any]) -> bool:
 def without(module: Any, names: list[Any]) -> Any:
     """The module without these functions."""
     functions = {gvar: function for gvar, function in module.functions.items() if gvar not in names}
-    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+    return T.replace_functions(module, functions)
 
 
 def judge(step: Step, bench: Bench) -> Verdict:

@@ -7,25 +7,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from oracles.ir.relax_memo import OfRelax
+from oracles.ir.module_caches import by_relax_functions
 from oracles.ir.scopes import misuses
 from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
-MISUSES = OfRelax(misuses)
+MISUSES = by_relax_functions(misuses)
 
 
 def has_free_names(module: Any) -> bool:
     """Whether a module breaks scoping, so that structural comparison of it with anything means nothing."""
-    return bool(MISUSES.known(module))
+    return bool(MISUSES.of(module))
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("undefined") with the first broken rule, when the input broke none."""
     if step.after is None:
         return Skipped("no result")
-    if MISUSES.known(step.before):
+    if MISUSES.of(step.before):
         return Skipped("input already breaks scoping")
     found = MISUSES.fresh(step.after)
     if not found:

@@ -25,7 +25,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
         return Skipped("no result")
     if has_free_names(step.after):
         return Skipped("result breaks scoping")
-    if not step.row.idempotent:
+    if not step.row.promise.idempotent:
         return not_applicable("the pass is not meant to be idempotent")
     again = bench.apply(step.call, step.after)
     if isinstance(again, Raised):

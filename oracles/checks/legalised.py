@@ -16,13 +16,14 @@ from typing import Any
 from tvm import relax
 
 from generators import tvm_api as T
-from generators.passes.row import Phase
+from generators.passes.row import Phase, Role
+from generators.passes.table import PASSES, the
 from oracles.ir.walk import CALL, OP, bindings, relax_functions
 from oracles.oracle import Stage, StepOracle, TraceOracle, Trust
 from oracles.trace import Bench, Step, Trace
 from oracles.verdict import PASSED, Failed, Skipped, Verdict, not_applicable
 
-LEGALIZE = "LegalizeOps"
+LEGALIZE = the(Role.LEGALIZES).name
 EXECUTABLE = frozenset(
     {
         "relax.call_builtin_with_ctx",
@@ -33,18 +34,10 @@ EXECUTABLE = frozenset(
     }
 )
 """Operators that the VM's code generator has instructions for."""
-LOWERING = (LEGALIZE, "CallTIRRewrite", "LowerAllocTensor", "LowerRuntimeBuiltin", "VMShapeLower")
+LOWERING = frozenset(row.name for row in PASSES.values() if row.promise.needed_by_vm)
 """The passes that together leave nothing but what the VM can run: without one of them, operators stay by right."""
 CONSUMED = frozenset({"relax.hint_on_device"})
 """Operators that a pass outside the official pipelines consumes by design (RealizeVDevice): its absence is no bug."""
-
-
-DISPATCHED = {
-    "DispatchSortScan": frozenset({"relax.sort", "relax.argsort", "relax.topk"}),
-    "DispatchSampling": frozenset({"relax.multinomial_from_uniform"}),
-}
-"""Operators that nothing but these passes of the pipelines lowers, which stand before LegalizeOps
-(python/tvm/relax/backend/dispatch_sort_scan.py, dispatch_sampling.py)."""
 
 
 def operator_calls(module: Any) -> Iterator[tuple[Any, str]]:
@@ -57,7 +50,8 @@ def operator_calls(module: Any) -> Iterator[tuple[Any, str]]:
 
 def undispatched(module: Any, applied: Iterable[str]) -> bool:
     """Whether a legalised module holds operators whose pass has not been applied, so that it cannot be built."""
-    missing = frozenset().union(*(names for maker, names in DISPATCHED.items() if maker not in set(applied)))
+    names = set(applied)
+    missing = frozenset[str]().union(*(row.promise.lowers for row in PASSES.values() if row.name not in names))
     return any(call.op.name in missing for call, _ in operator_calls(module))
 
 
@@ -102,7 +96,7 @@ def _declines(call: Any, module: Any) -> bool:
 def judge_trace(trace: Trace, bench: Bench) -> Verdict:
     """Failed("not executable") for the first operator that the VM cannot run, when the passes reached the VM."""
     last = trace.steps[-1] if trace.steps else None
-    if last is None or last.after is None or last.row.gives is not Phase.SYMBOLED:
+    if last is None or last.after is None or last.row.place.gives is not Phase.SYMBOLED:
         return not_applicable("the passes do not reach code generation")
     names = {step.call.name for step in trace.steps}
     if not names.issuperset(LOWERING):

@@ -13,7 +13,7 @@ from typing import Any
 from tvm import relax
 
 from generators import tvm_api as T
-from oracles.ir.relax_memo import OfRelax
+from oracles.ir.module_caches import by_relax_functions
 from oracles.ir.walk import CALL, FUNCTION, PRIM_FUNC, TUPLE, TUPLE_GET_ITEM, bindings, operands, relax_functions
 from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Step
@@ -66,14 +66,14 @@ def _kind(expr: Any) -> str:
     return type(expr).__name__
 
 
-VIOLATIONS = OfRelax(violations)
+VIOLATIONS = by_relax_functions(violations)
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("not normal") with the first violation, when the input had none."""
     if step.after is None:
         return Skipped("no result")
-    if VIOLATIONS.known(step.before):
+    if VIOLATIONS.of(step.before):
         return Skipped("input not in normal form")
     found = VIOLATIONS.fresh(step.after)
     return Failed("not normal", found[0], "\n".join(found)) if found else PASSED

@@ -11,6 +11,7 @@ from generators.passes.row import Meaning
 from generators.tvm_api import IRModule
 from oracles.checks.legalised import operator_calls
 from oracles.ir.difference import difference
+from oracles.ir.operators import BATCH_NORM
 from oracles.oracle import Stage, StepOracle
 from oracles.reference.numbers import NoMeaning, Unsure, Wrong
 from oracles.trace import Bench, Raised, Step
@@ -22,14 +23,14 @@ def judge(step: Step, bench: Bench) -> Verdict:
     meaning = bench.meaning
     if step.after is None or step.end is None or meaning.lost is not None:
         return Skipped(meaning.lost or "the pass raised")
-    if step.row.meaning is Meaning.CHANGED:
+    if step.row.promise.meaning is Meaning.CHANGED:
         meaning.lost = "numbers: changed on purpose by an earlier pass"
         return Skipped("numbers: changed on purpose")
-    if step.row.lowers_to is not None and meaning.numbers.floor is None:
-        meaning.numbers = meaning.numbers.coarser(step.row.lowers_to)
+    if step.row.promise.lowers_to is not None and meaning.numbers.floor is None:
+        meaning.numbers = meaning.numbers.coarser(step.row.promise.lowers_to)
     if isinstance(meaning.numbers.expected, NoMeaning):
         return Skipped(meaning.numbers.expected.reason)
-    if step.row.inference_only and _trains(step.before):
+    if step.row.promise.inference_only and _trains(step.before):
         meaning.lost = "numbers: inference form of a training batch_norm"
         return Skipped(meaning.lost)
     outcome = meaning.numbers.judge_module(step.after, step.end.calling, step.end.synchronised)
@@ -47,7 +48,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
 
 def _trains(module: IRModule) -> bool:
     """Whether a batch_norm of the module asks for training statistics."""
-    return any(call.op.name == "relax.nn.batch_norm" and call.attrs.training for call, _ in operator_calls(module))
+    return any(call.op.name == BATCH_NORM and call.attrs.training for call, _ in operator_calls(module))
 
 
 ORACLE = StepOracle(

@@ -24,6 +24,7 @@ from generators.dtypes import is_float
 from generators.passes.table import PIPELINES, TIR_PIPELINE
 from oracles.blame import first_wrong
 from oracles.builds.build import CODEGEN, Built, as_built, not_runnable, unregistered
+from oracles.builds.needs import LLVM
 from oracles.checks.survives import headline, out_of_memory, states_limit
 from oracles.evidence import Hung
 from oracles.forked import Ended, forked
@@ -195,5 +196,5 @@ ORACLE = TraceOracle(
     share=0.01,
     of_passes=False,
     needs_numbers=True,
-    builders=frozenset({"llvm"}),
+    builders=frozenset({LLVM.name}),
 )

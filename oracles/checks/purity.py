@@ -12,18 +12,17 @@ from tvm import relax
 
 from generators import tvm_api as T
 from generators.passes.row import Phase
-from oracles.ir.relax_memo import OfRelax
+from oracles.ir.module_caches import by_relax_functions
+from oracles.ir.operators import END_LIVES
 from oracles.ir.walk import CALL, OP, Bound, bindings, operands, relax_functions
 from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
-ENDS = ("relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object")
-"""Operators behind which nobody may name what they were given."""
 EFFECTS: dict[str, str] = {
     "relax.print": "writes to the standard output",
     "relax.assert_op": "may end the program",
-    **dict.fromkeys(ENDS, "ends the life of its argument"),
+    **dict.fromkeys(END_LIVES, "ends the life of its argument"),
     "relax.vm.call_tir_dyn": "writes to its arguments",
     "relax.call_builtin_with_ctx": "a VM builtin may do anything",
     "relax.invoke_closure": "the closure may do anything",
@@ -32,29 +31,24 @@ EFFECTS: dict[str, str] = {
 definition; so is allocation, whose result is fresh. call_packed is an ExternFunc call, see `_callee_is_pure`."""
 
 
-EXPECTS_FORCED = frozenset({"CallTIRRewrite", "LowerRuntimeBuiltin", "VMShapeLower"})
-"""Passes that bring impure calls and are documented to stand after RemovePurityChecking: elsewhere, that their
-result is impure is known."""
-
-
 def ends_lives_early(step: Step) -> bool:
     """Whether a pass has ended lives of values in a program of a form in which nobody does: passes behind it expect
     what has a name to be there."""
-    if step.after is None or step.returned_input or step.row.gives is not None or step.phase >= Phase.KILLED:
+    if step.after is None or step.returned_input or step.row.place.gives is not None or step.phase >= Phase.KILLED:
         return False
     return _ends_lives(step.after) and not _ends_lives(step.before)
 
 
 def _ends_lives(module: Any) -> bool:
     functions = [function for _, function in relax_functions(module)]
-    return any(T.op_name(bound.value) in ENDS for function in functions for bound in bindings(function))
+    return any(T.op_name(bound.value) in END_LIVES for function in functions for bound in bindings(function))
 
 
 def violations(module: Any) -> list[str]:
     """What is wrong, one line each, without names of variables."""
     found: list[str] = []
     for name, function in relax_functions(module):
-        if _forced(function) and not function.is_pure:
+        if T.is_force_pure(function) and not function.is_pure:
             found.append("function is force_pure but not is_pure")
         for bound in bindings(function):
             found.extend(_of_binding(bound, name))
@@ -69,7 +63,7 @@ def _of_binding(bound: Bound, name: Any) -> list[str]:
         return []
     if bound.dataflow:
         return [f"impure call of {impure} in a dataflow block"]
-    if bound.function.is_pure and not _forced(bound.function):
+    if bound.function.is_pure and not T.is_force_pure(bound.function):
         return [f"impure call of {impure} in a pure function"]
     return []
 
@@ -94,26 +88,22 @@ def _callee_is_pure(callee: Any) -> bool:
     return bool(ty.purity) if type(ty) is T.FuncType else False
 
 
-def _forced(function: Any) -> bool:
-    return bool(function.attrs and "relax.force_pure" in function.attrs and function.attrs["relax.force_pure"])
-
-
 def is_known_order(step: Step) -> bool:
     """Whether a pass stands before RemovePurityChecking that must stand after it."""
-    if step.row.name not in EXPECTS_FORCED:
+    if not step.row.place.expects_forced:
         return False
     functions = [function for _, function in relax_functions(step.before)]
-    return any(function.is_pure and not _forced(function) for function in functions)
+    return any(function.is_pure and not T.is_force_pure(function) for function in functions)
 
 
-VIOLATIONS = OfRelax(violations)
+VIOLATIONS = by_relax_functions(violations)
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("impure") with the first violation that the input did not have."""
     if step.after is None:
         return Skipped("no result")
-    if VIOLATIONS.known(step.before):
+    if VIOLATIONS.of(step.before):
         return Skipped("input already impure")
     found = VIOLATIONS.fresh(step.after)
     if found and is_known_order(step):

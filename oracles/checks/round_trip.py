@@ -22,7 +22,7 @@ from oracles.checks.definedness import has_free_names
 from oracles.checks.survives import headline
 from oracles.ir.compare import equal, first_difference, global_vars
 from oracles.ir.fingerprint import same_function
-from oracles.ir.memo import Memo
+from oracles.ir.module_caches import by_module
 from oracles.ir.verifier import COMPLAINTS
 from oracles.ir.walk import PRIM_FUNC, functions_of
 from oracles.oracle import Stage, StepOracle
@@ -87,7 +87,7 @@ def _without_source(text: str) -> str:
     return text.split("\n -->")[0].removeprefix("error: ")
 
 
-_SCRIPTS = Memo(script_loss)
+_SCRIPTS = by_module(script_loss)
 
 
 def judge_module(module: Any) -> Verdict:
@@ -107,18 +107,18 @@ def judge(step: Step, bench: Bench) -> Verdict:
         return PASSED
     if has_free_names(step.after):
         return Skipped("result breaks scoping")
-    if COMPLAINTS.known(step.after):
+    if COMPLAINTS.of(step.after):
         return Skipped("result is ill-formed")
     again = _loaded(step.after)
     message, detail = _json_loss(step.after, again)
     if message:
         of_the_pass = not isinstance(again, _NotLoaded) and not json_loss(step.before)[0]
         return Failed("round-trip", message, detail, None if of_the_pass else WRITER)
-    if step.index == 0 and (loss := _SCRIPTS.known(step.before))[0]:
+    if step.index == 0 and (loss := _SCRIPTS.of(step.before))[0]:
         return Failed("round-trip", *loss, PRINTER)
     after, before = _touched(step)
     message, detail = _SCRIPTS.fresh(after)
-    if message and _SCRIPTS.known(before)[0]:
+    if message and _SCRIPTS.of(before)[0]:
         return Skipped("input does not round-trip")
     return Failed("round-trip", message, detail, PRINTER) if message else PASSED
 

@@ -131,7 +131,7 @@ def _states_limit(error: Raised, step: Step) -> bool:
     and in them where it says that something is not supported yet."""
     if error.kind not in ("InternalError", "AssertionError"):
         return False
-    if step.row.refuses is not None and re.search(step.row.refuses, error.message):
+    if step.row.promise.refuses is not None and re.search(step.row.promise.refuses, error.message):
         return True
     excused = error.kind == "InternalError" or step.tier != "A"
     return bool(_NOT_YET.search(error.message) or (excused and _STATED_LIMIT.search(error.message)))
@@ -143,7 +143,7 @@ def happened_to(error: Raised, step: Step) -> str | None:
         return None
     if not error.explicit:
         return "an error"
-    if step.row.draw_source is not None:
+    if step.row.fires.draw_source is not None:
         return None
     if _INFERENCE.search(error.traceback):
         return "a call that cannot be typed"
@@ -164,7 +164,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if what is None:
         limit = "stated limit" if not error.explicit else error.kind
         return Skipped(f"rejected: {step.call.name}: {limit}")
-    if COMPLAINTS.known(step.before):
+    if COMPLAINTS.of(step.before):
         return Skipped(f"raised on ill-formed input: {step.call.name}")
     built = "built a call that cannot be typed: " if what == "a call that cannot be typed" else ""
     return Failed(

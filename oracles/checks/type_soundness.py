@@ -12,14 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from tvm import relax
 
 from generators import tvm_api as T
+from generators.tvm_api import BaseFunc, Expr, Type
 from oracles.checks.survives import headline
 from oracles.evidence import GivenToCallTir
-from oracles.ir.relax_memo import OfRelax
+from oracles.ir.cache import Cache, Key, parts
+from oracles.ir.module_caches import by_relax_functions
 from oracles.ir.types import buffer_type, contradiction, inferred_call, kind_of, said_by_parts
 from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, PRIM_FUNC, TUPLE, bindings, operands, relax_functions
 from oracles.oracle import Stage, StepOracle, Trust
@@ -86,39 +88,26 @@ def _of_call(annotated: Any, call: Any, module: Any, builder: Any) -> Iterator[C
     name = T.op_name(call)
     named = call.op if type(call.op) is GLOBAL_VAR else call.args[0] if name in _DESTINATION else None
     callee = module.functions.get(named) if type(named) is GLOBAL_VAR else None
-    looked_at = (call, annotated, callee, *[T.type_of(argument) for argument in operands(call)[1:]])
-    if _AGREED.holds(looked_at):
-        return
-    found = list(_against_call(annotated, call, callee, builder))
-    if not found:
-        _AGREED.add(looked_at)
-    yield from found
+    yield from _CALLS.of(_Asked(annotated, call, callee, builder))
 
 
-class _Agreed:
-    """Calls that contradicted nothing, each with all that was looked at: most calls stand in the next module again."""
+class _Asked(NamedTuple):
+    """A call, the annotation of its variable, its callee in the module if any, and any relax.BlockBuilder."""
 
-    def __init__(self) -> None:
-        self._seen: dict[tuple[int, ...], tuple[Any, ...]] = {}
-
-    def holds(self, looked_at: tuple[Any, ...]) -> bool:
-        return self._addresses(looked_at) in self._seen
-
-    def add(self, looked_at: tuple[Any, ...]) -> None:
-        if len(self._seen) >= _REMEMBERED:
-            self._seen.clear()
-        self._seen[self._addresses(looked_at)] = looked_at  # held, so that no address is used again
-
-    @staticmethod
-    def _addresses(looked_at: tuple[Any, ...]) -> tuple[int, ...]:
-        return tuple(0 if thing is None else thing.__chandle__() for thing in looked_at)
+    annotated: Type
+    call: Expr
+    callee: BaseFunc | None
+    builder: Any
 
 
-_REMEMBERED = 5_000
-_AGREED = _Agreed()
+def _looked_at(asked: _Asked) -> Key:
+    """All that `_against_call` reads, immutable objects: most calls stand in the next module again."""
+    arguments = operands(asked.call)[1:]
+    return parts([asked.call, asked.annotated, asked.callee, *[T.type_of(argument) for argument in arguments]])
 
 
-def _against_call(annotated: Any, call: Any, callee: Any, builder: Any) -> Iterator[Contradiction]:
+def _against_call(asked: _Asked) -> Iterator[Contradiction]:
+    annotated, call, callee, builder = asked
     name = T.op_name(call)
     plain = callee is not None and name is None and not _is_packed(callee)
     if plain and (why := contradiction(T.type_of(call.op), T.type_of(callee))):
@@ -134,6 +123,11 @@ def _against_call(annotated: Any, call: Any, callee: Any, builder: Any) -> Itera
         yield Contradiction(f"a variable and the inferred type of {_word(call)}: {why}")
     if name in _DESTINATION:
         yield from _of_buffers(call, callee)
+
+
+CALLS = 5_000
+"""Calls of which the complaints are remembered."""
+_CALLS = Cache(lambda asked: list(_against_call(asked)), _looked_at, CALLS)
 
 
 def _is_packed(callee: Any) -> bool:
@@ -168,17 +162,17 @@ def _read_of(function: Any) -> list[Any]:
     return parameters
 
 
-_MEMO = OfRelax(contradictions, _read_of)
+_MEMO = by_relax_functions(contradictions, _read_of)
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("type") with the first contradiction, when the input had none."""
     if step.after is None:
         return Skipped("no result")
-    if _MEMO.known(step.before):
+    if _MEMO.of(step.before):
         return Skipped("input types already contradict each other")
     found = _MEMO.fresh(step.after)
-    if not step.row.keeps_buffers:
+    if not step.row.promise.keeps_buffers:
         found = [one for one in found if not isinstance(one.evidence, GivenToCallTir)]
     if not found:
         return PASSED

@@ -24,9 +24,9 @@ VERIFIER = "relax.analysis.well_formed"
 
 
 _CLASSES: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
-    ("impure", r"impure|If nodes are not allowed", lambda m: bool(purity.VIOLATIONS.known(m))),
-    ("undefined", r"is not defined|used outside Dataflow|more than once", lambda m: bool(definedness.MISUSES.known(m))),
-    ("not normal", r"ANF|leaf expression|SeqExpr only", lambda m: bool(normal_form.VIOLATIONS.known(m))),
+    ("impure", r"impure|If nodes are not allowed", lambda m: bool(purity.VIOLATIONS.of(m))),
+    ("undefined", r"is not defined|used outside Dataflow|more than once", lambda m: bool(definedness.MISUSES.of(m))),
+    ("not normal", r"ANF|leaf expression|SeqExpr only", lambda m: bool(normal_form.VIOLATIONS.of(m))),
 )
 """Classes of complaints that both sides decide: name, TVM's words, our check."""
 
@@ -51,9 +51,9 @@ def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("ill-formed") with TVM's complaint, or Failed("checker disagreement")."""
     if step.after is None:
         return Skipped("no result")
-    if not step.row.well_formed:
+    if not step.row.promise.well_formed:
         return not_applicable("what the pass leaves is for a later one to mend")
-    if COMPLAINTS.known(step.before):
+    if COMPLAINTS.of(step.before):
         return Skipped("input already ill-formed")
     said = COMPLAINTS.fresh(step.after)
     if purity.is_known_order(step) and re.search(_CLASSES[0][1], said.split("\n\n")[0]):

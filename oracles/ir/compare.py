@@ -1,19 +1,19 @@
-"""Comparing modules: where they differ, and what is left of one when names and dead functions do not count."""
+"""Comparing modules: where they differ, and forms of a module for comparison without names or dead functions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-import tvm
 import tvm_ffi
 from tvm import relax
 
 from generators import tvm_api as T
+from generators.tvm_api import BaseFunc, Expr, GlobalVar, IRModule, Node, Var
 from oracles.ir.walk import FUNCTION, GLOBAL_VAR
 
 
-def equal(one: Any, other: Any) -> bool:
+def equal(one: Node, other: Node) -> bool:
     """Structurally equal, names of functions, attributes and global infos included; names of variables are not.
 
     Free variables are matched with each other: annotations of PrimFuncs hold buffers that nothing defines.
@@ -21,38 +21,38 @@ def equal(one: Any, other: Any) -> bool:
     return bool(T.structural_equal(one, other, map_free_vars=True))
 
 
-def same_bindings(one: Any, other: Any) -> bool:
+def same_bindings(one: Node, other: Node) -> bool:
     """Equal, or equal but for how bindings are gathered in blocks and which of them a dataflow block gives out.
 
-    Merging neighbouring blocks and R.output lists are what every mutator of TVM tidies as a by-product, a little
-    more at each application.
+    Every mutator of TVM merges neighbouring blocks and shortens R.output lists as a by-product, some of them at each
+    application.
     """
     return equal(one, other) or equal(without_blocks(one), without_blocks(other))
 
 
-def without_blocks(module: Any) -> Any:
+def without_blocks(module: IRModule) -> IRModule:
     """The module with one plain block in each sequence of bindings, for comparison only."""
     plain: dict[Any, Any] = {}
 
-    def ordinary(var: Any) -> Any:
+    def ordinary(var: Var) -> Any:
         return plain.setdefault(var, relax.Var(var.name, T.type_of(var)))
 
-    def merged(sequence: Any) -> Any:
+    def merged(sequence: Expr) -> Any:
         bindings = [binding for block in sequence.blocks for binding in block.bindings]
         whole = relax.SeqExpr([relax.BindingBlock(bindings)] if bindings else [], sequence.body)
         T.set_type(whole, T.type_of(sequence))
         return whole
 
-    def put(function: Any) -> Any:
+    def put(function: BaseFunc) -> Any:
         if not isinstance(function, FUNCTION):
             return function
         return tvm_ffi.structural_map(function, [(relax.DataflowVar, ordinary), (relax.SeqExpr, merged)])
 
     functions = {name: put(function) for name, function in module.functions.items()}
-    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+    return T.replace_functions(module, functions)
 
 
-def first_difference(one: Any, other: Any) -> tuple[str, str]:
+def first_difference(one: Node, other: Node) -> tuple[str, str]:
     """Where two modules first differ: a short kind of place, and the full path in both."""
     found = tvm_ffi.get_first_structural_mismatch(one, other, map_free_vars=True)
     if found is None:
@@ -71,20 +71,15 @@ def _place(path: str) -> str:
     return "the type of a function" if ").ty" in path else "a function"
 
 
-def is_public(function: Any) -> bool:
-    """Whether a function can be called from outside: it has a global_symbol."""
-    return bool(function.attrs and "global_symbol" in function.attrs)
-
-
-def public_names(module: Any) -> list[str]:
+def public_names(module: IRModule) -> list[str]:
     """The names of the public functions, sorted."""
-    return sorted(name.name_hint for name, function in module.functions.items() if is_public(function))
+    return sorted(name.name_hint for name, function in module.functions.items() if T.is_public(function))
 
 
-def part_from(module: Any, roots: list[str]) -> Any:
+def part_from(module: IRModule, roots: list[str]) -> IRModule:
     """The functions that those named `roots` reach, the others renamed in order of first reach.
 
-    Names of private functions come from a pass's name supply, which may depend on functions that nobody calls.
+    Names of private functions come from a pass's name supply, which may depend on functions without a caller.
     Roots that the module does not have are left out. The result is for comparison only.
     """
     named = {name.name_hint: name for name in module.functions}
@@ -96,7 +91,7 @@ def part_from(module: Any, roots: list[str]) -> Any:
             if callee not in seen and callee in module.functions:
                 seen.add(callee)
                 order.append(callee)
-    renamed: dict[Any, Any] = {}
+    renamed: dict[GlobalVar, GlobalVar] = {}
     for index, name in enumerate(order):
         renamed[name] = GLOBAL_VAR(name.name_hint if index < count else f"private_{index}")
         T.set_type(renamed[name], T.type_of(name))
@@ -105,12 +100,12 @@ def part_from(module: Any, roots: list[str]) -> Any:
         return renamed.get(name, name)
 
     functions = {renamed[name]: tvm_ffi.structural_map(module[name], (GLOBAL_VAR, put)) for name in order}
-    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+    return T.replace_functions(module, functions)
 
 
-def global_vars(function: Any) -> list[Any]:
+def global_vars(function: BaseFunc) -> list[GlobalVar]:
     """The GlobalVars that a function mentions, in order of first occurrence."""
-    found: dict[Any, None] = {}
+    found: dict[GlobalVar, None] = {}
 
     def see(name: Any) -> Any:
         found[name] = None
@@ -120,40 +115,40 @@ def global_vars(function: Any) -> list[Any]:
     return list(found)
 
 
-def digest(module: Any) -> str:
+def digest(module: IRModule) -> str:
     """A text that equal modules share in every process of one TVM version (checked: no address enters the hash).
 
-    Variable names do not count; constants' contents, function names and attributes do. Free variables count by where
-    they first occur: by themselves they would bring their addresses into the hash.
+    Names of variables do not count; contents of constants, names of functions and attributes do. Free variables count
+    by where they first occur: otherwise their addresses would enter the hash.
     """
     return f"{T.structural_hash(module, map_free_vars=True) & 0xFFFFFFFFFFFFFFFF:016x}"
 
 
-def with_functions(module: Any, extra: dict[str, Any]) -> Any:
+def with_functions(module: IRModule, extra: dict[str, BaseFunc]) -> IRModule:
     """The module with functions added under names that it does not use; the given module stays as it is."""
     functions = dict(module.functions.items())
     for name, function in extra.items():
         fresh = GLOBAL_VAR(name)
         T.set_type(fresh, T.type_of(function))
         functions[fresh] = function
-    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+    return T.replace_functions(module, functions)
 
 
-def own_constant(constant: Any) -> Any:
-    """A constant of the same value with memory of its own. Those that are no tensors (dtypes), and those on a device,
-    are given back."""
+def own_constant(constant: Expr) -> Expr:
+    """A constant of the same value with memory of its own. Constants that are no tensors (dtypes), or that lie on a
+    device, are returned as they are."""
     ty = T.type_of(constant)
     dtype = T.dtype_name(ty) if isinstance(ty, T.TensorType) and ty.vdevice is None else None
     return constant if dtype is None else T.constant(T.constant_array(constant), dtype)
 
 
-def with_own_constants(module: Any, own: Callable[[Any], Any] = own_constant) -> Any:
-    """The module with a copy of every constant of its Relax functions, as `own` makes it: modules share
-    their constants, and what runs may write into them."""
+def with_own_constants(module: IRModule, own: Callable[[Expr], Expr] = own_constant) -> IRModule:
+    """The module with a copy, made by `own`, of every constant of its Relax functions: modules share their
+    constants, and a run may write into them."""
     functions = {
         name: tvm_ffi.structural_map(function, [(T.Constant, own)])
         if isinstance(function, relax.Function)
         else function
         for name, function in module.functions.items()
     }
-    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+    return T.replace_functions(module, functions)

@@ -1,11 +1,11 @@
-"""What a pass did to the functions of a module, as people read it: a unified diff of their TVMScript."""
+"""The changes that a pass made to the functions of a module, for people: a unified diff of their TVMScript."""
 
 from __future__ import annotations
 
 import difflib
-from typing import Any
 
 from generators import tvm_api
+from generators.tvm_api import BaseFunc, IRModule
 from oracles.ir.walk import functions_of
 from oracles.verdict import DIFFERENCE
 
@@ -13,10 +13,10 @@ LONGEST = 12_000
 """Characters of a difference that are kept."""
 
 
-def difference(before: Any, after: Any) -> str:
-    """The functions that differ, before and after, behind the line that `oracles.verdict.difference_in` looks for.
+def difference(before: IRModule, after: IRModule) -> str:
+    """The functions that differ, before and after, below the line that `oracles.verdict.difference_in` looks for.
 
-    Functions go by name; one that is there only before or only after differs from nothing.
+    Functions are matched by name; one that only one of the modules has is compared with an empty text.
     """
     old, new = functions_of(before), functions_of(after)
     lines: list[str] = []
@@ -29,7 +29,7 @@ def difference(before: Any, after: Any) -> str:
     return DIFFERENCE + (text if len(text) <= LONGEST else f"{text[:LONGEST]}\n...")
 
 
-def _script(function: Any) -> list[str]:
+def _script(function: BaseFunc | None) -> list[str]:
     """Lines of a function's script without the imports that TVM writes above it."""
     if function is None:
         return []

@@ -15,8 +15,9 @@ from zlib import crc32
 
 from generators import tvm_api as T
 from generators.tvm_api import BaseFunc, IRModule
-from oracles.ir.memo import Memo, addresses, named_functions, parts_of
-from oracles.ir.walk import PRIM_FUNC
+from oracles.ir.cache import addresses
+from oracles.ir.module_caches import by_module
+from oracles.ir.walk import PRIM_FUNC, named_functions, parts_of
 
 
 def fingerprint(module: IRModule) -> int:
@@ -32,7 +33,7 @@ def _composed(module: IRModule, of_function: Callable[[BaseFunc], int]) -> int:
     return hash((frozenset(functions), T.structural_hash(module.attrs), T.structural_hash(module.global_infos)))
 
 
-FINGERPRINTS = Memo(fingerprint)
+FINGERPRINTS = by_module(fingerprint)
 
 
 class AtOnce:

@@ -1,7 +1,7 @@
-"""What a PrimFunc has to have right before a wrong result of it says anything: reduction must not get it wrong.
+"""Properties that a PrimFunc must have for a wrong result to mean anything. Reduction must not break them.
 
-Sblocks declare what they do: which buffers they read and write, and which iterations they have. Schedule primitives
-and lowerings go by T.reads, T.writes and the extents of block axes. Divisions are guarded by what guards them.
+Sblocks declare the buffers that they read and write, and their iterations: schedule primitives and lowerings rely on
+T.reads, T.writes and the extents of block axes. Divisions must stand where their guard protects them.
 """
 
 from __future__ import annotations
@@ -11,18 +11,20 @@ from typing import Any
 from tvm import s_tir, tirx
 
 from generators import tvm_api as T
+from generators.tvm_api import IRModule, Node, PrimFunc
 from oracles.ir.walk import nodes_of, prim_funcs
 
 
-def declares_what_it_does(module: Any) -> bool:
+def declares_what_it_does(module: IRModule) -> bool:
     """Whether every sblock of the module's PrimFuncs writes the buffers that it declares and no others, reads those
     that it declares, and is run for every value of its axes that are bound to a loop or to a number."""
     return all(_honest(prim_func) for _, prim_func in prim_funcs(module))
 
 
-def divides_in_the_open(module: Any) -> bool:
-    """Whether an operand of And, Or or Select divides by what is no literal: code generators evaluate all of them,
-    T.if_then_else alone what it chooses (src/target/llvm/codegen_llvm.cc, VisitExpr_ of AndNode)."""
+def divides_in_the_open(module: IRModule) -> bool:
+    """Whether an operand of And, Or or Select divides by anything but a literal. Code generators evaluate all operands
+    of these; only T.if_then_else evaluates no more than it chooses (src/target/llvm/codegen_llvm.cc, VisitExpr_ of
+    AndNode)."""
     eager = (tirx.And, tirx.Or, tirx.Select)
     return any(
         not isinstance(division.b, tirx.IntImm)
@@ -32,7 +34,7 @@ def divides_in_the_open(module: Any) -> bool:
     )
 
 
-def _honest(prim_func: Any) -> bool:
+def _honest(prim_func: PrimFunc) -> bool:
     loops = {loop.loop_var: loop for loop in nodes_of(prim_func.body, tirx.For)}
     return all(
         _declared(realize.block) and _covered(realize, loops)
@@ -41,7 +43,7 @@ def _honest(prim_func: Any) -> bool:
     )
 
 
-def _declared(block: Any) -> bool:
+def _declared(block: Node) -> bool:
     blocks = [block, *(inner for part in _parts(block) for inner in nodes_of(part, s_tir.SBlock))]
     matched = {match.buffer: match.source.source for each in blocks for match in each.match_buffers}
     own = {buffer for each in blocks for buffer in each.alloc_buffers}
@@ -54,11 +56,11 @@ def _declared(block: Any) -> bool:
     return bool(stored) and stored == writes and reads <= seen
 
 
-def _parts(block: Any) -> list[Any]:
+def _parts(block: Node) -> list[Any]:
     return [block.body] if block.init is None else [block.body, block.init]
 
 
-def _covered(realize: Any, loops: dict[Any, Any]) -> bool:
+def _covered(realize: Node, loops: dict[Any, Any]) -> bool:
     """Whether axes that are bound to a loop variable or a number have the extent of the loop, or of one."""
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         extent = axis.dom.extent

@@ -1,8 +1,8 @@
 """Scopes of a Relax module: which variable is visible where, and every use that is not covered.
 
 The rules are those that TVM's `relax/analysis/well_formed.cc` states (2, 4-8 there), implemented anew. Symbolic
-dimensions are ordinary variables of one namespace with the bindings: they are defined by standing bare in a
-parameter's type or in the type of a match_cast, before they are used anywhere, types included.
+dimensions are ordinary variables and share a namespace with the bindings. A dimension that is a variable alone, in the
+type of a parameter or of a match_cast, defines that variable, and must do so before any use, types included.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 from tvm import relax
 
 from generators import tvm_api as T
+from generators.tvm_api import Binding, Expr, IRModule, RelaxFunction, Type, Var
 from oracles.ir.type_facts import facts_in, facts_of
 from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, VAR, operands, prim_vars, relax_functions
 
@@ -44,7 +45,7 @@ class _Frame:
 class ScopeChecker:
     """Walks one module once. `found` are the misuses in order of occurrence."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: IRModule) -> None:
         self.found: list[Misuse] = []
         self._module = module
         self._globals = set(module.functions.keys())
@@ -61,7 +62,7 @@ class ScopeChecker:
     def _report(self, rule: str, what: Any) -> None:
         self.found.append(Misuse(rule, f"{getattr(what, 'name', what)} in {self._name}"))
 
-    def _function(self, function: Any, around: _Frame) -> None:
+    def _function(self, function: RelaxFunction, around: _Frame) -> None:
         hidden = around.outer_dataflow | frozenset(around.dataflow or ())
         frame = _Frame(set(around.defined), None, hidden, set(around.recursive))
         for param in function.params:
@@ -78,18 +79,18 @@ class ScopeChecker:
         self._type(T.return_type(function), frame, "the return type")
         self._sequence(function.body, frame)
 
-    def _own(self, var: Any) -> None:
+    def _own(self, var: Var) -> None:
         """A variable may belong to one function of the module only."""
         if self._owner.setdefault(var, self._name) != self._name:
             self._report("variable belongs to two functions", var)
 
-    def _define_dims(self, ty: Any, frame: _Frame) -> None:
+    def _define_dims(self, ty: Type, frame: _Frame) -> None:
         for facts in facts_in(ty):
             for var in facts.bare:
                 frame.defined.add(var)
                 self._own(var)
 
-    def _type(self, ty: Any, frame: _Frame, where: str) -> None:
+    def _type(self, ty: Type, frame: _Frame, where: str) -> None:
         if type(ty) in (T.TensorType, T.ShapeType):
             for var in facts_of(ty).symbols:
                 self._symbol(var, frame, where)
@@ -104,13 +105,13 @@ class ScopeChecker:
             for part in ty.fields[:]:
                 self._type(part, frame, where)
 
-    def _symbol(self, var: Any, frame: _Frame, where: str) -> None:
+    def _symbol(self, var: Var, frame: _Frame, where: str) -> None:
         if type(var) is relax.DataflowVar:
             self._report(f"DataflowVar in {where}", var)
         elif var not in frame.defined and var not in frame.recursive:
             self._report(f"undefined variable in {where}", var)
 
-    def _sequence(self, sequence: Any, frame: _Frame) -> None:
+    def _sequence(self, sequence: Expr, frame: _Frame) -> None:
         if type(sequence) is not relax.SeqExpr:
             self._expr(sequence, frame)
             return
@@ -122,7 +123,7 @@ class ScopeChecker:
             frame.dataflow = None
         self._expr(sequence.body, frame)
 
-    def _binding(self, binding: Any, frame: _Frame) -> None:
+    def _binding(self, binding: Binding, frame: _Frame) -> None:
         var, value = binding.var, binding.value
         if type(value) is FUNCTION:
             frame.recursive.add(var)
@@ -134,7 +135,7 @@ class ScopeChecker:
         self._type(T.type_of(var), frame, "the type of a variable")
         frame.recursive.discard(var)
 
-    def _define(self, var: Any, frame: _Frame) -> None:
+    def _define(self, var: Var, frame: _Frame) -> None:
         if type(var) is relax.DataflowVar:
             if frame.dataflow is None:
                 self._report("DataflowVar defined outside of a dataflow block", var)
@@ -147,7 +148,7 @@ class ScopeChecker:
         else:
             frame.defined.add(var)
 
-    def _use(self, var: Any, frame: _Frame) -> None:
+    def _use(self, var: Var, frame: _Frame) -> None:
         if type(var) is relax.DataflowVar:
             if frame.dataflow is None:
                 self._report("DataflowVar used outside of its block", var)
@@ -157,7 +158,7 @@ class ScopeChecker:
             self._report("undefined variable", var)
         self._type(T.type_of(var), frame, "the type of a variable")
 
-    def _expr(self, expr: Any, frame: _Frame) -> None:
+    def _expr(self, expr: Expr, frame: _Frame) -> None:
         if isinstance(expr, VAR):
             self._use(expr, frame)
         elif type(expr) is GLOBAL_VAR:
@@ -170,7 +171,7 @@ class ScopeChecker:
         else:
             self._compound(expr, frame)
 
-    def _compound(self, expr: Any, frame: _Frame) -> None:
+    def _compound(self, expr: Expr, frame: _Frame) -> None:
         parts = operands(expr)
         for part in parts:
             self._expr(part, frame)
@@ -192,6 +193,6 @@ class ScopeChecker:
                 self._use(var, frame)
 
 
-def misuses(module: Any) -> list[Misuse]:
+def misuses(module: IRModule) -> list[Misuse]:
     """Every scoping rule that a module breaks."""
     return ScopeChecker(module).check()

@@ -1,7 +1,7 @@
-"""What a tensor or shape type says, read from TVM's object once and kept in Python's own terms.
+"""The facts of a tensor or shape type, read from TVM's object once and kept as Python values.
 
-Types are immutable and shared by most of a module's steps, and to read a dimension through the FFI costs more than
-anything that is asked about it. One that a pass changes in place after all is what `input_unchanged` is for.
+Types are immutable, and the modules before and after a pass share most of them. To read a dimension through the FFI
+costs more than any use of it. When a pass changes a type in place all the same, `input_unchanged` reports it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from typing import Any, TypeAlias
 from tvm import relax, tirx
 
 from generators import tvm_api as T
-from oracles.ir.memo import ByAddress
+from generators.tvm_api import Type
+from oracles.ir.cache import Cache, address
 from oracles.ir.walk import VAR, prim_vars
 
+LIMIT = 20_000
+"""Types of which the facts are remembered."""
 Dim: TypeAlias = Any
 """An int, or TVM's expression where the extent is not a number."""
 
@@ -35,12 +38,12 @@ class Facts:
     static: bool
 
 
-def facts_of(ty: Any) -> Facts:
+def facts_of(ty: Type) -> Facts:
     """The facts of a TensorType or ShapeType."""
     return _READ.of(ty)
 
 
-def facts_in(ty: Any) -> list[Facts]:
+def facts_in(ty: Type) -> list[Facts]:
     """The facts of every tensor and shape in a type, tuples flattened; function types are not entered."""
     if isinstance(ty, (T.TensorType, T.ShapeType)):
         return [facts_of(ty)]
@@ -49,7 +52,7 @@ def facts_in(ty: Any) -> list[Facts]:
     return []
 
 
-def _read(ty: Any) -> Facts:
+def _read(ty: Type) -> Facts:
     if isinstance(ty, T.TensorType):
         dtype, shape = T.dtype_name(ty), ty.shape
         values = shape.values if isinstance(shape, relax.ShapeExpr) else None
@@ -63,4 +66,4 @@ def _read(ty: Any) -> Facts:
     return Facts(dtype, int(ty.ndim), dims, symbols, bare, dims is not None and not unknown)
 
 
-_READ = ByAddress(_read)
+_READ = Cache(_read, address, LIMIT)

@@ -1,4 +1,5 @@
-"""Relax types as facts about values: when two of them cannot both be true, and what an expression's parts say.
+"""Relax types as facts about values: when two of them contradict each other, and the type that the parts of an
+expression give it.
 
 Only contradictions count: unknown ranks, dtypes and shapes agree with everything, and so do symbolic dimensions.
 TVM's own subtype check is not used.
@@ -11,6 +12,7 @@ from typing import Any
 from tvm import relax, tirx
 
 from generators import tvm_api as T
+from generators.tvm_api import Expr, Type, Var
 from oracles.ir.type_facts import Facts, facts_of
 from oracles.ir.walk import FUNCTION, TUPLE, TUPLE_GET_ITEM
 
@@ -23,13 +25,13 @@ _KINDS: dict[type, str] = {
 }
 
 
-def kind_of(ty: Any) -> str | None:
-    """What sort of value a type speaks of, None when it says nothing (Any, a missing type)."""
+def kind_of(ty: Type) -> str | None:
+    """The sort of value that a type is about; None when it says nothing (Any, a missing type)."""
     return _KINDS.get(type(ty))
 
 
-def contradiction(one: Any, other: Any) -> str | None:
-    """Why no value has both types, in words without numbers and names; None when one may."""
+def contradiction(one: Type, other: Type) -> str | None:
+    """Why no value can have both types, in words without numbers and names; None when one can."""
     if one is not None and one.same_as(other):
         return None
     left, right = kind_of(one), kind_of(other)
@@ -40,7 +42,7 @@ def contradiction(one: Any, other: Any) -> str | None:
     return _SAME_KIND[left](one, other)
 
 
-def _tensors(one: Any, other: Any) -> str | None:
+def _tensors(one: Type, other: Type) -> str | None:
     left, right = facts_of(one), facts_of(other)
     if left.dtype is not None and right.dtype is not None and left.dtype != right.dtype:
         return "two dtypes"
@@ -49,14 +51,14 @@ def _tensors(one: Any, other: Any) -> str | None:
     return _dims(_dims_of(one, left), _dims_of(other, right))
 
 
-def _dims_of(ty: Any, facts: Facts) -> tuple[Any, ...] | None:
+def _dims_of(ty: Type, facts: Facts) -> tuple[Any, ...] | None:
     """The dimensions written in a tensor's type, through a shape variable's own type."""
     if facts.dims is not None or ty.shape is None or not isinstance(T.type_of(ty.shape), T.ShapeType):
         return facts.dims
     return facts_of(T.type_of(ty.shape)).dims
 
 
-def _shapes(one: Any, other: Any) -> str | None:
+def _shapes(one: Type, other: Type) -> str | None:
     left, right = facts_of(one), facts_of(other)
     if -1 not in (left.ndim, right.ndim) and left.ndim != right.ndim:
         return "two ranks"
@@ -74,14 +76,14 @@ def _dims(left: tuple[Any, ...] | None, right: tuple[Any, ...] | None) -> str | 
     return None
 
 
-def _tuples(one: Any, other: Any) -> str | None:
+def _tuples(one: Type, other: Type) -> str | None:
     left, right = list(one.fields), list(other.fields)
     if len(left) != len(right):
         return "two lengths"
     return next((why for pair in zip(left, right, strict=True) if (why := contradiction(*pair))), None)
 
 
-def _functions(one: Any, other: Any) -> str | None:
+def _functions(one: Type, other: Type) -> str | None:
     if one.params is None or other.params is None:
         return None
     if len(one.params) != len(other.params):
@@ -90,7 +92,7 @@ def _functions(one: Any, other: Any) -> str | None:
     return next((why for pair in pairs if (why := contradiction(*pair))), None)
 
 
-def _scalars(one: Any, other: Any) -> str | None:
+def _scalars(one: Type, other: Type) -> str | None:
     return None if str(one.dtype) == str(other.dtype) else "two dtypes"
 
 
@@ -103,9 +105,9 @@ _SAME_KIND = {
 }
 
 
-def said_by_parts(expr: Any) -> Any | None:
-    """The type that an expression's parts give it, from their annotations alone; None where the expression is a leaf
-    whose own annotation is all there is, or a call (`inferred_call` asks the operator)."""
+def said_by_parts(expr: Expr) -> Type | None:
+    """The type that the annotations of an expression's parts give it; None for a leaf, which has only its own
+    annotation, and for a call (`inferred_call` asks the operator)."""
     if type(expr) is TUPLE:
         return T.TupleType([said_by_parts(field) or T.type_of(field) for field in expr.fields])
     if type(expr) is TUPLE_GET_ITEM:
@@ -121,7 +123,7 @@ def said_by_parts(expr: Any) -> Any | None:
     return None
 
 
-def inferred_call(call: Any, builder: Any) -> Any:
+def inferred_call(call: Expr, builder: Any) -> Type:
     """The type that TVM infers for a call without looking at its annotation. Raises what inference raises.
 
     `builder` is any relax.BlockBuilder; it is not changed.
@@ -129,9 +131,9 @@ def inferred_call(call: Any, builder: Any) -> Any:
     return T.type_of(builder.normalize(T.Call(call.op, call.args, call.attrs, call.ty_args)))
 
 
-def buffer_type(param: Any) -> Any | None:
-    """The tensor type of what a PrimFunc's buffer parameter takes; None for scalars and handles, and for a shape that
-    no tensor type can state: extents that are no numbers and not int64."""
+def buffer_type(param: Var) -> Type | None:
+    """The tensor type of the argument of a PrimFunc's buffer parameter. None for scalars and handles, and for a shape
+    that no tensor type can state: one with an extent that is neither a number nor int64."""
     ty = T.type_of(param)
     if not isinstance(ty, tirx.BufferType) or not all(_may_be_extent(extent) for extent in ty.shape):
         return None
@@ -140,4 +142,4 @@ def buffer_type(param: Any) -> Any | None:
 
 
 def _may_be_extent(extent: Any) -> bool:
-    return isinstance(extent, tirx.IntImm) or str(extent.ty.dtype).removeprefix("T.") == "int64"
+    return isinstance(extent, tirx.IntImm) or T.dtype_text(extent.ty.dtype) == "int64"

@@ -7,8 +7,12 @@ import tvm_ffi
 from tvm import relax, tirx
 
 from generators.tvm_api import IRModule, PrimFunc, Stmt
-from oracles.ir.memo import ByParts, Memo
-from oracles.ir.walk import prim_funcs
+from oracles.ir.cache import Cache
+from oracles.ir.module_caches import by_module
+from oracles.ir.walk import prim_func_parts, prim_funcs
+
+PRIM_FUNCS = 256
+"""PrimFuncs of which the complaint is remembered."""
 
 
 def _verify_relax(module: IRModule) -> str:
@@ -58,5 +62,5 @@ def _without_pragmas(function: PrimFunc) -> PrimFunc:
     return function.with_body(tvm_ffi.structural_map(function.body, (tirx.AttrStmt, bare)))
 
 
-_PRIM_FUNCS = ByParts(_verify_prim_func, size=256)
-COMPLAINTS = Memo(complaint)
+_PRIM_FUNCS = Cache(_verify_prim_func, prim_func_parts, PRIM_FUNCS)
+COMPLAINTS = by_module(complaint)

@@ -1,9 +1,11 @@
 """Walking Relax functions: bindings with their surroundings, sub-expressions, variables of primitive expressions.
 
 Plain recursion over TVM's objects. TVM's PyExprVisitor is avoided: it is slow and an error in it can end the process.
-TVM's arrays are read by `[:]`, as a list: iterating over one takes twice as long. Its classes that nothing is derived
-from (tests/oracles/test_checkers.py) are told by `type(x) is`: isinstance asks their metaclass.
-What is right or wrong about what is found is said by the oracles, not here.
+Oracles say what is right or wrong, not this file.
+
+Two idioms of speed are used wherever the oracles read TVM's objects, and explained here only. `array[:]` reads an array
+of TVM's as a list: to iterate over it takes twice as long. `type(x) is CALL` asks for the class of an object, where TVM
+derives no class from it (tests/oracles/test_checkers.py checks that): isinstance would ask TVM's metaclass.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ import tvm_ffi
 from tvm import relax, tirx
 
 from generators import tvm_api as T
-from oracles.ir.memo import ByAddress, named_functions
+from generators.tvm_api import BaseFunc, Expr, GlobalVar, IRModule, Node, PrimFunc, RelaxFunction, Stmt
+from oracles.ir.cache import Cache, Key, address, parts
 
 CALL, VAR, OP = tvm.ir.Call, tvm.ir.Var, tvm.ir.Op
 TUPLE, TUPLE_GET_ITEM = tvm.ir.Tuple, tvm.ir.TupleGetItem
@@ -37,18 +40,51 @@ _PRIM_OPERANDS: dict[type, tuple[str, ...]] = {
 _ATOMS = frozenset({tirx.IntImm, tirx.FloatImm, tvm.ir.StringImm, OP, GLOBAL_VAR, relax.ExternFunc, T.Constant})
 
 
-def functions_of(module: Any) -> dict[str, Any]:
+EXPRESSIONS = 20_000
+"""Expressions whose operands are remembered."""
+MODULES = 100
+"""Modules whose functions are remembered."""
+_FUNCTIONS: Cache[Any, list[tuple[GlobalVar, BaseFunc]]] = Cache(
+    lambda functions: list(functions.items()), address, MODULES
+)
+
+
+def named_functions(module: IRModule) -> list[tuple[GlobalVar, BaseFunc]]:
+    """The (GlobalVar, function) pairs of a module; not to be changed.
+
+    Remembered by the module's map. A pass that puts another function into the module in place gives it another map:
+    TVM copies a map that is in use before it writes.
+    """
+    return _FUNCTIONS.of(module.functions)
+
+
+def items(array: Any) -> list[Any]:
+    """What an array of TVM's holds, or a list; not to be changed."""
+    return array if isinstance(array, list) else T.items_of(array)
+
+
+def parts_of(function: PrimFunc) -> list[Node | None]:
+    """All that a PrimFunc is made of, immutable objects."""
+    return [function.body, function.attrs, function.ret_type, *items(function.params)]
+
+
+def prim_func_parts(function: PrimFunc) -> Key:
+    """A key of caches, by the parts: passes that change nothing in a function give another object of the same parts."""
+    return parts(parts_of(function))
+
+
+def functions_of(module: IRModule) -> dict[str, BaseFunc]:
     """The functions of a module by name."""
     return {gvar.name_hint: function for gvar, function in named_functions(module)}
 
 
-def relax_functions(module: Any) -> list[tuple[Any, Any]]:
+def relax_functions(module: IRModule) -> list[tuple[GlobalVar, RelaxFunction]]:
     """The (GlobalVar, relax.Function) pairs of a module, by name."""
     pairs = [(name, f) for name, f in named_functions(module) if type(f) is FUNCTION]
     return sorted(pairs, key=lambda pair: pair[0].name_hint)
 
 
-def prim_funcs(module: Any) -> list[tuple[Any, Any]]:
+def prim_funcs(module: IRModule) -> list[tuple[GlobalVar, PrimFunc]]:
     """The (GlobalVar, PrimFunc) pairs of a module, by name."""
     pairs = [(name, f) for name, f in named_functions(module) if type(f) is PRIM_FUNC]
     return sorted(pairs, key=lambda pair: pair[0].name_hint)
@@ -64,12 +100,12 @@ class Bound:
     function: Any
 
 
-def bindings(function: Any) -> Iterator[Bound]:
+def bindings(function: RelaxFunction) -> Iterator[Bound]:
     """Every binding of a Relax function in order of execution, inside If branches and local functions too."""
     yield from _of_sequence(function.body, function)
 
 
-def _of_sequence(sequence: Any, function: Any) -> Iterator[Bound]:
+def _of_sequence(sequence: Expr, function: RelaxFunction) -> Iterator[Bound]:
     if type(sequence) is not relax.SeqExpr:
         return
     for block in sequence.blocks[:]:
@@ -90,18 +126,18 @@ _OPERANDS: dict[type, Callable[[Any], tuple[Any, ...]]] = {
     TUPLE_GET_ITEM: lambda item: (item.tuple_value,),
     relax.If: lambda branching: (branching.cond,),
 }
-_READ = ByAddress[tuple[Any, ...]](lambda expr: _OPERANDS[type(expr)](expr))
+_READ: Cache[Expr, tuple[Expr, ...]] = Cache(lambda expr: _OPERANDS[type(expr)](expr), address, EXPRESSIONS)
 
 
-def operands(expr: Any) -> tuple[Any, ...]:
+def operands(expr: Expr) -> tuple[Expr, ...]:
     """The direct Relax sub-expressions of an expression, not those inside If branches, functions and sequences.
 
-    Read once: several oracles ask, of a module and, as passes leave most expressions alone, of the next one.
+    Read once: several oracles ask for them, and modules before and after a pass share most expressions.
     """
     return _READ.of(expr) if type(expr) in _OPERANDS else ()
 
 
-def prim_vars(expr: Any) -> Iterator[Any]:
+def prim_vars(expr: Expr) -> Iterator[Any]:
     """The variables that occur in a primitive expression (a dimension, an index), in order, with repetitions.
 
     Variables bound by a Let inside of the expression are not reported.
@@ -121,7 +157,7 @@ def prim_vars(expr: Any) -> Iterator[Any]:
         yield from tirx.analysis.undefined_vars(expr)
 
 
-def nodes_of(body: Any, kinds: Any) -> list[Any]:
+def nodes_of(body: Stmt, kinds: Any) -> list[Any]:
     """The nodes of these classes (one, or a tuple) in the body of a PrimFunc."""
     found: list[Any] = []
 

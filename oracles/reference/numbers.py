@@ -86,7 +86,7 @@ class Numbers:
         self._judged: list[tuple[int, EntryCall]] = []
         self.expected: tuple[Runtime, ...] | NoMeaning = self._evaluate(calls)
         """The result of every call that is not left out."""
-        self._agreeing: list[tuple[int, bool]] = [(FINGERPRINTS.known(start), False)]
+        self._agreeing: list[tuple[int, bool]] = [(FINGERPRINTS.of(start), False)]
         self._witness: Witness | None = None
 
     def coarser(self, floor: str) -> Numbers:
@@ -136,7 +136,7 @@ class Numbers:
         """
         if isinstance(self.expected, NoMeaning):
             return Unsure(self.expected.reason)
-        code = FINGERPRINTS.known(module), synchronised
+        code = FINGERPRINTS.of(module), synchronised
         if code in self._agreeing:
             return None
 

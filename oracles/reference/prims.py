@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -207,7 +207,6 @@ _INEXACT = (tirx.Div, tvm_api.Call)
 """Divisions and intrinsics: everything else that PrimFuncs compute floats with is exact on few bits."""
 
 
-@lru_cache(maxsize=512)
 def _ring_only(function: BaseFunc) -> bool:
     """Whether a PrimFunc computes floats by sums, products, minima and maxima alone."""
     return not nodes_of(function.body, _INEXACT)

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corpus.fills import FILLS, Fill
 from corpus.finding import Expectation
+from corpus.poison_fill import FILLS, Fill
 from corpus.repro import fills_for
 from corpus.store import StoredCase
 from generators.case import Case, EntryCall, ModuleText, PassCall

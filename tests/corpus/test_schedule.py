@@ -15,13 +15,14 @@ from corpus.reduce import Candidate, reduce
 from corpus.schedule import culprit_named, primitives_of, schedule_steps
 from generators import tvm_api
 from generators.case import PassCall
-from generators.passes.row import ProgramFacts
-from generators.passes.table import PASSES
-from generators.passes.tir_others import SCHEDULE
+from generators.passes.row import ProgramFacts, Role
+from generators.passes.table import PASSES, the
 from generators.program import Program
 from generators.source import SeededSource
 from generators.tir.relax_caller import draw_scheduled_program
 from generators.unavailable import Unavailable
+
+SCHEDULE = the(Role.SCHEDULES).name
 
 STEPS = (
     'sch.cache_read(sch.get_sblock("b"), 0, "local")',

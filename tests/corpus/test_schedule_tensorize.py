@@ -22,9 +22,8 @@ from corpus.schedule import culprit_named, primitives_of, schedule_steps
 from corpus.store import StoredCase, write_case
 from fuzzer.cli import main
 from generators.case import Case, PassCall
-from generators.passes.row import ProgramFacts
-from generators.passes.table import PASSES
-from generators.passes.tir_others import SCHEDULE
+from generators.passes.row import ProgramFacts, Role
+from generators.passes.table import PASSES, the
 from generators.source import SeededSource
 from generators.tir.functions import draw_schedulable
 from generators.tir.primitives import PRIMITIVES
@@ -34,6 +33,8 @@ from generators.tir.tensor_intrinsics import WAYS
 from generators.unavailable import Unavailable
 from oracles.reference.tir import run_prim_func
 from tests.patience import HANGS_S
+
+SCHEDULE = the(Role.SCHEDULES).name
 
 TENSORIZE = [row for row in PRIMITIVES if row.name == "tensorize"]
 

@@ -13,8 +13,8 @@ import pytest
 
 from corpus import store
 from corpus.encoding import INLINE_ELEMENTS, UnreadableArgument, decode, encode
-from corpus.fills import Fill
 from corpus.finding import Expectation
+from corpus.poison_fill import Fill
 from corpus.store import CorruptCase, StoredCase, read_case, write_atomically, write_case
 from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall, Shape
 from oracles.evidence import (

@@ -22,7 +22,7 @@ PYTHONPATH='{root}' CUDA_SIMULATOR='{folder}' exec '{python}' -m tests.cuda_simu
 _HERE = """\
 import oracles.builds.needs
 
-oracles.builds.needs._OF_A_DRIVER = ("/",)
+oracles.builds.needs.DRIVER_FILES = ("/",)
 """
 """Runs at the start of every process: there is no file of a driver, and one is to be seen."""
 

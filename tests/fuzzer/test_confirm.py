@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corpus.fills import FILLS, Fill
 from corpus.finding import Expectation, Finding
+from corpus.poison_fill import FILLS, Fill
 from corpus.signature import signature_of
 from corpus.store import StoredCase, read_case
 from fuzzer.campaign import confirm

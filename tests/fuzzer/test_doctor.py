@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from fuzzer.results import Diagnosis
 from fuzzer.versions import KNOWN_PAIRS, Probe, judge_pair
+from oracles.builds import cuda_cpu, needs
 from tests.patience import HANGS_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,7 +75,7 @@ def test_no_tvm(monkeypatch: pytest.MonkeyPatch) -> None:
     from fuzzer.commands import doctor as room
 
     monkeypatch.setattr(room, "tvm_version", lambda: "missing")
-    monkeypatch.setattr(room, "_has_tvm", lambda: False)
+    monkeypatch.setattr(room, "has_tvm", lambda: False)
     diagnosis = room.examine()
     assert diagnosis.fault is not None
     assert diagnosis.fault.startswith("apache-tvm: not installed; pip install 'apache-tvm==")
@@ -93,8 +95,9 @@ def test_the_target_that_needs_a_compiler(
 ) -> None:
     from fuzzer.commands import doctor as room
 
-    monkeypatch.setattr(room, "missing", lambda target: why)
-    monkeypatch.setattr(room, "compiler_path", lambda: "/bin/c++")
+    lacking = replace(needs.CUDA_CPU, missing=lambda: why)
+    monkeypatch.setitem(needs.ROWS, needs.CUDA_CPU.name, lacking)
+    monkeypatch.setattr(cuda_cpu, "compiler_path", lambda: "/bin/c++")
     monkeypatch.setattr(shutil, "which", lambda name: nvcc)
     _, row = room._targets([Probe("tvm cuda-device", "absent", "no CUDA device")])
     assert (row.name, row.state) == ("target cuda-cpu", state)

@@ -14,12 +14,14 @@ from fuzzer.protocol import Plan
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.repertoire import repertoire_of
 from fuzzer.worker.draw import INTEGER_SHARE, PRIM_SHARE, Planting, draw_experiment
-from generators.passes.table import PASSES
-from generators.passes.tir_others import SCHEDULE
+from generators.passes.row import Feature, Role
+from generators.passes.table import PASSES, the
 from generators.program import Program
 from generators.recipes.recipe import Recipe
 from generators.tir.relax_caller import CALLED
 from generators.unavailable import Unavailable
+
+SCHEDULE = the(Role.SCHEDULES).name
 
 CASES = 60
 
@@ -86,7 +88,7 @@ def test_schedules_are_drawn_only_where_they_are_asked_for() -> None:
 
 @pytest.mark.parametrize("name", ["FuseTransposeMatmul", "CombineParallelMatmul", "FoldBatchnormToConv2D"])
 def test_most_programs_have_a_shape_of_the_pass(name: str) -> None:
-    shapes = set(PASSES[name].recipes)
+    shapes = set(PASSES[name].fires.recipes)
     programs = [program for _, program in drawn(Plan(4, under_test=(name,), kinds=("single",)))]
     assert sum(bool(shapes & program.features) for program in programs) > 0.6 * len(programs)
 
@@ -95,7 +97,7 @@ def test_pipelines_have_shapes_for_steps_that_seldom_fire() -> None:
     seldom = {name for name in ("ComputePrimValue", "DispatchSampling", "RewriteDataflowReshape")}
     programs = [program for _, program in drawn(Plan(4, kinds=("pipeline",)))]
     for name in seldom:
-        shaped = sum(bool(set(PASSES[name].recipes) & program.features) for program in programs)
+        shaped = sum(bool(set(PASSES[name].fires.recipes) & program.features) for program in programs)
         assert shaped > 0.15 * len(programs), name
 
 
@@ -108,5 +110,5 @@ def test_recipes_share_a_block_unless_they_need_two_kinds() -> None:
     assert Planting((anywhere,)).takes(plain) and Planting((anywhere,)).takes(dataflow)
     assert not Planting((anywhere, plain)).takes(dataflow)
     assert not Planting((dataflow,)).takes(plain)
-    assert not Planting((anywhere,)).takes(Recipe("other", lambda scope: None, wants="scalar_loss"))
+    assert not Planting((anywhere,)).takes(Recipe("other", lambda scope: None, wants=Feature.SCALAR_LOSS))
     assert Planting((anywhere, plain)).plain and not Planting((anywhere, plain)).dataflow

@@ -45,7 +45,7 @@ def construct(text: str) -> Any:
 def legalised(row: PassRow, index: int) -> Any:
     """A program with one of the row's shapes, where the rule may stand first."""
     source = SeededSource(31, index)
-    program = draw_program(source, patterns=patterns_for([source.pick(row.recipes)]))
+    program = draw_program(source, patterns=patterns_for([source.pick(row.fires.recipes)]))
     module = program.module
     for call in SETUP[Phase.LEGAL]:
         module = construct(call.source)(module)

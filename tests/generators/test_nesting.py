@@ -229,7 +229,9 @@ def test_loaded_passes_get_all_of_it_and_more_where_their_code_names_the_nodes()
         return [relax.Tuple, relax.TupleGetItem]
 
     row = rows_from_contracts(["Mine"], {})["Mine"]
-    assert {"tuples_of_tuples", "nested_outputs", "if_on_truths"} <= set(row.recipes) <= RECIPES.keys() | {"chains"}
+    assert (
+        {"tuples_of_tuples", "nested_outputs", "if_on_truths"} <= set(row.fires.recipes) <= RECIPES.keys() | {"chains"}
+    )
     shapes = with_vocabulary(row, about_tuples).shapes
     assert shapes.count("tuples_of_tuples") + shapes.count("nested_outputs") >= len(shapes) / 2
     assert "if_on_truths" not in shapes

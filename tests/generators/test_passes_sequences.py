@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 
 from generators.passes.loaded import rows_from_contracts
-from generators.passes.row import LOOPS_ALONE, Phase, ProgramFacts
+from generators.passes.row import Feature, Phase, ProgramFacts, Role
 from generators.passes.sequences import KINDS, Kind, Step, draw_names, draw_sequence, instantiate, to_fire
-from generators.passes.table import PASSES, PIPELINES, SETUP
-from generators.passes.tir_others import SCHEDULE
+from generators.passes.table import PASSES, PIPELINES, SETUP, the
 from generators.source import SeededSource
 from generators.targets import TARGETS
+
+SCHEDULE = the(Role.SCHEDULES).name
 
 MANY = range(300)
 
@@ -23,9 +24,9 @@ def phase_errors(steps: tuple[Step, ...]) -> list[str]:
     phase, errors = Phase.HIGH, []
     for step in steps:
         row = PASSES[step.name]
-        if not step.setup and step.tier == "B" and phase not in row.phases:
+        if not step.setup and step.tier == "B" and phase not in row.place.phases:
             errors.append(f"{step.name} at {phase.name}")
-        phase = phase if row.gives is None else row.gives
+        phase = phase if row.place.gives is None else row.place.gives
     return errors
 
 
@@ -53,7 +54,7 @@ def test_same_seed_same_sequence() -> None:
 
 def test_every_row_of_the_repertoire_comes_up() -> None:
     seen = {step.name for index in range(3000) for step in draw_names(SeededSource(4, index), PASSES)}
-    assert {name for name, row in PASSES.items() if row.in_repertoire} <= seen
+    assert {name for name, row in PASSES.items() if row.fires.in_repertoire} <= seen
 
 
 def test_pipeline_is_official_and_tier_a() -> None:
@@ -95,7 +96,7 @@ def test_odd_orders_are_tier_c_and_rare() -> None:
 def test_at_most_one_pass_changes_how_the_result_is_called() -> None:
     for index in MANY:
         steps = draw_names(SeededSource(10, index), PASSES, kinds=("walk", "walk_then_pipeline"))
-        changing = [s.name for s in steps if PASSES[s.name].calling != "same"]
+        changing = [s.name for s in steps if PASSES[s.name].promise.calling != "same"]
         assert len(changing) <= 1 or changing[-1] == "LazyTransformParams"
 
 
@@ -103,10 +104,10 @@ def test_passes_that_must_come_first_do() -> None:
     for index in range(600):
         steps = draw_names(SeededSource(11, index), PASSES, kinds=("walk", "walk_then_pipeline"))
         tested = [step.name for step in steps if not step.setup]
-        assert not any(PASSES[name].first_only for name in tested[1:])
+        assert not any(PASSES[name].place.first_only for name in tested[1:])
 
 
-@pytest.mark.parametrize("name", [name for name, row in PASSES.items() if row.in_repertoire])
+@pytest.mark.parametrize("name", [name for name, row in PASSES.items() if row.fires.in_repertoire])
 def test_a_pass_under_test_is_in_every_sequence(name: str) -> None:
     for index in range(12):
         assert name in [s.name for s in draw_names(SeededSource(12, index), PASSES, under_test=(name,))]
@@ -114,7 +115,7 @@ def test_a_pass_under_test_is_in_every_sequence(name: str) -> None:
 
 def test_no_setup_has_a_pass_for_blocks_where_a_function_has_none() -> None:
     steps = (Step("RewriteDataflowReshape", "B", setup=True), Step("tirx.BindTarget", "B"))
-    for features, setup in ((frozenset[str](), ["RewriteDataflowReshape"]), (frozenset({LOOPS_ALONE}), [])):
+    for features, setup in ((frozenset[Feature](), ["RewriteDataflowReshape"]), (frozenset({Feature.LOOPS_ALONE}), [])):
         drawn = instantiate(SeededSource(0), steps, ProgramFacts(features=features), PASSES)
         assert [call.name for call in drawn.setup] == setup
         assert [call.name for call in drawn.passes] == ["tirx.BindTarget"]
@@ -161,19 +162,19 @@ def test_rows_to_fire_are_those_under_test() -> None:
     assert rows.drawn == (PASSES["FoldConstant"],)
     assert [row.name for row in rows.pipeline] == list(dict.fromkeys(PIPELINES["default_build"]))
     assert rows.recipes == ("constant_subexpressions", "duplicate_constants")
-    assert rows.wants == ("constants",)
+    assert rows.wants == {Feature.CONSTANTS}
 
 
 def test_lifting_is_not_to_fire_where_it_serves_another_pass() -> None:
-    unbuildable = next(name for name, row in PASSES.items() if not row.buildable)
+    unbuildable = next(name for name, row in PASSES.items() if not row.promise.buildable)
     rows = to_fire((Step(unbuildable, "B"), Step("LambdaLift", "B")), PASSES)
     assert [row.name for row in rows.drawn] == [unbuildable]
 
 
 def test_a_pipeline_alone_is_to_fire() -> None:
     rows = to_fire((Step("ComputePrimValue", "A"),), PASSES)
-    assert rows.recipes == PASSES["ComputePrimValue"].recipes
-    assert rows.wants == ("symbolic",)
+    assert rows.recipes == PASSES["ComputePrimValue"].fires.recipes
+    assert rows.wants == {Feature.SYMBOLIC}
 
 
 def test_draw_sequence_hands_the_names_to_the_program() -> None:
@@ -195,25 +196,30 @@ def test_draw_sequence_hands_the_names_to_the_program() -> None:
 )
 def test_contracts_set_the_phase(phase: str, expected: Phase) -> None:
     row = rows_from_contracts(["Mine"], {"Mine": {"phase": phase, "colour": "blue"}})["Mine"]
-    assert row.phases == {expected}
+    assert row.place.phases == {expected}
     assert row.sources == ("PASSES['Mine']()",)
 
 
 def test_contracts_default_to_a_high_level_pass_that_keeps_meaning() -> None:
     row = rows_from_contracts(["Mine"], {})["Mine"]
-    assert (row.phases, row.calling, row.idempotent, row.meaning.value) == ({Phase.HIGH}, "same", False, "same")
+    assert (row.place.phases, row.promise.calling, row.promise.idempotent, row.promise.meaning.value) == (
+        {Phase.HIGH},
+        "same",
+        False,
+        "same",
+    )
 
 
 def test_contracts_promises_are_taken() -> None:
     promises = {"Mine": {"idempotent": True, "preserves_signature": False, "needs_target": True}}
     row = rows_from_contracts(["Mine"], promises)["Mine"]
-    assert (row.idempotent, row.calling, row.needs_target) == (True, "unknown", True)
+    assert (row.promise.idempotent, row.promise.calling, row.place.needs_target) == (True, "unknown", True)
 
 
 def test_forms_of_tir_set_the_phase() -> None:
     contracts = {"Loops": {"phase": "tir", "form": "loops"}, "Blocks": {"phase": "tir", "form": "sblock"}}
     rows = rows_from_contracts(contracts, contracts)
-    assert (rows["Loops"].phases, rows["Blocks"].phases) == ({Phase.LOOPS}, {Phase.LEGAL})
+    assert (rows["Loops"].place.phases, rows["Blocks"].place.phases) == ({Phase.LOOPS}, {Phase.LEGAL})
 
 
 @pytest.mark.parametrize("contract", [{"phase": "hir"}, {"phase": "tir", "form": "blocks"}])
@@ -224,11 +230,15 @@ def test_contracts_with_unknown_values_are_refused(contract: dict[str, str]) -> 
 
 @pytest.mark.parametrize(
     ("form", "wants"),
-    [("sblock", ("prim_funcs", "part_blocks")), ("loops", ("any_prim_funcs",)), ("any", ("any_prim_funcs",))],
+    [
+        ("sblock", {Feature.PRIM_FUNCS, Feature.PART_BLOCKS}),
+        ("loops", {Feature.ANY_PRIM_FUNCS}),
+        ("any", {Feature.ANY_PRIM_FUNCS}),
+    ],
 )
-def test_a_loaded_pass_of_tir_gets_drawn_functions_of_its_form(form: str, wants: tuple[str, ...]) -> None:
+def test_a_loaded_pass_of_tir_gets_drawn_functions_of_its_form(form: str, wants: set[Feature]) -> None:
     rows = rows_from_contracts(["Mine", "Other"], {"Mine": {"phase": "tir", "form": form}})
-    assert (rows["Mine"].wants, rows["Other"].wants) == (wants, ())
+    assert (rows["Mine"].fires.wants, rows["Other"].fires.wants) == (wants, set())
 
 
 def test_a_loaded_pass_is_drawn_in_its_phase() -> None:

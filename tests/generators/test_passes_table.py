@@ -18,10 +18,10 @@ from tvm.relax.analysis import well_formed
 
 from generators import tvm_api
 from generators.passes.excluded import EXCLUDED, NOT_PASSES
-from generators.passes.phases import CONVENTIONS
-from generators.passes.row import Parameter, PassRow, Phase, ProgramFacts
+from generators.passes.row import Feature, Parameter, PassRow, Phase, ProgramFacts
 from generators.passes.table import PASSES, PIPELINES, SETUP, TIR_PIPELINE, join
 from generators.source import SeededSource
+from oracles.calls.table import CONVENTIONS
 
 FACTS = ProgramFacts(
     parameters=(
@@ -30,7 +30,7 @@ FACTS = ProgramFacts(
     ),
     symbols=(("n", 3),),
     num_input=1,
-    features=frozenset({"vdevice", "scalar_loss"}),
+    features=frozenset({Feature.VDEVICE, Feature.SCALAR_LOSS}),
     schedule=('sch.unroll(sch.get_loops(sch.get_sblock("b"))[0])',),
     scheduled="prim",
 )
@@ -92,12 +92,12 @@ def test_importing_the_table_does_not_import_tvm() -> None:
 
 @pytest.mark.parametrize("row", PASSES.values(), ids=lambda row: row.name)
 def test_row_is_complete(row: PassRow) -> None:
-    assert row.phases and row.why
-    assert row.calling in CONVENTIONS
-    assert row.sources or row.draw_source
+    assert row.place.phases and row.why
+    assert row.promise.calling in CONVENTIONS
+    assert row.sources or row.fires.draw_source
     assert len(set(row.sources)) == len(row.sources)
-    assert set(row.prepared_by) <= set(PASSES)
-    assert row.gives is None or row.gives not in row.phases
+    assert set(row.place.prepared_by) <= set(PASSES)
+    assert row.place.gives is None or row.place.gives not in row.place.phases
 
 
 @pytest.mark.parametrize("row", PASSES.values(), ids=lambda row: row.name)
@@ -229,8 +229,8 @@ def test_setup_brings_a_module_to_its_phase(phase: Phase) -> None:
     for call in SETUP[phase]:
         with tvm.target.Target("llvm"):
             mod = construct(call.source)(mod)
-        gives = PASSES[call.name].gives
-        assert reached in PASSES[call.name].phases or gives is None
+        gives = PASSES[call.name].place.gives
+        assert reached in PASSES[call.name].place.phases or gives is None
         reached = reached if gives is None else gives
     assert reached is phase
     well_formed(mod)
@@ -262,12 +262,12 @@ def test_setup_leaves_the_operators_of_its_phase(phase: Phase, operator: str) ->
     assert operator in seen
 
 
-@pytest.mark.parametrize("row", [row for row in PASSES.values() if row.options], ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [row for row in PASSES.values() if row.fires.options], ids=lambda row: row.name)
 def test_options_are_what_a_pass_context_takes(row: PassRow) -> None:
-    assert len(set(row.options)) == len(row.options)
-    for text in row.options:
+    assert len(set(row.fires.options)) == len(row.fires.options)
+    for text in row.fires.options:
         config = eval(text, {})
         with tvm.transform.PassContext(config=config) as context:
             assert set(dict(context.config.items())) == set(config)
     drawn = {row.draw_options(SeededSource(2, index)) for index in range(40)}
-    assert drawn == {"", *row.options}
+    assert drawn == {"", *row.fires.options}

@@ -20,6 +20,7 @@ from generators.case import Argument, Shape
 from generators.dtypes import FLOATS, INTEGERS, numpy_dtype
 from generators.operators.excluded import EXCLUDED
 from generators.operators.table import OPERATORS
+from generators.passes.row import Feature
 from generators.program import Program
 from generators.relax.knobs import DEFAULT
 from generators.relax.relax_program import draw_program
@@ -31,7 +32,7 @@ from oracles.reference.numbers import Numbers
 SEED = 41
 PROGRAMS = 300
 CONSTANT = type(tvm_api.constant(np.array(1), "int32"))
-FEATURES = frozenset({"num_input", "vdevice", "symbolic"})
+FEATURES = frozenset({Feature.NUM_INPUT, Feature.VDEVICE, Feature.SYMBOLIC})
 
 
 def drawn(index: int) -> Program:

@@ -14,6 +14,7 @@ import pytest
 from tvm import relax
 
 from generators import tvm_api
+from generators.passes.row import Feature
 from generators.passes.sequences import Step, to_fire
 from generators.passes.table import PASSES
 from generators.program import Program
@@ -286,7 +287,7 @@ PREDICATES: dict[str, Callable[[Program], bool]] = {
 
 
 def test_every_recipe_that_a_row_names_exists() -> None:
-    assert {name for row in PASSES.values() for name in row.recipes} <= set(RECIPES)
+    assert {name for row in PASSES.values() for name in row.fires.recipes} <= set(RECIPES)
 
 
 def test_most_recipes_have_a_predicate() -> None:
@@ -316,14 +317,17 @@ def test_programs_differ_between_seeds(name: str, programs: dict[str, list[Progr
     assert len({tvm_api.structural_hash(program.module) for program in programs[name]}) > SEEDS // 2
 
 
-@pytest.mark.parametrize("name", [n for n, row in PASSES.items() if row.recipes])
+@pytest.mark.parametrize("name", [n for n, row in PASSES.items() if row.fires.recipes])
 def test_row_names_draw_programs_with_its_features(name: str) -> None:
     rows = to_fire((Step(name, "B"),), PASSES)
-    program = draw_program(SeededSource(3, 1), patterns=patterns_for(rows.recipes[:1]), wants=frozenset(rows.wants))
+    program = draw_program(SeededSource(3, 1), patterns=patterns_for(rows.recipes[:1]), wants=rows.wants)
     relax.analysis.well_formed(program.module)
     assert set(rows.recipes) & program.features
-    known = {"num_input", "vdevice", "scalar_loss", "constants", "float32_only"}
-    assert known & set(rows.wants) <= program.facts.features
+    known = {
+        *(Feature.NUM_INPUT, Feature.VDEVICE, Feature.SCALAR_LOSS),
+        *(Feature.CONSTANTS, Feature.FLOAT32_ONLY),
+    }
+    assert known & rows.wants <= program.facts.features
 
 
 def test_facts_hold_the_arguments_and_the_weights_come_last() -> None:

@@ -87,8 +87,8 @@ def test_what_is_no_function_names_nothing() -> None:
 def test_rows_carry_what_the_code_names(passes: Any) -> None:
     rows = rows_from_contracts(passes, {"Others": {"phase": "tir"}})
     mine = with_vocabulary(rows["Mine"], passes["Mine"])
-    assert "relax.strided_slice" in mine.operators
-    assert mine.shapes == SHAPES["If"]
+    assert "relax.strided_slice" in mine.fires.operators
+    assert mine.fires.shapes == SHAPES["If"]
     assert with_vocabulary(rows["Others"], passes["Others"]) == rows["Others"]
 
 
@@ -101,3 +101,14 @@ def test_chains_of_named_operators_hold_little_else() -> None:
     named = found["relax.strided_slice"] + found["relax.permute_dims"]
     assert min(found["relax.strided_slice"], found["relax.permute_dims"]) > 60
     assert named > 0.7 * sum(found.values())
+
+
+def test_lambdas_and_decorated_functions_are_read_too(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import functools\n\n\n@functools.cache\ndef cached():\n    return 'erf'\n\n\n"
+        "PASSES = {\n    'Mine': lambda: relax.op.nn.gelu,\n    'Cached': cached.__wrapped__,\n}\n"
+    )
+    found = runpy.run_path(str(path), run_name="mine")["PASSES"]
+    assert operators_named(words_of(found["Mine"])) == ("relax.nn.gelu",)
+    assert operators_named(words_of(found["Cached"])) == ("relax.erf",)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import fields
 from typing import Any
 
 import tvm
@@ -13,7 +14,7 @@ from tvm.script import tirx as script_tirx
 
 from generators import tvm_api as T
 from generators.case import PassCall
-from generators.passes.row import PassRow, Phase
+from generators.passes.row import Fires, PassRow, Phase, Place, Promise
 from generators.source import SeededSource, Source
 from oracles.calls.protocol import Calling, direct
 from oracles.checks.survives import raised_from
@@ -73,8 +74,13 @@ def module_pass(function: Callable[[Any], Any], name: str = "Planted") -> PassCa
 
 
 def row_of(name: str, **says: Any) -> PassRow:
-    """A row for a pass of a test."""
-    return PassRow(name, (name,), frozenset(Phase), "made for a test", **says)
+    """A row for a pass of a test, which may stand anywhere; `says` are fields of its records."""
+    place, promise, fires = (
+        {field.name: says.pop(field.name) for field in fields(record) if field.name in says}
+        for record in (Place, Promise, Fires)
+    )
+    place.setdefault("phases", frozenset(Phase))
+    return PassRow(name, (name,), "made for a test", Place(**place), Promise(**promise), Fires(**fires), **says)
 
 
 def step_of(

@@ -17,7 +17,7 @@ from generators.passes.row import Phase
 from generators.passes.table import PASSES
 from generators.source import SeededSource
 from oracles.builds.build import Built, build
-from oracles.calls.conventions import after_pass
+from oracles.calls.after_pass import after_pass
 from oracles.calls.protocol import AppliedPass, LeftOut, direct
 from oracles.checks.numeric import judge
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong

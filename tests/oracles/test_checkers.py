@@ -16,7 +16,6 @@ from generators.passes.row import Phase
 from generators.passes.table import PASSES, SETUP
 from oracles.checks import definedness, normal_form, purity, type_soundness, well_formed
 from oracles.ir import verifier, walk
-from oracles.ir.memo import named_functions
 from oracles.oracle import StepOracle
 from oracles.trace import Raised
 from oracles.verdict import PASSED, Failed, Passed, Skipped
@@ -188,7 +187,7 @@ def test_a_pass_may_leave_it_to_others_to_give_what_its_prim_func_takes() -> Non
     bench = RealBench()
     step = step_of(module_pass(retype_result), module_of(PRIM_FUNC), bench)
     assert isinstance(type_soundness.judge(step, bench), Failed)
-    assert type_soundness.judge(replace(step, row=replace(step.row, keeps_buffers=False)), bench) == PASSED
+    assert type_soundness.judge(replace(step, row=row_of(step.row.name, keeps_buffers=False)), bench) == PASSED
 
 
 @pytest.mark.parametrize(("script", "change"), [row[2:4] for row in PLANTED if row[1] is not type_soundness])
@@ -254,12 +253,12 @@ def test_a_memo_keeps_what_was_true_before_a_pass_changed_its_input() -> None:
     module = module_of(DATAFLOW)
     assert not definedness.MISUSES.fresh(module)
     module.update_func(module.get_global_var("main"), leak(module)["main"])
-    assert not definedness.MISUSES.known(module)
+    assert not definedness.MISUSES.of(module)
     assert definedness.MISUSES.fresh(module)
 
 
 def test_rows_of_made_passes_stand_in_every_phase() -> None:
-    assert row_of("anything").phases == frozenset(Phase)
+    assert row_of("anything").place.phases == frozenset(Phase)
 
 
 # --- pragmas ------------------------------------------------------------------------------------------------
@@ -307,6 +306,6 @@ def test_nothing_is_derived_from_what_is_told_by_its_class(leaf: type) -> None:
 def test_the_functions_of_a_module_are_those_that_it_holds_now() -> None:
     module, other = module_of(DATAFLOW), module_of(SYMBOLIC)["main"]
     name = module.get_global_var("main")
-    assert [function.same_as(module["main"]) for _, function in named_functions(module)] == [True]
+    assert [function.same_as(module["main"]) for _, function in walk.named_functions(module)] == [True]
     module.update_func(name, other)
-    assert [function.same_as(other) for _, function in named_functions(module)] == [True]
+    assert [function.same_as(other) for _, function in walk.named_functions(module)] == [True]

@@ -117,7 +117,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     place = tvm.target.Target("llvm"), tvm.cpu()
     monkeypatch.setattr(cuda_device, "here", lambda: place)
     monkeypatch.setattr(builders, "_passes_for_threads", lambda module, phase: llvm.passes_to_come(module, phase))
-    monkeypatch.setattr(needs, "present", lambda: True)
+    monkeypatch.setattr(needs, "DRIVER_FILES", ("/",))
 
 
 # --- no device ------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_modules_for_cuda_are_built_where_a_device_is(
     monkeypatch: pytest.MonkeyPatch, device: bool, builder: str | None
 ) -> None:
-    monkeypatch.setattr(needs, "present", lambda: device)
+    monkeypatch.setattr(needs, "DRIVER_FILES", ("/",) if device else ())
     assert builder_of("cuda") == builder
     assert {builder_of(name) for name in TARGETS if name != "cuda"} == {"llvm", "cuda-cpu"}
     assert not ORACLES["pipelines"].has_work_at(builder) and ORACLES["build"].has_work_at(builder) == device
@@ -138,7 +138,7 @@ def test_a_driver_is_seen_by_its_file(monkeypatch: pytest.MonkeyPatch, tmp_path:
     file = tmp_path / "nvidiactl"
     if there:
         file.touch()
-    monkeypatch.setattr(needs, "_OF_A_DRIVER", (str(file),))
+    monkeypatch.setattr(needs, "DRIVER_FILES", (str(file),))
     assert needs.present() == there
 
 
@@ -146,7 +146,7 @@ def test_a_driver_is_seen_by_its_file(monkeypatch: pytest.MonkeyPatch, tmp_path:
 def test_witnesses_of_a_target_without_a_device_are_the_reference(
     monkeypatch: pytest.MonkeyPatch, driver: bool
 ) -> None:
-    monkeypatch.setattr(needs, "present", lambda: driver)
+    monkeypatch.setattr(needs, "DRIVER_FILES", ("/",) if driver else ())
     monkeypatch.setattr(tvm, "cuda", lambda number: NoSuchDevice())
     module = program("add")
     numbers = Numbers(module, CALLS)

@@ -153,7 +153,9 @@ def test_what_a_row_gives_up_is_not_asked_for() -> None:
     rows = (row_of("p", keeps_attributes=False), row_of("p", keeps_functions=False), row_of("p", calling="fewer"))
     changes = (lambda m: tvm.IRModule(m.functions), lambda m: tvm.IRModule({}, m.attrs, m.global_infos), drop_parameter)
     for row, change, module in zip(rows, changes, (ordinary, external, ordinary), strict=True):
-        lax = row_of("p", keeps_attributes=False, keeps_functions=row.keeps_functions, calling=row.calling)
+        lax = row_of(
+            "p", keeps_attributes=False, keeps_functions=row.promise.keeps_functions, calling=row.promise.calling
+        )
         verdict = attributes.judge(step_of(module_pass(change), module, bench, lax), bench)
         assert isinstance(verdict, Passed), verdict
 

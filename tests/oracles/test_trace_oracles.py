@@ -72,7 +72,7 @@ def test_a_case_with_an_error_is_not_compared() -> None:
 def test_an_official_pipeline_leaves_nothing_for_the_vm() -> None:
     bench = RealBench(target="llvm")
     trace = traced([default_call(name) for name in PIPELINES["llvm"]], module_of(DATAFLOW), bench)
-    assert trace.steps[-1].row.gives is Phase.SYMBOLED
+    assert trace.steps[-1].row.place.gives is Phase.SYMBOLED
     assert isinstance(legalised.judge_trace(trace, bench), Passed)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -55,7 +54,7 @@ def test_a_pass_leads_to_the_phase_that_its_row_gives_the_first_one_included(giv
 
 def test_what_a_pass_of_the_table_leads_to_is_in_no_place_taken_for_nothing() -> None:
     """Held over the table, so that a row that gives HIGH is always walked as one."""
-    giving_high = [row for row in PASSES.values() if row.gives is Phase.HIGH]
+    giving_high = [row for row in PASSES.values() if row.place.gives is Phase.HIGH]
     assert giving_high
     start = Position.at(module_of(SCRIPT), Phase.LEGAL)
     for row in giving_high:
@@ -84,7 +83,7 @@ def test_a_walk_ends_where_a_pass_raised_and_that_step_is_its_last() -> None:
 
 
 def test_a_pass_out_of_its_phase_leaves_the_module_between_two_for_good() -> None:
-    narrow = replace(row_of("HandsOn"), phases=HIGH)
+    narrow = row_of("HandsOn", phases=HIGH)
     first, second = walked(
         Position.at(module_of(SCRIPT), Phase.LEGAL), SAME, PassCall("Raises", "HandsOn"), HandsOn=narrow
     )

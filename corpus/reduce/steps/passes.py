@@ -8,8 +8,8 @@ from dataclasses import replace
 from corpus.reduce.draft import NotApplicable
 from corpus.reduce.plan import Edit, Plan, View
 from corpus.schedule import schedule_steps
-from generators.passes.table import PASSES
-from generators.passes.tir_others import SCHEDULE
+from generators.passes.row import Role
+from generators.passes.table import PASSES, the
 
 
 def passes(view: View) -> Sequence[Edit]:
@@ -31,7 +31,7 @@ def _checked(before: Plan, after: Plan) -> Plan:
     """The plan without a pass. NotApplicable where another pass of it relies on the one that is gone."""
     left = {call.name for _, call in (*after.setup, *after.passes)}
     gone = {call.name for _, call in (*before.setup, *before.passes)} - left
-    if any(PASSES[name].relies_on in gone for name in left if name in PASSES):
+    if any(PASSES[name].place.relies_on in gone for name in left if name in PASSES):
         raise NotApplicable("relied on")
     return after
 
@@ -56,7 +56,7 @@ def schedules(view: View) -> Sequence[Edit]:
     return [
         _without_step(index, number)
         for index, call in view.plan.passes
-        if call.name == SCHEDULE
+        if call.name == the(Role.SCHEDULES).name
         for number in reversed(range(len(schedule_steps(call.source))))
     ]
 

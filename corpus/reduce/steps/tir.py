@@ -121,5 +121,5 @@ def _longer(extent: Any, than: int) -> bool:
 
 
 def _with_extent(loop: Any, to: int) -> Any:
-    extent = tirx.IntImm(str(T.type_of(loop.loop_var).dtype).removeprefix("T."), to)
+    extent = tirx.IntImm(T.dtype_text(T.type_of(loop.loop_var).dtype), to)
     return tirx.For(loop.loop_var, loop.min, extent, loop.kind, loop.body, loop.thread_binding, loop.annotations)

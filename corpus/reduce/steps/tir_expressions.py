@@ -62,7 +62,7 @@ def _constant(expression: Any, value: int) -> Any | None:
     ty = T.type_of(expression)
     if not isinstance(ty, T.PrimType):
         return None
-    dtype = str(ty.dtype).removeprefix("T.")
+    dtype = T.dtype_text(ty.dtype)
     if is_float(dtype):
         return tirx.FloatImm(dtype, float(value))
     whole = dtype.startswith(("int", "uint")) and "x" not in dtype

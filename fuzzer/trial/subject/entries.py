@@ -76,7 +76,7 @@ def _declared(parameter: Any, prim_func: Any) -> tuple[Any, ...] | None:
     None for what is neither a pointer nor a buffer of vectors.
     """
     if _has_vectors(parameter):
-        dtype, lanes = str(T.type_of(parameter).dtype).removeprefix("T."), _lanes(parameter)
+        dtype, lanes = T.dtype_text(T.type_of(parameter).dtype), _lanes(parameter)
         shape = [int(extent) for extent in parameter.shape if isinstance(extent, tirx.IntImm)]
         known = len(shape) == len(parameter.shape)
         return (prod(shape) * lanes, dtype.removesuffix(f"x{lanes}")) if known else None
@@ -86,7 +86,7 @@ def _declared(parameter: Any, prim_func: Any) -> tuple[Any, ...] | None:
     shapes = [[int(extent) for extent in view.shape if isinstance(extent, tirx.IntImm)] for view in views]
     if not views or any(len(shape) != len(view.shape) for shape, view in zip(shapes, views, strict=True)):
         return None
-    return prod(max(shapes, key=prod)), str(T.type_of(views[0]).dtype).removeprefix("T.")
+    return prod(max(shapes, key=prod)), T.dtype_text(T.type_of(views[0]).dtype)
 
 
 def _has_vectors(parameter: Any) -> bool:
@@ -111,7 +111,7 @@ def with_buffers(module: Any, pointers: Pointers) -> Any:
         if places and max(places) < len(prim_func.params) and not is_packed(prim_func):
             functions[variable] = _with_buffers(prim_func, places)
             changed.append(variable.name_hint)
-    return _typed(tvm.ir.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos), changed)
+    return _typed(T.replace_functions(module, functions), changed)
 
 
 def _with_buffers(prim_func: Any, places: Mapping[int, tuple[Any, ...]]) -> Any:
@@ -154,7 +154,7 @@ def _with(module: Any, entry: Entry, all_of_them: bool) -> Any:
                 raise
     if len(functions) == len(names):
         raise NotCallable(why)
-    made = relax.transform.Normalize()(tvm.ir.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos))
+    made = relax.transform.Normalize()(T.replace_functions(module, functions))
     if complaint(made) and not any(is_packed(prim_func) for _, prim_func in prim_funcs(module)):
         raise NotCallable("with a function that calls it the module is ill-formed")
     return made
@@ -180,7 +180,7 @@ def _typed(module: Any, changed: Sequence[str] = ()) -> Any:
         typed(variable): tvm_ffi.structural_map(function, (GLOBAL_VAR, typed))
         for variable, function in module.functions.items()
     }
-    return tvm.ir.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+    return T.replace_functions(module, functions)
 
 
 def _entry(name: str, variable: Any, prim_func: Any) -> Any:
@@ -293,7 +293,7 @@ def _type(parameter: Any, symbols: dict[Any, Any]) -> Any:
         return ty
     if not isinstance(ty, tirx.BufferType):
         raise NotCallable("a parameter is a pointer")
-    return T.tensor_type(tuple(_wide(extent, symbols) for extent in ty.shape), str(ty.dtype).removeprefix("T."))
+    return T.tensor_type(tuple(_wide(extent, symbols) for extent in ty.shape), T.dtype_text(ty.dtype))
 
 
 def _wide(extent: Any, symbols: dict[Any, Any]) -> Any:
@@ -316,7 +316,7 @@ _ARITHMETIC = (tirx.Add, tirx.Sub, tirx.Mul, tirx.FloorDiv, tirx.FloorMod, tirx.
 
 
 def _is_wide(extent: Any) -> bool:
-    return str(extent.ty.dtype).removeprefix("T.") == "int64"
+    return T.dtype_text(extent.ty.dtype) == "int64"
 
 
 def _as_expr(extent: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from generators import tvm_api as T
 from generators.passes.row import Phase
 from oracles.checks import definedness, normal_form, purity
 from oracles.checks.type_soundness import contradictions
@@ -17,9 +18,9 @@ from oracles.ir.walk import relax_functions
 
 def flaw_of(module: Any, phase: Phase) -> str | None:
     """What is wrong with a module before a pass, as a counter's key; None where nothing is."""
-    if COMPLAINTS.known(module):
+    if COMPLAINTS.of(module):
         return "input: ill-formed before the pass"
-    if purity.VIOLATIONS.known(module) or definedness.MISUSES.known(module) or normal_form.VIOLATIONS.known(module):
+    if purity.VIOLATIONS.of(module) or definedness.MISUSES.of(module) or normal_form.VIOLATIONS.of(module):
         return "input: ill-formed before the pass"
     if contradictions(module):
         return "input: annotated types contradict each other before the pass"
@@ -29,4 +30,4 @@ def flaw_of(module: Any, phase: Phase) -> str | None:
 
 
 def _may_have_effects(function: Any) -> bool:
-    return not function.is_pure or bool(function.attrs and function.attrs.get("relax.force_pure", False))
+    return not function.is_pure or T.is_force_pure(function)

@@ -18,7 +18,7 @@ from generators import tvm_api
 from generators.arrays import draw_array
 from generators.case import Argument, EntryCall, Shape
 from generators.dtypes import is_float, numpy_dtype
-from generators.passes.row import Parameter, ProgramFacts
+from generators.passes.row import Feature, Parameter, ProgramFacts
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
 from generators.ranges import Range
 from oracles.ir.walk import functions_of
@@ -87,7 +87,7 @@ def _entries(module: Any) -> list[tuple[str, Any]]:
     functions = {name: f for name, f in functions_of(module).items() if isinstance(f, relax.Function)}
     if ENTRY in functions:
         return [(ENTRY, functions[ENTRY])]
-    return [(name, f) for name, f in sorted(functions.items()) if f.attrs and "global_symbol" in f.attrs]
+    return [(name, f) for name, f in sorted(functions.items()) if tvm_api.is_public(f)]
 
 
 class _Arguments:
@@ -119,7 +119,7 @@ class _Arguments:
         if isinstance(ty, tvm_api.TupleType):
             return tuple(self._argument(field) for field in ty.fields)
         if isinstance(ty, tvm_api.PrimType):
-            dtype = str(ty.dtype).removeprefix("T.")
+            dtype = tvm_api.dtype_text(ty.dtype)
             return 1.0 if is_float(dtype) else int(self._extents[0])
         raise Undrawable(f"no argument of type {ty}", NoArgument.TYPE)
 
@@ -176,8 +176,8 @@ def facts_of(module: Any, calls: tuple[EntryCall, ...]) -> ProgramFacts:
     )
     attrs = function.attrs
     num_input = int(attrs["num_input"]) if attrs and "num_input" in attrs else None
-    features = {"num_input"} if num_input is not None else set()
-    return ProgramFacts(parameters, (), num_input, (calls[0].function,), frozenset(features))
+    features = frozenset({Feature.NUM_INPUT} if num_input is not None else ())
+    return ProgramFacts(parameters, (), num_input, (calls[0].function,), features)
 
 
 def _parameter(name: str, argument: Argument) -> Parameter:

@@ -14,6 +14,7 @@ from tvm import relax, s_tir
 from generators import tvm_api as T
 from generators.passes.row import Phase
 from oracles.checks.legalised import unknown_part
+from oracles.ir.operators import ALLOC_TENSOR, KILL, TENSOR_IN_STORAGE
 from oracles.ir.walk import bindings, nodes_of, prim_funcs, relax_functions
 from oracles.reference.tir.signature import is_packed
 
@@ -37,7 +38,7 @@ def phase_of(module: Any) -> Phase:
         return lowered
     if any(_legalises(value) for value in values):
         return Phase.HIGH
-    forced = all(function.attrs and function.attrs.get("relax.force_pure") for function in functions)
+    forced = all(T.is_force_pure(function) for function in functions)
     if forced and not any(_has_dataflow(function) for function in functions):
         return Phase.IMPURE
     if any(function.attrs and "Primitive" in function.attrs for function in functions):
@@ -50,15 +51,15 @@ def phase_of(module: Any) -> Phase:
 def _lowered_phase(module: Any, names: set[str], packed: set[str]) -> Phase | None:
     """From LOWERED on a phase shows in its operators; None before."""
     if packed & set(_CHECKS):
-        named = all(function.attrs and "global_symbol" in function.attrs for _, function in prim_funcs(module))
+        named = all(T.is_public(function) for _, function in prim_funcs(module))
         return _tir_phase(module) if named else Phase.SHAPELESS
     if any(name.startswith("relax.vm.") for name in names) or "relax.call_builtin_with_ctx" in names:
         return Phase.BUILTIN
-    if any(name.startswith("relax.memory.kill_") for name in names):
+    if names & KILL:
         return Phase.KILLED
-    if "relax.builtin.alloc_tensor" in names:
+    if ALLOC_TENSOR in names:
         return Phase.LOWERED
-    return Phase.ALLOCATED if "relax.memory.alloc_tensor" in names else None
+    return Phase.ALLOCATED if TENSOR_IN_STORAGE in names else None
 
 
 def _tir_phase(module: Any) -> Phase:

@@ -24,9 +24,9 @@ from tvm.tirx import compilation_pipeline
 
 from generators import tvm_api
 from generators.passes.row import Phase
-from generators.passes.table import rest_of_tir_pipeline
+from generators.passes.table import FINISHES_DEVICE, FINISHES_HOST, rest_of_tir_pipeline
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
-from oracles.builds.tir_build import OF_DEVICE, OF_HOST, in_order
+from oracles.builds.tir_build import in_order
 from oracles.ir.walk import nodes_of
 from oracles.reference.tir.context import SET_DEVICE
 from oracles.reference.tir.decode.abi import DL_CPU
@@ -89,10 +89,10 @@ def lower(module: Any, phase: Phase) -> Lowered:
     def pipeline() -> Any:
         rest = rest_of_tir_pipeline(phase)
         return (
-            tvm.transform.Sequential(in_order(name for name in rest if name not in OF_HOST)),
-            lambda: tvm.transform.Sequential([*in_order(n for n in rest if n in OF_HOST), _module_pass(_on_cpu)]),
+            tvm.transform.Sequential(in_order(name for name in rest if name not in FINISHES_HOST)),
+            lambda: tvm.transform.Sequential([*in_order(n for n in rest if n in FINISHES_HOST), _module_pass(_on_cpu)]),
             lambda: tvm.transform.Sequential(
-                [*in_order(OF_DEVICE), _module_pass(lambda device: _taken(device, devices))]
+                [*in_order(FINISHES_DEVICE), _module_pass(lambda device: _taken(device, devices))]
             ),
         )
 

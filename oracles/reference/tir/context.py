@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from generators import tvm_api
 from generators.tvm_api import PrimFunc
-from oracles.ir.memo import items
+from oracles.ir.walk import items
 from oracles.reference.tir.recorded import RecordedCall
 
 SET_DEVICE = "__tvm_set_device"
@@ -22,7 +22,7 @@ class Context:
     kernels: device functions that a PrimFunc may launch, by symbol. functions: PrimFuncs that it may call, by the names
     of their GlobalVars. synchronised: the module is past ThreadSync, so that accesses which no barrier orders may race;
     memory of a scope for which a function has barriers is checked for races in any case. record: receives the calls,
-    which may be repeated later; None records none. carrying: uninitialised elements may be copied; see `carried.py`.
+    which may be repeated later; None records none. carrying: uninitialised elements may be copied; see `poison.py`.
     """
 
     kernels: Mapping[str, PrimFunc] = field(default_factory=dict)

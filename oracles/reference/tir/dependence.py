@@ -213,8 +213,8 @@ class Dependence:
         return self.independent(loop) or self.scatters(loop)
 
     def collides(self, loop: For) -> Store | None:
-        """A store with which every iteration changes one and the same element by what it held. Iterations that run at
-        the same time lose what the others made of it.
+        """A store by which every iteration updates one and the same element from its old value. Iterations that run at
+        the same time lose the updates of others.
         """
         own, stores, left = {loop.var.key}, list[Store](), [loop.body]
         while left:

@@ -6,25 +6,27 @@ A PrimFunc is compiled once for each binding of its shape variables and integer 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from tvm_ffi import StructuralKey
 
 from generators import tvm_api
-from oracles.ir.memo import ByParts
+from generators.tvm_api import PrimFunc
+from oracles.ir.cache import Cache, Key
+from oracles.ir.walk import prim_func_parts
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.tir.carried import carrying
 from oracles.reference.tir.context import ALONE, Context
 from oracles.reference.tir.decode.functions import LAUNCH_PARAMS
 from oracles.reference.tir.decode.prim_func import decode_function
-from oracles.reference.tir.equality import Key, program_key
-from oracles.reference.tir.fission import without_threads
+from oracles.reference.tir.equality import program_key
 from oracles.reference.tir.nodes import Function
+from oracles.reference.tir.poison import carrying
 from oracles.reference.tir.program import FUEL, Program, program_of, refuel
 from oracles.reference.tir.recorded import Known, RecordedCall, copied, full_of
 from oracles.reference.tir.signature import PackedSignature, Signature, is_packed
+from oracles.reference.tir.threads_to_loops import without_threads
 
 CACHED_FUNCTIONS = 1024
 CACHED_SHAPES = 32
@@ -34,49 +36,52 @@ TOO_DEEP = {
     "too many statically nested blocks": "loops too deep",
     "too many levels of indentation": "loops too deep",
 }
-"""What Python's compiler says of generated code that is nested deeper than it goes, and why it is skipped then."""
+"""What Python's compiler says of generated code that is nested too deep, and the reason for which it is skipped."""
+
+
+class Binding(NamedTuple):
+    """A way to call a PrimFunc. values: of its symbols. full: numbers of the arguments of which all elements are
+    initialised."""
+
+    values: tuple[Any, ...]
+    full: frozenset[int]
+    context: Context
 
 
 class Compiled:
     """One PrimFunc: its signature and a program for each binding of its symbols that has occurred."""
 
-    def __init__(self, func: Any) -> None:
+    def __init__(self, func: PrimFunc) -> None:
         self.func = func
         self.signature = PackedSignature(func) if is_packed(func) else Signature(func)
-        self.programs: OrderedDict[tuple[Any, ...], Program] = OrderedDict()
         self.launches: frozenset[str] = frozenset()
         self.calls: frozenset[str] = frozenset()
+        self.programs: Cache[Binding, Program] = Cache(self._compiled, self._key, CACHED_SHAPES)
 
     def program(self, args: Sequence[object], context: Context = ALONE, full: frozenset[int] = frozenset()) -> Program:
         """The program for these arguments, compiled if it is new. full: numbers of those of which all elements are
         initialised. Raises Trap("type") if they do not fit the signature.
         """
-        values = self.signature.bind(args)
-        found = self.programs.get(self._key(values, full, context))
-        if found is None:
-            found = compile_function(self.signature, self.func, values, context=context, full=full)
-            self.launches |= found.launches
-            self.calls |= found.calls
-            self.programs[self._key(values, full, context)] = found
-            if len(self.programs) > CACHED_SHAPES:
-                self.programs.popitem(last=False)
+        return self.programs.of(Binding(self.signature.bind(args), full, context))
+
+    def _compiled(self, binding: Binding) -> Program:
+        found = compile_function(self.signature, self.func, binding.values, context=binding.context, full=binding.full)
+        self.launches |= found.launches
+        self.calls |= found.calls
         return found
 
-    def _key(self, values: tuple[Any, ...], full: frozenset[int], context: Context) -> tuple[Any, ...]:
+    def _key(self, binding: Binding) -> Key:
+        """All that a program is made from. Compiling finds the functions that it calls, which are a part of that."""
+        context = binding.context
         callees = [context.kernels.get(name) for name in sorted(self.launches)]
         callees += [context.functions.get(name) for name in sorted(self.calls)]
-        return (
-            values,
-            full,
-            context.synchronised,
-            context.carrying,
-            *(_callee_keys.of(callee) for callee in callees if callee is not None),
-        )
+        keys = tuple([StructuralKey(_without_notes(callee)) for callee in callees if callee is not None])
+        return (binding.values, binding.full, context.synchronised, context.carrying, keys), None
 
 
 def compile_function(
     signature: Signature | PackedSignature,
-    func: Any,
+    func: PrimFunc,
     values: tuple[Any, ...],
     vectorise: bool = True,
     context: Context = ALONE,
@@ -90,7 +95,7 @@ def compile_function(
     try:
         function = without_threads(decode_function(signature, func, values, context), context.synchronised)
         function = carrying(function) if context.carrying else function
-        return _shared(function, full) if vectorise else program_of(function, vectorise, full)
+        return _PROGRAMS.of((function, full)) if vectorise else program_of(function, vectorise, full)
     except RecursionError as error:
         raise Unsupported("expression too deep") from error
     except SyntaxError as error:
@@ -100,76 +105,50 @@ def compile_function(
         raise Unsupported(reason) from error
 
 
-_shared_programs: OrderedDict[tuple[Key, frozenset[int]], Program] = OrderedDict()
+def _program_key(compiled: tuple[Function, frozenset[int]]) -> Key:
+    function, full = compiled
+    return (program_key(function), full), None
 
 
-def _shared(function: Function, full: frozenset[int]) -> Program:
-    """The program of an equal function that was compiled lately, or a new one."""
-    key = program_key(function), full
-    found = _shared_programs.get(key)
-    if found is None:
-        found = _shared_programs[key] = program_of(function, full=full)
-        if len(_shared_programs) > SHARED_PROGRAMS:
-            _shared_programs.popitem(last=False)
-    return found
+_PROGRAMS: Cache[tuple[Function, frozenset[int]], Program] = Cache(
+    lambda compiled: program_of(compiled[0], full=compiled[1]), _program_key, SHARED_PROGRAMS
+)
 
-
-_by_structure: OrderedDict[int, list[Compiled]] = OrderedDict()
 READ_ATTRIBUTES = ("global_symbol", "tirx.noalias", "calling_conv", LAUNCH_PARAMS)
-"""The attributes of a function that the interpreter looks at: with others alone changed, it is the same program."""
+"""The attributes of a function that the interpreter reads: functions that differ in others alone are one program."""
 
 
-def _without_notes(func: Any) -> Any:
+def _without_notes(func: PrimFunc) -> PrimFunc:
     for key in list(func.attrs.keys()) if func.attrs is not None else ():
         if key not in READ_ATTRIBUTES:
             func = func.without_attr(key)
     return func
 
 
-_callees: dict[int, list[Any]] = {}
+def compiled(func: PrimFunc, before: Compiled | None = None) -> Compiled:
+    """The compiled form of a PrimFunc, that of an equal one where the cache holds it.
+
+    before: the form of the function that a pass made this one from. A quarter of these are equal to it (475 of 1,933:
+    the pass changed another attribute, or made the same statements anew), and hardly one equals any other function, so
+    that only these two are compared.
+    """
+    found = _BY_PARTS.get(func)
+    return _BY_PARTS.put(func, _of_equal(func, before)) if found is None else found
 
 
-def _numbered(func: Any) -> tuple[int, int]:
-    """The same for equal functions."""
+def _of_equal(func: PrimFunc, before: Compiled | None) -> Compiled:
     bare = _without_notes(func)
-    code = tvm_api.structural_hash(bare)
-    equal = _callees.setdefault(code, [])
-    number = next((n for n, known in enumerate(equal) if tvm_api.structural_equal(known, bare)), len(equal))
-    if number == len(equal):
-        equal.append(bare)
-    return code, number
+    if before is None:
+        return _BY_STRUCTURE.of(bare)
+    return before if tvm_api.structural_equal(before.func, bare) else Compiled(bare)
 
 
-_callee_keys = ByParts(_numbered, CACHED_FUNCTIONS)
-
-
-def compiled(func: Any, before: Compiled | None = None) -> Compiled:
-    """The compiled form of a PrimFunc, from the cache if an equal one was seen. before: that of what a pass rewrote. A
-    quarter of these are as they were (475 of 1,933: another attribute, the same statements made anew), and hardly one
-    equals any other, so that it is compared with nothing else."""
-    return _by_parts.of(func, before)
-
-
-def _compiled(func: Any, before: Compiled | None = None) -> Compiled:
-    bare = _without_notes(func)
-    if before is not None:
-        return before if tvm_api.structural_equal(before.func, bare) else Compiled(bare)
-    candidates = _by_structure.setdefault(tvm_api.structural_hash(bare), [])
-    for candidate in candidates:
-        if tvm_api.structural_equal(candidate.func, bare):
-            return candidate
-    found = Compiled(bare)
-    candidates.append(found)
-    if len(_by_structure) > CACHED_FUNCTIONS:
-        _by_structure.popitem(last=False)
-    return found
-
-
-_by_parts = ByParts(_compiled, CACHED_FUNCTIONS)
+_BY_STRUCTURE = Cache(Compiled, lambda bare: (StructuralKey(bare), None), CACHED_FUNCTIONS)
+_BY_PARTS = Cache(compiled, prim_func_parts, CACHED_FUNCTIONS)
 
 
 def run_tracked(
-    func: Any, args: Sequence[object], known: Sequence[Known], steps: int = FUEL, context: Context = ALONE
+    func: PrimFunc, args: Sequence[object], known: Sequence[Known], steps: int = FUEL, context: Context = ALONE
 ) -> tuple[Known, ...]:
     """Runs a PrimFunc on its arguments in place.
 
@@ -180,7 +159,7 @@ def run_tracked(
 
 
 def run_returning(
-    func: Any, args: Sequence[object], known: Sequence[Known], steps: int = FUEL, context: Context = ALONE
+    func: PrimFunc, args: Sequence[object], known: Sequence[Known], steps: int = FUEL, context: Context = ALONE
 ) -> tuple[tuple[Known, ...], Any]:
     """What `run_tracked` gives, and the number that the PrimFunc returns as a Python number (None for most)."""
     found = compiled(func)
@@ -197,8 +176,8 @@ def run_returning(
     return masks, number
 
 
-def gives_again(call: RecordedCall, func: Any, context: Context) -> bool:
-    """Whether a PrimFunc in the place of the one that was called gives the same bits. Raises what a run does."""
+def gives_again(call: RecordedCall, func: PrimFunc, context: Context) -> bool:
+    """Whether another PrimFunc, called in the same way, gives the same bits. Raises what a run raises."""
     call.compiled = compiled(func, call.compiled)
     program = call.compiled.program(call.given, context, call.full)
     if program is call.program:
@@ -234,12 +213,12 @@ def _run(program: Program, args: Sequence[object], known: Sequence[Known], steps
 
 
 def run_prim_func(
-    func: Any, args: Sequence[object], initialised: Sequence[bool] | None = None, steps: int = FUEL
+    func: PrimFunc, args: Sequence[object], initialised: Sequence[bool] | None = None, steps: int = FUEL
 ) -> Any:
     """Runs a PrimFunc: `args` in parameter order, arrays for buffers (changed in place), Python numbers for
     scalars. Gives the number that it returns, or None.
 
-    `initialised[i]` False says that the array `args[i]` holds nothing yet: reading an element before it is
+    `initialised[i]` False says that the array `args[i]` is uninitialised: reading an element before it is
     written is a Trap("uninitialised"). `steps` bounds the iterations of loops that run one by one. Raises
     Unsupported for a construct that the interpreter does not know and Trap for what has no defined result,
     with kind "type" where an argument does not fit the declared type or shape.

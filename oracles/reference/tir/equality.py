@@ -1,7 +1,7 @@
-"""When two decoded functions are one program: passes change much of TVM's IR that is nothing to the interpreter.
+"""When two decoded functions are one program: passes change much of TVM's IR that means nothing to the interpreter.
 
-Not compared: which object a variable is, how statements are grouped, blocks that say nothing but a name, and how wide a
-literal index is. Names of buffers are compared, since messages hold them; those of parameters not: packed functions
+Not compared: which object a variable is, how statements are grouped, blocks that have only a name, and the width of a
+literal index. Names of buffers are compared, since messages hold them; those of parameters not: packed functions
 have none.
 """
 

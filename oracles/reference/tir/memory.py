@@ -6,7 +6,6 @@ An initialisation mask is None (every element is initialised) or a bool array of
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,9 @@ from oracles.reference.tir.arithmetic import trap_where
 Array = Any
 
 
-@lru_cache(maxsize=4096)
 def axis(extent: int, position: int) -> Array:
-    """0 .. extent - 1 along the dimension `position` (counted from the right) of a grid; read-only."""
-    values = np.arange(extent, dtype=np.int64).reshape((extent,) + (1,) * (-position - 1))
-    values.flags.writeable = False
-    return values
+    """0 .. extent - 1 along the dimension `position` (counted from the right) of a grid."""
+    return np.arange(extent, dtype=np.int64).reshape((extent,) + (1,) * (-position - 1))
 
 
 def initialised(value: Array, known: Array, mask: Array, site: str) -> Array:
@@ -177,7 +173,7 @@ def known_at(known: Array, shape: tuple[int, ...], mask: Array, site: str, index
 
 
 def forgotten(known: Array, shape: tuple[int, ...], mask: Array, index: tuple[Any, ...]) -> Array:
-    """The mask of a buffer in which the elements hold nothing any more, where `mask` says so."""
+    """The initialisation mask of a buffer whose elements become uninitialised where `mask` holds."""
     held = np.ones(shape, np.bool_) if known is None else known
     if mask is None:
         held[index] = False

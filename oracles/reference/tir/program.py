@@ -1,26 +1,20 @@
-"""A decoded PrimFunc as generated Python code, what this code may name, and how long it may run.
+"""A decoded PrimFunc as compiled Python code, the names that this code may use, and how long it may run.
 
-The code itself is described in `emit.py`.
+What the code looks like is said in `emit/__init__.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir import arithmetic, folds, memory, races
-from oracles.reference.tir.dependence import Dependence
-from oracles.reference.tir.emit_state import Code
-from oracles.reference.tir.emit_stmts import Emitter
-from oracles.reference.tir.intervals import Bounds
-from oracles.reference.tir.nodes import DTYPES, Buffer, Function
+from oracles.reference.tir.emit.function import emit_function
+from oracles.reference.tir.nodes import DTYPES, Function
 
-CACHED_CODE = 1024
 FUEL = 20_000_000
 _fuel = [FUEL]
 
@@ -83,69 +77,8 @@ class Program:
 
 
 def program_of(function: Function, vectorise: bool = True, full: frozenset[int] = frozenset()) -> Program:
-    """Compiles a decoded function. full: numbers of the arguments of which all elements are initialised."""
-    emitter, dependence = emitter_for(function, vectorise)
-    emitter.full |= full - function.unsure
-    emitter.viewed, emitter.units, emitter.unsure = function.viewed, function.units, function.unsure
-    emitter.watched = function.watched
-    arguments = _begin(emitter, function)
-    if function.watched:
-        emitter.line("races = Races()")
-    emitter.stmt(function.body)
-    emitter.line(f"return ({''.join(_left(emitter, function))}), {_result(emitter, function)}")
-    source = "\n".join([f"def run({', '.join(arguments)}):", *emitter.lines])
-    namespace = dict(NAMESPACE)
-    namespace.update(emitter.constants)
-    exec(_code(source, function.name), namespace)
-    written = frozenset(dependence.summary(function.body).written & set(_slots(function)))
-    return Program(namespace["run"], source, written, function)
-
-
-@lru_cache(maxsize=CACHED_CODE)
-def _code(source: str, name: str) -> CodeType:
-    return compile(source, f"<tir {name}>", "exec")
-
-
-def emitter_for(function: Function, vectorise: bool) -> tuple[Emitter, Dependence]:
-    """A fresh code generator."""
-    bounds = Bounds()
-    dependence = Dependence(bounds, vectorise)
-    dependence.summary(function.body)
-    return Emitter(function.name, bounds, dependence), dependence
-
-
-def _slots(function: Function) -> list[int]:
-    return [param.slot for param in function.params if isinstance(param, Buffer)]
-
-
-def _finer(emitter: Emitter, function: Function) -> list[Buffer]:
-    """The parameters that are also seen as smaller elements."""
-    return [param for param in function.params if isinstance(param, Buffer) and emitter.parts(param) > 1]
-
-
-def _left(emitter: Emitter, function: Function) -> list[str]:
-    """The masks at the end."""
-    finer = {param.slot for param in _finer(emitter, function)}
-    return [f"joined(m{s}, k{s}), " if s in finer else f"m{s}, " for s in _slots(function)]
-
-
-def _result(emitter: Emitter, function: Function) -> str:
-    return "None" if function.result is None else emitter.expr(function.result).text
-
-
-def _begin(emitter: Emitter, function: Function) -> list[str]:
-    """Registers the parameters; the parameter list of the generated function."""
-    arguments: list[str] = []
-    for slot, param in enumerate(function.params):
-        if isinstance(param, Buffer):
-            arguments += [f"b{slot}", f"m{slot}"]
-            emitter.outside.add(slot)
-        elif param is not None:
-            arguments.append(f"p{slot}")
-            emitter.names[param.key] = Code(f"p{slot}", False)
-        else:
-            arguments.append(f"p{slot}")
-    for param in _finer(emitter, function):
-        name = f"m{param.slot}"
-        emitter.line(f"k{param.slot}, {name} = {name}, split({name}, {emitter.parts(param)})")
-    return arguments
+    """Compiles a decoded function; the parameters are those of `emit_function`."""
+    emitted = emit_function(function, vectorise, full)
+    namespace = {**NAMESPACE, **emitted.constants}
+    exec(compile(emitted.source, f"<tir {function.name}>", "exec"), namespace)
+    return Program(namespace["run"], emitted.source, emitted.written, function)

@@ -6,7 +6,7 @@ order). A barrier of the block orders all of its threads, one of the warp those 
 happen, with element and thread, and judged at every barrier of the block and at the end of the kernel, so that loops
 need no care.
 
-Not a race: threads that store the same value last, and stores of what is there already. TVM relies on both
+Not a race: threads that store the same value last, and stores of the value that the element has. TVM relies on both
 (LowerThreadAllreduce: "all threads are uniformly writing the same result", and `buf[0] = buf[0]` where it has put the
 result into shared memory; ThreadSync never orders two stores). Nor what the threads of one warp load and store in one
 statement, loads first: TVM's cumsum for GPUs scans so, with no barrier that could stand in between. Blocks are not
@@ -70,7 +70,7 @@ class Races:
         if array.size == 0:
             return  # whatever is stored there is out of bounds, which the store itself will tell
         element, block, thread, values = _chosen(place, mask, np.asarray(value).astype(array.dtype))
-        where = np.clip(element - start, 0, array.size - 1)  # what is out of bounds, the store itself will tell
+        where = np.clip(element - start, 0, array.size - 1)  # the store itself reports an index out of bounds
         bits = _bits(values)
         changes = bits != _bits(array.reshape(-1)[where])
         if known is not None:

@@ -1,4 +1,4 @@
-"""A call of a PrimFunc that can be made again: what it was given, and what it left."""
+"""A call of a PrimFunc that can be repeated: its arguments, and the arguments as it left them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class RecordedCall:
     """One call. function: the PrimFunc's object; compiled, program: its compiled form, and the generated code that ran.
 
     full: numbers of the arguments of which all elements were initialised. arguments, known: copies from before the
-    call; None where they were too large or shared memory. left, masks, number: the arguments after it, what of each
-    array was initialised, and what it returned.
+    call; None where they were too large or shared memory. left, masks, number: the arguments after it,
+    the initialisation mask of each array, and the result.
     """
 
     function: Any
@@ -53,7 +53,7 @@ class RecordedCall:
             self.left, self.masks, self.number = copied(args), tuple(copied(masks)), number
 
     def gave(self, args: Sequence[object], masks: tuple[Known, ...], number: Any) -> bool:
-        """Whether this is, bit for bit, what the call left and returned."""
+        """Whether these are, bit for bit, the arguments as the call left them, and its result."""
         return (
             type(number) is type(self.number)
             and repr(number) == repr(self.number)

@@ -1,17 +1,20 @@
-"""GPU threads as loops: what the threads of a kernel are, and where their memory lies. `fission.py` takes kernels
-apart, so that nothing below knows of threads.
+"""GPU threads as loops: what the threads of a kernel are, and loops over them. `threads_to_loops.py` is the entry: it
+turns kernels into loops, so that nothing after it knows of threads. `thread_memory.py` says where their memory lies,
+`lockstep.py` turns the statements of a kernel into loops, `warps.py` those in which the threads of a warp exchange
+values.
 
-The meaning is lock step: every statement is done by all threads before the next one begins. Before ThreadSync that is
-what TVM's IR means, since a barrier is implied wherever one is needed; afterwards it is one of the legal schedules, and
-whatever another one could do differently is a data race, which `races.py` finds. (CUDA C++ Programming Guide,
+The meaning is lock step: all threads do a statement before the next one begins. Before ThreadSync that is what TVM's IR
+means, since a barrier is implied wherever one is needed. Afterwards it is one of the legal schedules, and a different
+result under another one is a data race, which `races.py` finds. (CUDA C++ Programming Guide,
 "Synchronization Functions": accesses of one block between two barriers are in no order.)
 
-A statement in which no thread touches what another one writes is put whole into loops over the threads, which the code
-generator turns into axes of arrays. Any other statement is taken apart (loop fission over threads): conditions in
-which threads differ become guards of the parts, kept in a temporary if they are no arithmetic on indices; memory of one
-thread (scope local) gets a leading dimension per thread, memory of one block (shared) one per block, of a warp one per
-warp. Blocks are independent and run side by side, or one after the other where that would need too much memory. A loop
-that threads leave at different times is done by one thread after the other: no barrier can stand in it.
+A statement in which no thread accesses an element that another one writes is put whole into loops over the threads,
+which the code generator turns into axes of arrays. Any other statement is split into parts with a loop each (loop
+fission over threads): conditions in which threads differ become guards of the parts, kept in a temporary unless they
+are arithmetic on indices; memory of one thread (scope local) gets a leading dimension per thread, memory of one block
+(shared) one per block, of a warp one per warp. Blocks are independent and run side by side, or one after the other
+where that would need too much memory. A loop that threads leave at different times is done by one thread after the
+other: no barrier can stand in it.
 
 Two forms. Thread-bound *loops* (up to UnifyThreadBinding) are loops of the schedule: a statement is done by the threads
 of the loops around it, a reduction over a thread-bound loop is sequential, and a loop bound to a thread that is already
@@ -22,11 +25,12 @@ by all threads of the kernel. Virtual threads are threads with shared memory of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field
 from math import prod
 from operator import attrgetter
 from typing import Any
 
+from oracles.reference.errors import Unsupported
 from oracles.reference.tir.constants import fold
 from oracles.reference.tir.dependence import Dependence, walk
 from oracles.reference.tir.intervals import Bounds
@@ -36,7 +40,6 @@ from oracles.reference.tir.nodes import (
     Block,
     Buffer,
     Const,
-    DType,
     Expr,
     For,
     Function,
@@ -49,11 +52,10 @@ from oracles.reference.tir.nodes import (
     Watched,
     While,
 )
-from oracles.reference.tir.rewrite import substitute
 
 WARP = 32
-WORD = 8
-"""Bytes of the largest element."""
+Guards = tuple[Expr, ...]
+"""Conditions that must all hold for a thread to do a statement."""
 EMPTY = Seq(())
 
 
@@ -75,12 +77,6 @@ _INSIDE: dict[type, Callable[[Any], tuple[Stmt | None, ...]]] = {
     Block: attrgetter("init", "body"),
 }
 """The statements right inside of one."""
-
-
-def _flat_size(buffer: Buffer, mixed: bool) -> int:
-    """How many elements; with `mixed`, as many as fill whole words, since others may be larger."""
-    size, width = prod(buffer.shape), int(buffer.dtype.numpy.itemsize)
-    return -(-size * width // WORD) * WORD // width if mixed else size
 
 
 def has_threads(function: Function) -> bool:
@@ -119,37 +115,52 @@ def rank_of(tag: str) -> tuple[int, int]:
     return kind, -"xyz".find(tag[-1]) if "." in tag else -3
 
 
+@dataclass(slots=True)
+class ThreadMemory:
+    """Where the buffers of kernels lie. Buffers go by slot, `slots` is the first that is free.
+
+    viewed: memory that views share. units: bytes of a unit of initialisation where this is less than an element. homes:
+    for each memory of threads its buffer, the leading indices, and whether the other dimensions are flattened. recast:
+    memory of threads seen as elements of another type, by the name of that type. local: buffers of which each thread
+    has its own part. doubtful: memory of threads that holds results of shuffles, which may be undefined; unsure: the
+    buffers that such memory lies in.
+    """
+
+    slots: int
+    viewed: frozenset[int]
+    units: dict[int, int]
+    homes: dict[int, tuple[Buffer, tuple[Expr, ...], bool]] = field(default_factory=dict)
+    recast: dict[tuple[int, str], Buffer] = field(default_factory=dict)
+    local: set[int] = field(default_factory=set)
+    doubtful: set[int] = field(default_factory=set)
+    unsure: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
 class Kernel:
-    """The threads around the current statement, and what has become of variables and buffers."""
+    """The kernel that is being turned into loops, and the threads around the current statement.
 
-    def __init__(self, function: Function) -> None:
-        every = list(parts(function.body))
-        slots = [p.slot for p in function.params if isinstance(p, Buffer)]
-        for part in every:
-            match part:
-                case Alloc(buffer) | View(buffer):
-                    slots.append(buffer.slot)
-                case Block():
-                    slots += [buffer.slot for buffer in part.allocs]
-                case _:
-                    continue
-        self.slots = max(slots, default=-1) + 1
-        self.viewed = {part.buffer.memory for part in every if isinstance(part, View)}
-        self.units = dict(function.units)
-        self.recast: dict[tuple[int, str], Buffer] = {}
-        """The memory of threads, seen as elements of another type."""
-        self.dims: dict[str, tuple[Var, int]] = {}
-        self.by: dict[Expr, Expr] = {}
-        self.homes: dict[int, tuple[Buffer, tuple[Expr, ...], bool]] = {}
-        """For each memory of threads: its buffer, the leading indices, and whether the others are flattened."""
-        self.dependence = Dependence(Bounds())
-        self.statement = 0
-        self.single = False
-        """Whether what is being taken apart is one statement."""
-        self.local: set[int] = set()
-        """The buffers of which each thread has its own part."""
+    dims: variable and extent of each open thread tag. by: what stands for a variable. outer: the values of thread tags
+    that are loops around the kernel, or of extent one. canonical: the variable that stands for a thread tag. every: all
+    threads of a kernel of a schedule, those whose loops are not open included; empty in a launch. one_by_one: tags that
+    run one after the other. launched: inside a launch, not a schedule. shared: memory of threads that a schedule takes
+    for one memory. waiting: memory of threads that is allocated outside of kernels. statement: the number of the
+    current statement; single: what is being lowered is one statement.
+    """
 
-    # --- threads ----------------------------------------------------------------------------------------------------
+    memory: ThreadMemory
+    dependence: Dependence = field(default_factory=lambda: Dependence(Bounds()))
+    dims: dict[str, tuple[Var, int]] = field(default_factory=dict)
+    by: dict[Expr, Expr] = field(default_factory=dict)
+    outer: dict[str, Expr] = field(default_factory=dict)
+    canonical: dict[str, Var] = field(default_factory=dict)
+    every: dict[str, tuple[Var, int]] = field(default_factory=dict)
+    one_by_one: frozenset[str] = frozenset()
+    launched: bool = False
+    shared: set[int] = field(default_factory=set)
+    waiting: dict[int, Buffer] = field(default_factory=dict)
+    statement: int = 0
+    single: bool = False
 
     def ordered(self) -> list[tuple[str, Var, int]]:
         """Tag, variable and number of the threads, from the outermost."""
@@ -167,13 +178,13 @@ class Kernel:
 
     def thread(self) -> Expr:
         """The number of the thread in its block, x running fastest."""
-        return self._number("threadIdx")
+        return self._numbered("threadIdx")
 
     def block(self) -> Expr:
         """The number of the block, or of the virtual thread in it."""
-        return self._number("blockIdx", "vthread")
+        return self._numbered("blockIdx", "vthread")
 
-    def _number(self, *kinds: str) -> Expr:
+    def _numbered(self, *kinds: str) -> Expr:
         total: Expr = Const(0, INT64)
         for tag, var, extent in self.ordered():
             if tag.startswith(kinds):
@@ -193,96 +204,77 @@ class Kernel:
         keys = {var.key for var, _ in self.dims.values()}
         return any(isinstance(node, Var) and node.key in keys for node in walk(expr))
 
-    # --- memory -----------------------------------------------------------------------------------------------------
 
-    def new(self, name: str, dtype: DType, shape: tuple[int, ...], scope: str) -> Buffer:
-        """A buffer of our own."""
-        self.slots += 1
-        if scope == "local":
-            self.local.add(self.slots - 1)
-        return Buffer(self.slots - 1, name, dtype, shape, scope=scope)
+def kernel_state(function: Function) -> Kernel:
+    """The state before the first kernel of a function."""
+    every = list(parts(function.body))
+    slots = [p.slot for p in function.params if isinstance(p, Buffer)]
+    for part in every:
+        match part:
+            case Alloc(buffer) | View(buffer):
+                slots.append(buffer.slot)
+            case Block():
+                slots += [buffer.slot for buffer in part.allocs]
+            case _:
+                continue
+    viewed = frozenset(part.buffer.memory for part in every if isinstance(part, View))
+    return Kernel(ThreadMemory(max(slots, default=-1) + 1, viewed, dict(function.units)))
 
-    def per_thread(self, name: str, dtype: DType) -> tuple[Buffer, tuple[Expr, ...]]:
-        """A temporary with one element for each thread, and where that is."""
-        lead = self.lead("local")
-        buffer = self.new(name, dtype, tuple(extent for _, extent in lead), "local")
-        return buffer, tuple(index for index, _ in lead)
 
-    def settle(self, buffer: Buffer) -> Stmt:
-        """Allocates the memory of threads that `buffer` stands for."""
-        lead = self.lead(buffer.scope)
-        flat = buffer.slot in self.viewed
-        shape = (_flat_size(buffer, buffer.slot in self.units),) if flat else buffer.shape
-        scope = buffer.scope if buffer.scope == "warp" or buffer.scope.startswith("shared") else "local"
-        home = self.new(buffer.name, buffer.dtype, (*(extent for _, extent in lead), *shape), scope)
-        self.homes[buffer.slot] = home, tuple(index for index, _ in lead), flat
-        if buffer.slot in self.units:
-            self.units[home.slot] = self.units[buffer.slot]
-        return Alloc(home)
-
-    def seen_as(self, buffer: Buffer) -> Stmt:
-        """Makes a view of memory of threads what it is for all threads."""
-        home, _, _ = self.homes[buffer.memory]
-        if buffer.dtype is home.dtype:
-            return EMPTY
-        *lead, last = home.shape
-        width = buffer.dtype.numpy.itemsize
-        found = self.recast.get((home.slot, buffer.dtype.name))
-        if found is None:
-            shape = (*lead, last * home.dtype.numpy.itemsize // width)
-            found = self.new(buffer.name, buffer.dtype, shape, home.scope)
-            found = replace(found, source=home)
-            self.recast[home.slot, buffer.dtype.name] = found
-        return View(found)
-
-    def place(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Buffer, tuple[Expr, ...]]:
-        """Where an element of a buffer of the kernel lies. Indices are already changed."""
-        found = self.homes.get(buffer.memory)
-        if found is None:
-            return buffer, indices
-        home, lead, flat = found
-        if buffer.dtype is not home.dtype:
-            home = self.recast[home.slot, buffer.dtype.name]
-        if not flat:
-            return home, (*lead, *indices)
-        offset: Expr = Const(buffer.start // home.dtype.numpy.itemsize, INT64)
-        stride = 1
-        for extent, index in zip(reversed(buffer.shape), reversed(indices), strict=True):
-            offset = fold("add", offset, fold("mul", index, Const(stride, INT64), INT64), INT64)
-            stride *= extent
-        return home, (*lead, offset)
-
-    def expr(self, expr: Expr) -> Expr:
-        """An expression as it is in loops over the threads."""
-        return substitute(expr, self.by, self.place)
-
-    # --- statements -------------------------------------------------------------------------------------------------
-
-    def nest(self, stmt: Stmt, guards: tuple[Expr, ...], watched: bool = True) -> Stmt:
-        """Loops over all threads around a statement, done by those for whom all guards hold."""
-        guard = conjunction(guards)
-        body = stmt if guard is None else If(guard, stmt, None)
-        if watched and any(tag.startswith("threadIdx") for tag in self.dims):
-            self.statement += not self.single
-            body = Watched(self.block(), self.thread(), body, self.statement)
-        for _, var, extent in reversed(self.ordered()):
-            body = For(var, Const(extent, var.dtype), "serial", "", body)
-        return body
-
-    def independent(self, nest: Stmt) -> bool:
-        """Whether no thread touches what another one writes."""
-        self.dependence.summary(nest)
-        for _ in self.dims:
-            assert isinstance(nest, For)
-            if not self.dependence.independent(nest):
-                return False
-            nest = nest.body
+def begin(kernel: Kernel, loop: For) -> bool:
+    """Opens a thread tag; True where it becomes a loop around the kernel."""
+    extent = number_of(loop.extent)
+    kernel.dependence.bounds.ranges[kernel.canonical[loop.thread].key] = (0, extent - 1)
+    if extent == 1:
+        kernel.outer[loop.thread] = Const(0, loop.var.dtype)
+    elif loop.thread in kernel.one_by_one:
+        kernel.outer[loop.thread] = kernel.canonical[loop.thread]
         return True
+    else:
+        kernel.dims[loop.thread] = (kernel.canonical[loop.thread], extent)
+    return False
 
 
-def conjunction(guards: tuple[Expr, ...]) -> Expr | None:
+def for_all(kernel: Kernel, stmt: Stmt, guards: Guards, watched: bool = True) -> Stmt:
+    """Loops over all threads around a statement; threads do it for which all guards hold."""
+    guard = conjunction(guards)
+    body = stmt if guard is None else If(guard, stmt, None)
+    if watched and any(tag.startswith("threadIdx") for tag in kernel.dims):
+        kernel.statement += not kernel.single
+        body = Watched(kernel.block(), kernel.thread(), body, kernel.statement)
+    for _, var, extent in reversed(kernel.ordered()):
+        body = For(var, Const(extent, var.dtype), "serial", "", body)
+    return body
+
+
+def independent(kernel: Kernel, nest: Stmt) -> bool:
+    """Whether no thread accesses an element that another one writes."""
+    kernel.dependence.summary(nest)
+    for _ in kernel.dims:
+        assert isinstance(nest, For)
+        if not kernel.dependence.independent(nest):
+            return False
+        nest = nest.body
+    return True
+
+
+def conjunction(guards: Guards) -> Expr | None:
     """All of them; None for none."""
     whole: Expr | None = None
     for guard in guards:
         whole = guard if whole is None else Logic("and", whole, guard)
     return whole
+
+
+def number_of(extent: Expr) -> int:
+    """The number of threads of a loop. Raises Unsupported where it is not known."""
+    if not isinstance(extent, Const):
+        raise Unsupported("number of threads that is not known")
+    return int(extent.value)
+
+
+def around(loops: list[For], body: Stmt) -> Stmt:
+    """These loops, run one iteration at a time, around a body."""
+    for loop in reversed(loops):
+        body = For(loop.var, loop.extent, "serial", "", body)
+    return body

@@ -2,12 +2,13 @@
 
 A shuffle gives the value of another lane of the warp (CUDA C++ Programming Guide, "Warp Shuffle Functions"): of `lane`
 modulo the width, of one so much lower or higher, or with bits flipped; lanes are numbered within segments of `width`,
-and who would look outside of its segment gets its own value (for xor: a later segment; an earlier one may be seen). The
-value of a thread that is not there, or did not take part, is undefined: an element of nothing.
+and a lane that asks for one outside of its segment gets its own value (xor: outside means a later segment; an earlier
+one can be read). The value of a thread that does not exist or does not take part is undefined: an uninitialised
+element.
 
-TVM's reductions (LowerThreadAllreduce) compute with such values in lanes whose results nobody uses. So in the memory of
-threads that shuffles read or feed, what is computed from nothing is nothing, and only who stores it elsewhere, or
-decides by it, traps.
+TVM's reductions (LowerThreadAllreduce) compute with such values in lanes whose results are not used. So in the memory
+of threads that shuffles read or write, a value computed from uninitialised elements is uninitialised; a trap is only to
+store it elsewhere, or to decide by it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ from oracles.reference.tir.nodes import (
     Expr,
     For,
     Forget,
-    Function,
     If,
     Known,
     Load,
@@ -39,10 +39,10 @@ from oracles.reference.tir.nodes import (
     Var,
 )
 from oracles.reference.tir.rewrite import substitute
-from oracles.reference.tir.threads import WARP, Kernel, conjunction, parts
+from oracles.reference.tir.thread_memory import converted, new_buffer, per_thread, placed
+from oracles.reference.tir.threads import WARP, Guards, Kernel, conjunction, for_all, parts
 
 SHUFFLES = ("shuffle", "shuffle_up", "shuffle_down", "shuffle_xor")
-Guards = tuple[Expr, ...]
 
 
 def shuffles(expr: Expr) -> list[Call]:
@@ -50,119 +50,108 @@ def shuffles(expr: Expr) -> list[Call]:
     return [node for node in walk(expr) if isinstance(node, Call) and node.name in SHUFFLES]
 
 
-class WarpKernel(Kernel):
-    """Adds warps."""
-
-    def __init__(self, function: Function) -> None:
-        super().__init__(function)
-        self.unsure: set[int] = set()
-        """Buffers of ours whose elements may be nothing."""
-        self.doubtful: set[int] = set()
-        """The memories of the kernel that become such buffers."""
-
-    # --- values that may be nothing ---------------------------------------------------------------------------------
-
-    def find_unsure(self, kernel: Stmt) -> None:
-        """Finds the memory of threads that shuffles read, and what is computed from shuffles or from it."""
-        stores = [part for part in parts(kernel) if isinstance(part, Store)]
+def find_doubtful(kernel: Kernel, stmt: Stmt) -> None:
+    """Finds the memory of threads that shuffles read, and memory computed from shuffles or from such memory."""
+    doubtful = kernel.memory.doubtful
+    stores = [part for part in parts(stmt) if isinstance(part, Store)]
+    for store in stores:
+        for call in shuffles(store.value):
+            doubtful |= {node.buffer.memory for node in walk(call.args[0]) if isinstance(node, Load)}
+    shared = {s.buffer.memory for s in stores if s.buffer.scope == "global" or s.buffer.scope.startswith("shared")}
+    doubtful -= shared
+    grown = -1
+    while grown != len(doubtful):
+        grown = len(doubtful)
         for store in stores:
-            for call in shuffles(store.value):
-                self.doubtful |= {node.buffer.memory for node in walk(call.args[0]) if isinstance(node, Load)}
-        shared = {s.buffer.memory for s in stores if s.buffer.scope == "global" or s.buffer.scope.startswith("shared")}
-        self.doubtful -= shared
-        grown = -1
-        while grown != len(self.doubtful):
-            grown = len(self.doubtful)
-            for store in stores:
-                if store.buffer.memory not in shared and self._from_nothing(store.value):
-                    self.doubtful.add(store.buffer.memory)
+            if store.buffer.memory not in shared and _from_doubtful(kernel, store.value):
+                doubtful.add(store.buffer.memory)
 
-    def _from_nothing(self, value: Expr) -> bool:
-        return bool(shuffles(value)) or any(
-            isinstance(node, Load) and node.buffer.memory in self.doubtful for node in walk(value)
-        )
 
-    def needs_warps(self, store: Store) -> bool:
-        """Whether a store is one of `warp_store`."""
-        return bool(shuffles(store.value)) or (store.buffer.memory in self.doubtful and self._from_nothing(store.value))
+def _from_doubtful(kernel: Kernel, value: Expr) -> bool:
+    """Whether a value is computed from shuffles or from memory that holds their results."""
+    return bool(shuffles(value)) or any(
+        isinstance(node, Load) and node.buffer.memory in kernel.memory.doubtful for node in walk(value)
+    )
 
-    def settle(self, buffer: Buffer) -> Stmt:
-        """Allocates memory of threads."""
-        stmt = super().settle(buffer)
-        if buffer.slot in self.doubtful:
-            self.unsure.add(self.homes[buffer.slot][0].slot)
-        return stmt
 
-    def _something(self, value: Expr) -> Guards:
-        """That all elements that a value is computed from, and may be nothing, are something."""
-        loads = [node for node in walk(value) if isinstance(node, Load) and node.buffer.slot in self.unsure]
-        return tuple(dict.fromkeys(Known(load.buffer, load.indices) for load in loads))
+def needs_warps(kernel: Kernel, store: Store) -> bool:
+    """Whether `warp_store` is to lower a store."""
+    return bool(shuffles(store.value)) or (
+        store.buffer.memory in kernel.memory.doubtful and _from_doubtful(kernel, store.value)
+    )
 
-    def warp_store(self, store: Store, guards: Guards) -> Stmt:
-        """A store whose value shuffles, or may be nothing."""
-        target, where = self.place(store.buffer, tuple(self.expr(index) for index in store.indices))
-        return self.warp_value(target, where, store.value, guards)
 
-    def warp_value(self, target: Buffer, where: tuple[Expr, ...], value: Expr, guards: Guards) -> Stmt:
-        """Stores such a value; into memory that may be nothing, nothing is stored as nothing."""
-        before: list[Stmt] = []
-        computed = self._shuffled(value, before, guards)
-        known = conjunction(self._something(computed)) if target.slot in self.unsure else None
-        stored: Stmt = Store(target, computed, where)
-        if known is not None:
-            stored = If(known, stored, Forget(target, where))
-        return Seq((*before, self.nest(stored, guards)))
+def _all_initialised(kernel: Kernel, value: Expr) -> Guards:
+    """That all elements that a value is computed from, and that may be uninitialised, are initialised."""
+    loads = [node for node in walk(value) if isinstance(node, Load) and node.buffer.slot in kernel.memory.unsure]
+    return tuple(dict.fromkeys(Known(load.buffer, load.indices) for load in loads))
 
-    # --- shuffles ---------------------------------------------------------------------------------------------------
 
-    def _shuffled(self, value: Expr, before: list[Stmt], guards: Guards) -> Expr:
-        """The value with its shuffles as loads of what all threads have put down before."""
-        by: dict[Expr, Expr] = {}
-        for call in reversed(shuffles(value)):
-            if any(shuffles(part) for part in children(call)):
-                raise Unsupported("shuffle of a shuffle")
-            by[call] = self._shuffle(call, before, guards)
-        return self.expr(_replaced(value, by))
+def warp_store(kernel: Kernel, store: Store, guards: Guards) -> Stmt:
+    """A store whose value holds shuffles, or may be uninitialised."""
+    target, where = placed(kernel, store.buffer, tuple(converted(kernel, index) for index in store.indices))
+    return warp_value(kernel, target, where, store.value, guards)
 
-    def _shuffle(self, call: Call, before: list[Stmt], guards: Guards) -> Expr:
-        given, lane, width = (self.expr(arg) for arg in call.args)
-        blocks = self.lead("shared")
-        lanes = -(-self.block_size() // WARP) * WARP
-        down = self.new("lanes", call.dtype, (*(extent for _, extent in blocks), lanes), "local")
-        self.unsure.add(down.slot)
-        lead = tuple(index for index, _ in blocks)
-        known = self._something(given)
-        before += [Alloc(down), self.nest(Store(down, given, (*lead, self.thread())), (*guards, *known))]
-        return Load(down, (*lead, _source(call.name, self.thread(), lane, width)), call.dtype)
 
-    # --- reductions over threads ------------------------------------------------------------------------------------
+def warp_value(kernel: Kernel, target: Buffer, where: tuple[Expr, ...], value: Expr, guards: Guards) -> Stmt:
+    """Stores such a value; an uninitialised one makes the element uninitialised where the memory is doubtful."""
+    before: list[Stmt] = []
+    computed = _shuffled(kernel, value, before, guards)
+    known = conjunction(_all_initialised(kernel, computed)) if target.slot in kernel.memory.unsure else None
+    stored: Stmt = Store(target, computed, where)
+    if known is not None:
+        stored = If(known, stored, Forget(target, where))
+    return Seq((*before, for_all(kernel, stored, guards)))
 
-    def allreduce(self, node: Allreduce, guards: Guards) -> Stmt:
-        """Values of all threads, one accumulator per group, and the results back to all threads."""
-        over: set[Expr] = {self.expr(thread) for thread in node.threads}
-        group = [(var, extent) for _, var, extent in self.ordered() if var not in over]
-        summed = [(var, extent) for _, var, extent in self.ordered() if var in over]
-        cond = self.expr(node.cond)
-        body: list[Stmt] = []
-        accumulators, terms = [], []
-        for value, identity in zip(node.values, node.identity, strict=True):
-            term, at = self.per_thread("term", value.dtype)
-            body += [Alloc(term), self.nest(Store(term, identity, at), (), False)]
-            body.append(self.nest(Store(term, self.expr(value), at), (*guards, cond)))
-            terms.append(Load(term, at, term.dtype))
-            total = self.new("total", value.dtype, tuple(extent for _, extent in group), "local")
-            place: tuple[Expr, ...] = tuple(var for var, _ in group)
-            body += [Alloc(total), _loops(group, Store(total, identity, place))]
-            accumulators.append(Load(total, place, total.dtype))
-        body.append(_loops([*group, *summed], _combined(node, accumulators, terms)))
-        for (buffer, indices), accumulator in zip(node.results, accumulators, strict=True):
-            target, where = self.place(buffer, tuple(self.expr(index) for index in indices))
-            body.append(self.nest(Store(target, accumulator, where), guards))
-        return Seq(tuple(body))
+
+def _shuffled(kernel: Kernel, value: Expr, before: list[Stmt], guards: Guards) -> Expr:
+    """The value with its shuffles as loads of what all threads have stored before."""
+    by: dict[Expr, Expr] = {}
+    for call in reversed(shuffles(value)):
+        if any(shuffles(part) for part in children(call)):
+            raise Unsupported("shuffle of a shuffle")
+        by[call] = _shuffle(kernel, call, before, guards)
+    return converted(kernel, _replaced(value, by))
+
+
+def _shuffle(kernel: Kernel, call: Call, before: list[Stmt], guards: Guards) -> Expr:
+    given, lane, width = (converted(kernel, arg) for arg in call.args)
+    blocks = kernel.lead("shared")
+    lanes = -(-kernel.block_size() // WARP) * WARP
+    down = new_buffer(kernel, "lanes", call.dtype, (*(extent for _, extent in blocks), lanes), "local")
+    kernel.memory.unsure.add(down.slot)
+    lead = tuple(index for index, _ in blocks)
+    known = _all_initialised(kernel, given)
+    before += [Alloc(down), for_all(kernel, Store(down, given, (*lead, kernel.thread())), (*guards, *known))]
+    return Load(down, (*lead, _source(call.name, kernel.thread(), lane, width)), call.dtype)
+
+
+def allreduce(kernel: Kernel, node: Allreduce, guards: Guards) -> Stmt:
+    """Values of all threads, one accumulator per group, and the results back to all threads."""
+    over: set[Expr] = {converted(kernel, thread) for thread in node.threads}
+    group = [(var, extent) for _, var, extent in kernel.ordered() if var not in over]
+    summed = [(var, extent) for _, var, extent in kernel.ordered() if var in over]
+    cond = converted(kernel, node.cond)
+    body: list[Stmt] = []
+    accumulators, terms = [], []
+    for value, identity in zip(node.values, node.identity, strict=True):
+        term, at = per_thread(kernel, "term", value.dtype)
+        body += [Alloc(term), for_all(kernel, Store(term, identity, at), (), False)]
+        body.append(for_all(kernel, Store(term, converted(kernel, value), at), (*guards, cond)))
+        terms.append(Load(term, at, term.dtype))
+        total = new_buffer(kernel, "total", value.dtype, tuple(extent for _, extent in group), "local")
+        place: tuple[Expr, ...] = tuple(var for var, _ in group)
+        body += [Alloc(total), _loops(group, Store(total, identity, place))]
+        accumulators.append(Load(total, place, total.dtype))
+    body.append(_loops([*group, *summed], _combined(node, accumulators, terms)))
+    for (buffer, indices), accumulator in zip(node.results, accumulators, strict=True):
+        target, where = placed(kernel, buffer, tuple(converted(kernel, index) for index in indices))
+        body.append(for_all(kernel, Store(target, accumulator, where), guards))
+    return Seq(tuple(body))
 
 
 def _replaced(value: Expr, by: dict[Expr, Expr]) -> Expr:
-    """The expression with some calls in it replaced by loads of ours."""
+    """The expression with each shuffle replaced by the load that `by` gives."""
     found = by.get(value)
     if found is not None:
         return found

@@ -66,4 +66,4 @@ def test_prim_funcs_alone_are_what_legalize_ops_gives() -> None:
 
 
 def test_every_phase_has_a_pass_that_leads_to_it() -> None:
-    assert {row.gives for row in PASSES.values()} >= set(SETUP) - {Phase.HIGH}
+    assert {row.place.gives for row in PASSES.values()} >= set(SETUP) - {Phase.HIGH}

@@ -19,7 +19,7 @@ from tvm.ir import TensorLoad
 
 from generators import tvm_api
 from generators.dtypes import is_float
-from generators.passes.row import LOOPS_ALONE
+from generators.passes.row import Feature
 from generators.source import SeededSource
 from generators.tir.functions import draw_prim_func, draw_schedulable
 from generators.tir.prim_program import PrimProgram
@@ -223,7 +223,7 @@ def test_functions_that_share_a_module_give_what_each_gives_alone() -> None:
         assert relax.analysis.check_well_formed(together.module), seed
         names = {parameter.name for parameter in together.facts.parameters}
         assert len(names) == len(together.calls[0].arguments)
-        assert (LOOPS_ALONE in together.facts.features) == any(not program.schedulable for program in programs)
+        assert (Feature.LOOPS_ALONE in together.facts.features) == any(not program.schedulable for program in programs)
         value = Interpreter(together.module).run(together.calls[0])
         assert isinstance(value, tuple)
         for found, program in zip(value, programs, strict=True):

@@ -19,7 +19,7 @@ from tvm import relax, tirx
 
 from generators import tvm_api
 from generators.passes.analyzer import ROWS
-from generators.passes.row import PassRow
+from generators.passes.row import Feature, PassRow
 from generators.passes.table import PASSES
 from generators.ranges import Range
 from generators.source import SeededSource
@@ -298,7 +298,7 @@ def test_the_analyzer_leaves_floats_alone() -> None:
 
 
 def test_rows_of_integer_rewrites_are_named() -> None:
-    rows: list[PassRow] = [row for row in PASSES.values() if "integers" in row.wants]
+    rows: list[PassRow] = [row for row in PASSES.values() if Feature.INTEGERS in row.fires.wants]
     assert {row.name for row in rows} == {
         *(row.name for row in ROWS),
         *("tirx.StmtSimplify", "s_tir.StmtSimplify", "tirx.NarrowDataType", "tirx.CommonSubexprElim"),

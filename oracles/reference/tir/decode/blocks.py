@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generators import tvm_api
-from oracles.ir.memo import items
+from oracles.ir.walk import items
 from oracles.reference.tir.decode.buffers import match_buffer, new_buffer
 from oracles.reference.tir.decode.dispatch import expression, statement
 from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from generators import tvm_api
-from oracles.ir.memo import items
+from oracles.ir.walk import items
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.constants import fold
 from oracles.reference.tir.decode.dispatch import buffer_of, constant, expression, pointer

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 
 from generators import tvm_api
-from oracles.ir.memo import items
+from oracles.ir.walk import items
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.decode.abi import (
     ANY_BOOL,

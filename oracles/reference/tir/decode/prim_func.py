@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from generators.tvm_api import PrimFunc, Type
-from oracles.ir.memo import items
+from oracles.ir.walk import items
 from oracles.reference.tir.context import ALONE, Context, chooses_device
 from oracles.reference.tir.decode.abi import DL_CPU, DL_CUDA
 from oracles.reference.tir.decode.dispatch import statement

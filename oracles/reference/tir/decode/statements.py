@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generators import tvm_api
-from oracles.ir.memo import items
+from oracles.ir.walk import items
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.constants import settled
 from oracles.reference.tir.decode.access import access

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from generators import tvm_api
-from oracles.ir.memo import ByAddress
+from oracles.ir.cache import Cache, address
 from oracles.reference.errors import Unsupported
 from oracles.reference.tir.nodes import BOOL, DTYPES, DType
 
@@ -35,9 +35,9 @@ def _lanes_named(ty: tvm_api.Type) -> tuple[int, str]:
     return lanes, name if lanes == 1 else name.removesuffix(f"x{lanes}")
 
 
-_TYPES = ByAddress(_parsed)
-_OPERATORS: ByAddress[str | None] = ByAddress(lambda op: getattr(op, "name", None))
-"""Most passes keep types and operators as they are."""
+TYPES = 20_000
+"""Types that are remembered."""
+_TYPES = Cache(_parsed, address, TYPES)
 
 
 def _unsupported(ty: tvm_api.Type) -> Unsupported:
@@ -71,7 +71,7 @@ def dtype_of(ty: tvm_api.Type, lane: object = None) -> DType:
 
 def op_name(call: tvm_api.Expr) -> str:
     """The name of a call's operator without its dialect; "call" if the callee is no operator."""
-    name = _OPERATORS.of(call.op)
+    name = getattr(call.op, "name", None)
     return "call" if name is None else str(name).split(".", 1)[-1]
 
 

@@ -64,4 +64,4 @@ def test_equal_functions_become_equal_code() -> None:
     for script in (WITH_BLOCK, in_order):
         first, second = engine.program_of(decoded(script)), engine.program_of(decoded(script))
         assert first.source == second.source
-        assert first.run.__code__ is second.run.__code__
+        assert first.run.__code__ == second.run.__code__

@@ -220,12 +220,12 @@ def test_shared_memory_is_strict(kernel: Any, kind: str) -> None:
 @pytest.mark.parametrize("kernel", [turned, in_rounds, own_memory, uneven, reduced])
 @pytest.mark.parametrize("limit", [1, 1 << 22])
 def test_blocks_one_by_one_are_blocks_side_by_side(kernel: Any, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from oracles.reference.tir import engine, fission
+    from oracles.reference.tir import engine, threads_to_loops
 
     shape = tuple(int(extent) for extent in kernel.params[1].ty.shape)
     whole, out = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
     run_prim_func(kernel, [A.copy(), whole])
-    monkeypatch.setattr(fission, "SIDE_BY_SIDE", limit)
+    monkeypatch.setattr(threads_to_loops, "SIDE_BY_SIDE", limit)
     program = engine.Compiled(kernel).program([A, out])
     assert ("empty((4, " in program.source) == (limit != 1)
     engine.run_program(program, [A.copy(), out], [None, None])

@@ -47,7 +47,7 @@ def on_the_way(module: Any) -> Iterator[tuple[str, Any, bool]]:
     with eval(TARGETS["cuda"].source, dict(tvm_api.PASS_NAMES)), tvm.transform.PassContext(opt_level=3):
         for name in (*PIPELINES["cuda"], *TIR_PIPELINE):
             module = eval(default_call(name).source, dict(tvm_api.PASS_NAMES))(module)
-            synchronised |= PASSES[name].gives is Phase.SYNCED
+            synchronised |= PASSES[name].place.gives is Phase.SYNCED
             yield name, module, synchronised
 
 
@@ -87,7 +87,9 @@ BARRIER = "tvm_storage_sync"
 def test_every_barrier_of_thread_sync_is_needed(name: str) -> None:
     """Each of them removed on its own, where TVM put it, is a race."""
     build, arguments, _ = KERNELS[name]
-    synced = next(m for step, m, _ in on_the_way(module_of(build, *arguments)) if PASSES[step].gives is Phase.SYNCED)
+    synced = next(
+        m for step, m, _ in on_the_way(module_of(build, *arguments)) if PASSES[step].place.gives is Phase.SYNCED
+    )
     total = sum(str(f.script()).count(BARRIER) for f in synced.functions.values() if hasattr(f, "body"))
     assert total == 2
     for number in range(total):

@@ -1,4 +1,4 @@
-"""What nobody has written may be copied, as long as nobody asks what it is."""
+"""Uninitialised elements may be copied, and trap where their value is used."""
 
 from __future__ import annotations
 

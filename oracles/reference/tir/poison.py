@@ -1,34 +1,32 @@
-"""Copies of what nobody has written.
+"""Copies of uninitialised elements: copying an uninitialised element yields an uninitialised element instead of a trap.
 
-A read of such an element is a trap, also where it is only copied and the copy never asked for: an accumulator that is
-loaded before its first iteration, the rim of a tile that is read into a cache. Where that is all that is wrong, nothing
-is: here the copy of an element that holds nothing holds nothing.
+Programs make such copies without using them: an accumulator is loaded before its first iteration, the rim of a tile is
+read into a cache. A program that is wrong in nothing else is not wrong.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from oracles.reference.tir.nodes import Block, Cast, For, Forget, Function, If, Known, Load, Seq, Stmt, Store, While
 
 
 def carrying(function: Function) -> Function:
-    """The function with every copy of an element made so. Unchanged where threads share memory, whose accesses are
-    watched one by one, and for memory that is seen in more than one way."""
+    """The function with such copies. Unchanged are functions whose threads share memory, where each access is checked
+    for data races, and copies from or to memory that views share."""
     if function.watched:
         return function
     shared = function.viewed | function.units.keys()
     unsure: set[int] = set()
 
-    def copied(store: Store) -> Stmt:
+    def copied(store: Store) -> Store | If:
         source = store.value.a if isinstance(store.value, Cast) else store.value
         if not isinstance(source, Load) or {source.buffer.memory, store.buffer.memory} & shared:
             return store
         unsure.add(store.buffer.slot)
         return If(Known(source.buffer, source.indices), store, Forget(store.buffer, store.indices))
 
-    def visit(node: Any) -> Any:
+    def visit(node: Stmt) -> Stmt:
         match node:
             case Store():
                 return copied(node)

@@ -1,0 +1,75 @@
+"""The one cache of the project: results of a function by a key, a bounded number of them.
+
+docs/caches.md says of each cache why it is sound and what it gains. Keys of TVM's objects are addresses, which TVM uses
+again for another object once one is freed: so an entry holds the objects whose addresses are in its key.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from typing import Generic, TypeAlias, TypeVar
+
+from generators.tvm_api import Node
+
+T = TypeVar("T")
+R = TypeVar("R")
+Key: TypeAlias = tuple[Hashable, object]
+"""What entries go by, and the objects that must live as long as the entry."""
+
+
+class Cache(Generic[T, R]):
+    """What `compute` gives, by the `key` of its argument. The oldest entry goes when there are more than `limit`.
+
+    An entry stays as it is when its argument changes in place, unless that changes the key.
+    """
+
+    __slots__ = ("_compute", "_entries", "_key", "_limit")
+
+    def __init__(self, compute: Callable[[T], R], key: Callable[[T], Key], limit: int) -> None:
+        self._compute = compute
+        self._key = key
+        self._limit = limit
+        self._entries: OrderedDict[Hashable, tuple[object, R]] = OrderedDict()
+
+    def of(self, argument: T) -> R:
+        """The remembered result, computed where there is none."""
+        entry = self._entries.get(self._key(argument)[0])
+        return self.fresh(argument) if entry is None else entry[1]
+
+    def get(self, argument: T) -> R | None:
+        """The remembered result, None where there is none."""
+        entry = self._entries.get(self._key(argument)[0])
+        return None if entry is None else entry[1]
+
+    def fresh(self, argument: T) -> R:
+        """The result, computed and remembered."""
+        return self.put(argument, self._compute(argument))
+
+    def put(self, argument: T, result: R) -> R:
+        """Remembers a result that the caller knows."""
+        key, held = self._key(argument)
+        self._entries.pop(key, None)
+        self._entries[key] = held, result
+        if len(self._entries) > self._limit:
+            self._entries.popitem(last=False)
+        return result
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+def address(node: Node) -> Key:
+    """By the object itself: for TVM's immutable objects, and for modules, of which an entry says what was true when it
+    was made."""
+    return node.__chandle__(), node
+
+
+def addresses(parts: Sequence[Node | None]) -> tuple[int, ...]:
+    """The addresses of objects; 0 for None."""
+    return tuple([0 if part is None else part.__chandle__() for part in parts])
+
+
+def parts(nodes: Sequence[Node | None]) -> Key:
+    """By these objects, all of them."""
+    return addresses(nodes), nodes

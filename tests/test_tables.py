@@ -1,0 +1,62 @@
+"""No file outside of a table says what a row of the table owns."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from generators.passes.row import Role
+from generators.passes.table import PASSES, the
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = ("generators", "oracles", "corpus", "fuzzer", "reports")
+TABLE = ROOT / "generators" / "passes"
+CASES = ROOT / "corpus" / "cases"
+NAMES = {part for name in PASSES for part in (name, name.split("[")[0])}
+
+
+def literals(text: str) -> Iterator[tuple[int, str]]:
+    """The strings of a module with their lines."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def product_files() -> list[Path]:
+    """The files of the product outside of the pass table."""
+    files = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
+    return [path for path in files if TABLE not in path.parents and CASES not in path.parents]
+
+
+def test_no_name_of_a_pass_stands_outside_of_the_pass_table() -> None:
+    files = product_files()
+    assert len(files) > 200
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for path in files
+        for line, text in literals(path.read_text(encoding="utf-8"))
+        if text in NAMES
+    ]
+    assert not found, "ask the row for it: a field, a role (generators.passes.table.the), or a pipeline of the table"
+
+
+def test_a_name_of_a_pass_would_be_seen() -> None:
+    assert [text for _, text in literals("LEFT = ('s_tir.ThreadSync', 'FoldConstant')") if text in NAMES] == [
+        "s_tir.ThreadSync",
+        "FoldConstant",
+    ]
+
+
+def test_every_role_has_a_row() -> None:
+    several = {Role.SYNCHRONISES}
+    assert {row.role for row in PASSES.values()} == {*Role, None}
+    for role in set(Role) - several:
+        assert the(role).role is role
+
+
+def test_facts_name_what_the_table_has() -> None:
+    for row in PASSES.values():
+        assert row.place.relies_on is None or row.place.relies_on in PASSES
+        assert row.foreign.name != row.name, "give a name only where it is another one"
+        assert not (row.promise.again_with and not row.promise.idempotent), "without the promise there is no exception"
