@@ -56,7 +56,7 @@ class Finding:
 
     `tvm` is the version that it was seen on; `reduced` is None until a reduction has been run.
     `fault`: whose fault wrong numbers are, in lines for a reader (`fuzzer.trial.whose_fault`).
-    `fill`: what unwritten memory holds in its script.
+    `fill`: what uninitialised memory holds in its script. `promise`: what the oracle's row says that must hold.
     """
 
     case: Case
@@ -72,6 +72,7 @@ class Finding:
     expectations: tuple[Expectation, ...] = ()
     fault: tuple[str, ...] = ()
     fill: Fill = Fill()
+    promise: str = ""
 
     @property
     def folder(self) -> str:

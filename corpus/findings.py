@@ -26,6 +26,7 @@ def stored_from(finding: Finding) -> StoredCase:
         signature=finding.signature.slug,
         expectations=finding.expectations,
         fill=finding.fill,
+        evidence=finding.verdict.evidence,
     )
 
 
@@ -40,7 +41,8 @@ def save_finding(out: Path, finding: Finding) -> Path:
     stored = stored_from(finding)
     repro = repro_text(stored)
     difference = difference_in(finding.verdict.detail)
-    write_case(folder, stored, repro, readme_text(stored, repro, finding.tvm, finding.count, difference, finding.fault))
+    text = readme_text(stored, repro, finding.tvm, finding.count, difference, finding.fault, finding.promise)
+    write_case(folder, stored, repro, text)
     return folder
 
 

@@ -6,30 +6,7 @@ from collections.abc import Sequence
 
 from corpus.repro import runs_kernels, shown_by_script
 from corpus.store import StoredCase
-from oracles.builds.cpu_builds import CPU_BUILDS
 
-_EXPECTED = {
-    "survives": "The pass ends, or explains in a diagnostic why it does not take this module.",
-    "hang": "The pass ends.",
-    "input_unchanged": "The pass leaves the module that it is given as it was.",
-    "purity": "No impure call in a dataflow block or in a pure function.",
-    "normal_form": "The result is in administrative normal form.",
-    "definedness": "Everything is defined before it is used in the result.",
-    "well_formed": "Well-formed in, well-formed out.",
-    "type_soundness": "The annotated types of the result agree with its expressions.",
-    "attributes": "Attributes, public functions and their signatures stay.",
-    "legalised": "No operator is left that LegalizeOps can lower.",
-    "executable": "Nothing is left that the VM cannot run.",
-    "determinism": "Two applications to one input give the same module.",
-    "idempotence": "A second application changes nothing.",
-    "sequential": "Sequential gives what the passes give one after the other.",
-    "dead_code": "A function that nobody calls changes nothing for the others.",
-    "round_trip": "The printed script and the JSON of a result parse back to it.",
-    "build": "The module builds, runs, and gives the numbers that the reference gives.",
-    "pipelines": "The official pipelines give the same numbers.",
-    **{row.name: f"{row.promise[0].upper()}{row.promise[1:]}." for row in CPU_BUILDS.values()},
-}
-_NUMBERS = "The pass keeps what the module computes."
 _KERNELS = "The script runs kernels, for which it needs a CUDA device and nvcc (2 without them)."
 _WITHOUT_A_DEVICE = f"{_KERNELS} `passfuzz check` on this folder needs none, and has shown the same in a fresh process."
 
@@ -41,17 +18,19 @@ def readme_text(
     count: int | None = None,
     difference: str = "",
     fault: Sequence[str] = (),
+    promise: str = "",
 ) -> str:
     """The report: what, where, since when, and the smallest script. `tvm` is the version that it was seen on.
 
     difference: what the pass did to the functions, as a unified diff. fault: lines on whose fault it is.
+    promise: what the oracle's row says that must hold; "" where nobody has said.
     """
     return "".join(
         (
             f"# {stored.title}\n\n",
             f"{stored.message}\n\n" if stored.message else "",
             _facts(stored, tvm, count),
-            f"\n## Expected\n\n{_EXPECTED.get(stored.oracle, _NUMBERS)}\n",
+            f"\n## Expected\n\n{promise[0].upper()}{promise[1:]}.\n" if promise else "",
             f"\n## Actual\n\n{stored.symptom}: {stored.message or stored.title}\n",
             f"\n## What `{stored.culprit}` did\n\n```diff\n{difference.rstrip()}\n```\n" if difference else "",
             "\n## Whose fault\n\n" + "".join(f"- {line}\n" for line in fault) if fault else "",

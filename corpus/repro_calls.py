@@ -10,11 +10,11 @@ import ast
 import base64
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from corpus.checks import Check
 from corpus.encoding import INLINE_ELEMENTS
 from corpus.finding import Expectation, Tolerance
 from corpus.module_text import array_source, indented, number_source
@@ -63,30 +63,65 @@ got, want, tolerance = got[defined], want[defined], tolerance[defined]
 _SAY = 'assert not wrong.any(), f"OUTPUT is {got[wrong][0]} instead of {want[wrong][0]}"\n'
 
 
-def calls_text(stored: StoredCase, check: Check, embed_arrays: bool) -> tuple[str, str]:
-    """(what is said once, the calls): the calls are made in `mod`, or in the `executable` of a loop of the check.
+@dataclass(slots=True)
+class Calls:
+    """The entry calls of one script. embed_arrays: the script itself holds arrays that are too large to stand inline,
+    which are read from the `inputs.npz` beside it otherwise."""
 
-    Arrays that are too large to stand inline are read from the `inputs.npz` beside the script, or are embedded.
-    """
-    arrays: dict[str, Any] = {}
-    to_json(stored, arrays)
-    names = {_identity(array): name for name, array in arrays.items()}
-    made = [_call(stored, expectation, names, check) for expectation in stored.expectations]
-    calls = _in_turn(made)
-    if "vm[" in calls:
-        compiled = "executable" if check.text else "tvm.compile(mod, TARGET)"
-        calls = f"vm = relax.VirtualMachine({compiled}, tvm.cpu())\n{calls}"
-    once = ""
-    if "ARRAYS[" in calls:
-        once += _embedded(arrays) if embed_arrays else _BESIDE
-    for extern in EXTERNS.values():
-        if f'"{extern.name}"' in stored.case.module.script:
-            once += f'tvm.register_global_func("{extern.name}", {extern.source})\n'
-    return once + (_FLAT if " flat(" in calls else ""), calls
+    stored: StoredCase
+    embed_arrays: bool
+    _arrays: dict[str, Any] = field(init=False, default_factory=dict)
+    _names: dict[object, str] = field(init=False)
+    _text: str = field(init=False, default="")
+
+    def __post_init__(self) -> None:
+        to_json(self.stored, self._arrays)
+        self._names = {_identity(array): name for name, array in self._arrays.items()}
+
+    @property
+    def use_machine(self) -> bool:
+        """Whether a virtual machine makes some of the calls: all but those of PrimFuncs."""
+        script, calls = self.stored.case.module.script, self.stored.case.calls
+        names = [calls[expectation.call].function for expectation in self.stored.expectations]
+        return not all(_is_prim_func(_function(script, name)) for name in names)
+
+    def text(self, built: str, compiled: object, device: str, tensor: str, walled: bool) -> str:
+        """The lines that make the calls in what was `built` and compare the results.
+
+        compiled: the expression that compiles `mod`, for calls of PrimFuncs. tensor: the function that makes a
+        tensor of an array. walled: inputs stand between pages that cannot be read, by the check's own `walled`.
+        """
+        ways = _Ways(self._names, compiled, tensor, walled)
+        calls = _in_turn([_call(self.stored, expectation, ways) for expectation in self.stored.expectations])
+        if self.use_machine:
+            calls = f"vm = relax.VirtualMachine({built}, {device})\n{calls}"
+        self._text = calls
+        return calls
+
+    def once(self) -> str:
+        """What the calls of `text` need once, before the passes."""
+        lines = ""
+        if "ARRAYS[" in self._text:
+            lines += _embedded(self._arrays) if self.embed_arrays else _BESIDE
+        script = self.stored.case.module.script
+        for extern in EXTERNS.values():
+            if f'"{extern.name}"' in script and self._text:
+                lines += f'tvm.register_global_func("{extern.name}", {extern.source})\n'
+        return lines + (_FLAT if " flat(" in self._text else "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """How a script names arrays, compiles for a call of a PrimFunc, and makes tensors."""
+
+    names: dict[object, str]
+    compiled: object
+    tensor: str
+    walled: bool
 
 
 def _in_turn(calls: list[str]) -> str:
-    """The calls one behind the other; a loop where they are the same, for memory that outlives a call."""
+    """The calls one after the other; a loop where they are the same, for memory that outlives a call."""
     if len(calls) < 2 or len(set(calls)) > 1:
         return "".join(calls)
     return f"for _ in range({len(calls)}):\n{indented(calls[0])}"
@@ -101,12 +136,13 @@ def _embedded(arrays: dict[str, Any]) -> str:
 # --- calls ----------------------------------------------------------------------------------------------
 
 
-def _call(stored: StoredCase, expectation: Expectation, names: dict[object, str], check: Check) -> str:
+def _call(stored: StoredCase, expectation: Expectation, ways: _Ways) -> str:
     entry = stored.case.calls[expectation.call]
-    arguments = [_given(argument, names, check.walled) for argument in entry.arguments]
+    names = ways.names
+    arguments = [_given(argument, ways) for argument in entry.arguments]
     function = _function(stored.case.module.script, entry.function)
     if _is_prim_func(function):
-        return _prim_func_call(entry.function, entry.arguments, arguments) + _compare(expectation, names, None)
+        return _prim_func_call(entry.function, entry.arguments, arguments, ways) + _compare(expectation, names, None)
     way = Way(entry.function, arguments, function)
     for call in (*stored.case.setup, *stored.case.passes):
         way_after(call, way)
@@ -125,12 +161,12 @@ def _call(stored: StoredCase, expectation: Expectation, names: dict[object, str]
     return way.prelude + lines + _compare(expectation, names, shape)
 
 
-def _prim_func_call(name: str, values: Sequence[Argument], arguments: list[str]) -> str:
+def _prim_func_call(name: str, values: Sequence[Argument], arguments: list[str], ways: _Ways) -> str:
     arrays = [index for index, value in enumerate(values) if isinstance(value, np.ndarray)]
     kept = "inputs" if len(arrays) == len(arguments) else f"[inputs[index] for index in {arrays}]"
     return (
         _line("inputs = ", arguments, "", "[]")
-        + f'tvm.compile(mod, TARGET)["{name}"](*inputs)\n'
+        + f'{ways.compiled}["{name}"](*inputs)\n'
         + f"results = [t.numpy() for t in {kept}]\n"
     )
 
@@ -204,15 +240,16 @@ def _wrong(dtypes: set[str], tolerance: str) -> str:
     return bounded.rstrip("\n") + ' if "float" in str(want.dtype) else got != want\n'
 
 
-def _given(argument: Argument, names: dict[object, str], walled: bool) -> str:
+def _given(argument: Argument, ways: _Ways) -> str:
     if isinstance(argument, tuple):
-        fields = "".join(f"{_given(field, names, walled)}, " for field in argument)
+        fields = "".join(f"{_given(field, ways)}, " for field in argument)
         return f"({fields.rstrip(' ')})"
     if isinstance(argument, Shape):
         return f"tvm.runtime.ShapeTuple({list(argument.extents)})"
     if isinstance(argument, np.ndarray):
-        source = _array_source(argument, names)
-        return f"walled({source}, at_end)" if walled and argument.dtype.kind in "iuf" else f"tensor({source})"
+        source = _array_source(argument, ways.names)
+        walled = ways.walled and argument.dtype.kind in "iuf"
+        return f"walled({source}, at_end)" if walled else f"{ways.tensor}({source})"
     return number_source(argument)
 
 

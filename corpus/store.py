@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -21,11 +21,14 @@ import numpy as np
 
 from corpus.encoding import Json, UnreadableArgument, decode, encode
 from corpus.finding import Expectation
+from corpus.migration import evidence_in_message
 from corpus.module_text import UnreadableModule, with_imports, without_imports
 from corpus.poison_fill import Fill
 from generators.case import Case, EntryCall, ModuleText, Origin, PassCall
+from oracles import evidence
+from oracles.evidence import Evidence
 
-SCHEMA = 1
+SCHEMA = 2
 Outcome: TypeAlias = Literal["fails", "passes"]
 
 
@@ -43,7 +46,8 @@ class StoredCase:
     """A Case with what is known of it: everything that a case folder says.
 
     oracle, symptom: what fails, where it fails. expected: (TVM version prefix, outcome), longest prefix wins.
-    signature: the slug of the finding, where it came from one. fill: what unwritten memory holds in its script.
+    signature: the slug of the finding, where it came from one. fill: what uninitialised memory holds in its script.
+    evidence: what kind of wrong it is.
     """
 
     case: Case
@@ -57,6 +61,7 @@ class StoredCase:
     signature: str | None = None
     expectations: tuple[Expectation, ...] = field(default=())
     fill: Fill = Fill()
+    evidence: Evidence | None = None
 
     def outcome_on(self, version: str) -> Outcome | None:
         """What is expected on a TVM version, None when nothing is known of it."""
@@ -140,6 +145,7 @@ def to_json(stored: StoredCase, arrays: dict[str, np.ndarray[Any, Any]]) -> Json
         "symptom": stored.symptom,
         "culprit": stored.culprit,
         "message": stored.message,
+        "evidence": evidence.to_json(stored.evidence),
         "signature": stored.signature,
         "expected": dict(stored.expected),
         "module": "module.py" if case.module.json is None else "module.json",
@@ -214,10 +220,16 @@ def _read_schema_1(folder: Path, data: Mapping[str, Json]) -> StoredCase:
         signature=data.get("signature"),
         expectations=tuple(_read_expectation(entry, arrays) for entry in data.get("expectations", ())),
         fill=Fill(**data.get("fill", {})),
+        evidence=evidence_in_message(str(data["oracle"]), str(data["symptom"]), str(data.get("message", ""))),
     )
 
 
-_READERS: dict[object, Callable[[Path, Mapping[str, Json]], StoredCase]] = {1: _read_schema_1}
+def _read_schema_2(folder: Path, data: Mapping[str, Json]) -> StoredCase:
+    """As schema 1, which had no evidence."""
+    return replace(_read_schema_1(folder, data), evidence=evidence.from_json(data["evidence"]))
+
+
+_READERS: dict[object, Callable[[Path, Mapping[str, Json]], StoredCase]] = {1: _read_schema_1, 2: _read_schema_2}
 
 
 def _read_module(folder: Path, name: str) -> ModuleText:

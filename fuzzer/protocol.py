@@ -12,6 +12,7 @@ from zlib import crc32
 from msgspec import Struct
 
 from generators.targets import DEFAULT
+from oracles.evidence import Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,8 @@ class Failure:
     step: int | None = None
     tail: tuple[str, ...] = ()
     """Passes of an official pipeline that were applied after those of the case, up to the culprit."""
+    evidence: Evidence | None = None
+    """What kind of wrong it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ NEGATED = Extern(
     "passfuzz.negated",
     lambda x: -x,
     False,
-    "lambda x: tvm.runtime.tensor(-x.numpy())",
+    "lambda x: tvm.runtime.tensor(-x.numpy(), x.device)",
 )
 EXTERNS = {extern.name: extern for extern in (COPY_DOUBLED, DIFFERENCE, NEGATED)}
 """By name: `relax/calls_and_ifs.py` draws calls of them; interpreter, builds and repros provide them."""

@@ -1,4 +1,4 @@
-"""What a row of the oracle table says. Each oracle is one file with one row; `oracles.table` lists them.
+"""What a row of the oracle table says. Each oracle is one file with one row; `oracles.table` collects them.
 
 A row holds every fact about its oracle: who asks it, how often, what its failure means for the case, and what it needs.
 Nothing outside the table decides by the name of an oracle.
@@ -56,6 +56,8 @@ class Trust(IntEnum):
 class Facts:
     """What every row says besides its name, its promise and how it judges.
 
+    rank: where it stands among the oracles, which are asked in this order: cheap ones first, and the check that says
+    what is wrong with a result before the one that says that something is.
     share: of the steps, or of the cases, that are judged. share_of_chosen: the share where only some passes are under
     test, None for the same.
     of_result: it looks at the result alone, so that a result that is the input again has been judged already.
@@ -66,6 +68,7 @@ class Facts:
     """
 
     stage: Stage
+    rank: int = 100
     share: float = 1.0
     share_of_chosen: float | None = None
     of_result: bool = False
@@ -129,6 +132,7 @@ class BuildOracle(Facts):
     how: CpuBuild | None = None
     stage: Stage = field(default=Stage.BUILD, kw_only=True)
     needs_numbers: bool = field(default=True, kw_only=True)
+    rank: int = field(default=200, kw_only=True)
 
 
 Oracle: TypeAlias = StepOracle | TraceOracle | BuildOracle

@@ -1,70 +1,50 @@
-"""The oracles, cheap first: one row and one file each.
+"""The oracles: the rows of all files in `oracles/checks`, and one for each way of building, by rank.
 
-The order matters to a reader of findings only: an ill-formed result is told first by the check that says what is
-wrong with it, then by TVM's verifier, which says that something is.
+A new oracle is a file there and its script in `oracles/scripts`; nothing is listed by hand. The order matters where an
+oracle is asked of a share of the steps, and to a reader of findings: an ill-formed result is told first by the check
+that says what is wrong with it, then by TVM's verifier, which says that something is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
+
 from generators.targets import TARGETS
+from oracles import checks
 from oracles.builds.cpu_builds import CPU_BUILDS, SHARE
 from oracles.builds.needs import LLVM
-from oracles.checks import (
-    attributes,
-    dead_binding,
-    dead_code,
-    definedness,
-    determinism,
-    idempotence,
-    input_unchanged,
-    legalised,
-    normal_form,
-    numeric,
-    pipelines,
-    purity,
-    round_trip,
-    sequential,
-    survives,
-    type_soundness,
-    well_formed,
-)
-from oracles.oracle import BuildOracle, Oracle
+from oracles.oracle import BuildOracle, Oracle, StepOracle, TraceOracle
+from oracles.scripts import require_script
 from oracles.verdict import BUILD as BUILD
 
-ANY_BUILDER = frozenset(target.builder for target in TARGETS.values())
-ORDINARY = BuildOracle(
-    BUILD,
-    "the module that a case ends with compiles, runs, and gives the reference's numbers",
-    judges_numbers=True,
-    builders=ANY_BUILDER,
-)
-OTHER_BUILDS = tuple(
-    BuildOracle(row.name, row.promise, row, share=SHARE / len(CPU_BUILDS), builders=frozenset({LLVM.name}))
-    for row in CPU_BUILDS.values()
-)
 
-_ROWS: tuple[Oracle, ...] = (
-    survives.ORACLE,
-    input_unchanged.ORACLE,
-    purity.ORACLE,
-    normal_form.ORACLE,
-    definedness.ORACLE,
-    well_formed.ORACLE,
-    type_soundness.ORACLE,
-    attributes.ORACLE,
-    numeric.ORACLE,
-    legalised.ORACLE,
-    legalised.EXECUTABLE_ORACLE,
-    determinism.ORACLE,
-    idempotence.ORACLE,
-    sequential.ORACLE,
-    dead_code.ORACLE,
-    dead_binding.ORACLE,
-    round_trip.ORACLE,
-    pipelines.ORACLE,
-    ORDINARY,
-    *OTHER_BUILDS,
-)
-ORACLES: dict[str, Oracle] = {row.name: row for row in _ROWS}
+def _judging() -> Iterator[Oracle]:
+    """The rows of the files in `oracles/checks`."""
+    for found in iter_modules(checks.__path__, f"{checks.__name__}."):
+        for value in vars(import_module(found.name)).values():
+            if isinstance(value, (StepOracle, TraceOracle)):
+                yield value
+
+
+def _building() -> Iterator[Oracle]:
+    """The ordinary build, and the others that `oracles.builds.cpu_builds` lists."""
+    yield BuildOracle(
+        BUILD,
+        "the module that a case ends with compiles, runs, and gives the reference's numbers",
+        judges_numbers=True,
+        builders=frozenset(target.builder for target in TARGETS.values()),
+    )
+    share = SHARE / len(CPU_BUILDS)
+    for row in CPU_BUILDS.values():
+        yield BuildOracle(row.name, row.promise, row, share=share, builders=frozenset({LLVM.name}))
+
+
+ORACLES: dict[str, Oracle] = {row.name: row for row in sorted((*_judging(), *_building()), key=lambda row: row.rank)}
+"""By name, in the order in which they are asked. Raises MissingScript where one has no script."""
+for _name in ORACLES:
+    require_script(_name)
+
 NEED_NUMBERS = frozenset(row.name for row in ORACLES.values() if row.needs_numbers)
 """The oracles that need the reference's numbers."""

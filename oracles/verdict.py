@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from oracles.evidence import Evidence
+
 
 @dataclass(frozen=True, slots=True)
 class Passed:
@@ -32,12 +34,13 @@ class Inconclusive:
 class Failed:
     """Wrong. `symptom` is one word or two ("crash", "ill-formed", "wrong result"), `message` one line whose
     numbers and names the signature strips, `detail` everything a reader needs, `culprit` the pass
-    (None: the pass of the step that was judged)."""
+    (None: the pass of the step that was judged). `evidence`: what kind of wrong it is, for what decides something."""
 
     symptom: str
     message: str
     detail: str = ""
     culprit: str | None = None
+    evidence: Evidence | None = None
 
 
 NOT_APPLICABLE = "does not apply: "
@@ -50,12 +53,7 @@ def not_applicable(reason: str) -> Skipped:
 
 
 ACROSS_PROCESSES = "not deterministic across processes"
-"""The symptom of a result that follows addresses or hash seeds: reduced and shown in another way than others are."""
-
-GIVEN_TO_CALL_TIR = "a tensor given to call_tir and the PrimFunc's buffer"
-"""How the message of `type_soundness` begins where these contradict each other."""
-WITHOUT_DEAD = "without dead functions"
-"""How a message begins where the dead function was in the input already, and its absence makes the difference."""
+"""The symptom of a result that follows addresses or hash seeds."""
 
 BUILD = "build"
 """The oracle that is no row: a build is judged by the worker itself, which knows what is left of the pipeline."""

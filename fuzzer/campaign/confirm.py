@@ -25,7 +25,7 @@ from corpus.findings import save_finding, with_each_fill
 from corpus.repro import shown_by_script
 from fuzzer.processes.guard import guarded
 from fuzzer.processes.start import module_command, worker_environment
-from oracles.verdict import ACROSS_PROCESSES
+from oracles.evidence import AcrossProcesses
 
 SHOWN, GONE = 1, 0
 """Exit statuses of a repro that shows its bug, and of one that does not (docs/architecture.md)."""
@@ -98,7 +98,7 @@ class Confirmations:
 
     def _try(self, fills: tuple[Finding, ...]) -> None:
         finding, *others = fills
-        by_chance = finding.signature.symptom == ACROSS_PROCESSES
+        by_chance = isinstance(finding.verdict.evidence, AcrossProcesses)
         folder = save_finding(self._trial_room(), finding)
         self._run(finding, folder, TRIALS_BY_CHANCE - 1 if by_chance else 0, tuple(others))
 

@@ -141,7 +141,10 @@ def _judge_as_given(subject: Subject, say: Say) -> None:
     say(Row(row_of(name, None, verdict)))
     if isinstance(verdict, Failed):
         culprit = verdict.culprit or round_trip.PRINTER
-        say(Found(Failure(0, name, verdict.symptom, verdict.message, verdict.detail, culprit, "A", 0)))
+        failure = Failure(
+            0, name, verdict.symptom, verdict.message, verdict.detail, culprit, "A", 0, (), verdict.evidence
+        )
+        say(Found(failure))
 
 
 def _tiers(names: tuple[str, ...]) -> tuple[str, ...]:

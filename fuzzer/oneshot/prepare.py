@@ -35,7 +35,6 @@ from oracles.builds.needs import builder_of
 from oracles.checks.survives import headline
 from oracles.checks.well_formed import complaint
 from oracles.forked import limit_memory
-from oracles.reference.errors import symptom_of
 from oracles.reference.numbers import DISCARDS, NoMeaning, Numbers
 
 ROUNDS = 3
@@ -217,10 +216,10 @@ def _first_usable(candidate: Candidate, recorder: Recorder) -> Usable | Unusable
         expected = Numbers(candidate.module, calls).expected
         if not isinstance(expected, NoMeaning) or expected.trap is None:
             return Usable(attempt)
-        if expected.reason in map(symptom_of, DISCARDS) and candidate.calls:
+        if expected.kind in DISCARDS and candidate.calls:
             return Usable(attempt)
-        refused = Unusable(expected.trap, expected.reason == symptom_of("type"))
-        if expected.reason == symptom_of("fuel"):
+        refused = Unusable(expected.trap, expected.kind == "type")
+        if expected.kind == "fuel":
             break  # As long again for each other attempt.
     return refused
 

@@ -33,6 +33,7 @@ from generators.passes.loaded import source_of
 from generators.passes.table import PASSES
 from generators.targets import DEFAULT
 from oracles.forked import Ended, forked
+from oracles.table import ORACLES
 from oracles.verdict import Failed
 from reports.finding_row import row_of
 from reports.summary import Report, RunFacts, write_out
@@ -143,10 +144,18 @@ def as_it_is(sighting: Sighting) -> Finding:
     failure, case = sighting.failure, sighting.case
     if not case.passes[0].source:
         case = replace(case, passes=(replace(case.passes[0], source=source_of(case.passes[0].name)),))
-    failed = Failed(failure.symptom, failure.message, failure.detail, failure.culprit)
+    failed = Failed(failure.symptom, failure.message, failure.detail, failure.culprit, failure.evidence)
     signature = signature_of(failure.oracle, failed, failure.culprit, operators_in(case.module.script))
     return Finding(
-        case, failed, failure.oracle, signature, failure.tier, sighting.at_s, tvm_version(), count=sighting.count
+        case,
+        failed,
+        failure.oracle,
+        signature,
+        failure.tier,
+        sighting.at_s,
+        tvm_version(),
+        count=sighting.count,
+        promise=ORACLES[failure.oracle].promise,
     )
 
 
@@ -188,4 +197,5 @@ def _confirmed(findings: Iterable[Finding], out: Path) -> Iterable[tuple[Finding
 def _save_with_test(out: Path, finding: Finding, folder: str) -> None:
     stored = stored_from(finding)
     repro = script_that_runs_the_test(stored, os.path.abspath(folder))
-    write_case(out / finding.folder, stored, repro, readme_text(stored, repro, finding.tvm, finding.count))
+    readme = readme_text(stored, repro, finding.tvm, finding.count, promise=finding.promise)
+    write_case(out / finding.folder, stored, repro, readme)

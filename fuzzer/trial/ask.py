@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from fuzzer.trial.record import Record
+from oracles.evidence import ReferenceTrap
 from oracles.oracle import StepOracle
 from oracles.trace import Step
 from oracles.verdict import Failed, Skipped, Verdict
@@ -27,7 +28,7 @@ def ask_in_order(oracles: Iterable[StepOracle], step: Step, ask: Ask, record: Re
         verdict = ask(row, step)
         if verdict is None:
             continue
-        if broken and isinstance(verdict, Failed) and verdict.symptom.startswith("reference trap"):
+        if broken and isinstance(verdict, Failed) and isinstance(verdict.evidence, ReferenceTrap):
             verdict, good = Skipped("reference: what an oracle of structure has said already"), False
         record.verdict(row.name, verdict, step)
         if isinstance(verdict, Failed):

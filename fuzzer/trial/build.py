@@ -27,6 +27,7 @@ from oracles.calls.table import CONVENTIONS
 from oracles.checks import survives
 from oracles.checks.legalised import undispatched
 from oracles.checks.survives import headline, states_limit
+from oracles.evidence import InKernel
 from oracles.ir.fingerprint import fingerprint
 from oracles.oracle import BuildOracle
 from oracles.reference.numbers import Unsure, Wrong
@@ -179,12 +180,13 @@ class BuildTrial:
                 return Failed("does not run", f"{kind}: {headline(message)}", message, llvm.CODEGEN)
             case Unsure(reason, skipped):
                 return Skipped(reason) if skipped else Inconclusive(reason)
-            case Wrong(symptom, message, call):
+            case Wrong(symptom, message, call, evidence):
                 if lost:
                     return Skipped(lost)
                 same = BUILDERS[self._builder].same_bug
-                said, culprit = same.get(symptom, (message.partition(" (kernel ")[0], None))
-                return Failed(symptom, said, f"entry call {call}: {message}", culprit)
+                what = evidence.detail if isinstance(evidence, InKernel) else message
+                said, culprit = same.get(symptom, (what, None))
+                return Failed(symptom, said, f"entry call {call}: {message}", culprit, evidence)
             case _:
                 assert_never(outcome)
 

@@ -21,6 +21,7 @@ from generators.passes.table import PASSES
 from oracles.calls.table import CONVENTIONS
 from oracles.checks import idempotence
 from oracles.checks.legalised import operator_calls
+from oracles.evidence import AttributeGone, Evidence
 from oracles.ir.walk import relax_functions
 from oracles.oracle import Trust as Trust
 from oracles.table import ORACLES
@@ -28,10 +29,9 @@ from oracles.trace import Raised
 from oracles.workbench import constructed
 
 
-def is_by_request(message: str) -> bool:
+def is_by_request(evidence: Evidence | None) -> bool:
     """Whether a failed verdict is about an attribute that some pass of the table consumes."""
-    consumed = frozenset[str]().union(*(row.promise.consumes for row in PASSES.values()))
-    return any(f"attribute {key} is gone" in message for key in consumed)
+    return isinstance(evidence, AttributeGone) and any(evidence.key in row.promise.consumes for row in PASSES.values())
 
 
 def asked_of(contract: Contract, module: T.IRModule) -> list[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from fuzzer.protocol import Failure, Sample
+from oracles.evidence import AcrossProcesses
 from oracles.verdict import ACROSS_PROCESSES
 
 ORACLE = "determinism"
@@ -88,4 +89,4 @@ def failure_of(index: int, name: str, tier: str, step: int, here: str, there: tu
     """A pass that gives something else in another process."""
     message = "another process, with another hash seed and memory layout, gets something else"
     detail = f"structural hash of the result: {here} in one process, {there[0] if there else 'none'} in the other"
-    return Failure(index, ORACLE, ACROSS_PROCESSES, message, detail, name, tier, step)
+    return Failure(index, ORACLE, ACROSS_PROCESSES, message, detail, name, tier, step, (), AcrossProcesses())

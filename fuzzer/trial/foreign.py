@@ -211,7 +211,7 @@ class ForeignTrial:
     def _verdict_of(self, row: StepOracle, step: Step, bench: ForeignBench) -> Verdict:
         self._announce(Asking(row.name, step.call.name))
         verdict = row.judge(step, bench)
-        if isinstance(verdict, Failed) and is_by_request(verdict.message):
+        if isinstance(verdict, Failed) and is_by_request(verdict.evidence):
             return Skipped("attributes: a request to this pass")
         return verdict
 

@@ -22,7 +22,6 @@ from oracles.activities import Activity, Applying, Asking, Interpreting, Setting
 from oracles.checks.purity import ends_lives_early
 from oracles.ir.verifier import COMPLAINTS
 from oracles.oracle import Oracle, Stage, StepOracle, TraceOracle
-from oracles.reference.errors import symptom_of
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.table import ORACLES
 from oracles.trace import MeaningState, Position, Step, Trace
@@ -30,7 +29,7 @@ from oracles.verdict import PASSED, Verdict
 from oracles.walk import walk
 from oracles.workbench import Workbench
 
-DISCARDED = (symptom_of("integer-overflow"), symptom_of("fuel"))
+DISCARDED = ("integer-overflow", "fuel")
 """Why the reference gives no result for some valid programs: nobody says what overflow gives, and some run for long."""
 
 
@@ -103,7 +102,7 @@ def _numbers_of(experiment: Experiment, options: JudgeOptions, record: Record) -
     with record.timed("reference"):
         numbers = Numbers(experiment.module, experiment.calls)
     expected = numbers.expected
-    if isinstance(expected, NoMeaning) and expected.trap and expected.reason not in DISCARDED:
+    if isinstance(expected, NoMeaning) and expected.trap and expected.kind not in DISCARDED:
         record.counts.count("invalid")
         record.skip(f"invalid: {expected.reason}")
         return None

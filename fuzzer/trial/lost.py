@@ -6,6 +6,7 @@ from typing_extensions import assert_never
 
 from fuzzer.protocol import Failure
 from oracles.activities import Activity, Applying, Asking, Blaming, Building, Interpreting, SettingUp, Working
+from oracles.evidence import Hung
 from oracles.forked import Ended
 
 
@@ -21,7 +22,18 @@ def lost_failure(
         return None
     oracle, culprit = found
     message = f"no answer within {deadline_s:g} s" if ended.hung else f"{ended.how} in {culprit}"
-    return Failure(index, oracle, "hang" if ended.hung else "crash", message, stderr, culprit, "B", None)
+    return Failure(
+        index,
+        oracle,
+        "hang" if ended.hung else "crash",
+        message,
+        stderr,
+        culprit,
+        "B",
+        None,
+        (),
+        Hung() if ended.hung else None,
+    )
 
 
 def _blamed(activity: Activity, ours: frozenset[str]) -> tuple[str, str] | None:

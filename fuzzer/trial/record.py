@@ -97,6 +97,7 @@ class Record:
                 tier=self.tier if step is None else step.tier,
                 step=None if step is None else step.index,
                 tail=tail,
+                evidence=verdict.evidence,
             )
         )
 

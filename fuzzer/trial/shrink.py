@@ -33,13 +33,14 @@ from generators.targets import TARGETS
 from oracles.blame import excuses
 from oracles.builds.build import CODEGEN, excess_precision
 from oracles.builds.cpu_builds import CPU_BUILDS
+from oracles.evidence import AcrossProcesses, Hung
 from oracles.forked import Ended, forked
 from oracles.ir.regions import declares_what_it_does, divides_in_the_open
 from oracles.oracle import TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Runtime, Tensor, declared, flattened
 from oracles.table import BUILD, NEED_NUMBERS, ORACLES
-from oracles.verdict import ACROSS_PROCESSES, Failed
+from oracles.verdict import Failed
 
 HANG_S = 4.0
 """Seconds after which a candidate of a hang counts as hanging: stages that end take milliseconds."""
@@ -75,7 +76,7 @@ class Rejudge:
     """Judges candidates of one failure in children, under its own oracle alone."""
 
     def __init__(self, plan: Plan, repertoire: Repertoire, failure: Failure, recorder: Recorder) -> None:
-        hangs = failure.symptom == "hang"
+        hangs = isinstance(failure.evidence, Hung)
         self._plan = replace(plan, deadline_s=min(plan.deadline_s, HANG_S)) if hangs else plan
         self._repertoire = repertoire
         self._failure = failure
@@ -134,7 +135,7 @@ def shrink(
     row = ORACLES.get(failure.oracle)
     if isinstance(row, TraceOracle) and not row.of_passes:
         start = replace(start, setup=(), passes=())
-    if failure.symptom != ACROSS_PROCESSES:
+    if not isinstance(failure.evidence, AcrossProcesses):
         rejudge = Rejudge(plan, repertoire, failure, recorder)
         return _shrunk(rejudge, plan, repertoire, failure, start, like, budget_s)
     with closing(RejudgeAcross(plan, repertoire, failure)) as across:
@@ -169,7 +170,7 @@ def _shrunk(
     last = rejudge.last or failure
     case = as_case(reduction.candidate, like)
     blamed = culprit_named(blamed, case.passes)
-    verdict = Failed(last.symptom, last.message, last.detail, blamed)
+    verdict = Failed(last.symptom, last.message, last.detail, blamed, last.evidence)
     signature = signature_of(last.oracle, verdict, blamed, operators_in(case.module.script))
     return Finding(
         case=case,
@@ -182,6 +183,7 @@ def _shrunk(
         reduced=reduction.stats(),
         expectations=_expectations(reduction.candidate, repertoire) if failure.oracle in NEED_NUMBERS else (),
         fault=whose_fault(reduction.candidate, plan, repertoire) if failure.oracle in NEED_NUMBERS else (),
+        promise=ORACLES[failure.oracle].promise,
     )
 
 

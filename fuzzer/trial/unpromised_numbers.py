@@ -22,6 +22,7 @@ from generators import tvm_api as T
 from generators.case import EntryCall
 from generators.tvm_api import IRModule
 from oracles.checks import numeric
+from oracles.evidence import ReferenceTrap
 from oracles.ir.compare import with_functions
 from oracles.ir.walk import prim_funcs, relax_functions
 from oracles.reference.engine import Interpreter
@@ -31,7 +32,8 @@ from oracles.trace import Bench, MeaningState, Position, Raised, Step
 from oracles.verdict import Failed, Inconclusive, Skipped, Verdict
 from oracles.walk import taken
 
-OURS = symptom_of("operand")
+_OURS = ReferenceTrap("operand")
+OURS = symptom_of(_OURS.kind)
 """An operator row does not take operands that TVM's type inference takes: a gap of ours."""
 NO_FUNCTION = "no function that can be called"
 GONE = "no inputs: no function is left behind the pass"
@@ -121,7 +123,7 @@ def _why_it_stops(module: IRModule, calls: tuple[EntryCall, ...]) -> str | None:
 
 def _again(step: Step, found: Numbers, bench: Bench, first: Failed) -> Compared:
     """A difference that shows on calm inputs as well, else Inconclusive."""
-    if first.symptom == OURS:
+    if first.evidence == _OURS:
         reason = f"{OURS} behind the pass"
         return Compared(Inconclusive(reason), step.before, (), reason)
     for whole in _CALM:
@@ -130,10 +132,14 @@ def _again(step: Step, found: Numbers, bench: Bench, first: Failed) -> Compared:
             continue
         verdict = _verdict(step, numbers, bench)
         # An index of 1 may be out of range once the reduction has made an axis shorter.
-        if isinstance(verdict, Failed) and (whole == 0 or "out-of-bounds" not in verdict.symptom):
+        if isinstance(verdict, Failed) and (whole == 0 or not _out_of_bounds(verdict)):
             return Compared(verdict, step.before, numbers.calls)
     why = Inconclusive("differs only on drawn whole numbers or zeros, which may be out of range")
     return Compared(why, step.before)
+
+
+def _out_of_bounds(verdict: Failed) -> bool:
+    return isinstance(verdict.evidence, ReferenceTrap) and verdict.evidence.kind == "out-of-bounds"
 
 
 def _verdict(step: Step, numbers: Numbers, bench: Bench) -> Verdict:

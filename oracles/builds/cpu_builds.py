@@ -3,7 +3,7 @@
 What the ordinary build (`oracles.builds.build`) has right, each of them must have right as well: it ends, and where
 its code runs on this machine, it gives the reference's numbers. Each row is an oracle of its own name, so that a
 finding says how it was built. How a module is built by a row is in `oracles.builds.cpu_trial`; the text of a script in
-`corpus.build_checks`. No TVM is imported here.
+`oracles/scripts/build_on_cpu.py.j2`. No TVM is imported here.
 
 Code for LLVM is built at opt-level 0 or 2 by the ordinary build. C is run by the bytecode executor: what the compiled
 one makes calls functions of TVM's run time that no header declares, for any module.

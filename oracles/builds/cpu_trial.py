@@ -28,6 +28,7 @@ from oracles.builds.cpu_builds import CpuBuild, How, no_compiler
 from oracles.builds.tir_build import compiled_from
 from oracles.calls.protocol import Calling
 from oracles.checks.survives import headline, states_limit
+from oracles.evidence import Evidence, Hung
 from oracles.forked import Ended, forked
 from oracles.ir.walk import prim_funcs
 from oracles.reference.numbers import Unsure, Wrong
@@ -164,19 +165,21 @@ def _numbers(row: CpuBuild, built: llvm.Built, bench: Bench, calling: Calling) -
             return PASSED
         case Unsure(reason, skipped):
             return Skipped(reason) if skipped else Inconclusive(reason)
-        case Wrong(symptom, message, call):
+        case Wrong(symptom, message, call, evidence):
             if meaning.lost:
                 return Skipped(meaning.lost)
-            return _failed(row, symptom, message, f"entry call {call}: {message}")
+            return _failed(row, symptom, message, f"entry call {call}: {message}", evidence)
     raise AssertionError(outcome)
 
 
 # --- what is said of a failure ---------------------------------------------------------------------------
 
 
-def _failed(row: CpuBuild, symptom: str, message: str, detail: str) -> Failed:
+def _failed(row: CpuBuild, symptom: str, message: str, detail: str, evidence: Evidence | None = None) -> Failed:
     how = f"{row.promise}: target {row.target}"
-    return Failed(symptom, message, f"{how}{', ' if row.options else ''}{row.options}\n{detail}", llvm.CODEGEN)
+    return Failed(
+        symptom, message, f"{how}{', ' if row.options else ''}{row.options}\n{detail}", llvm.CODEGEN, evidence
+    )
 
 
 def _not_built(row: CpuBuild, error: Raised) -> Verdict:
@@ -198,7 +201,7 @@ def _not_built(row: CpuBuild, error: Raised) -> Verdict:
 def _of_the_end(row: CpuBuild, ended: Ended, said: str) -> Verdict:
     """What is to be said of a child that gave no answer."""
     if ended.how == "hang":
-        return _failed(row, "hang", f"no answer within {LIMIT_S} s", said)
+        return _failed(row, "hang", f"no answer within {LIMIT_S} s", said, Hung())
     found = _FATAL.search(said)
     fatal = next(filter(None, found.groups()), "") if found else ""
     node = _NODE.search(fatal)

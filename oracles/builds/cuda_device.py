@@ -35,6 +35,7 @@ from oracles.builds.cuda_cpu.lowering import NO_COMPILER
 from oracles.builds.tir_build import compiled_from
 from oracles.calls.protocol import Calling, Run, direct
 from oracles.checks.survives import headline, states_limit
+from oracles.evidence import Hung
 from oracles.forked import Ended, forked
 from oracles.ir.walk import nodes_of, prim_funcs
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
@@ -258,7 +259,7 @@ def _of_the_end(ended: Ended, running: bool, said: str) -> Wrong | Unsure:
     """What is to be said of a child that gave no answer."""
     if ended.how == "hang":
         late = Unsure("build: nvcc, or a busy machine, takes too long for the device")
-        return Wrong("hang", f"no answer from the device within {RUN_S} s", 0) if running else late
+        return Wrong("hang", f"no answer from the device within {RUN_S} s", 0, Hung()) if running else late
     fault = _FAULT.search(said)
     where = "running on the device" if running else "building for the device"
     return Wrong("crash", f"{ended.how} {where}{f': {headline(fault[0])}' if fault else ''}", 0)

@@ -10,9 +10,11 @@ made for fusion or for an external code generator.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from generators import tvm_api as T
+from oracles.evidence import AttributeGone, ChangedSignature
 from oracles.ir.fingerprint import same_object
 from oracles.ir.types import contradiction
 from oracles.ir.walk import FUNCTION, functions_of
@@ -22,27 +24,37 @@ from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 MADE_FOR_TOOLS = ("Codegen", "Composite", "Primitive")
 """Attributes of functions that passes make for other passes: public only because code generators look them up."""
+GLOBAL_INFO = "global info"
 CONVENTION = frozenset({"num_input"})
 """Function attributes that describe how to call it, and change with that."""
 
 
-def losses(step: Step) -> Iterator[tuple[str, str]]:
-    """(what was lost, where) between before and after of a step."""
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What was lost, and where: the name of a function, "" for the module. evidence: None for a value that changed."""
+
+    what: str
+    where: str
+    evidence: ChangedSignature | AttributeGone | None = None
+
+
+def losses(step: Step) -> Iterator[Loss]:
+    """What was lost between before and after of a step."""
     before, after, row = step.before, step.after, step.row
     assert after is not None, "judge asks only where there is a result"
     if row.promise.keeps_attributes:
         yield from _lost(_entries(before.attrs), _entries(after.attrs), "module attribute", "")
-        yield from _lost(dict(before.global_infos), dict(after.global_infos), "global info", "")
+        yield from _lost(dict(before.global_infos), dict(after.global_infos), GLOBAL_INFO, "")
     yield from _lost_functions(step)
 
 
-def _lost_functions(step: Step) -> Iterator[tuple[str, str]]:
+def _lost_functions(step: Step) -> Iterator[Loss]:
     after = functions_of(step.after)
     for name, function in functions_of(step.before).items():
         if not T.is_public(function) or not (step.row.promise.keeps_functions or _is_called_by_people(function)):
             continue
         if name not in after:
-            yield "public function is gone", name
+            yield Loss("public function is gone", name, ChangedSignature())
             continue
         if function.same_as(after[name]):
             continue
@@ -62,29 +74,29 @@ def _is_called_by_people(function: Any) -> bool:
     return isinstance(function, FUNCTION) and not any(key in MADE_FOR_TOOLS for key in _entries(function.attrs))
 
 
-def _signature(step: Step, before: Any, after: Any, name: str) -> Iterator[tuple[str, str]]:
+def _signature(step: Step, before: Any, after: Any, name: str) -> Iterator[Loss]:
     if step.row.promise.calling != "same":
         return
     if len(before.params) != len(after.params):
-        yield "public function has another number of parameters", name
+        yield Loss("public function has another number of parameters", name, ChangedSignature())
         return
     for old, new in zip(before.params[:], after.params[:], strict=True):
         if why := contradiction(T.type_of(old), T.type_of(new)):
-            yield f"parameter of a public function has another type: {why}", name
+            yield Loss(f"parameter of a public function has another type: {why}", name, ChangedSignature())
     if why := contradiction(T.return_type(before), T.return_type(after)):
-        yield f"public function returns another type: {why}", name
+        yield Loss(f"public function returns another type: {why}", name, ChangedSignature())
 
 
 def _entries(attrs: Any) -> dict[str, Any]:
     return {} if attrs is None else {str(key): attrs[key] for key in attrs.keys()}  # noqa: SIM118
 
 
-def _lost(before: dict[Any, Any], after: dict[Any, Any], what: str, where: str) -> Iterator[tuple[str, str]]:
+def _lost(before: dict[Any, Any], after: dict[Any, Any], what: str, where: str) -> Iterator[Loss]:
     for key, value in before.items():
         if key not in after:
-            yield f"{what} {key} is gone", where
+            yield Loss(f"{what} {key} is gone", where, AttributeGone(str(key)) if what != GLOBAL_INFO else None)
         elif not T.structural_equal(value, after[key]):
-            yield f"{what} {key} has another value", where
+            yield Loss(f"{what} {key} has another value", where)
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
@@ -96,8 +108,8 @@ def judge(step: Step, bench: Bench) -> Verdict:
     first = next(losses(step), None)
     if first is None:
         return PASSED
-    symptom = "changed signature" if "public function" in first[0] else "lost attribute"
-    return Failed(symptom, first[0], first[1])
+    symptom = "changed signature" if isinstance(first.evidence, ChangedSignature) else "lost attribute"
+    return Failed(symptom, first.what, first.where, evidence=first.evidence)
 
 
 ORACLE = StepOracle(
@@ -105,6 +117,7 @@ ORACLE = StepOracle(
     "attributes, global infos and public functions stay",
     judge,
     stage=Stage.RESULT,
+    rank=30,
     of_result=True,
     foreign=Trust.ROW,
 )

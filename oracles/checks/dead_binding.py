@@ -20,6 +20,7 @@ from generators.source import Source
 from oracles.checks.applied_again import incomparable
 from oracles.checks.dead_code import tidied
 from oracles.checks.survives import happened_to, headline
+from oracles.evidence import DeadBinding
 from oracles.ir.compare import first_difference, part_from, public_names, same_bindings
 from oracles.ir.walk import FUNCTION
 from oracles.oracle import Stage, StepOracle
@@ -79,15 +80,20 @@ def judge(step: Step, bench: Bench) -> Verdict:
         if not happened_to(result, step):
             return Skipped(f"dead binding rejected: {step.call.name}")
         message = f"a dead {kind} makes the pass raise {result.kind}: {headline(result.message)}"
-        return Failed("dead binding", message, result.traceback)
+        return Failed("dead binding", message, result.traceback, evidence=DeadBinding(kind))
     roots = public_names(step.after)
     with_dead, without = (part_from(tidied(m, bench), roots) for m in (result, step.after))
     if same_bindings(with_dead, without):
         return PASSED
     place, detail = first_difference(without, with_dead)
-    return Failed("dead binding", f"a dead {kind} changes {place} in the live part", detail)
+    return Failed("dead binding", f"a dead {kind} changes {place} in the live part", detail, evidence=DeadBinding(kind))
 
 
 ORACLE = StepOracle(
-    "dead_binding", "a binding that nobody uses changes nothing for the others", judge, stage=Stage.PROMISE, share=0.015
+    "dead_binding",
+    "a binding that nobody uses changes nothing for the others",
+    judge,
+    stage=Stage.PROMISE,
+    rank=64,
+    share=0.015,
 )

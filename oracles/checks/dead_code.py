@@ -20,6 +20,7 @@ from generators.passes.row import Role
 from generators.passes.table import default_call, the
 from oracles.checks.applied_again import incomparable
 from oracles.checks.survives import happened_to, headline
+from oracles.evidence import WithoutDead
 from oracles.ir.compare import (
     first_difference,
     global_vars,
@@ -32,7 +33,7 @@ from oracles.ir.compare import (
 from oracles.ir.walk import FUNCTION, PRIM_FUNC
 from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
-from oracles.verdict import PASSED, WITHOUT_DEAD, Failed, Skipped, Verdict
+from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 DEAD = "nobody_calls_this"
 _TIDY = tuple(default_call(the(role).name) for role in (Role.TIDIES_BINDINGS, Role.DROPS_DEAD_CODE))
@@ -104,12 +105,13 @@ def _judge_without(step: Step, bench: Bench, dead: list[Any]) -> Verdict:
     if isinstance(result, Raised):
         if not happened_to(result, step):
             return Skipped(f"rejected without dead functions: {step.call.name}")
-        message = f"{WITHOUT_DEAD} the pass raises {result.kind}: {headline(result.message)}"
-        return Failed("dead code", message, result.traceback)
+        message = f"without dead functions the pass raises {result.kind}: {headline(result.message)}"
+        return Failed("dead code", message, result.traceback, evidence=WithoutDead())
     difference = _difference(step.after, result, public_names(step.before), bench)
     if difference is None:
         return PASSED
-    return Failed("dead code", f"{WITHOUT_DEAD} {difference[0]} in the live part is another", difference[1])
+    message = f"without dead functions {difference[0]} in the live part is another"
+    return Failed("dead code", message, difference[1], evidence=WithoutDead())
 
 
 def _difference(one: Any, other: Any, roots: list[str], bench: Bench) -> tuple[str, str] | None:
@@ -153,6 +155,7 @@ ORACLE = StepOracle(
     "a function that nobody calls changes nothing for the others",
     judge,
     stage=Stage.PROMISE,
+    rank=63,
     share=0.03,
     share_of_chosen=1.0,
 )

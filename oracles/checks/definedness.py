@@ -38,6 +38,7 @@ ORACLE = StepOracle(
     "everything is defined once, before its use, and seen only in its scope",
     judge,
     stage=Stage.STRUCTURE,
+    rank=22,
     of_result=True,
     foreign=Trust.NOTHING,
 )

@@ -11,7 +11,8 @@ from typing import Any
 
 from generators import tvm_api as T
 from oracles.checks.applied_again import incomparable
-from oracles.checks.survives import headline
+from oracles.checks.survives import headline, out_of_memory
+from oracles.evidence import AcrossProcesses, Evidence
 from oracles.ir.compare import equal, first_difference
 from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
@@ -28,18 +29,21 @@ def judge(step: Step, bench: Bench) -> Verdict:
     copy = bench.guarded(lambda: T.copy_of(step.before))
     if isinstance(copy, Raised) or not equal(step.before, copy):
         return verdict
-    return _compared(step, bench, copy, ACROSS_PROCESSES, "applications to an input and to a copy at other addresses")
+    what = "applications to an input and to a copy at other addresses"
+    return _compared(step, bench, copy, ACROSS_PROCESSES, what, AcrossProcesses())
 
 
-def _compared(step: Step, bench: Bench, given: Any, symptom: str, what: str) -> Verdict:
+def _compared(
+    step: Step, bench: Bench, given: Any, symptom: str, what: str, evidence: Evidence | None = None
+) -> Verdict:
     again = bench.apply(step.call, given)
     if isinstance(again, Raised):
         message = f"second application raises {again.kind}: {headline(again.message)}"
-        return Failed(symptom, message, again.traceback)
+        return Failed(symptom, message, again.traceback, evidence=evidence or out_of_memory(again))
     if equal(step.after, again):
         return PASSED
     place, detail = first_difference(step.after, again)
-    return Failed(symptom, f"{what} differ in {place}", detail)
+    return Failed(symptom, f"{what} differ in {place}", detail, evidence=evidence)
 
 
 ORACLE = StepOracle(
@@ -47,6 +51,7 @@ ORACLE = StepOracle(
     "applied twice to one input, a pass gives the same",
     judge,
     stage=Stage.PROMISE,
+    rank=60,
     share=0.04,
     share_of_chosen=1.0,
 )

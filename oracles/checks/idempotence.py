@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from oracles.checks.definedness import has_free_names
-from oracles.checks.survives import happened_to, headline
+from oracles.checks.survives import happened_to, headline, out_of_memory
 from oracles.ir.compare import first_difference, same_bindings
 from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Raised, Step
@@ -31,9 +31,8 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if isinstance(again, Raised):
         if not happened_to(again, step):
             return Skipped(f"second application rejected: {step.call.name}")
-        return Failed(
-            "not idempotent", f"second application raises {again.kind}: {headline(again.message)}", again.traceback
-        )
+        message = f"second application raises {again.kind}: {headline(again.message)}"
+        return Failed("not idempotent", message, again.traceback, evidence=out_of_memory(again))
     if same_bindings(step.after, again):
         return PASSED
     if _still_tidying(step, again, bench):
@@ -67,6 +66,7 @@ ORACLE = StepOracle(
     "applied to its own result, a pass changes nothing",
     judge,
     stage=Stage.PROMISE,
+    rank=61,
     share=0.3,
     share_of_chosen=1.0,
     of_result=True,

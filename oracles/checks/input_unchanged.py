@@ -20,5 +20,10 @@ def judge(step: Step, bench: Bench) -> Verdict:
 
 
 ORACLE = StepOracle(
-    "input_unchanged", "a pass leaves the module it was given as it was", judge, on_error=True, stage=Stage.INPUT
+    "input_unchanged",
+    "a pass leaves the module it was given as it was",
+    judge,
+    on_error=True,
+    stage=Stage.INPUT,
+    rank=10,
 )

@@ -119,6 +119,16 @@ def _left(call: Any, name: str, trace: Trace) -> str:
 
 
 ORACLE = StepOracle(
-    "legalised", "LegalizeOps lowers every operator whose types are known", judge, stage=Stage.RESULT, foreign=Trust.ROW
+    "legalised",
+    "LegalizeOps lowers every operator whose types are known",
+    judge,
+    stage=Stage.RESULT,
+    rank=50,
+    foreign=Trust.ROW,
 )
-EXECUTABLE_ORACLE = TraceOracle("executable", "an official pipeline leaves nothing that the VM cannot run", judge_trace)
+EXECUTABLE_ORACLE = TraceOracle(
+    "executable",
+    "an official pipeline leaves nothing that the VM cannot run",
+    judge_trace,
+    rank=51,
+)

@@ -84,6 +84,7 @@ ORACLE = StepOracle(
     "what a pass gives back is in administrative normal form",
     judge,
     stage=Stage.STRUCTURE,
+    rank=21,
     of_result=True,
     foreign=Trust.NAME,
 )

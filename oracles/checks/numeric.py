@@ -39,11 +39,11 @@ def judge(step: Step, bench: Bench) -> Verdict:
             return PASSED
         case Unsure(reason, skipped):
             return Skipped(reason) if skipped else Inconclusive(reason)
-        case Wrong(symptom, message, call):
+        case Wrong(symptom, message, call, evidence):
             meaning.lost = "numbers: wrong after an earlier pass"
             shown = bench.guarded(lambda: difference(step.before, step.after))
             detail = f"entry call {call}: {message}\n{'' if isinstance(shown, Raised) else shown}"
-            return Failed(symptom, message, detail)
+            return Failed(symptom, message, detail, evidence=evidence)
 
 
 def _trains(module: IRModule) -> bool:
@@ -56,6 +56,7 @@ ORACLE = StepOracle(
     "the reference gives the same numbers before and after the pass",
     judge,
     stage=Stage.NUMBERS,
+    rank=40,
     of_result=True,
     needs_numbers=True,
     judges_numbers=True,

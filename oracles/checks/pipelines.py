@@ -25,7 +25,8 @@ from generators.passes.table import PIPELINES, TIR_PIPELINE
 from oracles.blame import first_wrong
 from oracles.builds.build import CODEGEN, Built, as_built, not_runnable, unregistered
 from oracles.builds.needs import LLVM
-from oracles.checks.survives import headline, states_limit
+from oracles.checks.survives import headline, out_of_memory, states_limit
+from oracles.evidence import Hung
 from oracles.forked import Ended, forked
 from oracles.oracle import TraceOracle
 from oracles.reference.compare import Difference, compare, widened
@@ -146,7 +147,8 @@ def _stopped(first: Outputs | Stopped, second: Outputs | Stopped) -> Verdict:
         return Skipped(f"rejected: {culprit}: {stop.error.kind}")
     ended = stop.symptom in ("crash", "hang")
     message = stop.error.message if ended else f"{stop.error.kind}: {headline(stop.error.message)}"
-    return Failed(stop.symptom, message, stop.error.traceback or stop.error.message, culprit)
+    evidence = Hung() if stop.symptom == "hang" else out_of_memory(stop.error)
+    return Failed(stop.symptom, message, stop.error.traceback or stop.error.message, culprit, evidence)
 
 
 def compared(numbers: Numbers, first: Outputs, second: Outputs) -> Verdict:
@@ -172,7 +174,7 @@ def _each(expected: tuple[Runtime, ...] | list[Runtime], results: Outputs, culpr
         found = compare(wanted, given)
         if isinstance(found, Difference):
             message = f"{found.kind}: {found.sentence}"
-            return Failed("wrong result", message, f"entry call {index}: {message}", culprit)
+            return Failed("wrong result", message, f"entry call {index}: {message}", culprit, found.evidence)
         undecided.append(found.undecided)
     return Inconclusive("every bound is infinite") if undecided and min(undecided) >= 1.0 else PASSED
 
@@ -190,6 +192,7 @@ ORACLE = TraceOracle(
     "pipelines",
     "both official pipelines build the module and agree",
     judge,
+    rank=70,
     share=0.01,
     of_passes=False,
     needs_numbers=True,

@@ -116,6 +116,7 @@ ORACLE = StepOracle(
     "no effect in a dataflow block or in a pure function",
     judge,
     stage=Stage.STRUCTURE,
+    rank=20,
     of_result=True,
     foreign=Trust.NAME,
 )

@@ -12,6 +12,7 @@ left as it was is not read again: a result that is its input, and scripts of Pri
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import tvm
@@ -49,10 +50,25 @@ def script_loss(module: Any) -> tuple[str, str]:
 
 def json_loss(module: Any) -> tuple[str, str]:
     """The same for TVM's JSON."""
+    return _json_loss(module, _loaded(module))
+
+
+@dataclass(frozen=True, slots=True)
+class _NotLoaded:
+    error: str
+
+
+def _loaded(module: Any) -> Any | _NotLoaded:
+    """The module written as JSON and read again."""
     try:
-        again = T.module_from_json(T.json_of(module))
+        return T.module_from_json(T.json_of(module))
     except _ERRORS as error:
-        return f"JSON does not load: {headline(str(error))}", str(error)
+        return _NotLoaded(str(error))
+
+
+def _json_loss(module: Any, again: Any | _NotLoaded) -> tuple[str, str]:
+    if isinstance(again, _NotLoaded):
+        return f"JSON does not load: {headline(again.error)}", again.error
     return _compared("JSON", module, again)
 
 
@@ -93,10 +109,11 @@ def judge(step: Step, bench: Bench) -> Verdict:
         return Skipped("result breaks scoping")
     if COMPLAINTS.of(step.after):
         return Skipped("result is ill-formed")
-    message, detail = json_loss(step.after)
+    again = _loaded(step.after)
+    message, detail = _json_loss(step.after, again)
     if message:
-        loads = message.startswith("JSON parses")
-        return Failed("round-trip", message, detail, None if loads and not json_loss(step.before)[0] else WRITER)
+        of_the_pass = not isinstance(again, _NotLoaded) and not json_loss(step.before)[0]
+        return Failed("round-trip", message, detail, None if of_the_pass else WRITER)
     if step.index == 0 and (loss := _SCRIPTS.of(step.before))[0]:
         return Failed("round-trip", *loss, PRINTER)
     after, before = _touched(step)
@@ -117,5 +134,5 @@ def _touched(step: Step) -> tuple[Any, Any]:
 
 
 ORACLE = StepOracle(
-    "round_trip", "script and JSON of a result parse back to it", judge, stage=Stage.PROMISE, share=0.0007
+    "round_trip", "script and JSON of a result parse back to it", judge, stage=Stage.PROMISE, rank=65, share=0.0007
 )

@@ -16,6 +16,7 @@ import re
 import traceback
 from pathlib import PurePath
 
+from oracles.evidence import OutOfMemory
 from oracles.ir.verifier import COMPLAINTS
 from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
@@ -29,6 +30,7 @@ HAPPENED = frozenset(
 )
 """Kinds that C++ code raises by accident: internal checks, and containers asked for what they do not hold."""
 
+# The patterns below read messages of TVM, which has no other way to say these things. None reads a message of ours.
 _CONVERSION = re.compile(
     r"Cannot (convert from|treat) type `|Mismatched (type|number of) |Back optional access|Bad expected access"
     r"|key is not in Map|Check not null|Check failed: [^\n]*is false: ?$"
@@ -111,6 +113,11 @@ def headline(message: str) -> str:
     return " ".join(" ".join(lines).split())[:400]
 
 
+def out_of_memory(error: Raised) -> OutOfMemory | None:
+    """The evidence of an error by which Python says that memory has run out; None for any other."""
+    return OutOfMemory() if "MemoryError" in (error.kind, *error.message.split(":")[0].split()) else None
+
+
 def is_library_check(error: Raised) -> bool:
     """Whether an explicit error is a failing check of a library that the pass has called."""
     if error.kind == "ScheduleError":
@@ -160,9 +167,14 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if COMPLAINTS.of(step.before):
         return Skipped(f"raised on ill-formed input: {step.call.name}")
     built = "built a call that cannot be typed: " if what == "a call that cannot be typed" else ""
-    return Failed("crash", f"{built}{error.kind}: {headline(error.message)}", error.traceback or error.message)
+    return Failed(
+        "crash",
+        f"{built}{error.kind}: {headline(error.message)}",
+        error.traceback or error.message,
+        evidence=out_of_memory(error),
+    )
 
 
 ORACLE = StepOracle(
-    "survives", "a pass ends, or explains what it does not take", judge, on_error=True, stage=Stage.SURVIVAL
+    "survives", "a pass ends, or explains what it does not take", judge, on_error=True, stage=Stage.SURVIVAL, rank=0
 )

@@ -11,6 +11,7 @@ extent, length or kind.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from tvm import relax
@@ -18,6 +19,7 @@ from tvm import relax
 from generators import tvm_api as T
 from generators.tvm_api import BaseFunc, Expr, Type
 from oracles.checks.survives import headline
+from oracles.evidence import GivenToCallTir
 from oracles.ir.cache import Cache, Key, parts
 from oracles.ir.module_caches import by_relax_functions
 from oracles.ir.types import buffer_type, contradiction, inferred_call, kind_of, said_by_parts
@@ -25,55 +27,64 @@ from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, PRIM_FUNC, TUPLE, bindin
 from oracles.oracle import Stage, StepOracle, Trust
 from oracles.reference.tir.signature import is_packed
 from oracles.trace import Bench, Step
-from oracles.verdict import GIVEN_TO_CALL_TIR, PASSED, Failed, Skipped, Verdict
+from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 _DESTINATION = frozenset({"relax.call_tir", "relax.call_tir_inplace"})
 
 
-def contradictions(module: Any) -> list[tuple[str, str]]:
-    """(what contradicts what, where) for a whole module."""
-    found: list[tuple[str, str]] = []
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """What contradicts what. where: a function, or a variable in one. evidence: None but for what call_tir is given."""
+
+    what: str
+    where: str = ""
+    evidence: GivenToCallTir | None = None
+
+
+def contradictions(module: Any) -> list[Contradiction]:
+    """What contradicts what in a whole module."""
+    found: list[Contradiction] = []
     builder = relax.BlockBuilder()
     for name, function in relax_functions(module):
         found.extend(_of_returns(function, name.name_hint))
         for bound in bindings(function):
             where = f"{bound.binding.var.name} in {name.name_hint}"
-            found.extend((text, where) for text in _of_binding(bound.binding, bound.value, module, builder))
+            found.extend(replace(one, where=where) for one in _of_binding(bound.binding, bound.value, module, builder))
             if type(bound.value) is FUNCTION:
                 found.extend(_of_returns(bound.value, where))
     return found
 
 
-def _of_returns(function: Any, where: str) -> Iterator[tuple[str, str]]:
+def _of_returns(function: Any, where: str) -> Iterator[Contradiction]:
     if type(function.body) is relax.SeqExpr:
         body = T.type_of(function.body.body)
         if why := contradiction(T.return_type(function), body):
-            yield f"a return type and the returned value: {why}", where
+            yield Contradiction(f"a return type and the returned value: {why}", where)
 
 
-def _of_binding(binding: Any, value: Any, module: Any, builder: Any) -> Iterator[str]:
+def _of_binding(binding: Any, value: Any, module: Any, builder: Any) -> Iterator[Contradiction]:
     annotated = T.type_of(binding.var)
     if type(binding) is relax.MatchCast:
         if why := contradiction(annotated, binding.ty):
-            yield f"a variable and its match_cast: {why}"
+            yield Contradiction(f"a variable and its match_cast: {why}")
         return
     if why := contradiction(annotated, T.type_of(value)):
-        yield f"a variable and its value ({_word(value)}): {why}"
+        yield Contradiction(f"a variable and its value ({_word(value)}): {why}")
     if (said := said_by_parts(value)) is not None and (why := contradiction(annotated, said)):
-        yield f"a variable and the parts of its value ({_word(value)}): {why}"
+        yield Contradiction(f"a variable and the parts of its value ({_word(value)}): {why}")
     if type(value) is relax.If:
         yield from _of_branches(annotated, value)
     elif type(value) is CALL:
         yield from _of_call(annotated, value, module, builder)
 
 
-def _of_branches(annotated: Any, value: Any) -> Iterator[str]:
+def _of_branches(annotated: Any, value: Any) -> Iterator[Contradiction]:
     for branch in (value.true_branch, value.false_branch):
         if type(branch) is relax.SeqExpr and (why := contradiction(annotated, T.type_of(branch.body))):
-            yield f"a variable and a branch of its If: {why}"
+            yield Contradiction(f"a variable and a branch of its If: {why}")
 
 
-def _of_call(annotated: Any, call: Any, module: Any, builder: Any) -> Iterator[str]:
+def _of_call(annotated: Any, call: Any, module: Any, builder: Any) -> Iterator[Contradiction]:
     name = T.op_name(call)
     named = call.op if type(call.op) is GLOBAL_VAR else call.args[0] if name in _DESTINATION else None
     callee = module.functions.get(named) if type(named) is GLOBAL_VAR else None
@@ -95,21 +106,21 @@ def _looked_at(asked: _Asked) -> Key:
     return parts([asked.call, asked.annotated, asked.callee, *[T.type_of(argument) for argument in arguments]])
 
 
-def _against_call(asked: _Asked) -> Iterator[str]:
+def _against_call(asked: _Asked) -> Iterator[Contradiction]:
     annotated, call, callee, builder = asked
     name = T.op_name(call)
     plain = callee is not None and name is None and not _is_packed(callee)
     if plain and (why := contradiction(T.type_of(call.op), T.type_of(callee))):
-        yield f"the type of a called GlobalVar and its function: {why}"
+        yield Contradiction(f"the type of a called GlobalVar and its function: {why}")
     if name is not None and not name.startswith("relax."):
         return
     try:
         inferred = inferred_call(call, builder)
     except (ValueError, TypeError, RuntimeError) as error:
-        yield f"a call of {_word(call)} cannot be typed: {headline(str(error))}"
+        yield Contradiction(f"a call of {_word(call)} cannot be typed: {headline(str(error))}")
         return
     if why := contradiction(annotated, inferred):
-        yield f"a variable and the inferred type of {_word(call)}: {why}"
+        yield Contradiction(f"a variable and the inferred type of {_word(call)}: {why}")
     if name in _DESTINATION:
         yield from _of_buffers(call, callee)
 
@@ -124,7 +135,7 @@ def _is_packed(callee: Any) -> bool:
     return type(callee) is PRIM_FUNC and is_packed(callee)
 
 
-def _of_buffers(call: Any, function: Any) -> Iterator[str]:
+def _of_buffers(call: Any, function: Any) -> Iterator[Contradiction]:
     """The tensors of a call_tir against the buffers of its PrimFunc, arguments first and results last."""
     if type(function) is not PRIM_FUNC or not isinstance(call.args[1], TUPLE):
         return
@@ -135,7 +146,9 @@ def _of_buffers(call: Any, function: Any) -> Iterator[str]:
     for ty, param in zip(given, function.params, strict=False):
         buffer = buffer_type(param)
         if buffer is not None and kind_of(ty) == "a tensor" and (why := contradiction(ty, buffer)):
-            yield f"{GIVEN_TO_CALL_TIR}: {why}"
+            yield Contradiction(
+                f"a tensor given to call_tir and the PrimFunc's buffer: {why}", evidence=GivenToCallTir()
+            )
 
 
 def _word(value: Any) -> str:
@@ -160,10 +173,11 @@ def judge(step: Step, bench: Bench) -> Verdict:
         return Skipped("input types already contradict each other")
     found = _MEMO.fresh(step.after)
     if not step.row.promise.keeps_buffers:
-        found = [(text, where) for text, where in found if not text.startswith(GIVEN_TO_CALL_TIR)]
+        found = [one for one in found if not isinstance(one.evidence, GivenToCallTir)]
     if not found:
         return PASSED
-    return Failed("type", found[0][0], "\n".join(f"{what}: {where}" for what, where in found))
+    detail = "\n".join(f"{one.what}: {one.where}" for one in found)
+    return Failed("type", found[0].what, detail, evidence=found[0].evidence)
 
 
 ORACLE = StepOracle(
@@ -171,6 +185,7 @@ ORACLE = StepOracle(
     "annotations do not contradict the expressions they annotate",
     judge,
     stage=Stage.STRUCTURE,
+    rank=24,
     of_result=True,
     foreign=Trust.NAME,
 )

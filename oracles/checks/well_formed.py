@@ -69,6 +69,7 @@ ORACLE = StepOracle(
     "TVM's verifiers accept what a pass gives back",
     judge,
     stage=Stage.STRUCTURE,
+    rank=23,
     of_result=True,
     foreign=Trust.NOTHING,
 )

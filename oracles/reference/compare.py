@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from generators.case import Shape
 from generators.dtypes import is_float
+from oracles.evidence import NotANumber
 from oracles.reference.values import Array, Runtime, Tensor, flattened, round_to
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first difference: its kind, and a sentence with the element, both values and the bound."""
+    """The first difference: what kind, a sentence with the element, both values and the bound. evidence: of a NaN."""
 
     kind: str
     sentence: str
+    evidence: NotANumber | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +56,10 @@ def _leaf(place: int, want: Runtime, got: Runtime) -> tuple[Difference | None, i
             return Difference("structure", f"{where} is {type(got).__name__}, not a tensor"), 0, 0
         return _tensors(where, want, got)
     if isinstance(want, (Shape, int, float, str)):
-        same = want == got
-        return (None if same else Difference("value", f"{where} is {got}, not {want}")), 0, 0
+        if want == got:
+            return None, 0, 0
+        nan = NotANumber() if isinstance(got, float) and math.isnan(got) else None
+        return Difference("value", f"{where} is {got}, not {want}", nan), 0, 0
     return None, 0, 0
 
 
@@ -72,7 +77,8 @@ def _tensors(where: str, want: Tensor, got: Tensor) -> tuple[Difference | None, 
         f"{where}{list(index)} is {got.value[index]}, not {want.value[index]} within {bound:.3g} "
         f"({int((~good).sum())} of {good.size} elements, {want.dtype})"
     )
-    return Difference("value", sentence), 0, 0
+    nan = is_float(got.dtype) and bool(np.isnan(got.value[index]))
+    return Difference("value", sentence, NotANumber() if nan else None), 0, 0
 
 
 def matches(want: Tensor, got: Array) -> tuple[Array, Array]:

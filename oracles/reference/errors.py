@@ -4,6 +4,8 @@ something undefined.
 
 from __future__ import annotations
 
+from oracles.evidence import Evidence, ReferenceTrap
+
 
 class Unsupported(Exception):
     """The interpreter does not know a construct; the case is skipped. `node` names it, e.g.
@@ -23,13 +25,14 @@ class Trap(Exception):
     "assertion", "data-race", "divergent-barrier", "host-memory",
     "float8-range" and "fuel"; `detail` names the function, the block and the buffer, or the variable. For a caller that
     judges a pass, "integer-overflow" and "float8-range" mean that the inputs are to be discarded, not that the pass is
-    wrong.
+    wrong. `evidence` says the same as data.
     """
 
-    def __init__(self, kind: str, detail: str) -> None:
+    def __init__(self, kind: str, detail: str, evidence: Evidence | None = None) -> None:
         super().__init__(f"{kind}: {detail}")
         self.kind = kind
         self.detail = detail
+        self.evidence: Evidence = evidence or ReferenceTrap(kind)
 
 
 def symptom_of(kind: str) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from generators.dtypes import is_float, numpy_dtype
+from oracles.evidence import ReferenceTrap
 from oracles.reference.allocations import Array, Memory, Storage
 from oracles.reference.errors import Trap
 from oracles.reference.values import Runtime, Tensor
@@ -37,7 +38,9 @@ def blank(shape: tuple[int, ...], dtype: str, name: str, storage: Storage | None
     if storage is not None:
         if start < 0 or start + count * width > storage.size:
             raise Trap(
-                "out-of-bounds", f"{name} takes {count * width} bytes at {start} of {storage.name}, of {storage.size}"
+                "out-of-bounds",
+                f"{name} takes {count * width} bytes at {start} of {storage.name}, of {storage.size}",
+                ReferenceTrap("out-of-bounds", of_storage=True),
             )
         storage.tensors.append(memory)
     return Tensor(carrier, dtype, memory=memory)

@@ -13,20 +13,25 @@ import numpy as np
 from generators.case import EntryCall
 from generators.tvm_api import IRModule
 from oracles.calls.protocol import Calling, LeftOut, Packed, Run, direct
+from oracles.evidence import Evidence, ReferenceTrap
 from oracles.ir.fingerprint import FINGERPRINTS
 from oracles.reference.compare import Agreement, Difference, compare
 from oracles.reference.engine import Interpreter
-from oracles.reference.errors import UNWRITTEN, Trap, Unsupported, symptom_of
+from oracles.reference.errors import Trap, Unsupported, symptom_of
 from oracles.reference.values import Runtime, Tensor, from_argument
 from oracles.reference.witness import Witness
 
 
 @dataclass(frozen=True, slots=True)
 class NoMeaning:
-    """Why the starting module has no reference result: a trap (ours or the program's) or an unknown construct."""
+    """Why the starting module has no reference result: a trap (ours or the program's) or an unknown construct.
+
+    trap: the trap's words, and kind: its kind; None for an unknown construct.
+    """
 
     reason: str
     trap: str | None = None
+    kind: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,7 @@ class Wrong:
     symptom: str
     message: str
     call: int
+    evidence: Evidence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,7 @@ class Unsure:
     skipped: bool = True
 
 
+_UNWRITTEN = ReferenceTrap("uninitialised")
 DISCARDS = ("integer-overflow", "float8-range", "fuel", "aliasing")
 """Traps that say nothing against a pass: overflow is to be discarded (TRIAGE), and one tensor as two operands of an
 in-place call is a known way of DataflowUseInplaceCalls that elementwise PrimFuncs survive."""
@@ -118,7 +125,7 @@ class Numbers:
         except Unsupported as error:
             return NoMeaning(f"reference: {error.node}")
         except Trap as trap:
-            return NoMeaning(symptom_of(trap.kind), f"{trap.kind}: {trap.detail}")
+            return NoMeaning(symptom_of(trap.kind), f"{trap.kind}: {trap.detail}", trap.kind)
 
     def judge_module(
         self, module: IRModule, calling: Calling = direct, synchronised: bool = False
@@ -146,7 +153,7 @@ class Numbers:
         left_out = Counter(self.left_out)
         copied_before = self._witness is not None and self._witness.carrying
         outcome = self._run(Witness(module, calling, synchronised), module, calling, synchronised)
-        if not (isinstance(outcome, Wrong) and outcome.symptom == UNWRITTEN):
+        if not (isinstance(outcome, Wrong) and outcome.evidence == _UNWRITTEN):
             return outcome
         self.left_out.clear()  # The same calls are made again, and left out again.
         self.left_out.update(left_out)
@@ -180,10 +187,10 @@ class Numbers:
             except Trap as trap:
                 if trap.kind in DISCARDS:
                     return Unsure(f"discarded: {trap.kind}")
-                return Wrong(symptom_of(trap.kind), trap.detail, index)
+                return Wrong(symptom_of(trap.kind), trap.detail, index, trap.evidence)
             result = compare(expected, actual)
             if isinstance(result, Difference):
-                return Wrong("wrong result", f"{result.kind}: {result.sentence}", index)
+                return Wrong("wrong result", f"{result.kind}: {result.sentence}", index, result.evidence)
             assert isinstance(result, Agreement)
             undecided.append(result.undecided)
         if left_out and not undecided:

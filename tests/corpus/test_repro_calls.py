@@ -12,6 +12,7 @@ import tvm
 from corpus.finding import Expectation
 from corpus.store import StoredCase
 from generators.case import Case, EntryCall, ModuleText, PassCall, Shape
+from oracles.evidence import NotANumber, ReferenceTrap
 from tests.corpus.test_repro import X, run, written
 
 
@@ -171,7 +172,8 @@ def test_a_read_beside_the_inputs_is_shown(tmp_path: Path, offset: int, status: 
         (EntryCall("main", (x,)),),
     )
     expected = Expectation(0, (padded[4 + offset : 8 + offset],), (0.0,))
-    found = StoredCase(case, "t", "numeric", "reference trap: out-of-bounds", "P", expectations=(expected,))
+    evidence = ReferenceTrap("out-of-bounds")
+    found = StoredCase(case, "t", "numeric", "trap", "P", expectations=(expected,), evidence=evidence)
     assert run(written(tmp_path, found))[0] == status
 
 
@@ -184,12 +186,14 @@ def test_a_result_that_nobody_has_written_is_not_taken_for_zeros(tmp_path: Path)
     )
     expected = Expectation(0, (np.zeros(4, np.float32),), (0.0,))
     message = "value: output 0[0] is nan, not 0.0 within 0"
-    found = StoredCase(case, "t", "numeric", "wrong result", "P", message, expectations=(expected,))
+    found = StoredCase(
+        case, "t", "numeric", "wrong result", "P", message, expectations=(expected,), evidence=NotANumber()
+    )
     assert run(written(tmp_path, found))[0] == 1
 
 
-@pytest.mark.parametrize("symptom", ["wrong result", "reference trap: out-of-bounds"])
-def test_numbers_of_a_gpu_are_asked_of_a_gpu_alone(tmp_path: Path, symptom: str) -> None:
+@pytest.mark.parametrize("evidence", [None, ReferenceTrap("out-of-bounds")])
+def test_numbers_of_a_gpu_are_asked_of_a_gpu_alone(tmp_path: Path, evidence: ReferenceTrap | None) -> None:
     script = """
 @I.ir_module
 class Module:
@@ -204,7 +208,7 @@ class Module:
         (EntryCall("main", (x,)),),
         target="cuda",
     )
-    found = StoredCase(case, "t", "numeric", symptom, "P", expectations=(Expectation(0, (x,), (0.0,)),))
+    found = StoredCase(case, "t", "numeric", "s", "P", expectations=(Expectation(0, (x,), (0.0,)),), evidence=evidence)
     folder = written(tmp_path, found)
     text = (folder / "repro.py").read_text()
     assert "relax.VirtualMachine(" in text and "tvm.cpu()" not in text and "on_device(np" in text

@@ -14,6 +14,7 @@ from corpus.poison_fill import FILLS, Fill
 from corpus.repro import fills_for
 from corpus.store import StoredCase
 from generators.case import Case, EntryCall, ModuleText, PassCall
+from oracles.evidence import ReferenceTrap
 from tests.corpus.test_repro import run, written
 
 KILLED = """
@@ -41,7 +42,7 @@ def test_use_of_a_killed_variable_is_read_off_the_text(tmp_path: Path, killed: s
         (),
     )
     for symptom in ("use-after-kill", "double-free"):
-        found = StoredCase(case, "t", "numeric", f"reference trap: {symptom}", "P")
+        found = StoredCase(case, "t", "numeric", f"reference trap: {symptom}", "P", evidence=ReferenceTrap(symptom))
         assert run(written(tmp_path, found))[0] == status
 
 
@@ -80,7 +81,8 @@ def test_a_tensor_larger_than_its_storage_is_read_off_the_text(tmp_path: Path, s
     )
     message = "variable a of function main takes 16 bytes at 4 of variable s of function main, of 19"
     expected = Expectation(0, (x,), (0.0,))
-    found = StoredCase(case, "t", "numeric", "reference trap: out-of-bounds", "P", message, expectations=(expected,))
+    evidence = ReferenceTrap("out-of-bounds", of_storage=True)
+    found = StoredCase(case, "t", "numeric", "trap", "P", message, expectations=(expected,), evidence=evidence)
     assert run(written(tmp_path, found))[0] == status
 
 
@@ -128,7 +130,14 @@ def reduction(tmp_path: Path, operator: str, forgets: bool = True) -> StoredCase
     )
     expected = Expectation(0, (np.array(wanted),), (0.0,))
     return StoredCase(
-        case, "t", "numeric", "reference trap: uninitialised", "ForgetsInit", "x_red", expectations=(expected,)
+        case,
+        "t",
+        "numeric",
+        "reference trap: uninitialised",
+        "ForgetsInit",
+        "x_red",
+        expectations=(expected,),
+        evidence=ReferenceTrap("uninitialised"),
     )
 
 
@@ -161,7 +170,7 @@ def test_a_correct_pass_is_cleared_with_every_fill(tmp_path: Path, fill: Fill) -
 def test_only_where_unwritten_memory_matters_scripts_have_several_fills(tmp_path: Path) -> None:
     one = reduction(tmp_path, "min")
     assert fills_for(one) == FILLS
-    assert fills_for(replace(one, symptom="wrong result", message="output 0 is 2.0, not 1.0")) == (Fill(),)
+    assert fills_for(replace(one, symptom="wrong result", evidence=None)) == (Fill(),)
     assert not any(fill.scratch for fill in fills_for(replace(one, oracle="pipelines")))
     late = PassCall("tirx.MakePackedAPI", "tirx.transform.MakePackedAPI()")
     packed = replace(one.case, passes=(late, *one.case.passes))

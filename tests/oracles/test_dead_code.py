@@ -29,8 +29,9 @@ from generators.tir.dead_prim_func import with_dead_prim_func
 from generators.tir.functions import draw_prim_func
 from generators.tir.relax_caller import wrapped
 from oracles.checks import dead_code
+from oracles.evidence import WithoutDead
 from oracles.ir.compare import global_vars
-from oracles.verdict import WITHOUT_DEAD, Failed, Passed, Skipped
+from oracles.verdict import Failed, Passed, Skipped
 from tests.oracles.oracle_bench import RealBench, module_pass, step_of
 from tests.patience import HANGS_S
 
@@ -89,7 +90,8 @@ def test_a_pass_that_minds_dead_functions_is_found() -> None:
     for module in modules():
         verdict = judged(module_pass(counts_prim_funcs, "Counts"), module)
         assert isinstance(verdict, Failed)
-        assert verdict.symptom == "dead code" and verdict.message.startswith(WITHOUT_DEAD)
+        assert verdict.symptom == "dead code" and verdict.evidence == WithoutDead()
+        assert verdict.message.startswith("without dead functions ")
         assert "in the live part is another" in verdict.message
 
 
@@ -162,8 +164,7 @@ def test_a_script_tells_it_again(tmp_path: Path, broken: str, status: int) -> No
     faults.write_text(FAULT.replace("BROKEN", broken))
     module = with_dead_prim_func(SeededSource(2, 0), wrapped(draw_prim_func(SeededSource(2, 1)))).module
     case = Case(text_of(module), (PassCall("Counts", "loaded.PASSES['Counts']()"),), (), load=str(faults))
-    message = f"{WITHOUT_DEAD} a function in the live part is another"
-    stored = StoredCase(case, "title", "dead_code", "dead code", "Counts", message=message)
+    stored = StoredCase(case, "title", "dead_code", "dead code", "Counts", evidence=WithoutDead())
     write_case(tmp_path / "case", stored, repro_text(stored), "")
     ended = subprocess.run(
         [sys.executable, str(tmp_path / "case" / "repro.py")],

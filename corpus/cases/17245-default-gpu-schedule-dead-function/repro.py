@@ -1,13 +1,10 @@
 """DefaultGPUSchedule fails on a dead PrimFunc: Cannot add loops on top of the root block
 
-Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
-"""
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, signal, sys
-
-status = 2
+status = [2]
 sys.excepthook = lambda kind, why, _: (
-    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status))
-os.environ.setdefault("TVM_NUM_THREADS", "1")
+    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status[0]))
 import tvm
 from tvm.script import ir as I, relax as R, tirx as T
 
@@ -25,13 +22,16 @@ class Module:
     def main(x: R.Tensor((2,), dtype="float32")) -> R.Tensor((2,), dtype="float32"):
         return x
 
+def show():
+    transform = tvm.s_tir.transform.DefaultGPUSchedule()
+    status[0] = 1  # From here on, an exception is the bug.
+    with tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host="llvm"):
+        transform(Module)
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
 if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     sys.exit(code if code >= 0 else print("killed by signal", -code) or 1)
 signal.alarm(120)
-transform = tvm.s_tir.transform.DefaultGPUSchedule()
-status = 1  # From here on, an exception is the bug.
-with tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host="llvm"):
-    transform(Module)
-print("the bug is gone", flush=True)
-os._exit(0)
+show()
+os._exit(print("the bug is gone", flush=True) or 0)

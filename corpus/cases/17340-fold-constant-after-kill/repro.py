@@ -1,13 +1,10 @@
 """FoldConstant after KillAfterLastUse makes the build fail: non-normalized expression
 
-Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
-"""
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, signal, sys
-
-status = 2
+status = [2]
 sys.excepthook = lambda kind, why, _: (
-    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status))
-os.environ.setdefault("TVM_NUM_THREADS", "1")
+    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status[0]))
 import numpy as np
 import tvm
 from tvm import relax
@@ -23,13 +20,16 @@ class Module:
             R.output(b)
         return b
 
+def show():
+    mod = relax.transform.KillAfterLastUse()(Module)
+    mod = relax.transform.FoldConstant()(mod)
+    status[0] = 1  # From here on, an exception is the bug.
+    tvm.compile(mod, tvm.target.Target("llvm"))
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
 if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     sys.exit(code if code >= 0 else print("killed by signal", -code) or 1)
 signal.alarm(120)
-mod = relax.transform.KillAfterLastUse()(Module)
-mod = relax.transform.FoldConstant()(mod)
-status = 1  # From here on, an exception is the bug.
-tvm.compile(mod, tvm.target.Target("llvm"))
-print("the bug is gone", flush=True)
-os._exit(0)
+show()
+os._exit(print("the bug is gone", flush=True) or 0)

@@ -1,12 +1,10 @@
 """KillAfterLastUse puts an impure kill_tensor into a dataflow block
 
-Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
-"""
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, sys
-
-status = 2
+status = [2]
 sys.excepthook = lambda kind, why, _: (
-    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status))
+    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status[0]))
 import numpy as np
 import tvm
 from tvm import relax
@@ -23,7 +21,7 @@ class Module:
         return b
 
 after = relax.transform.KillAfterLastUse()(Module)
-status = 1  # From here on, an exception is the bug.
+status[0] = 1  # From here on, an exception is the bug.
 relax.analysis.well_formed(after)
 for function in after.functions.values():
     if isinstance(function, tvm.tirx.PrimFunc):

@@ -1,12 +1,10 @@
 """FuseOps moves a call above the match_cast that defines its symbol
 
-Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
-"""
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, sys
-
-status = 2
+status = [2]
 sys.excepthook = lambda kind, why, _: (
-    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status))
+    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status[0]))
 import tvm
 from tvm import relax
 from tvm.script import ir as I, relax as R, tirx as T
@@ -41,7 +39,7 @@ class Module:
         return d
 
 after = relax.transform.FuseOps()(Module)
-status = 1  # From here on, an exception is the bug.
+status[0] = 1  # From here on, an exception is the bug.
 relax.analysis.well_formed(after)
 for function in after.functions.values():
     if isinstance(function, tvm.tirx.PrimFunc):

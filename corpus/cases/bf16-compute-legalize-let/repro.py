@@ -1,13 +1,10 @@
 """BF16ComputeLegalize dies on a Let of a bfloat16
 
-Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
-"""
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, signal, sys
-
-status = 2
+status = [2]
 sys.excepthook = lambda kind, why, _: (
-    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status))
-os.environ.setdefault("TVM_NUM_THREADS", "1")
+    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status[0]))
 from tvm import tirx
 from tvm.script import ir as I, tirx as T
 
@@ -18,12 +15,15 @@ class Module:
         x = T.bfloat16()
         C[0] = T.Let(x * x, where={x: A[0] + A[1]})
 
+def show():
+    transform = tirx.transform.BF16ComputeLegalize()
+    status[0] = 1  # From here on, an exception is the bug.
+    transform(Module)
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
 if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     sys.exit(code if code >= 0 else print("killed by signal", -code) or 1)
 signal.alarm(120)
-transform = tirx.transform.BF16ComputeLegalize()
-status = 1  # From here on, an exception is the bug.
-transform(Module)
-print("the bug is gone", flush=True)
-os._exit(0)
+show()
+os._exit(print("the bug is gone", flush=True) or 0)

@@ -1,13 +1,10 @@
 """DataflowUseInplaceCalls overwrites a constant
 
-Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
-"""
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, signal, sys
-
-status = 2
+status = [2]
 sys.excepthook = lambda kind, why, _: (
-    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status))
-os.environ.setdefault("TVM_NUM_THREADS", "1")
+    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status[0]))
 import numpy as np
 import tvm
 from tvm import relax
@@ -28,23 +25,26 @@ class Module:
         a: R.Tuple(R.Tensor((1, 1, 1), dtype="float32")) = cls.sub1(R.const(np.array([[[1.0]]], "float32"), "float32"))
         return a
 
+def show():
+    mod = relax.transform.InlinePrivateFunctions()(Module)
+    mod = relax.transform.DataflowUseInplaceCalls()(mod)
+    status[0] = 1  # From here on, an exception is the bug.
+    vm = relax.VirtualMachine(tvm.compile(mod, tvm.target.Target("llvm")), tvm.cpu())
+    for _ in range(2):
+        results = [t.numpy() for t in vm["main"]()]
+        wanted = [np.array([[[2.0]]], "float32")]
+        tolerances = [0.0]
+        assert len(results) == len(wanted), f"{len(results)} outputs instead of {len(wanted)}"
+        for number, (got, want, tolerance) in enumerate(zip(results, wanted, tolerances)):
+            kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
+            assert kinds[0] == kinds[1], f"output {number} is {kinds[0]} instead of {kinds[1]}"
+            wrong = ~np.isclose(got, want, rtol=0, atol=tolerance, equal_nan=True)
+            assert not wrong.any(), f"output {number} is {got[wrong][0]} instead of {want[wrong][0]}"
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
 if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     sys.exit(code if code >= 0 else print("killed by signal", -code) or 1)
 signal.alarm(120)
-mod = relax.transform.InlinePrivateFunctions()(Module)
-mod = relax.transform.DataflowUseInplaceCalls()(mod)
-status = 1  # From here on, an exception is the bug.
-vm = relax.VirtualMachine(tvm.compile(mod, tvm.target.Target("llvm")), tvm.cpu())
-for _ in range(2):
-    results = [t.numpy() for t in vm["main"]()]
-    wanted = [np.array([[[2.0]]], "float32")]
-    tolerances = [0.0]
-    assert len(results) == len(wanted), f"{len(results)} outputs instead of {len(wanted)}"
-    for number, (got, want, tolerance) in enumerate(zip(results, wanted, tolerances)):
-        kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
-        assert kinds[0] == kinds[1], f"output {number} is {kinds[0]} instead of {kinds[1]}"
-        wrong = ~np.isclose(got, want, rtol=0, atol=tolerance, equal_nan=True)
-        assert not wrong.any(), f"output {number} is {got[wrong][0]} instead of {want[wrong][0]}"
-print("the bug is gone", flush=True)
-os._exit(0)
+show()
+os._exit(print("the bug is gone", flush=True) or 0)

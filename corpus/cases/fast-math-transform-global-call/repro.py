@@ -1,13 +1,10 @@
 """FastMathTransform dies on a call of a GlobalVar
 
-Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
-"""
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, signal, sys
-
-status = 2
+status = [2]
 sys.excepthook = lambda kind, why, _: (
-    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status))
-os.environ.setdefault("TVM_NUM_THREADS", "1")
+    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status[0]))
 from tvm import relax
 from tvm.script import ir as I, relax as R
 
@@ -23,12 +20,15 @@ class Module:
         y: R.Tensor((4,), dtype="float32") = cls.f(x)
         return y
 
+def show():
+    transform = relax.transform.FastMathTransform()
+    status[0] = 1  # From here on, an exception is the bug.
+    transform(Module)
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
 if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     sys.exit(code if code >= 0 else print("killed by signal", -code) or 1)
 signal.alarm(120)
-transform = relax.transform.FastMathTransform()
-status = 1  # From here on, an exception is the bug.
-transform(Module)
-print("the bug is gone", flush=True)
-os._exit(0)
+show()
+os._exit(print("the bug is gone", flush=True) or 0)

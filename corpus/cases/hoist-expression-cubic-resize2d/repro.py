@@ -1,13 +1,10 @@
 """HoistExpression takes exponential time on a cubic resize2d with cubic_exclude
 
-Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
-"""
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, signal, sys
-
-status = 2
+status = [2]
 sys.excepthook = lambda kind, why, _: (
-    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status))
-os.environ.setdefault("TVM_NUM_THREADS", "1")
+    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status[0]))
 from tvm import relax
 from tvm import s_tir
 from tvm.script import ir as I, relax as R, tirx as T
@@ -19,13 +16,16 @@ class Module:
         y: R.Tensor((1, 2, 2, 1), dtype="float32") = R.image.resize2d(x, R.shape([2, 2]), roi=[T.float32(0.0), T.float32(0.0), T.float32(0.0), T.float32(0.0)], layout="NHWC", method="cubic", coordinate_transformation_mode="half_pixel", rounding_method="round", cubic_alpha=-0.75, cubic_exclude=1, extrapolation_value=0.0, out_dtype=None)
         return y
 
+def show():
+    mod = relax.transform.LegalizeOps()(Module)
+    transform = s_tir.transform.HoistExpression()
+    status[0] = 1  # From here on, an exception is the bug.
+    transform(mod)
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
 if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     sys.exit(code if code >= 0 else print("killed by signal", -code) or 1)
 signal.alarm(15)
-mod = relax.transform.LegalizeOps()(Module)
-transform = s_tir.transform.HoistExpression()
-status = 1  # From here on, an exception is the bug.
-transform(mod)
-print("the bug is gone", flush=True)
-os._exit(0)
+show()
+os._exit(print("the bug is gone", flush=True) or 0)

@@ -1,13 +1,10 @@
 """LowerAutoCopy dies on a copy of a buffer that nobody reads
 
-Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
-"""
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, signal, sys
-
-status = 2
+status = [2]
 sys.excepthook = lambda kind, why, _: (
-    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status))
-os.environ.setdefault("TVM_NUM_THREADS", "1")
+    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status[0]))
 import tvm
 from tvm import s_tir
 from tvm.script import ir as I, tirx as T
@@ -25,16 +22,19 @@ class Module:
                 T.writes(B[v])
                 B[v] = A[v]
 
+def show():
+    mod = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'),
+        sch.write_at(sch.get_loops(sch.get_sblock("b"))[0], sch.get_sblock("b"), 0, "global"), sch.mod)[-1],
+        opt_level=0)(Module)
+    mod = s_tir.transform.PlanAndUpdateBufferAllocationLocation()(mod)
+    transform = s_tir.transform.LowerAutoCopy()
+    status[0] = 1  # From here on, an exception is the bug.
+    transform(mod)
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
 if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     sys.exit(code if code >= 0 else print("killed by signal", -code) or 1)
 signal.alarm(120)
-mod = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'),
-    sch.write_at(sch.get_loops(sch.get_sblock("b"))[0], sch.get_sblock("b"), 0, "global"), sch.mod)[-1],
-    opt_level=0)(Module)
-mod = s_tir.transform.PlanAndUpdateBufferAllocationLocation()(mod)
-transform = s_tir.transform.LowerAutoCopy()
-status = 1  # From here on, an exception is the bug.
-transform(mod)
-print("the bug is gone", flush=True)
-os._exit(0)
+show()
+os._exit(print("the bug is gone", flush=True) or 0)

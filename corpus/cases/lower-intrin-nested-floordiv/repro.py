@@ -1,12 +1,10 @@
 """LowerIntrin defines rmod twice for a floor division of a floor division
 
-Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
-"""
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, sys
-
-status = 2
+status = [2]
 sys.excepthook = lambda kind, why, _: (
-    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status))
+    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status[0]))
 import tvm
 from tvm import relax
 from tvm import tirx
@@ -21,7 +19,7 @@ class Module:
 with tvm.target.Target("llvm"):
     mod = tirx.transform.BindTarget(tvm.target.Target.current().with_host(tvm.target.Target.current().host or tvm.target.Target.current()))(Module)
 after = tirx.transform.LowerIntrin()(mod)
-status = 1  # From here on, an exception is the bug.
+status[0] = 1  # From here on, an exception is the bug.
 relax.analysis.well_formed(after)
 for function in after.functions.values():
     if isinstance(function, tvm.tirx.PrimFunc):

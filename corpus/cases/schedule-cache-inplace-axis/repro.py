@@ -1,12 +1,10 @@
 """cache_inplace uses a block axis outside of its block
 
-Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
-"""
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, sys
-
-status = 2
+status = [2]
 sys.excepthook = lambda kind, why, _: (
-    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status))
+    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status[0]))
 import tvm
 from tvm import relax
 from tvm.script import ir as I, tirx as T
@@ -25,7 +23,7 @@ class Module:
 
 after = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'),
     sch.cache_inplace(sch.get_sblock("u"), 0, "global"), sch.mod)[-1], opt_level=0)(Module)
-status = 1  # From here on, an exception is the bug.
+status[0] = 1  # From here on, an exception is the bug.
 relax.analysis.well_formed(after)
 for function in after.functions.values():
     if isinstance(function, tvm.tirx.PrimFunc):

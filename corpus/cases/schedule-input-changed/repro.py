@@ -1,9 +1,7 @@
 """A second primitive in an inner block changes the module that was given to the schedule
 
-Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
-"""
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, sys
-
 sys.excepthook = lambda kind, why, _: (
     print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(1 if kind is AssertionError else 2))
 import tvm

@@ -1,13 +1,10 @@
 """storage_align of a buffer that nobody reads does not build
 
-Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
-"""
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, signal, sys
-
-status = 2
+status = [2]
 sys.excepthook = lambda kind, why, _: (
-    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status))
-os.environ.setdefault("TVM_NUM_THREADS", "1")
+    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status[0]))
 import tvm
 from tvm import relax
 from tvm.script import ir as I, relax as R, tirx as T
@@ -37,14 +34,17 @@ class Module:
         a = R.call_tir(cls.prim, (x,), out_ty=R.Tensor((4,), dtype="float32"))
         return a
 
+def show():
+    mod = relax.transform.LegalizeOps()(Module)
+    mod = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('prim'),
+        sch.storage_align(sch.get_sblock("b"), 0, 0, 8, 2), sch.mod)[-1], opt_level=0)(mod)
+    status[0] = 1  # From here on, an exception is the bug.
+    tvm.compile(mod, tvm.target.Target("llvm"))
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
 if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     sys.exit(code if code >= 0 else print("killed by signal", -code) or 1)
 signal.alarm(120)
-mod = relax.transform.LegalizeOps()(Module)
-mod = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('prim'),
-    sch.storage_align(sch.get_sblock("b"), 0, 0, 8, 2), sch.mod)[-1], opt_level=0)(mod)
-status = 1  # From here on, an exception is the bug.
-tvm.compile(mod, tvm.target.Target("llvm"))
-print("the bug is gone", flush=True)
-os._exit(0)
+show()
+os._exit(print("the bug is gone", flush=True) or 0)

@@ -1,12 +1,10 @@
 """transform_layout with padding uses a loop variable in a block with an opaque axis
 
-Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it.
-"""
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, sys
-
-status = 2
+status = [2]
 sys.excepthook = lambda kind, why, _: (
-    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status))
+    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status[0]))
 import tvm
 from tvm import relax
 from tvm.script import ir as I, tirx as T
@@ -27,7 +25,7 @@ class Module:
 after = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'),
     sch.transform_layout(sch.get_sblock("b"), ("write", 0), lambda i: (i // 4, i % 4), pad_value=0), sch.mod)[-1],
     opt_level=0)(Module)
-status = 1  # From here on, an exception is the bug.
+status[0] = 1  # From here on, an exception is the bug.
 relax.analysis.well_formed(after)
 for function in after.functions.values():
     if isinstance(function, tvm.tirx.PrimFunc):

@@ -7,6 +7,7 @@ Worker processes only.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import Enum
 from math import prod
 from typing import Any
 
@@ -40,8 +41,25 @@ ATTEMPTS: tuple[tuple[Range, Range, tuple[int, ...]], ...] = (
 """Each attempt: the range of floats, that of whole numbers, and values for symbolic dims, taken in turn."""
 
 
+class NoArgument(Enum):
+    """Why no argument can be drawn; the value is a counter's key. The first of several reasons is the one to tell."""
+
+    TYPE = "a parameter of which no argument can be made"
+    DTYPE = "a dtype that NumPy does not have"
+    UNKNOWN_EXTENT = "an extent that no parameter says"
+    NEGATIVE_EXTENT = "an extent that is negative"
+    TOO_LARGE = "too many elements"
+
+
 class Undrawable(Exception):
-    """A parameter has a type of which no argument can be made; the message names it."""
+    """A parameter has a type of which no argument can be made; the message names it. kinds: why, none for no function.
+
+    Of several functions that cannot be called, it has the kinds of all.
+    """
+
+    def __init__(self, message: str, *kinds: NoArgument) -> None:
+        super().__init__(message)
+        self.kinds = frozenset(kinds)
 
 
 def drawn_calls(module: Any, attempt: int, rounds: int = 1) -> tuple[EntryCall, ...]:
@@ -52,14 +70,16 @@ def drawn_calls(module: Any, attempt: int, rounds: int = 1) -> tuple[EntryCall, 
     """
     calls: list[EntryCall] = []
     reasons: list[str] = []
+    kinds: frozenset[NoArgument] = frozenset()
     for turn in range(rounds):
         for name, function in _entries(module):
             try:
                 calls.append(EntryCall(name, _Arguments(function, attempt, turn).draw()))
             except Undrawable as error:
                 reasons.append(f"{name}: {error}")
+                kinds |= error.kinds
     if not calls:
-        raise Undrawable("; ".join(reasons) or "no public Relax function")
+        raise Undrawable("; ".join(reasons) or "no public Relax function", *kinds)
     return tuple(calls)
 
 
@@ -101,20 +121,20 @@ class _Arguments:
         if isinstance(ty, tvm_api.PrimType):
             dtype = tvm_api.dtype_text(ty.dtype)
             return 1.0 if is_float(dtype) else int(self._extents[0])
-        raise Undrawable(f"no argument of type {ty}")
+        raise Undrawable(f"no argument of type {ty}", NoArgument.TYPE)
 
     def _tensor(self, ty: Any) -> np.ndarray[Any, Any]:
         dtype = tvm_api.dtype_name(ty) or "float32"
         try:
             numpy_dtype(dtype)
         except (TypeError, ValueError, KeyError) as error:
-            raise Undrawable(f"no arrays of {dtype}") from error
+            raise Undrawable(f"no arrays of {dtype}", NoArgument.DTYPE) from error
         if isinstance(ty.shape, relax.ShapeExpr):
             shape = tuple(self._extent(v) for v in ty.shape.values)
         else:
             shape = (UNKNOWN_EXTENT,) * (ty.ndim if ty.ndim >= 0 else UNKNOWN_RANK)
         if prod(shape) > MOST:
-            raise Undrawable(f"more elements than {MOST}")
+            raise Undrawable(f"more elements than {MOST}", NoArgument.TOO_LARGE)
         self._seed += 2 * len(ATTEMPTS)
         values = self._floats if is_float(dtype) else self._whole
         if dtype == "bool":
@@ -125,9 +145,9 @@ class _Arguments:
         try:
             extent = int(evaluate(expr, self._symbols))
         except (UnboundSymbol, UnknownPrimExpr, ZeroDivisionError) as error:
-            raise Undrawable(f"extent {expr} has no value") from error
+            raise Undrawable(f"extent {expr} has no value", NoArgument.UNKNOWN_EXTENT) from error
         if extent < 0:
-            raise Undrawable(f"extent {expr} would be {extent}")
+            raise Undrawable(f"extent {expr} would be {extent}", NoArgument.NEGATIVE_EXTENT)
         return extent
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzzer.trial.subject.inputs import ATTEMPTS, Undrawable, drawn_calls
+from fuzzer.trial.subject.inputs import ATTEMPTS, NoArgument, Undrawable, drawn_calls
 from generators.arrays import draw_array
 from generators.case import Argument, EntryCall
 from generators.dtypes import is_float
@@ -22,14 +22,6 @@ SETS = 2
 """How many sets of inputs a module is called with: others of the attempts come in where one is not taken."""
 LARGEST = 1 << 24
 """Elements that the arguments of one call may have together: more takes the interpreter too long."""
-_KINDS = (
-    ("no argument of type", "a parameter of which no argument can be made"),
-    ("no arrays of", "a dtype that NumPy does not have"),
-    ("has no value", "an extent that no parameter says"),
-    ("would be", "an extent that is negative"),
-    ("more elements", f"more than {LARGEST} elements"),
-)
-"""How `Undrawable` says it, and the counter's key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +42,7 @@ def meaning_of(module: Any, seed: int, largest: int = LARGEST) -> Numbers | NoIn
         try:
             drawn = drawn_calls(module, attempt)
         except Undrawable as error:
-            why = _kind(str(error))
+            why = _why(error)
             continue
         if sum(_elements(argument) for call in drawn for argument in call.arguments) > largest:
             why = f"more than {largest} elements"
@@ -69,11 +61,11 @@ def _for_tools(module: Any, name: str) -> bool:
     return attrs is not None and any(key in attrs for key in MADE_FOR_TOOLS)
 
 
-def _kind(said: str) -> str:
+def _why(error: Undrawable) -> str:
     """Why no call can be drawn, without names."""
-    for words, kind in _KINDS:
-        if words in said:
-            return kind
+    for kind in NoArgument:
+        if kind in error.kinds:
+            return f"more than {LARGEST} elements" if kind is NoArgument.TOO_LARGE else kind.value
     return "no public Relax function, and PrimFuncs that call_tir cannot call"
 
 

@@ -21,6 +21,7 @@ from oracles.builds.cuda_cpu.compiler import CompileError, TooSlow
 from oracles.builds.cuda_cpu.lowering import NO_DEVICE, SHARED_BYTES, Kernel, Lowered, lower
 from oracles.builds.cuda_cpu.program import DEADLINE_S, ORDERS, Address, Fault, Order, Program, compile_source
 from oracles.calls.protocol import Calling, direct
+from oracles.evidence import InKernel
 from oracles.ir.compare import own_constant, with_own_constants
 from oracles.reference.errors import Trap
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
@@ -233,18 +234,19 @@ class _Recording:
         try:
             result = self.built.run(function, arguments, packed, self.order)
         except Fault as fault:
-            raise Trap(f"{SYMPTOM}{fault.kind}", f"{fault.detail} (kernel {fault.kernel})") from fault
+            evidence = InKernel(fault.kind, fault.kernel, fault.detail)
+            raise Trap(f"{SYMPTOM}{fault.kind}", f"{fault.detail} (kernel {fault.kernel})", evidence) from fault
         self.results.append(result)
         return result
 
 
 def _named(wrong: Wrong, order: Order) -> Wrong:
     """A fault under its own name; a wrong result that only a later order shows is one of the order."""
-    if SYMPTOM in wrong.symptom:
-        symptom = wrong.symptom[wrong.symptom.index(SYMPTOM) :]
+    if isinstance(wrong.evidence, InKernel):
+        symptom = f"{SYMPTOM}{wrong.evidence.kind}"
     else:
         symptom = wrong.symptom if order is ORDERS[0] else f"{SYMPTOM}{RACE}"
-    return Wrong(symptom, f"{wrong.message} (threads {order.name.lower()})", wrong.call)
+    return Wrong(symptom, f"{wrong.message} (threads {order.name.lower()})", wrong.call, wrong.evidence)
 
 
 def _identical(first: Runtime, second: Runtime) -> bool:

@@ -1,0 +1,52 @@
+"""The imports of a repro script, read off the names that it uses, and the future import that annotations may need.
+
+No TVM is imported here.
+"""
+
+from __future__ import annotations
+
+import ast
+
+_MODULES = {
+    "shutil": "import shutil",
+    "TypeVar": "from typing import TypeVar",
+    "np": "import numpy as np",
+    "tvm": "import tvm",
+    "relax": "from tvm import relax",
+    "s_tir": "from tvm import s_tir",
+    "tirx": "from tvm import tirx",
+    "dpl": "from tvm.relax import dpl",
+    "tvm_ffi": "import tvm_ffi",
+    "tensor": "from tvm.runtime import tensor",
+}
+_DIALECTS = {"I": "ir as I", "R": "relax as R", "T": "tirx as T"}
+"""What a script may refer to, and the import for it."""
+
+
+def imports_for(text: str) -> str:
+    """The lines that import what the text uses: of modules their attributes, of functions a call."""
+    used = _used(ast.parse(text))
+    lines = [line for name, line in _MODULES.items() if name in used]
+    dialects = [line for name, line in _DIALECTS.items() if name in used]
+    if dialects:
+        lines.append(f"from tvm.script import {', '.join(dialects)}")
+    return "\n".join(lines or ["import tvm"])
+
+
+def _used(tree: ast.AST) -> set[str]:
+    parts = [
+        node.value if isinstance(node, ast.Attribute) else node.func
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Attribute, ast.Call))
+    ]
+    return {part.id for part in parts if isinstance(part, ast.Name)}
+
+
+def needs_late_annotations(script: str) -> bool:
+    """Whether Python cannot evaluate annotations of functions: they name TypeVars, or have R.Prim(value=...)."""
+    functions = [node for node in ast.walk(ast.parse(script)) if isinstance(node, ast.FunctionDef)]
+    annotations = [p.annotation for f in functions for p in f.args.args] + [f.returns for f in functions]
+    nodes = [node for annotation in annotations if annotation for node in ast.walk(annotation)]
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    keywords = {node.arg for node in nodes if isinstance(node, ast.keyword)}
+    return not (names <= {"R", "T", "I"} and keywords <= {"dtype", "ndim", "vdevice"})

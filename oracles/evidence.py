@@ -1,0 +1,98 @@
+"""What kind of wrong a failed verdict is, as data: whoever decides something about a failure reads this.
+
+Messages are for people and for signatures; no decision hangs on their wording. Evidence travels with a failure between
+processes and stands in `case.json`. A new kind is a new record here and a member of `Evidence`; what is once stored
+keeps its name and fields. No TVM is imported here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+
+class AcrossProcesses(msgspec.Struct, frozen=True, tag=True):
+    """A result follows addresses or hash seeds."""
+
+
+class Hung(msgspec.Struct, frozen=True, tag=True):
+    """A pass or a build does not end in its time."""
+
+
+class OutOfMemory(msgspec.Struct, frozen=True, tag=True):
+    """A pass takes memory without bound."""
+
+
+class WithoutDead(msgspec.Struct, frozen=True, tag=True):
+    """The dead function was in the input already, and its absence makes the difference."""
+
+
+class DeadBinding(msgspec.Struct, frozen=True, tag=True):
+    """A dead binding makes the difference. value: what it binds, a key of `oracles.checks.dead_binding`."""
+
+    value: str
+
+
+class GivenToCallTir(msgspec.Struct, frozen=True, tag=True):
+    """A tensor given to call_tir contradicts the PrimFunc's buffer."""
+
+
+class ChangedSignature(msgspec.Struct, frozen=True, tag=True):
+    """A public function is gone, or is called in another way."""
+
+
+class AttributeGone(msgspec.Struct, frozen=True, tag=True):
+    """A function or the module has lost an attribute."""
+
+    key: str
+
+
+class ReferenceTrap(msgspec.Struct, frozen=True, tag=True):
+    """The reference interpreter stops at something undefined. kind: as in `oracles.reference.errors.Trap`.
+
+    of_storage: a tensor does not fit into its storage, so that the text of the module shows it.
+    """
+
+    kind: str
+    of_storage: bool = False
+
+
+class InKernel(msgspec.Struct, frozen=True, tag=True):
+    """A kernel that was run on the CPU does something undefined. detail: what, without the kernel's name."""
+
+    kind: str
+    kernel: str
+    detail: str
+
+
+class NotANumber(msgspec.Struct, frozen=True, tag=True):
+    """A result is NaN where the reference gives a number."""
+
+
+Evidence: TypeAlias = (
+    AcrossProcesses
+    | Hung
+    | OutOfMemory
+    | WithoutDead
+    | DeadBinding
+    | GivenToCallTir
+    | ChangedSignature
+    | AttributeGone
+    | ReferenceTrap
+    | InKernel
+    | NotANumber
+)
+
+
+def to_json(evidence: Evidence | None) -> Any:
+    """Plain values for JSON; None where there is no evidence."""
+    return None if evidence is None else msgspec.to_builtins(evidence)
+
+
+def from_json(data: Any) -> Evidence | None:
+    """The evidence that `to_json` wrote. Raises ValueError for anything else."""
+    if data is None:
+        return None
+    evidence: Evidence = msgspec.convert(data, Evidence)
+    return evidence

@@ -1,0 +1,146 @@
+"""What repro scripts check: one template for each oracle, `NAME.py.j2`, and one for each evidence with its own check.
+
+A template is the text of a script between the passes and its end. What it looks at stands in its first lines:
+
+    {% set judges = "case" %}           it looks at `mod`, the module after all passes;
+                                        otherwise at `after`, what the last pass gave
+    {% set keeps_input = true %}        it uses `before`, what the last pass (or all of them) got
+    {% set applies_the_pass = true %}   it applies the last pass itself
+    {% set forks = true %}              a native crash or a hang may show the bug, so the script runs in a child
+
+A failed assertion is the bug. `{{ from_here }}` stands where from then on every exception is the bug.
+`{{ apply("again", "given") }}` stands for `again = PASS(given)` with the last pass under its target and options,
+`{{ calls(...) }}` for the entry calls in a built module and the comparison with the reference's results. `target` is
+the case's target, `build_target` and `device` what a build is for and runs on, `compiled` the expression that compiles
+`mod`.
+A script may use tvm, relax, np, os and sys, and imports what else it needs.
+
+No TVM is imported here: the campaign's process writes scripts, and it loads none.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Literal
+
+import jinja2
+import msgspec
+from jinja2 import meta, nodes
+from typing_extensions import assert_never
+
+from oracles.builds.cpu_builds import CPU_BUILDS
+from oracles.evidence import (
+    AcrossProcesses,
+    AttributeGone,
+    ChangedSignature,
+    DeadBinding,
+    Evidence,
+    GivenToCallTir,
+    Hung,
+    InKernel,
+    NotANumber,
+    OutOfMemory,
+    ReferenceTrap,
+    WithoutDead,
+)
+from oracles.verdict import BUILD
+
+_TEMPLATES = jinja2.PackageLoader("oracles", "scripts")
+ENVIRONMENT = jinja2.Environment(
+    loader=_TEMPLATES,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+    autoescape=False,  # noqa: S701 - Python is written, not HTML
+)
+_ENDING = ".py.j2"
+
+
+class MissingScript(Exception):
+    """An oracle has no template here, so that no finding of it could be shown. The message names the file."""
+
+
+class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the first lines of a template say, and what follows from the names that it uses."""
+
+    name: str
+    judges: Literal["pass", "case"] = "pass"
+    keeps_input: bool = False
+    applies_the_pass: bool = False
+    forks: bool = False
+    runs: bool = False
+    """Entry calls are run and compared."""
+    exception_is_the_bug: bool = False
+
+    def text(self, **names: Any) -> str:
+        """The template with these names filled in."""
+        return ENVIRONMENT.get_template(f"{self.name}{_ENDING}").render(names)
+
+
+def script_for(oracle: str, evidence: Evidence | None, *, expectations: bool, on_device: bool) -> Script:
+    """The script that shows a failure. Raises MissingScript.
+
+    expectations: the reference's results are known. on_device: inputs lie in the memory of a GPU, which no script can
+    put a wall around.
+    """
+    return _script(_of_evidence(evidence, expectations and not on_device) or _of_oracle(oracle, expectations))
+
+
+def require_script(oracle: str) -> None:
+    """Raises MissingScript where the oracle has no script, without which no finding of it could be shown."""
+    _source(_of_oracle(oracle, False))
+
+
+def _of_evidence(evidence: Evidence | None, walls: bool) -> str | None:
+    """The check that this evidence has for itself; None where the oracle's shows it."""
+    match evidence:
+        case AcrossProcesses():
+            return "determinism.across_processes"
+        case WithoutDead():
+            return "dead_code.without_dead"
+        case GivenToCallTir():
+            return "type_soundness.given_to_call_tir"
+        case ChangedSignature():
+            return "attributes.changed_signature"
+        case ReferenceTrap(kind="use-after-kill" | "double-free"):
+            return "numeric.killed"
+        case ReferenceTrap(kind="out-of-bounds", of_storage=True):
+            return "numeric.storage"
+        case ReferenceTrap(kind="out-of-bounds") if walls:
+            return "numeric.out_of_bounds"
+        case Hung() | OutOfMemory() | DeadBinding() | AttributeGone() | InKernel() | NotANumber() | ReferenceTrap():
+            return None
+        case None:
+            return None
+        case _:
+            assert_never(evidence)
+
+
+def _of_oracle(oracle: str, expectations: bool) -> str:
+    if oracle in CPU_BUILDS:
+        return "build_on_cpu"
+    return "build.run" if oracle == BUILD and expectations else oracle
+
+
+def _source(name: str) -> str:
+    try:
+        return _TEMPLATES.get_source(ENVIRONMENT, f"{name}{_ENDING}")[0]
+    except jinja2.TemplateNotFound as error:
+        raise MissingScript(f"the oracle {name} has no script: write oracles/scripts/{name}{_ENDING}") from error
+
+
+@cache
+def _script(name: str) -> Script:
+    tree = ENVIRONMENT.parse(_source(name))
+    used = meta.find_undeclared_variables(tree)
+    says = {
+        assignment.target.name: assignment.node.as_const()
+        for assignment in tree.body
+        if isinstance(assignment, nodes.Assign)
+        and isinstance(assignment.target, nodes.Name)
+        and isinstance(assignment.node, nodes.Expr)
+    }
+    return msgspec.convert(
+        {"name": name, **says, "runs": "calls" in used, "exception_is_the_bug": "from_here" in used}, Script
+    )

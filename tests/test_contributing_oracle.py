@@ -1,0 +1,99 @@
+"""An oracle that is added to the project by following CONTRIBUTING.md to the letter: its findings are reported."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
+BAD = """
+import tvm
+
+def lose_main(module, context):
+    return tvm.IRModule({g: f for g, f in module.functions.items() if g.name_hint != "main"})
+
+PASSES = {"LosesMain": lambda: tvm.transform.module_pass(lose_main, opt_level=0, name="LosesMain")}
+"""
+CASES, SEED = 12, 3
+
+
+def recipe() -> dict[str, str]:
+    """The files that the section on oracles has one write, but for the tests: their path and text."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (section,) = re.findall(r"^## Add an oracle\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"```(?:python|jinja)\n(.*?)```", section, re.DOTALL)
+    files = {re.findall(r"[\w/]+\.py(?:\.j2)?", block.splitlines()[0])[0]: block for block in blocks}
+    return {path: block for path, block in files.items() if not path.startswith("tests/")}
+
+
+def copy_of_the_project(folder: Path) -> Path:
+    """The product's code, without the cases of the corpus."""
+    for room in ROOMS:
+        shutil.copytree(ROOT / room, folder / room, ignore=shutil.ignore_patterns("cases", "__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    return folder
+
+
+def passfuzz(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(project), "PYTHONSAFEPATH": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "fuzzer.cli", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+        cwd=project,
+        env=environment,
+    )
+
+
+def test_the_recipe_is_two_files() -> None:
+    assert sorted(recipe()) == ["oracles/checks/public_functions.py", "oracles/scripts/public_functions.py.j2"]
+
+
+def test_a_finding_of_a_new_oracle_is_confirmed_reduced_and_shown(tmp_path: Path) -> None:
+    project = copy_of_the_project(tmp_path / "project")
+    for path, text in recipe().items():
+        assert not (project / path).exists()
+        (project / path).write_text(text, encoding="utf-8")
+    (tmp_path / "bad.py").write_text(BAD)
+    out = tmp_path / "out"
+    options = ("--cases", str(CASES), "--seed", str(SEED), "--jobs", "1", "--oracles", "public_functions")
+    ended = passfuzz(project, "run", "--load", str(tmp_path / "bad.py"), *options, "--out", str(out))
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert not (out / "unconfirmed").exists()
+    rows = [json.loads(line) for line in (out / "findings.jsonl").read_text().splitlines()]
+    assert [(row["oracle"], row["culprit"]) for row in rows] == [("public_functions", "LosesMain")]
+    (row,) = rows
+    assert row["reduced"]["bindings"] < row["reduced"]["bindings_before"]
+    assert len(row["passes"]) == 1
+    shown = subprocess.run(
+        [sys.executable, str(out / row["repro"])], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (shown.returncode, shown.stdout) == (1, "AssertionError: gone: ['main']\n")
+    assert "## Expected\n\nPublic Relax functions stay.\n" in (out / row["case"] / "README.md").read_text()
+
+
+def test_an_oracle_without_a_script_is_refused(tmp_path: Path) -> None:
+    project = copy_of_the_project(tmp_path / "project")
+    path = "oracles/checks/public_functions.py"
+    (project / path).write_text(recipe()[path], encoding="utf-8")
+    ended = passfuzz(project, "list", "oracles")
+    assert ended.returncode != 0
+    assert "write oracles/scripts/public_functions.py.j2" in ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize("path", ["oracles/scripts/survives.py.j2", "corpus/frames/script.py.j2"])
+def test_the_templates_are_in_the_packages(path: str) -> None:
+    """The wheel takes whole packages, so that it takes what lies in them."""
+    assert (ROOT / path).is_file()
+    packages = re.search(r"^packages = (\[.*\])$", (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert packages is not None and path.split("/")[0] in json.loads(packages[1])
