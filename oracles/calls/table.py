@@ -1,6 +1,6 @@
 """The calling conventions: one row for each way in which a pass may change how a function is called.
 
-A row of the pass table names one of them (`Promise.calling`). A row here holds all facts about a convention but one: its
+A row of the pass table names one (`Promise.calling`). A row here holds all facts about a convention but one: its
 adapter, which runs functions of live modules, needs TVM and stands in another file. The row names it as text, and
 `oracles.calls.after_pass` imports it when it is first used. No TVM is imported here: the process of a campaign reads
 this table, and writes repro scripts by it.

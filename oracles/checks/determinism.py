@@ -2,7 +2,7 @@
 
 Within one process, to the same input and half of the time to a copy of it at other addresses. Across processes, a
 campaign has a share of its cases applied again by a process with another hash seed and memory layout, and compares
-`oracles.ir.compare.digest` of the results: `fuzzer.campaign.determinism`.
+`oracles.ir.compare.digest` of the results: `fuzzer.trial.determinism`.
 """
 
 from __future__ import annotations
