@@ -43,10 +43,10 @@ from generators.tir.relax_caller import draw_prim_program
 from oracles.builds.build import NotBuilt, as_built, passes_to_come
 from oracles.builds.cuda_cpu import available, to_ptx
 from oracles.builds.cuda_cpu.machine import Built, NotCompiled, build, judge
-from oracles.checks.survives import headline
 from oracles.ir.walk import nodes_of, prim_funcs
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.trace import MeaningState, Raised
+from oracles.tvm_errors import headline
 from oracles.workbench import Workbench
 
 TARGET = "cuda-cpu"

@@ -24,8 +24,9 @@ from tvm import tirx
 
 from benchmarks.children import Say, in_child
 from generators import tvm_api
-from generators.passes.row import Feature, PassRow, Phase
+from generators.passes.row import PassRow, Phase
 from generators.passes.table import PASSES, TIR_PIPELINE
+from generators.program_facts import Feature
 from generators.source import SeededSource
 from generators.tir.integers import draw_integer_func
 from generators.tir.prim_program import PrimProgram

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from generators.case import EntryCall
-from generators.passes.row import ProgramFacts
+from generators.program_facts import ProgramFacts
 from generators.tvm_api import IRModule
 
 

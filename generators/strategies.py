@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 
 from generators import tvm_api
 from generators.case import Case, ModuleText
-from generators.passes.row import Feature, ProgramFacts
 from generators.passes.sequences import DrawnSequence, Kind, draw_names, instantiate, to_fire
 from generators.passes.table import PASSES
 from generators.program import Program
+from generators.program_facts import Feature, ProgramFacts
 from generators.recipes.table import patterns_for
 from generators.relax.knobs import Knobs
 from generators.relax.relax_program import draw_program

@@ -14,8 +14,8 @@ from generators.passes.row import PassRow, Phase
 from generators.source import Source
 from generators.targets import DEFAULT
 from generators.tvm_api import IRModule
-from oracles.calls.protocol import Calling, direct
 from oracles.ir.fingerprint import fingerprint
+from oracles.reference.calling import Calling, direct
 from oracles.reference.numbers import Numbers
 
 

@@ -14,8 +14,8 @@ from generators.case import PassCall
 from generators.passes.row import PassRow, Phase
 from generators.tvm_api import IRModule
 from oracles.calls.after_pass import after_pass
-from oracles.calls.protocol import AppliedPass
 from oracles.ir.fingerprint import FINGERPRINTS, AtOnce, same_parts, same_program
+from oracles.reference.calling import AppliedPass
 from oracles.trace import Bench, Position, Raised, Step
 
 

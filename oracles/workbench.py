@@ -13,9 +13,9 @@ from generators import tvm_api
 from generators.case import PassCall
 from generators.source import Source
 from generators.targets import DEFAULT, TARGETS
-from oracles.checks.survives import raised_from
 from oracles.nested import Part, parts_of
 from oracles.trace import MeaningState, Raised
+from oracles.tvm_errors import raised_from
 
 OPT_LEVEL = 3
 """High enough that tvm.transform.Sequential skips no pass."""

@@ -17,7 +17,7 @@ from generators.passes.row import Phase
 from oracles.builds.build import Built, _current_target
 from oracles.builds.builders import BUILDERS
 from oracles.builds.needs import builder_of
-from oracles.calls.protocol import direct
+from oracles.reference.calling import direct
 from oracles.reference.numbers import Numbers
 from oracles.trace import MeaningState
 from oracles.workbench import Workbench

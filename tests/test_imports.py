@@ -14,6 +14,69 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
 """Left to right: a room imports only itself and the rooms before it."""
 
+INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
+    "generators": (
+        ("dtypes", "externs", "prim_expr", "program_facts", "source", "targets", "unavailable"),
+        ("case", "ranges", "tvm_api"),
+        ("arrays", "program"),
+        ("tir", "relax/knobs", "relax/values"),
+        ("relax/frames",),
+        ("relax/scope",),
+        ("operators",),
+        ("relax", "passes"),
+        ("recipes",),
+        ("strategies",),
+    ),
+    "oracles": (
+        ("activities", "evidence", "forked"),
+        ("verdict",),
+        ("ir",),
+        ("nested", "reference"),
+        ("trace",),
+        ("tvm_errors", "calls"),
+        ("workbench", "walk"),
+        ("builds",),
+        ("oracle", "scripts"),
+        ("checks",),
+        ("table",),
+    ),
+    "corpus": (
+        ("encoding", "migration", "poison_fill", "repro_imports", "schedule", "script_losses", "signature"),
+        ("finding", "module_text"),
+        ("repro_passes", "store"),
+        ("known", "replayable", "repro_calls"),
+        ("repro",),
+        ("readme",),
+        ("findings",),
+        ("reduce/candidate", "reduce/draft"),
+        ("reduce/plan", "reduce/realise"),
+        ("reduce/search",),
+        ("reduce/steps",),
+        ("reduce",),
+    ),
+    "reports": (
+        ("finding_row", "tally"),
+        ("summary", "words"),
+        ("html", "junit", "live", "markdown", "out_writer", "sarif"),
+        ("formats", "view"),
+    ),
+    "fuzzer": (
+        ("errors", "protocol"),
+        ("versions",),
+        ("processes", "settings"),
+        ("results", "selection"),
+        ("trial/subject",),
+        ("trial",),
+        ("campaign", "oneshot", "worker", "render"),
+        ("plugin",),
+        ("commands",),
+        ("cli",),
+    ),
+}
+"""What stands inside each room, lowest first: files, folders, or files of a folder that stand lower than the others
+(the longest entry counts). Each imports only what stands lower, or itself; entries of one line do not import each
+other, and no file imports itself by way of others."""
+
 MAX_LINES = 400
 
 CAMPAIGN_SIDE = (
@@ -69,6 +132,66 @@ def test_imports_point_left(room: str) -> None:
         if module.split(".")[0] in to_the_right
     ]
     assert wrong == []
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the rooms by its dotted name."""
+    found = {".".join(p.relative_to(ROOT).with_suffix("").parts): p for p in sources() if p.parts[-1] != "tests"}
+    return {name.removesuffix(".__init__"): path for name, path in found.items() if name.split(".")[0] in ROOMS}
+
+
+def arrows() -> dict[str, set[str]]:
+    """The modules that each module imports, wherever the import stands."""
+    known = modules()
+    found: dict[str, set[str]] = {name: set() for name in known}
+    for name, path in known.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                whole = [f"{node.module}.{alias.name}" for alias in node.names]
+                found[name] |= {one if one in known else node.module for one in whole} & set(known)
+            elif isinstance(node, ast.Import):
+                found[name] |= {alias.name for alias in node.names} & set(known)
+    return found
+
+
+def place_of(module: str) -> tuple[int, str]:
+    """(floor, entry) of a module in INNER_ORDER; the folder of a room itself stands below everything."""
+    room, *inner = module.split(".")
+    entries = {entry: floor for floor, line in enumerate(INNER_ORDER[room]) for entry in line}
+    for length in range(len(inner), 0, -1):
+        entry = "/".join(inner[:length])
+        if entry in entries:
+            return entries[entry], entry
+    if not inner:
+        return -1, ""
+    raise AssertionError(f"{module} is in no line of INNER_ORDER")
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_inside_of_a_room_is_built_upwards(room: str) -> None:
+    wrong = []
+    for module, targets in arrows().items():
+        for target in targets:
+            if module.split(".")[0] == room == target.split(".")[0]:
+                above, below = place_of(module), place_of(target)
+                if above[1] != below[1] and above[0] <= below[0]:
+                    wrong.append(f"{module} imports {target}")
+    assert sorted(wrong) == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_order_names_what_is_there(room: str) -> None:
+    there = {"/".join(name.split(".")[1:]) for name in modules() if name.split(".")[0] == room}
+    named = {entry for line in INNER_ORDER[room] for entry in line}
+    assert {entry for entry in named if not any(f"{name}/".startswith(f"{entry}/") for name in there)} == set()
+
+
+def test_no_file_imports_itself_by_way_of_others() -> None:
+    left = arrows()
+    while free := [name for name, targets in left.items() if not (targets & left.keys()) - {name}]:
+        for name in free:
+            del left[name]
+    assert sorted(left) == [], "these files stand in a circle, or above one"
 
 
 def test_nothing_is_imported_relatively() -> None:

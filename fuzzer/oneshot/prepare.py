@@ -32,10 +32,10 @@ from generators.tvm_api import IRModule
 from oracles.activities import Interpreting, Working, described
 from oracles.builds.build import rest_of_pipeline
 from oracles.builds.needs import builder_of
-from oracles.checks.survives import headline
 from oracles.checks.well_formed import complaint
 from oracles.forked import limit_memory
 from oracles.reference.numbers import DISCARDS, NoMeaning, Numbers
+from oracles.tvm_errors import headline
 
 ROUNDS = 3
 """How often a function is called where nobody says with what: one input may be blind (symmetric, all zero)."""

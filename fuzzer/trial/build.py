@@ -17,22 +17,22 @@ from generators.passes.table import default_call
 from generators.source import Source
 from generators.targets import TARGETS
 from oracles.activities import Building
-from oracles.blame import excuses, first_wrong, lowering_of
 from oracles.builds import build as llvm
 from oracles.builds import cpu_trial
+from oracles.builds.blame import excuses, first_wrong, lowering_of
 from oracles.builds.builders import BUILDERS, EMPTY_LAUNCH
 from oracles.builds.cpu_builds import SHARE, only_builds
 from oracles.builds.needs import LLVM, builder_of
 from oracles.calls.table import CONVENTIONS
 from oracles.checks import survives
 from oracles.checks.legalised import undispatched
-from oracles.checks.survives import headline, states_limit
 from oracles.evidence import InKernel
 from oracles.ir.fingerprint import fingerprint
 from oracles.oracle import BuildOracle
 from oracles.reference.numbers import Unsure, Wrong
 from oracles.table import BUILD, ORACLES
 from oracles.trace import Position, Raised, Step
+from oracles.tvm_errors import headline, states_limit
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict, not_applicable
 from oracles.walk import taken
 from oracles.workbench import Workbench

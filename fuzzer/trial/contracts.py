@@ -20,8 +20,8 @@ from generators.passes.row import Meaning, PassRow, Phase, Place, Promise
 from generators.passes.table import PASSES
 from oracles.calls.table import CONVENTIONS
 from oracles.checks import idempotence
-from oracles.checks.legalised import operator_calls
 from oracles.evidence import AttributeGone, Evidence
+from oracles.ir.operators import operator_calls
 from oracles.ir.walk import relax_functions
 from oracles.oracle import Trust as Trust
 from oracles.table import ORACLES

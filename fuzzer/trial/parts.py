@@ -12,9 +12,9 @@ from typing import Any
 import tvm
 
 from oracles import nested
-from oracles.checks.survives import raised_from
 from oracles.nested import Part
 from oracles.trace import Raised
+from oracles.tvm_errors import raised_from
 
 
 def own_context(instruments: tuple[Any, ...] = ()) -> Any:

@@ -30,7 +30,7 @@ from generators.case import Case
 from generators.dtypes import is_float
 from generators.source import SeededSource
 from generators.targets import TARGETS
-from oracles.blame import excuses
+from oracles.builds.blame import excuses
 from oracles.builds.build import CODEGEN, excess_precision
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.evidence import AcrossProcesses, Hung

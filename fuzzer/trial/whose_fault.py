@@ -11,8 +11,8 @@ from fuzzer.trial.repertoire import Repertoire
 from generators.case import PassCall
 from generators.passes.row import PassRow, Phase
 from generators.source import SeededSource
-from oracles.agreement import camps, conclusion, witnesses
-from oracles.blame import first_wrong, lowering_of
+from oracles.builds.agreement import camps, conclusion, witnesses
+from oracles.builds.blame import first_wrong, lowering_of
 from oracles.builds.build import as_built
 from oracles.builds.needs import builder_of
 from oracles.reference.numbers import NoMeaning, Numbers, Wrong

@@ -14,10 +14,11 @@ from fuzzer.trial.repertoire import Repertoire
 from fuzzer.worker.seeds import SHARE as SEEDED_SHARE
 from fuzzer.worker.seeds import SeedProgram, draw_seed
 from generators.case import Origin
-from generators.passes.row import Feature, PassRow, Role
+from generators.passes.row import PassRow, Role
 from generators.passes.sequences import Kind, Step, ToFire, draw_names, instantiate, to_fire
 from generators.passes.table import PASSES, the
 from generators.program import Program
+from generators.program_facts import Feature
 from generators.recipes.table import RECIPES, Recipe
 from generators.relax.body import plant
 from generators.relax.chains import draw_chains

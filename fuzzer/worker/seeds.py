@@ -24,7 +24,7 @@ from generators.passes.row import Phase
 from generators.program import Program
 from generators.source import Source
 from generators.unavailable import Unavailable
-from oracles.checks.legalised import operator_calls
+from oracles.ir.operators import operator_calls
 from oracles.ir.walk import nodes_of, prim_funcs, relax_functions
 from oracles.reference.numbers import NoMeaning, Numbers
 

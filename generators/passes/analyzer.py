@@ -9,7 +9,8 @@ told is wrong.
 
 from __future__ import annotations
 
-from generators.passes.row import Feature, Fires, PassRow, Phase, Place, Promise
+from generators.passes.row import Fires, PassRow, Phase, Place, Promise
+from generators.program_facts import Feature
 
 _BOUND = (
     "(tirx.For, lambda loop: (isinstance(loop.min, tirx.IntImm) and isinstance(loop.extent, tirx.IntImm) and "

@@ -8,7 +8,8 @@ the pass gets a copy. Rules for Adreno need OpenCL.
 
 from __future__ import annotations
 
-from generators.passes.row import Feature, Fires, Meaning, PassRow, Phase, Place, Promise
+from generators.passes.row import Fires, Meaning, PassRow, Phase, Place, Promise
+from generators.program_facts import Feature
 
 PREFIX = "s_tir.dlight"
 _ON_CPU = frozenset({Feature.PRIM_FUNCS})

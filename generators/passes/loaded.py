@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from generators.passes.row import Feature, Fires, PassRow, Phase, Place, Promise
+from generators.passes.row import Fires, PassRow, Phase, Place, Promise
+from generators.program_facts import Feature
 
 _PHASES: dict[str, Phase] = {
     "relax": Phase.HIGH,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from generators.passes.row import Feature, Phase, ProgramFacts
+from generators.passes.row import Phase
+from generators.program_facts import Feature, ProgramFacts
 from generators.source import Source
 
 

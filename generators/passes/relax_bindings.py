@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from generators.passes.phases import GRAPH, UNMEMORIED, span
-from generators.passes.row import Fires, PassRow, Phase, Place, ProgramFacts, Promise, Role
+from generators.passes.row import Fires, PassRow, Phase, Place, Promise, Role
+from generators.program_facts import ProgramFacts
 from generators.source import Source
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from generators.passes.phases import GRAPH, HIGH, UNMEMORIED
-from generators.passes.row import Feature, Fires, Foreign, Parameter, PassRow, Phase, Place, ProgramFacts, Promise, Role
+from generators.passes.row import Fires, Foreign, PassRow, Phase, Place, Promise, Role
+from generators.program_facts import Feature, Parameter, ProgramFacts
 from generators.source import Source
 
 _MAX_BOUND_ELEMENTS = 64

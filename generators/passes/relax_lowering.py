@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from generators.passes.phases import CALL_TIR, HIGH, span
-from generators.passes.row import Feature, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Role
+from generators.passes.row import Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Role
+from generators.program_facts import Feature
 
 _SCHEDULED = frozenset({Phase.LEGAL, Phase.ANNOTATED, Phase.FUSED})
 

@@ -7,7 +7,8 @@ Passes that only move bindings are in `relax_bindings`, those about functions an
 from __future__ import annotations
 
 from generators.passes.phases import GRAPH, HIGH, only_with
-from generators.passes.row import Feature, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise
+from generators.passes.row import Fires, Foreign, Meaning, PassRow, Phase, Place, Promise
+from generators.program_facts import Feature
 
 _LEGALISED = frozenset({Phase.HIGH, Phase.LEGAL})
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from generators.case import PassCall
-from generators.passes.row import Feature, PassRow, Phase, ProgramFacts, Role
+from generators.passes.row import PassRow, Phase, Role
 from generators.passes.table import PASSES, PIPELINES, SETUP, THREADED_SETUP, TIR_PIPELINE, the
+from generators.program_facts import Feature, ProgramFacts
 from generators.source import Source, weighted
 from generators.targets import DEFAULT, TARGETS, TargetRow
 

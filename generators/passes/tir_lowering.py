@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from generators.passes.options import DOUBLE_BUFFER, HOIST_CONDITIONS, PARTITION, SIMPLIFY, UNROLL, VECTORIZE
 from generators.passes.phases import at, span
-from generators.passes.row import Feature, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Role
+from generators.passes.row import Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Role
+from generators.program_facts import Feature
 
 SYNCHRONISES = "s_tir.ThreadSync"
 """The pass that puts barriers in, with a row for each kind of memory."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from generators.passes.options import HOIST_EXPRESSIONS
 from generators.passes.phases import span
-from generators.passes.row import Feature, Fires, Foreign, Meaning, PassRow, Phase, Place, ProgramFacts, Promise, Role
+from generators.passes.row import Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Role
+from generators.program_facts import Feature, ProgramFacts
 from generators.source import Source
 
 BLOCKS = span(Phase.BOUND, Phase.COMPACT)

@@ -9,7 +9,7 @@ import tvm
 from tvm import relax, te
 
 from generators import tvm_api
-from generators.passes.row import Feature
+from generators.program_facts import Feature
 from generators.ranges import Range
 from generators.recipes import blocks as b
 from generators.recipes.knobs import KNOBS

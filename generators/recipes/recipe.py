@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from generators.passes.row import Feature
+from generators.program_facts import Feature
 from generators.relax.scope import Scope
 
 

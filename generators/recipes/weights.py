@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from tvm import relax
 
-from generators.passes.row import Feature
+from generators.program_facts import Feature
 from generators.ranges import Range
 from generators.recipes import blocks as b
 from generators.recipes.knobs import KNOBS

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from tvm import relax
 
 from generators import tvm_api
-from generators.passes.row import Feature
+from generators.program_facts import Feature
 from generators.relax.scope import Scope
 from generators.relax.values import AnyValue, TupleValue, Value
 from generators.source import weighted

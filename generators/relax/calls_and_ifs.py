@@ -11,7 +11,7 @@ from tvm import relax
 
 from generators import tvm_api
 from generators.externs import COPY_DOUBLED, DIFFERENCE, NEGATED
-from generators.passes.row import Feature
+from generators.program_facts import Feature
 from generators.ranges import Range
 from generators.relax.body import Statement, close_block, draw_blocks
 from generators.relax.frames import FunctionFrame, ParameterSpec, PrivateFunction

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from generators import tvm_api
-from generators.passes.row import Feature
+from generators.program_facts import Feature
 from generators.ranges import Range, Ranges
 from generators.relax.knobs import DEFAULT, Knobs
 from generators.relax.values import Dim, SymbolicDim, Value, dim_expr, extent

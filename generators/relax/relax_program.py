@@ -10,8 +10,8 @@ import tvm
 from tvm.relax.global_info import VDevice
 
 from generators.case import Argument
-from generators.passes.row import Feature, Parameter, ProgramFacts
 from generators.program import Program
+from generators.program_facts import Feature, Parameter, ProgramFacts
 from generators.relax.body import Pattern
 from generators.relax.calls_and_ifs import CONTROL
 from generators.relax.entry_calls import draw_arguments, draw_calls

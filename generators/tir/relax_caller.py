@@ -10,8 +10,8 @@ from tvm import relax, tirx
 
 from generators import tvm_api
 from generators.case import EntryCall
-from generators.passes.row import Feature, Parameter, ProgramFacts
 from generators.program import Program
+from generators.program_facts import Feature, Parameter, ProgramFacts
 from generators.source import Source
 from generators.tir.functions import draw_prim_func, draw_schedulable
 from generators.tir.integers import draw_integer_func

@@ -2,7 +2,7 @@
 
 The rest of the official pipeline is applied pass by pass first, so that a failure has a pass to its name;
 what fails after the last pass is the code generator's ("codegen"), or a wrong pass's that raised nothing
-(`oracles.blame`). A failure that the starting
+(`oracles.builds.blame`). A failure that the starting
 module shows as well, under no pass at all, is blamed on the build alone and not on the passes under test.
 """
 
@@ -28,8 +28,8 @@ from generators.targets import DEFAULT, TARGETS
 from generators.tvm_api import IRModule, Target
 from oracles.activities import Announce, Building, entering, unannounced
 from oracles.builds.tir_build import compiled_from
-from oracles.checks.legalised import CONSUMED, operator_calls
 from oracles.ir.compare import with_own_constants
+from oracles.ir.operators import CONSUMED, operator_calls
 from oracles.ir.walk import bindings, nodes_of, operands, prim_funcs, relax_functions
 from oracles.reference.errors import Unsupported
 from oracles.reference.numbers import Numbers

@@ -19,10 +19,10 @@ from oracles.activities import Announce, Building
 from oracles.builds import build as llvm
 from oracles.builds import cuda_device, needs
 from oracles.builds.cuda_cpu import machine, to_ptx
-from oracles.calls.protocol import Calling, Run
-from oracles.checks.survives import headline
+from oracles.reference.calling import Calling, Run
 from oracles.reference.numbers import Numbers, Unsure, Wrong
 from oracles.trace import Bench
+from oracles.tvm_errors import headline
 from oracles.verdict import BUILD, Failed, Skipped
 
 Outcome: TypeAlias = "None | Wrong | Unsure"

@@ -22,17 +22,17 @@ from tvm import relax
 
 from generators import tvm_api as T
 from generators.passes.row import Phase
-from oracles.blame import first_wrong, lowering_of
 from oracles.builds import build as llvm
+from oracles.builds.blame import first_wrong, lowering_of
 from oracles.builds.cpu_builds import CpuBuild, How, no_compiler
 from oracles.builds.tir_build import compiled_from
-from oracles.calls.protocol import Calling
-from oracles.checks.survives import headline, states_limit
 from oracles.evidence import Evidence, Hung
 from oracles.forked import Ended, forked
 from oracles.ir.walk import prim_funcs
+from oracles.reference.calling import Calling
 from oracles.reference.numbers import Unsure, Wrong
 from oracles.trace import Bench, Position, Raised
+from oracles.tvm_errors import headline, states_limit
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict, not_applicable
 
 LIMIT_S = 10
@@ -80,7 +80,7 @@ def judge(row: CpuBuild, last: Position, bench: Bench) -> Verdict:
 
 
 def _first_wrong(row: CpuBuild, last: Position, bench: Bench) -> str | None:
-    """The first pass of the lowering under this row that the reference contradicts; see `oracles.blame`."""
+    """The first pass of the lowering under this row that the reference contradicts; see `oracles.builds.blame`."""
     names = [name for name in lowering_of(last.module, last.phase) if name not in row.without]
     return first_wrong(names, last, llvm.as_built(bench.meaning.numbers), bench, options=row.options)
 

@@ -33,14 +33,14 @@ from generators.passes.row import Phase
 from oracles.builds import build as llvm
 from oracles.builds.cuda_cpu.lowering import NO_COMPILER
 from oracles.builds.tir_build import compiled_from
-from oracles.calls.protocol import Calling, Run, direct
-from oracles.checks.survives import headline, states_limit
 from oracles.evidence import Hung
 from oracles.forked import Ended, forked
 from oracles.ir.walk import nodes_of, prim_funcs
+from oracles.reference.calling import Calling, Run, direct
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.reference.values import Callback, Runtime, Tensor, carried
 from oracles.trace import Bench, Raised
+from oracles.tvm_errors import headline, states_limit
 
 BUILD_S = 8
 """Seconds for the driver, code generation and nvcc."""

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from generators import tvm_api
-from oracles.calls.protocol import AppliedPass, Calling, LeftOut, Packed, Run, direct
 from oracles.calls.table import CONVENTIONS
 from oracles.calls.weights import takes_one_tuple, through
+from oracles.reference.calling import AppliedPass, Calling, LeftOut, Packed, Run, direct
 from oracles.reference.values import Runtime
 
 Adapter: TypeAlias = Callable[[AppliedPass, str], "Calling | None"]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from generators import tvm_api
-from oracles.calls.protocol import AppliedPass, Calling, LeftOut, Run, direct
 from oracles.reference.annotations import bind_and_check
+from oracles.reference.calling import AppliedPass, Calling, LeftOut, Run, direct
 from oracles.reference.values import Runtime, Tensor, from_argument
 
 

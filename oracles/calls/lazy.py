@@ -15,9 +15,9 @@ from tvm.ir import Tuple as IRTuple
 
 from generators import tvm_api
 from generators.case import Shape
-from oracles.calls.protocol import AppliedPass, Calling, Run, direct
 from oracles.ir.operators import ALLOCATE_TENSORS
 from oracles.ir.walk import bindings
+from oracles.reference.calling import AppliedPass, Calling, Run, direct
 from oracles.reference.errors import Trap
 from oracles.reference.values import UNIT, Callback, Runtime, Tensor
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from generators import tvm_api
 from generators.tvm_api import BaseFunc
-from oracles.calls.protocol import AppliedPass, Calling, Run, direct
+from oracles.reference.calling import AppliedPass, Calling, Run, direct
 from oracles.reference.values import Runtime
 
 

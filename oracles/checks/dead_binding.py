@@ -19,12 +19,13 @@ from generators.passes.row import Phase
 from generators.source import Source
 from oracles.checks.applied_again import incomparable
 from oracles.checks.dead_code import tidied
-from oracles.checks.survives import happened_to, headline
+from oracles.checks.survives import happened_to
 from oracles.evidence import DeadBinding
 from oracles.ir.compare import first_difference, part_from, public_names, same_bindings
 from oracles.ir.walk import FUNCTION
 from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
+from oracles.tvm_errors import headline
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 DEAD = "nobody_uses_this"

@@ -19,7 +19,7 @@ from generators import tvm_api as T
 from generators.passes.row import Role
 from generators.passes.table import default_call, the
 from oracles.checks.applied_again import incomparable
-from oracles.checks.survives import happened_to, headline
+from oracles.checks.survives import happened_to
 from oracles.evidence import WithoutDead
 from oracles.ir.compare import (
     first_difference,
@@ -33,6 +33,7 @@ from oracles.ir.compare import (
 from oracles.ir.walk import FUNCTION, PRIM_FUNC
 from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
+from oracles.tvm_errors import headline
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 DEAD = "nobody_calls_this"

@@ -11,11 +11,11 @@ from typing import Any
 
 from generators import tvm_api as T
 from oracles.checks.applied_again import incomparable
-from oracles.checks.survives import headline, out_of_memory
 from oracles.evidence import AcrossProcesses, Evidence
 from oracles.ir.compare import equal, first_difference
 from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
+from oracles.tvm_errors import headline, out_of_memory
 from oracles.verdict import ACROSS_PROCESSES, PASSED, Failed, Skipped, Verdict
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from oracles.checks.definedness import has_free_names
-from oracles.checks.survives import happened_to, headline, out_of_memory
+from oracles.checks.survives import happened_to
 from oracles.ir.compare import first_difference, same_bindings
 from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Raised, Step
+from oracles.tvm_errors import headline, out_of_memory
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict, not_applicable
 
 _ROUNDS = 4

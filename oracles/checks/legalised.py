@@ -10,7 +10,7 @@ known is named.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from tvm import relax
@@ -18,7 +18,7 @@ from tvm import relax
 from generators import tvm_api as T
 from generators.passes.row import Phase, Role
 from generators.passes.table import PASSES, the
-from oracles.ir.walk import CALL, OP, bindings, relax_functions
+from oracles.ir.operators import CONSUMED, operator_calls
 from oracles.oracle import Stage, StepOracle, TraceOracle, Trust
 from oracles.trace import Bench, Step, Trace
 from oracles.verdict import PASSED, Failed, Skipped, Verdict, not_applicable
@@ -36,16 +36,6 @@ EXECUTABLE = frozenset(
 """Operators that the VM's code generator has instructions for."""
 LOWERING = frozenset(row.name for row in PASSES.values() if row.promise.needed_by_vm)
 """The passes that together leave nothing but what the VM can run: without one of them, operators stay by right."""
-CONSUMED = frozenset({"relax.hint_on_device"})
-"""Operators that a pass outside the official pipelines consumes by design (RealizeVDevice): its absence is no bug."""
-
-
-def operator_calls(module: Any) -> Iterator[tuple[Any, str]]:
-    """(call, function's name) of every bound call of a Relax operator."""
-    for name, function in relax_functions(module):
-        for bound in bindings(function):
-            if isinstance(bound.value, CALL) and isinstance(bound.value.op, OP):
-                yield bound.value, name.name_hint
 
 
 def undispatched(module: Any, applied: Iterable[str]) -> bool:

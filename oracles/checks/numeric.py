@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from generators.passes.row import Meaning
 from generators.tvm_api import IRModule
-from oracles.checks.legalised import operator_calls
 from oracles.ir.difference import difference
-from oracles.ir.operators import BATCH_NORM
+from oracles.ir.operators import BATCH_NORM, operator_calls
 from oracles.oracle import Stage, StepOracle
 from oracles.reference.numbers import NoMeaning, Unsure, Wrong
 from oracles.trace import Bench, Raised, Step

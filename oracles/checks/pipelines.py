@@ -22,10 +22,9 @@ from generators import tvm_api as T
 from generators.case import EntryCall
 from generators.dtypes import is_float
 from generators.passes.table import PIPELINES, TIR_PIPELINE
-from oracles.blame import first_wrong
+from oracles.builds.blame import first_wrong
 from oracles.builds.build import CODEGEN, Built, as_built, not_runnable, unregistered
 from oracles.builds.needs import LLVM
-from oracles.checks.survives import headline, out_of_memory, states_limit
 from oracles.evidence import Hung
 from oracles.forked import Ended, forked
 from oracles.oracle import TraceOracle
@@ -34,6 +33,7 @@ from oracles.reference.errors import Unsupported
 from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Runtime, Tensor, from_argument
 from oracles.trace import Bench, Position, Raised, Trace
+from oracles.tvm_errors import headline, out_of_memory, states_limit
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
 
 DEFAULT_BUILD = "default_build"

@@ -19,7 +19,6 @@ import tvm
 
 from generators import tvm_api as T
 from oracles.checks.definedness import has_free_names
-from oracles.checks.survives import headline
 from oracles.ir.compare import equal, first_difference, global_vars
 from oracles.ir.fingerprint import same_function
 from oracles.ir.module_caches import by_module
@@ -27,6 +26,7 @@ from oracles.ir.verifier import COMPLAINTS
 from oracles.ir.walk import PRIM_FUNC, functions_of
 from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Step
+from oracles.tvm_errors import headline
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 PRINTER = "TVMScript"

@@ -7,11 +7,11 @@ left its input alone are compared, so that this is about Sequential and about st
 from __future__ import annotations
 
 from oracles.checks.definedness import has_free_names
-from oracles.checks.survives import headline
 from oracles.ir.compare import equal, first_difference
 from oracles.ir.fingerprint import fingerprint
 from oracles.oracle import TraceOracle
 from oracles.trace import Bench, Raised, Trace
+from oracles.tvm_errors import headline
 from oracles.verdict import PASSED, Failed, Skipped, Verdict, not_applicable
 
 CULPRIT = "tvm.transform.Sequential"

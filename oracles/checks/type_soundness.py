@@ -18,7 +18,6 @@ from tvm import relax
 
 from generators import tvm_api as T
 from generators.tvm_api import BaseFunc, Expr, Type
-from oracles.checks.survives import headline
 from oracles.evidence import GivenToCallTir
 from oracles.ir.cache import Cache, Key, parts
 from oracles.ir.module_caches import by_relax_functions
@@ -27,6 +26,7 @@ from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, PRIM_FUNC, TUPLE, bindin
 from oracles.oracle import Stage, StepOracle, Trust
 from oracles.reference.tir.signature import is_packed
 from oracles.trace import Bench, Step
+from oracles.tvm_errors import headline
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 _DESTINATION = frozenset({"relax.call_tir", "relax.call_tir_inplace"})

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 from oracles.checks import definedness, normal_form, purity
-from oracles.checks.survives import headline
 from oracles.ir.verifier import COMPLAINTS
 from oracles.ir.verifier import complaint as complaint
 from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Step
+from oracles.tvm_errors import headline
 from oracles.verdict import PASSED, Failed, Skipped, Verdict, not_applicable
 
 VERIFIER = "relax.analysis.well_formed"

@@ -12,9 +12,9 @@ import numpy as np
 
 from generators.case import EntryCall
 from generators.tvm_api import IRModule
-from oracles.calls.protocol import Calling, LeftOut, Packed, Run, direct
 from oracles.evidence import Evidence, ReferenceTrap
 from oracles.ir.fingerprint import FINGERPRINTS
+from oracles.reference.calling import Calling, LeftOut, Packed, Run, direct
 from oracles.reference.compare import Agreement, Difference, compare
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported, symptom_of

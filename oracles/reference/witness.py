@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Any
 
 from generators.tvm_api import BaseFunc, IRModule
-from oracles.calls.protocol import Calling
 from oracles.ir.fingerprint import same_function
 from oracles.ir.walk import PRIM_FUNC, functions_of
+from oracles.reference.calling import Calling
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir import Context, gives_again, kernels_of
 from oracles.reference.tir.recorded import RecordedCall

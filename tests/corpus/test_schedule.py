@@ -15,9 +15,10 @@ from corpus.reduce import Candidate, reduce
 from corpus.schedule import culprit_named, primitives_of, schedule_steps
 from generators import tvm_api
 from generators.case import PassCall
-from generators.passes.row import ProgramFacts, Role
+from generators.passes.row import Role
 from generators.passes.table import PASSES, the
 from generators.program import Program
+from generators.program_facts import ProgramFacts
 from generators.source import SeededSource
 from generators.tir.relax_caller import draw_scheduled_program
 from generators.unavailable import Unavailable

@@ -22,8 +22,9 @@ from corpus.schedule import culprit_named, primitives_of, schedule_steps
 from corpus.store import StoredCase, write_case
 from fuzzer.cli import main
 from generators.case import Case, PassCall
-from generators.passes.row import ProgramFacts, Role
+from generators.passes.row import Role
 from generators.passes.table import PASSES, the
+from generators.program_facts import ProgramFacts
 from generators.source import SeededSource
 from generators.tir.functions import draw_schedulable
 from generators.tir.primitives import PRIMITIVES

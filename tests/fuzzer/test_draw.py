@@ -14,9 +14,10 @@ from fuzzer.protocol import Plan
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.repertoire import repertoire_of
 from fuzzer.worker.draw import INTEGER_SHARE, PRIM_SHARE, Planting, draw_experiment
-from generators.passes.row import Feature, Role
+from generators.passes.row import Role
 from generators.passes.table import PASSES, the
 from generators.program import Program
+from generators.program_facts import Feature
 from generators.recipes.recipe import Recipe
 from generators.tir.relax_caller import CALLED
 from generators.unavailable import Unavailable

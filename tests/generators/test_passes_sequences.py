@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from generators.passes.loaded import rows_from_contracts
-from generators.passes.row import Feature, Phase, ProgramFacts, Role
+from generators.passes.row import Phase, Role
 from generators.passes.sequences import KINDS, Kind, Step, draw_names, draw_sequence, instantiate, to_fire
 from generators.passes.table import PASSES, PIPELINES, SETUP, the
+from generators.program_facts import Feature, ProgramFacts
 from generators.source import SeededSource
 from generators.targets import TARGETS
 

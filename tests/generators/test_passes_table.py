@@ -18,8 +18,9 @@ from tvm.relax.analysis import well_formed
 
 from generators import tvm_api
 from generators.passes.excluded import EXCLUDED, NOT_PASSES
-from generators.passes.row import Feature, Parameter, PassRow, Phase, ProgramFacts
+from generators.passes.row import PassRow, Phase
 from generators.passes.table import PASSES, PIPELINES, SETUP, TIR_PIPELINE, join
+from generators.program_facts import Feature, Parameter, ProgramFacts
 from generators.source import SeededSource
 from oracles.calls.table import CONVENTIONS
 

@@ -20,8 +20,8 @@ from generators.case import Argument, Shape
 from generators.dtypes import FLOATS, INTEGERS, numpy_dtype
 from generators.operators.excluded import EXCLUDED
 from generators.operators.table import OPERATORS
-from generators.passes.row import Feature
 from generators.program import Program
+from generators.program_facts import Feature
 from generators.relax.knobs import DEFAULT
 from generators.relax.relax_program import draw_program
 from generators.source import HypothesisSource, SeededSource, Source, weighted

@@ -14,10 +14,10 @@ import pytest
 from tvm import relax
 
 from generators import tvm_api
-from generators.passes.row import Feature
 from generators.passes.sequences import Step, to_fire
 from generators.passes.table import PASSES
 from generators.program import Program
+from generators.program_facts import Feature
 from generators.recipes.recipe import Recipe
 from generators.recipes.table import RECIPES, join, patterns_for
 from generators.relax.relax_program import draw_program

@@ -16,9 +16,9 @@ from generators import tvm_api as T
 from generators.case import PassCall
 from generators.passes.row import Fires, PassRow, Phase, Place, Promise
 from generators.source import SeededSource, Source
-from oracles.calls.protocol import Calling, direct
-from oracles.checks.survives import raised_from
+from oracles.reference.calling import Calling, direct
 from oracles.trace import Position, Raised, Step
+from oracles.tvm_errors import raised_from
 from oracles.walk import taken
 
 PASSES_UNDER_TEST: dict[str, Callable[[], Any]] = {}

@@ -9,7 +9,7 @@ from tvm import relax
 from corpus.module_text import live_module
 from generators.case import EntryCall, ModuleText
 from generators.source import SeededSource
-from oracles.agreement import Camp, camps, conclusion, witnesses
+from oracles.builds.agreement import Camp, camps, conclusion, witnesses
 from oracles.reference.numbers import Numbers
 from oracles.reference.values import carried
 from oracles.trace import MeaningState, Position

@@ -13,7 +13,7 @@ from tvm import relax
 from corpus.module_text import live_module
 from generators.case import EntryCall, ModuleText, PassCall
 from generators.passes.row import Phase
-from oracles import blame
+from oracles.builds import blame
 from oracles.builds.build import CODEGEN
 from oracles.reference.numbers import Numbers
 from oracles.trace import Position

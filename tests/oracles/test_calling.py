@@ -18,8 +18,8 @@ from generators.passes.table import PASSES
 from generators.source import SeededSource
 from oracles.builds.build import Built, build
 from oracles.calls.after_pass import after_pass
-from oracles.calls.protocol import AppliedPass, LeftOut, direct
 from oracles.checks.numeric import judge
+from oracles.reference.calling import AppliedPass, LeftOut, direct
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.reference.values import Runtime
 from oracles.trace import MeaningState, Position

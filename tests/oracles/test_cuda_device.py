@@ -27,9 +27,8 @@ from generators.passes.row import Phase
 from generators.passes.table import PASSES
 from generators.source import SeededSource
 from generators.targets import TARGETS
-from oracles import agreement
+from oracles.builds import agreement, builders, cuda_device, needs
 from oracles.builds import build as llvm
-from oracles.builds import builders, cuda_device, needs
 from oracles.builds.cuda_device import UNUSABLE, Built, DeviceFault, NoDevice, judge, needs_host_memory, unusable
 from oracles.builds.needs import builder_of
 from oracles.builds.tir_build import compiled_from

@@ -11,7 +11,7 @@ from generators.case import PassCall
 from generators.passes.phases import HIGH
 from generators.passes.row import Phase
 from generators.passes.table import PASSES
-from oracles.calls.protocol import direct
+from oracles.reference.calling import direct
 from oracles.trace import Position, Raised
 from oracles.walk import taken, walk
 from tests.oracles.oracle_bench import RealBench, module_of, module_pass, row_of

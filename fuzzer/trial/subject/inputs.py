@@ -18,8 +18,8 @@ from generators import tvm_api
 from generators.arrays import draw_array
 from generators.case import Argument, EntryCall, Shape
 from generators.dtypes import is_float, numpy_dtype
-from generators.passes.row import Feature, Parameter, ProgramFacts
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
+from generators.program_facts import Feature, Parameter, ProgramFacts
 from generators.ranges import Range
 from oracles.ir.walk import functions_of
 

@@ -20,9 +20,9 @@ from oracles.builds import build as llvm
 from oracles.builds.cuda_cpu.compiler import CompileError, TooSlow
 from oracles.builds.cuda_cpu.lowering import NO_DEVICE, SHARED_BYTES, Kernel, Lowered, lower
 from oracles.builds.cuda_cpu.program import DEADLINE_S, ORDERS, Address, Fault, Order, Program, compile_source
-from oracles.calls.protocol import Calling, direct
 from oracles.evidence import InKernel
 from oracles.ir.compare import own_constant, with_own_constants
+from oracles.reference.calling import Calling, direct
 from oracles.reference.errors import Trap
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.reference.values import Callback, Runtime, Tensor, flattened

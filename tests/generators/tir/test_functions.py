@@ -19,7 +19,7 @@ from tvm.ir import TensorLoad
 
 from generators import tvm_api
 from generators.dtypes import is_float
-from generators.passes.row import Feature
+from generators.program_facts import Feature
 from generators.source import SeededSource
 from generators.tir.functions import draw_prim_func, draw_schedulable
 from generators.tir.prim_program import PrimProgram

@@ -19,8 +19,9 @@ from tvm import relax, tirx
 
 from generators import tvm_api
 from generators.passes.analyzer import ROWS
-from generators.passes.row import Feature, PassRow
+from generators.passes.row import PassRow
 from generators.passes.table import PASSES
+from generators.program_facts import Feature
 from generators.ranges import Range
 from generators.source import SeededSource
 from generators.strategies import integer_funcs

@@ -13,7 +13,7 @@ from generators.case import EntryCall
 from generators.passes.table import PIPELINES, TIR_PIPELINE, default_call
 from generators.source import SeededSource
 from generators.tir.relax_caller import draw_prim_program
-from oracles.calls.protocol import direct
+from oracles.reference.calling import direct
 from oracles.reference.numbers import Numbers, Wrong, interpreted
 from oracles.reference.tir.recorded import LIMIT, MOST_CALLS, RecordedCall
 from oracles.reference.witness import Witness

@@ -9,7 +9,7 @@ import pytest
 
 from generators import tvm_api
 from generators.case import EntryCall
-from oracles.calls.protocol import LeftOut, direct
+from oracles.reference.calling import LeftOut, direct
 from oracles.reference.errors import UNWRITTEN, Trap
 from oracles.reference.numbers import Numbers, Wrong
 from oracles.reference.tir import run_prim_func

@@ -17,14 +17,14 @@ from oracles.activities import unannounced
 from oracles.builds import build as llvm
 from oracles.builds.builders import BUILDERS
 from oracles.builds.needs import LLVM, builder_of
-from oracles.calls.protocol import Calling, LeftOut, Run
-from oracles.checks.survives import headline
 from oracles.forked import Ended, forked
+from oracles.reference.calling import Calling, LeftOut, Run
 from oracles.reference.compare import Difference, compare, widened
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.numbers import NoMeaning, Numbers, interpreted
 from oracles.reference.values import Runtime, from_argument
 from oracles.trace import Bench, Position, Raised
+from oracles.tvm_errors import headline
 from oracles.verdict import Failed, Skipped
 from oracles.workbench import Workbench
 

@@ -1,0 +1,107 @@
+"""What TVM raises, as values: whether it explains itself, its headline, and whether it states a limit.
+
+Whether an error is a pass's fault is said by `oracles.checks.survives`.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import traceback
+from pathlib import PurePath
+
+from oracles.evidence import OutOfMemory
+from oracles.trace import Raised
+
+HAPPENED = frozenset(
+    {
+        *("InternalError", "IndexError", "KeyError", "AttributeError", "NameError", "UnboundLocalError"),
+        *("ZeroDivisionError", "OverflowError", "RecursionError", "StopIteration", "MemoryError", "UnicodeDecodeError"),
+    }
+)
+"""Kinds that C++ code raises by accident: internal checks, and containers asked for what they do not hold."""
+
+# The patterns below read messages of TVM, which has no other way to say these things. None reads a message of ours.
+_CONVERSION = re.compile(
+    r"Cannot (convert from|treat) type `|Mismatched (type|number of) |Back optional access|Bad expected access"
+    r"|key is not in Map|Check not null|Check failed: [^\n]*is false: ?$"
+)
+"""TypeErrors and RuntimeErrors of the FFI's casts and containers: something had another type than the code believed."""
+
+STATED_LIMIT = re.compile(
+    r"make sure\s+to run it (before|after)|Codegen is not found|\bonly supports?\b|\bnow does not support"
+    r"|[Cc]urrently (does not|only)|Data type \S+ (is )?not supported|is not supported (in|by) "
+    r"|FPrimalGradient has not been registered|Function does not use symbolic var with name"
+)
+"""Internal errors that state an order of passes or a limit which is there for now: known, and not this pass's bug."""
+
+_RAISE = re.compile(r"\s*raise\b")
+
+
+def raised_from(exception: BaseException) -> Raised:
+    """The exception as a value.
+
+    `explicit` is true for a diagnostic: raised by a `raise` statement (not one inside an item or attribute look-up),
+    or by C++ with a kind and a text that explains. tvm_ffi appends C++ frames to Python's traceback in order of
+    calls, so the last frame with a file is where the error came from.
+    """
+    frames = traceback.extract_tb(exception.__traceback__)
+    text = "".join(traceback.format_exception(type(exception), exception, exception.__traceback__))
+    message = str(exception)
+    kind = type(exception).__name__
+    return Raised(kind, message, _is_explicit(kind, message, frames), text)
+
+
+def _is_explicit(kind: str, message: str, frames: traceback.StackSummary) -> bool:
+    if kind == "InternalError" or _CONVERSION.search(headline(message)):
+        return False
+    last = next((frame for frame in reversed(frames) if frame.filename != "<unknown>"), None)
+    if last is None or not last.filename.endswith(".py"):
+        return kind not in HAPPENED
+    if _is_look_up(last):
+        return False
+    line = last.line or linecache.getline(last.filename, last.lineno or 0)
+    return bool(_RAISE.match(line)) or bool(re.search(r":\s*raise\b", line))
+
+
+def _is_look_up(frame: traceback.FrameSummary) -> bool:
+    """An item or attribute look-up raises on purpose, but its caller did not mean to ask in vain."""
+    inside = frame.name.startswith("__") and frame.name not in ("__init__", "__call__")
+    return inside or "tvm_ffi" in PurePath(frame.filename).parts
+
+
+_IR_LINE = re.compile(
+    r"^\s*(#|@[IRT]\.|\w+ = TypeVar\(|return |def \w+\(|class \w+:"
+    r"|with [RT]\.|\w+: [RT]\.|cls = |[TR]\.\w+\(|for \w+.* in )"
+    r"|^\s{4,}\S"
+)
+_IR_END = re.compile(r"^ +return .*? (?=(?:has|is|was|contains|should|must|does|cannot)\b)")
+"""The last line of a printed function with the sentence that goes on behind it."""
+
+
+_OF_A_PRIMITIVE = re.compile(
+    r"^(?:ScheduleError: )?(An error occurred in the schedule primitive '[^']+').*Error message:", re.DOTALL
+)
+"""Before the message, a ScheduleError quotes the function and says where in it."""
+
+
+def headline(message: str) -> str:
+    """The first paragraph of an error in one line, without the programs that it quotes.
+
+    What follows the first paragraph is where TVM thinks that it happened.
+    """
+    said = _OF_A_PRIMITIVE.sub(r"\1:", message.strip())
+    first = said.split("\nError in pass:")[0].split("\n\nLocation (")[0]
+    whole = [_IR_END.sub("", line) for line in first.split("\n")]
+    lines = [re.sub(r"# from .*", "", line) for line in whole if not _IR_LINE.match(line)]
+    return " ".join(" ".join(lines).split())[:400]
+
+
+def out_of_memory(error: Raised) -> OutOfMemory | None:
+    """The evidence of an error by which Python says that memory has run out; None for any other."""
+    return OutOfMemory() if "MemoryError" in (error.kind, *error.message.split(":")[0].split()) else None
+
+
+def states_limit(error: Raised) -> bool:
+    """Whether an internal error states an order of passes or a limit that is there for now."""
+    return error.kind == "InternalError" and bool(STATED_LIMIT.search(error.message))
