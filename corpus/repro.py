@@ -17,7 +17,7 @@ from corpus.module_text import without_imports
 from corpus.poison_fill import FILLS, Fill, malloc_text, scratch_text
 from corpus.repro_calls import Calls
 from corpus.repro_imports import imports_for, needs_late_annotations
-from corpus.repro_passes import Applying, folded
+from corpus.repro_passes import PassLines, folded
 from corpus.script_losses import with_helper
 from corpus.store import StoredCase
 from generators.passes.row import Phase
@@ -153,7 +153,7 @@ def _body(stored: StoredCase, script: Script, embed_arrays: bool, target: str, m
     compiled = _Noted(f"tvm.compile(mod, {build_target.text}{pipeline})")
     device = "device" if on_device else "tvm.cpu()"
     tensor = "on_device" if on_device else "tensor"
-    applying = Applying(target, stored.case.target != DEFAULT)
+    applying = PassLines(target, stored.case.target != DEFAULT)
     module, name = _module(stored, embed_arrays)
     lines, given = _applied(stored, script, applying, name)
     case = stored.case
@@ -210,7 +210,7 @@ def _class_name(script: str) -> str:
     return names[-1] if names else "Module"
 
 
-def _applied(stored: StoredCase, script: Script, applying: Applying, module: str) -> tuple[str, str]:
+def _applied(stored: StoredCase, script: Script, applying: PassLines, module: str) -> tuple[str, str]:
     """Set-up and passes, and the name of what the last pass gets: the module that comes out is `mod`, or `after` for a
     check that looks at the last pass."""
     case = stored.case

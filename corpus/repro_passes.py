@@ -16,7 +16,7 @@ WIDTH = 118
 
 
 @dataclass(frozen=True, slots=True)
-class Applying:
+class PassLines:
     """How passes are applied in one script. target: the name or the expression of the case's target.
 
     always: passes that the table does not know, those of a loaded file, want the target too.

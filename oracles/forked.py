@@ -137,7 +137,9 @@ def _ended(status: int, hung: bool) -> Ended | None:
     if hung:
         return Ended(HANG)
     if os.WIFSIGNALED(status):
-        return Ended(signal.Signals(os.WTERMSIG(status)).name)
+        number = os.WTERMSIG(status)
+        # A child may set an alarm for a part of its work.
+        return Ended(HANG if number == signal.SIGALRM else signal.Signals(number).name)
     code = os.WEXITSTATUS(status)
     return None if code == 0 else Ended(f"{_EXIT}{code}")
 

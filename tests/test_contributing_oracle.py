@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import HANGS_S
+
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
 BAD = """
@@ -48,7 +50,7 @@ def passfuzz(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]
         [sys.executable, "-m", "fuzzer.cli", *arguments],
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=HANGS_S,
         check=False,
         cwd=project,
         env=environment,
@@ -76,7 +78,7 @@ def test_a_finding_of_a_new_oracle_is_confirmed_reduced_and_shown(tmp_path: Path
     assert row["reduced"]["bindings"] < row["reduced"]["bindings_before"]
     assert len(row["passes"]) == 1
     shown = subprocess.run(
-        [sys.executable, str(out / row["repro"])], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, str(out / row["repro"])], capture_output=True, text=True, timeout=HANGS_S, check=False
     )
     assert (shown.returncode, shown.stdout) == (1, "AssertionError: gone: ['main']\n")
     assert "## Expected\n\nPublic Relax functions stay.\n" in (out / row["case"] / "README.md").read_text()

@@ -20,7 +20,7 @@ PATH = re.compile(rf"(?<![\w/.-])((?:{'|'.join(ROOMS)})/[\w./*-]+)")
 RELATIVE = re.compile(r"`([\w-]+/[\w/-]+\.py)`")
 """The end of a path, as in `tir/decode.py`."""
 MODULE = re.compile(rf"`((?:{'|'.join(ROOMS)})(?:\.\w+)+)`")
-CODE = re.compile(r"^```python\n.*?^```", re.DOTALL | re.MULTILINE)
+CODE = re.compile(r"^```(?:python|jinja)\n.*?^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)\)")
 PRIVATE = re.compile(r"\b(DESIGN|TRIAGE|STYLE|KNOWN_BUGS|faults_a|CLEAN twins?)\b")
 """Papers of the makers that are not in the repository."""
@@ -114,6 +114,6 @@ def test_links_and_short_paths_of_a_document_lead_somewhere(path: Path) -> None:
     assert [end for end in RELATIVE.findall(text) if not any(f"/{name}".endswith(f"/{end}") for name in KNOWN)] == []
 
 
-@pytest.mark.parametrize("path", [*DOCUMENTS, *files("tests/*.py")], ids=name_of)
+@pytest.mark.parametrize("path", [*DOCUMENTS, *SOURCES], ids=name_of)
 def test_no_text_cites_a_paper_that_is_not_here(path: Path) -> None:
     assert PRIVATE.findall(prose(path)) == []

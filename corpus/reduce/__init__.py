@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from corpus.reduce.candidate import Candidate, Reduction, as_case, candidate_of
-from corpus.reduce.search import Step, search
+from corpus.reduce.search import ReductionStep, search
 from corpus.reduce.table import STEPS
 
 
@@ -30,4 +30,4 @@ def reduce(
     return search(candidate, interesting, STEPS, budget_s=budget_s, max_calls=max_calls, clock=clock)
 
 
-__all__ = ["STEPS", "Candidate", "Reduction", "Step", "as_case", "candidate_of", "reduce"]
+__all__ = ["STEPS", "Candidate", "Reduction", "ReductionStep", "as_case", "candidate_of", "reduce"]

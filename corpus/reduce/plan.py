@@ -1,4 +1,4 @@
-"""A Plan: a draft with its passes and calls, and the bookkeeping that follows every edit.
+"""A ReductionPlan: a draft with its passes and calls, and the bookkeeping that follows every edit.
 
 Arguments of entry calls and call sites follow when parameters come and go; what has become dead is pruned where
 pruning is known to do no harm. What to try is decided in `corpus.reduce.steps`. Worker processes only.
@@ -41,7 +41,7 @@ from oracles.checks.purity import impure_callee
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ReductionPlan:
     """What will be tried next. passes and setup carry their original index, which stays theirs.
 
     prune: the kinds of dead things ("bindings", "parameters", "functions") that are dropped after every edit.
@@ -59,10 +59,10 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class PlanView:
     """A plan as steps see it: with the types that its variables have, by original variable."""
 
-    plan: Plan
+    plan: ReductionPlan
     types: Mapping[Any, Any]
 
     @property
@@ -71,21 +71,21 @@ class View:
         return self.plan.draft
 
 
-Edit: TypeAlias = Callable[[Plan], Plan]
+Edit: TypeAlias = Callable[[ReductionPlan], ReductionPlan]
 """A pure change of a plan. Raises NotApplicable where it makes no sense (any more)."""
 
 
-def view_of(plan: Plan, module: Any) -> View:
+def view_of(plan: ReductionPlan, module: Any) -> PlanView:
     """A view of the same plan with its draft taken from the live module anew: no swaps or symbols are left in it."""
     draft = lift(module)
     types = {param: T.type_of(param) for _, function in draft.drafts() for param in function.params}
     types.update((bind.var, T.type_of(bind.var)) for _, bind in module_binds(draft))
-    return View(replace(plan, draft=draft), types)
+    return PlanView(replace(plan, draft=draft), types)
 
 
-def plan_of(candidate: Candidate) -> Plan:
+def plan_of(candidate: Candidate) -> ReductionPlan:
     """The plan that realises to the candidate itself."""
-    return Plan(
+    return ReductionPlan(
         lift(candidate.module),
         tuple(enumerate(candidate.setup)),
         tuple(enumerate(candidate.passes)),
@@ -105,7 +105,7 @@ def callers(draft: ModuleDraft, name: str) -> int:
     return sum(name in called_names(bind.value) for _, bind in module_binds(draft))
 
 
-def add_parameter(plan: Plan, name: str, param: Any) -> Plan:
+def add_parameter(plan: ReductionPlan, name: str, param: Any) -> ReductionPlan:
     """Appends a parameter to a function that nobody calls, and inputs for it to the entry calls."""
     function = plan.draft.functions[name]
     if not isinstance(function, Draft) or callers(plan.draft, name):
@@ -120,7 +120,7 @@ def add_parameter(plan: Plan, name: str, param: Any) -> Plan:
     return replace(plan, draft=plan.draft.with_function(name, grown), calls=calls)
 
 
-def drop_parameter(plan: Plan, name: str, param: Any) -> Plan:
+def drop_parameter(plan: ReductionPlan, name: str, param: Any) -> ReductionPlan:
     """Removes a parameter that is not used; arguments of calls follow."""
     function = plan.draft.functions[name]
     if not isinstance(function, Draft) or param not in function.params:
@@ -212,7 +212,7 @@ def small_numbers(extents: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
 # --- pruning --------------------------------------------------------------------------------------------
 
 
-def pruned(plan: Plan) -> Plan:
+def pruned(plan: ReductionPlan) -> ReductionPlan:
     """The plan without the dead things that it may drop."""
     if "bindings" in plan.prune:
         plan = replace(plan, draft=without_dead_bindings(plan.draft))
@@ -294,7 +294,7 @@ def without_unreachable(draft: ModuleDraft) -> ModuleDraft:
     return replace(draft, functions={name: f for name, f in draft.functions.items() if name in reached})
 
 
-def without_unused_parameters(plan: Plan) -> Plan:
+def without_unused_parameters(plan: ReductionPlan) -> ReductionPlan:
     """Drops parameters that nobody uses and whose type mentions no symbolic dim."""
     for name, function in tuple(plan.draft.drafts()):
         for param in unused_parameters(plan.draft, function):

@@ -13,14 +13,14 @@ from typing import Any
 
 from corpus.reduce.candidate import Candidate, Reduction, count_bindings, count_statements
 from corpus.reduce.draft import NotApplicable
-from corpus.reduce.plan import Edit, Plan, View, plan_of, pruned, view_of
+from corpus.reduce.plan import Edit, PlanView, ReductionPlan, plan_of, pruned, view_of
 from corpus.reduce.realise import GaveUp, Realised, realise
 from generators import tvm_api as T
 from generators.case import Argument, EntryCall, Shape
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ReductionStep:
     """One way of making candidates smaller: the edits that it has to offer for a plan.
 
     together: edits are independent of each other, so chunks of them are tried at once (delta debugging);
@@ -29,7 +29,7 @@ class Step:
     """
 
     name: str
-    edits: Callable[[View], Sequence[Edit]]
+    edits: Callable[[PlanView], Sequence[Edit]]
     together: bool = True
     repeat: bool = False
 
@@ -61,7 +61,7 @@ class Search:
         self._seen: set[tuple[object, ...]] = set()
         self._view = self._start(candidate)
 
-    def run(self, steps: Sequence[Step]) -> bool:
+    def run(self, steps: Sequence[ReductionStep]) -> bool:
         """Whether every step was tried on the final candidate without success (False: out of budget)."""
         if self._view is None:
             return True
@@ -76,7 +76,7 @@ class Search:
             return False
         return True
 
-    def _start(self, candidate: Candidate) -> View | None:
+    def _start(self, candidate: Candidate) -> PlanView | None:
         """None when the module does not survive being taken apart and rebuilt."""
         try:
             realised = realise(self._plan.draft)
@@ -87,9 +87,9 @@ class Search:
             if not self._interesting(self._plan.candidate(realised.module)):
                 return None
         self._seen.add(_key(self._plan, realised.module))
-        return View(self._plan, realised.types)
+        return PlanView(self._plan, realised.types)
 
-    def _run_step(self, step: Step) -> bool:
+    def _run_step(self, step: ReductionStep) -> bool:
         succeeded = False
         while self._view is not None:
             edits = list(step.edits(self._view))
@@ -140,11 +140,11 @@ class Search:
         # Built anew: passes under test may change the module that they are given.
         realised = realise(plan.draft)
         self.best, self._plan = plan.candidate(realised.module), plan
-        self._view = View(plan, realised.types)
+        self._view = PlanView(plan, realised.types)
         self.accepted[name] += len(edits)
         return True
 
-    def _attempt(self, edits: Sequence[Edit]) -> tuple[Plan, Realised] | None:
+    def _attempt(self, edits: Sequence[Edit]) -> tuple[ReductionPlan, Realised] | None:
         plan = self._plan
         for edit in edits:
             try:
@@ -160,7 +160,7 @@ class Search:
             return None
 
 
-def _key(plan: Plan, module: Any) -> tuple[object, ...]:
+def _key(plan: ReductionPlan, module: Any) -> tuple[object, ...]:
     # The hash does not see names, which the last step changes.
     names = tuple(plan.draft.names.values())
     return T.structural_hash(module), names, plan.setup, plan.passes, tuple(_call_key(call) for call in plan.calls)
@@ -181,7 +181,7 @@ def _argument_key(argument: Argument) -> object:
 def search(
     candidate: Candidate,
     interesting: Callable[[Candidate], bool],
-    steps: Sequence[Step],
+    steps: Sequence[ReductionStep],
     *,
     budget_s: float,
     max_calls: int,

@@ -29,7 +29,7 @@ from fuzzer.campaign.confirm import Confirmations
 from fuzzer.campaign.observer import Observer
 from fuzzer.campaign.second_process import SecondProcess
 from fuzzer.errors import EnvironmentFault, UsageError
-from fuzzer.processes.pool import Heard, Pool, Slot, WorkerLost
+from fuzzer.processes.pool import FromWorker, Pool, Slot, WorkerLost
 from fuzzer.protocol import (
     CandidateDigests,
     CaseDigests,
@@ -230,7 +230,7 @@ class _Campaign:
 
     # --- answers ----------------------------------------------------------------------------------------
 
-    def _take(self, pool: Pool, heard: Heard) -> None:
+    def _take(self, pool: Pool, heard: FromWorker) -> None:
         answer = heard.answer
         match answer:
             case Tallied(delta):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzzer.errors import EnvironmentFault, UsageError
-from fuzzer.plugin.harvested import Harvested, LeftOut, Seed
+from fuzzer.plugin.harvested import Harvested, NoSeed, Seed
 from fuzzer.processes.lines import Lines
 from fuzzer.processes.start import module_command, worker_environment
 from fuzzer.render import print_json
@@ -52,7 +52,7 @@ def harvest(out: Path, seeds: Path) -> HarvestResult:
         raise EnvironmentFault(f"the process that reads the modules ended with status {ended.returncode}: {last[:300]}")
     said = tuple(Lines[Harvested](Harvested).take(ended.stdout))
     found = tuple(one.folder for one in said if isinstance(one, Seed))
-    left_out = Counter(one.why for one in said if isinstance(one, LeftOut))
+    left_out = Counter(one.why for one in said if isinstance(one, NoSeed))
     return HarvestResult(len(said), found, dict(largest_first(left_out)))
 
 

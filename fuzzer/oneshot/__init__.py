@@ -1,1 +1,1 @@
-"""One errand: a fresh process that loads TVM for one `check` or `reduce` of what a user points at."""
+"""A one-shot process: one that loads TVM for one `check` or `reduce` of what a user points at."""

@@ -13,7 +13,7 @@ class Digest(msgspec.Struct, frozen=True, tag="digest"):
     digest: str
 
 
-class LeftOut(msgspec.Struct, frozen=True, tag="left out"):
+class NoSeed(msgspec.Struct, frozen=True, tag="left out"):
     """Why a module is no seed."""
 
     why: str
@@ -25,4 +25,4 @@ class Seed(msgspec.Struct, frozen=True, tag="seed"):
     folder: str
 
 
-Harvested: TypeAlias = LeftOut | Seed
+Harvested: TypeAlias = NoSeed | Seed

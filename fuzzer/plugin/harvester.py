@@ -2,7 +2,7 @@
 
 PrimFuncs that nobody calls get a Relax function that does, where call_tir can: a seed needs somebody who gives values.
 
-`python -m fuzzer.plugin.harvester PARENT OUT SEEDS` answers with a Seed or a LeftOut per module, one JSON
+`python -m fuzzer.plugin.harvester PARENT OUT SEEDS` answers with a Seed or a NoSeed per module, one JSON
 object per line.
 """
 
@@ -21,7 +21,7 @@ import msgspec
 from corpus.module_text import text_of
 from corpus.repro import repro_text
 from corpus.store import StoredCase, write_case
-from fuzzer.plugin.harvested import Digest, Harvested, LeftOut, Seed
+from fuzzer.plugin.harvested import Digest, Harvested, NoSeed, Seed
 from fuzzer.plugin.modules import FOLDER
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import in_child, send
@@ -61,21 +61,21 @@ class Kept:
 
 
 def harvest(out: Path, seeds: Path, say: Callable[[Harvested], None]) -> None:
-    """Says Seed or LeftOut of every file, in the order of their names."""
+    """Says Seed or NoSeed of every file, in the order of their names."""
     seen: set[str] = set()
     with TemporaryDirectory(prefix="passfuzz-") as scratch:
         recorder = Recorder.create(Path(scratch) / "flight")
         for file in sorted((out / FOLDER).glob("*.json")):
             recorder.write(0, Working("read"))
-            maker, union = _maker(file, seeds, seen, recorder), Digest | LeftOut | Seed
+            maker, union = _maker(file, seeds, seen, recorder), Digest | NoSeed | Seed
             heard = in_child(maker, union, recorder, DEADLINE_S, per_activity=True)
             seen.update(message.digest for message in heard.messages if isinstance(message, Digest))
             last = heard.messages[-1] if heard.messages else None
-            if isinstance(last, (Seed, LeftOut)):
+            if isinstance(last, (Seed, NoSeed)):
                 say(last)
             else:
                 how = "own fault" if heard.ended is None or heard.ended.by_exit else heard.ended.how
-                say(LeftOut(f"{how} in {described(heard.activity)}"))
+                say(NoSeed(f"{how} in {described(heard.activity)}"))
 
 
 def _maker(
@@ -87,16 +87,16 @@ def _maker(
         module = with_entries(T.module_from_json(kept.module))
         name = digest(module)
         if name in seen:
-            say(LeftOut("the same as another but for names of variables"))
+            say(NoSeed("the same as another but for names of variables"))
             return
         say(Digest(name))
         if complaint(module):
-            say(LeftOut("ill-formed"))
+            say(NoSeed("ill-formed"))
             return
         recorder.write(0, Interpreting())
         numbers = meaning_of(module, int(name, 16))
         if isinstance(numbers, NoInputs):
-            say(LeftOut(numbers.reason))
+            say(NoSeed(numbers.reason))
             return
         recorder.write(0, Working("text"))
         case = Case(text_of(module), _passes(kept.name), numbers.calls, origin=Origin(file=kept.test))

@@ -34,7 +34,7 @@ class WorkerLost:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class FromWorker:
     """What a worker said, or its end."""
 
     slot: Slot
@@ -79,21 +79,21 @@ class Pool:
         slot.busy, slot.since = command, now
         self._send(slot, command)
 
-    def answers(self, timeout_s: float) -> Iterator[Heard]:
+    def answers(self, timeout_s: float) -> Iterator[FromWorker]:
         """What workers have said, waiting at most `timeout_s` for the first."""
         for key, _ in self._selector.select(timeout_s):
             slot: Slot = key.data
             assert slot.process.stdout is not None
             data = os.read(slot.process.stdout.fileno(), 1 << 16)
             if not data:
-                yield Heard(slot, self._lost(slot))
+                yield FromWorker(slot, self._lost(slot))
                 continue
             for answer in slot.lines.take(data):
                 if isinstance(answer, Ready):
                     slot.ready = True
                 if isinstance(answer, Done):
                     slot.busy = None
-                yield Heard(slot, answer)
+                yield FromWorker(slot, answer)
 
     def _lost(self, slot: Slot) -> WorkerLost:
         """A worker has ended; `replace` starts another in its place."""

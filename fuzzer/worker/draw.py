@@ -15,7 +15,7 @@ from fuzzer.worker.seeds import SHARE as SEEDED_SHARE
 from fuzzer.worker.seeds import SeedProgram, draw_seed
 from generators.case import Origin
 from generators.passes.row import PassRow, Role
-from generators.passes.sequences import Kind, Step, ToFire, draw_names, instantiate, to_fire
+from generators.passes.sequences import Kind, PlannedPass, ToFire, draw_names, instantiate, to_fire
 from generators.passes.table import PASSES, the
 from generators.program import Program
 from generators.program_facts import Feature
@@ -159,7 +159,7 @@ def _weight(name: str) -> int:
     return 1 if name in _asked_for() else UNASKED_WEIGHT
 
 
-def _program_for(source: Source, steps: Sequence[Step], repertoire: Repertoire, target: TargetRow) -> Program:
+def _program_for(source: Source, steps: Sequence[PlannedPass], repertoire: Repertoire, target: TargetRow) -> Program:
     """A program in which there is something for these passes to do, mostly."""
     rows = to_fire(steps, repertoire.rows)
     if any(Feature.SCHEDULE in row.fires.wants for row in rows.drawn):
@@ -184,7 +184,7 @@ def _program_for(source: Source, steps: Sequence[Step], repertoire: Repertoire, 
     return draw_program(source, patterns=_plantings(source, firing, features), wants=frozenset(features))
 
 
-def _with_dead(source: Source, program: Program, steps: Sequence[Step], repertoire: Repertoire) -> Program:
+def _with_dead(source: Source, program: Program, steps: Sequence[PlannedPass], repertoire: Repertoire) -> Program:
     """The program, at times with a PrimFunc that nobody calls; not behind a schedule of all functions, which may die on
     it before anything is under test."""
     if any(step.setup and repertoire.rows[step.name].role is Role.BINDS_THREADS for step in steps):

@@ -50,7 +50,7 @@ _SCHEDULE = the(Role.SCHEDULES).name
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlannedPass:
     """One pass to come: its row's name, its tier, and whether it only prepares the ground."""
 
     name: str
@@ -75,7 +75,7 @@ class _Walk:
     table: Table
     pool: tuple[PassRow, ...]
     phase: Phase
-    steps: list[Step]
+    steps: list[PlannedPass]
     open: bool = True
     tier: Tier = "B"
 
@@ -105,10 +105,10 @@ class _Walk:
         alone = not any(not step.setup for step in self.steps)
         for name in row.place.prepared_by:
             if not any(step.name == name for step in self.steps):
-                self.steps.append(Step(name, self.tier, setup=alone))
-        self.steps.append(Step(row.name, self.tier))
+                self.steps.append(PlannedPass(name, self.tier, setup=alone))
+        self.steps.append(PlannedPass(row.name, self.tier))
         if not row.promise.buildable:
-            self.steps.append(Step(_LIFT, self.tier))
+            self.steps.append(PlannedPass(_LIFT, self.tier))
             self.open = False
         self.phase = self.phase if row.place.gives is None else row.place.gives
 
@@ -127,7 +127,9 @@ class _Ground:
         """A walk that starts in a phase, after the passes that lead there (`bare`: without those that only tidy)."""
         calls = (THREADED_SETUP if self.target.threads else SETUP)[phase]
         names = [call.name for call in calls if not bare or not _tidies(call.name)]
-        return _Walk(self.table, pool or self.pool, phase, [Step(name, "B", setup=True) for name in names], tier=tier)
+        return _Walk(
+            self.table, pool or self.pool, phase, [PlannedPass(name, "B", setup=True) for name in names], tier=tier
+        )
 
 
 def _tidies(name: str) -> bool:
@@ -205,26 +207,29 @@ _WALKS: dict[Kind, Callable[[Source, _Ground, int], _Walk]] = {
 }
 
 
-def _pipeline_steps(source: Source, pipeline: str, *, whole: bool) -> tuple[Step, ...]:
+def _pipeline_steps(source: Source, pipeline: str, *, whole: bool) -> tuple[PlannedPass, ...]:
     names = PIPELINES[pipeline]
     stop = len(names) if whole or source.flip(0.6) else source.integer(1, len(names))
-    return tuple(Step(name, "A") for name in names[:stop])
+    return tuple(PlannedPass(name, "A") for name in names[:stop])
 
 
-def _tir_pipeline_steps(source: Source, pipelines: Sequence[str]) -> tuple[Step, ...]:
+def _tir_pipeline_steps(source: Source, pipelines: Sequence[str]) -> tuple[PlannedPass, ...]:
     """All of the TIR pipeline, after a Relax pipeline that is not under test here."""
     before = PIPELINES[source.pick(pipelines)]
-    return (*(Step(name, "A", setup=True) for name in before), *(Step(name, "A") for name in TIR_PIPELINE))
+    return (
+        *(PlannedPass(name, "A", setup=True) for name in before),
+        *(PlannedPass(name, "A") for name in TIR_PIPELINE),
+    )
 
 
-def _schedule_steps(source: Source, pipelines: Sequence[str]) -> tuple[Step, ...]:
+def _schedule_steps(source: Source, pipelines: Sequence[str]) -> tuple[PlannedPass, ...]:
     """A schedule; for a share of the cases (SCHEDULES_LOWERED) both pipelines after it."""
-    setup = tuple(Step(call.name, "B", setup=True) for call in SETUP[Phase.LEGAL])
-    steps = (*setup, Step(_SCHEDULE, "B"))
+    setup = tuple(PlannedPass(call.name, "B", setup=True) for call in SETUP[Phase.LEGAL])
+    steps = (*setup, PlannedPass(_SCHEDULE, "B"))
     if not source.flip(SCHEDULES_LOWERED):
         return steps
     names = PIPELINES[source.pick(pipelines)]
-    return (*steps, *(Step(name, "A") for name in (*names[len(setup) :], *TIR_PIPELINE)))
+    return (*steps, *(PlannedPass(name, "A") for name in (*names[len(setup) :], *TIR_PIPELINE)))
 
 
 def draw_names(
@@ -235,7 +240,7 @@ def draw_names(
     kinds: Sequence[Kind] | None = None,
     length: int = 6,
     target: TargetRow = LLVM,
-) -> tuple[Step, ...]:
+) -> tuple[PlannedPass, ...]:
     """The passes of one case, setup first. Never empty.
 
     `under_test` limits the passes drawn to these rows, `kinds` the kinds of sequence, `length` the passes of a
@@ -287,7 +292,7 @@ class ToFire:
         return frozenset(want for row in self.drawn or self.pipeline for want in row.fires.wants)
 
 
-def to_fire(steps: Sequence[Step], table: Table) -> ToFire:
+def to_fire(steps: Sequence[PlannedPass], table: Table) -> ToFire:
     """The rows under test, each once."""
     under_test = [step for step in steps if not step.setup]
     drawn = {step.name: table[step.name] for step in under_test if step.tier != "A"}
@@ -297,7 +302,7 @@ def to_fire(steps: Sequence[Step], table: Table) -> ToFire:
     return ToFire(tuple(drawn.values()), tuple(pipeline.values()))
 
 
-def instantiate(source: Source, steps: Sequence[Step], facts: ProgramFacts, table: Table) -> DrawnSequence:
+def instantiate(source: Source, steps: Sequence[PlannedPass], facts: ProgramFacts, table: Table) -> DrawnSequence:
     """Constructors for `steps` in a program of these facts.
 
     Steps of an official pipeline and of the setup get the official constructor where they have one, and no options.
@@ -327,7 +332,7 @@ def instantiate(source: Source, steps: Sequence[Step], facts: ProgramFacts, tabl
 def draw_sequence(
     source: Source,
     table: Table,
-    facts_of: Callable[[tuple[Step, ...]], ProgramFacts],
+    facts_of: Callable[[tuple[PlannedPass, ...]], ProgramFacts],
     *,
     under_test: Sequence[str] | None = None,
     kinds: Sequence[Kind] | None = None,

@@ -1,7 +1,7 @@
-"""Who agrees on what a program computes: the reference and builds of it, before and behind the passes.
+"""Who agrees on what a program computes: the reference and builds of it, before and after the passes.
 
-The oracles need one witness to call a result wrong. Whose fault it is shows when all are asked: a pass is wrong when
-what the builds give changes with it, code generation when every pass agrees and the build does not, and where the
+One engine is enough for an oracle to call a result wrong. Whose fault it is shows when all are asked: a pass is wrong
+when what the builds give changes with it, code generation when every pass agrees and the build does not. Where the
 reference stands alone, it may be the reference. Builds run in children, which they may crash.
 """
 
@@ -39,16 +39,16 @@ Told: TypeAlias = "tuple[Runtime, ...] | str"
 
 @dataclass(frozen=True, slots=True)
 class Camp:
-    """Witnesses that give one result. says: how it differs from what the program means, "" where it does not."""
+    """Engines that give one result. says: how it differs from what the program means, "" where it does not."""
 
     members: tuple[str, ...]
     says: str
 
 
-def witnesses(
+def engines(
     before: Position, after: Position | None, numbers: Numbers, bench: Bench, target: str = DEFAULT
 ) -> dict[str, Told]:
-    """What each witness says; `after` None where there are no passes. The first is what the program means.
+    """What each engine says; `after` None where there are no passes. The first is what the program means.
 
     For a target whose modules another builder runs, LLVM is asked about the program as it was before the passes; for
     one whose modules nobody builds there are no builds.
@@ -76,7 +76,7 @@ def _by_llvm(label: str, state: Position, numbers: Numbers, bench: Bench) -> dic
 
 
 def camps(told: Mapping[str, Told], numbers: Numbers) -> tuple[Camp, ...]:
-    """The witnesses by what they say, those who agree with the program's meaning first."""
+    """The engines by what they say, those who agree with the program's meaning first."""
     assert not isinstance(numbers.expected, NoMeaning)
     expected = numbers.expected
     found: list[tuple[list[str], Told, str]] = [([], expected, "")]

@@ -25,9 +25,9 @@ from oracles.reference.calls import call_value
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.machine import Frame, Machine, Rule
 from oracles.reference.memory import check_read
+from oracles.reference.recorded_run import RecordedRun
 from oracles.reference.tir import Context, kernels_of
 from oracles.reference.values import Callback, Closure, Runtime, Tensor, carried, from_argument
-from oracles.reference.witness import Witness
 
 FUEL = 20_000
 """Bindings that one entry call may evaluate; more counts as endless recursion."""
@@ -43,7 +43,7 @@ class Interpreter:
     in which every float operation may be computed instead of its own (mixed-precision passes do so on purpose).
     packed: the meaning of the caller's own external functions (`generators.externs.HOOKS`). constants: their memory, if
     it outlives an entry call. watch: called with function, variable and value of every parameter and binding.
-    synchronised: barriers between GPU threads are explicit; see `tir.Context`. witness: records the functions that are
+    synchronised: barriers between GPU threads are explicit; see `tir.Context`. recorded: records the functions that are
     looked up and the calls of PrimFuncs.
     """
 
@@ -58,7 +58,7 @@ class Interpreter:
         constants: dict[Any, Tensor] | None = None,
         watch: Callable[[str, str, Runtime], None] | None = None,
         synchronised: bool = False,
-        witness: Witness | None = None,
+        recorded: RecordedRun | None = None,
     ) -> None:
         self.module = module
         self.bounded = bounded
@@ -70,12 +70,12 @@ class Interpreter:
         """One memory per constant, as in the VM: calls in destination-passing style and in place may write into it."""
         self.overwritten: dict[int, tuple[Tensor, Tensor]] = {}
         """Operands of calls in place by their id, with the result that replaces them."""
-        self._functions = functions_of(module) if witness is None else witness.functions
+        self._functions = functions_of(module) if recorded is None else recorded.functions
         prims = [(name, f) for name, f in self._functions.items() if isinstance(f, tirx.PrimFunc)]
-        record = None if witness is None else witness.record
-        carrying = witness is not None and witness.carrying
+        record = None if recorded is None else recorded.record
+        carrying = recorded is not None and recorded.carrying
         self.context = Context(kernels_of(prims), synchronised, dict(prims), record, carrying)
-        self._asked = set[str]() if witness is None else witness.asked
+        self._asked = set[str]() if recorded is None else recorded.asked
 
     def run(self, call: EntryCall) -> Runtime:
         """The result of an entry call."""

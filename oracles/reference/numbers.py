@@ -18,8 +18,8 @@ from oracles.reference.calling import Calling, LeftOut, Packed, Run, direct
 from oracles.reference.compare import Agreement, Difference, compare
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported, symptom_of
+from oracles.reference.recorded_run import RecordedRun
 from oracles.reference.values import Runtime, Tensor, from_argument
-from oracles.reference.witness import Witness
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +54,16 @@ class Unsure:
 
 _UNWRITTEN = ReferenceTrap("uninitialised")
 DISCARDS = ("integer-overflow", "float8-range", "fuel", "aliasing")
-"""Traps that say nothing against a pass: overflow is to be discarded (TRIAGE), and one tensor as two operands of an
-in-place call is a known way of DataflowUseInplaceCalls that elementwise PrimFuncs survive."""
+"""Traps that say nothing against a pass: TVM leaves the result of overflow open (apache/tvm#12383), and one tensor as
+two operands of an in-place call is a known way of DataflowUseInplaceCalls that elementwise PrimFuncs survive."""
 
 
-def interpreted(module: IRModule, synchronised: bool = False, witness: Witness | None = None) -> Run:
+def interpreted(module: IRModule, synchronised: bool = False, recorded: RecordedRun | None = None) -> Run:
     """Runs functions of a module in the reference; as in the VM, constants keep their memory from call to call."""
     constants: dict[Any, Tensor] = {}
 
     def run(function: str, arguments: list[Runtime], packed: Packed = MappingProxyType({})) -> Runtime:
-        machine = Interpreter(module, packed=packed, constants=constants, synchronised=synchronised, witness=witness)
+        machine = Interpreter(module, packed=packed, constants=constants, synchronised=synchronised, recorded=recorded)
         with np.errstate(all="ignore"):
             return machine.apply(machine.function(function), arguments, function)
 
@@ -87,7 +87,7 @@ class Numbers:
         self.expected: tuple[Runtime, ...] | NoMeaning = self._evaluate(calls)
         """The result of every call that is not left out."""
         self._agreeing: list[tuple[int, bool]] = [(FINGERPRINTS.of(start), False)]
-        self._witness: Witness | None = None
+        self._recorded: RecordedRun | None = None
 
     def coarser(self, floor: str) -> Numbers:
         """The same results with the bounds of an implementation in dtype `floor`; both share one `left_out`."""
@@ -148,22 +148,24 @@ class Numbers:
     def _interpret(self, module: IRModule, calling: Calling, synchronised: bool) -> None | Wrong | Unsure:
         """Runs the module, or only the calls that differ from the last run that agreed. Reads of uninitialised elements
         are no fault if these are only copied and all results agree."""
-        if self._witness is not None and self._witness.speaks_for(module, calling, synchronised):
+        if self._recorded is not None and self._recorded.speaks_for(module, calling, synchronised):
             return None
         left_out = Counter(self.left_out)
-        copied_before = self._witness is not None and self._witness.carrying
-        outcome = self._run(Witness(module, calling, synchronised), module, calling, synchronised)
+        copied_before = self._recorded is not None and self._recorded.carrying
+        outcome = self._run(RecordedRun(module, calling, synchronised), module, calling, synchronised)
         if not (isinstance(outcome, Wrong) and outcome.evidence == _UNWRITTEN):
             return outcome
         self.left_out.clear()  # The same calls are made again, and left out again.
         self.left_out.update(left_out)
-        carried = self._run(Witness(module, calling, synchronised, carrying=True), module, calling, synchronised)
+        carried = self._run(RecordedRun(module, calling, synchronised, carrying=True), module, calling, synchronised)
         return carried if carried is None or copied_before else outcome
 
-    def _run(self, witness: Witness, module: IRModule, calling: Calling, synchronised: bool) -> None | Wrong | Unsure:
-        outcome = self.judge_run(interpreted(module, synchronised, witness), calling)
+    def _run(
+        self, recorded: RecordedRun, module: IRModule, calling: Calling, synchronised: bool
+    ) -> None | Wrong | Unsure:
+        outcome = self.judge_run(interpreted(module, synchronised, recorded), calling)
         if outcome is None:
-            self._witness = witness
+            self._recorded = recorded
         return outcome
 
     def judge_run(self, run: Run, calling: Calling = direct) -> None | Wrong | Unsure:

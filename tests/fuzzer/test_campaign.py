@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from fuzzer.campaign.determinism import hash_seeds
 from fuzzer.campaign.loop import _Campaign, plan_of, run_campaign
 from fuzzer.campaign.observer import Observers
 from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
+from fuzzer.trial.determinism import hash_seeds
 from tests.fuzzer.planted import write_passes
 from tests.patience import HANGS_S
 from tests.reports.reports_data import finding

@@ -21,6 +21,7 @@ from fuzzer.campaign import confirm
 from fuzzer.campaign.confirm import TRIALS_BY_CHANCE, UNCONFIRMED, Confirmations
 from fuzzer.processes.guard import guarded
 from generators.case import EntryCall, ModuleText
+from oracles.evidence import AcrossProcesses
 from oracles.verdict import ACROSS_PROCESSES, Failed
 from tests.corpus.test_repro_memory import reduction
 from tests.fuzzer.test_campaign import alive, wait_for
@@ -94,14 +95,15 @@ def test_what_may_hang_on_chance_must_show_every_time(
         return folder
 
     monkeypatch.setattr(confirm, "save_finding", save)
-    failed = Failed(ACROSS_PROCESSES, "a process gives another module", culprit="VMShapeLower")
+    evidence = AcrossProcesses()
+    failed = Failed(ACROSS_PROCESSES, "a process gives another module", culprit="VMShapeLower", evidence=evidence)
     one = replace(finding(), verdict=failed, signature=signature_of("determinism", failed))
     assert _tried(tmp_path, one) == confirmed
     assert len(counter.read_text()) == TRIALS_BY_CHANCE
 
 
 def _finding_of(stored: StoredCase) -> Finding:
-    failed = Failed(stored.symptom, stored.message, culprit=stored.culprit)
+    failed = Failed(stored.symptom, stored.message, culprit=stored.culprit, evidence=stored.evidence)
     return replace(
         finding(),
         case=stored.case,

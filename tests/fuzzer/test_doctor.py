@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from fuzzer import versions
 from fuzzer.results import Diagnosis
 from fuzzer.versions import KNOWN_PAIRS, Probe, judge_pair
 from oracles.builds import cuda_cpu, needs
@@ -74,8 +75,9 @@ def test_a_mismatched_ffi(tmp_path: Path) -> None:
 def test_no_tvm(monkeypatch: pytest.MonkeyPatch) -> None:
     from fuzzer.commands import doctor as room
 
-    monkeypatch.setattr(room, "tvm_version", lambda: "missing")
-    monkeypatch.setattr(room, "has_tvm", lambda: False)
+    for where in (room, versions):
+        monkeypatch.setattr(where, "tvm_version", lambda: "missing")
+        monkeypatch.setattr(where, "has_tvm", lambda: False)
     diagnosis = room.examine()
     assert diagnosis.fault is not None
     assert diagnosis.fault.startswith("apache-tvm: not installed; pip install 'apache-tvm==")

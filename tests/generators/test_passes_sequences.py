@@ -9,7 +9,7 @@ import pytest
 
 from generators.passes.loaded import rows_from_contracts
 from generators.passes.row import Phase, Role
-from generators.passes.sequences import KINDS, Kind, Step, draw_names, draw_sequence, instantiate, to_fire
+from generators.passes.sequences import KINDS, Kind, PlannedPass, draw_names, draw_sequence, instantiate, to_fire
 from generators.passes.table import PASSES, PIPELINES, SETUP, the
 from generators.program_facts import Feature, ProgramFacts
 from generators.source import SeededSource
@@ -20,7 +20,7 @@ SCHEDULE = the(Role.SCHEDULES).name
 MANY = range(300)
 
 
-def phase_errors(steps: tuple[Step, ...]) -> list[str]:
+def phase_errors(steps: tuple[PlannedPass, ...]) -> list[str]:
     """The passes that do not stand in a documented phase, following `gives` from high-level Relax."""
     phase, errors = Phase.HIGH, []
     for step in steps:
@@ -115,7 +115,7 @@ def test_a_pass_under_test_is_in_every_sequence(name: str) -> None:
 
 
 def test_no_setup_has_a_pass_for_blocks_where_a_function_has_none() -> None:
-    steps = (Step("RewriteDataflowReshape", "B", setup=True), Step("tirx.BindTarget", "B"))
+    steps = (PlannedPass("RewriteDataflowReshape", "B", setup=True), PlannedPass("tirx.BindTarget", "B"))
     for features, setup in ((frozenset[Feature](), ["RewriteDataflowReshape"]), (frozenset({Feature.LOOPS_ALONE}), [])):
         drawn = instantiate(SeededSource(0), steps, ProgramFacts(features=features), PASSES)
         assert [call.name for call in drawn.setup] == setup
@@ -150,16 +150,16 @@ def test_rows_without_use_are_dropped_with_what_they_prepare() -> None:
 
 
 def test_official_steps_are_constructed_as_the_pipelines_do() -> None:
-    steps = tuple(Step(name, "A") for name in PIPELINES["llvm"])
+    steps = tuple(PlannedPass(name, "A") for name in PIPELINES["llvm"])
     for index in range(20):
         drawn = instantiate(SeededSource(13, index), steps, ProgramFacts(), PASSES)
         assert [call.source for call in drawn.passes] == [PASSES[name].sources[0] for name in PIPELINES["llvm"]]
 
 
 def test_rows_to_fire_are_those_under_test() -> None:
-    setup = tuple(Step(call.name, "B", setup=True) for call in SETUP[Phase.LEGAL])
-    pipeline = tuple(Step(name, "A") for name in PIPELINES["default_build"])
-    rows = to_fire((*setup, Step("FoldConstant", "B"), *pipeline), PASSES)
+    setup = tuple(PlannedPass(call.name, "B", setup=True) for call in SETUP[Phase.LEGAL])
+    pipeline = tuple(PlannedPass(name, "A") for name in PIPELINES["default_build"])
+    rows = to_fire((*setup, PlannedPass("FoldConstant", "B"), *pipeline), PASSES)
     assert rows.drawn == (PASSES["FoldConstant"],)
     assert [row.name for row in rows.pipeline] == list(dict.fromkeys(PIPELINES["default_build"]))
     assert rows.recipes == ("constant_subexpressions", "duplicate_constants")
@@ -168,20 +168,20 @@ def test_rows_to_fire_are_those_under_test() -> None:
 
 def test_lifting_is_not_to_fire_where_it_serves_another_pass() -> None:
     unbuildable = next(name for name, row in PASSES.items() if not row.promise.buildable)
-    rows = to_fire((Step(unbuildable, "B"), Step("LambdaLift", "B")), PASSES)
+    rows = to_fire((PlannedPass(unbuildable, "B"), PlannedPass("LambdaLift", "B")), PASSES)
     assert [row.name for row in rows.drawn] == [unbuildable]
 
 
 def test_a_pipeline_alone_is_to_fire() -> None:
-    rows = to_fire((Step("ComputePrimValue", "A"),), PASSES)
+    rows = to_fire((PlannedPass("ComputePrimValue", "A"),), PASSES)
     assert rows.recipes == PASSES["ComputePrimValue"].fires.recipes
     assert rows.wants == {Feature.SYMBOLIC}
 
 
 def test_draw_sequence_hands_the_names_to_the_program() -> None:
-    asked: list[tuple[Step, ...]] = []
+    asked: list[tuple[PlannedPass, ...]] = []
 
-    def facts_of(steps: tuple[Step, ...]) -> ProgramFacts:
+    def facts_of(steps: tuple[PlannedPass, ...]) -> ProgramFacts:
         asked.append(steps)
         return ProgramFacts()
 

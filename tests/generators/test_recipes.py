@@ -14,7 +14,7 @@ import pytest
 from tvm import relax
 
 from generators import tvm_api
-from generators.passes.sequences import Step, to_fire
+from generators.passes.sequences import PlannedPass, to_fire
 from generators.passes.table import PASSES
 from generators.program import Program
 from generators.program_facts import Feature
@@ -319,7 +319,7 @@ def test_programs_differ_between_seeds(name: str, programs: dict[str, list[Progr
 
 @pytest.mark.parametrize("name", [n for n, row in PASSES.items() if row.fires.recipes])
 def test_row_names_draw_programs_with_its_features(name: str) -> None:
-    rows = to_fire((Step(name, "B"),), PASSES)
+    rows = to_fire((PlannedPass(name, "B"),), PASSES)
     program = draw_program(SeededSource(3, 1), patterns=patterns_for(rows.recipes[:1]), wants=rows.wants)
     relax.analysis.well_formed(program.module)
     assert set(rows.recipes) & program.features

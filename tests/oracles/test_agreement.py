@@ -9,7 +9,7 @@ from tvm import relax
 from corpus.module_text import live_module
 from generators.case import EntryCall, ModuleText
 from generators.source import SeededSource
-from oracles.builds.agreement import Camp, camps, conclusion, witnesses
+from oracles.builds.agreement import Camp, camps, conclusion, engines
 from oracles.reference.numbers import Numbers
 from oracles.reference.values import carried
 from oracles.trace import MeaningState, Position
@@ -60,7 +60,7 @@ def test_the_builds_of_a_wrong_pass_agree_with_the_reference_of_its_result() -> 
     known = numbers()
     bench = Workbench(SeededSource(0), MeaningState(known))
     swapped = Position.at(replaced_add(known))
-    found = camps(witnesses(Position.at(known.start), swapped, known, bench), known)
+    found = camps(engines(Position.at(known.start), swapped, known, bench), known)
     assert [camp.members for camp in found] == [
         ("reference before", "build before at -O0", "build before at -O3"),
         ("reference after", "build after at -O0", "build after at -O3"),
@@ -78,5 +78,5 @@ def test_what_a_call_writes_into_a_constant_the_next_one_reads() -> None:
     call = EntryCall("main", (np.ones(2, np.float32),))
     known = Numbers(module, [call, call])
     bench = Workbench(SeededSource(0), MeaningState(known))
-    found = camps(witnesses(Position.at(module), Position.at(module), known, bench), known)
+    found = camps(engines(Position.at(module), Position.at(module), known, bench), known)
     assert [len(camp.members) for camp in found] == [1, 5]

@@ -12,8 +12,8 @@ from generators.case import EntryCall
 from generators.passes.row import Phase
 from generators.passes.table import PIPELINES, SETUP, default_call
 from generators.source import SeededSource
+from oracles.activities import Activity, Building
 from oracles.builds.build import (
-    BUILDING,
     CODEGEN,
     Built,
     NotBuilt,
@@ -67,15 +67,15 @@ def prepared(module: Any) -> tuple[Numbers, Workbench]:
     return numbers, Workbench(SeededSource(0), MeaningState(numbers))
 
 
-def test_build_agrees_with_the_reference_and_names_its_stages() -> None:
+def test_build_agrees_with_the_reference_and_says_what_it_does() -> None:
     module = module_of(PROGRAM)
     numbers, bench = prepared(module)
-    stages: list[str] = []
-    built = build(module, Phase.HIGH, bench, 0, stages.append)
+    activities: list[Activity] = []
+    built = build(module, Phase.HIGH, bench, 0, activities.append)
     assert isinstance(built, Built)
     assert numbers.judge_run(built.run) is None
-    wanted = [BUILDING + name for name in ("LambdaLift", *rest_of_pipeline(Phase.HIGH), CODEGEN)]
-    assert stages == wanted
+    passes = ("LambdaLift", *rest_of_pipeline(Phase.HIGH))
+    assert activities == [Building("build", culprit) for culprit in (*passes, CODEGEN)]
 
     def off_by_one(function: str, arguments: list[Any]) -> Any:
         return built.run(function, [arguments[1], *arguments[1:]])

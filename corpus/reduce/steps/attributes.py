@@ -9,12 +9,12 @@ from typing import Any
 from tvm import relax
 
 from corpus.reduce.draft import CALL, Bind, Draft, ModuleDraft, NotApplicable, at_binding, module_binds
-from corpus.reduce.plan import Edit, Plan, View
+from corpus.reduce.plan import Edit, PlanView, ReductionPlan
 from corpus.reduce.realise import TVM_ERRORS
 from generators import tvm_api as T
 
 
-def functions(view: View) -> Sequence[Edit]:
+def functions(view: PlanView) -> Sequence[Edit]:
     """Each attribute of a function but its global symbol may go, and its impurity; so may the module's."""
     edits = [_without_attr(name, key) for name, f in view.draft.drafts() for key in f.attrs if key != "global_symbol"]
     edits.extend(_pure(name) for name, f in view.draft.drafts() if not f.pure)
@@ -25,7 +25,7 @@ def functions(view: View) -> Sequence[Edit]:
 
 
 def _without_attr(name: str, key: str) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         function = plan.draft.functions.get(name)
         if not isinstance(function, Draft) or key not in function.attrs:
             raise NotApplicable("gone")
@@ -36,7 +36,7 @@ def _without_attr(name: str, key: str) -> Edit:
 
 
 def _pure(name: str) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         function = plan.draft.functions.get(name)
         if not isinstance(function, Draft):
             raise NotApplicable("gone")
@@ -46,18 +46,18 @@ def _pure(name: str) -> Edit:
 
 
 def _without_module_attr(key: str) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         attrs = {other: value for other, value in plan.draft.attrs.items() if other != key}
         return replace(plan, draft=replace(plan.draft, attrs=attrs))
 
     return edit
 
 
-def _without_infos(plan: Plan) -> Plan:
+def _without_infos(plan: ReductionPlan) -> ReductionPlan:
     return replace(plan, draft=replace(plan.draft, infos={}))
 
 
-def operators(view: View) -> Sequence[Edit]:
+def operators(view: PlanView) -> Sequence[Edit]:
     """Each call of an operator gets the attributes that its Python function gives by default."""
     return [_defaulted(bind.var) for _, bind in module_binds(view.draft) if T.op_name(bind.value) and bind.value.attrs]
 
@@ -69,7 +69,7 @@ def _defaulted(var: Any) -> Edit:
             raise NotApplicable("has its defaults")
         return (replace(bind, value=CALL(bind.value.op, bind.value.args, default.attrs, bind.value.ty_args)),)
 
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         draft: ModuleDraft = at_binding(plan.draft, var, pieces)
         return replace(plan, draft=draft)
 

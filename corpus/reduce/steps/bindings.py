@@ -20,11 +20,11 @@ from corpus.reduce.draft import (
     leaves,
     without_binding,
 )
-from corpus.reduce.plan import Edit, Plan, View, add_parameter, callers, draw_argument
+from corpus.reduce.plan import Edit, PlanView, ReductionPlan, add_parameter, callers, draw_argument
 from generators import tvm_api as T
 
 
-def to_parameters(view: View) -> Sequence[Edit]:
+def to_parameters(view: PlanView) -> Sequence[Edit]:
     """Each binding of a function without callers becomes a fresh parameter of its type, with small inputs."""
     edits: list[Edit] = []
     for name, function in view.draft.drafts():
@@ -36,14 +36,14 @@ def to_parameters(view: View) -> Sequence[Edit]:
 def _to_parameter(name: str, var: Any, ty: Any) -> Edit:
     param = tvm.ir.Var(var.name, ty)
 
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         draft = without_binding(plan.draft, var).swap(var, param)
         return add_parameter(replace(plan, draft=draft), name, param)
 
     return edit
 
 
-def to_operands(view: View) -> Sequence[Edit]:
+def to_operands(view: PlanView) -> Sequence[Edit]:
     """Each binding becomes an operand or a parameter of the same type; last first."""
     edits: list[Edit] = []
     for _, function in view.draft.drafts():
@@ -52,7 +52,7 @@ def to_operands(view: View) -> Sequence[Edit]:
     return edits
 
 
-def _same_type(view: View, function: Draft, bind: Bind) -> Iterator[Any]:
+def _same_type(view: PlanView, function: Draft, bind: Bind) -> Iterator[Any]:
     seen: set[Any] = set()
     for other in (*leaves(bind.value), *function.params):
         if other in seen or other not in view.types or other.same_as(bind.var):
@@ -62,7 +62,7 @@ def _same_type(view: View, function: Draft, bind: Bind) -> Iterator[Any]:
             yield other
 
 
-def to_constants(view: View) -> Sequence[Edit]:
+def to_constants(view: PlanView) -> Sequence[Edit]:
     """Each binding of a function with callers becomes a constant: its parameters cannot grow."""
     edits: list[Edit] = []
     for name, function in view.draft.drafts():
@@ -72,7 +72,7 @@ def to_constants(view: View) -> Sequence[Edit]:
 
 
 def _to_constant(var: Any, ty: Any) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         if not isinstance(ty, T.TensorType):
             raise NotApplicable("only tensors can be constants")
         array: Any = draw_argument(ty, {})
@@ -83,13 +83,13 @@ def _to_constant(var: Any, ty: Any) -> Edit:
 
 
 def _to_expr(var: Any, expr: Any) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         return replace(plan, draft=without_binding(plan.draft, var).swap(var, expr))
 
     return edit
 
 
-def aliases(view: View) -> Sequence[Edit]:
+def aliases(view: PlanView) -> Sequence[Edit]:
     """Bindings of plain variables, and casts, go: their uses take the variable itself."""
     edits: list[Edit] = []
     for _, function in view.draft.drafts():
@@ -99,7 +99,7 @@ def aliases(view: View) -> Sequence[Edit]:
     return edits
 
 
-def tuples(view: View) -> Sequence[Edit]:
+def tuples(view: PlanView) -> Sequence[Edit]:
     """Bound tuples are written out where they are used, so that their fields are used directly."""
     edits: list[Edit] = []
     for _, function in view.draft.drafts():
@@ -109,7 +109,7 @@ def tuples(view: View) -> Sequence[Edit]:
     return edits
 
 
-def operands_shared(view: View) -> Sequence[Edit]:
+def operands_shared(view: PlanView) -> Sequence[Edit]:
     """A call's later tensor operands become its first one where the types agree: f(x, y) -> f(x, x)."""
     edits: list[Edit] = []
     for _, function in view.draft.drafts():
@@ -119,7 +119,7 @@ def operands_shared(view: View) -> Sequence[Edit]:
     return edits
 
 
-def _shared(view: View, bind: Bind) -> Iterator[Edit]:
+def _shared(view: PlanView, bind: Bind) -> Iterator[Edit]:
     arguments = list(bind.value.args)
     variables = [a for a in arguments if isinstance(a, VAR) and a in view.types]
     for number, argument in enumerate(arguments):
@@ -131,7 +131,7 @@ def _shared(view: View, bind: Bind) -> Iterator[Edit]:
 
 
 def _with_argument(var: Any, number: int, expr: Any) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         def pieces(bind: Bind) -> tuple[Bind, ...]:
             arguments = list(bind.value.args)
             arguments[number] = expr

@@ -22,7 +22,7 @@ from corpus.reduce.draft import (
     module_binds,
     rewrite_module,
 )
-from corpus.reduce.plan import Edit, Plan, View, add_parameter, callers, small_numbers
+from corpus.reduce.plan import Edit, PlanView, ReductionPlan, add_parameter, callers, small_numbers
 from generators import tvm_api as T
 from generators.case import Argument
 from generators.dtypes import numpy_dtype
@@ -39,7 +39,7 @@ FILLS: tuple[Fill, ...] = (_ones, small_numbers)
 """Contents by simplicity."""
 
 
-def to_parameters(view: View) -> Sequence[Edit]:
+def to_parameters(view: PlanView) -> Sequence[Edit]:
     """Each tensor constant of a function without callers becomes a parameter with the same contents as input."""
     edits: list[Edit] = []
     for name, function in view.draft.drafts():
@@ -49,7 +49,7 @@ def to_parameters(view: View) -> Sequence[Edit]:
     return edits
 
 
-def simpler_constants(view: View) -> Sequence[Edit]:
+def simpler_constants(view: PlanView) -> Sequence[Edit]:
     """Each constant gets simpler contents."""
     edits: list[Edit] = []
     for fill in FILLS:
@@ -79,7 +79,7 @@ def _rank(constant: Any) -> int:
 def _to_parameter(name: str, constant: Any) -> Edit:
     param = tvm.ir.Var("c", T.type_of(constant))
 
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         grown = add_parameter(plan, name, param)
         calls = tuple(
             replace(call, arguments=(*call.arguments[:-1], T.constant_array(constant)))
@@ -95,7 +95,7 @@ def _to_parameter(name: str, constant: Any) -> Edit:
 def _refilled(constant: Any, fill: Fill) -> Edit:
     old = T.constant_array(constant)
 
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         new = fill(old.shape, str(old.dtype))
         if any(_same(old, known(old.shape, str(old.dtype))) for known in FILLS[: FILLS.index(fill) + 1]):
             raise NotApplicable("simple already")
@@ -104,7 +104,7 @@ def _refilled(constant: Any, fill: Fill) -> Edit:
     return edit
 
 
-def _substituted(plan: Plan, constant: Any, expr: Any) -> Plan:
+def _substituted(plan: ReductionPlan, constant: Any, expr: Any) -> ReductionPlan:
     found = False
 
     def leaf(old: Any) -> Any:
@@ -130,7 +130,7 @@ def _same(one: Array, other: Array) -> bool:
 # --- inputs ---------------------------------------------------------------------------------------------
 
 
-def simpler_inputs(view: View) -> Sequence[Edit]:
+def simpler_inputs(view: PlanView) -> Sequence[Edit]:
     """Each array among the inputs gets simpler contents."""
     return [
         _with_input(number, index, fill)
@@ -151,7 +151,7 @@ def _with_input(number: int, index: int, fill: Fill) -> Edit:
         )
         return argument if simple else fill(argument.shape, str(argument.dtype))
 
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         if number >= len(plan.calls) or index >= len(plan.calls[number].arguments):
             raise NotApplicable("gone")
         call = plan.calls[number]

@@ -23,18 +23,18 @@ from corpus.reduce.draft import (
     module_binds,
     own_binds,
 )
-from corpus.reduce.plan import Edit, Plan, View
+from corpus.reduce.plan import Edit, PlanView, ReductionPlan
 from generators import tvm_api as T
 
 
-def branches(view: View) -> Sequence[Edit]:
+def branches(view: PlanView) -> Sequence[Edit]:
     """Each If becomes one of its branches."""
     ifs = [bind.var for _, bind in module_binds(view.draft) if isinstance(bind.value, Branch)]
     return [_taking(var, side) for side in ("then", "otherwise") for var in ifs]
 
 
 def _taking(var: Any, side: str) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         results: list[Any] = []
 
         def pieces(bind: Bind) -> tuple[Bind | Block, ...]:
@@ -50,7 +50,7 @@ def _taking(var: Any, side: str) -> Edit:
     return edit
 
 
-def calls(view: View) -> Sequence[Edit]:
+def calls(view: PlanView) -> Sequence[Edit]:
     """Each call of a Relax function of the module (or of a local function) is replaced by the function's body."""
     return [_inlining(bind.var) for _, bind in module_binds(view.draft) if _callee(view.draft, bind) is not None]
 
@@ -69,7 +69,7 @@ def _callee(draft: ModuleDraft, bind: Bind) -> Draft | None:
 
 
 def _inlining(var: Any) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         results: list[Any] = []
 
         def pieces(bind: Bind) -> tuple[Bind | Block, ...]:
@@ -114,7 +114,7 @@ def _copy_expr(expr: Any, copies: dict[Any, Any]) -> Any:
     return map_leaves(expr, lambda leaf: copies.get(leaf, leaf) if isinstance(leaf, VAR) else leaf)
 
 
-def blocks(view: View) -> Sequence[Edit]:
+def blocks(view: PlanView) -> Sequence[Edit]:
     """Each function's dataflow blocks become plain ones, or all its blocks one; repeated until nothing is left."""
     edits: list[Edit] = []
     for name, function in view.draft.drafts():
@@ -126,7 +126,7 @@ def blocks(view: View) -> Sequence[Edit]:
 
 
 def _with_blocks(name: str, change: Any) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         function = plan.draft.functions.get(name)
         if not isinstance(function, Draft):
             raise NotApplicable("gone")

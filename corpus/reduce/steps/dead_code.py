@@ -10,39 +10,39 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from corpus.reduce.draft import Draft, NotApplicable, module_binds, without_binding
-from corpus.reduce.plan import Edit, Plan, View, drop_parameter, unused_parameters
+from corpus.reduce.plan import Edit, PlanView, ReductionPlan, drop_parameter, unused_parameters
 
 KINDS = ("bindings", "functions", "parameters")
 
 
-def prune(view: View) -> Sequence[Edit]:
+def prune(view: PlanView) -> Sequence[Edit]:
     """Drop all that is dead, now and after every later edit."""
     return [_pruning(kind) for kind in KINDS if kind not in view.plan.prune]
 
 
 def _pruning(kind: str) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         return replace(plan, prune=plan.prune | {kind})
 
     return edit
 
 
-def demote(view: View) -> Sequence[Edit]:
+def demote(view: PlanView) -> Sequence[Edit]:
     """Outputs of dataflow blocks that nobody uses become local variables."""
 
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         return replace(plan, draft=replace(plan.draft, demoted=True))
 
     return [edit]
 
 
-def functions(view: View) -> Sequence[Edit]:
+def functions(view: PlanView) -> Sequence[Edit]:
     """Each function may go, if nobody calls it (else TVM's verifier refuses)."""
     return [_without_function(name) for name in view.draft.functions]
 
 
 def _without_function(name: str) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         if name not in plan.draft.functions or len(plan.draft.functions) == 1:
             raise NotApplicable("the last function stays")
         calls = tuple(call for call in plan.calls if call.function != name)
@@ -51,19 +51,19 @@ def _without_function(name: str) -> Edit:
     return edit
 
 
-def bindings(view: View) -> Sequence[Edit]:
+def bindings(view: PlanView) -> Sequence[Edit]:
     """Each binding may go, dead or with an effect (else TVM's verifier refuses); last first."""
     return [_without_binding(bind.var) for _, bind in reversed(list(module_binds(view.draft)))]
 
 
 def _without_binding(var: object) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         return replace(plan, draft=without_binding(plan.draft, var))
 
     return edit
 
 
-def parameters(view: View) -> Sequence[Edit]:
+def parameters(view: PlanView) -> Sequence[Edit]:
     """Each unused parameter may go, also where it defines a symbolic dim that is used nowhere else."""
     edits: list[Edit] = []
     for name, function in view.draft.drafts():
@@ -72,7 +72,7 @@ def parameters(view: View) -> Sequence[Edit]:
 
 
 def _without_parameter(name: str, param: object) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         function = plan.draft.functions.get(name)
         if not isinstance(function, Draft) or param not in unused_parameters(plan.draft, function):
             raise NotApplicable("in use")

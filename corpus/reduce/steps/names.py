@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from corpus.reduce.draft import Draft, all_binds
-from corpus.reduce.plan import Edit, Plan, View
+from corpus.reduce.plan import Edit, PlanView, ReductionPlan
 from generators import tvm_api as T
 
 PARAMETERS = ("x", "y", "z", "w", "u", "v")
 BINDINGS = tuple("abcdefghijklm")
 
 
-def canonical(view: View) -> Sequence[Edit]:
+def canonical(view: PlanView) -> Sequence[Edit]:
     """All variables of all functions at once."""
     names: dict[Any, str] = {}
     for _, function in view.draft.drafts():
@@ -22,7 +22,7 @@ def canonical(view: View) -> Sequence[Edit]:
     if all(var.name == name for var, name in names.items()):
         return []
 
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         return replace(plan, draft=replace(plan.draft, names=names))
 
     return [edit]

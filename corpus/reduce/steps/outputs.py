@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from corpus.reduce.draft import TUPLE, VAR, Bind, Body, Draft, ModuleDraft, NotApplicable, at_binding, own_binds
-from corpus.reduce.plan import Edit, Plan, View, callers
+from corpus.reduce.plan import Edit, PlanView, ReductionPlan, callers
 
 MOST_RESULTS = 8
 """How many other results are tried at a time: early, late and evenly between."""
 
 
-def fields(view: View) -> Sequence[Edit]:
+def fields(view: PlanView) -> Sequence[Edit]:
     """Each field of a returned tuple may go; a tuple of one becomes its field."""
     edits: list[Edit] = []
     for name, function in view.draft.drafts():
@@ -35,7 +35,7 @@ def _without_field(name: str, number: int) -> Edit:
     # Numbers shift as fields go, so the field is found again by its value.
     wanted: list[Any] = []
 
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         function = _function(plan, name)
         values = returned(plan.draft, function.body)
         if not wanted:
@@ -50,7 +50,7 @@ def _without_field(name: str, number: int) -> Edit:
     return edit
 
 
-def bound_fields(view: View) -> Sequence[Edit]:
+def bound_fields(view: PlanView) -> Sequence[Edit]:
     """Each field of a tuple that is bound and then only returned may go; the binding stays, for what hangs on it."""
     edits: list[Edit] = []
     for name, function in view.draft.drafts():
@@ -69,13 +69,13 @@ def _without_bound_field(var: Any, field: Any) -> Edit:
             raise NotApplicable("the last field stays")
         return (replace(bind, value=TUPLE(kept)),)
 
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         return replace(plan, draft=at_binding(plan.draft, var, without))
 
     return edit
 
 
-def earlier(view: View) -> Sequence[Edit]:
+def earlier(view: PlanView) -> Sequence[Edit]:
     """Return the value of another binding; those that leave little code alive first."""
     edits: list[Edit] = []
     for name, function in view.draft.drafts():
@@ -100,20 +100,20 @@ def _live_sizes(draft: ModuleDraft, body: Body) -> list[tuple[int, Any]]:
 
 
 def _returning_edit(name: str, var: Any) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         return _returning(plan, name, var)
 
     return edit
 
 
-def _function(plan: Plan, name: str) -> Draft:
+def _function(plan: ReductionPlan, name: str) -> Draft:
     function = plan.draft.functions.get(name)
     if not isinstance(function, Draft):
         raise NotApplicable("the function is gone")
     return function
 
 
-def _returning(plan: Plan, name: str, result: Any) -> Plan:
+def _returning(plan: ReductionPlan, name: str, result: Any) -> ReductionPlan:
     function = _function(plan, name)
     body = replace(function.body, result=result)
     return replace(plan, draft=plan.draft.with_function(name, replace(function, body=body)))

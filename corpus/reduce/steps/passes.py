@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from corpus.reduce.draft import NotApplicable
-from corpus.reduce.plan import Edit, Plan, View
+from corpus.reduce.plan import Edit, PlanView, ReductionPlan
 from corpus.schedule import schedule_steps
 from generators.passes.row import Role
 from generators.passes.table import PASSES, the
 
 
-def passes(view: View) -> Sequence[Edit]:
+def passes(view: PlanView) -> Sequence[Edit]:
     """Each pass under test may go; at least one stays."""
     return [_without_pass(index) for index, _ in reversed(view.plan.passes)]
 
 
 def _without_pass(index: int) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         kept = tuple(entry for entry in plan.passes if entry[0] != index)
         if not kept or len(kept) == len(plan.passes):
             raise NotApplicable("the last pass stays")
@@ -27,7 +27,7 @@ def _without_pass(index: int) -> Edit:
     return edit
 
 
-def _checked(before: Plan, after: Plan) -> Plan:
+def _checked(before: ReductionPlan, after: ReductionPlan) -> ReductionPlan:
     """The plan without a pass. NotApplicable where another pass of it relies on the one that is gone."""
     left = {call.name for _, call in (*after.setup, *after.passes)}
     gone = {call.name for _, call in (*before.setup, *before.passes)} - left
@@ -36,13 +36,13 @@ def _checked(before: Plan, after: Plan) -> Plan:
     return after
 
 
-def options(view: View) -> Sequence[Edit]:
+def options(view: PlanView) -> Sequence[Edit]:
     """Each pass under test may do without its options."""
     return [_without_options(index) for index, call in view.plan.passes if call.options]
 
 
 def _without_options(index: int) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         plain = tuple((n, replace(call, options="") if n == index else call) for n, call in plan.passes)
         if plain == plan.passes:
             raise NotApplicable("gone")
@@ -51,7 +51,7 @@ def _without_options(index: int) -> Edit:
     return edit
 
 
-def schedules(view: View) -> Sequence[Edit]:
+def schedules(view: PlanView) -> Sequence[Edit]:
     """Each step of a schedule may go."""
     return [
         _without_step(index, number)
@@ -62,7 +62,7 @@ def schedules(view: View) -> Sequence[Edit]:
 
 
 def _without_step(index: int, number: int) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         call = dict(plan.passes).get(index)
         steps = [] if call is None else schedule_steps(call.source)
         if call is None or number >= len(steps) or len(steps) == 1:
@@ -75,13 +75,13 @@ def _without_step(index: int, number: int) -> Edit:
     return edit
 
 
-def setup(view: View) -> Sequence[Edit]:
+def setup(view: PlanView) -> Sequence[Edit]:
     """Each set-up pass may go."""
     return [_without_setup(index) for index, _ in reversed(view.plan.setup)]
 
 
 def _without_setup(index: int) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         kept = tuple(entry for entry in plan.setup if entry[0] != index)
         if len(kept) == len(plan.setup):
             raise NotApplicable("gone")
@@ -90,13 +90,13 @@ def _without_setup(index: int) -> Edit:
     return edit
 
 
-def calls(view: View) -> Sequence[Edit]:
+def calls(view: PlanView) -> Sequence[Edit]:
     """Each entry call may go: crashes of passes need none."""
     return [_without_call(number) for number in reversed(range(len(view.plan.calls)))]
 
 
 def _without_call(number: int) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         if number >= len(plan.calls):
             raise NotApplicable("gone")
         return replace(plan, calls=plan.calls[:number] + plan.calls[number + 1 :])

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from corpus.reduce.draft import Draft, all_binds, without_binding
-from corpus.reduce.plan import Edit, Plan, View, leaves_of_type, symbol_values
+from corpus.reduce.plan import Edit, PlanView, ReductionPlan, leaves_of_type, symbol_values
 from generators import tvm_api as T
 
 LATE_EXTENT = 2
 """What a dim becomes that no parameter defines: the run-time extent is not known here."""
 
 
-def numbers(view: View) -> Sequence[Edit]:
+def numbers(view: PlanView) -> Sequence[Edit]:
     """Each symbolic dim of each function becomes a number."""
     edits: list[Edit] = []
     for name, function in view.draft.drafts():
@@ -37,13 +37,13 @@ def _symbols(function: Draft) -> list[Any]:
 
 
 def _to_number(symbol: Any, number: int) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         return replace(plan, draft=replace(plan.draft, symbols={**plan.draft.symbols, symbol: number}))
 
     return edit
 
 
-def casts(view: View) -> Sequence[Edit]:
+def casts(view: PlanView) -> Sequence[Edit]:
     """Each match_cast goes: its uses take the value that was cast."""
     edits: list[Edit] = []
     for _, function in view.draft.drafts():
@@ -52,7 +52,7 @@ def casts(view: View) -> Sequence[Edit]:
 
 
 def _uncast(var: Any, value: Any) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         return replace(plan, draft=without_binding(plan.draft, var).swap(var, value))
 
     return edit

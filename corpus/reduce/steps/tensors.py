@@ -26,7 +26,7 @@ from corpus.reduce.draft import (
     module_binds,
     rewrite_module,
 )
-from corpus.reduce.plan import Edit, Plan, View, dims_of
+from corpus.reduce.plan import Edit, PlanView, ReductionPlan, dims_of
 from generators import tvm_api as T
 from generators.case import Argument, Shape
 from generators.dtypes import is_float, numpy_dtype
@@ -34,13 +34,13 @@ from generators.dtypes import is_float, numpy_dtype
 SIMPLE_DTYPES = ("float32", "int32", "int64", "bool")
 
 
-def extents(view: View) -> Sequence[Edit]:
+def extents(view: PlanView) -> Sequence[Edit]:
     """Each extent of a parameter becomes 1, else 2, wherever the number occurs as an extent."""
     found = sorted({dim for ty in _parameter_types(view.draft) for dim in _static_dims(ty)}, reverse=True)
     return [_smaller(extent, to) for to in (1, 2) for extent in found if extent > to]
 
 
-def dtypes(view: View) -> Sequence[Edit]:
+def dtypes(view: PlanView) -> Sequence[Edit]:
     """Each odd dtype of a parameter becomes float32 (floats) or int32 (integers)."""
     found = sorted({T.dtype_name(ty) or "" for ty in _parameter_types(view.draft) if isinstance(ty, T.TensorType)})
     odd = [dtype for dtype in found if dtype and dtype not in SIMPLE_DTYPES]
@@ -128,7 +128,7 @@ def _throughout(ty: Callable[[Any], Any], leaf: Callable[[Any], Any], argument: 
         cast = None if bind.cast is None else types(bind.cast)
         return (replace(bind, value=map_leaves(bind.value, leaf), cast=cast),)
 
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         if any(isinstance(bind.value, CALL) and len(bind.value.ty_args) for _, bind in module_binds(plan.draft)):
             raise NotApplicable("calls with types of their own")
         draft = rewrite_module(plan.draft, rewrite)

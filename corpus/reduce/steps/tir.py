@@ -10,13 +10,13 @@ import tvm_ffi
 from tvm import s_tir, tirx
 
 from corpus.reduce.draft import VAR
-from corpus.reduce.plan import Edit, Plan, View
+from corpus.reduce.plan import Edit, PlanView, ReductionPlan
 from corpus.reduce.realise import is_empty
 from generators import tvm_api as T
 from oracles.ir.walk import nodes_of
 
 
-def _statements(view: View) -> list[Any]:
+def _statements(view: PlanView) -> list[Any]:
     """Every statement of every PrimFunc, outer first."""
     found: list[Any] = []
     for function in view.draft.functions.values():
@@ -28,20 +28,20 @@ def _statements(view: View) -> list[Any]:
 def replacing(nodes: dict[Any, Any]) -> Edit:
     """Puts other statements, expressions or variables in the place of these, all over the module."""
 
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         return replace(plan, draft=replace(plan.draft, nodes={**plan.draft.nodes, **nodes}))
 
     return edit
 
 
-def statements(view: View) -> Sequence[Edit]:
+def statements(view: PlanView) -> Sequence[Edit]:
     """Each statement may go with all that is in it; last first. TVM's verifier refuses what is still needed."""
     kept = (tirx.SeqStmt,)
     gone = [s for s in reversed(_statements(view)) if not isinstance(s, kept) and not is_empty(s)]
     return [replacing({statement: tirx.Evaluate(tirx.IntImm("int32", 0))}) for statement in gone]
 
 
-def unwrapped(view: View) -> Sequence[Edit]:
+def unwrapped(view: PlanView) -> Sequence[Edit]:
     """A loop becomes its first iteration, a branch one of its sides, a scope its body."""
     edits: list[Edit] = []
     for statement in _statements(view):
@@ -64,7 +64,7 @@ def _only_a_scope(block: Any) -> bool:
     return not nodes_of(block.body, s_tir.SBlock)
 
 
-def plain(view: View) -> Sequence[Edit]:
+def plain(view: PlanView) -> Sequence[Edit]:
     """A loop becomes a serial one without notes; a block loses its notes, and each buffer that nothing is done with."""
     edits: list[Edit] = []
     for statement in _statements(view):
@@ -106,7 +106,7 @@ def _plain_loop(loop: Any) -> Any:
     return tirx.For(loop.loop_var, loop.min, loop.extent, tirx.ForKind.SERIAL, loop.body, step=loop.step)
 
 
-def extents(view: View) -> Sequence[Edit]:
+def extents(view: PlanView) -> Sequence[Edit]:
     """Each loop runs once, else twice."""
     edits: list[Edit] = []
     for to in (1, 2):

@@ -9,14 +9,14 @@ import tvm_ffi
 from tvm import s_tir, tirx
 
 from corpus.reduce.draft import COMPOUND_TIR
-from corpus.reduce.plan import Edit, View
+from corpus.reduce.plan import Edit, PlanView
 from corpus.reduce.steps.tir import replacing
 from generators import tvm_api as T
 from generators.dtypes import is_float
 from oracles.ir.walk import nodes_of
 
 
-def to_constants(view: View) -> Sequence[Edit]:
+def to_constants(view: PlanView) -> Sequence[Edit]:
     """Each expression becomes one, or zero where it is an index or part of one; outer first."""
     edits: list[Edit] = []
     for function in _prim_funcs(view):
@@ -28,7 +28,7 @@ def to_constants(view: View) -> Sequence[Edit]:
     return edits
 
 
-def to_operands(view: View) -> Sequence[Edit]:
+def to_operands(view: PlanView) -> Sequence[Edit]:
     """Each expression becomes an operand of the same type; outer first, the last operand first."""
     edits: list[Edit] = []
     for function in _prim_funcs(view):
@@ -39,7 +39,7 @@ def to_operands(view: View) -> Sequence[Edit]:
     return edits
 
 
-def _prim_funcs(view: View) -> Iterator[Any]:
+def _prim_funcs(view: PlanView) -> Iterator[Any]:
     return (function for function in view.draft.functions.values() if isinstance(function, tirx.PrimFunc))
 
 

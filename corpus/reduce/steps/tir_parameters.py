@@ -23,12 +23,12 @@ from corpus.reduce.draft import (
     module_binds,
     rewrite_module,
 )
-from corpus.reduce.plan import Edit, Plan, View
+from corpus.reduce.plan import Edit, PlanView, ReductionPlan
 from generators import tvm_api as T
 from generators.case import EntryCall
 
 
-def parameters(view: View) -> Sequence[Edit]:
+def parameters(view: PlanView) -> Sequence[Edit]:
     """Each unused parameter of a PrimFunc may go, last first."""
     edits: list[Edit] = []
     for name, function in view.draft.functions.items():
@@ -38,7 +38,7 @@ def parameters(view: View) -> Sequence[Edit]:
 
 
 def _without_parameter(name: str, param: Any) -> Edit:
-    def edit(plan: Plan) -> Plan:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
         function = plan.draft.functions.get(name)
         if function is None or len(function.params) < 2 or _uses(function, param):
             raise NotApplicable("in use")

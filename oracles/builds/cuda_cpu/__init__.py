@@ -11,7 +11,7 @@ numbers. Only three things of the host part are changed (`lowering.py`): kernels
 functions of the process, where ours are; memory is the CPU's; asserts, which would say so, are left out.
 
     available()                  why this machine cannot, or None
-    compile_source(text)         CUDA C++ -> Program, whose kernels can be launched on NumPy arrays
+    compile_source(text)         CUDA C++ -> CompiledSource, whose kernels can be launched on NumPy arrays
     build(module, phase)         a module behind the Relax pipeline for CUDA -> Built | NotBuilt
     Built.run(...)               one entry call in one order of threads; raises Fault
     judge(built, numbers, ...)   every entry call in every order, beside the reference and beside each other
@@ -22,7 +22,7 @@ Where things are: `include/` the C++ side; `source.py` what is changed in the te
 """
 
 from oracles.builds.cuda_cpu.compiler import CompileError, available, compiler_path
-from oracles.builds.cuda_cpu.program import ORDERS, Fault, Order, Program, compile_source
+from oracles.builds.cuda_cpu.program import ORDERS, CompiledSource, Fault, Order, compile_source
 from oracles.builds.cuda_cpu.ptx import to_ptx
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
     "CompileError",
     "Fault",
     "Order",
-    "Program",
+    "CompiledSource",
     "available",
     "compile_source",
     "compiler_path",

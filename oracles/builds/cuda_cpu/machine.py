@@ -19,7 +19,7 @@ from generators.passes.row import Phase
 from oracles.builds import build as llvm
 from oracles.builds.cuda_cpu.compiler import CompileError, TooSlow
 from oracles.builds.cuda_cpu.lowering import NO_DEVICE, SHARED_BYTES, Kernel, Lowered, lower
-from oracles.builds.cuda_cpu.program import DEADLINE_S, ORDERS, Address, Fault, Order, Program, compile_source
+from oracles.builds.cuda_cpu.program import DEADLINE_S, ORDERS, Address, CompiledSource, Fault, Order, compile_source
 from oracles.evidence import InKernel
 from oracles.ir.compare import own_constant, with_own_constants
 from oracles.reference.calling import Calling, direct
@@ -94,7 +94,7 @@ class Built:
 class Launcher:
     """Makes the launches that the host asks for. fault: of the last launch that had one."""
 
-    program: Program
+    program: CompiledSource
     deadline_s: float
     order: Order = Order.ASCENDING
     fault: Fault | None = None
@@ -180,7 +180,9 @@ def build(
     return _assembled(machine, lowered, program, deadline_s, constants)
 
 
-def _assembled(machine: Any, lowered: Lowered, program: Program, deadline_s: float, constants: list[Any]) -> Built:
+def _assembled(
+    machine: Any, lowered: Lowered, program: CompiledSource, deadline_s: float, constants: list[Any]
+) -> Built:
     launcher = Launcher(program, deadline_s)
     kernels = {kernel.name: partial(launcher.launch, kernel) for kernel in lowered.kernels}
     return Built(machine, lowered.cuda, kernels, launcher, [(held, held.numpy().copy()) for held in constants])

@@ -60,7 +60,7 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class CompiledSource:
     """A loaded library, and the one that runs its threads. bounds: its kernels, each with the most threads of a block
     that it says it is for."""
 
@@ -150,11 +150,11 @@ def _scheduler(path: str) -> ctypes.CDLL:
     return ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
 
 
-def compile_source(cuda: str) -> Program:
+def compile_source(cuda: str) -> CompiledSource:
     """Compiles CUDA C++ for the CPU and loads it. Raises CompileError, and NoCompiler where there is none."""
     with tempfile.TemporaryDirectory(prefix="passfuzz-cuda-cpu-") as folder:
         path = Path(folder) / "kernels.so"
         tools = toolchain()
         bounds = tools.shared_library(cuda, path)
         scheduler = _scheduler(str(tools.folder / RUNTIME))
-        return Program(ctypes.CDLL(str(path)), scheduler, bounds)
+        return CompiledSource(ctypes.CDLL(str(path)), scheduler, bounds)

@@ -23,7 +23,7 @@ from oracles.reference.tir.decode.prim_func import decode_function
 from oracles.reference.tir.equality import program_key
 from oracles.reference.tir.nodes import Function
 from oracles.reference.tir.poison import carrying
-from oracles.reference.tir.program import FUEL, Program, program_of, refuel
+from oracles.reference.tir.program import FUEL, PythonProgram, program_of, refuel
 from oracles.reference.tir.recorded import Known, RecordedCall, copied, full_of
 from oracles.reference.tir.signature import PackedSignature, Signature, is_packed
 from oracles.reference.tir.threads_to_loops import without_threads
@@ -56,15 +56,17 @@ class Compiled:
         self.signature = PackedSignature(func) if is_packed(func) else Signature(func)
         self.launches: frozenset[str] = frozenset()
         self.calls: frozenset[str] = frozenset()
-        self.programs: Cache[Binding, Program] = Cache(self._compiled, self._key, CACHED_SHAPES)
+        self.programs: Cache[Binding, PythonProgram] = Cache(self._compiled, self._key, CACHED_SHAPES)
 
-    def program(self, args: Sequence[object], context: Context = ALONE, full: frozenset[int] = frozenset()) -> Program:
+    def program(
+        self, args: Sequence[object], context: Context = ALONE, full: frozenset[int] = frozenset()
+    ) -> PythonProgram:
         """The program for these arguments, compiled if it is new. full: numbers of those of which all elements are
         initialised. Raises Trap("type") if they do not fit the signature.
         """
         return self.programs.of(Binding(self.signature.bind(args), full, context))
 
-    def _compiled(self, binding: Binding) -> Program:
+    def _compiled(self, binding: Binding) -> PythonProgram:
         found = compile_function(self.signature, self.func, binding.values, context=binding.context, full=binding.full)
         self.launches |= found.launches
         self.calls |= found.calls
@@ -86,7 +88,7 @@ def compile_function(
     vectorise: bool = True,
     context: Context = ALONE,
     full: frozenset[int] = frozenset(),
-) -> Program:
+) -> PythonProgram:
     """Decodes and compiles. Raises Unsupported for what the interpreter does not know.
 
     `vectorise` False gives the plain loops: slow, and the same result bit for bit. Whether elements of arguments that
@@ -110,7 +112,7 @@ def _program_key(compiled: tuple[Function, frozenset[int]]) -> Key:
     return (program_key(function), full), None
 
 
-_PROGRAMS: Cache[tuple[Function, frozenset[int]], Program] = Cache(
+_PROGRAMS: Cache[tuple[Function, frozenset[int]], PythonProgram] = Cache(
     lambda compiled: program_of(compiled[0], full=compiled[1]), _program_key, SHARED_PROGRAMS
 )
 
@@ -194,13 +196,15 @@ def gives_again(call: RecordedCall, func: PrimFunc, context: Context) -> bool:
 
 
 def run_program(
-    program: Program, args: Sequence[object], known: Sequence[Known], steps: int = FUEL
+    program: PythonProgram, args: Sequence[object], known: Sequence[Known], steps: int = FUEL
 ) -> tuple[Known, ...]:
     """Runs generated code; see `run_tracked`."""
     return _run(program, args, known, steps)[0]
 
 
-def _run(program: Program, args: Sequence[object], known: Sequence[Known], steps: int) -> tuple[tuple[Known, ...], Any]:
+def _run(
+    program: PythonProgram, args: Sequence[object], known: Sequence[Known], steps: int
+) -> tuple[tuple[Known, ...], Any]:
     passed: list[object] = []
     for value, mask in zip(args, known, strict=True):
         passed.append(value)

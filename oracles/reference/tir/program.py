@@ -48,7 +48,7 @@ NAMESPACE: dict[str, Any] = {
 }
 
 
-class Program:
+class PythonProgram:
     """Generated code for one binding. `written` numbers the parameters that are stored to."""
 
     __slots__ = ("run", "source", "written", "noalias", "name", "launches", "calls")
@@ -76,9 +76,9 @@ class Program:
                     raise Unsupported("aliased arguments")
 
 
-def program_of(function: Function, vectorise: bool = True, full: frozenset[int] = frozenset()) -> Program:
+def program_of(function: Function, vectorise: bool = True, full: frozenset[int] = frozenset()) -> PythonProgram:
     """Compiles a decoded function; the parameters are those of `emit_function`."""
     emitted = emit_function(function, vectorise, full)
     namespace = {**NAMESPACE, **emitted.constants}
     exec(compile(emitted.source, f"<tir {function.name}>", "exec"), namespace)
-    return Program(namespace["run"], emitted.source, emitted.written, function)
+    return PythonProgram(namespace["run"], emitted.source, emitted.written, function)

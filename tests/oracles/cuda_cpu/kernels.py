@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from oracles.builds.cuda_cpu import Order, Program
+from oracles.builds.cuda_cpu import CompiledSource, Order
 
 BLOCK = 96
 """Three warps."""
@@ -40,7 +40,7 @@ extern "C" __global__ void __launch_bounds__(96) summed(float* out, float* in) {
 """
 
 
-def reversed_by(program: Program, order: Order, shared: int = 0) -> tuple[Any, Any]:
+def reversed_by(program: CompiledSource, order: Order, shared: int = 0) -> tuple[Any, Any]:
     """What `reversed` gives for four blocks, and what it should."""
     given = np.arange(4 * BLOCK, dtype=np.float32)
     out = np.zeros_like(given)

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from oracles.builds.cuda_cpu import Program, available, compile_source
+from oracles.builds.cuda_cpu import CompiledSource, available, compile_source
 
 pytestmark = pytest.mark.skipif(available() is not None, reason=str(available()))
 
@@ -165,7 +165,7 @@ def _kernel(name: str, expression: str, dtype: str, result: str) -> str:
 
 
 @cache
-def _program() -> tuple[Program, dict[str, str]]:
+def _program() -> tuple[CompiledSource, dict[str, str]]:
     """All rows in one source."""
     rows = {row: (expression, dtype, result) for row, (expression, dtype, result, _) in EXACT.items()}
     rows |= {row: (expression, dtype, dtype) for row, (expression, dtype, _) in NEAR.items()}
@@ -223,7 +223,7 @@ extern "C" __global__ void from_double(half* out, double* in, int n) {
 
 
 @cache
-def _rounding() -> Program:
+def _rounding() -> CompiledSource:
     return compile_source(ROUNDING)
 
 

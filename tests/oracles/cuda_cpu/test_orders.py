@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from oracles.builds.cuda_cpu import ORDERS, CompileError, Fault, Order, Program, available, compile_source
+from oracles.builds.cuda_cpu import ORDERS, CompiledSource, CompileError, Fault, Order, available, compile_source
 from tests.oracles.cuda_cpu.kernels import BLOCK, REVERSED, REVERSED_DYNAMIC, SUMMED, reversed_by, without_barrier
 
 pytestmark = pytest.mark.skipif(available() is not None, reason=str(available()))
@@ -29,7 +29,7 @@ def test_a_missing_barrier_is_seen_in_some_order(source: str, shared: int) -> No
     assert any(not np.array_equal(out, expected) for out, expected in results)
 
 
-def _sums(program: Program, order: Order) -> np.ndarray:
+def _sums(program: CompiledSource, order: Order) -> np.ndarray:
     given = np.arange(2 * BLOCK, dtype=np.float32)
     out = np.zeros(2, np.float32)
     program.launch("summed", [out, given], [2], [BLOCK], order=order)

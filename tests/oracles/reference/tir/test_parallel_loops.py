@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,8 @@ def test_a_parallel_loop_that_needs_an_order_gives_something_else() -> None:
 @pytest.mark.parametrize("body", [count, nested_count])
 @pytest.mark.parametrize("vectorise", [True, False])
 def test_iterations_that_change_one_element_race(body: Any, vectorise: bool, monkeypatch: Any) -> None:
-    monkeypatch.setattr(engine, "_shared", lambda function, full: engine.program_of(function, vectorise, full))
+    uncached = SimpleNamespace(of=lambda one: engine.program_of(one[0], vectorise, one[1]))
+    monkeypatch.setattr(engine, "_PROGRAMS", uncached)
     with pytest.raises(Trap, match="iterations of a parallel loop change one element of B") as caught:
         run(tirx.ForKind.PARALLEL, body)
     assert caught.value.kind == "data-race"

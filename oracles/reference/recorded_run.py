@@ -18,7 +18,7 @@ from oracles.reference.tir import Context, gives_again, kernels_of
 from oracles.reference.tir.recorded import RecordedCall
 
 
-class Witness:
+class RecordedRun:
     """One run of one module under one calling convention.
 
     functions: those of the module, by name. asked: names of the functions that the run looked up. record: the calls of

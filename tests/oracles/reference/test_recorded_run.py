@@ -15,8 +15,8 @@ from generators.source import SeededSource
 from generators.tir.relax_caller import draw_prim_program
 from oracles.reference.calling import direct
 from oracles.reference.numbers import Numbers, Wrong, interpreted
+from oracles.reference.recorded_run import RecordedRun
 from oracles.reference.tir.recorded import LIMIT, MOST_CALLS, RecordedCall
-from oracles.reference.witness import Witness
 from oracles.trace import MeaningState, Raised
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
@@ -59,13 +59,13 @@ def exchanged(module: Any, other: Any, *names: str) -> Any:
     return result
 
 
-def witness_of(module: Any) -> Witness:
+def run_of(module: Any) -> RecordedRun:
     """A run of main."""
-    witness = Witness(module, direct, False)
-    outcome = Numbers(module, CALLS).judge_run(interpreted(module, False, witness))
+    recorded = RecordedRun(module, direct, False)
+    outcome = Numbers(module, CALLS).judge_run(interpreted(module, False, recorded))
     assert outcome is None
-    assert len(witness.record) == 2
-    return witness
+    assert len(recorded.record) == 2
+    return recorded
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def witness_of(module: Any) -> Witness:
 )
 def test_a_rewritten_function_that_gives_the_same_bits_settles_it(other: Any) -> None:
     module = program()
-    assert witness_of(module).speaks_for(exchanged(module, other, "called"), direct, False)
+    assert run_of(module).speaks_for(exchanged(module, other, "called"), direct, False)
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_a_rewritten_function_that_gives_the_same_bits_settles_it(other: Any) ->
 def test_a_function_that_gives_something_else_does_not(wrong: Any) -> None:
     module = program()
     changed = exchanged(module, wrong, "called")
-    witness = witness_of(module)
-    assert not witness.speaks_for(changed, direct, False)
+    recorded = run_of(module)
+    assert not recorded.speaks_for(changed, direct, False)
     numbers = Numbers(module, CALLS)
     assert numbers.judge_module(exchanged(module, program("b[i] = a[i] + a[i]"), "called")) is None
     assert isinstance(numbers.judge_module(changed), Wrong)
@@ -102,31 +102,31 @@ def test_a_function_that_gives_something_else_does_not(wrong: Any) -> None:
 
 def test_what_the_run_did_not_look_at_may_change() -> None:
     module = program()
-    witness = witness_of(module)
-    assert witness.speaks_for(exchanged(module, program(unused="b[i] = 1"), "unused"), direct, False)
-    assert witness.asked == {"main", "called"}
+    recorded = run_of(module)
+    assert recorded.speaks_for(exchanged(module, program(unused="b[i] = 1"), "unused"), direct, False)
+    assert recorded.asked == {"main", "called"}
 
 
 def test_a_changed_relax_function_or_calling_convention_needs_a_run() -> None:
     module = program()
-    assert not witness_of(module).speaks_for(exchanged(module, program(last="x"), "main"), direct, False)
-    assert not witness_of(module).speaks_for(module, lambda *call: direct(*call), False)
+    assert not run_of(module).speaks_for(exchanged(module, program(last="x"), "main"), direct, False)
+    assert not run_of(module).speaks_for(module, lambda *call: direct(*call), False)
 
 
 def test_it_stands_for_the_module_that_it_spoke_for() -> None:
     module, sums = program(), program("b[i] = a[i] + a[i]")
-    witness = witness_of(module)
+    recorded = run_of(module)
     changed = exchanged(module, sums, "called")
-    assert witness.speaks_for(changed, direct, False)
-    assert witness.functions["called"].same_as(changed["called"])
-    assert witness.speaks_for(changed, direct, True)  # past ThreadSync, looked at anew: it has no threads
-    assert not witness.speaks_for(exchanged(changed, program("b[i] = 0"), "called"), direct, True)
+    assert recorded.speaks_for(changed, direct, False)
+    assert recorded.functions["called"].same_as(changed["called"])
+    assert recorded.speaks_for(changed, direct, True)  # past ThreadSync, looked at anew: it has no threads
+    assert not recorded.speaks_for(exchanged(changed, program("b[i] = 0"), "called"), direct, True)
 
 
 def test_a_function_that_writes_to_its_argument_does_not_settle_it() -> None:
     module = program()
     writes = program("a[i] = 0", before="for j in range(4): b[j] = a[j] * 2")
-    assert not witness_of(module).speaks_for(exchanged(module, writes, "called"), direct, False)
+    assert not run_of(module).speaks_for(exchanged(module, writes, "called"), direct, False)
 
 
 def test_a_call_whose_arguments_share_memory_is_not_made_again() -> None:
@@ -194,30 +194,30 @@ def test_a_scalar_that_a_prim_func_computes_is_looked_at() -> None:
     assert isinstance(module["plus"].body, tirx.Return)
     calls = [EntryCall("main", (X, 3))]
     numbers = Numbers(module, calls)
-    witness = Witness(module, direct, False)
-    assert numbers.judge_run(interpreted(module, False, witness)) is None
-    assert not witness.speaks_for(exchanged(module, wrong, "plus"), direct, False)
+    recorded = RecordedRun(module, direct, False)
+    assert numbers.judge_run(interpreted(module, False, recorded)) is None
+    assert not recorded.speaks_for(exchanged(module, wrong, "plus"), direct, False)
 
 
 def through_the_pipeline(seed: int) -> list[bool]:
-    """A drawn program through the LLVM pipelines: where the witness speaks for a module, the whole run must agree."""
+    """A drawn program through the LLVM pipelines: where the recorded speaks for a module, the whole run must agree."""
     program = draw_prim_program(SeededSource(seed, 0))
     numbers = Numbers(program.module, program.calls)
     bench = Workbench(SeededSource(seed, 0), MeaningState(numbers))
-    module, witness, spoke = program.module, None, []
+    module, recorded, spoke = program.module, None, []
     for name in (*PIPELINES["default_build"], *TIR_PIPELINE):
         after = bench.apply(default_call(name), module)
         if isinstance(after, Raised):
             break
         module = after
-        said = witness is not None and witness.speaks_for(module, direct, False)
-        whole = Witness(module, direct, False)
+        said = recorded is not None and recorded.speaks_for(module, direct, False)
+        whole = RecordedRun(module, direct, False)
         outcome = numbers.judge_run(interpreted(module, False, whole))
         assert not said or outcome is None, (name, outcome)
         if isinstance(outcome, Wrong):
             break  # TVM's fault
         if not said and outcome is None:
-            witness = whole
+            recorded = whole
         spoke.append(said)
     return spoke
 
