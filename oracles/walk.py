@@ -14,7 +14,7 @@ from generators.case import PassCall
 from generators.passes.row import PassRow, Phase
 from generators.tvm_api import IRModule
 from oracles.calls.after_pass import after_pass
-from oracles.ir.fingerprint import FINGERPRINTS, AtOnce, same_parts, same_program
+from oracles.ir.fingerprint import FINGERPRINTS, fingerprints_after, same_program
 from oracles.reference.calling import AppliedPass
 from oracles.trace import Bench, Position, Raised, Step
 
@@ -50,16 +50,16 @@ def taken(
     Where the result is made of the very objects of the input, the step ends at the input module: the next pass is
     given that, and what is remembered of it holds.
     """
-    now = AtOnce()
-    kept = now.fingerprint(start.module)
+    kept, code = fingerprints_after(start.module, None if isinstance(outcome, Raised) else outcome)
     if kept != start.code:
         FINGERPRINTS.put(start.module, kept)  # It was changed in place: what was remembered of it is void.
     if isinstance(outcome, Raised):
         return Step(index, call, row, start, outcome, None, False, kept == start.code, tier, under_test)
-    if same_parts(start.module, outcome):
+    if code is None:
         module, code = start.module, kept
     else:
-        module, code = outcome, FINGERPRINTS.put(outcome, now.fingerprint(outcome))
+        module = outcome
+        FINGERPRINTS.put(outcome, code)
     changed = code != start.code and not (kept == start.code and same_program(start.module, module))
     end = moved(start, call, row, module, code)
     return Step(index, call, row, start, outcome, end, changed, kept == start.code, tier, under_test)

@@ -9,12 +9,11 @@ one fingerprint where they share these, as before and after most passes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 from zlib import crc32
 
 from generators import tvm_api as T
-from generators.tvm_api import BaseFunc, IRModule
+from generators.tvm_api import IRModule
 from oracles.ir.cache import addresses
 from oracles.ir.module_caches import by_module
 from oracles.ir.walk import PRIM_FUNC, named_functions, parts_of
@@ -22,13 +21,14 @@ from oracles.ir.walk import PRIM_FUNC, named_functions, parts_of
 
 def fingerprint(module: IRModule) -> int:
     """What `Position.code` holds of the module, taken when the position is reached."""
-    return _composed(module, T.structural_hash)
+    return _composed(module, [int(T.structural_hash(function)) for _, function in named_functions(module)])
 
 
-def _composed(module: IRModule, of_function: Callable[[BaseFunc], int]) -> int:
+def _composed(module: IRModule, codes: list[int]) -> int:
+    """The fingerprint, from the hashes of the module's functions in their order."""
     functions = [
-        (gvar.__chandle__(), crc32(gvar.name_hint.encode()), of_function(function))
-        for gvar, function in named_functions(module)
+        (gvar.__chandle__(), crc32(gvar.name_hint.encode()), code)
+        for (gvar, _), code in zip(named_functions(module), codes, strict=True)
     ]
     return hash((frozenset(functions), T.structural_hash(module.attrs), T.structural_hash(module.global_infos)))
 
@@ -36,26 +36,24 @@ def _composed(module: IRModule, of_function: Callable[[BaseFunc], int]) -> int:
 FINGERPRINTS = by_module(fingerprint)
 
 
-class AtOnce:
-    """Fingerprints of several modules at one moment: each function is hashed once, however many of them hold it.
+def fingerprints_after(before: IRModule, after: IRModule | None) -> tuple[int, int | None]:
+    """The fingerprints of the input of a pass and of its result, both right after the pass; the second is None where
+    there is no result, or one made of the very objects of the input (`same_parts`).
 
-    To be made anew after every application of a pass, since that may change a function in place. The caller keeps the
-    modules alive.
+    A function that both modules hold is hashed once.
     """
-
-    def __init__(self) -> None:
-        self._functions: dict[tuple[int, ...], int] = {}
-
-    def fingerprint(self, module: IRModule) -> int:
-        """The fingerprint of a module."""
-        return _composed(module, self._hash)
-
-    def _hash(self, function: BaseFunc) -> int:
-        key = addresses(parts_of(function) if type(function) is PRIM_FUNC else [function])
-        code = self._functions.get(key)
-        if code is None:
-            code = self._functions[key] = int(T.structural_hash(function))
-        return code
+    functions = named_functions(before)
+    codes = [int(T.structural_hash(function)) for _, function in functions]
+    kept = _composed(before, codes)
+    if after is None or same_parts(before, after):
+        return kept, None
+    known = {gvar.__chandle__(): (function, code) for (gvar, function), code in zip(functions, codes, strict=True)}
+    new: list[int] = []
+    for gvar, function in named_functions(after):
+        held = known.get(gvar.__chandle__())
+        same = held is not None and same_function(held[0], function)
+        new.append(held[1] if held is not None and same else int(T.structural_hash(function)))
+    return kept, _composed(after, new)
 
 
 def same_parts(before: IRModule, after: IRModule) -> bool:
