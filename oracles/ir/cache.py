@@ -34,8 +34,9 @@ class Cache(Generic[T, R]):
 
     def of(self, argument: T) -> R:
         """The remembered result, computed where there is none."""
-        entry = self._entries.get(self._key(argument)[0])
-        return self.fresh(argument) if entry is None else entry[1]
+        key, held = self._key(argument)
+        entry = self._entries.get(key)
+        return self._keep(key, held, self._compute(argument)) if entry is None else entry[1]
 
     def get(self, argument: T) -> R | None:
         """The remembered result, None where there is none."""
@@ -49,6 +50,9 @@ class Cache(Generic[T, R]):
     def put(self, argument: T, result: R) -> R:
         """Remembers a result that the caller knows."""
         key, held = self._key(argument)
+        return self._keep(key, held, result)
+
+    def _keep(self, key: Hashable, held: object, result: R) -> R:
         self._entries.pop(key, None)
         self._entries[key] = held, result
         if len(self._entries) > self._limit:

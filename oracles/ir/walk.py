@@ -44,6 +44,8 @@ EXPRESSIONS = 20_000
 """Expressions whose operands are remembered."""
 MODULES = 100
 """Modules whose functions are remembered."""
+ARRAYS = 20_000
+"""Arrays whose elements are remembered: most modules hold those of the module before."""
 _FUNCTIONS: Cache[Any, list[tuple[GlobalVar, BaseFunc]]] = Cache(
     lambda functions: list(functions.items()), address, MODULES
 )
@@ -58,9 +60,12 @@ def named_functions(module: IRModule) -> list[tuple[GlobalVar, BaseFunc]]:
     return _FUNCTIONS.of(module.functions)
 
 
+_ITEMS: Cache[Any, list[Any]] = Cache(T.items_of, address, ARRAYS)
+
+
 def items(array: Any) -> list[Any]:
     """What an array of TVM's holds, or a list; not to be changed."""
-    return array if isinstance(array, list) else T.items_of(array)
+    return array if isinstance(array, list) else _ITEMS.of(array)
 
 
 def parts_of(function: PrimFunc) -> list[Node | None]:
