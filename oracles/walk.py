@@ -95,8 +95,3 @@ def walk(
         if bench.applications != applications:
             # Oracles applied passes to this module meanwhile. What those changed in place is not the next pass's doing.
             position = replace(position, code=FINGERPRINTS.fresh(position.module))
-
-
-def end_of(start: Position, steps: Sequence[Step]) -> Position | None:
-    """Where a walk ended; None where its last pass raised."""
-    return steps[-1].end if steps else start
