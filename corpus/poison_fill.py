@@ -1,4 +1,4 @@
-"""What memory that nobody has written holds while a script runs. No TVM is imported here.
+"""What uninitialised memory holds while a script runs. No TVM is imported here.
 
 The reference says of every read of such memory that it is wrong; a run shows it only where what the memory holds
 matters. glibc fills what it allocates with one byte, the complement of MALLOC_PERTURB_. What PrimFuncs allocate is
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """byte: a key of `MEANINGS`. scratch: whether what PrimFuncs allocate holds it too, behind the passes."""
+    """byte: a key of `MEANINGS`. scratch: whether what PrimFuncs allocate holds it too, after the passes."""
 
     byte: int = 0x4E
     scratch: bool = False

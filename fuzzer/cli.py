@@ -103,7 +103,7 @@ def check(
     passes: Passes = None,
     target: Target = None,
     load: Load = None,
-    explain: Annotated[bool, typer.Option(help="Show the values that flow, before and behind the culprit.")] = False,
+    explain: Annotated[bool, typer.Option(help="Show the values that flow, before and after the culprit.")] = False,
     as_json: Json = False,
 ) -> None:
     """Judge one module, or one case, by every oracle."""

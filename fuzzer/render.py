@@ -66,7 +66,7 @@ def _show_values(terminal: Console, after: str, values: Sequence[ValueRow]) -> N
     table = Table("function", "variable", "type", "first elements", box=None, header_style="bold")
     for row in values:
         table.add_row(*(escape(text) for text in (row.function, row.variable, row.type, row.elements)))
-    terminal.print(f"\nvalues behind {after}:" if after else "\nvalues:", markup=False, highlight=False)
+    terminal.print(f"\nvalues after {after}:" if after else "\nvalues:", markup=False, highlight=False)
     terminal.print(table)
 
 

@@ -61,7 +61,7 @@ class CheckRow:
 
 @dataclass(frozen=True, slots=True)
 class ValueRow:
-    """The value that a variable got in the first entry call: its type and first elements. after: the pass behind which
+    """The value that a variable got in the first entry call: its type and first elements. after: the pass after which
     the module was run, "" for the module as given."""
 
     after: str

@@ -61,7 +61,7 @@ Announce: TypeAlias = Callable[[Activity], None]
 
 
 def unannounced(activity: Activity) -> None:
-    """For callers whom nobody watches."""
+    """For callers that are not watched."""
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """The passes inside a pass, seen by an instrument: a Sequential, or a pipeline written in Python, says nothing of them.
 
-A list of Parts, each with copies of its module before and after: inside a Sequential nobody else holds the module, and
+A list of Parts, each with copies of its module before and after: inside a Sequential nothing else holds the module, and
 the next pass may change it in place.
 """
 

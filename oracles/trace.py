@@ -39,7 +39,7 @@ class Position:
 
     phase: how far the module has been lowered. calling: how to make the entry calls of the starting module in this one.
     synchronised: barriers between GPU threads are explicit. between: a pass out of its phase left the module between
-    two phases, so nobody can say which passes are still to come. code: the fingerprint of the module when this
+    two phases, so it is unknown which passes are still to come. code: the fingerprint of the module when this
     position was reached (`oracles.ir.fingerprint`).
     """
 

@@ -76,7 +76,7 @@ _IR_LINE = re.compile(
     r"|^\s{4,}\S"
 )
 _IR_END = re.compile(r"^ +return .*? (?=(?:has|is|was|contains|should|must|does|cannot)\b)")
-"""The last line of a printed function with the sentence that goes on behind it."""
+"""The last line of a printed function with the sentence that follows it."""
 
 
 _OF_A_PRIMITIVE = re.compile(

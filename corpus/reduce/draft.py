@@ -71,7 +71,7 @@ class ModuleDraft:
 
     swaps: variable -> expression that takes its place wherever it is used (in terms of original variables).
     symbols: symbolic variable -> number. names: variable -> new name.
-    demoted: outputs of dataflow blocks that nobody uses become local to them.
+    demoted: unused outputs of dataflow blocks become local to them.
     nodes: statement, expression or variable of a PrimFunc -> what takes its place.
     """
 

@@ -106,7 +106,7 @@ def callers(draft: ModuleDraft, name: str) -> int:
 
 
 def add_parameter(plan: ReductionPlan, name: str, param: Any) -> ReductionPlan:
-    """Appends a parameter to a function that nobody calls, and inputs for it to the entry calls."""
+    """Appends a parameter to a function without callers, and inputs for it to the entry calls."""
     function = plan.draft.functions[name]
     if not isinstance(function, Draft) or callers(plan.draft, name):
         raise NotApplicable("only functions without callers can get parameters")
@@ -224,7 +224,7 @@ def pruned(plan: ReductionPlan) -> ReductionPlan:
 
 
 def without_dead_bindings(draft: ModuleDraft) -> ModuleDraft:
-    """Drops bindings whose value nobody uses, except impure calls and casts that define symbols."""
+    """Drops bindings whose value is not used, except impure calls and casts that define symbols."""
     for name, function in tuple(draft.drafts()):
         used: set[Any] = set()
         draft = draft.with_function(name, replace(function, body=_live(draft, function.body, used)))
@@ -295,7 +295,7 @@ def without_unreachable(draft: ModuleDraft) -> ModuleDraft:
 
 
 def without_unused_parameters(plan: ReductionPlan) -> ReductionPlan:
-    """Drops parameters that nobody uses and whose type mentions no symbolic dim."""
+    """Drops parameters that are not used and whose type mentions no symbolic dim."""
     for name, function in tuple(plan.draft.drafts()):
         for param in unused_parameters(plan.draft, function):
             ty = function.types.get(param, T.type_of(param))

@@ -121,7 +121,7 @@ class Rebuilder:
         return self._builder.normalize(relax.SeqExpr(blocks, self._expr(body.result)))
 
     def _used_after(self, body: Body) -> list[set[Any]]:
-        """For each block the variables that are used behind it."""
+        """For each block the variables that are used after it."""
         used = set(self.draft.uses(body.result))
         after: list[set[Any]] = []
         for block in reversed(body.blocks):

@@ -1,6 +1,6 @@
 """Confirms findings: a finding counts when its own repro.py shows it in a fresh process. No TVM here.
 
-A script that reads what nobody has written, and says that the bug is gone, is tried with other bytes there
+A script that reads uninitialised memory, and says that the bug is gone, is tried with other bytes there
 (`corpus.poison_fill`); what is kept is the script that was run last.
 Where a target runs in threads, no script of TVM's alone can show numbers without a device: there `passfuzz check` must
 find the case wrong. What a device has shown, the script shows there.

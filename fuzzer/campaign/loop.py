@@ -193,7 +193,7 @@ class _Campaign:
         return not busy and self.second.idle and not self.state.waiting and not self.confirmations.pending
 
     def _give_up_waiting(self) -> None:
-        """Failures that nobody had time to reduce or to confirm are counted, not lost."""
+        """Failures without time to reduce or confirm them are counted, not lost."""
         left = [*self.state.waiting, *self.state.reducing.values()]
         for _, failure, _ in left:
             self._count_skip(f"not reduced in time: {failure.oracle} {failure.culprit}")

@@ -59,7 +59,7 @@ def _fault(subject: Subject) -> tuple[str, ...]:
 def outcome_of(subject: Subject, oracle: str | None = None) -> Outcome:
     """What the oracles (or one of them) say of the subject. Raises NotCarriedOut for an oracle there is not.
 
-    Where nobody asked for the passes, the module that was given is what must round-trip, not what they make of it:
+    Where the user named no passes, the module that was given is what must round-trip, not what they make of it:
     TVM's printer and parser do not agree on lowered modules, which says nothing of the module.
     """
     names = oracle_names(subject.plan)

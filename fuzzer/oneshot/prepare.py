@@ -38,7 +38,7 @@ from oracles.reference.numbers import DISCARDS, NoMeaning, Numbers
 from oracles.tvm_errors import headline
 
 ROUNDS = 3
-"""How often a function is called where nobody says with what: one input may be blind (symmetric, all zero)."""
+"""How often a function is called when no inputs are given: one input may be blind (symmetric, all zero)."""
 STAGE_S = 30.0
 """Seconds that one stage (a pass, an oracle, the reference) may take."""
 
@@ -77,8 +77,8 @@ class Unusable(msgspec.Struct, frozen=True, tag="unusable"):
 class Subject:
     """What is judged: a live candidate with its entry calls. repertoire.under_test is None.
 
-    note: why there are no entry calls, where there could be. implied: whether nobody asked for these passes, so that
-    they are what an official pipeline does next with such a module.
+    note: why there are no entry calls, where there could be. implied: whether the user named no passes, so that
+    these are what an official pipeline does next with such a module.
     """
 
     request: Request

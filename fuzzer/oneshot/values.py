@@ -94,7 +94,7 @@ def type_text(value: Runtime) -> str:
 
 
 def elements_text(value: Runtime) -> str:
-    """The first elements in row-major order; those of a tuple's fields behind each other."""
+    """The first elements in row-major order; those of a tuple's fields one after the other."""
     if isinstance(value, Tensor):
         flat = declared(value).reshape(-1)
         shown = ", ".join(_number(element) for element in flat[:FIRST])

@@ -1,6 +1,6 @@
 """The process of `passfuzz harvest`: kept modules become case folders, one forked child each. Loads TVM.
 
-PrimFuncs that nobody calls get a Relax function that does, where call_tir can: a seed needs somebody who gives values.
+PrimFuncs without a caller get a Relax function that calls them, where call_tir can: a seed needs values.
 
 `python -m fuzzer.plugin.harvester PARENT OUT SEEDS` answers with a Seed or a NoSeed per module, one JSON
 object per line.

@@ -30,7 +30,7 @@ from oracles.walk import walk
 from oracles.workbench import Workbench
 
 DISCARDED = ("integer-overflow", "fuel")
-"""Why the reference gives no result for some valid programs: nobody says what overflow gives, and some run for long."""
+"""Why the reference gives no result for some valid programs: TVM leaves overflow open, and some run for long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class Record:
     """The counters and failures of one case.
 
     only: names of passes whose failures count; None for all. tier: of failures that belong to the case as a whole.
-    last_changer: the last pass that made another program of its module, who is blamed where a verdict names nobody.
+    last_changer: the last pass that made another program of its module, who is blamed if a verdict names no pass.
     """
 
     index: int

@@ -1,4 +1,4 @@
-"""The numbers before and after a pass, on inputs that nobody has promised to be good. Worker processes only.
+"""The numbers before and after a pass, on inputs that may lie outside of what operators accept. Worker processes only.
 
 What is drawn may be an index out of range or a scale of zero, of which an operator says nothing. Hence a difference
 counts only where it shows on calm inputs too (`inputs.calm`). Where a pass promises nothing of its numbers both modules
@@ -79,7 +79,7 @@ def _missing(step: Step, reason: str) -> Compared:
 
 
 def _gap(step: Step, found: Numbers, bench: Bench, seed: int) -> str | None:
-    """Why the module behind a pass is not interpreted: on the calls of the module before it where it is called like
+    """Why the module after a pass is not interpreted: on the calls of the module before it where it is called like
     that, else on inputs of its own. None where it is."""
     if not prim_funcs(step.after) and not relax_functions(step.after):
         return GONE
@@ -167,7 +167,7 @@ def _callable(step: Step, bench: Bench) -> Step | NotCallable:
     after = {name.name_hint for name, _ in prim_funcs(step.after)}
     gone = [name for name, f in prim_funcs(step.before) if name.name_hint not in after and not T.is_public(f)]
     extra = {name.name_hint: function for name, function in relax_functions(made)}
-    for name in gone:  # nobody but the module itself calls it
+    for name in gone:  # only the module itself calls it
         extra.pop(f"{PREFIX}{name.name_hint}", None)
     left = {f"{PREFIX}{name}" for name in after}
     kept = {name: function for name, function in extra.items() if name in left}

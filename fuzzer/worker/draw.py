@@ -107,7 +107,7 @@ class Planting:
 
 
 def _firing(source: Source, rows: ToFire) -> tuple[PassRow, ...]:
-    """The rows whose shapes are planted: some of those drawn one by one, and some steps of the pipeline behind them."""
+    """The rows whose shapes are planted: some of those drawn one by one, and some steps of the pipeline after them."""
     drawn = () if source.flip(PLAIN_SHARE) else _some(source, rows.drawn, FIRING)
     seldom = _some(source, [row for row in rows.pipeline if row.place.gives is None], FIRING_IN_PIPELINES)
     return (*drawn, *(row for row in seldom if not _costly(row) or source.flip(COSTLY_SHARE)))
@@ -174,8 +174,10 @@ def _program_for(source: Source, steps: Sequence[PlannedPass], repertoire: Reper
     if source.flip(PRIM_SHARE_SCHEDULED if scheduled else share):
         parts = any(Feature.PART_BLOCKS in row.fires.wants for row in rows.drawn)
         rules = scheduled or target.threads
-        behind = any(step.setup and repertoire.rows[step.name].role is Role.SYNCHRONISES for step in steps)
-        return draw_prim_program(source, for_schedules=rules, parts=parts, threads=target.threads, barriers=behind)
+        synchronised = any(step.setup and repertoire.rows[step.name].role is Role.SYNCHRONISES for step in steps)
+        return draw_prim_program(
+            source, for_schedules=rules, parts=parts, threads=target.threads, barriers=synchronised
+        )
     firing = _firing(source, rows)
     if lowering and target.threads:
         firing += (the(Role.BINDS_THREADS),)  # its shapes become kernels in which threads work together

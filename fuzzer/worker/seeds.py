@@ -1,8 +1,8 @@
 """Cases that start from a module of `--corpus` instead of a drawn program. Worker processes only.
 
 A seed is any case folder: what `passfuzz harvest` leaves, or a corpus of known bugs. Its module is taken, its passes
-are not; the inputs are drawn anew from the types. Nobody has promised that those are good, so they are calm ones: no
-zero among the floats, every whole number the same. What the reference cannot follow, or no sequence starts from, is
+are not; the inputs are drawn anew from the types. They could lie outside of what operators accept, so they are calm:
+no zero among the floats, every whole number the same. What the reference cannot follow, or no sequence starts from, is
 no seed: its reason is counted, and another one is picked.
 """
 
@@ -31,7 +31,7 @@ from oracles.reference.numbers import NoMeaning, Numbers
 SHARE = 0.25
 """A case starts from a seed this often, while there are seeds."""
 STARTS = (Phase.HIGH, Phase.LEGAL)
-"""Where the module of a seed may stand: a lowered one has the first half of every sequence behind it."""
+"""Where the module of a seed may stand: a lowered one is past the first half of every sequence."""
 LARGEST = 1 << 16
 """Elements that the arguments of a seed may have together: a campaign looks at hundreds of cases a minute."""
 TRIES = 4

@@ -51,7 +51,7 @@ def engines(
     """What each engine says; `after` None where there are no passes. The first is what the program means.
 
     For a target whose modules another builder runs, LLVM is asked about the program as it was before the passes; for
-    one whose modules nobody builds there are no builds.
+    one without a builder here there are no builds.
     """
     assert not isinstance(numbers.expected, NoMeaning)
     told: dict[str, Told] = {"reference before": numbers.expected}

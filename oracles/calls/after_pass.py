@@ -25,7 +25,8 @@ Adapter: TypeAlias = Callable[[AppliedPass, str], "Calling | None"]
 def after_pass(calling: Calling, convention: str, applied: AppliedPass) -> Calling:
     """How to call any function as in the starting module, when `calling` did until this pass.
 
-    The result raises LeftOut for functions that nobody can say of, and for arguments that the pass has excluded.
+    The result raises LeftOut for functions whose calling convention is unknown, and for arguments that the pass
+    excludes.
     """
     known: dict[str, Calling | None] = {}
 

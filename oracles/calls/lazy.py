@@ -85,7 +85,7 @@ def fetched_by_callback(applied: AppliedPass, function: str) -> Calling | None:
 
 
 def handed_to_callback(applied: AppliedPass, function: str) -> Calling | None:
-    """LazySetOutput: a callback (index, value) behind the inputs, which every output is handed to.
+    """LazySetOutput: a callback (index, value) after the inputs, which every output is handed to.
 
     None once outputs are written by destination passing: their variables are bound before anything is in them.
     """

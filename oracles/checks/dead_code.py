@@ -1,4 +1,4 @@
-"""A function that nobody calls changes nothing for the functions that somebody does.
+"""A function without a caller changes nothing for the other functions.
 
 The pass is applied again to the input: without the dead functions that it holds, which programs are drawn with, or,
 where there are none or they call functions that live, with a dead copy of one of its own functions added. Either way

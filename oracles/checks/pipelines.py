@@ -3,8 +3,8 @@
 The starting module is built by `relax.get_pipeline("default_build")` and by `relax.get_default_pipeline(target)`, run,
 and the results are held against each other: within the sum of both bounds where the reference gives numbers. Where it
 gives none, shapes and dtypes count, and values only in a module without any float: an integer may follow from a float
-(argmax, a cast), and which rounding the fused kernel does is nobody's promise. The culprit is the pipeline that the
-reference contradicts, or that does not end; both where nobody can tell which of them is wrong. Of a pipeline that the
+(argmax, a cast), and which rounding the fused kernel does is promised by no pass. The culprit is the pipeline that the
+reference contradicts, or that does not end; both if it is unknown which of them is wrong. Of a pipeline that the
 reference contradicts, the first wrong pass is named where the reference can follow it.
 """
 
@@ -180,7 +180,7 @@ def _each(expected: tuple[Runtime, ...] | list[Runtime], results: Outputs, culpr
 
 
 def _loosely(result: Runtime, exact: bool) -> Runtime:
-    """A result as something to compare with where nobody knows a bound. exact: values of other than floats count."""
+    """A result as something to compare with where no bound is known. exact: values of other than floats count."""
     if isinstance(result, tuple):
         return tuple(_loosely(field, exact) for field in result)
     if not isinstance(result, Tensor) or (exact and not is_float(result.dtype)):

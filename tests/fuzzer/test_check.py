@@ -135,7 +135,7 @@ def test_check_shows_what_a_wrong_pass_did(module: Path, tmp_path: Path) -> None
     assert all(row.difference == "" for row in result.rows if row.oracle != "numeric")
 
 
-def test_check_explains_with_values_before_and_behind_the_culprit(module: Path, tmp_path: Path) -> None:
+def test_check_explains_with_values_before_and_after_the_culprit(module: Path, tmp_path: Path) -> None:
     load = write_passes(tmp_path, "Identity", "WrongNumbers")
     result = check_module(module, ("Identity", "WrongNumbers"), "llvm", load, explain=True)
     given, behind = ([row for row in result.values if row.after == after] for after in ("", "WrongNumbers"))

@@ -28,7 +28,7 @@ def _pruning(kind: str) -> Edit:
 
 
 def demote(view: PlanView) -> Sequence[Edit]:
-    """Outputs of dataflow blocks that nobody uses become local variables."""
+    """Unused outputs of dataflow blocks become local variables."""
 
     def edit(plan: ReductionPlan) -> ReductionPlan:
         return replace(plan, draft=replace(plan.draft, demoted=True))
@@ -37,7 +37,7 @@ def demote(view: PlanView) -> Sequence[Edit]:
 
 
 def functions(view: PlanView) -> Sequence[Edit]:
-    """Each function may go, if nobody calls it (else TVM's verifier refuses)."""
+    """Each function may go, if it has no caller (else TVM's verifier refuses)."""
     return [_without_function(name) for name in view.draft.functions]
 
 

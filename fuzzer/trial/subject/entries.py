@@ -44,7 +44,7 @@ def with_entries(module: Any) -> Any:
 
 def with_entries_in_place(module: Any) -> Any:
     """The same for any PrimFunc of buffers and scalars, kernels of a GPU too: every buffer is written in place, so that
-    the results are all that a call leaves behind. For the reference: nobody builds this.
+    the results are all that a call leaves. For the reference alone: this is never built.
 
     Raises NotCallable where no PrimFunc can be called so; those that cannot are left alone where others can.
     """

@@ -1,6 +1,6 @@
 """Inputs for modules that come without any: small whole numbers for the parameters of their Relax functions.
 
-Several attempts differ in their ranges and in the values of symbolic dims, because nobody says which a module takes.
+Several attempts differ in their ranges and in the values of symbolic dims, since a module does not say which it takes.
 Worker processes only.
 """
 

@@ -1,6 +1,6 @@
 """Where in the official pipelines a module stands, read off the module itself. Worker processes only.
 
-Asked where nobody says it: of a module that a user brings. A campaign knows, because it has applied the passes. Where
+Asked for a module that a user brings. A campaign knows, because it has applied the passes. Where
 a module could stand in several phases it is the earliest of them, from which the rest of a pipeline is safe to apply.
 """
 

@@ -56,7 +56,7 @@ def meaning_of(module: Any, seed: int, largest: int = LARGEST) -> Numbers | NoIn
 
 
 def _for_tools(module: Any, name: str) -> bool:
-    """Whether a function was made for an external code generator, so that nobody else calls it."""
+    """Whether a function was made for an external code generator, so that nothing else calls it."""
     attrs = module[name].attrs
     return attrs is not None and any(key in attrs for key in MADE_FOR_TOOLS)
 

@@ -2,7 +2,7 @@
 
 What it is for: CUDA code generation and missing barriers, on any machine with a C++ compiler. Each thread of a block is
 a fibre that runs until its next barrier, and the threads of an interval between barriers run in several orders. A
-result that depends on the order is a race; poisoned memory shows reads of what nobody has written.
+result that depends on the order is a race; poisoned memory shows reads of uninitialised elements.
 
 Why the real host code runs, and not the reference interpreter with natively run kernels: the host part decides how many
 threads there are and which pointer goes where, and is compiled by TVM as well. Built by LLVM for the CPU and driven by
@@ -12,7 +12,7 @@ functions of the process, where ours are; memory is the CPU's; asserts, which wo
 
     available()                  why this machine cannot, or None
     compile_source(text)         CUDA C++ -> CompiledSource, whose kernels can be launched on NumPy arrays
-    build(module, phase)         a module behind the Relax pipeline for CUDA -> Built | NotBuilt
+    build(module, phase)         a module after the Relax pipeline for CUDA  -> Built | NotBuilt
     Built.run(...)               one entry call in one order of threads; raises Fault
     judge(built, numbers, ...)   every entry call in every order, beside the reference and beside each other
     to_ptx(text)                 what nvcc says against the source

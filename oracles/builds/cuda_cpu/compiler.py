@@ -31,7 +31,7 @@ FLAGS = (
 CHECKS = (
     # A misaligned vector, or an index outside of an array of known extent, raises a signal.
     ("-fsanitize=alignment,bounds", "-fsanitize-undefined-trap-on-error"),
-    # Local variables that nobody has written hold a pattern.
+    # Uninitialised local variables hold a pattern.
     ("-ftrivial-auto-var-init=pattern",),
 )
 """Options that not every compiler has."""

@@ -1,4 +1,4 @@
-"""TVM's side: a module behind the Relax pipeline for CUDA is lowered, its device functions are printed as CUDA C++, and
+"""TVM's side: a module after the Relax pipeline for CUDA is lowered, its device functions are printed as CUDA C++, and
 its host functions are compiled for a device that is the CPU.
 
 What is changed in the host functions, and why:
@@ -45,8 +45,8 @@ _PIPELINE = "passfuzz-cuda-cpu"
 class Kernel:
     """What a launch of a kernel gives besides its arguments.
 
-    tags: what the numbers behind them are ("threadIdx.x", ...; SHARED_BYTES for dynamic shared memory). buffers: for
-    each parameter those that the function declares on the memory that it points to.
+    tags: what the numbers after the parameters are ("threadIdx.x", ...; SHARED_BYTES for dynamic shared memory).
+    buffers: for each parameter those that the function declares on the memory that it points to.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Kernel:
             for parameter, value in zip(self.parameters, arguments, strict=True)
             if isinstance(value, (int, float))
         }
-        return [_largest([_bytes(buffer, values) for buffer in behind]) for behind in self.buffers]
+        return [_largest([_bytes(buffer, values) for buffer in held]) for held in self.buffers]
 
 
 def _largest(sizes: Sequence[int | None]) -> int | None:
@@ -167,8 +167,8 @@ def _kernels(device: Any) -> list[Kernel]:
         for declared in nodes_of(function.body, tvm.tirx.DeclBuffer):
             buffers.setdefault(declared.data.__chandle__(), []).append(declared.buffer)
         parameters = tuple(function.params)
-        behind = tuple(tuple(buffers.get(parameter.__chandle__(), ())) for parameter in parameters)
-        found.append(Kernel(name, tuple(map(str, attrs[LAUNCH_PARAMS])), parameters, behind))
+        held = tuple(tuple(buffers.get(parameter.__chandle__(), ())) for parameter in parameters)
+        found.append(Kernel(name, tuple(map(str, attrs[LAUNCH_PARAMS])), parameters, held))
     return found
 
 
