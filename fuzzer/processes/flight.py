@@ -6,6 +6,7 @@ The file outlives every process, so that even `kill -9` of a whole campaign leav
 from __future__ import annotations
 
 import mmap
+import numbers
 from pathlib import Path
 
 import msgspec
@@ -16,10 +17,14 @@ _SIZE = 512
 _LONGEST = 100
 
 
-def plain(value: object) -> str:
-    """For encoders: names may be TVM's strings, a class of their own. Raises TypeError for anything else."""
+def plain(value: object) -> str | int | float:
+    """For encoders: TVM's strings and NumPy's numbers are classes of their own. Raises TypeError for anything else."""
     if isinstance(value, str):
         return str.__str__(value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
     raise TypeError(f"a message holds a {type(value).__name__}")
 
 
@@ -43,9 +48,15 @@ class Recorder:
 
     def write(self, index: int, activity: Activity) -> None:
         """Records that case `index` begins an activity."""
-        line = b"%d\t%s\n" % (index, _ENCODER.encode(activity))
-        if len(line) >= _SIZE:
-            line = b"%d\t%s\n" % (index, _ENCODER.encode(Working(f"something with a long name: {activity}"[:_LONGEST])))
+        try:
+            line = b"%d\t%s\n" % (index, _ENCODER.encode(activity))
+        except UnicodeEncodeError:
+            line = b""
+        if not 0 < len(line) < _SIZE:
+            line = b"%d\t%s\n" % (
+                index,
+                _ENCODER.encode(Working(f"something with a long name: {ascii(activity)}"[:_LONGEST])),
+            )
         self._memory[: len(line) + 1] = line + b"\0"
 
     def read(self) -> tuple[int, Activity]:

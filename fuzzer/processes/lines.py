@@ -17,8 +17,19 @@ _ENCODER = msgspec.json.Encoder(enc_hook=plain)
 
 
 def line_of(message: msgspec.Struct) -> bytes:
-    """A message as it is sent."""
-    return _ENCODER.encode(message) + b"\n"
+    """A message as it is sent. Lone surrogates, which no JSON can hold, are written as their escapes."""
+    try:
+        return _ENCODER.encode(message) + b"\n"
+    except UnicodeEncodeError:
+        return _ENCODER.encode(_without_surrogates(msgspec.to_builtins(message, enc_hook=plain))) + b"\n"
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(one) for key, one in value.items()}
+    return [_without_surrogates(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def send(descriptor: int, message: msgspec.Struct) -> None:
@@ -32,7 +43,10 @@ def cut(descriptor: int) -> None:
 
 
 class Lines(Generic[M]):
-    """Reads messages of one union from a stream of bytes. What is no such message is a line that was cut."""
+    """Reads messages of one union from a stream of bytes. What is no JSON is a line that was cut.
+
+    JSON that is no message of the union is a fault of ours: msgspec.ValidationError.
+    """
 
     def __init__(self, union: Any) -> None:
         self._decoder: msgspec.json.Decoder[M] = msgspec.json.Decoder(union)
@@ -46,6 +60,8 @@ class Lines(Generic[M]):
                 continue
             try:
                 message = self._decoder.decode(line)
+            except msgspec.ValidationError:
+                raise
             except msgspec.DecodeError:
                 continue
             yield message

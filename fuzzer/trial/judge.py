@@ -112,7 +112,9 @@ def _numbers_of(experiment: Experiment, options: JudgeOptions, record: Record) -
 def _set_up(trial: _Trial) -> Position | None:
     """The position after the setup passes; None, counted, where they do not get that far."""
     position = Position.at(trial.experiment.module, trial.options.phase)
-    for step in walk(position, trial.experiment.setup, trial.options.rows, trial.bench, around=trial.around(SettingUp)):
+    for step in walk(
+        position, trial.experiment.setup, trial.options.rows, trial.bench, under_test=(), around=trial.around(SettingUp)
+    ):
         if step.end is None or _breaks(step):
             trial.record.skip(f"setup: {step.call.name} gives nothing to go on with")
             return None
@@ -128,6 +130,7 @@ def _breaks(step: Step) -> bool:
 def _judge_from(trial: _Trial, start: Position) -> Sequence[Step]:
     meaning, record = trial.bench.meaning, trial.record
     if trial.experiment.setup:
+        trial.options.announce(Interpreting())
         with record.timed("reference"):
             outcome = meaning.numbers.judge_module(start.module, start.calling, start.synchronised)
         if isinstance(outcome, Unsure) and outcome.skipped:

@@ -103,7 +103,7 @@ class Rejudge:
     def _failures(self, candidate: Candidate) -> list[Failure]:
         heard = in_child(lambda say: self._judge(candidate, say), Found, self._recorder, self._plan.deadline_s)
         failures = [found.failure for found in heard.messages]
-        if heard.ended is not None and not heard.ended.by_exit:
+        if heard.ended is not None:
             lost = lost_failure(
                 self._failure.index, heard.activity, heard.ended, deadline_s=self._plan.deadline_s, ours=OURS
             )

@@ -63,6 +63,14 @@ def test_a_long_name_is_cut_and_does_no_harm(tmp_path: Path) -> None:
     assert recorder.read() == (6, Applying("next"))
 
 
+def test_a_name_that_no_json_can_hold_does_no_harm(tmp_path: Path) -> None:
+    recorder = Recorder.create(tmp_path / "flight")
+    recorder.write(7, Applying("\udcff"))
+    index, activity = recorder.read()
+    assert index == 7
+    assert "udcff" in described(activity)
+
+
 def test_names_may_be_strings_of_tvm(tmp_path: Path) -> None:
     class String(str):
         pass

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import get_args
 
+import msgspec
+import numpy as np
 import pytest
 
 from fuzzer.processes.lines import Lines, line_of
@@ -60,7 +63,26 @@ def test_a_line_that_was_cut_is_passed_over_and_the_next_one_is_read() -> None:
     lines = Lines[Answer](Answer)
     whole = line_of(Found(FAILURE))
     assert list(lines.take(whole[:20])) == []
-    assert list(lines.take(b"\n" + whole + b'{"type": "no such kind"}\n' + line_of(Done()))) == [Found(FAILURE), Done()]
+    assert list(lines.take(b"\n" + whole + line_of(Done()))) == [Found(FAILURE), Done()]
+
+
+def test_a_message_of_no_such_kind_is_a_fault_of_ours() -> None:
+    with pytest.raises(msgspec.ValidationError):
+        list(Lines[Answer](Answer).take(b'{"type": "no such kind"}\n'))
+    with pytest.raises(msgspec.ValidationError):
+        list(Lines[Answer](Answer).take(line_of(Done())[:-2] + b', "type": "reduced"}\n'))
+
+
+@pytest.mark.parametrize("text", ["\udcff", "a\ud800b", "é\x00\n"])
+def test_any_text_of_an_exception_gets_through(text: str) -> None:
+    (found,) = Lines[Answer](Answer).take(line_of(Found(replace(FAILURE, message=text))))
+    assert isinstance(found, Found)
+    assert found.failure.message == text.encode("utf-8", "backslashreplace").decode()
+
+
+def test_numbers_of_numpy_get_through() -> None:
+    (tallied,) = Lines[Answer](Answer).take(line_of(Tallied({"cases": np.int64(3), "cpu_s": np.float32(0.5)})))
+    assert tallied == Tallied({"cases": 3, "cpu_s": 0.5})
 
 
 def test_counts_are_the_delta_of_a_tally() -> None:
