@@ -20,7 +20,7 @@ class Working(Struct, frozen=True, tag="working"):
 
 
 class Interpreting(Struct, frozen=True, tag="interpreting"):
-    """The reference runs the starting module. No code of TVM is executed."""
+    """The reference runs a module, outside of an oracle. No code of TVM is executed."""
 
 
 class SettingUp(Struct, frozen=True, tag="setting up"):
@@ -50,7 +50,7 @@ class Building(Struct, frozen=True, tag="building"):
 
 
 class Blaming(Struct, frozen=True, tag="blaming"):
-    """A wrong build is taken apart: a pass of its lowering runs, and then the reference."""
+    """A wrong build is taken apart: a pass of its lowering runs."""
 
     pass_name: str
 

@@ -1,7 +1,8 @@
 """What a row of the oracle table says. Each oracle is one file with one row; `oracles.table` collects them.
 
 A row holds every fact about its oracle: who asks it, how often, what its failure means for the case, and what it needs.
-Nothing outside the table decides by the name of an oracle.
+No list of oracles stands outside the table. Code that means one oracle names it, such as survival for a pass whose
+process ended.
 """
 
 from __future__ import annotations

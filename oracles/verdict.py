@@ -56,7 +56,8 @@ ACROSS_PROCESSES = "not deterministic across processes"
 """The symptom of a result that follows addresses or hash seeds."""
 
 BUILD = "build"
-"""The oracle that is no row: a build is judged by the worker itself, which knows what is left of the pipeline."""
+"""The name of the ordinary build among the oracles: `fuzzer.trial.build` judges it, which knows what is left of the
+pipeline."""
 
 Verdict: TypeAlias = Passed | Skipped | Inconclusive | Failed
 PASSED = Passed()

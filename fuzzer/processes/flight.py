@@ -53,10 +53,8 @@ class Recorder:
         except UnicodeEncodeError:
             line = b""
         if not 0 < len(line) < _SIZE:
-            line = b"%d\t%s\n" % (
-                index,
-                _ENCODER.encode(Working(f"something with a long name: {ascii(activity)}"[:_LONGEST])),
-            )
+            cut = Working(f"something with a long name: {ascii(activity)}"[:_LONGEST])
+            line = b"%d\t%s\n" % (index, _ENCODER.encode(cut))
         self._memory[: len(line) + 1] = line + b"\0"
 
     def read(self) -> tuple[int, Activity]:

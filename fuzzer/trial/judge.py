@@ -112,9 +112,8 @@ def _numbers_of(experiment: Experiment, options: JudgeOptions, record: Record) -
 def _set_up(trial: _Trial) -> Position | None:
     """The position after the setup passes; None, counted, where they do not get that far."""
     position = Position.at(trial.experiment.module, trial.options.phase)
-    for step in walk(
-        position, trial.experiment.setup, trial.options.rows, trial.bench, under_test=(), around=trial.around(SettingUp)
-    ):
+    setup, rows, around = trial.experiment.setup, trial.options.rows, trial.around(SettingUp)
+    for step in walk(position, setup, rows, trial.bench, under_test=(), around=around):
         if step.end is None or _breaks(step):
             trial.record.skip(f"setup: {step.call.name} gives nothing to go on with")
             return None

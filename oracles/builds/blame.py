@@ -12,7 +12,7 @@ from dataclasses import replace
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, default_call, rest_of_tir_pipeline
 from generators.tvm_api import IRModule
-from oracles.activities import Announce, Blaming, entering, unannounced
+from oracles.activities import Announce, Blaming, Interpreting, entering, unannounced
 from oracles.builds.build import CODEGEN
 from oracles.builds.builders import BUILDERS
 from oracles.builds.needs import LLVM
@@ -56,6 +56,7 @@ def first_wrong(
     for step in walk(copied, calls, PASSES, bench, around=lambda call: entering(announce, Blaming(call.name))):
         if step.end is None:
             return None
+        announce(Interpreting())
         outcome = numbers.judge_module(step.end.module, step.end.calling, step.end.synchronised)
         if isinstance(outcome, Wrong):
             return None if unsure else names[step.index]
