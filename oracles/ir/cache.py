@@ -33,7 +33,7 @@ class Cache(Generic[T, R]):
         self._entries: OrderedDict[Hashable, tuple[object, R]] = OrderedDict()
 
     def of(self, argument: T) -> R:
-        """The remembered result, computed where there is none."""
+        """The remembered result, computed where there is none. `compute` must not change the key; else see `fresh`."""
         key, held = self._key(argument)
         entry = self._entries.get(key)
         return self._keep(key, held, self._compute(argument)) if entry is None else entry[1]
@@ -44,7 +44,7 @@ class Cache(Generic[T, R]):
         return None if entry is None else entry[1]
 
     def fresh(self, argument: T) -> R:
-        """The result, computed and remembered."""
+        """The result, computed and then remembered by the key that the argument has afterwards."""
         return self.put(argument, self._compute(argument))
 
     def put(self, argument: T, result: R) -> R:

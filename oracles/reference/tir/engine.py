@@ -64,7 +64,10 @@ class Compiled:
         """The program for these arguments, compiled if it is new. full: numbers of those of which all elements are
         initialised. Raises Trap("type") if they do not fit the signature.
         """
-        return self.programs.of(Binding(self.signature.bind(args), full, context))
+        binding = Binding(self.signature.bind(args), full, context)
+        known = self.programs.get(binding)
+        # Compiling changes the key: it finds the callees. `fresh` asks for the key afterwards.
+        return self.programs.fresh(binding) if known is None else known
 
     def _compiled(self, binding: Binding) -> PythonProgram:
         found = compile_function(self.signature, self.func, binding.values, context=binding.context, full=binding.full)
