@@ -52,10 +52,14 @@ class Position:
 
     @staticmethod
     def at(
-        module: IRModule, phase: Phase = Phase.HIGH, calling: Calling = direct, synchronised: bool = False
+        module: IRModule,
+        phase: Phase = Phase.HIGH,
+        calling: Calling = direct,
+        synchronised: bool = False,
+        code: int | None = None,
     ) -> Position:
-        """A position to start from, as the module is now."""
-        return Position(module, phase, calling, synchronised, False, fingerprint(module))
+        """A position to start from, as the module is now. code: its fingerprint, where that is known."""
+        return Position(module, phase, calling, synchronised, False, fingerprint(module) if code is None else code)
 
     def __str__(self) -> str:
         """For a person: the phase, what is special, and the names of the functions."""

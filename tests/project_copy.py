@@ -10,10 +10,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.patience import HANGS_S
+
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("generators", "oracles", "corpus", "reports", "fuzzer", "tests")
-TIMEOUT_S = 600.0
-"""Guards against hanging only: the work is bounded by counts."""
 
 
 def recipe(title: str) -> dict[str, str]:
@@ -55,7 +55,7 @@ class ProjectCopy:
             env={**os.environ, **threads, "PYTHONPATH": str(self.folder)},
             capture_output=True,
             text=True,
-            timeout=TIMEOUT_S,
+            timeout=HANGS_S,
             check=False,
         )
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.patience import HANGS_S
+from tests.project_copy import project_copy
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
 BAD = """
 import tvm
 
@@ -36,40 +34,18 @@ def recipe() -> dict[str, str]:
     return {path: block for path, block in files.items() if not path.startswith("tests/")}
 
 
-def copy_of_the_project(folder: Path) -> Path:
-    """The product's code, without the cases of the corpus."""
-    for room in ROOMS:
-        shutil.copytree(ROOT / room, folder / room, ignore=shutil.ignore_patterns("cases", "__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", folder)
-    return folder
-
-
-def passfuzz(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(project), "PYTHONSAFEPATH": "1"}
-    return subprocess.run(
-        [sys.executable, "-m", "fuzzer.cli", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=HANGS_S,
-        check=False,
-        cwd=project,
-        env=environment,
-    )
-
-
 def test_the_recipe_is_two_files() -> None:
     assert sorted(recipe()) == ["oracles/checks/public_functions.py", "oracles/scripts/public_functions.py.j2"]
 
 
 def test_a_finding_of_a_new_oracle_is_confirmed_reduced_and_shown(tmp_path: Path) -> None:
-    project = copy_of_the_project(tmp_path / "project")
+    project = project_copy(tmp_path / "project")
     for path, text in recipe().items():
-        assert not (project / path).exists()
-        (project / path).write_text(text, encoding="utf-8")
+        project.write(path, text)
     (tmp_path / "bad.py").write_text(BAD)
     out = tmp_path / "out"
     options = ("--cases", str(CASES), "--seed", str(SEED), "--jobs", "1", "--oracles", "public_functions")
-    ended = passfuzz(project, "run", "--load", str(tmp_path / "bad.py"), *options, "--out", str(out))
+    ended = project.python("-m", "fuzzer.cli", "run", "--load", str(tmp_path / "bad.py"), *options, "--out", str(out))
     assert ended.returncode == 1, ended.stdout + ended.stderr
     assert not (out / "unconfirmed").exists()
     rows = [json.loads(line) for line in (out / "findings.jsonl").read_text().splitlines()]
@@ -85,10 +61,10 @@ def test_a_finding_of_a_new_oracle_is_confirmed_reduced_and_shown(tmp_path: Path
 
 
 def test_an_oracle_without_a_script_is_refused(tmp_path: Path) -> None:
-    project = copy_of_the_project(tmp_path / "project")
+    project = project_copy(tmp_path / "project")
     path = "oracles/checks/public_functions.py"
-    (project / path).write_text(recipe()[path], encoding="utf-8")
-    ended = passfuzz(project, "list", "oracles")
+    project.write(path, recipe()[path])
+    ended = project.python("-m", "fuzzer.cli", "list", "oracles")
     assert ended.returncode != 0
     assert "write oracles/scripts/public_functions.py.j2" in ended.stdout + ended.stderr
 

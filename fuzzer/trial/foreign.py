@@ -176,7 +176,7 @@ class ForeignTrial:
         contract = contract_of(part.name, part.before, part.after, guarded, same_meaning)
         phase = phase_of(part.before)
         call = PassCall(contract.row.name, contract.source)
-        start = replace(Position.at(part.before, phase), code=part.hash_before)
+        start = Position.at(part.before, phase, code=part.hash_before)
         step = taken(0, start, call, contract.row, part.after, tier_of(contract, phase))
         transform = None if given is None else self._application.transform
         bench = ForeignBench(transform, contract.source, part.hash_before, part.before)

@@ -67,8 +67,9 @@ class _Trial:
         """Whether an oracle has its turn now, by its share."""
         if self.options.force:
             return True
-        chosen = self.options.only is not None and row.share_of_chosen is not None
-        share = row.share_of_chosen if chosen and row.share_of_chosen is not None else row.share
+        share = row.share
+        if self.options.only is not None and row.share_of_chosen is not None:
+            share = row.share_of_chosen
         return share >= 1.0 or self.source.flip(share)
 
 

@@ -74,7 +74,7 @@ def judge(row: CpuBuild, last: Position, bench: Bench) -> Verdict:
         return replace(ended, culprit=_first_wrong(row, last, bench) or llvm.CODEGEN)
     if not isinstance(ended, Ended):
         return ended
-    if ended.how == "hang" and (row.how is How.LOAD or spent < HANG_CPU_S):
+    if ended.hung and (row.how is How.LOAD or spent < HANG_CPU_S):
         return Skipped("build: the C++ compiler or a busy machine takes too long")
     return _of_the_end(row, ended, said)
 
@@ -200,7 +200,7 @@ def _not_built(row: CpuBuild, error: Raised) -> Verdict:
 
 def _of_the_end(row: CpuBuild, ended: Ended, said: str) -> Verdict:
     """What is to be said of a child that gave no answer."""
-    if ended.how == "hang":
+    if ended.hung:
         return _failed(row, "hang", f"no answer within {LIMIT_S} s", said, Hung())
     found = _FATAL.search(said)
     fatal = next(filter(None, found.groups()), "") if found else ""

@@ -257,7 +257,7 @@ def _not_compiled(error: Raised) -> Wrong | Unsure:
 
 def _of_the_end(ended: Ended, running: bool, said: str) -> Wrong | Unsure:
     """What is to be said of a child that gave no answer."""
-    if ended.how == "hang":
+    if ended.hung:
         late = Unsure("build: nvcc, or a busy machine, takes too long for the device")
         return Wrong("hang", f"no answer from the device within {RUN_S} s", 0, Hung()) if running else late
     fault = _FAULT.search(said)

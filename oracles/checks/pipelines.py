@@ -100,7 +100,7 @@ def outputs(
     ended = forked(lambda: _outputs(start, calls, pipeline, target, bench), LIMIT_S)
     if not isinstance(ended, Ended):
         return ended
-    hangs = ended.how == "hang"
+    hangs = ended.hung
     message = f"no result within {LIMIT_S} s" if hangs else ended.how
     return Stopped("hang" if hangs else "crash", Raised(ended.how, message, explicit=False))
 
