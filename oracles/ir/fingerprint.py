@@ -15,13 +15,13 @@ from zlib import crc32
 from generators import tvm_api as T
 from generators.tvm_api import IRModule
 from oracles.ir.cache import addresses
-from oracles.ir.module_caches import by_module
+from oracles.ir.module_caches import HASHES, by_module
 from oracles.ir.walk import PRIM_FUNC, named_functions, parts_of
 
 
 def fingerprint(module: IRModule) -> int:
     """What `Position.code` holds of the module, taken when the position is reached."""
-    return _composed(module, [int(T.structural_hash(function)) for _, function in named_functions(module)])
+    return _composed(module, HASHES.fresh(module))
 
 
 def _composed(module: IRModule, codes: list[int]) -> int:
@@ -42,8 +42,7 @@ def fingerprints_after(before: IRModule, after: IRModule | None) -> tuple[int, i
 
     A function that both modules hold is hashed once.
     """
-    functions = named_functions(before)
-    codes = [int(T.structural_hash(function)) for _, function in functions]
+    functions, codes = named_functions(before), HASHES.fresh(before)
     kept = _composed(before, codes)
     if after is None or same_parts(before, after):
         return kept, None
@@ -53,7 +52,7 @@ def fingerprints_after(before: IRModule, after: IRModule | None) -> tuple[int, i
         held = known.get(gvar.__chandle__())
         same = held is not None and same_function(held[0], function)
         new.append(held[1] if held is not None and same else int(T.structural_hash(function)))
-    return kept, _composed(after, new)
+    return kept, _composed(after, HASHES.put(after, new))
 
 
 def same_parts(before: IRModule, after: IRModule) -> bool:

@@ -13,7 +13,7 @@ from tvm import relax, tirx
 
 from generators import tvm_api as T
 from generators.tvm_api import Type
-from oracles.ir.cache import Cache, address
+from oracles.ir.cache import CacheByAddress
 from oracles.ir.walk import VAR, prim_vars
 
 LIMIT = 20_000
@@ -66,4 +66,4 @@ def _read(ty: Type) -> Facts:
     return Facts(dtype, int(ty.ndim), dims, symbols, bare, dims is not None and not unknown)
 
 
-_READ = Cache(_read, address, LIMIT)
+_READ = CacheByAddress(_read, LIMIT)

@@ -20,7 +20,7 @@ from tvm import relax, tirx
 
 from generators import tvm_api as T
 from generators.tvm_api import BaseFunc, Expr, GlobalVar, IRModule, Node, PrimFunc, RelaxFunction, Stmt
-from oracles.ir.cache import Cache, Key, address, parts
+from oracles.ir.cache import CacheByAddress, Key, parts
 
 CALL, VAR, OP = tvm.ir.Call, tvm.ir.Var, tvm.ir.Op
 TUPLE, TUPLE_GET_ITEM = tvm.ir.Tuple, tvm.ir.TupleGetItem
@@ -46,8 +46,8 @@ MODULES = 100
 """Modules whose functions are remembered."""
 ARRAYS = 20_000
 """Arrays whose elements are remembered: most modules hold those of the module before."""
-_FUNCTIONS: Cache[Any, list[tuple[GlobalVar, BaseFunc]]] = Cache(
-    lambda functions: list(functions.items()), address, MODULES
+_FUNCTIONS: CacheByAddress[Any, list[tuple[GlobalVar, BaseFunc]]] = CacheByAddress(
+    lambda functions: list(functions.items()), MODULES
 )
 
 
@@ -60,7 +60,7 @@ def named_functions(module: IRModule) -> list[tuple[GlobalVar, BaseFunc]]:
     return _FUNCTIONS.of(module.functions)
 
 
-_ITEMS: Cache[Any, list[Any]] = Cache(T.items_of, address, ARRAYS)
+_ITEMS: CacheByAddress[Any, list[Any]] = CacheByAddress(T.items_of, ARRAYS)
 
 
 def items(array: Any) -> list[Any]:
@@ -131,7 +131,7 @@ _OPERANDS: dict[type, Callable[[Any], tuple[Any, ...]]] = {
     TUPLE_GET_ITEM: lambda item: (item.tuple_value,),
     relax.If: lambda branching: (branching.cond,),
 }
-_READ: Cache[Expr, tuple[Expr, ...]] = Cache(lambda expr: _OPERANDS[type(expr)](expr), address, EXPRESSIONS)
+_READ: CacheByAddress[Expr, tuple[Expr, ...]] = CacheByAddress(lambda e: _OPERANDS[type(e)](e), EXPRESSIONS)
 
 
 def operands(expr: Expr) -> tuple[Expr, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from generators import tvm_api
-from oracles.ir.cache import Cache, address
+from oracles.ir.cache import CacheByAddress
 from oracles.reference.errors import Unsupported
 from oracles.reference.tir.nodes import BOOL, DTYPES, DType
 
@@ -37,7 +37,7 @@ def _lanes_named(ty: tvm_api.Type) -> tuple[int, str]:
 
 TYPES = 20_000
 """Types that are remembered."""
-_TYPES = Cache(_parsed, address, TYPES)
+_TYPES = CacheByAddress(_parsed, TYPES)
 
 
 def _unsupported(ty: tvm_api.Type) -> Unsupported:
