@@ -24,7 +24,7 @@ def _draw_pad(s: Scope) -> Drawn:
     widths: list[int] = []
     for n in x.shape:
         widest = {"reflect": n - 1, "circular": n}.get(mode, 2)
-        touched = s.source.flip(KNOBS.padded_axis)
+        touched = s.source.flip(KNOBS.windows.padded_axis)
         widths += [s.source.integer(0, min(widest, 2)) if touched else 0 for _ in range(2)]
     value = s.source.pick((0.0, 0.0, 1.0, 2.5 if is_float(x.dtype) else 3.0)) if constant else 0.0
     call = nn.pad(x.expr, widths, mode, value)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 class InputKnobs:
     """Parameters of a PrimFunc."""
 
+    ranks: tuple[tuple[int, int], ...] = ((2, 8), (1, 4), (3, 3), (0, 1))
+    """(rank, weight) of the first input: two dims are enough for most rules."""
     symbol_parameter: float = 0.3
     """A symbolic extent is a parameter of its own as well."""
     dim_kept: float = 0.8
