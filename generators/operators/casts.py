@@ -87,7 +87,7 @@ def _parameters(s: Scope, x: Value) -> tuple[int, Value, Value]:
     scale = _per_channel(
         s, x, "float32" if s.source.flip(KNOBS.elementwise.scale_float32) else "float16", axis, 0.25, 4
     )
-    # Integer data minus a float16 zero point is rounded to float16, which no operand's or result's dtype tells.
+    # Integer data minus a float16 zero point is rounded to float16, which shows in no operand's or result's dtype.
     dtypes = KNOBS.elementwise.zero_dtypes
     zero = weighted(s.source, dtypes if is_float(x.dtype) else dtypes[:-1])
     return axis, scale, _per_channel(s, x, zero, axis, 0 if zero == "uint8" else -4, 4)

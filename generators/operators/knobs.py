@@ -70,7 +70,7 @@ class ProductKnobs:
     square: float = 0.2
     """The second operand of matmul is as long as the first."""
     drawn_on_the_left: float = 0.6
-    """The first operand of matmul that is drawn stands on the left."""
+    """The first operand of matmul that is drawn is on the left."""
     wider_result: float = 0.3
     """A product names a wider result dtype."""
     mixed_operands: float = 0.3

@@ -30,7 +30,7 @@ def _cross_entropy(x: Any, y: Any) -> Any:
 
 
 def _draw_targets(s: Scope, dims: tuple[Dim, ...], classes: int, mean: bool) -> tuple[Value, int]:
-    """Targets and the class to ignore: usually none of them; -1 stands for "no class" as in other frameworks.
+    """Targets and the class to ignore: usually none of them; -1 means "no class" as in other frameworks.
 
     A mean over nothing but ignored targets is 0/0, so there the targets are constants of which some count.
     """

@@ -18,7 +18,7 @@ _NUMPY_MODE = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 def _draw_pad(s: Scope) -> Drawn:
     mode = s.source.pick(("constant", "constant", "reflect", "replicate", "circular"))
     constant = mode == "constant"
-    # A reflection and a wrap may be at most as wide as the axis allows, which only a number tells.
+    # A reflection and a wrap may be at most as wide as the axis allows, which only a number shows.
     x = s.tensor(NUMERIC, (1, 5), static=mode in ("reflect", "circular"), nonempty=not constant)
     assert x.shape is not None
     widths: list[int] = []

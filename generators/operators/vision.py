@@ -215,7 +215,7 @@ def _nms(
     top_k: int, coord_start: int, score_index: int, id_index: int, return_indices: bool, invalid_to_bottom: bool,
     soft_nms_sigma: float, score_threshold: float,
 ) -> Any:  # fmt: skip
-    """What survives stands at the top and the rest is -1; data of the hard form keeps its places in order of score."""
+    """What survives is at the top and the rest is -1; data of the hard form keeps its places in order of score."""
     soft = soft_nms_sigma > 0
     out, numbers = np.full_like(data, -1.0), np.full(data.shape[:2], -1, np.int32)
     counts = np.zeros((len(data), 1), np.int32)

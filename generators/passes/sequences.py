@@ -236,7 +236,7 @@ def draw_names(
 
     `under_test` limits the passes drawn to these rows, `kinds` the kinds of sequence, `length` the passes of a
     walk. The official pipelines of the target are drawn as such where nothing is under test in particular, or a pass
-    under test stands in them. ValueError for unknown or no names.
+    under test is in them. ValueError for unknown or no names.
     """
     ground = _Ground(table, _pool(table, under_test, target), target)
     pipelines = target.pipelines

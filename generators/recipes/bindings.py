@@ -34,7 +34,7 @@ def trivial_bindings(s: Scope) -> None:
 
 
 def dead_bindings(s: Scope) -> None:
-    """A chain that nothing uses, calls of constants and aliases among it, and a value beside it that is used."""
+    """A chain that nothing uses, calls of constants and aliases among it, and another value that is used."""
     x = b.tensor(s)
     live = b.unary(s, x)
     dead = b.binary(s, x, live) if live.range.magnitude < 2**9 else b.unary(s, x)

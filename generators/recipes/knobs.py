@@ -22,7 +22,7 @@ class SharedKnobs:
     used_again: float = 0.35
     """A value of the shape has a use outside of it, which keeps a pass from dropping it."""
     returned_beside: float = 0.3
-    """A value other than the last comes out of the function."""
+    """A value other than the last is returned."""
     middle_returned: float = 0.4
     """The value between two calls that a pass joins comes out: then it must stay."""
     nested_returned: float = 0.25
@@ -54,9 +54,9 @@ class BindingKnobs:
     tuple_returned: float = 0.3
     """The tuple itself comes out."""
     tuple_item_once: float = 0.7
-    """The inner tuple stands in the outer one once, else twice."""
+    """The inner tuple is in the outer one once, else twice."""
     impure_among_pure: float = 0.3
-    """An impure call stands among the pure ones."""
+    """An impure call is among the pure ones."""
     branch_dataflow: float = 0.3
     """A branch has a dataflow block."""
     branch_computes: float = 0.6
@@ -68,7 +68,7 @@ class BindingKnobs:
     cast_from_hidden: float = 0.4
     """The match_cast is of a value whose type hides its dims."""
     cast_reshaped: float = 0.4
-    """The symbol stands in a reshape."""
+    """The symbol is in a reshape."""
     cast_to_numbers: float = 0.3
     """The symbolic dims are cast back to numbers."""
 
@@ -84,7 +84,7 @@ class ElementwiseKnobs:
     alias_read_late: float = 0.7
     """The other name is read after the operator that could overwrite the value."""
     permuted_before: float = 0.4
-    """A permutation stands before the reduction."""
+    """A permutation is before the reduction."""
     reduced_again: float = 0.3
     """A second reduction follows."""
     side_short: float = 0.15
@@ -130,7 +130,7 @@ class ConvolutionKnobs:
     rank_kept: float = 0.6
     """A reduction keeps the rank that layouts are for."""
     before_conv: float = 0.6
-    """An operator without layout stands before conv2d."""
+    """An operator without layout is before conv2d."""
     second_conv: float = 0.4
     """A second conv2d follows operators without layout."""
     batch_norm_switch: float = 0.85
@@ -146,7 +146,7 @@ class ConvolutionKnobs:
     tuple_whole: float = 0.15
     """The whole tuple of batch_norm comes out."""
     layout_changed_between: float = 0.2
-    """An operator stands between a layout transform and its inverse."""
+    """An operator is between a layout transform and its inverse."""
     layout_split: float = 0.6
     """The layout transform splits an axis, else it permutes."""
     layout_no_inverse: float = 0.2
@@ -160,7 +160,7 @@ class MatmulKnobs:
     weight: float = 0.4
     """A factor is a weight."""
     product_on_the_right: float = 0.7
-    """The inner product stands on the right."""
+    """The inner product is on the right."""
     vector: float = 0.15
     """The thin operand is a vector."""
     vector_rarely: float = 0.1
@@ -170,7 +170,7 @@ class MatmulKnobs:
     square: float = 0.3
     """The product is square, so that a wrong transposition keeps the type."""
     permuted_on_the_right: float = 0.75
-    """The permuted product stands on the right."""
+    """The permuted product is on the right."""
     sum_transposed: float = 0.35
     """The sum is transposed before the product."""
     doubled: float = 0.1
@@ -282,7 +282,7 @@ class LoweredKnobs:
     """Lowered calls and devices."""
 
     unary_between: float = 0.3
-    """An operator stands between two calls."""
+    """An operator is between two calls."""
     name_unknown: float = 0.2
     """There is a call of a name that AlterOpImpl does not know."""
     weight_constant: float = 0.3

@@ -81,7 +81,7 @@ def _summed(s: Scope, x: Value, axes: list[int], *, keep: bool = False) -> Value
 
 
 def low_batch_matrix_vector(s: Scope) -> None:
-    """Few rows, a symbolic number of them, times a matrix that stands as it is or transposed."""
+    """Few rows, a symbolic number of them, times a matrix as it is or transposed."""
     dtype = b.float_dtype(s)
     s.frame.symbolic = True
     rows: Dim = s.frame.draw_symbol(s.source)

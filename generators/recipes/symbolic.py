@@ -73,7 +73,7 @@ def symbolic_conditions(s: Scope) -> None:
 
 
 def prim_values(s: Scope) -> None:
-    """A scalar expression over dims bound to a variable: used as a condition, beside tensors, or returned."""
+    """A scalar expression over dims bound to a variable: used as a condition, with tensors, or returned."""
     n, x = _symbolic(s)
     e: Expr = n.expr
     number = s.frame.module.builder.normalize(s.source.pick((e * 2 + 1, e + 3, (e + 1) // 2, e * e)))

@@ -1,4 +1,4 @@
-"""Every ratio of a generator stands in its knobs, with a reason; a plain `flip()` is one half."""
+"""Every ratio of a generator is in its knobs, with a reason; a plain `flip()` is one half."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sources(folder: str, *, knobs: bool = False) -> dict[str, ast.Module]:
 
 
 def shares(tree: ast.AST) -> Iterator[ast.expr]:
-    """What stands in a call of `flip` as its probability."""
+    """What is in a call of `flip` as its probability."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "flip":
             yield from (*node.args, *(k.value for k in node.keywords))
