@@ -1,7 +1,7 @@
 """External functions that generated programs call: each with its meaning, and its text for repros.
 
 Workers register them with TVM before anything runs; a repro prints `source` of those that its module names.
-The hooks beside them are functions that a pass brings in for its caller to provide.
+The hooks are functions that a pass brings in for its caller to provide.
 """
 
 from __future__ import annotations

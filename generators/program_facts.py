@@ -1,4 +1,4 @@
-"""What is known of a program beside its module: which features it has, and what constructors of passes may ask."""
+"""What is known of a program besides its module: which features it has, and what constructors of passes may ask."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class _Recorder:
 def parts_of(apply: Callable[[Any], Any], is_whole: Callable[[str], bool]) -> list[Part]:
     """The passes inside of one that `apply` applies under the instrument it is given: in order, those that ended.
 
-    [] where it is one pass. is_whole: whether a pass of this name is looked at as a whole, whatever runs inside it.
+    [] where it is one pass. is_whole: whether a pass of this name is looked at as a whole, with all inside it.
     """
     recorder = _Recorder()
     apply(recorder)

@@ -35,7 +35,7 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a case stands between two passes: the module, and all that the way to it says about it.
+    """The state of a case between two passes: the module, and all that is known of it from the passes before.
 
     phase: how far the module has been lowered. calling: how to make the entry calls of the starting module in this one.
     synchronised: barriers between GPU threads are explicit. between: a pass out of its phase left the module between

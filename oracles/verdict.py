@@ -1,4 +1,4 @@
-"""What an oracle says of one thing it looked at. Four words, told apart on purpose."""
+"""What an oracle says of one thing it looked at. Four words, kept apart on purpose."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Passed:
 class Skipped:
     """Not looked at: outside what the oracle can say anything about. `reason` is a counter's key: no numbers.
 
-    Where there was nothing to look at, and nobody misses a judgement, it is `not_applicable`.
+    Where there was nothing to look at, and no judgement is missed, it is `not_applicable`.
     """
 
     reason: str

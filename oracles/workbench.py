@@ -75,7 +75,7 @@ class Workbench:
                 tvm.transform.PassContext(opt_level=OPT_LEVEL, instruments=list(instruments), config=config),
             ):
                 return action()
-        except Exception as error:  # noqa: BLE001 - the boundary to TVM: whatever it raises is a value here
+        except Exception as error:  # noqa: BLE001 - the boundary to TVM: what it raises is a value here
             return raised_from(error)
 
     def _construct(self, call: PassCall) -> Any:

@@ -32,7 +32,7 @@ BY_NATURE: tuple[tuple[str, str], ...] = (
     ("no inputs: no PrimFunc", "the module has no function that is called with values"),
     ("no inputs: no function is left", "the pass takes away every function"),
 )
-"""How a reason begins, and why nobody can interpret such a pair."""
+"""How a reason begins, and why no interpreter can follow such a pair."""
 
 
 @dataclass(frozen=True, slots=True)

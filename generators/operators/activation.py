@@ -90,7 +90,7 @@ def _draw_prelu(s: Scope) -> Drawn:
     x = s.tensor(_PRELU_DTYPES, (1, 5), static=True)
     assert x.dims is not None
     axis = 1 if x.ndim > 1 and s.source.flip() else s.axis(x)
-    alpha = s.tensor((x.dtype,), dims=(1 if s.source.flip(KNOBS.one_slope) else x.dims[axis],))
+    alpha = s.tensor((x.dtype,), dims=(1 if s.source.flip(KNOBS.elementwise.one_slope) else x.dims[axis],))
     return Drawn(nn.prelu(x.expr, alpha.expr, axis), x.range.hull(x.range * alpha.range), x.shape)
 
 
@@ -114,7 +114,7 @@ def _softplus(x: Array, beta: float, threshold: float) -> Array:
 
 def _draw_softmax(s: Scope) -> Drawn:
     x = s.tensor(FLOAT, (1, 5), low=-64, high=64, nonempty=True)
-    axis = -1 if s.source.flip(KNOBS.last_axis) else s.axis(x)
+    axis = -1 if s.source.flip(KNOBS.elementwise.last_axis) else s.axis(x)
     return Drawn(nn.softmax(x.expr, axis), Range(0, 1), x.shape)
 
 
@@ -125,7 +125,7 @@ def _softmax(x: Any, axis: int) -> Any:
 
 def _draw_log_softmax(s: Scope) -> Drawn:
     x = s.tensor(FLOAT, (1, 5), low=-64, high=64, nonempty=True)
-    axis = -1 if s.source.flip(KNOBS.last_axis) else s.axis(x)
+    axis = -1 if s.source.flip(KNOBS.elementwise.last_axis) else s.axis(x)
     return Drawn(nn.log_softmax(x.expr, axis), Range(x.range.low - x.range.high - 7, 0), x.shape)
 
 

@@ -92,7 +92,7 @@ def _shifted_left(a: Range, b: Range) -> Range:
 
 
 def _draw_where(s: Scope) -> Drawn:
-    if s.source.flip(KNOBS.condition_first):
+    if s.source.flip(KNOBS.elementwise.condition_first):
         condition = s.tensor(("bool",))
         a = s.broadcastable(condition, dtypes=EVERY)
         b = s.like(a)
@@ -106,7 +106,7 @@ def _draw_where(s: Scope) -> Drawn:
 def _draw_fma(s: Scope) -> Drawn:
     a = s.tensor(FLOAT)
     b, c = s.like(a), s.like(a)
-    if a.expr.same_as(c.expr) and s.source.flip(KNOBS.equal_operands_dropped):
+    if a.expr.same_as(c.expr) and s.source.flip(KNOBS.elementwise.equal_operands_dropped):
         raise Unavailable("three equal operands say little")
     return Drawn(op.ewise_fma(a.expr, b.expr, c.expr), a.range * b.range + c.range)
 
@@ -115,7 +115,7 @@ _NONZERO = (_operands(NUMERIC, low=1), _operands(tuple(d for d in NUMERIC if d !
 
 
 def _divisors(s: Scope) -> tuple[Value, Value]:
-    return _NONZERO[0 if s.source.flip(KNOBS.positive_divisor) else 1](s)
+    return _NONZERO[0 if s.source.flip(KNOBS.elementwise.positive_divisor) else 1](s)
 
 
 _BOOL_PAIR = _operands(("bool",))

@@ -84,10 +84,12 @@ def _per_channel(s: Scope, x: Value, dtype: str, axis: int, low: float, high: fl
 
 def _parameters(s: Scope, x: Value) -> tuple[int, Value, Value]:
     axis = s.axis(x) if x.ndim else -1
-    scale = _per_channel(s, x, "float32" if s.source.flip(KNOBS.scale_float32) else "float16", axis, 0.25, 4)
-    # Integer data minus a float16 zero point is rounded to float16, which no operand's or result's dtype tells.
-    half = (("float16", 1),) if is_float(x.dtype) else ()
-    zero = weighted(s.source, (("int8", 3), ("int32", 3), ("uint8", 2), ("int16", 1), *half))
+    scale = _per_channel(
+        s, x, "float32" if s.source.flip(KNOBS.elementwise.scale_float32) else "float16", axis, 0.25, 4
+    )
+    # Integer data minus a float16 zero point is rounded to float16, which shows in no operand's or result's dtype.
+    dtypes = KNOBS.elementwise.zero_dtypes
+    zero = weighted(s.source, dtypes if is_float(x.dtype) else dtypes[:-1])
     return axis, scale, _per_channel(s, x, zero, axis, 0 if zero == "uint8" else -4, 4)
 
 
@@ -104,7 +106,7 @@ def _draw_quantize(s: Scope) -> Drawn:
 def _draw_dequantize(s: Scope) -> Drawn:
     x = s.tensor(("int8", "uint8", "int16", "int32", "float32", "float16"))
     axis, scale, zero = _parameters(s, x)
-    dtype = "float32" if s.source.flip(KNOBS.dequantized_float32) else "float16"
+    dtype = "float32" if s.source.flip(KNOBS.elementwise.dequantized_float32) else "float16"
     return Drawn(op.dequantize(x.expr, scale.expr, zero.expr, axis, dtype), (x.range - zero.range) * scale.range)
 
 

@@ -43,7 +43,7 @@ _ATTRIBUTES = ("strides", "padding", "dilation", "groups", "data_layout", "kerne
 def _draw_data(s: Scope, layout: str) -> Value:
     """Data in this layout: static, but the batch may be symbolic."""
     rank = len(layout)
-    x = s.tensor(_DTYPES, (rank, rank), static=not s.source.flip(KNOBS.symbolic), nonempty=True)
+    x = s.tensor(_DTYPES, (rank, rank), static=not s.source.flip(KNOBS.shared.symbolic), nonempty=True)
     assert x.dims is not None
     if not all(isinstance(d, int) or axis == "N" for d, axis in zip(x.dims, layout, strict=True)):
         raise Unavailable("only the batch may be symbolic")
@@ -51,7 +51,7 @@ def _draw_data(s: Scope, layout: str) -> Value:
 
 
 def _draw_groups(s: Scope, channels: int) -> int:
-    if s.source.flip(KNOBS.one_group):
+    if s.source.flip(KNOBS.windows.one_group):
         return 1
     return s.source.pick([g for g in range(1, channels + 1) if channels % g == 0])
 
@@ -59,14 +59,14 @@ def _draw_groups(s: Scope, channels: int) -> int:
 def _draw_out_dtype(s: Scope, dtype: str) -> str | None:
     """The result's dtype: absent, the operands', or a wider one, which most 8-bit operands need."""
     if dtype in _WIDER and s.source.flip(
-        KNOBS.int8_widened
+        KNOBS.windows.int8_widened
         if dtype.endswith("int8")
-        else KNOBS.half_widened
+        else KNOBS.windows.half_widened
         if dtype != "float32"
-        else KNOBS.float32_widened
+        else KNOBS.windows.float32_widened
     ):
         return _WIDER[dtype]
-    return dtype if s.source.flip(KNOBS.out_dtype_named) else None
+    return dtype if s.source.flip(KNOBS.windows.out_dtype_named) else None
 
 
 def _sums(a: Range, b: Range, terms: int) -> Range:
@@ -78,7 +78,7 @@ def _draw_window(source: Source, n: int) -> tuple[int, int, int, int, int]:
     """Kernel, stride, padding before and after, and dilation along an axis of `n`, with a result of at least one."""
     kernel, stride, dilation = source.integer(1, 3), source.pick((1, 1, 2, 3)), source.pick((1, 1, 1, 2))
     head = source.pick((0, 0, 1, 2))
-    tail = head if source.flip(KNOBS.symmetric_padding) else source.pick((0, 1, 2))
+    tail = head if source.flip(KNOBS.windows.symmetric_padding) else source.pick((0, 1, 2))
     return _fitted(n, (kernel, stride, head, tail, dilation))
 
 
@@ -93,13 +93,13 @@ def _draw_convolution(spatial: int, build: Callable[..., Any]) -> Callable[[Scop
 
     def draw(s: Scope) -> Drawn:
         source = s.source
-        layout = "NCWH" if spatial == 2 and source.flip(KNOBS.rare / 2) else draw_data_layout(source, spatial)
+        layout = "NCWH" if spatial == 2 and source.flip(KNOBS.shared.rare / 2) else draw_data_layout(source, spatial)
         x = _draw_data(s, layout)
         (channels,) = extents(x, layout, "C")
         groups = _draw_groups(s, channels)
         lengths = extents(x, layout, axes)
         windows = [_draw_window(source, n) for n in lengths]
-        if source.flip(KNOBS.same_window):
+        if source.flip(KNOBS.windows.same_window):
             windows = [_fitted(n, windows[0]) for n in lengths]
         kernels, strides, heads, tails, dilation = zip(*windows, strict=True)
         outputs = groups * source.integer(1, 3 if groups == 1 else 2)
@@ -152,10 +152,10 @@ def _terms(data: Array, weight: Array, *, kernel_layout: str, **_: Any) -> int:
 def _draw_transposed_window(source: Source, n: int) -> tuple[int, int, int, int, int, int]:
     """Kernel, stride, padding before and after, dilation and output padding along an axis of `n`."""
     kernel, stride, dilation = source.integer(1, 3), source.pick((1, 1, 2, 3)), source.pick((1, 1, 1, 2))
-    extra = source.integer(0, stride - 1) if source.flip(KNOBS.output_padding) else 0
+    extra = source.integer(0, stride - 1) if source.flip(KNOBS.windows.output_padding) else 0
     span = window_extent(kernel, dilation)
     head = source.integer(0, min(span - 1, 2))
-    tail = head if source.flip(KNOBS.symmetric_padding) else source.integer(0, min(span - 1, 2))
+    tail = head if source.flip(KNOBS.windows.symmetric_padding) else source.integer(0, min(span - 1, 2))
     if (n - 1) * stride + span + extra - head - tail < 1:
         head = tail = 0
     return kernel, stride, head, tail, dilation, extra
@@ -167,7 +167,7 @@ def _draw_transposed(spatial: int, build: Callable[..., Any]) -> Callable[[Scope
     def draw(s: Scope) -> Drawn:
         source = s.source
         layout, kernel_layout = "NC" + axes, "IO" + axes
-        if source.flip(KNOBS.rare):
+        if source.flip(KNOBS.shared.rare):
             layout, kernel_layout = draw_data_layout(source, spatial), source.pick((axes + "IO", "OI" + axes))
         x = _draw_data(s, layout)
         (channels,) = extents(x, layout, "C")

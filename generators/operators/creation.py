@@ -36,9 +36,9 @@ def _target(s: Scope) -> str:
 def _shape(s: Scope) -> Any:
     """A shape as the operators take it: a shape value in scope, the dims of a tensor in scope, or new numbers."""
     shapes = [v for v in s.values if isinstance(v, ShapeValue)]
-    if shapes and s.source.flip(KNOBS.shape_value):
+    if shapes and s.source.flip(KNOBS.creation.shape_value):
         return s.source.pick(shapes).expr
-    if s.source.flip(KNOBS.shape_of_tensor):
+    if s.source.flip(KNOBS.creation.shape_of_tensor):
         known = [v for v in s.values if isinstance(v, Value) and v.dims is not None]
         if known:
             return s.shape_expr(s.source.pick(known).dims or ())
@@ -52,11 +52,11 @@ def _fill(s: Scope, dtype: str) -> Value:
     """A rank-0 fill value that a tensor of `dtype` can hold."""
     source = (
         dtype
-        if dtype == "bool" or s.source.flip(KNOBS.fill_of_result_dtype)
+        if dtype == "bool" or s.source.flip(KNOBS.creation.fill_of_result_dtype)
         else s.source.pick(("float32", "int32", "int64"))
     )
     limits = comfortable(dtype)
-    if s.source.flip(KNOBS.fill_computed):
+    if s.source.flip(KNOBS.creation.fill_computed):
         return s.scalar(source, limits.low, limits.high)
     return s.constant((), source, s.draw_range(source, limits.low, limits.high))
 
@@ -76,7 +76,7 @@ def _draw_full(s: Scope) -> Drawn:
 
 def _draw_full_like(s: Scope) -> Drawn:
     x = s.tensor(EVERY)
-    named = _target(s) if s.source.flip(KNOBS.dtype_named) else None
+    named = _target(s) if s.source.flip(KNOBS.creation.dtype_named) else None
     dtype = named or x.dtype
     fill = _fill(s, dtype)
     return Drawn(op.full_like(x.expr, fill.expr, named), _filled(fill.range, dtype))
@@ -100,7 +100,7 @@ def _uniform(name: str, number: int) -> tuple[Operator, Operator]:
 
     def draw_like(s: Scope) -> Drawn:
         x = s.tensor(EVERY)
-        return Drawn(build_like(x.expr, _target(s) if s.source.flip(KNOBS.dtype_named) else None), values)
+        return Drawn(build_like(x.expr, _target(s) if s.source.flip(KNOBS.creation.dtype_named) else None), values)
 
     def make(shape: tuple[int, ...], dtype: str) -> Any:
         return np.full(shape, number, _carrier(dtype))
@@ -129,7 +129,7 @@ def _draw_arange(s: Scope) -> Drawn:
     start, step = s.source.integer(-3, 3), s.source.pick((1, 1, 2, 3))
     stop = start + count * step - (s.source.integer(0, step - 1) if count else 0)
     last = start + max(count - 1, 0) * step
-    if s.source.flip(KNOBS.symbolic_end):
+    if s.source.flip(KNOBS.creation.symbolic_end):
         known = [v for v in s.values if isinstance(v, Value) and v.dims and not v.static]
         if known:
             value = s.source.pick(known)
@@ -148,13 +148,13 @@ def _arange(start: Any, stop: Any, step: Any, dtype: str) -> Any:
 
 
 def _draw_eye(s: Scope) -> Drawn:
-    rows, columns = s.draw_extent(), s.draw_extent() if s.source.flip(KNOBS.eye_columns) else None
+    rows, columns = s.draw_extent(), s.draw_extent() if s.source.flip(KNOBS.creation.eye_columns) else None
     return Drawn(op.eye(rows, columns, s.source.integer(-2, 2), _target(s)), Range(0, 1, True))
 
 
 def _draw_eye_like(s: Scope) -> Drawn:
     x = s.tensor(EVERY, (2, 2))
-    named = _target(s) if s.source.flip(KNOBS.eye_dtype_named) else None
+    named = _target(s) if s.source.flip(KNOBS.creation.eye_dtype_named) else None
     return Drawn(op.eye_like(x.expr, s.source.integer(-2, 2), named), Range(0, 1, True))
 
 
@@ -175,7 +175,7 @@ def _triangle(name: str, meaning: Callable[..., Any]) -> Operator:
     def draw(s: Scope) -> Drawn:
         x = s.tensor(EVERY, (2, 5))
         assert x.shape is not None
-        k = s.source.integer(-x.shape[-2] - 1, x.shape[-1] + 1) if s.source.flip(KNOBS.diagonal_shifted) else 0
+        k = s.source.integer(-x.shape[-2] - 1, x.shape[-1] + 1) if s.source.flip(KNOBS.creation.diagonal_shifted) else 0
         return Drawn(build(x.expr, k), x.range.including(0))
 
     return Operator(f"relax.{name}", draw, meaning, Rounding.MOVE)
@@ -200,7 +200,7 @@ def _draw_one_hot(s: Scope) -> Drawn:
     dtype, values = s.source.pick((("float32", (1.0, 0.0, -1.5)), ("int64", (1, 0, -3, 2))))
     on, off = s.source.pick(values), s.source.pick(values)
     # The type rule takes every negative axis, topi only -1, so the others come rarely.
-    axis = s.source.integer(-x.ndim - 1 if s.source.flip(KNOBS.one_hot_far_axis) else -1, x.ndim)
+    axis = s.source.integer(-x.ndim - 1 if s.source.flip(KNOBS.creation.one_hot_far_axis) else -1, x.ndim)
     call = op.one_hot(x.expr, tirx.const(on, dtype), tirx.const(off, dtype), depth, axis)
     return Drawn(call, of_values(on, off))
 

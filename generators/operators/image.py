@@ -152,7 +152,7 @@ def _draw_method(source: Source, mode: str, sizes: list[int], targets: list[int]
 
 def _draw_data(s: Scope, layout: str, dtypes: tuple[str, ...] = _DTYPES) -> Value:
     rank = len(layout)
-    x = s.tensor(dtypes, (rank, rank), static=not s.source.flip(KNOBS.symbolic), nonempty=True)
+    x = s.tensor(dtypes, (rank, rank), static=not s.source.flip(KNOBS.shared.symbolic), nonempty=True)
     assert x.dims is not None
     if not all(isinstance(d, int) or axis in "NC" for d, axis in zip(x.dims, layout, strict=True)):
         raise Unavailable("only batch and channels may be symbolic")
@@ -168,7 +168,7 @@ def _draw_resize(spatial: int, build: Callable[..., Any]) -> Callable[[Scope], D
         targets = [source.integer(1, min(2 * n + 1, 8)) for n in sizes]
         mode, roi = source.pick(_MODES), None
         # A crop to one pixel and three-dimensional cubic resizing that excludes samples outside are rare.
-        if spatial == 2 and source.flip(KNOBS.crop) and (1 not in targets or source.flip(KNOBS.rare)):
+        if spatial == 2 and source.flip(KNOBS.vision.crop) and (1 not in targets or source.flip(KNOBS.shared.rare)):
             roi = _draw_crop(source, sizes, targets)
             mode = mode if roi is None else "tf_crop_and_resize"
         if mode == "align_corners" and 1 in targets:
@@ -176,10 +176,10 @@ def _draw_resize(spatial: int, build: Callable[..., Any]) -> Callable[[Scope], D
         method, rounding = _draw_method(source, mode, sizes, targets) if roi is None else ("linear", "")
         alpha, exclude = (
             source.pick((-0.75, -0.5)),
-            int(source.flip(KNOBS.outside_excluded if spatial == 2 else KNOBS.rare)),
+            int(source.flip(KNOBS.vision.outside_excluded if spatial == 2 else KNOBS.shared.rare)),
         )
         beyond = source.pick((0.0, 1.0))
-        out_dtype = "float32" if x.dtype == "float16" and source.flip(KNOBS.rare) else None
+        out_dtype = "float32" if x.dtype == "float16" and source.flip(KNOBS.shared.rare) else None
         call = build(x.expr, tuple(targets), roi, layout, method, mode, rounding, alpha, exclude, beyond, out_dtype)
         overshoot = x.range.magnitude * 2.0**spatial
         reach = Range(-overshoot, overshoot) if method == "cubic" else x.range.real()
@@ -189,7 +189,7 @@ def _draw_resize(spatial: int, build: Callable[..., Any]) -> Callable[[Scope], D
 
 
 def _draw_affine_grid(s: Scope) -> Drawn:
-    spatial = 2 if s.source.flip(KNOBS.flat_grid) else 3
+    spatial = 2 if s.source.flip(KNOBS.vision.flat_grid) else 3
     corners = s.source.flip()
     batch = s.draw_extent(1)
     theta = s.tensor(_DTYPES, dims=(batch, spatial, spatial + 1))
@@ -209,7 +209,7 @@ def _affine_grid(theta: Array, size: tuple[int, ...], *, align_corners: bool) ->
 
 def _draw_grid_sample(s: Scope) -> Drawn:
     source = s.source
-    x = _draw_data(s, "NCHW", _DTYPES if source.flip(KNOBS.rare) else _DTYPES[:1])
+    x = _draw_data(s, "NCHW", _DTYPES if source.flip(KNOBS.shared.rare) else _DTYPES[:1])
     assert x.dims is not None
     grid = s.tensor((x.dtype,), dims=(x.dims[0], 2, source.integer(1, 4), source.integer(1, 4)), low=-1.5, high=1.5)
     method, mode = source.pick(("bilinear", "bicubic")), source.pick(("zeros", "border"))

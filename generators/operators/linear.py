@@ -44,10 +44,10 @@ def _contracted(a: Range, b: Range, count: int) -> Range:
 
 def _batch(s: Scope, dims: Sequence[Dim]) -> list[Dim]:
     """Batch dims that broadcast with `dims`: fewer, ones, or one more in front."""
-    own = [1 if s.source.flip(KNOBS.dim_of_one) else d for d in dims]
-    if s.source.flip(KNOBS.fewer_batch_dims):
+    own = [1 if s.source.flip(KNOBS.shared.dim_of_one) else d for d in dims]
+    if s.source.flip(KNOBS.products.fewer_batch_dims):
         own = own[s.source.integer(0, len(own)) :]
-    if len(own) < 2 and s.source.flip(KNOBS.more_batch_dims):
+    if len(own) < 2 and s.source.flip(KNOBS.products.more_batch_dims):
         return [s.draw_extent(1), *([1] * (len(dims) - len(own))), *own]
     return own
 
@@ -69,9 +69,9 @@ def _partner(s: Scope, a: Value, dtypes: Sequence[str], left: bool) -> Value:
         ]
         if ready:
             return s.source.pick(ready[-4:])
-    if s.source.flip(KNOBS.vector):
+    if s.source.flip(KNOBS.products.vector):
         return s.tensor(dtypes, dims=(inner,))
-    outer: Dim = a.dims[-1] if s.source.flip(KNOBS.square) else s.draw_extent()
+    outer: Dim = a.dims[-1] if s.source.flip(KNOBS.products.square) else s.draw_extent()
     matrix = [inner, outer] if left else [outer, inner]
     return s.tensor(dtypes, dims=[*_batch(s, a.dims[:-2]), *matrix])
 
@@ -79,9 +79,13 @@ def _partner(s: Scope, a: Value, dtypes: Sequence[str], left: bool) -> Value:
 def _draw_matmul(s: Scope) -> Drawn:
     a = s.tensor(NUMERIC, (1, 4))
     assert a.dims is not None
-    out = s.source.pick(_WIDER[a.dtype]) if s.source.flip(KNOBS.wider_result) else None
-    right = _MIXED.get(a.dtype, (a.dtype,)) if out is not None and s.source.flip(KNOBS.mixed_operands) else (a.dtype,)
-    left = s.source.flip(KNOBS.drawn_on_the_left)
+    out = s.source.pick(_WIDER[a.dtype]) if s.source.flip(KNOBS.products.wider_result) else None
+    right = (
+        _MIXED.get(a.dtype, (a.dtype,))
+        if out is not None and s.source.flip(KNOBS.products.mixed_operands)
+        else (a.dtype,)
+    )
+    left = s.source.flip(KNOBS.products.drawn_on_the_left)
     b = _partner(s, a, right, left)
     first, second = (a, b) if left else (b, a)
     assert first.dims is not None

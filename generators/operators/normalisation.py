@@ -64,7 +64,7 @@ def _standardised(x: Any, axes: tuple[int, ...], epsilon: float) -> Any:
     return centred / np.sqrt((centred * centred).mean(axis=axes, keepdims=True) + epsilon)
 
 
-def _switches(s: Scope, off: float = KNOBS.rare, epsilons: Sequence[float] = _EPSILONS) -> dict[str, Any]:
+def _switches(s: Scope, off: float = KNOBS.shared.rare, epsilons: Sequence[float] = _EPSILONS) -> dict[str, Any]:
     """The attributes that normalisations share; `off` is how often center or scale is False."""
     center, scale = (
         s.source.pick(((False, True), (True, False), (False, False))) if s.source.flip(off) else (True, True)
@@ -79,12 +79,12 @@ def _draw_axes(s: Scope, x: Value, trailing: float) -> list[int]:
         axes = list(range(first, x.ndim))
     else:
         axes = [a for a in range(x.ndim) if s.source.flip()] or [s.source.integer(0, x.ndim - 1)]
-        axes = axes[::-1] if s.source.flip(KNOBS.rare) else axes
-    return [a - x.ndim if s.source.flip(KNOBS.negative_axes) else a for a in axes]
+        axes = axes[::-1] if s.source.flip(KNOBS.shared.rare) else axes
+    return [a - x.ndim if s.source.flip(KNOBS.shared.negative_axes) else a for a in axes]
 
 
 def _axes_or_one(s: Scope, axes: list[int]) -> list[int] | int:
-    return axes[0] if len(axes) == 1 and s.source.flip(KNOBS.one_axis_as_number) else axes
+    return axes[0] if len(axes) == 1 and s.source.flip(KNOBS.norms.one_axis_as_number) else axes
 
 
 def _weight_over(s: Scope, x: Value, axes: Sequence[int]) -> Value:
@@ -102,14 +102,14 @@ def _count(x: Value, axes: Sequence[int]) -> int:
 
 def _draw_batch_norm(s: Scope) -> Drawn:
     # In 16 bits LegalizeOps gives the result another dtype than the operator's type says.
-    dtypes = _NARROW[1:] if s.source.flip(KNOBS.rare) else ("float32", "float64")
-    x = _data(s, dtypes, static=not s.source.flip(KNOBS.symbolic))
-    axis = 1 if x.ndim > 1 and s.source.flip(KNOBS.second_axis) else s.source.integer(0, x.ndim - 1)
-    axis = axis - x.ndim if s.source.flip(KNOBS.rare) else axis
+    dtypes = _NARROW[1:] if s.source.flip(KNOBS.shared.rare) else ("float32", "float64")
+    x = _data(s, dtypes, static=not s.source.flip(KNOBS.shared.symbolic))
+    axis = 1 if x.ndim > 1 and s.source.flip(KNOBS.norms.second_axis) else s.source.integer(0, x.ndim - 1)
+    axis = axis - x.ndim if s.source.flip(KNOBS.shared.rare) else axis
     gamma, beta, mean = (_per_channel(s, x, axis) for _ in range(3))
     variance = _per_channel(s, x, axis, low=0.5)
-    switches = _switches(s, off=KNOBS.batch_norm_switched_off)
-    training = s.source.flip(KNOBS.training)
+    switches = _switches(s, off=KNOBS.norms.batch_norm_switched_off)
+    training = s.source.flip(KNOBS.norms.training)
     momentum = s.source.pick((0.125, 0.5, 0.0, 1.0))
     count = _count(x, range(x.ndim)) // max(_count(x, (axis,)), 1)
     call = nn.batch_norm(
@@ -147,7 +147,7 @@ def _batch_norm(
 
 def _draw_layer_norm(s: Scope) -> Drawn:
     x = _data(s, _NARROW)
-    axes = _draw_axes(s, x, trailing=KNOBS.trailing_axes)
+    axes = _draw_axes(s, x, trailing=KNOBS.norms.trailing_axes)
     gamma, beta = _weight_over(s, x, axes), _weight_over(s, x, axes)
     switches = _switches(s)
     call = nn.layer_norm(x.expr, gamma.expr, beta.expr, _axes_or_one(s, axes), **switches)
@@ -165,17 +165,17 @@ def _layer_norm(
 
 def _channel_and_axes(s: Scope, x: Value) -> tuple[int, list[int]]:
     """A channel axis and other axes to normalise over: most often the second, and all but the first two."""
-    channel = 1 if s.source.flip(KNOBS.second_axis) else s.source.integer(0, x.ndim - 1)
-    if s.source.flip(KNOBS.usual_axes):
+    channel = 1 if s.source.flip(KNOBS.norms.second_axis) else s.source.integer(0, x.ndim - 1)
+    if s.source.flip(KNOBS.norms.usual_axes):
         axes = [a for a in range(x.ndim) if a != channel and (a > 1 or channel > 1)]
     else:
-        axes = [a for a in range(x.ndim) if a != channel and s.source.flip(KNOBS.axis_taken)]
+        axes = [a for a in range(x.ndim) if a != channel and s.source.flip(KNOBS.norms.axis_taken)]
     axes = axes or [a for a in range(x.ndim) if a != channel]
-    return channel, [a - x.ndim if s.source.flip(KNOBS.negative_axis) else a for a in axes]
+    return channel, [a - x.ndim if s.source.flip(KNOBS.shared.negative_axis) else a for a in axes]
 
 
 def _draw_group_norm(s: Scope) -> Drawn:
-    x = _data(s, _NARROW, 2, static=not s.source.flip(KNOBS.symbolic_group_norm))
+    x = _data(s, _NARROW, 2, static=not s.source.flip(KNOBS.norms.symbolic_group_norm))
     assert x.dims is not None
     channel, axes = _channel_and_axes(s, x)
     channels = x.dims[channel]
@@ -183,7 +183,7 @@ def _draw_group_norm(s: Scope) -> Drawn:
     groups = s.source.pick([g for g in range(1, channels + 1) if channels % g == 0]) if isinstance(channels, int) else 1
     gamma, beta = _per_channel(s, x, channel), _per_channel(s, x, channel)
     switches = _switches(s, epsilons=_LARGE_EPSILONS)
-    channel = channel - x.ndim if s.source.flip(KNOBS.negative_channel) else channel
+    channel = channel - x.ndim if s.source.flip(KNOBS.norms.negative_channel) else channel
     call = nn.group_norm(x.expr, gamma.expr, beta.expr, groups, channel, _axes_or_one(s, axes), **switches)
     count = _count(x, [channel, *axes]) // groups
     return Drawn(call, _normalised(count, gamma.range, beta.range, switches["scale"], switches["center"]))
@@ -206,7 +206,7 @@ def _draw_instance_norm(s: Scope) -> Drawn:
     channel, axes = _channel_and_axes(s, x)
     gamma, beta = _per_channel(s, x, channel), _per_channel(s, x, channel)
     switches = _switches(s, epsilons=_LARGE_EPSILONS)
-    channel = channel - x.ndim if s.source.flip(KNOBS.rare) else channel
+    channel = channel - x.ndim if s.source.flip(KNOBS.shared.rare) else channel
     call = nn.instance_norm(x.expr, gamma.expr, beta.expr, channel, axes, **switches)
     out = _normalised(_count(x, axes), gamma.range, beta.range, switches["scale"], switches["center"])
     return Drawn(call, out)
@@ -223,8 +223,8 @@ def _instance_norm(
 
 def _draw_rms_norm(s: Scope) -> Drawn:
     # float64 is left out: TOPI computes in float32 whatever the operands are (topi/nn/rms_norm.h).
-    x = _data(s, ("float32", "float16", "bfloat16"), 1 if s.source.flip(KNOBS.rare) else 2)
-    axes = _draw_axes(s, x, trailing=1 - KNOBS.rare)
+    x = _data(s, ("float32", "float16", "bfloat16"), 1 if s.source.flip(KNOBS.shared.rare) else 2)
+    axes = _draw_axes(s, x, trailing=1 - KNOBS.shared.rare)
     weight = _weight_over(s, x, axes)
     call = nn.rms_norm(x.expr, weight.expr, _axes_or_one(s, axes), s.source.pick(_EPSILONS))
     return Drawn(call, _normalised(_count(x, axes), weight.range, weight.range, center=False))

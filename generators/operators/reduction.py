@@ -48,8 +48,8 @@ def _reduction(
 
     def draw(s: Scope) -> Drawn:
         x = s.tensor(dtypes, nonempty=not empty)
-        axes = [] if s.source.flip(KNOBS.axes_empty) else s.axes(x)
-        return Drawn(build(x.expr, axes, s.source.flip(KNOBS.keepdims)), result(x.range, reduced_count(x, axes)))
+        axes = [] if s.source.flip(KNOBS.reduction.axes_empty) else s.axes(x)
+        return Drawn(build(x.expr, axes, s.source.flip(KNOBS.shared.keepdims)), result(x.range, reduced_count(x, axes)))
 
     return Operator(f"relax.{name}", draw, meaning, rounding, _ATTRIBUTES, ulps=ulps, weight=weight)
 
@@ -72,13 +72,13 @@ def _std(r: Range, n: int) -> Range:
 
 def _draw_median(s: Scope) -> Drawn:
     x = s.tensor(SORTABLE, nonempty=True)
-    if x.ndim == 0 or s.source.flip(KNOBS.median_flat):
+    if x.ndim == 0 or s.source.flip(KNOBS.reduction.median_flat):
         # The legalised result of keepdims has rank 1 whatever the annotated rank: drawn in most cases where both agree.
-        keep = s.source.flip(KNOBS.keepdims if x.ndim == 1 else KNOBS.median_keepdims_lowered)
+        keep = s.source.flip(KNOBS.shared.keepdims if x.ndim == 1 else KNOBS.reduction.median_keepdims_lowered)
         return Drawn(op.median(x.expr, None, keep), x.range)
     axis = s.axis(x)
     index = Range(0, reduced_count(x, axis) - 1, True)
-    return Drawn(op.median(x.expr, axis, s.source.flip(KNOBS.keepdims)), (x.range, index))
+    return Drawn(op.median(x.expr, axis, s.source.flip(KNOBS.shared.keepdims)), (x.range, index))
 
 
 def _median(x: Any, axis: Any, keepdims: bool) -> Any:

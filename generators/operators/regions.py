@@ -61,10 +61,10 @@ def _draw_roi_align(s: Scope) -> Drawn:
     source = s.source
     layout = source.pick(("NCHW", "NCHW", "NHWC"))
     # In 16 bits LegalizeOps gives the result another dtype than the operator's type says.
-    x = s.tensor(("float16",) if source.flip(KNOBS.rare) else _DTYPES, (4, 4), static=True, nonempty=True)
+    x = s.tensor(("float16",) if source.flip(KNOBS.shared.rare) else _DTYPES, (4, 4), static=True, nonempty=True)
     batch, height, width = extents(x, layout, "NHW")
     pooled = [source.integer(1, 3), source.integer(1, 3)]
-    ratio, aligned, scale = source.pick((-1, 2, 1, 3, 0)), source.flip(KNOBS.aligned), source.pick(_SCALES)
+    ratio, aligned, scale = source.pick((-1, 2, 1, 3, 0)), source.flip(KNOBS.vision.aligned), source.pick(_SCALES)
     rows = []
     for _ in range(source.integer(1, 3)):
         top, bottom = _draw_ends(source, height, pooled[0], ratio, aligned)

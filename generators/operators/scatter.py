@@ -40,7 +40,7 @@ def _target(s: Scope) -> Value:
 
     Unavailable with two symbolic dims: TVM then simplifies the flat positions for half a minute.
     """
-    x = s.tensor(EVERY, (1, 4), nonempty=s.source.flip(KNOBS.nonempty))
+    x = s.tensor(EVERY, (1, 4), nonempty=s.source.flip(KNOBS.shared.nonempty))
     if sum(isinstance(d, SymbolicDim) for d in x.dims or ()) > 1:
         raise Unavailable("two symbolic dims take TVM too long to simplify")
     return x
@@ -62,17 +62,17 @@ def _draw_scatter_elements(s: Scope) -> Drawn:
     x = _target(s)
     axis = s.axis(x)
     length = static_extent(x, axis)
-    reduction = "mean" if is_float(x.dtype) and s.source.flip(KNOBS.mean) else _draw_reduction(s, x.dtype)
+    reduction = "mean" if is_float(x.dtype) and s.source.flip(KNOBS.indexing.mean) else _draw_reduction(s, x.dtype)
     dims = list(x.dims or ())
     if s.source.flip(
-        KNOBS.smaller_updates
+        KNOBS.indexing.smaller_updates
     ):  # smaller off the axis, as in ONNX; rare: the lowering takes equal extents for granted
         dims = [s.source.integer(1, d) if isinstance(d, int) and d > 1 else d for d in dims]
-    dims[axis] = count = 1 if s.source.flip(KNOBS.one_update) else s.source.integer(1, length)
+    dims[axis] = count = 1 if s.source.flip(KNOBS.indexing.one_update) else s.source.integer(1, length)
     if count > 1 and reduction in ("update", "mean"):
         indices = _distinct_along(s, dims, axis % x.ndim, length)
     else:
-        indices = s.indices(dims, length, -length if s.source.flip(KNOBS.negative_index) else 0)
+        indices = s.indices(dims, length, -length if s.source.flip(KNOBS.indexing.negative_index) else 0)
     updates = s.tensor((x.dtype,), dims=dims)
     call = op.scatter_elements(x.expr, indices.expr, updates.expr, axis, reduction)
     return Drawn(call, _scattered(x.range, updates.range, reduction, count))
@@ -86,7 +86,7 @@ def _distinct_along(s: Scope, dims: list[Dim], axis: int, length: int) -> Value:
     random = _random(s)
     lines = random.random([length if i == axis else n for i, n in enumerate(shape)]).argsort(axis)
     array = lines[tuple(slice(n) for n in shape)]
-    if s.source.flip(KNOBS.negative_index):
+    if s.source.flip(KNOBS.indexing.negative_index):
         array = array - length * random.integers(0, 2, array.shape)
     return index_constant(s, array, s.source.pick(INDEX))
 
@@ -143,13 +143,13 @@ def _draw_index_put(s: Scope) -> Drawn:
     x = s.tensor(NUMERIC, (1, 3), static=True, nonempty=True)
     assert x.shape is not None
     accumulate = s.source.flip()
-    common = index_dims(s, (2, 2) if s.source.flip(KNOBS.index_of_rank_two) else (1, 1))
+    common = index_dims(s, (2, 2) if s.source.flip(KNOBS.indexing.index_of_rank_two) else (1, 1))
     count = math.prod(common)
     if accumulate or count == 1:
-        low = s.source.flip(KNOBS.negative_index)
+        low = s.source.flip(KNOBS.indexing.negative_index)
         indices = []
         for axis, n in enumerate(x.shape):
-            dims = [1 if axis and s.source.flip(KNOBS.index_dim_of_one) else d for d in common]
+            dims = [1 if axis and s.source.flip(KNOBS.indexing.index_dim_of_one) else d for d in common]
             indices.append(s.indices(dims, n, -n if low else 0, INDEX))
     else:
         distinct = _distinct_in(s, list(x.shape), count)
@@ -175,7 +175,7 @@ def _draw_slice_scatter(s: Scope) -> Drawn:
     start = s.source.integer(0, length - 1)
     end = s.source.integer(start + 1, length)
     step = s.source.pick((1, 1, 2, 3))
-    if s.source.flip(KNOBS.whole_slice):
+    if s.source.flip(KNOBS.indexing.whole_slice):
         start, end, step = 0, length, 1
     dims = list(x.dims or ())
     dims[axis] = -(-(end - start) // step)

@@ -39,9 +39,9 @@ def _extremum(name: str, meaning: Callable[..., Any]) -> Operator:
 
     def draw(s: Scope) -> Drawn:
         # topi refuses rank 0 ("Cannot reduce a 0 dim Tensor"), which the type rule allows: drawn in 5 % of the cases.
-        x = s.tensor(NUMERIC, (0 if s.source.flip(KNOBS.rank_0) else 1, 5), nonempty=True)
-        axis = None if x.ndim == 0 or s.source.flip(KNOBS.axis_absent) else s.axis(x)
-        return Drawn(build(x.expr, axis, s.source.flip(KNOBS.keepdims)), _positions(reduced_count(x, axis)))
+        x = s.tensor(NUMERIC, (0 if s.source.flip(KNOBS.search.rank_0) else 1, 5), nonempty=True)
+        axis = None if x.ndim == 0 or s.source.flip(KNOBS.shared.axis_absent) else s.axis(x)
+        return Drawn(build(x.expr, axis, s.source.flip(KNOBS.shared.keepdims)), _positions(reduced_count(x, axis)))
 
     def find(x: Array, axis: int | None, keepdims: bool) -> Array:
         return np.asarray(meaning(x, axis=axis, keepdims=keepdims), np.int64)
@@ -104,7 +104,7 @@ def _draw_topk(s: Scope) -> Drawn:
     extent = reduced_count(x, axis)
     k = (
         s.source.integer(1, extent)
-        if extent and s.source.flip(KNOBS.valid_k)
+        if extent and s.source.flip(KNOBS.search.valid_k)
         else s.source.pick((0, extent, -1, extent + 1))
     )
     kind = s.source.pick(("both", "values", "indices"))
@@ -134,11 +134,11 @@ def _scan(name: str, scan: Callable[..., Any], identity: int, result: Callable[[
 
     def draw(s: Scope) -> Drawn:
         x = s.tensor((*NUMERIC, "bool"), nonempty=True)
-        axis = None if x.ndim == 0 or s.source.flip(KNOBS.axis_absent) else s.axis(x)
+        axis = None if x.ndim == 0 or s.source.flip(KNOBS.shared.axis_absent) else s.axis(x)
         dtype = "int32" if x.dtype == "bool" else None
-        if dtype is None and s.source.flip(KNOBS.accumulator_named):
-            dtype = wider.get(x.dtype, "float32") if s.source.flip(KNOBS.accumulator_wider) else x.dtype
-        call = build(x.expr, axis, dtype, s.source.flip(KNOBS.exclusive))
+        if dtype is None and s.source.flip(KNOBS.search.accumulator_named):
+            dtype = wider.get(x.dtype, "float32") if s.source.flip(KNOBS.search.accumulator_wider) else x.dtype
+        call = build(x.expr, axis, dtype, s.source.flip(KNOBS.search.exclusive))
         return Drawn(call, result(x.range, reduced_count(x, axis)))
 
     def accumulate(x: Any, axis: int | None, dtype: str | None, exclusive: bool) -> Any:
@@ -164,8 +164,8 @@ def _partial_sums(values: Range, count: int) -> Range:
 
 def _draw_unique(s: Scope) -> Drawn:
     x = s.tensor(("float32", "int32", "int64", "int8", "uint8", "float64"), (0, 3), nonempty=True)
-    ordered, first, inverse, counts = (s.source.flip(share) for share in KNOBS.unique_returns)
-    axis = s.source.integer(0, x.ndim - 1) if x.ndim and s.source.flip(KNOBS.unique_axis) else None
+    ordered, first, inverse, counts = (s.source.flip(share) for share in KNOBS.search.unique_returns)
+    axis = s.source.integer(0, x.ndim - 1) if x.ndim and s.source.flip(KNOBS.search.unique_axis) else None
     index = _positions(x.size)
     ranges = (x.range, *([index] if first else []), *([index] if inverse else []), *([_COUNT] if counts else []))
     call = op.unique(x.expr, ordered, first, inverse, counts, axis)
@@ -202,7 +202,7 @@ def _draw_multinomial(s: Scope) -> Drawn:
     random = np.random.default_rng(s.source.array_seed())
     # Multiples of 1/8 that sum to 1, and samples at odd multiples of 1/16: every comparison is clear-cut and exact.
     weights = random.multinomial(8, np.full(choices, 1 / choices), batch) / 8
-    dtype = "float32" if s.source.flip(KNOBS.sample_float32) else "float64"
+    dtype = "float32" if s.source.flip(KNOBS.search.sample_float32) else "float64"
     sample = (2 * random.integers(0, 8, (samples, 1)) + 1) / 16
     rows = s.indices((samples, 1), batch)
     call = op.multinomial_from_uniform(

@@ -24,7 +24,7 @@ FAR = 2**63 - 1
 
 def _draw_span(s: Scope, length: int, stride: int) -> tuple[int, int]:
     """Clipped (begin, end) of a slice that is not turned round: in [0, length], or [-1, length - 1] going back."""
-    if length and s.source.flip(KNOBS.nonempty_slice):
+    if length and s.source.flip(KNOBS.slicing.nonempty):
         first = s.source.integer(0, length - 1) if s.source.flip() else 0
         count = max(s.source.integer(1, length - first), s.source.integer(1, length - first))
         return (first, first + count) if stride > 0 else (first + count - 1, first - 1)
@@ -38,11 +38,11 @@ def _draw_span(s: Scope, length: int, stride: int) -> tuple[int, int]:
 def _written(s: Scope, position: int, length: int, stride: int) -> int:
     """A number that is clipped to `position`: itself, counted from the end, or far outside."""
     first, last = (0, length) if stride > 0 else (-1, length - 1)
-    if position == last and s.source.flip(KNOBS.end_beyond):
+    if position == last and s.source.flip(KNOBS.slicing.end_beyond):
         return FAR if s.source.flip() else last + s.source.integer(1, 3)
-    if position < 0 or (position == first and s.source.flip(KNOBS.begin_beyond)):
+    if position < 0 or (position == first and s.source.flip(KNOBS.slicing.begin_beyond)):
         return -length - 1 - s.source.integer(0, 2)
-    return position - length if position < length and s.source.flip(KNOBS.from_the_end) else position
+    return position - length if position < length and s.source.flip(KNOBS.slicing.from_the_end) else position
 
 
 def _draw_strided_slice(s: Scope) -> Drawn:
@@ -52,8 +52,8 @@ def _draw_strided_slice(s: Scope) -> Drawn:
     """
     x = s.tensor(EVERY, (1, 5))
     assert x.dims is not None
-    inbound = s.source.flip(KNOBS.inbound)
-    stepped = s.source.flip(KNOBS.stepped)
+    inbound = s.source.flip(KNOBS.slicing.inbound)
+    stepped = s.source.flip(KNOBS.slicing.stepped)
     chosen = [a for a in range(x.ndim) if s.source.flip()] or [s.source.integer(0, x.ndim - 1)]
     begins, ends, strides = [], [], []
     for axis in chosen:
@@ -64,7 +64,7 @@ def _draw_strided_slice(s: Scope) -> Drawn:
         begins.append(begin)
         ends.append(end)
         strides.append(stride)
-    negative = KNOBS.negative_slice_axis if x.static else KNOBS.negative_slice_axis_beside_symbol
+    negative = KNOBS.slicing.negative_axis if x.static else KNOBS.slicing.negative_axis_beside_symbol
     axes = [a - x.ndim if s.source.flip(negative) else a for a in chosen]
     call = op.strided_slice(x.expr, axes, begins, ends, strides if stepped else None, inbound)
     return Drawn(call, x.range)

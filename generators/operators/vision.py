@@ -45,7 +45,7 @@ def _scores(s: Scope, rows: tuple[int, ...], count: int, lowest: int) -> Any:
 
 def _draw_valid_counts(s: Scope) -> Drawn:
     x = s.tensor(
-        ("float32", "float16", "float64"), (3, 3), nonempty=True, static=not s.source.flip(KNOBS.symbolic_rarely)
+        ("float32", "float16", "float64"), (3, 3), nonempty=True, static=not s.source.flip(KNOBS.shared.symbolic_rarely)
     )
     assert x.shape is not None
     width = x.shape[2]
@@ -80,13 +80,23 @@ def _draw_multibox(s: Scope) -> Drawn:
     scores = s.tensor(("float32", "float32", "float64", "float16"), (3, 3), -16, 16, static=True, nonempty=True)
     assert scores.shape is not None
     batch, _, count = scores.shape
-    softmax = source.flip(KNOBS.softmax)
+    softmax = source.flip(KNOBS.vision.softmax)
     threshold = source.pick((0.0, 0.0, -1.0, 2.0)) if softmax else source.pick((0.0, 0.5, 1.0, -2.0))
     offsets = s.tensor((scores.dtype,), dims=(batch, 4 * count), low=-2, high=2)
     anchors = s.tensor((scores.dtype,), dims=(1, count, 4), low=-8, high=8)
-    clip, variances = source.flip(KNOBS.boxes_clipped), tuple(source.pick((1.0, 0.125, 0.25, 0.5)) for _ in range(4))
+    clip, variances = (
+        source.flip(KNOBS.vision.boxes_clipped),
+        tuple(source.pick((1.0, 0.125, 0.25, 0.5)) for _ in range(4)),
+    )
     call = vision.multibox_transform_loc(
-        scores.expr, offsets.expr, anchors.expr, clip, threshold, variances, source.flip(KNOBS.background_kept), softmax
+        scores.expr,
+        offsets.expr,
+        anchors.expr,
+        clip,
+        threshold,
+        variances,
+        source.flip(KNOBS.vision.background_kept),
+        softmax,
     )
     boxes = Range(0, 1) if clip else Range(-256, 256)
     return Drawn(call, (boxes, Range(0, 1) if softmax else scores.range.including(0)))
@@ -123,7 +133,7 @@ def _draw_detections(s: Scope, batch: int, count: int) -> tuple[Value, dict[str,
         places[name] = at
         at += 4 if name == "box" else 1
         if name == "score":
-            scores = _scores(s, (batch,), count, -4 if s.source.flip(KNOBS.none_above) else 1)
+            scores = _scores(s, (batch,), count, -4 if s.source.flip(KNOBS.vision.none_above) else 1)
             parts.append(_constant(scores[..., None], "float32"))
             values = values.hull(Range(-0.0625, 1))
             continue
@@ -142,13 +152,14 @@ def _draw_nms(s: Scope) -> Drawn:
     valid = s.tensor(("int32",), dims=(batch,), low=0, high=count)
     indices = s.tensor(("int32",), dims=(batch, count), low=-1, high=_INDEX.high)
     soft, given = (
-        (source.pick((0.5, 0.25, 1.0)) if source.flip(KNOBS.soft_suppression) else 0.0),
-        source.flip(KNOBS.indices_returned),
+        (source.pick((0.5, 0.25, 1.0)) if source.flip(KNOBS.vision.soft_suppression) else 0.0),
+        source.flip(KNOBS.vision.indices_returned),
     )
     call = vision.non_max_suppression(
         data.expr, valid.expr, indices.expr, source.pick((-1, -1, 1, 2, 3, 0)), source.pick(_OVERLAPS),
-        source.flip(KNOBS.forced), source.pick((-1, -1, 1, 2, 4, 0)), places["box"], places["score"], places["id"],
-        given, source.flip(KNOBS.invalid_last), soft, source.pick((0.0, 0.125, 0.25)),
+        source.flip(KNOBS.vision.forced), source.pick((-1, -1, 1, 2, 4, 0)),
+        places["box"], places["score"], places["id"], given,
+        source.flip(KNOBS.vision.invalid_last), soft, source.pick((0.0, 0.125, 0.25)),
     )  # fmt: skip
     if not given:
         return Drawn(call, data.range)
@@ -204,7 +215,7 @@ def _nms(
     top_k: int, coord_start: int, score_index: int, id_index: int, return_indices: bool, invalid_to_bottom: bool,
     soft_nms_sigma: float, score_threshold: float,
 ) -> Any:  # fmt: skip
-    """What survives stands at the top and the rest is -1; data of the hard form keeps its places in order of score."""
+    """What survives is at the top and the rest is -1; data of the hard form keeps its places in order of score."""
     soft = soft_nms_sigma > 0
     out, numbers = np.full_like(data, -1.0), np.full(data.shape[:2], -1, np.int32)
     counts = np.zeros((len(data), 1), np.int32)
@@ -234,13 +245,13 @@ def _draw_all_class(s: Scope) -> Drawn:
     source = s.source
     batch, classes, count = source.integer(1, 2), source.integer(1, 3), source.integer(1, 5)
     boxes = s.fresh((batch, count, 4), "float32", _CORNERS)
-    onnx = source.flip(KNOBS.onnx)
-    everything = onnx and not source.flip(KNOBS.rare)
+    onnx = source.flip(KNOBS.vision.onnx)
+    everything = onnx and not source.flip(KNOBS.shared.rare)
     most = count if everything else source.pick((1, 2, 3, count, 0))
     overlap = 257 / 128 if everything else source.pick(_OVERLAPS)
     least = 1 / 128 if everything else source.pick((1, 17, 33, 65)) / 128
     limit = _constant(most, "int64")
-    if source.flip(KNOBS.rare) and not everything:  # the lowering looks at a constant only
+    if source.flip(KNOBS.shared.rare) and not everything:  # the lowering looks at a constant only
         limit = s.fresh((), "int64", of_values(most)).expr
     call = vision.all_class_non_max_suppression(
         boxes.expr, _constant(_scores(s, (batch, classes), count, 1), "float32"), limit,

@@ -49,7 +49,7 @@ class ModuleFrame:
     """The features that were asked for."""
     private: list[PrivateFunction] = field(default_factory=list)
     public: dict[str, FunctionFrame] = field(default_factory=dict)
-    """The public functions beside main, by name."""
+    """The public functions besides main, by name."""
     serial: int = 0
     operators: Counter[str] = field(default_factory=Counter)
     drawn: Counter[str] = field(default_factory=Counter)

@@ -95,7 +95,7 @@ def _derived(s: Scope, truth: Value, truths: Sequence[Value]) -> Value:
 
 
 def _with_truth(s: Scope, value: Value, truth: Value, number: int) -> Value:
-    """One value where the truth holds and another where it does not; `number` tells it from other truths."""
+    """One value where the truth holds and another where it does not; `number` sets it apart from other truths."""
     if value.dtype == "bool":
         return s.emit_tensor(Drawn(relax.op.logical_xor(value.expr, truth.expr), TRUTH))
     step = Range(number, number, True)

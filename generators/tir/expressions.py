@@ -92,8 +92,8 @@ def _compared(operands: Operands, term: Term) -> Term:
 
 
 def draw_leaf(operands: Operands, dtype: str, beside: Term | None = None) -> Term:
-    """A value in scope, converted where none has the dtype, or a constant; rarely the one that it stands beside, with
-    which most operators give a constant.
+    """A value in scope, converted where none has the dtype, or a constant; rarely `beside`, the other
+    operand, with which most operators give a constant.
     """
     same = [t for t in (*operands.leaves, *operands.indices) if t.dtype == dtype]
     if beside is not None and not operands.source.flip(operands.draft.knobs.expressions.same_operand):

@@ -101,7 +101,7 @@ def begun(source: Source, knobs: TirKnobs) -> FunctionDraft:
 def _draw_inputs(draft: FunctionDraft) -> None:
     source = draft.source
     dims: list[Extent] = [draft.symbolic(name) for name in draft.symbols]
-    rank = weighted(source, ((2, 8), (1, 4), (3, 3), (0, 1)))
+    rank = weighted(source, draft.knobs.inputs.ranks)
     while len(dims) < rank and _count(dims) <= draft.knobs.max_elements // 4:
         dims.append(draft.draw_extent())
     if source.flip():

@@ -2,7 +2,7 @@
 
 One engine is enough for an oracle to call a result wrong. Whose fault it is shows when all are asked: a pass is wrong
 when what the builds give changes with it, code generation when every pass agrees and the build does not. Where the
-reference stands alone, it may be the reference. Builds run in children, which they may crash.
+reference alone differs, it may be wrong. Builds run in children, since they may crash.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BUILD_S = 20
 LEVELS = (0, 3)
 """LLVM's optimisation levels that a module is built with."""
 
-Told: TypeAlias = "tuple[Runtime, ...] | str"
+Answer: TypeAlias = "tuple[Runtime, ...] | str"
 """The result of every entry call, or in words why there is none."""
 
 
@@ -47,46 +47,46 @@ class Camp:
 
 def engines(
     before: Position, after: Position | None, numbers: Numbers, bench: Bench, target: str = DEFAULT
-) -> dict[str, Told]:
+) -> dict[str, Answer]:
     """What each engine says; `after` None where there are no passes. The first is what the program means.
 
     For a target whose modules another builder runs, LLVM is asked about the program as it was before the passes; for
     one without a builder here there are no builds.
     """
     assert not isinstance(numbers.expected, NoMeaning)
-    told: dict[str, Told] = {"reference before": numbers.expected}
+    answers: dict[str, Answer] = {"reference before": numbers.expected}
     states = {"before": before} if after is None else {"before": before, "after": after}
     if after is not None:
-        told["reference after"] = _results(interpreted(after.module, after.synchronised), after.calling, numbers)
+        answers["reference after"] = _results(interpreted(after.module, after.synchronised), after.calling, numbers)
     builder = builder_of(target)
     if builder is not None and BUILDERS[builder].unusable() is not None:
         builder = None
     if builder == LLVM.name:
         for label, state in states.items():
-            told |= _by_llvm(label, state, numbers, bench)
+            answers |= _by_llvm(label, state, numbers, bench)
     elif builder is not None:
-        told |= _by_llvm("before", before, numbers, Workbench(SeededSource(0), bench.meaning))
+        answers |= _by_llvm("before", before, numbers, Workbench(SeededSource(0), bench.meaning))
         for label, state in states.items():
-            told[f"{builder} {label}"] = _built(builder, state, 0, numbers, bench)
-    return told
+            answers[f"{builder} {label}"] = _built(builder, state, 0, numbers, bench)
+    return answers
 
 
-def _by_llvm(label: str, state: Position, numbers: Numbers, bench: Bench) -> dict[str, Told]:
+def _by_llvm(label: str, state: Position, numbers: Numbers, bench: Bench) -> dict[str, Answer]:
     return {f"build {label} at -O{level}": _built(LLVM.name, state, level, numbers, bench) for level in LEVELS}
 
 
-def camps(told: Mapping[str, Told], numbers: Numbers) -> tuple[Camp, ...]:
+def camps(answers: Mapping[str, Answer], numbers: Numbers) -> tuple[Camp, ...]:
     """The engines by what they say, those who agree with the program's meaning first."""
     assert not isinstance(numbers.expected, NoMeaning)
     expected = numbers.expected
-    found: list[tuple[list[str], Told, str]] = [([], expected, "")]
-    for name, said in told.items():
+    found: list[tuple[list[str], Answer, str]] = [([], expected, "")]
+    for name, given in answers.items():
         for members, known, _ in found:
-            if _agree(known, said, expected):
+            if _agree(known, given, expected):
                 members.append(name)
                 break
         else:
-            found.append(([name], said, said if isinstance(said, str) else _difference(expected, said)))
+            found.append(([name], given, given if isinstance(given, str) else _difference(expected, given)))
     return tuple(Camp(tuple(members), says) for members, _, says in found)
 
 
@@ -112,7 +112,7 @@ def conclusion(camps: Sequence[Camp]) -> str:
     return ""
 
 
-def _results(run: Run, calling: Calling, numbers: Numbers) -> Told:
+def _results(run: Run, calling: Calling, numbers: Numbers) -> Answer:
     try:
         return tuple(calling(run, c.function, [from_argument(a) for a in c.arguments]) for c in numbers.calls)
     except LeftOut as why:
@@ -123,37 +123,37 @@ def _results(run: Run, calling: Calling, numbers: Numbers) -> Told:
         return f"{trap.kind}: {trap.detail}"
 
 
-def _built(builder: str, state: Position, level: int, numbers: Numbers, bench: Bench) -> Told:
-    def results() -> Told:
+def _built(builder: str, state: Position, level: int, numbers: Numbers, bench: Bench) -> Answer:
+    def results() -> Answer:
         built = BUILDERS[builder].build(state.module, state.phase, bench, level, unannounced)
         if isinstance(built, llvm.NotBuilt):
             return f"does not build: {headline(built.error.message)}"
         if isinstance(built, (Failed, Skipped)):
             return f"does not build: {built.message if isinstance(built, Failed) else built.reason}"
-        return _told(bench.guarded(_of(BUILDERS[builder].run(built), state.calling, numbers)))
+        return _answer(bench.guarded(_of(BUILDERS[builder].run(built), state.calling, numbers)))
 
     ended = forked(results, BUILD_S)
     return ended.how if isinstance(ended, Ended) else ended
 
 
-def _of(run: Run, calling: Calling, numbers: Numbers) -> Callable[[], Told]:
+def _of(run: Run, calling: Calling, numbers: Numbers) -> Callable[[], Answer]:
     return lambda: _results(run, calling, numbers)
 
 
-def _told(outcome: Told | Raised) -> Told:
+def _answer(outcome: Answer | Raised) -> Answer:
     return f"does not run: {headline(outcome.message)}" if isinstance(outcome, Raised) else outcome
 
 
-def _agree(known: Told, said: Told, expected: tuple[Runtime, ...]) -> bool:
+def _agree(known: Answer, given: Answer, expected: tuple[Runtime, ...]) -> bool:
     """Whether two results may be of one computation; one that is what the program means is held to its bounds."""
-    if isinstance(known, str) or isinstance(said, str):
-        return known == said
+    if isinstance(known, str) or isinstance(given, str):
+        return known == given
     bounded = known if known is expected else tuple(map(widened, expected, known))
-    return _difference(bounded, said) == ""
+    return _difference(bounded, given) == ""
 
 
-def _difference(expected: tuple[Runtime, ...], said: tuple[Runtime, ...]) -> str:
-    for want, got in zip(expected, said, strict=True):
+def _difference(expected: tuple[Runtime, ...], given: tuple[Runtime, ...]) -> str:
+    for want, got in zip(expected, given, strict=True):
         found = compare(want, got)
         if isinstance(found, Difference):
             return found.sentence

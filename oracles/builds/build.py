@@ -110,7 +110,7 @@ def passes_to_come(module: IRModule, phase: Phase, target: str = DEFAULT) -> tup
 def build(
     module: IRModule, phase: Phase, bench: Bench, opt_level: int, announce: Announce = unannounced
 ) -> Built | NotBuilt:
-    """Lowers and compiles. `announce` is told of every activity before it starts.
+    """Lowers and compiles. `announce` is called with every activity before it starts.
 
     Constants are copied first: a wrong in-place call writes into them when it runs, and modules share them.
     """
@@ -158,7 +158,7 @@ def lowered_by(
 
 
 def not_runnable(module: IRModule) -> str | None:
-    """Why a module cannot run here whatever lowers it; None where nothing stands against it."""
+    """Why a module cannot run here with any lowering; None where it can."""
     if any(call.op.name in CONSUMED for call, _ in operator_calls(module)):
         return "device hints that only RealizeVDevice consumes"
     if other_devices(module):
@@ -167,7 +167,7 @@ def not_runnable(module: IRModule) -> str | None:
 
 
 def unregistered(module: IRModule) -> str | None:
-    """The reason why a program runs nowhere here: a packed function that it calls and nobody has registered, or an
+    """The reason why a program runs nowhere here: a packed function that it calls and that is not registered, or an
     extern function that no library of this process has."""
     for _, function in relax_functions(module):
         for bound in bindings(function):
@@ -194,7 +194,7 @@ def _is_registered(name: str) -> bool:
 
 
 def other_devices(module: IRModule) -> bool:
-    """Whether a value of the module lives on another device than the first, where nobody has put the inputs."""
+    """Whether a value of the module lives on another device than the first, where the inputs are not."""
     functions = [f for f in module.functions.values() if isinstance(f, relax.Function)]
     types = [tvm_api.type_of(v) for f in functions for v in (*f.params, *relax.analysis.all_vars(f))]
     return any(_elsewhere(ty) for ty in types)

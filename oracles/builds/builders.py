@@ -37,9 +37,9 @@ class Builder:
     """How modules are built and judged.
 
     passes: the Relax passes that building applies to a module in a phase. build: a module ready to run, where it
-    stopped, or what is to be said of it instead; it is told the optimisation level of host code and says its stages.
+    stopped, or what is to be said of it instead; it takes the optimisation level of host code and announces its stages.
     judge: whether the entry calls of a module ready to run give the reference's numbers. run: how a function of one is
-    called. same_bug: symptoms that are one bug whatever the program is, with the message to use for all of them, and
+    called. same_bug: symptoms that are one bug in every program, with the message to use for all of them, and
     the culprit where it is always the same. unusable: why nothing can be built here although the machine has what is
     needed, found out by a trial on the first call; None where it can.
     """

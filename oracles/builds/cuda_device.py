@@ -1,8 +1,8 @@
 """Modules built by TVM for the CUDA device of this machine and run there.
 
-Whatever touches the driver or the device happens in a child of its own (`oracles.forked`): a fault of the device ends
+What touches the driver or the device happens in a child of its own (`oracles.forked`): a fault of the device ends
 that child and no more, and a process that has forked never has a context that its children could not use. Device code
-is compiled by nvcc without fast math, which is no promise of TVM's passes; NVRTC is always told to use it
+is compiled by nvcc without fast math, which is no promise of TVM's passes; NVRTC always uses it
 (python/tvm/support/nvcc.py). What is lowered before is said in `oracles.builds.builders`; whether a device is here at
 all, in `oracles.builds.needs`.
 """
@@ -78,7 +78,7 @@ class Built:
 
 
 def needs_host_memory(module: Any) -> str | None:
-    """Why a module cannot run on a device whatever builds it; None where nothing stands against it."""
+    """Why a module cannot run on a device with any builder; None where it can."""
     if module.global_infos.get("vdevice"):
         return "values on devices that the program names"
     for _, function in prim_funcs(module):
@@ -95,7 +95,7 @@ def unusable() -> str | None:
 
 
 def judge(built: Built, numbers: Numbers, calling: Calling = direct) -> None | Wrong | Unsure:
-    """Builds for the device and makes every entry call there, `ROUNDS` times, each beside the reference.
+    """Builds for the device and makes every entry call there, `ROUNDS` times, each compared with the reference.
 
     None where all is well; Wrong("crash") or "hang" where the child that did it died, "does not build" where TVM
     raised before anything ran. Raises DeviceFault where running raised.
@@ -227,7 +227,7 @@ def _trial() -> str | None:
         result = machine.run("main", [_ONES])
     except NoDevice as why:
         return str(why)
-    except Exception as error:  # noqa: BLE001 - the boundary to TVM and the driver: whatever they raise is the reason
+    except Exception as error:  # noqa: BLE001 - the boundary to TVM and the driver: what they raise is the reason
         return _said_by_nvcc(str(error)) or f"{type(error).__name__}: {headline(str(error))}"
     assert isinstance(result, Tensor)
     return None if np.array_equal(result.value, _ONES.value + _ONES.value) else "1 + 1 is wrong there"

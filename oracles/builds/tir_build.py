@@ -18,7 +18,7 @@ from oracles.workbench import constructed
 
 SYMBOL_PREFIX = "__tvm_ffi_"
 """How MakePackedAPI begins the symbols of packed functions (tvm/ffi/c_api.h); the virtual machine looks them up by what
-comes behind it."""
+comes after it."""
 
 
 def compiled_from(module: Any, target: Any, phase: Phase, *, threads: bool = False, **options: Any) -> Any:

@@ -55,7 +55,7 @@ class _Exchange:
         return result
 
     def outputs(self, count: int | None) -> Runtime:
-        """What was handed over: a tuple of `count`, or one value where None; UNIT stands for what is missing."""
+        """What was handed over: a tuple of `count`, or one value where None; UNIT marks what is missing."""
         if count is None:
             return self.handed.get(0, UNIT)
         if any(index >= count for index in self.handed):

@@ -92,7 +92,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
 
 ORACLE = StepOracle(
     "dead_binding",
-    "a binding that nobody uses changes nothing for the others",
+    "an unused binding changes nothing for the others",
     judge,
     stage=Stage.PROMISE,
     rank=64,

@@ -153,7 +153,7 @@ def tidied(module: Any, bench: Bench) -> Any:
 
 ORACLE = StepOracle(
     "dead_code",
-    "a function that nobody calls changes nothing for the others",
+    "a function without callers changes nothing for the others",
     judge,
     stage=Stage.PROMISE,
     rank=63,

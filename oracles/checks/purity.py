@@ -32,8 +32,8 @@ definition; so is allocation, whose result is fresh. call_packed is an ExternFun
 
 
 def ends_lives_early(step: Step) -> bool:
-    """Whether a pass has ended lives of values in a program of a form in which nobody does: passes behind it expect
-    what has a name to be there."""
+    """Whether a pass has ended lives of values in a phase before KILLED: passes after it expect every named value to be
+    there."""
     if step.after is None or step.returned_input or step.row.place.gives is not None or step.phase >= Phase.KILLED:
         return False
     return _ends_lives(step.after) and not _ends_lives(step.before)
@@ -89,7 +89,7 @@ def _callee_is_pure(callee: Any) -> bool:
 
 
 def is_known_order(step: Step) -> bool:
-    """Whether a pass stands before RemovePurityChecking that must stand after it."""
+    """Whether a pass that must come after RemovePurityChecking comes before it."""
     if not step.row.place.expects_forced:
         return False
     functions = [function for _, function in relax_functions(step.before)]

@@ -2,11 +2,11 @@
 
 JSON that comes back as another module is the pass's fault when its input did come back: it has put something into the
 module that is no plain IR. JSON that does not load is the writer's (tensors without elements, 0.27). A script that
-does not is the printer's or the parser's, whose name is the culprit; it is told once a case: for the input of the
+does not is the printer's or the parser's, whose name is the culprit; it is reported once a case: for the input of the
 first step, or for the first step whose result does not come back while its input does. Names of variables and source
 locations may change; so may the names of symbolic dimensions, which the script writes as TypeVars, and the parts of
 types that it leaves to be derived anew. Parsing costs about 1 ms a line, hence the small share; and what a step has
-left as it was is not read again: a result that is its input, and scripts of PrimFuncs that stand alone.
+left as it was is not read again: a result that is its input, and scripts of PrimFuncs alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """TVM's own verifiers accept what a pass gives back, and agree with ours.
 
 `relax.analysis.well_formed` on the module; on each PrimFunc the verifier of its dialect. "Well-formed in, ill-formed
-out" is a bug whatever the order of passes (apache/tvm#17340). Where TVM accepts what our purity, definedness or
+out" is a bug in any order of passes (apache/tvm#17340). Where TVM accepts what our purity, definedness or
 normal-form check rejects, or the other way round in the classes that both decide, the verifier or our check is wrong:
 that is a finding of its own, with TVM's verifier as the culprit.
 """

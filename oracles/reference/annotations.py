@@ -17,7 +17,7 @@ from oracles.reference.values import Runtime, Tensor
 def bind_and_check(
     ty: Type, value: Runtime, symbols: dict[Any, int], where: str, check: bool, kind: str = "type"
 ) -> None:
-    """With check False, gives every symbol that stands alone in `ty` and has no value yet its actual value.
+    """With check False, gives every symbol that is alone in `ty` and has no value yet its actual value.
 
     With check True, raises Trap(kind) where the value does not have the type, and Trap("undefined-variable") where the
     type names a symbol without a value.

@@ -22,7 +22,7 @@ class RecordedRun:
     """One run of one module under one calling convention.
 
     functions: those of the module, by name. asked: names of the functions that the run looked up. record: the calls of
-    PrimFuncs that it made. carrying: uninitialised elements may be copied, in the run and in the modules it stands for.
+    PrimFuncs that it made. carrying: uninitialised elements may be copied, in the run and in modules that it covers.
     """
 
     def __init__(self, module: IRModule, calling: Calling, synchronised: bool, carrying: bool = False) -> None:
@@ -33,7 +33,7 @@ class RecordedRun:
         self._calling, self._synchronised = calling, synchronised
 
     def speaks_for(self, module: IRModule, calling: Calling, synchronised: bool) -> bool:
-        """Whether `module` must give the results of the run. If so, the record stands for `module` from now on."""
+        """Whether `module` must give the results of the run. If so, the record is of `module` from now on."""
         if calling != self._calling:
             return False
         functions = functions_of(module)

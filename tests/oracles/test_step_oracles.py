@@ -226,7 +226,7 @@ def of_scripts(marked: str, index: int) -> Any:
 
 
 def test_scripts_are_read_of_what_a_step_has_changed() -> None:
-    assert of_scripts("", 0).culprit == round_trip.PRINTER, "the first step is told of its input"
+    assert of_scripts("", 0).culprit == round_trip.PRINTER, "the first step is judged on its input"
     assert of_scripts("", 1) == PASSED, "what is as it was has been read already"
     assert of_scripts("plain", 1) == PASSED, "so has a function that is as it was"
     assert of_scripts(UNSPEAKABLE, 1) == Skipped("input does not round-trip")
@@ -281,7 +281,7 @@ def test_a_result_that_follows_addresses_is_found_in_a_copy() -> None:
     assert any(isinstance(verdict, Passed) for verdict in verdicts)
 
 
-def test_a_pass_that_ends_lives_where_nobody_does_is_told_from_one_whose_task_it_is() -> None:
+def test_a_pass_that_ends_lives_too_early_is_distinguished_from_one_whose_task_it_is() -> None:
     alive = module_of("""
 @I.ir_module
 class Module:

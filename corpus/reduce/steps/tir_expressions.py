@@ -50,7 +50,7 @@ def _compound(node: Any) -> list[Any]:
 
 
 def _handles_in_indices(function: Any) -> set[int]:
-    """The addresses of everything that stands in an index of a buffer, or is the value of a block's axis."""
+    """The addresses of everything that is in an index of a buffer, or is the value of a block's axis."""
     found = nodes_of(function.body, (T.TensorLoad, tirx.BufferStore, s_tir.SBlockRealize))
     indices = [i for n in found for i in (n.iter_values if isinstance(n, s_tir.SBlockRealize) else n.indices)[:]]
     return {part.__chandle__() for index in indices for part in _compound(index)}

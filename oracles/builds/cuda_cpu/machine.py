@@ -201,7 +201,7 @@ def _with_constants_kept(module: Any, constants: list[Any]) -> Any:
 
 
 def judge(built: Built, numbers: Numbers, calling: Calling = direct) -> None | Wrong | Unsure:
-    """Every entry call in every order: whether the results are the reference's, and the same whatever the order.
+    """Every entry call in every order: whether the results are the reference's, and the same in every order.
 
     None where all is well. Results that float atomics may change with the order are compared with the reference alone.
     """

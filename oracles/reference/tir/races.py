@@ -68,7 +68,7 @@ class Races:
         """Notes a store that is to come. held: the array, its initialisation mask and where its first element lies."""
         array, known, start = held
         if array.size == 0:
-            return  # whatever is stored there is out of bounds, which the store itself will tell
+            return  # the store itself reports that it is out of bounds
         element, block, thread, values = _chosen(place, mask, np.asarray(value).astype(array.dtype))
         where = np.clip(element - start, 0, array.size - 1)  # the store itself reports an index out of bounds
         bits = _bits(values)

@@ -14,7 +14,7 @@ from oracles.reference.tir.nodes import Buffer, Function
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """source: of a Python function `run`. constants: what it names beside the runtime functions. written: numbers of
+    """source: of a Python function `run`. constants: what it names besides the runtime functions. written: numbers of
     the parameters that are stored to.
 
     `run` takes for each parameter in order a number, or an array and its initialisation mask (None: all initialised).
