@@ -15,12 +15,19 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Not looked at: outside what the oracle can say anything about. `reason` is a counter's key: no numbers.
+    """Not looked at: outside what the oracle can say anything about. No numbers in `reason`.
 
-    Where there was nothing to look at, and nobody misses a judgement, it is `not_applicable`.
+    applies: False where there was nothing to look at, as the oracle is about something else: another pass, a longer
+    sequence. Such a verdict is no gap.
     """
 
     reason: str
+    applies: bool = True
+
+    @property
+    def key(self) -> str:
+        """Under which it is counted, and what a person reads."""
+        return self.reason if self.applies else f"does not apply: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +48,6 @@ class Failed:
     detail: str = ""
     culprit: str | None = None
     evidence: Evidence | None = None
-
-
-NOT_APPLICABLE = "does not apply: "
-"""How the reasons of `not_applicable` begin, by which reports tell them from what should have been judged."""
-
-
-def not_applicable(reason: str) -> Skipped:
-    """The verdict of an oracle that is about something else: another pass, a longer sequence."""
-    return Skipped(f"{NOT_APPLICABLE}{reason}")
 
 
 ACROSS_PROCESSES = "not deterministic across processes"

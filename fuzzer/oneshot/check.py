@@ -170,8 +170,8 @@ def row_of(oracle: str, pass_name: str | None, verdict: Verdict) -> CheckRow:
     match verdict:
         case Passed():
             return CheckRow(oracle, pass_name, "passed")
-        case Skipped(reason):
-            return CheckRow(oracle, pass_name, "skipped", message=reason)
+        case Skipped(_, applies):
+            return CheckRow(oracle, pass_name, "skipped", message=verdict.key, applies=applies)
         case Inconclusive(reason):
             return CheckRow(oracle, pass_name, "inconclusive", message=reason)
         case Failed(symptom, message, detail):

@@ -37,7 +37,7 @@ from oracles.table import ORACLES
 from oracles.verdict import Failed
 from reports.finding_row import row_of
 from reports.summary import Report, RunFacts, write_out
-from reports.words import finding_line, largest_first, skipped_apart
+from reports.words import finding_line, largest_first
 
 FAIL_ON = ("A", "B")
 PAIRS_FILE = "pairs.json"
@@ -92,13 +92,12 @@ def _test_of(finding: Finding) -> str:
 
 def headline(ledger: Ledger, findings: int, unconfirmed: int) -> str:
     """The whole session in one line."""
-    missed, _ = skipped_apart(ledger.missed)
-    reasons = [f"{reason} {number}" for reason, number in largest_first(missed)]
+    reasons = [f"{reason} {number}" for reason, number in largest_first(ledger.missed)]
     more = [f"{len(reasons) - _SHOWN_REASONS} more reasons"] if len(reasons) > _SHOWN_REASONS else []
     why = f" ({', '.join(reasons[:_SHOWN_REASONS] + more)})" if reasons else ""
     return (
         f"passfuzz: judged {ledger.judged:,} pass calls, {ledger.tally.numeric_verdicts:,} by numbers, "
-        f"skipped {sum(missed.values()):,}{why}, {findings} finding{'' if findings == 1 else 's'}, "
+        f"skipped {ledger.missed.total():,}{why}, {findings} finding{'' if findings == 1 else 's'}, "
         f"+{ledger.seconds:.1f} s"
     )
 

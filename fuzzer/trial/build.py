@@ -33,7 +33,7 @@ from oracles.reference.numbers import Unsure, Wrong
 from oracles.table import BUILD, ORACLES
 from oracles.trace import Position, Raised, Step
 from oracles.tvm_errors import headline, states_limit
-from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict, not_applicable
+from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
 from oracles.walk import taken
 from oracles.workbench import Workbench
 
@@ -106,7 +106,7 @@ def not_to_be_built(last: Position, steps: Sequence[Step], applied: Sequence[str
     applied: names of all passes, the setup's included. threads: some functions are for a device.
     """
     if any(not s.row.promise.buildable or not CONVENTIONS[s.row.promise.calling].known for s in steps):
-        return not_applicable("the result is not meant to be built as it stands")
+        return Skipped("the result is not meant to be built as it stands", applies=False)
     if (reason := llvm.not_runnable(last.module)) is not None:
         return Skipped(f"build: {reason}")
     if last.phase is not Phase.HIGH and undispatched(last.module, applied):

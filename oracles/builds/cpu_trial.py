@@ -33,7 +33,7 @@ from oracles.reference.calling import Calling
 from oracles.reference.numbers import Unsure, Wrong
 from oracles.trace import Bench, Position, Raised
 from oracles.tvm_errors import headline, states_limit
-from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict, not_applicable
+from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
 
 LIMIT_S = 10
 """Seconds for one build and its runs."""
@@ -93,9 +93,9 @@ def _cpu_of_children() -> float:
 def _not_for(row: CpuBuild, last: Position) -> Skipped | None:
     """Why a row has nothing to say of a module."""
     if row.whole and not last.phase.of_relax:
-        return not_applicable("PrimFuncs have been lowered for the ordinary build already")
+        return Skipped("PrimFuncs have been lowered for the ordinary build already", applies=False)
     if row.whole and any(function.attrs and "target" in function.attrs for _, function in prim_funcs(last.module)):
-        return not_applicable("PrimFuncs have a target already")
+        return Skipped("PrimFuncs have a target already", applies=False)
     if row.how is How.LOAD and (lacking := no_compiler()) is not None:
         return Skipped(f"build: {lacking}")
     if row.is_c and (found := _NOT_OF_C.search(T.json_of(last.module))):
