@@ -136,7 +136,7 @@ class ForeignTrial:
             return
         flaw = flaw_of(before, phase_of(before))
         if flaw is not None:
-            self._skip(flaw)
+            self._skip(f"input: {flaw}")
             return
         *inner, whole = self._parts(before)
         keeps = [self._judge_inner(part) for part in inner]
