@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from oracles.evidence import Evidence
+from oracles.evidence import Evidence, Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +18,12 @@ class Skipped:
     """Not looked at: outside what the oracle can say anything about. No numbers in `reason`.
 
     applies: False where there was nothing to look at, as the oracle is about something else: another pass, a longer
-    sequence. Such a verdict is no gap.
+    sequence. Such a verdict is no gap. stop: what the reference stopped at, where that is why.
     """
 
     reason: str
     applies: bool = True
+    stop: Stop | None = None
 
     @property
     def key(self) -> str:

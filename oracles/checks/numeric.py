@@ -28,7 +28,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if step.row.promise.lowers_to is not None and meaning.numbers.floor is None:
         meaning.numbers = meaning.numbers.coarser(step.row.promise.lowers_to)
     if isinstance(meaning.numbers.expected, NoMeaning):
-        return Skipped(meaning.numbers.expected.reason)
+        return Skipped(meaning.numbers.expected.reason, stop=meaning.numbers.expected.stop)
     if step.row.promise.inference_only and _trains(step.before):
         meaning.lost = "numbers: inference form of a training batch_norm"
         return Skipped(meaning.lost)
@@ -36,8 +36,8 @@ def judge(step: Step, bench: Bench) -> Verdict:
     match outcome:
         case None:
             return PASSED
-        case Unsure(reason, skipped):
-            return Skipped(reason) if skipped else Inconclusive(reason)
+        case Unsure(reason, skipped, stop):
+            return Skipped(reason, stop=stop) if skipped else Inconclusive(reason)
         case Wrong(symptom, message, call, evidence):
             meaning.lost = "numbers: wrong after an earlier pass"
             shown = bench.guarded(lambda: difference(step.before, step.after))

@@ -12,7 +12,7 @@ import numpy as np
 
 from generators.case import EntryCall
 from generators.tvm_api import IRModule
-from oracles.evidence import Evidence, ReferenceTrap
+from oracles.evidence import Evidence, NotInterpreted, ReferenceTrap, Stop
 from oracles.ir.fingerprint import FINGERPRINTS
 from oracles.reference.calling import Calling, LeftOut, Packed, Run, direct
 from oracles.reference.compare import Agreement, Difference, compare
@@ -32,6 +32,7 @@ class NoMeaning:
     reason: str
     trap: str | None = None
     kind: str | None = None
+    stop: Stop | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Unsure:
 
     reason: str
     skipped: bool = True
+    stop: Stop | None = None
 
 
 _UNWRITTEN = ReferenceTrap("uninitialised")
@@ -123,9 +125,9 @@ class Numbers:
         try:
             return Interpreter(self.start, bounded=True, floor=self.floor).run(call)
         except Unsupported as error:
-            return NoMeaning(f"reference: {error.node}")
+            return NoMeaning(f"reference: {error.node}", stop=NotInterpreted(error.node))
         except Trap as trap:
-            return NoMeaning(symptom_of(trap.kind), f"{trap.kind}: {trap.detail}", trap.kind)
+            return NoMeaning(symptom_of(trap.kind), f"{trap.kind}: {trap.detail}", trap.kind, ReferenceTrap(trap.kind))
 
     def judge_module(
         self, module: IRModule, calling: Calling = direct, synchronised: bool = False
@@ -185,7 +187,7 @@ class Numbers:
                 self.left_out[why.reason] += 1
                 continue
             except Unsupported as error:
-                return Unsure(f"reference: {error.node}")
+                return Unsure(f"reference: {error.node}", stop=NotInterpreted(error.node))
             except Trap as trap:
                 if trap.kind in DISCARDS:
                     return Unsure(f"discarded: {trap.kind}")
