@@ -51,12 +51,19 @@ class Failed:
     evidence: Evidence | None = None
 
 
+CRASH = "crash"
+HANG = "hang"
+WRONG_RESULT = "wrong result"
+DOES_NOT_BUILD = "does not build"
+DOES_NOT_RUN = "does not run"
 ACROSS_PROCESSES = "not deterministic across processes"
-"""The symptom of a result that follows addresses or hash seeds."""
+"""The symptoms that more than one file knows; the last one is of a result that follows addresses or hash seeds."""
 
 BUILD = "build"
 """The name of the ordinary build among the oracles: `fuzzer.trial.build` judges it, which knows what is left of the
 pipeline."""
+DETERMINISM = "determinism"
+"""The name of the oracle for which the campaign's process, which loads no TVM, speaks too."""
 
 Verdict: TypeAlias = Passed | Skipped | Inconclusive | Failed
 PASSED = Passed()

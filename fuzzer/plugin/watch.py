@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 from typing_extensions import assert_never
 
-from corpus.signature import WRONG_RESULT, normalise, operators_in
+from corpus.signature import normalise, operators_in
 from fuzzer.plugin.modules import keep_module, module_file
 from fuzzer.plugin.spy import Missed, Spy
 from fuzzer.processes.flight import Recorder
@@ -32,6 +32,7 @@ from generators.case import Case
 from oracles.activities import Asking, kind_of
 from oracles.checks import numeric
 from oracles.ir.fingerprint import fingerprint
+from oracles.verdict import WRONG_RESULT
 from reports.tally import Tally
 
 Said: TypeAlias = Tallied | Pair | OwnFault | ForeignFound

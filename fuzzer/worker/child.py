@@ -9,8 +9,6 @@ from dataclasses import replace
 
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Answer, Counts, Found, Plan, Sampled, Tallied
-from fuzzer.trial.determinism import ORACLE as DETERMINISM
-from fuzzer.trial.determinism import is_sampled
 from fuzzer.trial.digests import digests_of, sample_of
 from fuzzer.trial.judge import judge
 from fuzzer.trial.options import options_of
@@ -21,6 +19,7 @@ from generators import externs
 from generators.unavailable import Unavailable
 from oracles.builds.builders import BUILDERS
 from oracles.builds.needs import builder_of, missing
+from oracles.checks import determinism
 
 YOUNG = 1_000_000
 """Objects that a child makes before it looks for garbage among them. Of those that it makes by default, 700, nearly
@@ -68,7 +67,8 @@ def judge_case(plan: Plan, repertoire: Repertoire, index: int, recorder: Recorde
     yield Tallied(counts.delta())
     for failure in judged.failures:
         yield Found(failure)
-    if DETERMINISM in options.oracles and is_sampled(plan.seed, index):
+    across = determinism.ORACLE.across if determinism.ORACLE.name in options.oracles else None
+    if across is not None and across.takes(plan.seed, index):
         sample = sample_of(case.experiment, judged)
         if sample is not None:
             yield Sampled(sample)

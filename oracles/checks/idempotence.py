@@ -66,7 +66,7 @@ ORACLE = StepOracle(
     "idempotence",
     "applied to its own result, a pass changes nothing",
     judge,
-    stage=Stage.PROMISE,
+    stage=Stage.COSTLY,
     rank=61,
     share=0.3,
     share_of_chosen=1.0,

@@ -17,7 +17,7 @@ from oracles.ir.verifier import COMPLAINTS
 from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import STATED_LIMIT, headline, out_of_memory
-from oracles.verdict import PASSED, Failed, Skipped, Verdict
+from oracles.verdict import CRASH, PASSED, Failed, Skipped, Verdict
 
 # The patterns below read messages of TVM, which has no other way to say these things. None reads a message of ours.
 _NOT_YET = re.compile(r"not supported \S*\s*yet")
@@ -73,7 +73,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
         return Skipped(f"raised on ill-formed input: {step.call.name}")
     built = "built a call that cannot be typed: " if what == "a call that cannot be typed" else ""
     return Failed(
-        "crash",
+        CRASH,
         f"{built}{error.kind}: {headline(error.message)}",
         error.traceback or error.message,
         evidence=out_of_memory(error),

@@ -20,6 +20,7 @@ from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported, symptom_of
 from oracles.reference.recorded_run import RecordedRun
 from oracles.reference.values import Runtime, Tensor, from_argument
+from oracles.verdict import WRONG_RESULT
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +195,7 @@ class Numbers:
                 return Wrong(symptom_of(trap.kind), trap.detail, index, trap.evidence)
             result = compare(expected, actual)
             if isinstance(result, Difference):
-                return Wrong("wrong result", f"{result.kind}: {result.sentence}", index, result.evidence)
+                return Wrong(WRONG_RESULT, f"{result.kind}: {result.sentence}", index, result.evidence)
             assert isinstance(result, Agreement)
             undecided.append(result.undecided)
         if left_out and not undecided:
