@@ -59,9 +59,10 @@ class ReferenceTrap(msgspec.Struct, frozen=True, tag=True):
 
 
 class NotInterpreted(msgspec.Struct, frozen=True, tag=True):
-    """The reference does not know a construct. node: its name, as in `oracles.reference.errors.Unsupported`."""
+    """The reference does not know a construct: see `oracles.reference.errors.Unsupported`."""
 
     node: str
+    outside: bool = False
 
 
 Stop: TypeAlias = ReferenceTrap | NotInterpreted

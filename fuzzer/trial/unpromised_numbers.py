@@ -23,7 +23,7 @@ from generators import tvm_api as T
 from generators.case import EntryCall
 from generators.tvm_api import IRModule
 from oracles.checks import numeric
-from oracles.evidence import NotInterpreted, ReferenceTrap
+from oracles.evidence import ReferenceTrap
 from oracles.ir.compare import with_functions
 from oracles.ir.walk import prim_funcs, relax_functions
 from oracles.reference.engine import Interpreter
@@ -116,7 +116,7 @@ def _why_it_stops(module: IRModule, calls: tuple[EntryCall, ...]) -> Gap | None:
             with np.errstate(all="ignore"):
                 Interpreter(module).run(call)
     except Unsupported as error:
-        return gap_of(f"reference: {error.node}", NotInterpreted(error.node))
+        return gap_of(f"reference: {error.node}", error.stop)
     except Trap as trap:
         return Gap(f"{symptom_of(trap.kind)} behind a pass that promises nothing")
     return None

@@ -12,7 +12,7 @@ import numpy as np
 
 from generators.case import EntryCall
 from generators.tvm_api import IRModule
-from oracles.evidence import Evidence, NotInterpreted, ReferenceTrap, Stop
+from oracles.evidence import Evidence, ReferenceTrap, Stop
 from oracles.ir.fingerprint import FINGERPRINTS
 from oracles.reference.calling import Calling, LeftOut, Packed, Run, direct
 from oracles.reference.compare import Agreement, Difference, compare
@@ -126,7 +126,7 @@ class Numbers:
         try:
             return Interpreter(self.start, bounded=True, floor=self.floor).run(call)
         except Unsupported as error:
-            return NoMeaning(f"reference: {error.node}", stop=NotInterpreted(error.node))
+            return NoMeaning(f"reference: {error.node}", stop=error.stop)
         except Trap as trap:
             return NoMeaning(symptom_of(trap.kind), f"{trap.kind}: {trap.detail}", trap.kind, ReferenceTrap(trap.kind))
 
@@ -188,7 +188,7 @@ class Numbers:
                 self.left_out[why.reason] += 1
                 continue
             except Unsupported as error:
-                return Unsure(f"reference: {error.node}", stop=NotInterpreted(error.node))
+                return Unsure(f"reference: {error.node}", stop=error.stop)
             except Trap as trap:
                 if trap.kind in DISCARDS:
                     return Unsure(f"discarded: {trap.kind}")

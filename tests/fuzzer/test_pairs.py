@@ -35,7 +35,7 @@ def test_a_suite_without_pairs_has_no_share() -> None:
         (ReferenceTrap("uninitialised"), True),
         (ReferenceTrap("type"), False),
         (ReferenceTrap("match-cast"), False),
-        (NotInterpreted("call_packed tvm.mine"), True),
+        (NotInterpreted("call_packed tvm.mine", outside=True), True),
         (NotInterpreted("relax.ccl.allreduce"), True),
         (NotInterpreted("relax.grad.take_backward"), False),
         (None, False),
