@@ -53,7 +53,7 @@ class ModuleFrame:
     serial: int = 0
     operators: Counter[str] = field(default_factory=Counter)
     drawn: Counter[str] = field(default_factory=Counter)
-    rejected: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[tuple[str, str]] = field(default_factory=Counter)
     drawing: str = ""
     """The operator row being drawn, to blame when type inference refuses the call."""
 

@@ -23,7 +23,7 @@ from oracles.reference.calling import Calling, Run
 from oracles.reference.numbers import Numbers, Unsure, Wrong
 from oracles.trace import Bench
 from oracles.tvm_errors import headline
-from oracles.verdict import BUILD, Failed, Skipped
+from oracles.verdict import BUILD, DOES_NOT_BUILD, Failed, Skipped
 
 Outcome: TypeAlias = "None | Wrong | Unsure"
 LAUNCH_S = 3.0
@@ -112,7 +112,7 @@ def refused(source: machine.NotCompiled) -> Failed | Skipped:
     if complaint is None:
         return Skipped("cuda-cpu: source not known to our header")
     first = next((line for line in complaint.splitlines() if "error" in line), complaint)
-    return Failed("does not build", f"nvcc: {headline(first)}", f"{complaint}\n{source.cuda}", llvm.CODEGEN)
+    return Failed(DOES_NOT_BUILD, f"nvcc: {headline(first)}", f"{complaint}\n{source.cuda}", llvm.CODEGEN)
 
 
 BUILDERS: dict[str, Builder] = {

@@ -41,6 +41,7 @@ from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.reference.values import Callback, Runtime, Tensor, carried
 from oracles.trace import Bench, Raised
 from oracles.tvm_errors import headline, states_limit
+from oracles.verdict import CRASH, DOES_NOT_BUILD, HANG
 
 BUILD_S = 8
 """Seconds for the driver, code generation and nvcc."""
@@ -252,14 +253,14 @@ def _not_compiled(error: Raised) -> Wrong | Unsure:
     if states_limit(error):
         return Unsure(f"rejected: {llvm.CODEGEN}: {error.kind}")
     said = _said_by_nvcc(error.message) or f"{error.kind}: {headline(error.message)}"
-    return Wrong("does not build", said, 0)
+    return Wrong(DOES_NOT_BUILD, said, 0)
 
 
 def _of_the_end(ended: Ended, running: bool, said: str) -> Wrong | Unsure:
     """What is to be said of a child that gave no answer."""
     if ended.hung:
         late = Unsure("build: nvcc, or a busy machine, takes too long for the device")
-        return Wrong("hang", f"no answer from the device within {RUN_S} s", 0, Hung()) if running else late
+        return Wrong(HANG, f"no answer from the device within {RUN_S} s", 0, Hung()) if running else late
     fault = _FAULT.search(said)
     where = "running on the device" if running else "building for the device"
-    return Wrong("crash", f"{ended.how} {where}{f': {headline(fault[0])}' if fault else ''}", 0)
+    return Wrong(CRASH, f"{ended.how} {where}{f': {headline(fault[0])}' if fault else ''}", 0)

@@ -94,7 +94,7 @@ ORACLE = StepOracle(
     "dead_binding",
     "an unused binding changes nothing for the others",
     judge,
-    stage=Stage.PROMISE,
+    stage=Stage.COSTLY,
     rank=64,
     share=0.015,
 )

@@ -155,7 +155,7 @@ ORACLE = StepOracle(
     "dead_code",
     "a function without callers changes nothing for the others",
     judge,
-    stage=Stage.PROMISE,
+    stage=Stage.COSTLY,
     rank=63,
     share=0.03,
     share_of_chosen=1.0,

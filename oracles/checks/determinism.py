@@ -13,10 +13,10 @@ from generators import tvm_api as T
 from oracles.checks.applied_again import incomparable
 from oracles.evidence import AcrossProcesses, Evidence
 from oracles.ir.compare import equal, first_difference
-from oracles.oracle import Stage, StepOracle
+from oracles.oracle import Across, Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import headline, out_of_memory
-from oracles.verdict import ACROSS_PROCESSES, PASSED, Failed, Skipped, Verdict
+from oracles.verdict import ACROSS_PROCESSES, DETERMINISM, PASSED, Failed, Skipped, Verdict
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
@@ -47,11 +47,12 @@ def _compared(
 
 
 ORACLE = StepOracle(
-    "determinism",
+    DETERMINISM,
     "applied twice to one input, a pass gives the same",
     judge,
-    stage=Stage.PROMISE,
+    stage=Stage.COSTLY,
     rank=60,
     share=0.04,
     share_of_chosen=1.0,
+    across=Across(share=0.02, early=40, early_share=0.2),
 )

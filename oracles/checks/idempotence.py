@@ -14,7 +14,7 @@ from oracles.ir.compare import first_difference, same_bindings
 from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import headline, out_of_memory
-from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict, not_applicable
+from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
 
 _ROUNDS = 4
 """How often a pass may go on tidying: as deep as calls of private functions nest, and one more."""
@@ -27,7 +27,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if has_free_names(step.after):
         return Skipped("result breaks scoping")
     if not step.row.promise.idempotent:
-        return not_applicable("the pass is not meant to be idempotent")
+        return Skipped("the pass is not meant to be idempotent", applies=False)
     again = bench.apply(step.call, step.after)
     if isinstance(again, Raised):
         if not happened_to(again, step):
@@ -66,7 +66,7 @@ ORACLE = StepOracle(
     "idempotence",
     "applied to its own result, a pass changes nothing",
     judge,
-    stage=Stage.PROMISE,
+    stage=Stage.COSTLY,
     rank=61,
     share=0.3,
     share_of_chosen=1.0,

@@ -21,7 +21,7 @@ from generators.passes.table import PASSES, the
 from oracles.ir.operators import CONSUMED, operator_calls
 from oracles.oracle import Stage, StepOracle, TraceOracle, Trust
 from oracles.trace import Bench, Step, Trace
-from oracles.verdict import PASSED, Failed, Skipped, Verdict, not_applicable
+from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 LEGALIZE = the(Role.LEGALIZES).name
 EXECUTABLE = frozenset(
@@ -66,11 +66,11 @@ def unknown_part(call: Any) -> str | None:
 def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("not legalised") for the first operator that should be gone."""
     if step.call.name != LEGALIZE:
-        return not_applicable("about LegalizeOps only")
+        return Skipped("about LegalizeOps only", applies=False)
     if step.after is None:
         return Skipped("no result")
     if "skip_ops" in step.call.source:
-        return not_applicable("LegalizeOps was told to skip operators")
+        return Skipped("LegalizeOps was told to skip operators", applies=False)
     for call, where in operator_calls(step.after):
         if call.op.get_attr("FLegalize") is not None and unknown_part(call) is None and not _declines(call, step.after):
             return Failed("not legalised", f"{call.op.name} remains though all of its types are known", where)
@@ -87,10 +87,10 @@ def judge_trace(trace: Trace, bench: Bench) -> Verdict:
     """Failed("not executable") for the first operator that the VM cannot run, when the passes reached the VM."""
     last = trace.steps[-1] if trace.steps else None
     if last is None or last.after is None or last.row.place.gives is not Phase.SYMBOLED:
-        return not_applicable("the passes do not reach code generation")
+        return Skipped("the passes do not reach code generation", applies=False)
     names = {step.call.name for step in trace.steps}
     if not names.issuperset(LOWERING):
-        return not_applicable("the passes are not a whole lowering")
+        return Skipped("the passes are not a whole lowering", applies=False)
     for call, where in operator_calls(last.after):
         name = call.op.name
         if name in EXECUTABLE or name in CONSUMED or call.op.get_attr("FCallPacked") is not None:

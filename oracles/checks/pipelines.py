@@ -34,7 +34,18 @@ from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Runtime, Tensor, from_argument
 from oracles.trace import Bench, Position, Raised, Trace
 from oracles.tvm_errors import headline, out_of_memory, states_limit
-from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
+from oracles.verdict import (
+    CRASH,
+    DOES_NOT_BUILD,
+    DOES_NOT_RUN,
+    HANG,
+    PASSED,
+    WRONG_RESULT,
+    Failed,
+    Inconclusive,
+    Skipped,
+    Verdict,
+)
 
 DEFAULT_BUILD = "default_build"
 TARGET_DEFAULT = "target default pipeline"
@@ -102,7 +113,7 @@ def outputs(
         return ended
     hangs = ended.hung
     message = f"no result within {LIMIT_S} s" if hangs else ended.how
-    return Stopped("hang" if hangs else "crash", Raised(ended.how, message, explicit=False))
+    return Stopped(HANG if hangs else CRASH, Raised(ended.how, message, explicit=False))
 
 
 def _outputs(
@@ -114,13 +125,13 @@ def _outputs(
 
     built = bench.guarded(machine)
     if isinstance(built, Raised):
-        return Stopped("does not build", built)
+        return Stopped(DOES_NOT_BUILD, built)
     run = Built(built).run
     results: list[Runtime] = []
     for call in calls:
         result = bench.guarded(_calling(run, call.function, [from_argument(a) for a in call.arguments]))
         if isinstance(result, Raised):
-            return Stopped("does not run", result)
+            return Stopped(DOES_NOT_RUN, result)
         if isinstance(result, Unknown):
             return result
         results.append(result)
@@ -145,9 +156,9 @@ def _stopped(first: Outputs | Stopped, second: Outputs | Stopped) -> Verdict:
     assert isinstance(stop, Stopped)
     if states_limit(stop.error) or NOT_LOWERED in stop.error.message:
         return Skipped(f"rejected: {culprit}: {stop.error.kind}")
-    ended = stop.symptom in ("crash", "hang")
+    ended = stop.symptom in (CRASH, HANG)
     message = stop.error.message if ended else f"{stop.error.kind}: {headline(stop.error.message)}"
-    evidence = Hung() if stop.symptom == "hang" else out_of_memory(stop.error)
+    evidence = Hung() if stop.symptom == HANG else out_of_memory(stop.error)
     return Failed(stop.symptom, message, stop.error.traceback or stop.error.message, culprit, evidence)
 
 
@@ -174,7 +185,7 @@ def _each(expected: tuple[Runtime, ...] | list[Runtime], results: Outputs, culpr
         found = compare(wanted, given)
         if isinstance(found, Difference):
             message = f"{found.kind}: {found.sentence}"
-            return Failed("wrong result", message, f"entry call {index}: {message}", culprit, found.evidence)
+            return Failed(WRONG_RESULT, message, f"entry call {index}: {message}", culprit, found.evidence)
         undecided.append(found.undecided)
     return Inconclusive("every bound is infinite") if undecided and min(undecided) >= 1.0 else PASSED
 

@@ -134,5 +134,5 @@ def _touched(step: Step) -> tuple[Any, Any]:
 
 
 ORACLE = StepOracle(
-    "round_trip", "script and JSON of a result parse back to it", judge, stage=Stage.PROMISE, rank=65, share=0.0007
+    "round_trip", "script and JSON of a result parse back to it", judge, stage=Stage.COSTLY, rank=65, share=0.0007
 )

@@ -145,7 +145,7 @@ def _of_buffers(call: Any, function: Any) -> Iterator[Contradiction]:
         given += list(results.fields) if type(results) is T.TupleType else [results]
     for ty, param in zip(given, function.params, strict=False):
         buffer = buffer_type(param)
-        if buffer is not None and kind_of(ty) == "a tensor" and (why := contradiction(ty, buffer)):
+        if buffer is not None and kind_of(ty) == kind_of(buffer) and (why := contradiction(ty, buffer)):
             yield Contradiction(
                 f"a tensor given to call_tir and the PrimFunc's buffer: {why}", evidence=GivenToCallTir()
             )

@@ -18,7 +18,7 @@ from oracles.ir.verifier import complaint as complaint
 from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Step
 from oracles.tvm_errors import headline
-from oracles.verdict import PASSED, Failed, Skipped, Verdict, not_applicable
+from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 VERIFIER = "relax.analysis.well_formed"
 
@@ -52,7 +52,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if step.after is None:
         return Skipped("no result")
     if not step.row.promise.well_formed:
-        return not_applicable("what the pass leaves is for a later one to mend")
+        return Skipped("what the pass leaves is for a later one to mend", applies=False)
     if COMPLAINTS.of(step.before):
         return Skipped("input already ill-formed")
     said = COMPLAINTS.fresh(step.after)

@@ -12,7 +12,7 @@ import numpy as np
 
 from generators.case import EntryCall
 from generators.tvm_api import IRModule
-from oracles.evidence import Evidence, ReferenceTrap
+from oracles.evidence import Evidence, ReferenceTrap, Stop
 from oracles.ir.fingerprint import FINGERPRINTS
 from oracles.reference.calling import Calling, LeftOut, Packed, Run, direct
 from oracles.reference.compare import Agreement, Difference, compare
@@ -20,6 +20,7 @@ from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported, symptom_of
 from oracles.reference.recorded_run import RecordedRun
 from oracles.reference.values import Runtime, Tensor, from_argument
+from oracles.verdict import WRONG_RESULT
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class NoMeaning:
     reason: str
     trap: str | None = None
     kind: str | None = None
+    stop: Stop | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class Unsure:
 
     reason: str
     skipped: bool = True
+    stop: Stop | None = None
 
 
 _UNWRITTEN = ReferenceTrap("uninitialised")
@@ -123,9 +126,9 @@ class Numbers:
         try:
             return Interpreter(self.start, bounded=True, floor=self.floor).run(call)
         except Unsupported as error:
-            return NoMeaning(f"reference: {error.node}")
+            return NoMeaning(f"reference: {error.node}", stop=error.stop)
         except Trap as trap:
-            return NoMeaning(symptom_of(trap.kind), f"{trap.kind}: {trap.detail}", trap.kind)
+            return NoMeaning(symptom_of(trap.kind), f"{trap.kind}: {trap.detail}", trap.kind, ReferenceTrap(trap.kind))
 
     def judge_module(
         self, module: IRModule, calling: Calling = direct, synchronised: bool = False
@@ -185,14 +188,14 @@ class Numbers:
                 self.left_out[why.reason] += 1
                 continue
             except Unsupported as error:
-                return Unsure(f"reference: {error.node}")
+                return Unsure(f"reference: {error.node}", stop=error.stop)
             except Trap as trap:
                 if trap.kind in DISCARDS:
                     return Unsure(f"discarded: {trap.kind}")
                 return Wrong(symptom_of(trap.kind), trap.detail, index, trap.evidence)
             result = compare(expected, actual)
             if isinstance(result, Difference):
-                return Wrong("wrong result", f"{result.kind}: {result.sentence}", index, result.evidence)
+                return Wrong(WRONG_RESULT, f"{result.kind}: {result.sentence}", index, result.evidence)
             assert isinstance(result, Agreement)
             undecided.append(result.undecided)
         if left_out and not undecided:
