@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from generators.dtypes import Array
+
 
 @dataclass(frozen=True, slots=True)
 class Extern:
@@ -22,7 +24,7 @@ class Extern:
     `source` is a Python expression over np and tvm for the same function on run-time tensors."""
 
     name: str
-    meaning: Callable[..., np.ndarray[Any, Any]]
+    meaning: Callable[..., Array]
     writes: bool
     source: str
 

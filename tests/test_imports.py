@@ -16,7 +16,8 @@ ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
 
 INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     "generators": (
-        ("dtypes", "externs", "prim_expr", "program_facts", "source", "targets", "unavailable"),
+        ("dtypes",),
+        ("externs", "prim_expr", "program_facts", "source", "targets", "unavailable"),
         ("case", "ranges", "tvm_api"),
         ("arrays", "program"),
         ("tir", "relax/knobs", "relax/values"),

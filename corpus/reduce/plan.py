@@ -35,7 +35,7 @@ from corpus.reduce.draft import (
 )
 from generators import tvm_api as T
 from generators.case import Argument, EntryCall, PassCall, Shape
-from generators.dtypes import is_float, numpy_dtype
+from generators.dtypes import Array, is_float, numpy_dtype
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
 from oracles.checks.purity import impure_callee
 
@@ -202,7 +202,7 @@ def draw_argument(ty: Any, symbols: Mapping[Any, int]) -> Argument:
     return small_numbers(extents, dtype)
 
 
-def small_numbers(extents: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+def small_numbers(extents: tuple[int, ...], dtype: str) -> Array:
     """An array of small whole numbers that differ between neighbours."""
     flat = np.arange(int(np.prod(extents, dtype=np.int64)))
     numbers = flat % 3 + 1 if is_float(dtype) else flat % 2

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from tvm.relax.op import nn
 
-from generators.arrays import Array
+from generators.dtypes import Array
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import TRUTH, Range

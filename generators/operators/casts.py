@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from tvm.relax import op
 
-from generators.arrays import Array
-from generators.dtypes import integer_limits, is_float
+from generators.dtypes import Array, integer_limits, is_float
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import TRUTH, Range, comfortable

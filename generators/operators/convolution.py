@@ -10,8 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from tvm.relax.op import nn
 
-from generators.arrays import Array
-from generators.dtypes import is_float
+from generators.dtypes import Array, is_float
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from tvm.relax import op
 
-from generators.arrays import Array
+from generators.dtypes import Array
 from generators.operators.row import Operator, Rounding
 from generators.ranges import TRUTH, UNIT, Range
 from generators.relax.scope import FLOAT, INTEGER, NUMERIC, Drawn, Scope

@@ -14,8 +14,7 @@ from tvm import tirx
 from tvm.relax import op
 
 from generators import tvm_api
-from generators.arrays import Array
-from generators.dtypes import is_float
+from generators.dtypes import Array, is_float
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import of_values

@@ -17,7 +17,7 @@ import numpy as np
 from tvm.relax.op import vision
 
 from generators import tvm_api
-from generators.arrays import Array
+from generators.dtypes import Array
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import extents, moved, spelled

@@ -13,7 +13,7 @@ import numpy as np
 from tvm import tirx
 from tvm.relax import op
 
-from generators.arrays import Array
+from generators.dtypes import Array
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.prim_expr import evaluate

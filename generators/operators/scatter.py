@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from tvm.relax import op
 
-from generators.arrays import Array
-from generators.dtypes import is_float
+from generators.dtypes import Array, is_float
 from generators.operators.indexing import index_constant, index_dims, static_extent
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding

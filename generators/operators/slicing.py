@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from tvm.relax import op
 
-from generators.arrays import Array
+from generators.dtypes import Array
 from generators.operators.indexing import index_constant
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding

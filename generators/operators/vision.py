@@ -15,7 +15,7 @@ from tvm.relax import op
 from tvm.relax.op import vision
 
 from generators import tvm_api
-from generators.arrays import Array
+from generators.dtypes import Array
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.search import stable_order

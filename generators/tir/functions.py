@@ -12,7 +12,7 @@ import tvm
 from tvm import s_tir, tirx
 
 from generators.arrays import draw_array
-from generators.dtypes import is_float, numpy_dtype
+from generators.dtypes import Array, is_float, numpy_dtype
 from generators.ranges import Range
 from generators.source import Source, weighted
 from generators.tir.function_draft import Extent, FunctionDraft, Symbol, Tensor, Unfit, input_range
@@ -234,7 +234,7 @@ def _body(draft: FunctionDraft) -> Stmt:
     return s_tir.SBlockRealize([], True, root)
 
 
-def _argument(source: Source, tensor: Tensor) -> np.ndarray[Any, Any]:
+def _argument(source: Source, tensor: Tensor) -> Array:
     """An array for the parameter."""
     if tensor.role == "output":
         return blank(tensor.shape, tensor.dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from generators.dtypes import numpy_dtype
+from generators.dtypes import Array, numpy_dtype
 from generators.ranges import Range
 from generators.tvm_api import IRModule, PrimFunc
 
@@ -67,6 +67,6 @@ class PrimProgram:
         return [parameter.role != "output" for parameter in self.parameters]
 
 
-def blank(shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+def blank(shape: tuple[int, ...], dtype: str) -> Array:
     """An output before the call."""
     return np.full(shape, True if dtype == "bool" else 77, numpy_dtype(dtype))

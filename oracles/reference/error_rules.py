@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from generators.dtypes import FloatFacts, float_facts, is_float
+from generators.dtypes import Array, FloatFacts, float_facts, is_float
 from generators.operators.row import Operator, Rounding
 from oracles.reference.errors import Unsupported
-from oracles.reference.values import Array, Tensor, round_to
+from oracles.reference.values import Tensor, round_to
 
 Evaluate: TypeAlias = Callable[[Sequence[Any]], Any]
 """Runs the row's meaning on carriers given for its flattened operands."""

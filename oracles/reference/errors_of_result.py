@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from generators.dtypes import FloatFacts, is_float
+from generators.dtypes import Array, FloatFacts, is_float
 from generators.operators.row import Operator, Rounding
 from oracles.reference.error_rules import RULES, Evaluate, Work, listed, precision
 from oracles.reference.errors import Unsupported
-from oracles.reference.values import Array, Tensor, round_to
+from oracles.reference.values import Tensor, round_to
 
 
 def bounded_result(

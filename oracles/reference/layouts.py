@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from oracles.reference.values import Array
+from generators.dtypes import Array
 
 _AXIS = re.compile(r"([A-Z])|(\d+)([a-z])")
 _OF_OPERAND = {"data_layout": 0, "layout": 0, "kernel_layout": 1}

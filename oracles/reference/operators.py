@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from generators.case import Shape
-from generators.dtypes import is_float
+from generators.dtypes import Array, is_float
 from generators.operators.row import Operator, Rounding
 from generators.tvm_api import Expr
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.errors_of_result import bounded_result
 from oracles.reference.layouts import is_split, on_split
-from oracles.reference.values import Array, Runtime, Tensor, flattened, round_to
+from oracles.reference.values import Runtime, Tensor, flattened, round_to
 
 _NEVER_ROUNDS = (Rounding.MOVE, Rounding.EXACT)
 

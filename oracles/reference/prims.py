@@ -12,13 +12,13 @@ from tvm import tirx
 
 from generators import tvm_api
 from generators.case import Shape
-from generators.dtypes import FLOAT8, float_facts, is_float, numpy_dtype
+from generators.dtypes import FLOAT8, Array, float_facts, is_float, numpy_dtype
 from generators.tvm_api import BaseFunc
 from oracles.ir.walk import nodes_of
 from oracles.reference.errors import Unsupported
 from oracles.reference.memory import before_call, blank, mask_of, written
 from oracles.reference.tir import ALONE, Context, run_tracked
-from oracles.reference.values import Array, Runtime, Tensor, carried, declared
+from oracles.reference.values import Runtime, Tensor, carried, declared
 
 _SIGNS = 3
 _SAFETY = 16.0

@@ -34,14 +34,14 @@ from tvm.ir import Tuple as IRTuple
 
 from generators import tvm_api
 from generators.case import Shape
-from generators.dtypes import numpy_dtype
+from generators.dtypes import Array, numpy_dtype
 from generators.tvm_api import Expr, PrimFunc
 from oracles.reference.allocations import Storage
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.machine import Frame, Machine
 from oracles.reference.memory import before_call, blank, mask_of, without_overlap, written
 from oracles.reference.tir import ALONE, Context, run_returning
-from oracles.reference.values import UNIT, Array, Runtime, ShapeHeap, Tensor, declared
+from oracles.reference.values import UNIT, Runtime, ShapeHeap, Tensor, declared
 
 # --- allocation ------------------------------------------------------------------------------------------------
 

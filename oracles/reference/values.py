@@ -13,8 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from generators.case import Argument, Shape
-from generators.dtypes import is_float, numpy_dtype
-from oracles.reference.allocations import Array as Array
+from generators.dtypes import Array, is_float, numpy_dtype
 from oracles.reference.allocations import Memory, Storage
 
 

@@ -25,9 +25,8 @@ from corpus.reduce.draft import (
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, add_parameter, callers, small_numbers
 from generators import tvm_api as T
 from generators.case import Argument
-from generators.dtypes import numpy_dtype
+from generators.dtypes import Array, numpy_dtype
 
-Array: TypeAlias = "np.ndarray[Any, Any]"
 Fill: TypeAlias = Callable[[tuple[int, ...], str], Array]
 
 

@@ -29,7 +29,7 @@ from corpus.reduce.draft import (
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, dims_of
 from generators import tvm_api as T
 from generators.case import Argument, Shape
-from generators.dtypes import is_float, numpy_dtype
+from generators.dtypes import Array, is_float, numpy_dtype
 
 SIMPLE_DTYPES = ("float32", "int32", "int64", "bool")
 
@@ -74,7 +74,7 @@ def _smaller(extent: int, to: int) -> Edit:
             return T.tensor_type(dims(old.shape.values), T.dtype_name(old), vdevice=old.vdevice)
         return T.ShapeType(dims(old.values)) if isinstance(old, T.ShapeType) and old.values is not None else old
 
-    def array(old: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def array(old: Array) -> Array:
         return np.ascontiguousarray(old[tuple(slice(to if n == extent else n) for n in old.shape)])
 
     def leaf(expr: Any) -> Any:
@@ -96,7 +96,7 @@ def _with_dtype(dtype: str, to: str) -> Edit:
             return T.tensor_type(old.shape, to, old.ndim, old.vdevice)
         return old
 
-    def array(old: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def array(old: Array) -> Array:
         return old.astype(numpy_dtype(to)) if str(old.dtype) == dtype else old
 
     def argument(old: Argument) -> Argument:
@@ -105,7 +105,7 @@ def _with_dtype(dtype: str, to: str) -> Edit:
     return _throughout(ty, lambda expr: _new_constant(expr, array), argument)
 
 
-def _new_constant(expr: Any, change: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> Any:
+def _new_constant(expr: Any, change: Callable[[Array], Array]) -> Any:
     if not isinstance(expr, CONSTANT) or not isinstance(expr.value, tvm.runtime.Tensor):
         return expr
     old = T.constant_array(expr)

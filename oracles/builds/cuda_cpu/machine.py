@@ -15,6 +15,7 @@ import tvm
 from tvm import relax
 
 from generators import tvm_api
+from generators.dtypes import Array
 from generators.passes.row import Phase
 from oracles.builds import build as llvm
 from oracles.builds.cuda_cpu.compiler import CompileError, TooSlow
@@ -61,7 +62,7 @@ class Built:
     cuda: str
     kernels: Mapping[str, Callable[..., None]]
     launcher: Launcher
-    constants: list[tuple[Any, np.ndarray[Any, Any]]]
+    constants: list[tuple[Any, Array]]
 
     def run(
         self,
