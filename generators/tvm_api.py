@@ -27,6 +27,7 @@ from tvm.ir import IRModule as IRModule
 from tvm.ir import Type as Type
 from tvm.relax import Binding as Binding
 from tvm.relax import BindingBlock as BindingBlock
+from tvm.relax import BlockBuilder as BlockBuilder
 from tvm.relax import dpl
 from tvm.script import ir as script_ir
 from tvm.script import relax as script_relax
@@ -39,6 +40,8 @@ from tvm.tirx import Var as Var
 
 from generators.dtypes import Array, numpy_dtype
 
+N = TypeVar("N")
+
 RelaxFunction: TypeAlias = relax.Function
 Pass: TypeAlias = tvm.transform.Pass
 Node: TypeAlias = tvm.runtime.Object
@@ -47,6 +50,10 @@ RuntimeTensor: TypeAlias = tvm.runtime.Tensor
 """An array of TVM's run time, and what a tensor constant holds."""
 DataType: TypeAlias = tvm_ffi.dtype
 VDevice: TypeAlias = relax.VDevice
+Device: TypeAlias = tvm.runtime.Device
+Executable: TypeAlias = relax.VMExecutable
+VirtualMachine: TypeAlias = relax.VirtualMachine
+PassContext: TypeAlias = tvm.transform.PassContext
 
 Constant = tvm.ir.GenericConst  # relax.Constant before 0.27
 Call = tvm.ir.Call  # one class for Relax and TIR since 0.27
@@ -181,7 +188,7 @@ def module_from_script(text: str) -> IRModule:
     return tvm.script.from_source(text, names)
 
 
-def items_of(array: Any) -> list[Any]:
+def items_of(array: Sequence[N]) -> list[N]:
     """The elements of an array, as `array[:]` gives them, in two thirds of the time."""
     return [_item(array, number) for number in range(_size(array))]
 
