@@ -16,7 +16,7 @@ from tvm.relax import op
 
 from generators.dtypes import is_float
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Operator, Rounding
+from generators.operators.row import Attributes, Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import NUMERIC, Drawn, Scope
 from generators.relax.values import Dim, Value, extent
@@ -161,7 +161,7 @@ def _draw_outer(s: Scope) -> Drawn:
     return Drawn(op.outer(a.expr, b.expr), a.range * b.range)
 
 
-def _first_float(operands: Sequence[str | None], attributes: dict[str, Any]) -> str:
+def _first_float(operands: Sequence[str | None], attributes: Attributes) -> str:
     named = next((d for d in operands if d is not None), None)
     return named or "float32"
 

@@ -13,10 +13,12 @@ the exact result dtype for integers and bools; the interpreter rounds floats to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from generators.tvm_api import Node
 
 if TYPE_CHECKING:
     from generators.relax.scope import Drawn, Scope
@@ -40,6 +42,11 @@ class Rounding(Enum):
     """Conversion of element types: exact operands round in the one right way, to integers it is a step."""
     ORDER = "order"
     """Depends on the order of elements along an axis (argmax, sort, topk): near-ties cannot be judged."""
+
+
+AttributeValue: TypeAlias = "bool | int | float | str | tuple[AttributeValue, ...] | Node | None"
+"""The value of an attribute as `Operator.meaning` gets it."""
+Attributes: TypeAlias = Mapping[str, AttributeValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +74,7 @@ class Operator:
     elementwise: bool = False
     ulps: float = 4.0
     terms: Callable[..., int] | None = None
-    dtype_of: Callable[[Sequence[str | None], dict[str, Any]], str] | None = None
+    dtype_of: Callable[[Sequence[str | None], Attributes], str] | None = None
     unjudged: str | None = None
     sized_by_values: bool = False
     weight: int = 4

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 from tvm import tirx
 
 from generators import tvm_api
 from generators.case import Shape
-from generators.dtypes import FLOAT8, Array, float_facts, is_float, numpy_dtype
+from generators.dtypes import FLOAT8, Array, Scalar, float_facts, is_float, numpy_dtype
 from generators.tvm_api import BaseFunc
 from oracles.ir.walk import nodes_of
 from oracles.reference.errors import Unsupported
@@ -134,7 +133,7 @@ def _empty(shape: tuple[int, ...], dtype: str) -> Array:
     return np.zeros(shape, numpy_dtype(dtype))
 
 
-def _scalar(value: Runtime) -> Any:
+def _scalar(value: Runtime) -> Scalar:
     if isinstance(value, (Shape, tuple, str)):
         raise Unsupported(f"call_tir with a {type(value).__name__} argument")
     return value

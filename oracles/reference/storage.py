@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 from tvm import relax
@@ -209,7 +208,7 @@ def _buffers(tensors: list[Tensor]) -> dict[int, Array]:
 
 
 def explained(
-    trap: Trap, function: PrimFunc, arguments: list[Runtime], names: tuple[Any, Sequence[Any]], frame: Frame
+    trap: Trap, function: PrimFunc, arguments: list[Runtime], names: tuple[Expr, Sequence[Expr]], frame: Frame
 ) -> Trap:
     """A trap of a PrimFunc in terms of its caller: the variable that was not written, or what overwrote it.
 
@@ -235,6 +234,6 @@ def explained(
     return trap
 
 
-def listed(expr: Expr) -> list[Any]:
+def listed(expr: Expr) -> list[Expr]:
     """The expressions of the arguments that a call_tir takes as a tuple, or as one tensor."""
     return list(expr.fields) if isinstance(expr, IRTuple) else [expr]
