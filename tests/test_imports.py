@@ -17,9 +17,9 @@ ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
 INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     "generators": (
         ("dtypes",),
-        ("externs", "prim_expr", "program_facts", "source", "targets", "unavailable"),
+        ("externs", "program_facts", "source", "targets", "unavailable"),
         ("case", "ranges", "tvm_api"),
-        ("arrays", "program"),
+        ("arrays", "prim_expr", "program"),
         ("tir", "relax/knobs", "relax/values"),
         ("relax/frames",),
         ("relax/scope",),

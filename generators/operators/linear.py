@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from tvm.relax import op
 
-from generators.dtypes import is_float
+from generators.dtypes import Array, Scalar, is_float
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Attributes, Operator, Rounding
 from generators.ranges import Range
@@ -89,7 +88,7 @@ def _draw_matmul(s: Scope) -> Drawn:
     return Drawn(op.matmul(first.expr, second.expr, out_dtype=out), values)
 
 
-def _matmul(a: Any, b: Any, out_dtype: str | None) -> Any:
+def _matmul(a: Array, b: Array, out_dtype: str | None) -> Array | Scalar:
     if out_dtype is None:
         return np.matmul(a, b)
     carrier = np.float64 if is_float(out_dtype) else np.dtype(out_dtype)
@@ -151,7 +150,7 @@ def _draw_einsum(s: Scope) -> Drawn:
     return Drawn(op.einsum([o.expr for o in operands], subscripts), values.summed(count))
 
 
-def _einsum(operands: tuple[Any, ...], subscripts: str) -> Any:
+def _einsum(operands: tuple[Array, ...], subscripts: str) -> Array | Scalar:
     return np.einsum(subscripts, *operands)
 
 

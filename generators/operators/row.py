@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from generators.dtypes import Array, Scalar
 from generators.tvm_api import Node
 
 if TYPE_CHECKING:
@@ -49,6 +50,10 @@ AttributeValue: TypeAlias = "bool | int | float | str | tuple[AttributeValue, ..
 Attributes: TypeAlias = Mapping[str, AttributeValue]
 
 
+Meaning: TypeAlias = Callable[..., "Array | Scalar | tuple[Any, ...]"]
+"""An operator in NumPy, see the module's docstring."""
+
+
 @dataclass(frozen=True, slots=True)
 class Operator:
     """One operator of Relax.
@@ -68,7 +73,7 @@ class Operator:
 
     name: str
     draw: Callable[[Scope], Drawn]
-    meaning: Callable[..., Any]
+    meaning: Meaning
     rounding: Rounding
     attributes: tuple[str, ...] = ()
     elementwise: bool = False
