@@ -120,7 +120,7 @@ class FunctionFrame:
         self.parameters.sort(key=lambda parameter: parameter[0] in self.weights)
 
     @property
-    def parameter_vars(self) -> set[Any]:
+    def parameter_vars(self) -> set[Var]:
         """The parameters' variables."""
         return {var for var, _ in self.parameters}
 

@@ -9,11 +9,10 @@ one fingerprint where they share these, as before and after most passes.
 
 from __future__ import annotations
 
-from typing import Any
 from zlib import crc32
 
 from generators import tvm_api as T
-from generators.tvm_api import IRModule
+from generators.tvm_api import BaseFunc, IRModule, Node
 from oracles.ir.cache import addresses
 from oracles.ir.module_caches import HASHES, by_module
 from oracles.ir.walk import PRIM_FUNC, named_functions, parts_of
@@ -72,12 +71,12 @@ def same_program(before: IRModule, after: IRModule) -> bool:
     return not kept and bool(T.structural_hash(before) == T.structural_hash(after))
 
 
-def same_object(one: Any, other: Any) -> bool:
+def same_object(one: Node | None, other: Node | None) -> bool:
     """Whether they are one object, or both None."""
     return other is None if one is None else bool(one.same_as(other))
 
 
-def same_function(one: Any, other: Any) -> bool:
+def same_function(one: BaseFunc, other: BaseFunc) -> bool:
     """Whether they are one object, or PrimFuncs made of the same."""
     if one.same_as(other):
         return True

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from generators import tvm_api
+from generators.tvm_api import DataType
 from oracles.ir.cache import CacheByAddress
 from oracles.reference.errors import Unsupported
 from oracles.reference.tir.nodes import BOOL, DTYPES, DType
@@ -41,7 +40,7 @@ _TYPES = CacheByAddress(_parsed, TYPES)
 
 
 def _unsupported(ty: tvm_api.Type) -> Unsupported:
-    dtype: Any = getattr(ty, "dtype", None)
+    dtype: DataType | None = getattr(ty, "dtype", None)
     return Unsupported(f"value of {type(ty).__name__}" if dtype is None else f"dtype {str(dtype).removeprefix('T.')}")
 
 
