@@ -2,15 +2,51 @@
 
 The choice depends on the seed and the name of a test alone, so a failure is repeated by giving the same seed, and each
 test comes up in a tenth of the seeds. Tests that are not deep are left to `-m`.
+
+Tests marked `warm` start Python processes by `tests/warm_processes.py`.
+
+`inspect.stack` is short: TVM's parser asks for it at each function that it reads, and looks at the innermost frames.
+Source lines of the sixty frames of pytest around them take two thirds of the time of reading a small module.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
+import subprocess
+import sys
+from types import FrameType
 
 import pytest
 
+from tests import warm_processes
+
 ONE_IN = 10
+WITH_LINES = 5
+"""So many of the innermost frames tell their source lines."""
+
+
+def stack(context: int = 1) -> list[inspect.FrameInfo]:
+    """As `inspect.stack`, without source lines of the outer frames."""
+    frame: FrameType | None = sys._getframe(1)
+    found: list[inspect.FrameInfo] = []
+    while frame is not None:
+        code = frame.f_code
+        told = inspect.Traceback(code.co_filename, frame.f_lineno, code.co_name, None, None)
+        found.append(
+            inspect.FrameInfo(frame, *(inspect.getframeinfo(frame, context) if len(found) < WITH_LINES else told))
+        )
+        frame = frame.f_back
+    return found
+
+
+inspect.stack = stack
+subprocess.Popen = warm_processes.Popen
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    warm_processes.Popen.warm = item.get_closest_marker("warm") is not None
 
 
 def is_chosen(nodeid: str, seed: str) -> bool:

@@ -17,6 +17,8 @@ from generators.case import Case, EntryCall, ModuleText, PassCall
 from oracles.evidence import ReferenceTrap
 from tests.corpus.test_repro import run, written
 
+pytestmark = pytest.mark.warm
+
 KILLED = """
 @I.ir_module
 class Module:

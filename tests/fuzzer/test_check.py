@@ -16,6 +16,8 @@ from fuzzer.errors import EnvironmentFault, UsageError
 from tests.fuzzer.planted import write_passes
 from tests.patience import HANGS_S
 
+pytestmark = pytest.mark.warm
+
 STATIC = """\
 from tvm.script import ir as I
 from tvm.script import relax as R

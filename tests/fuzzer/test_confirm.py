@@ -27,6 +27,8 @@ from tests.corpus.test_repro_memory import reduction
 from tests.fuzzer.test_campaign import alive, wait_for
 from tests.reports.reports_data import finding
 
+pytestmark = pytest.mark.warm
+
 FORKS = "import os, sys, time; os.fork(); open(sys.argv[1] + str(os.getpid()), 'w').close(); time.sleep(100)"
 """Like a repro of a hang: a parent that waits, a child that does not end."""
 ASKS = """
