@@ -13,9 +13,9 @@ import os
 import runpy
 import subprocess
 import sys
-import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from _pytest.assertion.rewrite import AssertionRewritingHook
@@ -55,18 +55,18 @@ def run(words: list[str]) -> None:
         runpy.run_path(first, run_name="__main__")
 
 
-def status_of(words: list[str]) -> int:
-    """The exit status of `run`; what it raises is printed as Python does."""
+def status_of(work: Callable[[], object]) -> int:
+    """The exit status of Python whose main program is `work`."""
     try:
-        run(words)
+        work()
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
             return end.code or 0
         print(end.code, file=sys.stderr)
         return 1
     except BaseException:  # noqa: BLE001 - as the top level of Python
-        traceback.print_exc()
-        return 1
+        told = sys.exc_info()
+        return status_of(lambda: sys.excepthook(*told)) or 1
     return 0
 
 
@@ -89,7 +89,7 @@ def become(words: list[str], cwd: str | None, env: dict[str, str] | None, descri
         sys.stdin = open(0, closefd=False)  # noqa: SIM115 - open until the end
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
         sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
-        status = status_of(words)
+        status = status_of(partial(run, words))
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
