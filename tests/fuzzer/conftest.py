@@ -1,6 +1,6 @@
 """Limits on the clock, raised for every test of this folder: on a busy machine they must end only what hangs.
 
-A test of such a limit sets it back for itself.
+Those of judging reach the processes that are forked (`warm`). A test of such a limit sets it back for itself.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from dataclasses import replace
 import pytest
 
 from fuzzer.campaign import confirm, loop
+from fuzzer.oneshot import prepare
+from oracles.builds import agreement, cpu_builds, cpu_trial
+from oracles.checks import pipelines
 from tests.patience import HANGS_S
 
 
@@ -22,4 +25,9 @@ def generous_limits() -> Iterator[None]:
         patch.setattr(loop, "GRACE_S", 2 * HANGS_S)  # half of it bounds a reduction
         patch.setattr(loop, "plan_of", lambda *given: replace(plan_of(*given), deadline_s=HANGS_S))
         patch.setattr(confirm, "DEADLINE_S", HANGS_S)
+        patch.setattr(prepare, "STAGE_S", HANGS_S)
+        patch.setattr(agreement, "BUILD_S", HANGS_S)
+        patch.setattr(cpu_builds, "_PATIENCE_S", HANGS_S)
+        patch.setattr(cpu_trial, "LIMIT_S", HANGS_S)
+        patch.setattr(pipelines, "LIMIT_S", HANGS_S)
         yield

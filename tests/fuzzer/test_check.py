@@ -13,6 +13,7 @@ from corpus.replayable import CORPUS
 from fuzzer.commands.check import check_module
 from fuzzer.commands.reduce import reduce_case, shown_by
 from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.oneshot import prepare
 from tests.fuzzer.planted import write_passes
 from tests.patience import HANGS_S
 
@@ -121,7 +122,11 @@ def module(tmp_path: Path) -> Path:
         pytest.param("Hangs", "survives", "hang", marks=pytest.mark.deep),
     ],
 )
-def test_check_names_the_planted_culprit(module: Path, tmp_path: Path, name: str, oracle: str, symptom: str) -> None:
+def test_check_names_the_planted_culprit(
+    module: Path, tmp_path: Path, name: str, oracle: str, symptom: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if symptom == "hang":
+        monkeypatch.setattr(prepare, "STAGE_S", 20.0)
     load = write_passes(tmp_path, "Identity", name)
     result = check_module(module, ("Identity", name), "llvm", load)
     assert result.culprit == name
@@ -229,7 +234,7 @@ def test_reduce_gives_the_first_script_that_shows_it(
 def test_reduce_of_another_oracle_than_the_failing_one_says_that_nothing_fails(module: Path, tmp_path: Path) -> None:
     load = write_passes(tmp_path, "WrongNumbers")
     with pytest.raises(UsageError, match="nothing to reduce: the oracle idempotence does not fail"):
-        reduce_case(module, passes=(), oracle="idempotence", interesting=None, time_s=5.0, load=load)
+        reduce_case(module, passes=(), oracle="idempotence", interesting=None, time_s=HANGS_S, load=load)
 
 
 def test_reduce_by_a_command_keeps_what_the_command_accepts(module: Path, tmp_path: Path) -> None:
