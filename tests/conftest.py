@@ -5,14 +5,15 @@ test comes up in a tenth of the seeds. Tests that are not deep are left to `-m`.
 
 Tests marked `warm` start Python processes by `tests/warm_processes.py`.
 
-`inspect.stack` is short: TVM's parser asks for it at each function that it reads, and looks at the innermost frames.
-Source lines of the sixty frames of pytest around them take two thirds of the time of reading a small module.
+`inspect.stack` is cheap: TVM's parser asks for it at each function that it reads, for the line of one frame. To look
+for the modules of the sixty frames of pytest takes two thirds of the time of reading a small module.
 """
 
 from __future__ import annotations
 
 import hashlib
 import inspect
+import linecache
 import subprocess
 import sys
 from types import FrameType
@@ -22,20 +23,16 @@ import pytest
 from tests import warm_processes
 
 ONE_IN = 10
-WITH_LINES = 5
-"""So many of the innermost frames tell their source lines."""
 
 
 def stack(context: int = 1) -> list[inspect.FrameInfo]:
-    """As `inspect.stack`, without source lines of the outer frames."""
+    """As `inspect.stack`, with one source line of each frame, and no search for the module of a frame."""
     frame: FrameType | None = sys._getframe(1)
     found: list[inspect.FrameInfo] = []
     while frame is not None:
-        code = frame.f_code
-        told = inspect.Traceback(code.co_filename, frame.f_lineno, code.co_name, None, None)
-        found.append(
-            inspect.FrameInfo(frame, *(inspect.getframeinfo(frame, context) if len(found) < WITH_LINES else told))
-        )
+        code, number = frame.f_code, frame.f_lineno
+        line = linecache.getline(code.co_filename, number)
+        found.append(inspect.FrameInfo(frame, code.co_filename, number, code.co_name, [line] if line else None, 0))
         frame = frame.f_back
     return found
 

@@ -27,8 +27,6 @@ from tests.corpus.test_repro_memory import reduction
 from tests.fuzzer.test_campaign import alive, wait_for
 from tests.reports.reports_data import finding
 
-pytestmark = pytest.mark.warm
-
 FORKS = "import os, sys, time; os.fork(); open(sys.argv[1] + str(os.getpid()), 'w').close(); time.sleep(100)"
 """Like a repro of a hang: a parent that waits, a child that does not end."""
 ASKS = """
@@ -116,6 +114,7 @@ def _finding_of(stored: StoredCase) -> Finding:
     )
 
 
+@pytest.mark.warm
 def test_what_shows_with_another_fill_is_kept_with_it(tmp_path: Path) -> None:
     one = _finding_of(reduction(tmp_path, "min"))
     assert _tried(tmp_path, one)
