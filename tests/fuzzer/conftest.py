@@ -11,10 +11,7 @@ from dataclasses import replace
 import pytest
 
 from fuzzer.campaign import confirm, loop
-from fuzzer.oneshot import prepare
-from oracles.builds import agreement, cpu_builds, cpu_trial
-from oracles.checks import pipelines
-from tests.patience import HANGS_S
+from tests.patience import HANGS_S, OF_JUDGING, raise_limits
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -25,9 +22,5 @@ def generous_limits() -> Iterator[None]:
         patch.setattr(loop, "GRACE_S", 2 * HANGS_S)  # half of it bounds a reduction
         patch.setattr(loop, "plan_of", lambda *given: replace(plan_of(*given), deadline_s=HANGS_S))
         patch.setattr(confirm, "DEADLINE_S", HANGS_S)
-        patch.setattr(prepare, "STAGE_S", HANGS_S)
-        patch.setattr(agreement, "BUILD_S", HANGS_S)
-        patch.setattr(cpu_builds, "_PATIENCE_S", HANGS_S)
-        patch.setattr(cpu_trial, "LIMIT_S", HANGS_S)
-        patch.setattr(pipelines, "LIMIT_S", HANGS_S)
+        raise_limits(patch, *OF_JUDGING, "fuzzer.oneshot.prepare.STAGE_S", "fuzzer.plugin.harvester.DEADLINE_S")
         yield
