@@ -13,6 +13,11 @@ SEED ?= $(shell git log -1 --format=%cs 2>/dev/null || date +%F)
 # A forked child that runs a parallel kernel hangs.
 export TVM_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
+# Tests start many processes; each would compile our sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+# Neighbouring tests, which share fixtures, go to one process.
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help setup fuzz test test-deep test-sample lint format bench lock clean
@@ -35,13 +40,13 @@ fuzz: $(READY) ## Fuzz for TIME=60s; the report is in OUT=passfuzz-out (ARGS= mo
 	echo "Open $(OUT)/report.html or $(OUT)/report.md; each finding has a script under $(OUT)/findings/."
 
 test: $(READY) ## Run the tests
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m "not deep"
+	$(PYTEST) -m "not deep"
 
 test-deep: $(READY) ## Run the slow tests
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m deep
+	$(PYTEST) -m deep
 
 test-sample: $(READY) ## Run a tenth of the slow tests, chosen by SEED= (default: the day of the commit)
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m deep --sample "$(SEED)"
+	$(PYTEST) -m deep --sample "$(SEED)"
 
 lint: $(READY) ## Check format, lint and types
 	$(BIN)/ruff format --check .

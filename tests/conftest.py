@@ -2,15 +2,48 @@
 
 The choice depends on the seed and the name of a test alone, so a failure is repeated by giving the same seed, and each
 test comes up in a tenth of the seeds. Tests that are not deep are left to `-m`.
+
+Tests marked `warm` start Python processes by `tests/warm_processes.py`.
+
+`inspect.stack` is cheap: TVM's parser asks for it at each function that it reads, for the line of one frame. To look
+for the modules of the sixty frames of pytest takes two thirds of the time of reading a small module.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
+import linecache
+import subprocess
+import sys
+from types import FrameType
 
 import pytest
 
+from tests import warm_processes
+
 ONE_IN = 10
+
+
+def stack(context: int = 1) -> list[inspect.FrameInfo]:
+    """As `inspect.stack`, with one source line of each frame, and no search for the module of a frame."""
+    frame: FrameType | None = sys._getframe(1)
+    found: list[inspect.FrameInfo] = []
+    while frame is not None:
+        code, number = frame.f_code, frame.f_lineno
+        line = linecache.getline(code.co_filename, number)
+        found.append(inspect.FrameInfo(frame, code.co_filename, number, code.co_name, [line] if line else None, 0))
+        frame = frame.f_back
+    return found
+
+
+inspect.stack = stack
+subprocess.Popen = warm_processes.Popen
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    warm_processes.Popen.warm = item.get_closest_marker("warm") is not None
 
 
 def is_chosen(nodeid: str, seed: str) -> bool:

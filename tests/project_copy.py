@@ -16,11 +16,17 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("generators", "oracles", "corpus", "reports", "fuzzer", "tests")
 
 
-def recipe(title: str) -> dict[str, str]:
-    """The Python blocks under a heading of CONTRIBUTING.md, by the file that their first line names."""
+def blocks(title: str, language: str = "python") -> list[str]:
+    """The blocks of a language under a heading of CONTRIBUTING.md."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (section,) = re.findall(rf"^## {title}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
-    return dict(re.findall(r"```python\n# (\S+)\n(.*?)```", section, re.DOTALL))
+    return re.findall(rf"```(?:{language})\n(.*?)```", section, re.DOTALL)
+
+
+def recipe(title: str) -> dict[str, str]:
+    """The blocks of Python and Jinja there, by the file that their first line names."""
+    found = blocks(title, "python|jinja")
+    return {re.findall(r"[\w/]+\.py(?:\.j2)?", block.splitlines()[0])[0]: block for block in found}
 
 
 @dataclass(frozen=True, slots=True)

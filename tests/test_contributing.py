@@ -5,9 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +18,8 @@ from generators.passes.table import join
 from oracles.oracle import StepOracle, TraceOracle
 from tests.operator_harness import difference, draw_row, llvm_outputs
 from tests.oracles.oracle_bench import RealBench, module_of, step_of
+from tests.project_copy import blocks, project_copy
 
-ROOT = Path(__file__).resolve().parents[1]
-TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 MODULE = """
 @I.ir_module
 class Module:
@@ -35,12 +31,6 @@ class Module:
             R.output(z)
         return z
 """
-
-
-def blocks(title: str) -> list[str]:
-    """The Python blocks under a heading."""
-    (section,) = re.findall(rf"^## {title}\n(.*?)(?=^## |\Z)", TEXT, re.DOTALL | re.MULTILINE)
-    return re.findall(r"```python\n(.*?)```", section, re.DOTALL)
 
 
 def run(*sources: str) -> dict[str, Any]:
@@ -85,19 +75,17 @@ def test_the_pass_can_be_constructed_and_applied() -> None:
     assert len(applied["main"].body.blocks[0].bindings) == 1
 
 
-@pytest.mark.parametrize("title", ["Add a pass", "Add a TIR pass"])
+@pytest.mark.parametrize("title", ["Add a pass", pytest.param("Add a TIR pass", marks=pytest.mark.deep)])
 def test_a_pass_that_is_added_as_described_is_drawn_and_judged(title: str, tmp_path: Path) -> None:
     path, after, text = row_in(title)
-    for room in ("generators", "oracles", "corpus", "fuzzer", "reports"):
-        shutil.copytree(ROOT / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__", "cases"))
-    file = tmp_path / path
+    project = project_copy(tmp_path / "project")
+    file = project.folder / path
     file.write_text(with_row(file.read_text(encoding="utf-8"), after, text), encoding="utf-8")
     name = ast.literal_eval(text.split("(", 1)[1].split(",", 1)[0].strip())
     options = ("--passes", name, "--cases", "3", "--seed", "1", "--jobs", "1", "--out", "out")
-    command = (sys.executable, "-m", "fuzzer.cli", "run", *options)
-    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    ran = project.python("-m", "fuzzer.cli", "run", *options)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    summary = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
+    summary = json.loads((project.folder / "out" / "summary.json").read_text(encoding="utf-8"))
     assert summary["cases"] == 3
     assert summary["passes"][name]["applied"] > 0
 

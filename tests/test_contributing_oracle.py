@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import HANGS_S
-from tests.project_copy import project_copy
+from tests.project_copy import project_copy, recipe
 
 ROOT = Path(__file__).resolve().parents[1]
 BAD = """
@@ -25,22 +25,17 @@ PASSES = {"LosesMain": lambda: tvm.transform.module_pass(lose_main, opt_level=0,
 CASES, SEED = 12, 3
 
 
-def recipe() -> dict[str, str]:
-    """The files that the section on oracles has one write, but for the tests: their path and text."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    (section,) = re.findall(r"^## Add an oracle\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
-    blocks = re.findall(r"```(?:python|jinja)\n(.*?)```", section, re.DOTALL)
-    files = {re.findall(r"[\w/]+\.py(?:\.j2)?", block.splitlines()[0])[0]: block for block in blocks}
-    return {path: block for path, block in files.items() if not path.startswith("tests/")}
+FILES = {path: text for path, text in recipe("Add an oracle").items() if not path.startswith("tests/")}
+"""What the section has one write, but for the tests."""
 
 
 def test_the_recipe_is_two_files() -> None:
-    assert sorted(recipe()) == ["oracles/checks/public_functions.py", "oracles/scripts/public_functions.py.j2"]
+    assert sorted(FILES) == ["oracles/checks/public_functions.py", "oracles/scripts/public_functions.py.j2"]
 
 
 def test_a_finding_of_a_new_oracle_is_confirmed_reduced_and_shown(tmp_path: Path) -> None:
     project = project_copy(tmp_path / "project")
-    for path, text in recipe().items():
+    for path, text in FILES.items():
         project.write(path, text)
     (tmp_path / "bad.py").write_text(BAD)
     out = tmp_path / "out"
@@ -63,7 +58,7 @@ def test_a_finding_of_a_new_oracle_is_confirmed_reduced_and_shown(tmp_path: Path
 def test_an_oracle_without_a_script_is_refused(tmp_path: Path) -> None:
     project = project_copy(tmp_path / "project")
     path = "oracles/checks/public_functions.py"
-    project.write(path, recipe()[path])
+    project.write(path, FILES[path])
     ended = project.python("-m", "fuzzer.cli", "list", "oracles")
     assert ended.returncode != 0
     assert "write oracles/scripts/public_functions.py.j2" in ended.stdout + ended.stderr

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.project_copy import project_copy, recipe
 
 TITLE = "Add a target"
@@ -43,6 +45,7 @@ assert builder.judge(built, numbers, direct) is None
 """
 
 
+@pytest.mark.deep
 def test_a_campaign_runs_on_a_target_of_one_row(tmp_path: Path) -> None:
     ((path, block),) = recipe(TITLE).items()
     copy = project_copy(tmp_path / "project")

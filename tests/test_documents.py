@@ -7,6 +7,7 @@ import io
 import re
 import subprocess
 import tokenize
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,7 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@cache
 def prose(path: Path) -> str:
     """What a person reads: a document without its code, the docstrings and comments of a source."""
     text = path.read_text(encoding="utf-8")

@@ -13,6 +13,8 @@ from corpus.repro import repro_text
 from corpus.store import CorruptCase, StoredCase, read_case
 from tests.patience import HANGS_S
 
+pytestmark = pytest.mark.warm
+
 QUICK = ("17340-kill-after-last-use-in-dataflow", "17205-realize-vdevice-input", "narrow-data-type-sblock")
 SLUGS = [entry.slug for entry in replayable()]
 STARTING_BUGS = ("17340", "17231", "17205", "17175", "17245")

@@ -33,6 +33,8 @@ from oracles.evidence import (
 from oracles.table import ORACLES
 from tests.patience import HANGS_S
 
+pytestmark = pytest.mark.warm
+
 ADD = """
 @I.ir_module
 class Module:

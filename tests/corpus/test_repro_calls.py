@@ -15,6 +15,8 @@ from generators.case import Case, EntryCall, ModuleText, PassCall, Shape
 from oracles.evidence import NotANumber, ReferenceTrap
 from tests.corpus.test_repro import X, run, written
 
+pytestmark = pytest.mark.warm
+
 
 @pytest.mark.deep
 def test_large_and_odd_inputs(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from generators.case import Case, EntryCall, ModuleText, PassCall
 from oracles.evidence import ReferenceTrap
 from tests.corpus.test_repro import run, written
 
+pytestmark = pytest.mark.warm
+
 KILLED = """
 @I.ir_module
 class Module:
@@ -145,11 +147,11 @@ def reduction(tmp_path: Path, operator: str, forgets: bool = True) -> StoredCase
     ("operator", "fill", "status"),
     [
         ("max", Fill(0x4E), 1),
-        ("max", Fill(0xCE), 0),
-        ("min", Fill(0x4E), 0),
+        pytest.param("max", Fill(0xCE), 0, marks=pytest.mark.deep),
+        pytest.param("min", Fill(0x4E), 0, marks=pytest.mark.deep),
         ("min", Fill(0xCE), 1),
         ("argmin", Fill(0xCE, scratch=True), 1),
-        ("argmin", Fill(0x01, scratch=True), 1),
+        pytest.param("argmin", Fill(0x01, scratch=True), 1, marks=pytest.mark.deep),
     ],
 )
 def test_what_unwritten_memory_holds_is_what_the_script_says(
@@ -161,7 +163,7 @@ def test_what_unwritten_memory_holds_is_what_the_script_says(
     assert run(folder)[0] == status
 
 
-@pytest.mark.parametrize("fill", FILLS)
+@pytest.mark.parametrize("fill", [FILLS[0], *(pytest.param(fill, marks=pytest.mark.deep) for fill in FILLS[1:])])
 def test_a_correct_pass_is_cleared_with_every_fill(tmp_path: Path, fill: Fill) -> None:
     folder = written(tmp_path, replace(reduction(tmp_path, "argmin", forgets=False), fill=fill))
     assert run(folder) == (0, "the bug is gone\n")

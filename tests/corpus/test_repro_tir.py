@@ -17,6 +17,8 @@ from generators.passes.table import PIPELINES, TIR_PIPELINE, default_call
 from oracles.verdict import Failed
 from tests.reports.reports_data import finding
 
+pytestmark = pytest.mark.warm
+
 PACKED = ("tirx.MakePackedAPI", "tirx.LowerIntrin")
 TWICE = """@I.ir_module
 class Module:

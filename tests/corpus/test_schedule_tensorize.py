@@ -35,6 +35,8 @@ from generators.unavailable import Unavailable
 from oracles.reference.tir import run_prim_func
 from tests.patience import HANGS_S
 
+pytestmark = pytest.mark.warm
+
 SCHEDULE = the(Role.SCHEDULES).name
 
 TENSORIZE = [row for row in PRIMITIVES if row.name == "tensorize"]
@@ -57,7 +59,7 @@ def tensorized(count: int) -> list[Scheduled]:
 
 @pytest.fixture(scope="module")
 def some() -> list[Scheduled]:
-    return tensorized(50)
+    return tensorized(24)
 
 
 def constructor(*steps: str) -> str:

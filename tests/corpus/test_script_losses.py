@@ -22,6 +22,8 @@ from generators.case import Case, ModuleText, PassCall
 from generators.tvm_api import IRModule
 from tests.oracles.oracle_bench import module_of
 
+pytestmark = pytest.mark.warm
+
 IF = """
 @I.ir_module
 class Module:

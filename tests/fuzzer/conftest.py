@@ -1,6 +1,6 @@
 """Limits on the clock, raised for every test of this folder: on a busy machine they must end only what hangs.
 
-A test of such a limit sets it back for itself.
+Those of judging reach the processes that are forked (`warm`). A test of such a limit sets it back for itself.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from fuzzer.campaign import confirm, loop
-from tests.patience import HANGS_S
+from tests.patience import HANGS_S, OF_JUDGING, raise_limits
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -22,4 +22,5 @@ def generous_limits() -> Iterator[None]:
         patch.setattr(loop, "GRACE_S", 2 * HANGS_S)  # half of it bounds a reduction
         patch.setattr(loop, "plan_of", lambda *given: replace(plan_of(*given), deadline_s=HANGS_S))
         patch.setattr(confirm, "DEADLINE_S", HANGS_S)
+        raise_limits(patch, *OF_JUDGING, "fuzzer.oneshot.prepare.STAGE_S", "fuzzer.plugin.harvester.DEADLINE_S")
         yield

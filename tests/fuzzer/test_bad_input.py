@@ -17,6 +17,8 @@ from corpus.replayable import CORPUS
 from fuzzer import cli
 from fuzzer.trial.load_file import complaint_about
 
+pytestmark = pytest.mark.warm
+
 Run = Callable[..., tuple[int, str]]
 CASE = CORPUS / "17340-kill-after-last-use-in-dataflow"
 GOOD = """\

@@ -73,6 +73,7 @@ def campaign(out: Path, **options: object) -> CampaignResult:
     return run_campaign(read_settings(out=out, **options), Observers())  # type: ignore[arg-type]
 
 
+@pytest.mark.warm
 def test_the_number_of_workers_changes_nothing_that_is_counted(tmp_path: Path) -> None:
     options = {"seed": 3, "cases": 30, "passes": "Normalize,DeadCodeElimination", "oracles": SOME}
     one = campaign(tmp_path / "one", jobs=1, **options)
@@ -82,6 +83,7 @@ def test_the_number_of_workers_changes_nothing_that_is_counted(tmp_path: Path) -
     assert {f.signature for f in one.findings} == {f.signature for f in two.findings}
 
 
+@pytest.mark.warm
 def test_shards_part_the_cases(tmp_path: Path) -> None:
     options = {"seed": 4, "jobs": 1, "passes": "Normalize", "oracles": SOME}
     whole = campaign(tmp_path / "whole", cases=20, **options).tally
@@ -91,6 +93,7 @@ def test_shards_part_the_cases(tmp_path: Path) -> None:
     assert parts[0].ops != parts[1].ops
 
 
+@pytest.mark.warm
 @pytest.mark.parametrize("cases", [1, 25])
 def test_so_many_cases_are_drawn_as_were_asked_for(tmp_path: Path, cases: int) -> None:
     result = campaign(tmp_path, seed=2, cases=cases, jobs=2, passes="Normalize", oracles=SOME)

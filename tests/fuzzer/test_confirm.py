@@ -114,6 +114,7 @@ def _finding_of(stored: StoredCase) -> Finding:
     )
 
 
+@pytest.mark.warm
 def test_what_shows_with_another_fill_is_kept_with_it(tmp_path: Path) -> None:
     one = _finding_of(reduction(tmp_path, "min"))
     assert _tried(tmp_path, one)

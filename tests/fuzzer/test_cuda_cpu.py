@@ -42,6 +42,8 @@ from oracles.builds.cuda_cpu.machine import NotCompiled
 from oracles.verdict import Failed, Skipped
 from tests.oracles.oracle_bench import row_of
 
+pytestmark = pytest.mark.warm
+
 with_compiler = pytest.mark.skipif(available() is not None, reason=str(available()))
 
 PROGRAM = """

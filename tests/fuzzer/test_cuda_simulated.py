@@ -40,12 +40,14 @@ def run(device: dict[str, str], *command: str) -> subprocess.CompletedProcess[st
     return subprocess.run(whole, env=device, capture_output=True, text=True, timeout=HANGS_S, check=False)
 
 
+@pytest.mark.deep
 def test_the_doctor_runs_something_there(device: dict[str, str]) -> None:
     said = run(device, "-m", "fuzzer.cli", "doctor", "--json").stdout
     probes = {probe["name"]: probe["detail"] for probe in json.loads(said)["probes"]}
     assert probes["target cuda"] == "built and run on CPU"
 
 
+@pytest.mark.deep
 def test_a_campaign_builds_and_agrees_there(device: dict[str, str], tmp_path: Path) -> None:
     options = ["--target", "cuda", "--oracles", "build", "--cases", "24", "--seed", "2", "--out", str(tmp_path / "out")]
     ended = run(device, "-m", "fuzzer.cli", "run", *options)

@@ -55,7 +55,7 @@ def campaign(out: Path) -> CampaignResult:
     """A campaign of few cases on one pass that follows the order of a set of names, and one that sorts them."""
     load = out / "passes.py"
     load.write_text(PASSES, encoding="utf-8")
-    settings = read_settings(cases=40, seed=1, jobs=1, load=load, out=out, oracles="survives,determinism")
+    settings = read_settings(cases=20, seed=1, jobs=1, load=load, out=out, oracles="survives,determinism")
     return run_campaign(settings, Observers())
 
 
@@ -67,6 +67,7 @@ def test_only_the_pass_that_follows_hashes_is_found(campaign: CampaignResult) ->
     assert campaign.tally.phases["second process"] > 0
 
 
+@pytest.mark.deep
 def test_the_finding_is_small_and_its_repro_shows_it_until_it_is_mended(campaign: CampaignResult, out: Path) -> None:
     (finding,) = campaign.findings
     assert [call.name for call in finding.case.passes] == ["HashOrder"]

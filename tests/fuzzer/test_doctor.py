@@ -59,6 +59,7 @@ def test_a_broken_tvm(tmp_path: Path, what: str) -> None:
     assert "pip install" in ended.stderr
 
 
+@pytest.mark.deep
 def test_a_mismatched_ffi(tmp_path: Path) -> None:
     for name, version in (("apache-tvm", "0.27.0.post1"), ("apache-tvm-ffi", "0.1.15")):
         folder = tmp_path / f"{name.replace('-', '_')}-{version}.dist-info"

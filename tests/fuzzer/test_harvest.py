@@ -13,6 +13,8 @@ from fuzzer.cli import app
 from fuzzer.commands.harvest import harvest
 from fuzzer.errors import UsageError
 
+pytestmark = pytest.mark.warm
+
 SCRIPTS = {
     "a": """
 @I.ir_module

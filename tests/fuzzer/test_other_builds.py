@@ -31,6 +31,8 @@ from oracles.builds.cpu_builds import CPU_BUILDS, GROUPS
 from oracles.forked import Ended
 from oracles.verdict import Failed, Passed, Skipped, Verdict
 
+pytestmark = pytest.mark.warm
+
 PROGRAM = """
 @I.ir_module
 class Module:

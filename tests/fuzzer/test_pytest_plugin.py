@@ -204,6 +204,7 @@ def test_findings_do_not_fail_the_tests(faulty: tuple[Path, int, str]) -> None:
     assert faulty[1] == 0
 
 
+@pytest.mark.deep
 def test_the_repro_of_a_users_pass_runs_the_test_again(faulty: tuple[Path, int, str]) -> None:
     folder = faulty[0]
     row = next(row for row in summary(folder / "out")["findings"] if row["culprit"] == "SwapsOperators")
@@ -217,6 +218,7 @@ def test_the_repro_of_a_users_pass_runs_the_test_again(faulty: tuple[Path, int, 
     assert (gone.returncode, gone.stdout.strip()) == (0, "the bug is gone")
 
 
+@pytest.mark.deep
 def test_strict_fails_the_session(tmp_path: Path) -> None:
     status, _, outcomes = run(tmp_path, FAULTY, *JUDGES, "--passfuzz-strict", "-k", "loses")
     assert (status, set(outcomes.values())) == (1, {"PASSED"})
@@ -253,7 +255,11 @@ def test_outcomes_are_the_same_with_and_without(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("harm", "told"),
-    [("os.kill(os.getpid(), 11)", "SIGSEGV"), ("time.sleep(60)", "hang"), ("os._exit(5)", "did not get through")],
+    [
+        pytest.param("os.kill(os.getpid(), 11)", "SIGSEGV", marks=pytest.mark.deep),
+        pytest.param("time.sleep(60)", "hang", marks=pytest.mark.deep),
+        ("os._exit(5)", "did not get through"),
+    ],
 )
 def test_the_end_of_the_judge_is_none_of_the_test(tmp_path: Path, harm: str, told: str) -> None:
     limit = BRIEF if told == "hang" else JUDGES  # a busy machine may take longer to get to the other two
@@ -265,6 +271,7 @@ def test_the_end_of_the_judge_is_none_of_the_test(tmp_path: Path, harm: str, tol
     assert "judged 0 pass calls" in text
 
 
+@pytest.mark.deep
 def test_workers_of_xdist_report_to_one_summary(tmp_path: Path) -> None:
     pytest.importorskip("xdist")
     _, text, _ = run(tmp_path, FAULTY, *JUDGES, "--passfuzz-out", "out", "-n", "2")

@@ -113,6 +113,7 @@ def test_known_pairs_are_installed_as_pairs() -> None:
     assert environments.requirements("0.99.0")[0] == "apache-tvm==0.99.0"
 
 
+@pytest.mark.deep
 def test_what_pip_cannot_install_is_a_fault_and_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(

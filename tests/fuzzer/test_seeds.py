@@ -24,6 +24,8 @@ from generators.program import Program
 from reports.markdown import render
 from reports.summary import Report, RunFacts
 
+pytestmark = pytest.mark.warm
+
 MODULE = """
 @I.ir_module
 class Module:

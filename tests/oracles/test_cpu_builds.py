@@ -41,12 +41,6 @@ from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
 from tests.patience import HANGS_S
 
-
-@pytest.fixture(autouse=True)
-def generous_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cpu_trial, "LIMIT_S", int(HANGS_S))
-
-
 CLEAN = """
 @I.ir_module
 class Module:

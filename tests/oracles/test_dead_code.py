@@ -35,6 +35,8 @@ from oracles.verdict import Failed, Passed, Skipped
 from tests.oracles.oracle_bench import RealBench, module_pass, step_of
 from tests.patience import HANGS_S
 
+pytestmark = pytest.mark.warm
+
 SEEDS = 12
 CLEAN = (
     "relax.transform.LegalizeOps()",

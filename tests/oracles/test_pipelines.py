@@ -23,7 +23,6 @@ from oracles.trace import MeaningState, Trace
 from oracles.verdict import Failed, Passed, Skipped, Verdict
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
-from tests.patience import HANGS_S
 
 SUBTRACTS = """
 @I.ir_module
@@ -42,11 +41,6 @@ class Module:
 """
 X = np.arange(8, dtype=np.float32).reshape(2, 4) / 8
 CALLS = (EntryCall("main", (X, X[:, ::-1].copy())),)
-
-
-@pytest.fixture(autouse=True)
-def generous_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipelines, "LIMIT_S", int(HANGS_S))
 
 
 def judged(script: str = SUBTRACTS, calls: tuple[EntryCall, ...] = CALLS) -> Verdict:

@@ -19,6 +19,8 @@ from fuzzer.settings import read_settings
 from tests.fuzzer.planted import CORRECT, FAULTY, write_passes
 from tests.patience import HANGS_S
 
+pytestmark = pytest.mark.warm
+
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -68,7 +68,7 @@ KERNELS: dict[str, tuple[Any, tuple[Array, ...], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.deep) if n == "matmul" else n for n in KERNELS])
 def test_kernels_give_the_numbers_of_numpy_after_every_step(name: str) -> None:
     build, arguments, meaning = KERNELS[name]
     expected = meaning(*arguments)
