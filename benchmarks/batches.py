@@ -1,7 +1,7 @@
 """Judges cases in forked children, as a worker does, and adds up what they count: for benchmarks of single cases.
 
-A child takes a few cases one after another; a case that crashes or hangs is counted, and the next child goes on behind
-it. CPU seconds are the kernel's, of the children alone: start-up and imports are not in them.
+A child takes a few cases one after another; a case that crashes or hangs is counted, and the next child goes on with
+the rest. CPU seconds are the kernel's, of the children alone: start-up and imports are not in them.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Each drawn program goes through the official CUDA pipeline, its CUDA source is compiled for the CPU, and its entry calls
 are run in every order of threads. A row per outcome: TVM refuses to compile, the C++ compiler refuses, runs and agrees
 with what the reference says of the program as drawn, nothing can be said, wrong. Where a result is wrong, the reference
-is asked about the module behind each further pass: what it finds wrong as well is TVM's fault and counts as agreement.
-Medians of what compiling and running cost stand beside.
+is asked about the module after each further pass: what it finds wrong as well is TVM's fault and counts as agreement.
+Medians of what compiling and running cost are printed too.
 
 Then barriers are deleted, one at a time and only such as are needed: the reference, which knows which accesses of two
 threads no barrier orders, finds a data race without it. A row per barrier says whether running shows it too.
@@ -51,7 +51,7 @@ from oracles.workbench import Workbench
 
 TARGET = "cuda-cpu"
 SYNCED = TIR_PIPELINE[: TIR_PIPELINE.index("s_tir.LowerThreadAllreduce") + 1]
-"""The passes behind which all barriers are explicit."""
+"""The passes after which all barriers are explicit."""
 REFUSED = "no CUDA, as nvcc says too"
 AGREES_IT_IS_WRONG = "wrong, as the reference says too"
 DEADLINE_S = 600
@@ -60,7 +60,7 @@ BARRIERS_EACH = 4
 
 
 _listeners: list[Say] = []
-"""Told by a child which stage it comes to."""
+"""Called by a child with the stage that it comes to."""
 
 
 def _stage(name: str) -> None:
@@ -80,7 +80,7 @@ def _program(source: SeededSource, operators: int) -> Program:
 
 
 def drawn(seed: int, index: int, operators: int) -> tuple[Any, Workbench, Numbers]:
-    """A program behind the Relax pipeline for CUDA, and what its entry calls give. Raises Left."""
+    """A program after the Relax pipeline for CUDA, and what its entry calls give. Raises Left."""
     program = _program(SeededSource(seed, index), operators)
     numbers = Numbers(program.module, program.calls)
     if isinstance(numbers.expected, NoMeaning):
@@ -92,7 +92,7 @@ def drawn(seed: int, index: int, operators: int) -> tuple[Any, Workbench, Number
 
 
 def applied(names: tuple[str, ...], module: Any, bench: Workbench) -> Any:
-    """The module behind these passes. Raises Left where one refuses it."""
+    """The module after these passes. Raises Left where one refuses it."""
     for name in names:
         _stage(name)
         after = bench.apply(default_call(name), module)
@@ -133,7 +133,7 @@ def ran(seed: int, index: int, operators: int, nvcc: bool) -> dict[str, Any]:
 
 
 def found_wrong(module: Any, bench: Workbench, numbers: Numbers) -> str | None:
-    """The first pass behind which the reference finds a lowered module wrong; None where it finds nothing."""
+    """The first pass after which the reference finds a lowered module wrong; None where it finds nothing."""
     if isinstance(numbers.judge_module(module), Wrong):
         return "the Relax pipeline"
     for name in SYNCED:

@@ -48,11 +48,11 @@ class Unlowered(Exception):
 
 
 def lowered(module: Any, phase: Phase) -> Any:
-    """The module behind the TIR passes that lead to the phase. Raises Unlowered."""
+    """The module after the TIR passes that lead to the phase. Raises Unlowered."""
     for name in TIR_PIPELINE if phase >= Phase.BOUND else ():
         try:
             module = constructed(PASSES[name].sources[0])(module)
-        except Exception as error:  # noqa: BLE001 - whatever a pass of TVM raises
+        except Exception as error:  # noqa: BLE001 - what a pass of TVM raises
             raise Unlowered(f"{name}: {str(error).strip().splitlines()[-1]}") from error
         if PASSES[name].place.gives is phase:
             break
@@ -119,7 +119,7 @@ def judged(row: PassRow, seed: int, index: int, *, show: bool = False) -> tuple[
     try:
         with tvm.target.Target("llvm"), tvm.transform.PassContext(config=eval(options or "{}")):
             after = constructed(text)(module)
-    except Exception as error:  # noqa: BLE001 - whatever a pass of TVM raises is what is counted
+    except Exception as error:  # noqa: BLE001 - what a pass of TVM raises is what is counted
         kind = "refused" if row.promise.refuses and re.search(row.promise.refuses, str(error)) else "raised"
         return kind, f"{said}: {str(error).strip().splitlines()[-1]}"
     if show:

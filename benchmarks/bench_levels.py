@@ -1,11 +1,11 @@
-"""How far the reference follows a program through the pipeline of a target, and what that costs beside compiling it.
+"""How far the reference follows a program through the pipeline of a target, and what that costs, next to compiling.
 
-Each drawn program goes through the target's Relax pipeline and the TIR pipeline behind it, pass by pass, and is
+Each drawn program goes through the target's Relax pipeline and the TIR pipeline after it, pass by pass, and is
 interpreted after every pass (for CUDA up to the host and device code; past ThreadSync, races are looked for as well).
 A row per step at which programs are lost: how many got there, how many of them were interpreted (or are equal to what
 was), and why not. Programs that a pass refuses or that crash in one are counted and left out; so are those without a
 result of the reference at the start. The last lines give the CPU of all interpretation and of all passes, for LLVM
-beside that of one build, code generation and JIT included, at the default optimisation level.
+with that of one build, code generation and JIT included, at the default optimisation level.
 
     python -m benchmarks.bench_levels [--target llvm|cuda] [--programs 100] [--operators 10] [--seed 3]
 """
@@ -113,7 +113,7 @@ def main() -> None:
     if options.target != "llvm":
         return
     ratios = [result["interpreting"] / result["build"] for result in whole]
-    print(f"interpreting beside building: median {statistics.median(ratios):.2f}, worst {max(ratios):.2f}")
+    print(f"interpreting over building: median {statistics.median(ratios):.2f}, worst {max(ratios):.2f}")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python -m benchmarks.bench_prim_funcs --cases 400
 
-Each schedule is drawn in a process of its own, since a primitive may end it. Wrong are schedules behind which the
+Each schedule is drawn in a process of its own, since a primitive may end it. Wrong are schedules after which the
 reference finds other numbers, or a trap; broken are primitives that raise something else than a refusal or leave the
 function ill-formed. Both are to be looked at: TVM's fault or ours.
 """
@@ -97,7 +97,7 @@ def functions(cases: int, seed: int) -> None:
 
 
 def judged(scheduled: Scheduled, tally: Tally, index: int) -> None:
-    """The numbers behind the whole schedule; where they are wrong, the first step behind which they are."""
+    """The numbers after the whole schedule; where they are wrong, the first step after which they are."""
     program = scheduled.original
     expected = outputs(program, program.module)
     found = verdict(program, scheduled.program.module, expected)

@@ -1,8 +1,8 @@
 """Known bugs of TVM 0.27 found again: how long a campaign on every pass takes to the first finding of each.
 
-One campaign per seed on one job; at_s is when the failure was first seen. The bugs are told by what their findings say
-(the table BUGS), and nothing in passfuzz knows them. A bug that is not found within --seconds counts as "not found";
-the campaign ends when all are found. --from reads what a campaign has left instead of running one.
+One campaign per seed on one job; at_s is when the failure was first seen. Bugs are recognised by what findings
+say (the table BUGS), and nothing in passfuzz knows them. A bug that is not found within --seconds counts as "not
+found"; the campaign ends when all are found. --from reads what a campaign has left instead of running one.
 
     python -m benchmarks.bench_seeds [--seconds 300] [--seeds 1] [--from OUT/findings.jsonl]
 """

@@ -1,10 +1,10 @@
 """How many cases a CPU second judges: every cheap oracle and the reference after every pass, with and without builds.
 
 Rows: "cheap" never builds; "build" builds and runs every case that may be built; both apply Relax passes alone. "tir"
-takes every case through the whole TIR pipeline, each pass judged; the lines behind the table say the same of drawn
+takes every case through the whole TIR pipeline, each pass judged; the lines after the table say the same of drawn
 PrimFuncs alone, counted one by one. "campaign" is what `passfuzz run` does. Cases per CPU second are those judged over
 the CPU seconds (user and system) of the processes that judged them, drawing included.
-The columns behind say where the time went; the last line says what drawing a module of 15 statements takes, and what
+The last columns say where the time went; the last line says what drawing a module of 15 statements takes, and what
 compiling it takes.
 
     python -m benchmarks.bench_throughput [--cases 480] [--built 60] [--seed 5] [--modules 20]
@@ -83,7 +83,7 @@ def prim_func_cases(seed: int, cases: int) -> tuple[list[int], int]:
 
 def lowered_prim_funcs(seed: int, indices: Sequence[int]) -> int:
     """How many PrimFuncs the modules of these cases hold where the TIR pipeline begins: drawn ones, some of which
-    FuseTIR made one, and those that Relax operators beside them became. A case that a pass ends has none."""
+    FuseTIR made one, and those that Relax operators became. A case that a pass ends has none."""
     plan = Plan(seed=seed, kinds=("tir_pipeline",))
     repertoire = repertoire_of(plan)
 

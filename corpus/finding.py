@@ -94,7 +94,7 @@ def flatten_outputs(output: Argument) -> tuple[np.ndarray[Any, Any], ...]:
 
 
 def to_line(finding: Finding) -> dict[str, Any]:
-    """The object that stands for the finding in `OUT/findings.jsonl`."""
+    """The line of the finding in `OUT/findings.jsonl`."""
     return {
         "signature": finding.signature.slug,
         "oracle": finding.oracle,

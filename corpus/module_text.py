@@ -36,7 +36,7 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 """
-"""What stands above a script in a module file. Annotations must not be evaluated: Python cannot evaluate
+"""The head of a module file, above the script. Annotations must not be evaluated: Python cannot evaluate
 `T.Buffer((n,), "float32")` where n is a TypeVar."""
 
 _ALLOWED_IMPORTS = ("tvm", "numpy", "typing", "ml_dtypes", "__future__")
@@ -201,7 +201,7 @@ def _parsed(script: str) -> IRModule | None:
 def inline_constants(script: str) -> str:
     """The script with small metadata constants written as `R.const(np.array(...), dtype)`.
 
-    Gives the script back as it is when something other than small constants stands in the metadata. The blob is
+    Gives the script back as it is when something other than small constants is in the metadata. The blob is
     decoded here because TVM 0.27 does not load all that it has written: tensors of shape (6, 0), for example.
     """
     blob = _METADATA.search(script)

@@ -23,7 +23,7 @@ def readme_text(
     """The report: what, where, since when, and the smallest script. `tvm` is the version that it was seen on.
 
     difference: what the pass did to the functions, as a unified diff. fault: lines on whose fault it is.
-    promise: what the oracle's row says that must hold; "" where nobody has said.
+    promise: what the oracle's row says that must hold; "" where there is none.
     """
     return "".join(
         (

@@ -1,7 +1,7 @@
-"""Writes `repro.py`: one file that imports tvm and numpy and shows one bug to somebody who has never seen passfuzz.
+"""Writes `repro.py`: one file that imports tvm and numpy and shows one bug to readers who have never seen passfuzz.
 
 Exit status of the script: 1 and one line of why when the bug is there, 0 when it is gone, 2 when this TVM cannot run
-it. It is read from top to bottom: the module, the pass, the check. What is checked stands in `oracles.scripts`, one
+it. It is read from top to bottom: the module, the pass, the check. What is checked is in `oracles.scripts`, one
 template for each oracle; what is around it in the templates of `corpus/frames`. No TVM is imported here.
 """
 
@@ -60,7 +60,7 @@ def shown_by_script(found: StoredCase | Finding) -> bool:
 def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
     """The text of `repro.py` for a case. KeyError when its target has no constructor.
 
-    Large arrays are read from the `inputs.npz` beside the script; with embed_arrays the script holds them itself.
+    Large arrays are read from the `inputs.npz` next to the script; with embed_arrays the script holds them itself.
     """
     script = script_of(stored)
     maker = TARGETS[stored.case.target].source
@@ -97,7 +97,7 @@ def script_of(stored: StoredCase) -> Script:
 
 
 def _reads_uninitialised(stored: StoredCase, script: Script) -> bool:
-    """Whether a result may hold uninitialised memory: the reference says NaN of it, a run whatever was there."""
+    """Whether a result may hold uninitialised memory: the reference calls it NaN, a run gives what was there."""
     match stored.evidence:
         case ReferenceTrap(kind="uninitialised") | NotANumber():
             return script.runs

@@ -66,7 +66,7 @@ _SAY = 'assert not wrong.any(), f"OUTPUT is {got[wrong][0]} instead of {want[wro
 @dataclass(slots=True)
 class Calls:
     """The entry calls of one script. embed_arrays: the script itself holds arrays that are too large to stand inline,
-    which are read from the `inputs.npz` beside it otherwise."""
+    which are read from the `inputs.npz` next to it otherwise."""
 
     stored: StoredCase
     embed_arrays: bool

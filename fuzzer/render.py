@@ -36,11 +36,11 @@ FAILING = ("regression", "error")
 """Outcomes of a replayed case that fail a job."""
 
 PIPE_WIDTH = 200
-"""Columns of a table that goes into a file or a pipe, where nothing tells the width."""
+"""Columns of a table that goes into a file or a pipe, where the width is not known."""
 
 
 WHOLE = "(the whole case)"
-"""What stands for a pass where an oracle judges the module that was given, or all passes together."""
+"""Printed in the place of a pass where an oracle judges the module that was given, or all passes together."""
 
 NAMED_ORACLES = 3
 """Up to so many oracles that say the same are named; more are counted."""

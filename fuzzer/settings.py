@@ -101,7 +101,7 @@ def read_settings(
 
 
 def available_cpus() -> int:
-    """How many CPUs this process may use (its affinity, where the system tells), at least 1."""
+    """How many CPUs this process may use (its affinity, where the system says it), at least 1."""
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1

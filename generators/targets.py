@@ -57,9 +57,9 @@ TARGETS: dict[str, TargetRow] = {
         ),
     )
 }
-"""All targets by name. Of several with one kind, the first stands for it: see `of_kind`."""
+"""All targets by name. The first of a kind is its default: see `of_kind`."""
 
 
 def of_kind(kind: str | None) -> str:
-    """The name of the target that stands for one of TVM's kinds; DEFAULT where there is none."""
+    """The name of the first target of one of TVM's kinds; DEFAULT where there is none."""
     return next((row.name for row in TARGETS.values() if row.kind == kind), DEFAULT)

@@ -57,7 +57,7 @@ class Blaming(Struct, frozen=True, tag="blaming"):
 
 Activity: TypeAlias = Working | Interpreting | SettingUp | Applying | Asking | Building | Blaming
 Announce: TypeAlias = Callable[[Activity], None]
-"""Told of an activity before it begins, to write it into the flight recorder, say."""
+"""Called with an activity before it begins, for instance to write it into the flight recorder."""
 
 
 def unannounced(activity: Activity) -> None:
@@ -66,7 +66,7 @@ def unannounced(activity: Activity) -> None:
 
 @contextmanager
 def entering(announce: Announce, activity: Activity) -> Iterator[None]:
-    """Tells of the activity at its begin."""
+    """Announces the activity, then does it."""
     announce(activity)
     yield
 

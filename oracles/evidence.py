@@ -1,7 +1,7 @@
 """What kind of wrong a failed verdict is, as data: whoever decides something about a failure reads this.
 
 Messages are for people and for signatures; no decision hangs on their wording. Evidence travels with a failure between
-processes and stands in `case.json`. A new kind is a new record here and a member of `Evidence`; what is once stored
+processes and is stored in `case.json`. A new kind is a new record here and a member of `Evidence`; what is once stored
 keeps its name and fields. No TVM is imported here.
 """
 

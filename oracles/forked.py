@@ -1,6 +1,6 @@
 """Forked children: what they answer, and what ended them. A child ends with its parent, however that ends.
 
-A native crash, a hang or the end of memory in a child is a value here and leaves nothing behind. No TVM is imported.
+A native crash, a hang or the end of memory in a child is a value here and ends there. No TVM is imported.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class Ended:
 
     @property
     def by_exit(self) -> bool:
-        """Whether it ended itself, with a status other than 0: an exception of ours, or somebody called exit."""
+        """Whether it ended itself, with a status other than 0: an exception of ours, or a call of exit."""
         return self.status is not None
 
     @property
     def from_outside(self) -> bool:
-        """Whether somebody else killed it: the system without memory, or a person."""
+        """Whether it was killed from outside: by a system without memory, or a person."""
         return self.by is signal.SIGKILL
 
 
@@ -73,7 +73,7 @@ def limit_memory(extra_bytes: int) -> None:
 def fork_child(work: Callable[[], None], on_error: Callable[[], None] = lambda: None) -> int:
     """The process id of a child that does `work` and ends: with status 0, or 1 after `on_error` where `work` raised.
 
-    This is the worker boundary: whatever `work` raises stays in the child.
+    This is the worker boundary: what `work` raises stays in the child.
     """
     parent = os.getpid()
     pid = os.fork()

@@ -1,7 +1,7 @@
 """What a row of the oracle table says. Each oracle is one file with one row; `oracles.table` collects them.
 
 A row holds every fact about its oracle: who asks it, how often, what its failure means for the case, and what it needs.
-No list of oracles stands outside the table. Code that means one oracle names it, such as survival for a pass whose
+No other list of oracles exists. Code that means one oracle names it, such as survival for a pass whose
 process ended.
 """
 
@@ -19,7 +19,7 @@ from oracles.verdict import Verdict
 
 
 class Stage(Enum):
-    """Where an oracle stands in the judging of a case."""
+    """The stage of judging at which an oracle is asked."""
 
     SURVIVAL = auto()
     """Did the pass end, or explain why it does not?"""
@@ -60,7 +60,7 @@ class Across:
 
 
 class Trust(IntEnum):
-    """How much is known of a pass that a test of somebody else applies. More trust lets more oracles judge it."""
+    """How much is known of a pass that a foreign test applies. More trust lets more oracles judge it."""
 
     NOTHING = 0
     """The pass is in no row."""
@@ -74,7 +74,7 @@ class Trust(IntEnum):
 class Facts:
     """What every row says besides its name, its promise and how it judges.
 
-    rank: where it stands among the oracles, which are asked in this order: cheap ones first, and the check that says
+    rank: oracles are asked in this order: cheap ones first, and the check that says
     what is wrong with a result before the one that says that something is.
     share: of the steps, or of the cases, that are judged. share_of_chosen: the share where only some passes are under
     test, None for the same.

@@ -1,8 +1,8 @@
 """The oracles: the rows of all files in `oracles/checks`, and one for each way of building, by rank.
 
 A new oracle is a file there and its script in `oracles/scripts`; nothing is listed by hand. The order matters where an
-oracle is asked of a share of the steps, and to a reader of findings: an ill-formed result is told first by the check
-that says what is wrong with it, then by TVM's verifier, which says that something is.
+oracle is asked of a share of the steps, and to a reader of findings: an ill-formed result is reported first by the
+check that says what is wrong with it, then by TVM's verifier, which says that something is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an oracle says of one thing it looked at. Four words, told apart on purpose."""
+"""What an oracle says of one thing it looked at. Four words, kept apart on purpose."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def row_of(finding: Finding) -> FindingRow:
 
 
 def merge_rows(rows: tuple[FindingRow, ...]) -> tuple[FindingRow, ...]:
-    """One row per signature: the smallest reduction wins, counts add up, the first sighting stands; sorted by time."""
+    """One row per signature: the smallest reduction wins, counts add up, the first sighting is kept; sorted by time."""
     merged: dict[str, FindingRow] = {}
     for row in rows:
         seen = merged.get(row.signature)

@@ -1,6 +1,6 @@
 """What people see while a campaign runs: a table that redraws itself on a terminal, plain lines elsewhere.
 
-An observer (see `fuzzer.campaign.observer`). It redraws only when told something: there is no thread of its own.
+An observer (see `fuzzer.campaign.observer`). It redraws only on an event: there is no thread of its own.
 """
 
 from __future__ import annotations

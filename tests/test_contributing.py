@@ -60,7 +60,7 @@ def test_the_operator_is_drawn_and_means_what_tvm_computes(seed: int) -> None:
 
 
 def row_in(title: str) -> tuple[Path, str, str]:
-    """The row of a recipe for passes: its file, the row that it stands after, and its text."""
+    """The row of a recipe for passes: its file, the row before it, and its text."""
     (block,) = blocks(title)
     heading, text = block.split("\n", 1)
     found = re.fullmatch(r'# (\S+\.py), after "(.+)"', heading)

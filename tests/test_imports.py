@@ -16,9 +16,10 @@ ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
 
 INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     "generators": (
-        ("dtypes", "externs", "prim_expr", "program_facts", "source", "targets", "unavailable"),
+        ("dtypes",),
+        ("externs", "program_facts", "source", "targets", "unavailable"),
         ("case", "ranges", "tvm_api"),
-        ("arrays", "program"),
+        ("arrays", "prim_expr", "program"),
         ("tir", "relax/knobs", "relax/values"),
         ("relax/frames",),
         ("relax/scope",),
@@ -73,8 +74,8 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("cli",),
     ),
 }
-"""What stands inside each room, lowest first: files, folders, or files of a folder that stand lower than the others
-(the longest entry counts). Each imports only what stands lower, or itself; entries of one line do not import each
+"""What is inside each room, lowest first: files, folders, or files of a folder that are lower than the others
+(the longest entry counts). Each imports only what is lower, or itself; entries of one line do not import each
 other, and no file imports itself by way of others."""
 
 MAX_LINES = 400
@@ -155,7 +156,7 @@ def arrows() -> dict[str, set[str]]:
 
 
 def place_of(module: str) -> tuple[int, str]:
-    """(floor, entry) of a module in INNER_ORDER; the folder of a room itself stands below everything."""
+    """(floor, entry) of a module in INNER_ORDER; the folder of a room itself is below everything."""
     room, *inner = module.split(".")
     entries = {entry: floor for floor, line in enumerate(INNER_ORDER[room]) for entry in line}
     for length in range(len(inner), 0, -1):

@@ -30,7 +30,7 @@ def called(node: ast.AST) -> set[str]:
 
 
 def asserts(node: ast.AST) -> bool:
-    """Whether a function can fail by what stands in it."""
+    """Whether a function can fail by what is in it."""
     own = [one.test for one in ast.walk(node) if isinstance(one, ast.Assert)]
     if any(not isinstance(test, ast.Constant) for test in own):
         return True
@@ -46,7 +46,7 @@ def able_to_fail(trees: list[ast.AST]) -> set[str]:
     return found
 
 
-def test_the_check_tells_tests_that_cannot_fail() -> None:
+def test_the_check_finds_tests_that_cannot_fail() -> None:
     source = """
 def helper(x): assert x > 1
 def test_by_helper(): helper(2)

@@ -353,7 +353,7 @@ def _ended(status: int, pid: int, scratch: Path) -> str:
 
 
 def plan_of(settings: Settings, scratch: Path) -> Plan:
-    """What the workers are told once."""
+    """What is sent to each worker once."""
     under_test = named_passes(settings.passes)
     kinds = PIPELINE_KINDS if "@pipelines" in settings.passes else ()
     return Plan(
@@ -376,7 +376,7 @@ def place_of(failure: Failure) -> tuple[str, ...]:
 
 
 def _differs_by_operator(failure: Failure) -> bool:
-    """Wrong results are told apart by the operators of the reduced module, which are not known yet."""
+    """Wrong results are distinguished by the operators of the reduced module, which are not known yet."""
     return failure.symptom == WRONG_RESULT
 
 

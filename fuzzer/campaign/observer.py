@@ -1,4 +1,4 @@
-"""Who watches a campaign: the live display and the files under OUT. The campaign tells, observers never answer."""
+"""Who watches a campaign: the live display and the files under OUT. The campaign calls them; they never answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reports.tally import Tally
 
 
 class Observer(Protocol):
-    """Told of a campaign's events, from its one process and thread. `now` is seconds since `on_start`."""
+    """Called with a campaign's events, from its one process and thread. `now` is seconds since `on_start`."""
 
     def on_start(self, settings: Settings) -> None:
         """Once, before the first case."""
@@ -32,7 +32,7 @@ class Observer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Observers:
-    """Several observers as one, told in order; none is an observer that ignores everything."""
+    """Several observers as one, called in order; none is an observer that ignores everything."""
 
     members: tuple[Observer, ...] = ()
 

@@ -1,6 +1,6 @@
 """`passfuzz doctor`: what is installed, what works here, and how to mend what does not.
 
-Whatever touches TVM runs in a child process (`doctor_probes`), because a broken pair of packages segfaults.
+What touches TVM runs in a child process (`doctor_probes`), because a broken pair of packages segfaults.
 """
 
 from __future__ import annotations

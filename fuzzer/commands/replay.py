@@ -81,8 +81,8 @@ class Ended:
 
     @property
     def broken(self) -> bool:
-        """Whether it did not come far enough to judge: a repro says why it ends with 1 or 2, and an exception that
-        nobody caught ends Python with 1, a script that it cannot open with 2."""
+        """Whether it did not come far enough to judge: a repro says why it ends with 1 or 2, and an uncaught
+        exception ends Python with 1, a script that it cannot open with 2."""
         if self.status not in (FAILS, PASSES, CANNOT_RUN):
             return True
         return self.status != PASSES and bool(self.stderr.strip()) and not self.stdout.strip()

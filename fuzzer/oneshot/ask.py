@@ -1,6 +1,6 @@
 """Asks a one-shot process: one that imports TVM, does one thing in children of its own, and answers. No TVM here.
 
-`passfuzz check` and `passfuzz reduce` ask one. Whatever TVM, a pass, a loaded file or a module does to it, the command
+`passfuzz check` and `passfuzz reduce` ask one. If TVM, a pass, a loaded file or a module ends it, the command
 line lives and says in one line what happened.
 """
 
@@ -59,7 +59,7 @@ def _hand_over(process: subprocess.Popen[bytes], request: Request) -> None:
         process.stdin.write(pickle.dumps(request))
         process.stdin.close()
     except BrokenPipeError:
-        return  # it has ended already, which the end of its answers tells
+        return  # it has ended already, as the end of its answers shows
 
 
 def _replies(process: subprocess.Popen[bytes], stderr: int, limit_s: float) -> list[Reply]:

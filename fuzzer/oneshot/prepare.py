@@ -1,6 +1,6 @@
 """What a one-shot process works with: the user's passes loaded, the module read, inputs drawn.
 
-Whatever may crash or hang runs in a forked child first; the process itself applies no pass.
+What may crash or hang runs in a forked child first; the process itself applies no pass.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def prepared(request: Request) -> Subject:
     passes = _passes(request, repertoire, candidate.module, calls, phase)
     setup = () if request.passes else candidate.setup
     start = replace(candidate, setup=setup, passes=passes, calls=calls)
-    # Whatever a name stands for is known now; from here on every failure counts, whoever is to blame.
+    # All names are known now; from here on every failure counts, of any pass.
     plan, repertoire = replace(plan, under_test=(), phase=int(phase)), replace(repertoire, under_test=None)
     implied = not (request.passes or request.case.passes or _loaded(repertoire))
     return Subject(request, plan, repertoire, recorder, start, note, implied)
@@ -229,7 +229,7 @@ def _passes(
 ) -> tuple[PassCall, ...]:
     """The passes to apply: those named, else the case's own, else those of the loaded file, else the default build's.
 
-    `phase` is where the module stands: what has been done already is not done again.
+    `phase` is that of the module: what has been done already is not done again.
     """
     if not request.passes and request.case.passes:
         unknown = [call.name for call in request.case.passes + request.case.setup if call.name not in repertoire.rows]

@@ -38,7 +38,7 @@ def judged_on(case: Case, target: str | None) -> Case:
 
 
 def refuse_groups(names: tuple[str, ...]) -> None:
-    """Raises UsageError for a group of passes: one module is judged under passes in an order that somebody gave."""
+    """Raises UsageError for a group of passes: one module is judged under passes in the order given."""
     for name in names:
         if name in PASS_GROUPS:
             raise UsageError(f"--passes {name}: groups are for `passfuzz run`; give passes by name, in order")

@@ -1,4 +1,4 @@
-"""What `passfuzz reduce` does in its process: keeps a failure of an oracle, or whatever the user's command accepts."""
+"""What `passfuzz reduce` does in its process: keeps a failure of an oracle, or what the user's command accepts."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The pytest plugin: every pass that somebody else's tests apply is judged. No TVM at import time."""
+"""The pytest plugin: every pass that other people's tests apply is judged. No TVM at import time."""

@@ -35,8 +35,8 @@ class Missed:
 class Spy:
     """Wraps `Pass.__call__` between `install` and `remove`.
 
-    applied: told of every outermost call that gave a module. missed: told why one is not to be judged, and the name of
-    its pass. Neither may raise.
+    applied: called with every outermost call that gave a module. missed: called with the reason why one is not judged,
+    and the name of its pass. Neither may raise.
     """
 
     def __init__(self, applied: Callable[[Application], None], missed: Callable[[Missed, str], None]) -> None:
@@ -81,7 +81,7 @@ class Spy:
             self._inside.call = False
 
     def _note(self, transform: Any, mod: Any) -> Application | None:
-        """What is known before the pass runs; None where the module cannot be told apart from others."""
+        """What is known before the pass runs; None where the module cannot be distinguished from others."""
         name = ""
         try:
             name = str(transform.info.name)
@@ -89,7 +89,7 @@ class Spy:
             code = fingerprint(mod)
             small = time.perf_counter() - start < _LONG_S
             return Application(transform, name, mod, mod.clone(), code, None, T.json_of(mod) if small else None)
-        except Exception as error:  # noqa: BLE001 - whatever TVM says of an odd module, the test must go on
+        except Exception as error:  # noqa: BLE001 - what TVM says of an odd module, the test must go on
             self._missed(Missed(f"no hash of the input: {type(error).__name__}"), name)
             return None
 

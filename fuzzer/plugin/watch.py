@@ -1,6 +1,6 @@
 """The tests' side of the judging: which pass calls are judged, in a child each, and what has been found so far.
 
-Whatever becomes of a child (a crash, a hang, no memory) costs its verdicts, and nothing of the test. No file but the
+A child that crashes, hangs or has no memory costs its verdicts, and does not touch the test. No file but the
 kept modules is written here.
 """
 
@@ -43,7 +43,7 @@ Said: TypeAlias = Tallied | Pair | OwnFault | ForeignFound
 class Sighting:
     """A failed verdict with the case that shows it, and how often it was seen.
 
-    phase: where the case's module stands, a `Phase` by value. at_s: seconds into the test session.
+    phase: that of the case's module, a `Phase` by value. at_s: seconds into the test session.
     """
 
     failure: Failure
@@ -54,8 +54,8 @@ class Sighting:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What is the same for two sightings of one bug, before either is reduced. Wrong results are told
-        apart by the operators of their modules."""
+        """What is the same for two sightings of one bug, before either is reduced. Wrong results are
+        distinguished by the operators of their modules."""
         failure = self.failure
         wrong = failure.symptom == WRONG_RESULT
         said = operators_in(self.case.module.script) if wrong else (normalise(failure.message),)

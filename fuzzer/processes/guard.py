@@ -1,6 +1,6 @@
-"""Runs a command that ends, with all that it has started, when the process that asked for it ends in whatever way.
+"""Runs a command that ends, with all that it has started, when the process that asked for it ends in any way.
 
-`python -I guard.py PARENT COMMAND...` as a new session: the exit status is the command's. The kernel tells only a
+`python -I guard.py PARENT COMMAND...` as a new session: the exit status is the command's. The kernel informs only a
 direct child of its parent's death, and repros fork; hence a process between them, which then ends its process group.
 It imports nothing of ours, so that it starts in a few milliseconds.
 """

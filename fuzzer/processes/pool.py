@@ -15,7 +15,7 @@ from fuzzer.protocol import Answer, Begin, Command, Done, Plan, Ready
 
 @dataclass(slots=True)
 class Slot:
-    """One worker process. busy: what it was told to do and has not answered yet, None while idle."""
+    """One worker process. busy: its command that it has not answered yet, None while idle."""
 
     process: subprocess.Popen[bytes]
     busy: Command | None = None
@@ -75,7 +75,7 @@ class Pool:
             slot.busy = None  # its end of file follows and is heard as WorkerLost
 
     def command(self, slot: Slot, command: Command, now: float) -> None:
-        """Tells an idle worker what to do."""
+        """Sends an idle worker a command."""
         slot.busy, slot.since = command, now
         self._send(slot, command)
 

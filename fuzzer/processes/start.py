@@ -1,4 +1,4 @@
-"""How a process is started that runs a module of ours, from whatever folder the user stands in. No TVM here."""
+"""How a process is started that runs a module of ours, from any current folder. No TVM here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pass call that somebody else made and that gave a module."""
+"""A pass call of a test that gave a module."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ def blamed(verdict: Failed, base: Verdict, last_changer: str, first: str | None,
 
     Where neither knows, it is the last pass of the case that changed something, unless `base`, the verdict on the
     module before the passes, is the same. only_some: the case's passes are all that is under test, so it is one of
-    them or nobody. They are not to blame for what another pass of TVM makes wrong of their right result, nor for a
+    them or none. They are not to blame for what another pass of TVM makes wrong of their right result, nor for a
     build that fails in one way without them and in another way with them.
     """
     if only_some:

@@ -1,7 +1,7 @@
 """What may be expected of a pass that a test applies, from its name and what it did. Worker processes only.
 
 A pass object shows its name and not its arguments. It is held to a row of the pass table where one of the row's own
-constructors gives the same module; else only to what the row promises whatever the arguments are. A pass of no row is
+constructors gives the same module; else only to what the row promises for all arguments. A pass of no row is
 held to what every pass owes: well-formed in, well-formed out, and the input left alone (apache/tvm#17340, #17205).
 """
 
@@ -65,7 +65,7 @@ class Contract:
 
 
 def tier_of(contract: Contract, phase: Phase) -> str:
-    """ "C" where a pass stands outside of its documented phases, "B" elsewhere; phases of TIR passes do not show."""
+    """ "C" where a pass is outside of its documented phases, "B" elsewhere; phases of TIR passes do not show."""
     phases = contract.row.place.phases
     shown = phase in phases or contract.trust is Trust.NOTHING or min(phases) > Phase.SHAPELESS
     return "B" if shown else "C"

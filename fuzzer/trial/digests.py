@@ -46,7 +46,7 @@ def sample_of(experiment: Experiment, judged: Judged) -> Sample | None:
 
 
 def digests_in(plan: Plan, repertoire: Repertoire, file: str) -> tuple[tuple[str, ...], ...]:
-    """The digests of the candidate that somebody has left in a file, of several copies of it.
+    """The digests of the candidate in a file, of several copies of it.
 
     The copies live at the same time, at other addresses: what follows addresses may differ between them already.
     """

@@ -1,4 +1,4 @@
-"""Judges one pass call of somebody else's test in a forked child, and says what it finds. Worker processes only.
+"""Judges one pass call of a test in a forked child, and says what it finds. Worker processes only.
 
 The oracles are asked and recorded as for a case of ours (`fuzzer.trial.ask`, `fuzzer.trial.record`): structure first,
 numbers last, so that a child that is ended in the interpreter has said the rest.
@@ -103,7 +103,7 @@ class ForeignBench:
 
 
 class ForeignTrial:
-    """The judging of one pass call. announce: told of each activity. say: told of what is found, as it is found."""
+    """The judging of one pass call. announce: called with each activity. say: called with each record."""
 
     def __init__(self, application: Application, terms: Terms, announce: Announce, say: Say) -> None:
         self._application = application
@@ -114,7 +114,7 @@ class ForeignTrial:
         self._since = time.process_time()
 
     def _announce(self, activity: Activity) -> None:
-        """Tells of an activity, and counts the CPU time of the one before."""
+        """Announces an activity, and counts the CPU time of the one before."""
         if self._doing is not None:
             counts = Counts()
             counts.name("phases", kind_of(self._doing), time.process_time() - self._since)

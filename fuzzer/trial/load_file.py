@@ -53,7 +53,7 @@ def first_line(error: BaseException) -> str:
 
 
 def _evaluate(path: Path, write: Write) -> None:
-    """In the child: says at last that it got through, whatever the file raised."""
+    """In the child: says at the end that it got through, even if the file raised."""
     try:
         passes = runpy.run_path(str(path), run_name=RUN_NAME).get("PASSES")
         for make in passes.values() if isinstance(passes, dict) else ():

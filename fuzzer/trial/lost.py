@@ -17,7 +17,7 @@ SURVIVES = survives.ORACLE.name
 def lost_failure(
     index: int, activity: Activity, ended: Ended, *, deadline_s: float, stderr: str = "", ours: frozenset[str]
 ) -> Failure | None:
-    """The failure that the end of a process stands for; None where no code of TVM ran in it.
+    """The failure that the end of a process shows; None where no code of TVM ran in it.
 
     ours: the oracles in which only the reference runs.
     """

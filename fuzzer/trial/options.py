@@ -1,4 +1,4 @@
-"""How cases are judged: which rows and oracles, what is under test, and who is told. Worker processes only."""
+"""How cases are judged: which rows and oracles, what is under test, who gets the verdicts. Worker processes only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from oracles.table import ORACLES
 from oracles.verdict import Verdict
 
 OnVerdict: TypeAlias = Callable[[str, str | None, Verdict], None]
-"""Told of each verdict: the oracle, the pass whose step it judged (None for the whole case), and the verdict."""
+"""Called with each verdict: the oracle, the pass whose step it judged (None for the whole case), and the verdict."""
 
 
 OURS = frozenset(row.name for row in ORACLES.values() if row.stage is Stage.NUMBERS)

@@ -34,14 +34,14 @@ def guarded(action: Callable[[], Any]) -> Any | Raised:
     try:
         with own_context():
             return action()
-    except Exception as error:  # noqa: BLE001 - the boundary to TVM: whatever it raises is a value here
+    except Exception as error:  # noqa: BLE001 - the boundary to TVM: what it raises is a value here
         return raised_from(error)
 
 
 def parts_of(transform: Any, module: Any, is_whole: Callable[[str], bool]) -> list[Part]:
     """The passes inside `transform` on this module, in order, that ended; [] where it is one pass, or raises.
 
-    is_whole: whether a pass of this name is looked at as a whole, whatever runs inside it.
+    is_whole: whether a pass of this name is looked at as a whole, with all that runs inside it.
     """
 
     def apply(recorder: Any) -> None:

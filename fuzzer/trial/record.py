@@ -17,7 +17,7 @@ from oracles.trace import Step
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
 
 LONGEST_DETAIL = 20_000
-"""Characters of a verdict's detail that are kept: its end, where the difference stands."""
+"""Characters of a verdict's detail that are kept: its end, which has the difference."""
 
 
 @dataclass(slots=True)

@@ -57,7 +57,7 @@ class Likeness:
 
     @staticmethod
     def of(failure: Failure) -> Likeness:
-        """The likeness of a failure; wrong results are alike whatever their numbers are."""
+        """The likeness of a failure; all wrong results are alike."""
         signature = signature_of(failure.oracle, Failed(failure.symptom, failure.message), failure.culprit)
         return Likeness(failure.oracle, failure.symptom, failure.culprit, signature.message)
 

@@ -32,7 +32,7 @@ from generators.tir.relax_caller import draw_prim_program, draw_scheduled_progra
 from generators.unavailable import Unavailable
 
 PLAIN_SHARE = 0.25
-"""A program is drawn without a recipe of its passes this often: what fires on a shape must not fire on others."""
+"""The share of programs without a recipe of their passes: what fires on a shape must not fire on others."""
 
 
 FEATURES = (
@@ -42,7 +42,7 @@ FEATURES = (
     (Feature.SYMBOLIC, 0.1),
     (Feature.LOCAL_FUNCTIONS, 0.04),
 )
-"""Features that a program gets this often though no pass of the sequence asks for them."""
+"""Features with the share of programs that get them though no pass of the sequence asks for them."""
 IN_CONTRACT: tuple[Kind, ...] = ("single", "walk", "walk_then_pipeline", "pipeline")
 """Kinds of sequence for loaded passes: their contracts say where they may stand, so odd orders prove nothing."""
 FIRING = 2
@@ -50,28 +50,28 @@ FIRING = 2
 FIRING_IN_PIPELINES = 2
 """The same for those steps of a pipeline that may have nothing to do: those that lead to another phase always have."""
 NAMED_SHARE = 0.75
-"""Of the shapes for a pass of which it is known what operators it looks for, this many are chains of those."""
+"""The share of chains among the shapes for a pass, where the operators that it looks for are known."""
 NODES_SHARE = 0.75
-"""Beside the shape for a pass of which it is known what nodes it looks for, one with those is planted this often."""
+"""The share of passes that get a second shape with the nodes that they look for, where these are known."""
 COSTLY_SHARE = 0.6
-"""Those whose shapes cost as much as the rest of a case have one this often where they are chosen."""
+"""The share of chosen pipeline steps that get a shape, where it costs as much as the rest of a case."""
 PRIM_SHARE, PRIM_SHARE_RELAX = 0.5, 0.03
-"""A program is a drawn PrimFunc that Relax calls this often: where passes of TIR are under test, and elsewhere."""
+"""The share of programs that are a drawn PrimFunc with a Relax caller: where TIR passes are under test, and else."""
 DEAD_SHARE, DEAD_SHARE_SOME = 0.03, 0.25
-"""A PrimFunc that nobody calls stands beside the program this often: where everything is under test, and for passes
-that schedule PrimFuncs or are under test alone."""
+"""The share of programs with a PrimFunc without callers: where everything is under test; where some passes are, or one
+that schedules PrimFuncs."""
 PRIM_SHARE_SCHEDULED = 0.35
-"""The same where what is under test schedules PrimFuncs: few drawn ones have the shapes that a rule is for."""
+"""PRIM_SHARE where a pass schedules PrimFuncs: few drawn ones have the shapes that a rule is for."""
 INTEGER_SHARE = 0.7
-"""Where nothing but rewrites of integer expressions is under test, a program is one that goes through small ranges of
-integers this often."""
+"""The share of programs that go through small ranges of integers, where only rewrites of integer expressions are under
+test."""
 SHAPES = (1, 2)
-"""How many shapes are planted at least and mostly, those of other passes with them: every pass must also keep quiet on
-what it does not fire on."""
+"""The fewest shapes to plant and, unless the passes fire on more, the most: every pass must also keep quiet on what it
+does not fire on."""
 
 
 UNASKED_WEIGHT = 5
-"""Weight of the shapes that no pass of TVM asks for: where bugs of a kind have been, whatever the pass."""
+"""Weight of the shapes that no pass of TVM asks for: they come from bugs of any pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +187,8 @@ def _program_for(source: Source, steps: Sequence[PlannedPass], repertoire: Reper
 
 
 def _with_dead(source: Source, program: Program, steps: Sequence[PlannedPass], repertoire: Repertoire) -> Program:
-    """The program, at times with a PrimFunc that nobody calls; not behind a schedule of all functions, which may die on
-    it before anything is under test."""
+    """The program, at times with a PrimFunc without callers; not after a schedule of all functions, which may die on it
+    before anything is under test."""
     if any(step.setup and repertoire.rows[step.name].role is Role.BINDS_THREADS for step in steps):
         return program
     wanted = any(Feature.PRIM_FUNCS in row.fires.wants for row in to_fire(steps, repertoire.rows).drawn)

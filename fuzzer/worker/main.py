@@ -144,7 +144,7 @@ class _Worker:
                 self.say(answer)
 
     def _report_lost(self, index: int, activity: Activity, ended: Ended) -> None:
-        """A case that ended its child is a failure of whatever it was doing."""
+        """A case that ended its child is a failure of what it was doing."""
         from fuzzer.trial.lost import lost_failure
         from fuzzer.trial.options import OURS
 

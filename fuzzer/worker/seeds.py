@@ -29,7 +29,7 @@ from oracles.ir.walk import nodes_of, prim_funcs, relax_functions
 from oracles.reference.numbers import NoMeaning, Numbers
 
 SHARE = 0.25
-"""A case starts from a seed this often, while there are seeds."""
+"""The share of cases that start from a seed, while there are seeds."""
 STARTS = (Phase.HIGH, Phase.LEGAL)
 """Where the module of a seed may stand: a lowered one is past the first half of every sequence."""
 LARGEST = 1 << 16
@@ -79,7 +79,7 @@ def _stored(folder: Path) -> StoredCase:
 def _module(stored: StoredCase) -> Any:
     try:
         module = live_module(stored.case.module)
-    except Exception as error:  # noqa: BLE001 - whatever this TVM says of a text of another one
+    except Exception as error:  # noqa: BLE001 - what this TVM says of a text of another one
         raise Unavailable("this TVM cannot read its module") from error
     phase = phase_of(module)
     flaw = flaw_of(module, phase)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from tvm.relax import op
 
+from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Operator, Rounding
+from generators.operators.row import Meaning, Operator, Rounding
 from generators.ranges import TRUTH, Range
 from generators.relax.scope import EVERY, FLOAT, INTEGER, NUMERIC, Drawn, Scope
 from generators.relax.values import Value
@@ -35,7 +35,7 @@ def _operands(
 
 def _binary(
     name: str,
-    meaning: Callable[..., Any],
+    meaning: Meaning,
     result: Callable[[Range, Range], Range],
     rounding: Rounding = Rounding.SMOOTH,
     operands: Pair | None = None,
@@ -53,7 +53,7 @@ def _binary(
     return Operator(f"relax.{name}", draw, meaning, rounding, elementwise=True, ulps=ulps, weight=weight)
 
 
-def _compare(name: str, meaning: Callable[..., Any]) -> Operator:
+def _compare(name: str, meaning: Meaning) -> Operator:
     return _binary(name, meaning, lambda a, b: TRUTH, Rounding.STEP, ulps=0, weight=3)
 
 
@@ -71,7 +71,7 @@ def _remainder(a: Range, b: Range) -> Range:
     return Range(-b.magnitude, b.magnitude, a.integral and b.integral)
 
 
-def _divide(a: Any, b: Any) -> Any:
+def _divide(a: Array, b: Array) -> Array | Scalar:
     if a.dtype.kind in "iu":  # truncating, as in C
         return np.floor_divide(np.abs(a), np.abs(b)) * (np.sign(a) * np.sign(b))
     return a / b
@@ -92,7 +92,7 @@ def _shifted_left(a: Range, b: Range) -> Range:
 
 
 def _draw_where(s: Scope) -> Drawn:
-    if s.source.flip(KNOBS.condition_first):
+    if s.source.flip(KNOBS.elementwise.condition_first):
         condition = s.tensor(("bool",))
         a = s.broadcastable(condition, dtypes=EVERY)
         b = s.like(a)
@@ -106,7 +106,7 @@ def _draw_where(s: Scope) -> Drawn:
 def _draw_fma(s: Scope) -> Drawn:
     a = s.tensor(FLOAT)
     b, c = s.like(a), s.like(a)
-    if a.expr.same_as(c.expr) and s.source.flip(KNOBS.equal_operands_dropped):
+    if a.expr.same_as(c.expr) and s.source.flip(KNOBS.elementwise.equal_operands_dropped):
         raise Unavailable("three equal operands say little")
     return Drawn(op.ewise_fma(a.expr, b.expr, c.expr), a.range * b.range + c.range)
 
@@ -115,7 +115,7 @@ _NONZERO = (_operands(NUMERIC, low=1), _operands(tuple(d for d in NUMERIC if d !
 
 
 def _divisors(s: Scope) -> tuple[Value, Value]:
-    return _NONZERO[0 if s.source.flip(KNOBS.positive_divisor) else 1](s)
+    return _NONZERO[0 if s.source.flip(KNOBS.elementwise.positive_divisor) else 1](s)
 
 
 _BOOL_PAIR = _operands(("bool",))

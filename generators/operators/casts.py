@@ -8,13 +8,11 @@ clamp(round(data / scale) + zero_point) and scale * (data - zero_point), with ti
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from tvm.relax import op
 
-from generators.arrays import Array
-from generators.dtypes import integer_limits, is_float
+from generators.dtypes import Array, Scalar, integer_limits, is_float
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import TRUTH, Range, comfortable
@@ -64,7 +62,7 @@ def _draw_wrap_param(s: Scope) -> Drawn:
     return Drawn(op.wrap_param(x.expr, dtype), _cast_range(x.range, dtype))
 
 
-def _cast(x: Any, dtype: str) -> Any:
+def _cast(x: Array, dtype: str) -> Array | Scalar:
     if dtype == "bool":
         return x != 0
     if is_float(dtype):
@@ -84,10 +82,12 @@ def _per_channel(s: Scope, x: Value, dtype: str, axis: int, low: float, high: fl
 
 def _parameters(s: Scope, x: Value) -> tuple[int, Value, Value]:
     axis = s.axis(x) if x.ndim else -1
-    scale = _per_channel(s, x, "float32" if s.source.flip(KNOBS.scale_float32) else "float16", axis, 0.25, 4)
-    # Integer data minus a float16 zero point is rounded to float16, which no operand's or result's dtype tells.
-    half = (("float16", 1),) if is_float(x.dtype) else ()
-    zero = weighted(s.source, (("int8", 3), ("int32", 3), ("uint8", 2), ("int16", 1), *half))
+    scale = _per_channel(
+        s, x, "float32" if s.source.flip(KNOBS.elementwise.scale_float32) else "float16", axis, 0.25, 4
+    )
+    # Integer data minus a float16 zero point is rounded to float16, which shows in no operand's or result's dtype.
+    dtypes = KNOBS.elementwise.zero_dtypes
+    zero = weighted(s.source, dtypes if is_float(x.dtype) else dtypes[:-1])
     return axis, scale, _per_channel(s, x, zero, axis, 0 if zero == "uint8" else -4, 4)
 
 
@@ -104,7 +104,7 @@ def _draw_quantize(s: Scope) -> Drawn:
 def _draw_dequantize(s: Scope) -> Drawn:
     x = s.tensor(("int8", "uint8", "int16", "int32", "float32", "float16"))
     axis, scale, zero = _parameters(s, x)
-    dtype = "float32" if s.source.flip(KNOBS.dequantized_float32) else "float16"
+    dtype = "float32" if s.source.flip(KNOBS.elementwise.dequantized_float32) else "float16"
     return Drawn(op.dequantize(x.expr, scale.expr, zero.expr, axis, dtype), (x.range - zero.range) * scale.range)
 
 
@@ -118,7 +118,7 @@ def _along(parameter: Array, x: Array, axis: int) -> Array:
     return numbers.reshape(shape)
 
 
-def _quantize(x: Array, scale: Array, zero: Any, axis: int, out_dtype: str) -> Array:
+def _quantize(x: Array, scale: Array, zero: Array, axis: int, out_dtype: str) -> Array:
     low, high = integer_limits(out_dtype)
     if not np.asarray(scale).all():
         raise ZeroDivisionError("a scale of zero")
@@ -126,7 +126,7 @@ def _quantize(x: Array, scale: Array, zero: Any, axis: int, out_dtype: str) -> A
     return np.clip(level, low, high).astype(out_dtype)
 
 
-def _dequantize(x: Array, scale: Array, zero: Any, axis: int, out_dtype: str) -> Array:
+def _dequantize(x: Array, scale: Array, zero: Array, axis: int, out_dtype: str) -> Array:
     values = (x.astype(np.float64) - _along(zero, x, axis)) * _along(scale, x, axis)
     return np.clip(values, -65504.0, 65504.0) if out_dtype == "float16" else values
 

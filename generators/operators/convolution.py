@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from tvm.relax.op import nn
 
-from generators.arrays import Array
-from generators.dtypes import is_float
+from generators.dtypes import Array, is_float
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import (
@@ -28,6 +26,7 @@ from generators.ranges import Range
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Value
 from generators.source import Source, weighted
+from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
 _DTYPES = ("float32", "float16", "float64", "bfloat16", "int32", "int8", "uint8")
@@ -43,7 +42,7 @@ _ATTRIBUTES = ("strides", "padding", "dilation", "groups", "data_layout", "kerne
 def _draw_data(s: Scope, layout: str) -> Value:
     """Data in this layout: static, but the batch may be symbolic."""
     rank = len(layout)
-    x = s.tensor(_DTYPES, (rank, rank), static=not s.source.flip(KNOBS.symbolic), nonempty=True)
+    x = s.tensor(_DTYPES, (rank, rank), static=not s.source.flip(KNOBS.shared.symbolic), nonempty=True)
     assert x.dims is not None
     if not all(isinstance(d, int) or axis == "N" for d, axis in zip(x.dims, layout, strict=True)):
         raise Unavailable("only the batch may be symbolic")
@@ -51,7 +50,7 @@ def _draw_data(s: Scope, layout: str) -> Value:
 
 
 def _draw_groups(s: Scope, channels: int) -> int:
-    if s.source.flip(KNOBS.one_group):
+    if s.source.flip(KNOBS.windows.one_group):
         return 1
     return s.source.pick([g for g in range(1, channels + 1) if channels % g == 0])
 
@@ -59,14 +58,14 @@ def _draw_groups(s: Scope, channels: int) -> int:
 def _draw_out_dtype(s: Scope, dtype: str) -> str | None:
     """The result's dtype: absent, the operands', or a wider one, which most 8-bit operands need."""
     if dtype in _WIDER and s.source.flip(
-        KNOBS.int8_widened
+        KNOBS.windows.int8_widened
         if dtype.endswith("int8")
-        else KNOBS.half_widened
+        else KNOBS.windows.half_widened
         if dtype != "float32"
-        else KNOBS.float32_widened
+        else KNOBS.windows.float32_widened
     ):
         return _WIDER[dtype]
-    return dtype if s.source.flip(KNOBS.out_dtype_named) else None
+    return dtype if s.source.flip(KNOBS.windows.out_dtype_named) else None
 
 
 def _sums(a: Range, b: Range, terms: int) -> Range:
@@ -78,7 +77,7 @@ def _draw_window(source: Source, n: int) -> tuple[int, int, int, int, int]:
     """Kernel, stride, padding before and after, and dilation along an axis of `n`, with a result of at least one."""
     kernel, stride, dilation = source.integer(1, 3), source.pick((1, 1, 2, 3)), source.pick((1, 1, 1, 2))
     head = source.pick((0, 0, 1, 2))
-    tail = head if source.flip(KNOBS.symmetric_padding) else source.pick((0, 1, 2))
+    tail = head if source.flip(KNOBS.windows.symmetric_padding) else source.pick((0, 1, 2))
     return _fitted(n, (kernel, stride, head, tail, dilation))
 
 
@@ -88,18 +87,18 @@ def _fitted(n: int, window: tuple[int, int, int, int, int]) -> tuple[int, int, i
     return window if window_extent(kernel, dilation) <= n + head + tail else (1, stride, head, tail, dilation)
 
 
-def _draw_convolution(spatial: int, build: Callable[..., Any]) -> Callable[[Scope], Drawn]:
+def _draw_convolution(spatial: int, build: Callable[..., Expr]) -> Callable[[Scope], Drawn]:
     axes = SPATIAL[spatial]
 
     def draw(s: Scope) -> Drawn:
         source = s.source
-        layout = "NCWH" if spatial == 2 and source.flip(KNOBS.rare / 2) else draw_data_layout(source, spatial)
+        layout = "NCWH" if spatial == 2 and source.flip(KNOBS.shared.rare / 2) else draw_data_layout(source, spatial)
         x = _draw_data(s, layout)
         (channels,) = extents(x, layout, "C")
         groups = _draw_groups(s, channels)
         lengths = extents(x, layout, axes)
         windows = [_draw_window(source, n) for n in lengths]
-        if source.flip(KNOBS.same_window):
+        if source.flip(KNOBS.windows.same_window):
             windows = [_fitted(n, windows[0]) for n in lengths]
         kernels, strides, heads, tails, dilation = zip(*windows, strict=True)
         outputs = groups * source.integer(1, 3 if groups == 1 else 2)
@@ -116,7 +115,7 @@ def _draw_convolution(spatial: int, build: Callable[..., Any]) -> Callable[[Scop
     return draw
 
 
-def _operand_dtypes(data: Array, weight: Array, out_dtype: str | None) -> tuple[Any, Any]:
+def _operand_dtypes(data: Array, weight: Array, out_dtype: str | None) -> tuple[Array, Array]:
     """Both operands in the carrier of the result, in which the products are taken (topi/nn/conv2d.py, `conv`)."""
     if data.dtype.kind == "f" or not out_dtype:
         return data, weight
@@ -144,7 +143,7 @@ def _convolution(
     return moved(sums.reshape(batch, w.shape[0], *out), "NC" + axes, out_layout)
 
 
-def _terms(data: Array, weight: Array, *, kernel_layout: str, **_: Any) -> int:
+def _terms(data: Array, weight: Array, *, kernel_layout: str, **_: object) -> int:
     """One output element sums one product per element of one output channel's kernel."""
     return int(weight.size // max(weight.shape[kernel_layout.index("O")], 1))
 
@@ -152,22 +151,22 @@ def _terms(data: Array, weight: Array, *, kernel_layout: str, **_: Any) -> int:
 def _draw_transposed_window(source: Source, n: int) -> tuple[int, int, int, int, int, int]:
     """Kernel, stride, padding before and after, dilation and output padding along an axis of `n`."""
     kernel, stride, dilation = source.integer(1, 3), source.pick((1, 1, 2, 3)), source.pick((1, 1, 1, 2))
-    extra = source.integer(0, stride - 1) if source.flip(KNOBS.output_padding) else 0
+    extra = source.integer(0, stride - 1) if source.flip(KNOBS.windows.output_padding) else 0
     span = window_extent(kernel, dilation)
     head = source.integer(0, min(span - 1, 2))
-    tail = head if source.flip(KNOBS.symmetric_padding) else source.integer(0, min(span - 1, 2))
+    tail = head if source.flip(KNOBS.windows.symmetric_padding) else source.integer(0, min(span - 1, 2))
     if (n - 1) * stride + span + extra - head - tail < 1:
         head = tail = 0
     return kernel, stride, head, tail, dilation, extra
 
 
-def _draw_transposed(spatial: int, build: Callable[..., Any]) -> Callable[[Scope], Drawn]:
+def _draw_transposed(spatial: int, build: Callable[..., Expr]) -> Callable[[Scope], Drawn]:
     axes = SPATIAL[spatial]
 
     def draw(s: Scope) -> Drawn:
         source = s.source
         layout, kernel_layout = "NC" + axes, "IO" + axes
-        if source.flip(KNOBS.rare):
+        if source.flip(KNOBS.shared.rare):
             layout, kernel_layout = draw_data_layout(source, spatial), source.pick((axes + "IO", "OI" + axes))
         x = _draw_data(s, layout)
         (channels,) = extents(x, layout, "C")
@@ -216,7 +215,7 @@ def _transposed(
     return moved(out.reshape(x.shape[0], -1, *out.shape[3:]), "NC" + axes, out_layout)
 
 
-def _terms_transposed(data: Array, weight: Array, *, groups: int, kernel_layout: str, **_: Any) -> int:
+def _terms_transposed(data: Array, weight: Array, *, groups: int, kernel_layout: str, **_: object) -> int:
     """At most one product per element of one output channel's kernel in one group."""
     return int(weight.size // max(weight.shape[kernel_layout.index("O")] * groups, 1))
 

@@ -6,25 +6,24 @@ Meaning: `relax.op.create` and `relax.op.one_hot`. A fill value is cast to the r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from tvm import tirx
 from tvm.relax import op
 
-from generators.arrays import Array
-from generators.dtypes import is_float
+from generators.dtypes import Array, Scalar, is_float
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Operator, Rounding
+from generators.operators.row import Meaning, Operator, Rounding
 from generators.ranges import Range, comfortable, of_values
 from generators.relax.scope import EVERY, FLOAT, INTEGER, Drawn, Scope
 from generators.relax.values import ShapeValue, Value, dim_expr
+from generators.tvm_api import Expr
 
 _TARGETS = ("float32", "float32", "float16", "int32", "int64", "bool", "float64", "int8", "uint8", "bfloat16")
 
 
-def _carrier(dtype: str) -> Any:
+def _carrier(dtype: str) -> np.dtype[Any]:
     """The NumPy dtype in which `meaning` holds elements of `dtype`."""
     return np.dtype(np.float64) if is_float(dtype) else np.dtype(dtype)
 
@@ -33,12 +32,12 @@ def _target(s: Scope) -> str:
     return s.source.pick(_TARGETS)
 
 
-def _shape(s: Scope) -> Any:
+def _shape(s: Scope) -> Expr:
     """A shape as the operators take it: a shape value in scope, the dims of a tensor in scope, or new numbers."""
     shapes = [v for v in s.values if isinstance(v, ShapeValue)]
-    if shapes and s.source.flip(KNOBS.shape_value):
+    if shapes and s.source.flip(KNOBS.creation.shape_value):
         return s.source.pick(shapes).expr
-    if s.source.flip(KNOBS.shape_of_tensor):
+    if s.source.flip(KNOBS.creation.shape_of_tensor):
         known = [v for v in s.values if isinstance(v, Value) and v.dims is not None]
         if known:
             return s.shape_expr(s.source.pick(known).dims or ())
@@ -52,11 +51,11 @@ def _fill(s: Scope, dtype: str) -> Value:
     """A rank-0 fill value that a tensor of `dtype` can hold."""
     source = (
         dtype
-        if dtype == "bool" or s.source.flip(KNOBS.fill_of_result_dtype)
+        if dtype == "bool" or s.source.flip(KNOBS.creation.fill_of_result_dtype)
         else s.source.pick(("float32", "int32", "int64"))
     )
     limits = comfortable(dtype)
-    if s.source.flip(KNOBS.fill_computed):
+    if s.source.flip(KNOBS.creation.fill_computed):
         return s.scalar(source, limits.low, limits.high)
     return s.constant((), source, s.draw_range(source, limits.low, limits.high))
 
@@ -76,17 +75,17 @@ def _draw_full(s: Scope) -> Drawn:
 
 def _draw_full_like(s: Scope) -> Drawn:
     x = s.tensor(EVERY)
-    named = _target(s) if s.source.flip(KNOBS.dtype_named) else None
+    named = _target(s) if s.source.flip(KNOBS.creation.dtype_named) else None
     dtype = named or x.dtype
     fill = _fill(s, dtype)
     return Drawn(op.full_like(x.expr, fill.expr, named), _filled(fill.range, dtype))
 
 
-def _full(shape: tuple[int, ...], fill: Any, dtype: str | None) -> Any:
+def _full(shape: tuple[int, ...], fill: Array, dtype: str | None) -> Array:
     return np.full(shape, fill.item(), fill.dtype if dtype is None else _carrier(dtype))
 
 
-def _full_like(x: Array, fill: Any, dtype: str | None) -> Array:
+def _full_like(x: Array, fill: Array, dtype: str | None) -> Array:
     return np.full(x.shape, fill.item(), x.dtype if dtype is None else _carrier(dtype))
 
 
@@ -100,9 +99,9 @@ def _uniform(name: str, number: int) -> tuple[Operator, Operator]:
 
     def draw_like(s: Scope) -> Drawn:
         x = s.tensor(EVERY)
-        return Drawn(build_like(x.expr, _target(s) if s.source.flip(KNOBS.dtype_named) else None), values)
+        return Drawn(build_like(x.expr, _target(s) if s.source.flip(KNOBS.creation.dtype_named) else None), values)
 
-    def make(shape: tuple[int, ...], dtype: str) -> Any:
+    def make(shape: tuple[int, ...], dtype: str) -> Array:
         return np.full(shape, number, _carrier(dtype))
 
     def make_like(x: Array, dtype: str | None) -> Array:
@@ -129,7 +128,7 @@ def _draw_arange(s: Scope) -> Drawn:
     start, step = s.source.integer(-3, 3), s.source.pick((1, 1, 2, 3))
     stop = start + count * step - (s.source.integer(0, step - 1) if count else 0)
     last = start + max(count - 1, 0) * step
-    if s.source.flip(KNOBS.symbolic_end):
+    if s.source.flip(KNOBS.creation.symbolic_end):
         known = [v for v in s.values if isinstance(v, Value) and v.dims and not v.static]
         if known:
             value = s.source.pick(known)
@@ -138,27 +137,27 @@ def _draw_arange(s: Scope) -> Drawn:
     return Drawn(op.arange(start, stop, step, dtype), Range(start, last, True))
 
 
-def _real(number: float) -> Any:
+def _real(number: float) -> Expr:
     return tirx.const(number, "float32")
 
 
-def _arange(start: Any, stop: Any, step: Any, dtype: str) -> Any:
+def _arange(start: Scalar, stop: Scalar, step: Scalar, dtype: str) -> Array | Scalar:
     count = max(0, math.ceil((stop - start) / step))
     return (start + step * np.arange(count)).astype(_carrier(dtype))
 
 
 def _draw_eye(s: Scope) -> Drawn:
-    rows, columns = s.draw_extent(), s.draw_extent() if s.source.flip(KNOBS.eye_columns) else None
+    rows, columns = s.draw_extent(), s.draw_extent() if s.source.flip(KNOBS.creation.eye_columns) else None
     return Drawn(op.eye(rows, columns, s.source.integer(-2, 2), _target(s)), Range(0, 1, True))
 
 
 def _draw_eye_like(s: Scope) -> Drawn:
     x = s.tensor(EVERY, (2, 2))
-    named = _target(s) if s.source.flip(KNOBS.eye_dtype_named) else None
+    named = _target(s) if s.source.flip(KNOBS.creation.eye_dtype_named) else None
     return Drawn(op.eye_like(x.expr, s.source.integer(-2, 2), named), Range(0, 1, True))
 
 
-def _eye(rows: int, columns: int, k: int, dtype: str) -> Any:
+def _eye(rows: int, columns: int, k: int, dtype: str) -> Array:
     return np.eye(rows, columns, k, _carrier(dtype))
 
 
@@ -169,13 +168,13 @@ def _eye_like(x: Array, k: int, dtype: str | None) -> Array:
 # --- triangles, windows, one-hot -------------------------------------------------------------------------
 
 
-def _triangle(name: str, meaning: Callable[..., Any]) -> Operator:
+def _triangle(name: str, meaning: Meaning) -> Operator:
     build = getattr(op, name)
 
     def draw(s: Scope) -> Drawn:
         x = s.tensor(EVERY, (2, 5))
         assert x.shape is not None
-        k = s.source.integer(-x.shape[-2] - 1, x.shape[-1] + 1) if s.source.flip(KNOBS.diagonal_shifted) else 0
+        k = s.source.integer(-x.shape[-2] - 1, x.shape[-1] + 1) if s.source.flip(KNOBS.creation.diagonal_shifted) else 0
         return Drawn(build(x.expr, k), x.range.including(0))
 
     return Operator(f"relax.{name}", draw, meaning, Rounding.MOVE)
@@ -188,7 +187,7 @@ def _draw_hamming_window(s: Scope) -> Drawn:
     return Drawn(call, Range(alpha - beta - 1e-3, alpha + beta + 1e-3))
 
 
-def _hamming_window(size: int, periodic: bool, alpha: float, beta: float, dtype: str) -> Any:
+def _hamming_window(size: int, periodic: bool, alpha: float, beta: float, dtype: str) -> Array:
     period = size if periodic else size - 1
     return alpha - beta * np.cos(2 * np.pi * np.arange(size) / period)
 
@@ -200,12 +199,12 @@ def _draw_one_hot(s: Scope) -> Drawn:
     dtype, values = s.source.pick((("float32", (1.0, 0.0, -1.5)), ("int64", (1, 0, -3, 2))))
     on, off = s.source.pick(values), s.source.pick(values)
     # The type rule takes every negative axis, topi only -1, so the others come rarely.
-    axis = s.source.integer(-x.ndim - 1 if s.source.flip(KNOBS.one_hot_far_axis) else -1, x.ndim)
+    axis = s.source.integer(-x.ndim - 1 if s.source.flip(KNOBS.creation.one_hot_far_axis) else -1, x.ndim)
     call = op.one_hot(x.expr, tirx.const(on, dtype), tirx.const(off, dtype), depth, axis)
     return Drawn(call, of_values(on, off))
 
 
-def _one_hot(x: Array, on: Any, off: Any, depth: int, axis: int) -> Array:
+def _one_hot(x: Array, on: Scalar, off: Scalar, depth: int, axis: int) -> Array:
     hit = np.arange(depth) == x.astype(np.int64)[..., None]
     dtype = np.float64 if isinstance(on, float) else np.int64
     return np.moveaxis(np.where(hit, dtype(on), dtype(off)), -1, axis)

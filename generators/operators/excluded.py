@@ -1,6 +1,6 @@
 """Operators of TVM 0.27 that are in no row and that the reference does not interpret, and why.
 
-A new operator of TVM belongs into a family file; one that stands here fails the tests once it has a row.
+A new operator of TVM belongs into a family file; one that is here fails the tests once it has a row.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from tvm.relax.op import image
 
-from generators.arrays import Array
+from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import SPATIAL, extents, moved
@@ -21,6 +21,7 @@ from generators.ranges import UNIT, Range
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Value
 from generators.source import Source
+from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
 # float64 is left out: coordinates and pixels pass through float32 whatever the operands are (topi/image/resize.py).
@@ -29,7 +30,7 @@ _LAYOUTS = {2: ("NCHW", "NCHW", "NHWC"), 3: ("NCDHW", "NCDHW", "NDHWC")}
 _MODES = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn")
 _ROUNDINGS = ("round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
 _MARGIN = 1e-3
-_CLOSEST: dict[str, Callable[[Any], Any]] = {
+_CLOSEST: dict[str, Callable[[float], float]] = {
     "floor": np.floor,
     "ceil": np.ceil,
     "round": np.round,
@@ -38,7 +39,7 @@ _CLOSEST: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _coordinates(mode: str, n: int, m: int, start: float, end: float) -> Any:
+def _coordinates(mode: str, n: int, m: int, start: float, end: float) -> Array:
     """Where each of `m` output pixels lies in an axis of `n` input pixels (ONNX Resize gives the formulas)."""
     i = np.arange(m)
     if mode == "half_pixel" or (mode == "pytorch_half_pixel" and m > 1):
@@ -73,13 +74,13 @@ def _decided(coordinates: Array, rounding: str) -> bool:
     return not _near_whole(coordinates + 0.5)
 
 
-def _cubic_weights(t: Any, alpha: float) -> list[Any]:
+def _cubic_weights(t: Array | Scalar, alpha: float) -> list[Any]:
     """Keys' cubic convolution at distances 1+t, t, 1-t, 2-t."""
 
-    def near(d: Array) -> Array:
+    def near(d: Array | Scalar) -> Array | Scalar:
         return (alpha + 2) * d**3 - (alpha + 3) * d**2 + 1
 
-    def far(d: Any) -> Any:
+    def far(d: Array | Scalar) -> Array | Scalar:
         return alpha * (d**3 - 5 * d**2 + 8 * d - 4)
 
     return [far(1 + t), near(t), near(1 - t), far(2 - t)]
@@ -152,14 +153,14 @@ def _draw_method(source: Source, mode: str, sizes: list[int], targets: list[int]
 
 def _draw_data(s: Scope, layout: str, dtypes: tuple[str, ...] = _DTYPES) -> Value:
     rank = len(layout)
-    x = s.tensor(dtypes, (rank, rank), static=not s.source.flip(KNOBS.symbolic), nonempty=True)
+    x = s.tensor(dtypes, (rank, rank), static=not s.source.flip(KNOBS.shared.symbolic), nonempty=True)
     assert x.dims is not None
     if not all(isinstance(d, int) or axis in "NC" for d, axis in zip(x.dims, layout, strict=True)):
         raise Unavailable("only batch and channels may be symbolic")
     return x
 
 
-def _draw_resize(spatial: int, build: Callable[..., Any]) -> Callable[[Scope], Drawn]:
+def _draw_resize(spatial: int, build: Callable[..., Expr]) -> Callable[[Scope], Drawn]:
     def draw(s: Scope) -> Drawn:
         source = s.source
         layout = source.pick(_LAYOUTS[spatial])
@@ -168,7 +169,7 @@ def _draw_resize(spatial: int, build: Callable[..., Any]) -> Callable[[Scope], D
         targets = [source.integer(1, min(2 * n + 1, 8)) for n in sizes]
         mode, roi = source.pick(_MODES), None
         # A crop to one pixel and three-dimensional cubic resizing that excludes samples outside are rare.
-        if spatial == 2 and source.flip(KNOBS.crop) and (1 not in targets or source.flip(KNOBS.rare)):
+        if spatial == 2 and source.flip(KNOBS.vision.crop) and (1 not in targets or source.flip(KNOBS.shared.rare)):
             roi = _draw_crop(source, sizes, targets)
             mode = mode if roi is None else "tf_crop_and_resize"
         if mode == "align_corners" and 1 in targets:
@@ -176,10 +177,10 @@ def _draw_resize(spatial: int, build: Callable[..., Any]) -> Callable[[Scope], D
         method, rounding = _draw_method(source, mode, sizes, targets) if roi is None else ("linear", "")
         alpha, exclude = (
             source.pick((-0.75, -0.5)),
-            int(source.flip(KNOBS.outside_excluded if spatial == 2 else KNOBS.rare)),
+            int(source.flip(KNOBS.vision.outside_excluded if spatial == 2 else KNOBS.shared.rare)),
         )
         beyond = source.pick((0.0, 1.0))
-        out_dtype = "float32" if x.dtype == "float16" and source.flip(KNOBS.rare) else None
+        out_dtype = "float32" if x.dtype == "float16" and source.flip(KNOBS.shared.rare) else None
         call = build(x.expr, tuple(targets), roi, layout, method, mode, rounding, alpha, exclude, beyond, out_dtype)
         overshoot = x.range.magnitude * 2.0**spatial
         reach = Range(-overshoot, overshoot) if method == "cubic" else x.range.real()
@@ -189,7 +190,7 @@ def _draw_resize(spatial: int, build: Callable[..., Any]) -> Callable[[Scope], D
 
 
 def _draw_affine_grid(s: Scope) -> Drawn:
-    spatial = 2 if s.source.flip(KNOBS.flat_grid) else 3
+    spatial = 2 if s.source.flip(KNOBS.vision.flat_grid) else 3
     corners = s.source.flip()
     batch = s.draw_extent(1)
     theta = s.tensor(_DTYPES, dims=(batch, spatial, spatial + 1))
@@ -209,7 +210,7 @@ def _affine_grid(theta: Array, size: tuple[int, ...], *, align_corners: bool) ->
 
 def _draw_grid_sample(s: Scope) -> Drawn:
     source = s.source
-    x = _draw_data(s, "NCHW", _DTYPES if source.flip(KNOBS.rare) else _DTYPES[:1])
+    x = _draw_data(s, "NCHW", _DTYPES if source.flip(KNOBS.shared.rare) else _DTYPES[:1])
     assert x.dims is not None
     grid = s.tensor((x.dtype,), dims=(x.dims[0], 2, source.integer(1, 4), source.integer(1, 4)), low=-1.5, high=1.5)
     method, mode = source.pick(("bilinear", "bicubic")), source.pick(("zeros", "border"))
@@ -218,7 +219,7 @@ def _draw_grid_sample(s: Scope) -> Drawn:
     return Drawn(call, Range(-top, top))
 
 
-def _at_pixels(x: Array, rows: Any, columns: Any, border: bool) -> Array:
+def _at_pixels(x: Array, rows: Array, columns: Array, border: bool) -> Array:
     """x[n, :, rows[n], columns[n]]: beyond the image its edge, or zero. Shape (N, C, *rows.shape[1:])."""
     height, width = x.shape[2:]
     batch = np.arange(x.shape[0]).reshape(-1, 1, 1)

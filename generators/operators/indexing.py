@@ -6,21 +6,20 @@ since neither the documentation of gather_* nor their lowering gives negative on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from tvm import tirx
 from tvm.relax import op
 
 from generators import tvm_api
-from generators.arrays import Array
-from generators.dtypes import is_float
+from generators.dtypes import Array, is_float
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Operator, Rounding
+from generators.operators.row import Meaning, Operator, Rounding
 from generators.ranges import of_values
 from generators.relax.scope import EVERY, INDEX, Drawn, Scope
 from generators.relax.values import Value
+from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
 SMALL = (*INDEX, "int8", "int16", "uint8")
@@ -55,20 +54,20 @@ def index_dims(s: Scope, ranks: tuple[int, int] = (0, 2)) -> tuple[int, ...]:
 
 def _draw_take(s: Scope) -> Drawn:
     """Modes "fast" and "nan" get indices in range; "wrap" and "clip" any; a scalar index may be a number."""
-    flat = s.source.flip(KNOBS.flattened)
+    flat = s.source.flip(KNOBS.indexing.flattened)
     x = s.tensor(EVERY, (1, 1) if flat else (1, 4))
     axis = None if flat and s.source.flip() else s.axis(x)
     length = static_extent(x, axis or 0)
     named = is_float(x.dtype) and (
-        axis is not None or s.source.flip(KNOBS.unlowerable)
+        axis is not None or s.source.flip(KNOBS.shared.unlowerable)
     )  # rare: it does not lower without an axis
     mode = s.source.pick(("fast", "fast", "wrap", "clip", "nan" if named else "fast"))
     low, high = (-2 * length, 2 * length) if mode in ("wrap", "clip") else (0, length - 1)
-    index: Any
-    if s.source.flip(KNOBS.number_index):
+    index: Expr
+    if s.source.flip(KNOBS.indexing.number_index):
         index = tirx.IntImm("int64", s.source.integer(low, high))
     else:
-        dtypes = SMALL if s.source.flip(KNOBS.small_index_dtype) else INDEX
+        dtypes = SMALL if s.source.flip(KNOBS.indexing.small_index_dtype) else INDEX
         index = s.tensor(dtypes, dims=index_dims(s, (0, 3)), low=low, high=high).expr
     return Drawn(op.take(x.expr, index, axis, mode), x.range)
 
@@ -96,9 +95,9 @@ def _draw_gather_elements(s: Scope) -> Drawn:
     length = static_extent(x, axis)
     dims = list(x.dims or ())
     for i, d in enumerate(dims):
-        if isinstance(d, int) and d > 1 and s.source.flip(KNOBS.fewer_elements):
+        if isinstance(d, int) and d > 1 and s.source.flip(KNOBS.indexing.fewer_elements):
             dims[i] = s.source.integer(1, d)
-    dims[axis] = s.source.integer(1, 4) if s.source.flip(KNOBS.own_index_count) else length
+    dims[axis] = s.source.integer(1, 4) if s.source.flip(KNOBS.indexing.own_index_count) else length
     indices = s.indices(dims, length)
     return Drawn(op.gather_elements(x.expr, indices.expr, axis), x.range)
 
@@ -111,7 +110,7 @@ def _gather_elements(x: Array, indices: Array, axis: int) -> Array:
 
 def _draw_gather_nd(s: Scope) -> Drawn:
     x = s.tensor(EVERY, (1, 4))
-    batch = s.source.integer(0, min(x.ndim - 1, 2)) if s.source.flip(KNOBS.batched) else 0
+    batch = s.source.integer(0, min(x.ndim - 1, 2)) if s.source.flip(KNOBS.indexing.batched) else 0
     depth = s.source.integer(1, x.ndim - batch)
     bound = min(static_extent(x, a) for a in range(batch, batch + depth))
     dims = (*(x.dims or ())[:batch], *index_dims(s), depth)
@@ -130,13 +129,17 @@ def _draw_index_tensor(s: Scope) -> Drawn:
     common = index_dims(s)
     indices = []
     for axis in range(count):
-        dims = [1 if s.source.flip(KNOBS.index_dim_of_one) else d for d in common]
-        dims = dims[s.source.integer(0, len(dims)) :] if axis and s.source.flip(KNOBS.fewer_index_dims) else dims
+        dims = [1 if s.source.flip(KNOBS.indexing.index_dim_of_one) else d for d in common]
+        dims = (
+            dims[s.source.integer(0, len(dims)) :] if axis and s.source.flip(KNOBS.indexing.fewer_index_dims) else dims
+        )
         indices.append(s.indices(dims, static_extent(x, axis)).expr)
     return Drawn(op.index_tensor(x.expr, indices), x.range)
 
 
-def _move(name: str, draw: Any, meaning: Any, attributes: tuple[str, ...] = (), weight: int = 4) -> Operator:
+def _move(
+    name: str, draw: Callable[[Scope], Drawn], meaning: Meaning, attributes: tuple[str, ...] = (), weight: int = 4
+) -> Operator:
     return Operator(f"relax.{name}", draw, meaning, Rounding.MOVE, attributes, weight=weight)
 
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from tvm.relax import Tuple, op
 
-from generators.arrays import Array
+from generators.dtypes import Array
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Operator, Rounding
+from generators.operators.row import Meaning, Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import EVERY, INDEX, Drawn, Scope
 from generators.relax.values import Dim, TupleValue, Value
+from generators.tvm_api import Expr, Var
 from generators.unavailable import Unavailable
 
 Fits = Callable[[list[Value]], bool]
 
 
-def _tuple_in_scope(s: Scope, fits: Fits) -> tuple[Any, list[Value]] | None:
+def _tuple_in_scope(s: Scope, fits: Fits) -> tuple[Var, list[Value]] | None:
     """A tuple that a variable is bound to, whose fields are tensors of one dtype and `fits`; None half of the time."""
     if not s.source.flip():
         return None
@@ -39,7 +39,7 @@ def _hull(values: list[Value]) -> Range:
     return result
 
 
-def _tuple_of(values: list[Value]) -> Any:
+def _tuple_of(values: list[Value]) -> Expr:
     return Tuple([v.expr for v in values])
 
 
@@ -66,20 +66,20 @@ def _draw_concat(s: Scope) -> Drawn:
     if found is not None:
         axis = s.source.pick(_joinable(found[1])) - (found[1][0].ndim if s.source.flip() else 0)
         return Drawn(op.concat(found[0], axis), _hull(found[1]))
-    flat = s.source.flip(KNOBS.unlowerable)  # rare: its lowering takes no absent axis
+    flat = s.source.flip(KNOBS.shared.unlowerable)  # rare: its lowering takes no absent axis
     first = s.tensor(EVERY, (1, 1) if flat else (1, 5))
     assert first.dims is not None
     axis = s.axis(first)
     parts = [first]
     for _ in range(s.source.pick((1, 1, 1, 2, 2, 3, 0))):
         dims: list[Dim] = list(first.dims)
-        if s.source.flip(KNOBS.other_length):
+        if s.source.flip(KNOBS.joining.other_length):
             dims[axis] = s.draw_extent()
-        parts.append(first if s.source.flip(KNOBS.same_part) else s.tensor((first.dtype,), dims=dims))
+        parts.append(first if s.source.flip(KNOBS.joining.same_part) else s.tensor((first.dtype,), dims=dims))
     return Drawn(op.concat(_tuple_of(parts), None if flat else axis), _hull(parts))
 
 
-def _concat(tensors: tuple[Any, ...], axis: int | None) -> Any:
+def _concat(tensors: tuple[Array, ...], axis: int | None) -> Array:
     return np.concatenate(tensors, 0 if axis is None else axis)
 
 
@@ -90,7 +90,7 @@ def _draw_stack(s: Scope) -> Drawn:
     else:
         first = s.tensor(EVERY)
         parts = [first] + [
-            first if s.source.flip(KNOBS.same_part) else s.like(first) for _ in range(s.source.integer(0, 3))
+            first if s.source.flip(KNOBS.joining.same_part) else s.like(first) for _ in range(s.source.integer(0, 3))
         ]
         operands = _tuple_of(parts)
     rank = parts[0].ndim + 1
@@ -102,7 +102,7 @@ def _draw_meshgrid(s: Scope) -> Drawn:
 
     A single operand is rare: its lowering gives a tensor where the type is a tuple of one.
     """
-    least = 1 if s.source.flip(KNOBS.unlowerable) else 2
+    least = 1 if s.source.flip(KNOBS.shared.unlowerable) else 2
     found = _tuple_in_scope(s, lambda fields: len(fields) >= least and all(f.ndim == 1 for f in fields))
     if found is not None:
         operands, parts = found
@@ -110,13 +110,15 @@ def _draw_meshgrid(s: Scope) -> Drawn:
         first = s.tensor(EVERY, (1, 1))
         parts = [first]
         for _ in range(s.source.integer(least - 1, 2)):
-            parts.append(s.like(first) if s.source.flip(KNOBS.same_length) else s.tensor((first.dtype,), (1, 1)))
+            parts.append(
+                s.like(first) if s.source.flip(KNOBS.joining.same_length) else s.tensor((first.dtype,), (1, 1))
+            )
         operands = _tuple_of(parts)
     square = len(parts) < 2 or parts[0].dims == parts[1].dims
     return Drawn(op.meshgrid(operands, "xy" if square and s.source.flip() else "ij"), tuple(p.range for p in parts))
 
 
-def _meshgrid(tensors: tuple[Any, ...], indexing: str | None) -> tuple[Any, ...]:
+def _meshgrid(tensors: tuple[Array, ...], indexing: str | None) -> tuple[Array, ...]:
     return tuple(np.meshgrid(*tensors, indexing="xy" if indexing == "xy" else "ij"))
 
 
@@ -136,12 +138,12 @@ def _draw_split(s: Scope) -> Drawn:
         where = s.source.pick([k for k in (2, 1, 3, 4, 5) if -(-length // k) * (k - 1) <= length])
     else:
         where = sorted({s.source.integer(1, length) for _ in range(s.source.integer(1, 3))})
-        if s.source.flip(KNOBS.unlowerable):  # an empty first part, or a part that lies beyond the end
+        if s.source.flip(KNOBS.shared.unlowerable):  # an empty first part, or a part that lies beyond the end
             where = [0, *where] if s.source.flip() else [*where, length + 1]
     return Drawn(op.split(x.expr, where, axis), x.range)
 
 
-def _split(x: Any, indices_or_sections: int | tuple[int, ...], axis: int) -> Any:
+def _split(x: Array, indices_or_sections: int | tuple[int, ...], axis: int) -> Array | tuple[Array, ...]:
     """A tuple of parts; `x` itself for one section, as relax.split's type inference has it."""
     length = x.shape[axis]
     if isinstance(indices_or_sections, int):
@@ -157,15 +159,15 @@ def _split(x: Any, indices_or_sections: int | tuple[int, ...], axis: int) -> Any
 
 def _draw_tile(s: Scope) -> Drawn:
     x = s.tensor(EVERY)
-    if s.source.flip(KNOBS.tile_number):
+    if s.source.flip(KNOBS.joining.tile_number):
         return Drawn(op.tile(x.expr, s.source.integer(1, 3)), x.range)
     count = s.source.integer(1, min(x.ndim + 1, 5))
     return Drawn(op.tile(x.expr, [s.source.pick((1, 2, 1, 3)) for _ in range(count)]), x.range)
 
 
 def _draw_repeat(s: Scope) -> Drawn:
-    x = s.tensor(EVERY, (0, 5) if s.source.flip(KNOBS.unlowerable) else (1, 5))
-    axis = None if x.ndim == 0 or s.source.flip(KNOBS.axis_absent) else s.axis(x)
+    x = s.tensor(EVERY, (0, 5) if s.source.flip(KNOBS.shared.unlowerable) else (1, 5))
+    axis = None if x.ndim == 0 or s.source.flip(KNOBS.shared.axis_absent) else s.axis(x)
     return Drawn(op.repeat(x.expr, s.source.integer(1, 3), axis), x.range)
 
 
@@ -182,9 +184,9 @@ def _draw_reverse_sequence(s: Scope) -> Drawn:
     length, batches = x.dims[sequence], x.dims[batch]
     if not isinstance(length, int) or not isinstance(batches, int):
         raise Unavailable("the lengths need a static axis")
-    slack = 2 if s.source.flip(KNOBS.lengths_beyond) else 0
+    slack = 2 if s.source.flip(KNOBS.joining.lengths_beyond) else 0
     lengths = s.tensor(INDEX, dims=(batches,), low=-slack, high=length + slack)
-    negative = s.source.flip(KNOBS.negative_axis)
+    negative = s.source.flip(KNOBS.shared.negative_axis)
     axes = (sequence - x.ndim, batch - x.ndim) if negative else (sequence, batch)
     return Drawn(op.reverse_sequence(x.expr, lengths.expr, *axes), x.range)
 
@@ -197,7 +199,9 @@ def _reverse_sequence(x: Array, lengths: Array, seq_axis: int, batch_axis: int) 
     return np.moveaxis(result, (0, 1), (batch_axis, seq_axis))
 
 
-def _move(name: str, draw: Any, meaning: Any, attributes: tuple[str, ...] = (), weight: int = 4) -> Operator:
+def _move(
+    name: str, draw: Callable[[Scope], Drawn], meaning: Meaning, attributes: tuple[str, ...] = (), weight: int = 4
+) -> Operator:
     return Operator(f"relax.{name}", draw, meaning, Rounding.MOVE, attributes, weight=weight)
 
 

@@ -1,6 +1,7 @@
-"""Every ratio of the operator rows, with the reason for its value.
+"""Every ratio of the operator rows, by family: what it decides and, where the value itself needs one, the reason.
 
-A row that needs no ratio of its own takes a plain `flip()`, which is one half.
+Where a field gives no reason: both ways are worth a test. The way that models use most has more than one half,
+a special case 0.1 to 0.3. A row that takes a plain `flip()` needs no ratio: that is one half.
 """
 
 from __future__ import annotations
@@ -9,84 +10,119 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorKnobs:
-    """Probability of each form that a row may draw. Rows share a field where they draw the same form."""
+class SharedKnobs:
+    """Forms that several families draw."""
 
-    # --- forms that TVM documents and cannot lower, or lowers wrongly: rare enough not to hide other findings
     rare: float = 0.04
-    """A form that the operator's documentation allows and LegalizeOps refuses or lowers wrongly."""
+    """A documented form that LegalizeOps refuses or lowers wrongly: rare, so that it does not hide other findings."""
     unlowerable: float = 0.03
     """The same for forms without any result so far: an absent axis of concat, one operand of meshgrid."""
-    axes_empty: float = 0.03
-    """A reduction over an empty list of axes, which TVM takes for all of them in places."""
-    rank_0: float = 0.05
-    """An operand of argmax of rank 0: the type rule allows it, topi refuses it."""
-    one_hot_far_axis: float = 0.05
-    """A negative axis of one_hot that is not -1: the type rule takes it, topi does not."""
-    smaller_updates: float = 0.05
-    """Updates of scatter_elements that are smaller off the axis: the lowering takes equal extents for granted."""
-    median_keepdims_lowered: float = 0.05
-    """keepdims of a flat median of rank 2 and more: the legalised result has rank 1."""
-    shape_value_bound: float = 0.06
-    """A target shape that is a value: lowering follows those bound to a written shape only."""
-
-    # --- shapes and operands
     symbolic: float = 0.2
     """The shape may be symbolic: lowerings of images, losses and norms often want numbers."""
-    symbolic_group_norm: float = 0.15
-    """The same for group_norm, which then has one group."""
     symbolic_rarely: float = 0.1
     """The same for attention and box transforms: few of them lower."""
     nonempty: float = 0.9
     """An operand whose lowering divides by its extents, or leaves a sum over nothing unwritten, has elements."""
     dim_of_one: float = 0.3
     """A dim of an operand that broadcasts is 1."""
-    fewer_batch_dims: float = 0.3
-    """An operand of matmul lacks leading batch dims of the other."""
-    more_batch_dims: float = 0.2
-    """An operand of matmul has one batch dim more than the other."""
-    same_keys: float = 0.4
-    """Attention has as many keys as queries."""
-    same_value_width: float = 0.6
-    """Values of attention are as wide as its keys."""
-    same_part: float = 0.15
-    """Another operand of concat or stack is the first one again."""
-    same_length: float = 0.4
-    """An operand of meshgrid is as long as the first: "xy" is drawn for those."""
-    other_length: float = 0.4
-    """An operand of concat differs from the first along the axis."""
+    negative_axis: float = 0.3
+    """An axis is counted from the end."""
+    negative_axes: float = 0.4
+    """The same for normalisations and squeeze, where passes mix the two spellings."""
+    axis_absent: float = 0.25
+    """argmax, cumsum and repeat take the flat operand: a path of its own in TOPI."""
+    keepdims: float = 0.4
+    """The reduced axes stay, with extent 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class ElementwiseKnobs:
+    """Broadcasts, activations and casts."""
+
     equal_operands_dropped: float = 0.8
     """A fused multiply-add of three equal operands is not drawn: it says little."""
     condition_first: float = 0.3
     """The condition of where is drawn first, and the values broadcast with it."""
     positive_divisor: float = 0.6
     """Divisors are positive, else all negative: rounding of quotients differs in sign."""
+    last_axis: float = 0.4
+    """Softmax goes over the last axis, as in most models."""
+    one_slope: float = 0.15
+    """prelu has one slope for all channels."""
+    scale_float32: float = 0.8
+    """Scales of quantisation are float32, else float16."""
+    zero_dtypes: tuple[tuple[str, int], ...] = (("int8", 3), ("int32", 3), ("uint8", 2), ("int16", 1), ("float16", 1))
+    """(dtype, weight) of zero points, most often those of quantised models; float16 last, for float data alone."""
+    dequantized_float32: float = 0.7
+    """dequantize gives float32, else float16."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProductKnobs:
+    """Matrix products and attention."""
+
+    fewer_batch_dims: float = 0.3
+    """An operand of matmul lacks leading batch dims of the other."""
+    more_batch_dims: float = 0.2
+    """An operand of matmul has one batch dim more than the other."""
     vector: float = 0.2
     """The second operand of matmul is a vector."""
     square: float = 0.2
     """The second operand of matmul is as long as the first."""
     drawn_on_the_left: float = 0.6
-    """The first operand of matmul that is drawn stands on the left."""
-    nonempty_slice: float = 0.93
-    """A slice of an axis has elements: without, nothing after it shows whether it is right."""
+    """The first operand of matmul that is drawn is on the left."""
+    wider_result: float = 0.3
+    """A product names a wider result dtype."""
+    mixed_operands: float = 0.3
+    """Then its operands have different dtypes where TVM allows that."""
+    same_keys: float = 0.4
+    """Attention has as many keys as queries."""
+    same_value_width: float = 0.6
+    """The values of attention are as wide as its keys."""
 
-    # --- axes
-    negative_axis: float = 0.3
-    """An axis is counted from the end."""
-    negative_axes: float = 0.4
-    """The same for normalisations and squeeze, where passes mix the two spellings."""
+
+@dataclass(frozen=True, slots=True)
+class ReductionKnobs:
+    """Reductions."""
+
+    axes_empty: float = 0.03
+    """A reduction over an empty list of axes, which TVM takes for all of them in places."""
+    median_keepdims_lowered: float = 0.05
+    """keepdims of a flat median of rank 2 or more: the legalised result has rank 1."""
+    median_flat: float = 0.3
+    """A median goes over all elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchKnobs:
+    """Searching, sorting, scans and sampling."""
+
+    rank_0: float = 0.05
+    """An operand of argmax of rank 0: the type rule allows it, topi refuses it."""
+    exclusive: float = 0.4
+    """A cumulative operator leaves the element itself out."""
+    unique_axis: float = 0.4
+    """unique goes along an axis, else over the flat operand."""
+    unique_returns: tuple[float, ...] = (0.7, 0.3, 0.2, 0.3)
+    """unique sorts; and it gives first positions, inverse positions, counts."""
+    accumulator_named: float = 0.4
+    """cumsum and cumprod name a dtype."""
+    accumulator_wider: float = 0.6
+    """Then it is wider than that of the operand."""
+    sample_float32: float = 0.8
+    """Weights of multinomial are float32, else float64."""
+    valid_k: float = 0.85
+    """topk asks for 1 to all elements, else for 0, all or more."""
+
+
+@dataclass(frozen=True, slots=True)
+class NormKnobs:
+    """Normalisations and losses."""
+
+    symbolic_group_norm: float = 0.15
+    """The shape of group_norm may be symbolic: it then has one group."""
     negative_channel: float = 0.2
-    """The same for the channel of group_norm."""
-    negative_slice_axis: float = 0.2
-    """The same for a slice of static shape."""
-    negative_slice_axis_beside_symbol: float = 0.02
-    """The same beside a symbolic dim: it does not lower."""
-    axis_absent: float = 0.25
-    """argmax, cumsum and repeat take the flat operand: a path of its own in TOPI."""
-    axes_absent: float = 0.25
-    """permute_dims reverses all axes: passes forget absent axes."""
-    last_axis: float = 0.4
-    """Softmax goes over the last axis, as in most models."""
+    """The channel of group_norm is counted from the end."""
     second_axis: float = 0.6
     """The channel is axis 1, as in most models."""
     trailing_axes: float = 0.6
@@ -97,36 +133,18 @@ class OperatorKnobs:
     """Else each other axis is taken."""
     one_axis_as_number: float = 0.4
     """One axis is written as a number, else as a list of one."""
-    one_new_axis: float = 0.6
-    """expand_dims adds one axis, else none to two."""
-    keepdims: float = 0.4
-    """The reduced axes stay, with extent 1."""
-    exclusive: float = 0.4
-    """A cumulative operator leaves the element itself out."""
-    median_flat: float = 0.3
-    """A median goes over all elements."""
-    unique_axis: float = 0.4
-    """unique goes along an axis, else over the flat operand."""
-    unique_returns: tuple[float, ...] = (0.7, 0.3, 0.2, 0.3)
-    """unique sorts; and it gives first positions, inverse positions, counts."""
-    batched: float = 0.4
-    """gather_nd has batch dims."""
+    training: float = 0.6
+    """batch_norm computes the statistics, else it is given them."""
+    batch_norm_switched_off: float = 0.25
+    """batch_norm leaves out center or scale: passes that fold it look at both."""
+    class_weights: float = 0.6
+    """nll_loss has weights of the classes."""
 
-    # --- dtypes
-    dtype_named: float = 0.3
-    """full_like, ones_like and zeros_like name a dtype, else take that of the operand."""
-    eye_dtype_named: float = 0.15
-    """The same for eye_like, whose dtype inference is weaker."""
-    fill_of_result_dtype: float = 0.6
-    """A fill value has the dtype of the result, else it is converted."""
-    scale_float32: float = 0.8
-    """Scales of quantisation are float32, else float16."""
-    dequantized_float32: float = 0.7
-    """dequantize gives float32, else float16."""
-    wider_result: float = 0.3
-    """A product names a wider result dtype."""
-    mixed_operands: float = 0.3
-    """Then its operands have different dtypes where TVM allows that."""
+
+@dataclass(frozen=True, slots=True)
+class WindowKnobs:
+    """Convolutions, pools and padding."""
+
     int8_widened: float = 0.7
     """A convolution of 8-bit operands gives a wider dtype: their own rarely holds the sums."""
     half_widened: float = 0.2
@@ -135,18 +153,38 @@ class OperatorKnobs:
     """The same for float32, which no model does."""
     out_dtype_named: float = 0.2
     """Else the operands' dtype is named as that of the result."""
-    accumulator_named: float = 0.4
-    """cumsum and cumprod name a dtype."""
-    accumulator_wider: float = 0.6
-    """Then it is wider than that of the operand."""
-    collapsed_same_dtype: float = 0.7
-    """collapse_sum_like has operands of one dtype."""
-    sample_float32: float = 0.8
-    """Weights of multinomial are float32, else float64."""
-    small_index_dtype: float = 0.2
-    """take has indices of a narrow dtype."""
+    out_layout_named: float = 0.2
+    """The layout of the result is named though it is that of the data."""
+    short_form: float = 0.6
+    """Equal numbers per spatial axis are written as one."""
+    short_padding: float = 0.7
+    """Equal padding on both sides is written once."""
+    symmetric_padding: float = 0.7
+    """The padding after an axis is that before it, as in most models."""
+    same_window: float = 0.4
+    """All spatial axes have the same window, as in most models."""
+    output_padding: float = 0.4
+    """A transposed convolution has output padding."""
+    one_group: float = 0.55
+    """A convolution has one group."""
+    ceil_mode: float = 0.3
+    """A pool rounds its extent up."""
+    size_absent: float = 0.15
+    """An adaptive pool names no size."""
+    padded_axis: float = 0.6
+    """nn.pad pads an axis."""
 
-    # --- reshapes, layouts, windows
+
+@dataclass(frozen=True, slots=True)
+class CreationKnobs:
+    """Tensors from shapes and numbers."""
+
+    dtype_named: float = 0.3
+    """full_like, ones_like and zeros_like name a dtype, else take that of the operand."""
+    eye_dtype_named: float = 0.15
+    """The same for eye_like, whose dtype inference is weaker."""
+    fill_of_result_dtype: float = 0.6
+    """A fill value has the dtype of the result, else it is converted."""
     shape_value: float = 0.4
     """A created tensor takes its shape from a shape value, where there is one."""
     shape_of_tensor: float = 0.4
@@ -161,6 +199,22 @@ class OperatorKnobs:
     """eye names its columns."""
     diagonal_shifted: float = 0.7
     """triu and tril begin off the main diagonal."""
+    one_hot_far_axis: float = 0.05
+    """A negative axis of one_hot that is not -1: the type rule takes it, topi does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReshapingKnobs:
+    """Reshapes and layouts."""
+
+    shape_value_bound: float = 0.06
+    """A target shape that is a value: lowering follows those bound to a written shape only."""
+    axes_absent: float = 0.25
+    """permute_dims reverses all axes: passes forget absent axes."""
+    one_new_axis: float = 0.6
+    """expand_dims adds one axis, else none to two."""
+    collapsed_same_dtype: float = 0.7
+    """collapse_sum_like has operands of one dtype."""
     dim_in_scope: float = 0.2
     """A new dim is one that a value in scope has."""
     inferred_dim: float = 0.3
@@ -185,36 +239,60 @@ class OperatorKnobs:
     """collapse_sum makes a dim 1."""
     fewer_dims: float = 0.4
     """collapse_sum drops leading dims."""
-    tile_number: float = 0.3
-    """tile repeats by one number, else by one per axis."""
     split_layout: float = 0.6
     """A layout transform splits an axis."""
     fused_layout: float = 0.4
     """A layout transform joins two axes."""
     pad_value: float = 0.3
     """A layout transform without padding names a pad value all the same."""
-    out_layout_named: float = 0.2
-    """The layout of the result is named though it is that of the data."""
-    short_form: float = 0.6
-    """Equal numbers per spatial axis are written as one."""
-    short_padding: float = 0.7
-    """Equal padding on both sides is written once."""
-    symmetric_padding: float = 0.7
-    """The padding after an axis is that before it, as in most models."""
-    same_window: float = 0.4
-    """All spatial axes have the same window, as in most models."""
-    output_padding: float = 0.4
-    """A transposed convolution has output padding."""
-    one_group: float = 0.55
-    """A convolution has one group."""
-    ceil_mode: float = 0.3
-    """A pool rounds its extent up."""
-    size_absent: float = 0.15
-    """An adaptive pool names no size."""
-    padded_axis: float = 0.6
-    """nn.pad pads an axis."""
 
-    # --- indices
+
+@dataclass(frozen=True, slots=True)
+class JoiningKnobs:
+    """Joining, splitting and repeating."""
+
+    same_part: float = 0.15
+    """Another operand of concat or stack is the first one again."""
+    same_length: float = 0.4
+    """An operand of meshgrid is as long as the first: "xy" is drawn for those."""
+    other_length: float = 0.4
+    """An operand of concat differs from the first along the axis."""
+    tile_number: float = 0.3
+    """tile repeats by one number, else by one per axis."""
+    lengths_beyond: float = 0.2
+    """Lengths of reverse_sequence go beyond the axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlicingKnobs:
+    """Slices."""
+
+    nonempty: float = 0.93
+    """A slice of an axis has elements: an empty one does not show in any result."""
+    negative_axis: float = 0.2
+    """An axis of a slice of static shape is counted from the end."""
+    negative_axis_beside_symbol: float = 0.02
+    """The same with a symbolic dim: it does not lower."""
+    begin_beyond: float = 0.2
+    """A slice from the first element begins far before it."""
+    end_beyond: float = 0.4
+    """A slice to the last element ends far after it."""
+    from_the_end: float = 0.3
+    """A bound of a slice counts from the end."""
+    inbound: float = 0.15
+    """strided_slice promises bounds in range."""
+    stepped: float = 0.6
+    """strided_slice names strides."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexingKnobs:
+    """Gathers and scatters."""
+
+    small_index_dtype: float = 0.2
+    """take has indices of a narrow dtype."""
+    batched: float = 0.4
+    """gather_nd has batch dims."""
     flattened: float = 0.2
     """take goes over a vector: then the axis may be absent."""
     number_index: float = 0.08
@@ -227,6 +305,8 @@ class OperatorKnobs:
     """A dim of one of several index tensors is 1."""
     fewer_index_dims: float = 0.2
     """One of several index tensors has fewer dims."""
+    smaller_updates: float = 0.05
+    """Updates of scatter_elements that are smaller off the axis: the lowering takes equal extents for granted."""
     negative_index: float = 0.3
     """Indices count from the end, too."""
     index_of_rank_two: float = 0.1
@@ -237,30 +317,12 @@ class OperatorKnobs:
     """scatter_elements takes the mean, which few backends have."""
     whole_slice: float = 0.1
     """slice_scatter writes the whole axis."""
-    lengths_beyond: float = 0.2
-    """Lengths of reverse_sequence go beyond the axis."""
-    valid_k: float = 0.85
-    """topk asks for 1 to all elements, else for 0, all or more."""
-    begin_beyond: float = 0.2
-    """A slice from the first element begins far before it."""
-    end_beyond: float = 0.4
-    """A slice to the last element ends far after it."""
-    from_the_end: float = 0.3
-    """A bound of a slice counts from the end."""
-    inbound: float = 0.15
-    """strided_slice promises bounds in range."""
-    stepped: float = 0.6
-    """strided_slice names strides."""
 
-    # --- training, losses, images, boxes
-    training: float = 0.6
-    """batch_norm computes the statistics, else it is given them."""
-    batch_norm_switched_off: float = 0.25
-    """batch_norm leaves out center or scale: passes that fold it look at both."""
-    class_weights: float = 0.6
-    """nll_loss has weights of the classes."""
-    one_slope: float = 0.15
-    """prelu has one slope for all channels."""
+
+@dataclass(frozen=True, slots=True)
+class VisionKnobs:
+    """Images, regions and boxes."""
+
     crop: float = 0.15
     """resize2d crops."""
     outside_excluded: float = 0.2
@@ -287,6 +349,25 @@ class OperatorKnobs:
     """It moves invalid boxes to the end."""
     onnx: float = 0.25
     """all_class_non_max_suppression has ONNX's form."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorKnobs:
+    """The ratios of each family of operators."""
+
+    shared: SharedKnobs = SharedKnobs()
+    elementwise: ElementwiseKnobs = ElementwiseKnobs()
+    products: ProductKnobs = ProductKnobs()
+    reduction: ReductionKnobs = ReductionKnobs()
+    search: SearchKnobs = SearchKnobs()
+    norms: NormKnobs = NormKnobs()
+    windows: WindowKnobs = WindowKnobs()
+    creation: CreationKnobs = CreationKnobs()
+    reshaping: ReshapingKnobs = ReshapingKnobs()
+    joining: JoiningKnobs = JoiningKnobs()
+    slicing: SlicingKnobs = SlicingKnobs()
+    indexing: IndexingKnobs = IndexingKnobs()
+    vision: VisionKnobs = VisionKnobs()
 
 
 KNOBS = OperatorKnobs()

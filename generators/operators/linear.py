@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from tvm.relax import op
 
-from generators.dtypes import is_float
+from generators.dtypes import Array, Scalar, is_float
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Operator, Rounding
+from generators.operators.row import Attributes, Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import NUMERIC, Drawn, Scope
 from generators.relax.values import Dim, Value, extent
@@ -44,10 +43,10 @@ def _contracted(a: Range, b: Range, count: int) -> Range:
 
 def _batch(s: Scope, dims: Sequence[Dim]) -> list[Dim]:
     """Batch dims that broadcast with `dims`: fewer, ones, or one more in front."""
-    own = [1 if s.source.flip(KNOBS.dim_of_one) else d for d in dims]
-    if s.source.flip(KNOBS.fewer_batch_dims):
+    own = [1 if s.source.flip(KNOBS.shared.dim_of_one) else d for d in dims]
+    if s.source.flip(KNOBS.products.fewer_batch_dims):
         own = own[s.source.integer(0, len(own)) :]
-    if len(own) < 2 and s.source.flip(KNOBS.more_batch_dims):
+    if len(own) < 2 and s.source.flip(KNOBS.products.more_batch_dims):
         return [s.draw_extent(1), *([1] * (len(dims) - len(own))), *own]
     return own
 
@@ -69,9 +68,9 @@ def _partner(s: Scope, a: Value, dtypes: Sequence[str], left: bool) -> Value:
         ]
         if ready:
             return s.source.pick(ready[-4:])
-    if s.source.flip(KNOBS.vector):
+    if s.source.flip(KNOBS.products.vector):
         return s.tensor(dtypes, dims=(inner,))
-    outer: Dim = a.dims[-1] if s.source.flip(KNOBS.square) else s.draw_extent()
+    outer: Dim = a.dims[-1] if s.source.flip(KNOBS.products.square) else s.draw_extent()
     matrix = [inner, outer] if left else [outer, inner]
     return s.tensor(dtypes, dims=[*_batch(s, a.dims[:-2]), *matrix])
 
@@ -79,9 +78,13 @@ def _partner(s: Scope, a: Value, dtypes: Sequence[str], left: bool) -> Value:
 def _draw_matmul(s: Scope) -> Drawn:
     a = s.tensor(NUMERIC, (1, 4))
     assert a.dims is not None
-    out = s.source.pick(_WIDER[a.dtype]) if s.source.flip(KNOBS.wider_result) else None
-    right = _MIXED.get(a.dtype, (a.dtype,)) if out is not None and s.source.flip(KNOBS.mixed_operands) else (a.dtype,)
-    left = s.source.flip(KNOBS.drawn_on_the_left)
+    out = s.source.pick(_WIDER[a.dtype]) if s.source.flip(KNOBS.products.wider_result) else None
+    right = (
+        _MIXED.get(a.dtype, (a.dtype,))
+        if out is not None and s.source.flip(KNOBS.products.mixed_operands)
+        else (a.dtype,)
+    )
+    left = s.source.flip(KNOBS.products.drawn_on_the_left)
     b = _partner(s, a, right, left)
     first, second = (a, b) if left else (b, a)
     assert first.dims is not None
@@ -89,7 +92,7 @@ def _draw_matmul(s: Scope) -> Drawn:
     return Drawn(op.matmul(first.expr, second.expr, out_dtype=out), values)
 
 
-def _matmul(a: Any, b: Any, out_dtype: str | None) -> Any:
+def _matmul(a: Array, b: Array, out_dtype: str | None) -> Array | Scalar:
     if out_dtype is None:
         return np.matmul(a, b)
     carrier = np.float64 if is_float(out_dtype) else np.dtype(out_dtype)
@@ -151,7 +154,7 @@ def _draw_einsum(s: Scope) -> Drawn:
     return Drawn(op.einsum([o.expr for o in operands], subscripts), values.summed(count))
 
 
-def _einsum(operands: tuple[Any, ...], subscripts: str) -> Any:
+def _einsum(operands: tuple[Array, ...], subscripts: str) -> Array | Scalar:
     return np.einsum(subscripts, *operands)
 
 
@@ -161,7 +164,7 @@ def _draw_outer(s: Scope) -> Drawn:
     return Drawn(op.outer(a.expr, b.expr), a.range * b.range)
 
 
-def _first_float(operands: Sequence[str | None], attributes: dict[str, Any]) -> str:
+def _first_float(operands: Sequence[str | None], attributes: Attributes) -> str:
     named = next((d for d in operands if d is not None), None)
     return named or "float32"
 

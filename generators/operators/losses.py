@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from tvm.relax.op import nn
 
 from generators import tvm_api
+from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import Range
@@ -24,13 +24,13 @@ def _draw_cross_entropy(s: Scope) -> Drawn:
     return Drawn(nn.cross_entropy_with_logits(x.expr, y.expr), -(x.range * y.range).summed(x.size).hull(Range(0, 0)))
 
 
-def _cross_entropy(x: Any, y: Any) -> Any:
+def _cross_entropy(x: Array, y: Array) -> Array | Scalar:
     """The negated sum of products, over the batch size from rank two on."""
     return -np.sum(x * y) / (x.shape[0] if x.ndim > 1 else 1)
 
 
 def _draw_targets(s: Scope, dims: tuple[Dim, ...], classes: int, mean: bool) -> tuple[Value, int]:
-    """Targets and the class to ignore: usually none of them; -1 stands for "no class" as in other frameworks.
+    """Targets and the class to ignore: usually none of them; -1 means "no class" as in other frameworks.
 
     A mean over nothing but ignored targets is 0/0, so there the targets are constants of which some count.
     """
@@ -47,7 +47,7 @@ def _draw_targets(s: Scope, dims: tuple[Dim, ...], classes: int, mean: bool) -> 
 
 
 def _draw_nll_loss(s: Scope) -> Drawn:
-    predictions = s.tensor(FLOAT, (1, 4), nonempty=True, static=not s.source.flip(KNOBS.symbolic))
+    predictions = s.tensor(FLOAT, (1, 4), nonempty=True, static=not s.source.flip(KNOBS.shared.symbolic))
     assert predictions.dims is not None
     batched = predictions.ndim > 1
     classes = predictions.dims[1 if batched else 0]
@@ -57,7 +57,7 @@ def _draw_nll_loss(s: Scope) -> Drawn:
     dims = (predictions.dims[0], *predictions.dims[2:]) if batched else ()
     targets, ignored = _draw_targets(s, dims, classes, reduction == "mean")
     weights = None
-    if s.source.flip(KNOBS.class_weights):
+    if s.source.flip(KNOBS.norms.class_weights):
         class_dim = predictions.dims[1 if batched else 0]
         weights = s.tensor((predictions.dtype,), dims=(class_dim,), low=1, high=4)
     call = nn.nll_loss(predictions.expr, targets.expr, weights.expr if weights else None, reduction, ignored)
@@ -66,7 +66,9 @@ def _draw_nll_loss(s: Scope) -> Drawn:
     return Drawn(call, one.including(0).summed(count).real())
 
 
-def _nll_loss(predictions: Any, targets: Any, weights: Any = None, *, reduction: str, ignore_index: int) -> Any:
+def _nll_loss(
+    predictions: Array, targets: Array, weights: Array | None = None, *, reduction: str, ignore_index: int
+) -> Array | Scalar:
     batched = predictions.ndim > 1
     scores = np.moveaxis(predictions, 1, -1) if batched else predictions
     counts = targets != ignore_index

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from tvm.relax.op import nn
 
-from generators.arrays import Array
+from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import Range
@@ -59,12 +59,12 @@ def _over(weight: Array, axes: Sequence[int], ndim: int) -> Array:
     return ordered.reshape(shape)
 
 
-def _standardised(x: Any, axes: tuple[int, ...], epsilon: float) -> Any:
+def _standardised(x: Array, axes: tuple[int, ...], epsilon: float) -> Array | Scalar:
     centred = x - x.mean(axis=axes, keepdims=True)
     return centred / np.sqrt((centred * centred).mean(axis=axes, keepdims=True) + epsilon)
 
 
-def _switches(s: Scope, off: float = KNOBS.rare, epsilons: Sequence[float] = _EPSILONS) -> dict[str, Any]:
+def _switches(s: Scope, off: float = KNOBS.shared.rare, epsilons: Sequence[float] = _EPSILONS) -> dict[str, Any]:
     """The attributes that normalisations share; `off` is how often center or scale is False."""
     center, scale = (
         s.source.pick(((False, True), (True, False), (False, False))) if s.source.flip(off) else (True, True)
@@ -79,12 +79,12 @@ def _draw_axes(s: Scope, x: Value, trailing: float) -> list[int]:
         axes = list(range(first, x.ndim))
     else:
         axes = [a for a in range(x.ndim) if s.source.flip()] or [s.source.integer(0, x.ndim - 1)]
-        axes = axes[::-1] if s.source.flip(KNOBS.rare) else axes
-    return [a - x.ndim if s.source.flip(KNOBS.negative_axes) else a for a in axes]
+        axes = axes[::-1] if s.source.flip(KNOBS.shared.rare) else axes
+    return [a - x.ndim if s.source.flip(KNOBS.shared.negative_axes) else a for a in axes]
 
 
 def _axes_or_one(s: Scope, axes: list[int]) -> list[int] | int:
-    return axes[0] if len(axes) == 1 and s.source.flip(KNOBS.one_axis_as_number) else axes
+    return axes[0] if len(axes) == 1 and s.source.flip(KNOBS.norms.one_axis_as_number) else axes
 
 
 def _weight_over(s: Scope, x: Value, axes: Sequence[int]) -> Value:
@@ -102,14 +102,14 @@ def _count(x: Value, axes: Sequence[int]) -> int:
 
 def _draw_batch_norm(s: Scope) -> Drawn:
     # In 16 bits LegalizeOps gives the result another dtype than the operator's type says.
-    dtypes = _NARROW[1:] if s.source.flip(KNOBS.rare) else ("float32", "float64")
-    x = _data(s, dtypes, static=not s.source.flip(KNOBS.symbolic))
-    axis = 1 if x.ndim > 1 and s.source.flip(KNOBS.second_axis) else s.source.integer(0, x.ndim - 1)
-    axis = axis - x.ndim if s.source.flip(KNOBS.rare) else axis
+    dtypes = _NARROW[1:] if s.source.flip(KNOBS.shared.rare) else ("float32", "float64")
+    x = _data(s, dtypes, static=not s.source.flip(KNOBS.shared.symbolic))
+    axis = 1 if x.ndim > 1 and s.source.flip(KNOBS.norms.second_axis) else s.source.integer(0, x.ndim - 1)
+    axis = axis - x.ndim if s.source.flip(KNOBS.shared.rare) else axis
     gamma, beta, mean = (_per_channel(s, x, axis) for _ in range(3))
     variance = _per_channel(s, x, axis, low=0.5)
-    switches = _switches(s, off=KNOBS.batch_norm_switched_off)
-    training = s.source.flip(KNOBS.training)
+    switches = _switches(s, off=KNOBS.norms.batch_norm_switched_off)
+    training = s.source.flip(KNOBS.norms.training)
     momentum = s.source.pick((0.125, 0.5, 0.0, 1.0))
     count = _count(x, range(x.ndim)) // max(_count(x, (axis,)), 1)
     call = nn.batch_norm(
@@ -126,9 +126,9 @@ def _draw_batch_norm(s: Scope) -> Drawn:
 
 
 def _batch_norm(
-    x: Any, gamma: Any, beta: Any, mean: Any, variance: Any, *, axis: int, epsilon: float, center: bool, scale: bool,
-    momentum: float, training: bool,
-) -> Any:  # fmt: skip
+    x: Array, gamma: Array, beta: Array, mean: Array, variance: Array, *, axis: int, epsilon: float, center: bool,
+    scale: bool, momentum: float, training: bool,
+) -> tuple[Array, Array, Array]:  # fmt: skip
     """In training the statistics are the batch's, and `momentum` is the weight of the new ones.
 
     The operator's documentation gives momentum to the old statistics instead; LegalizeOps and
@@ -147,7 +147,7 @@ def _batch_norm(
 
 def _draw_layer_norm(s: Scope) -> Drawn:
     x = _data(s, _NARROW)
-    axes = _draw_axes(s, x, trailing=KNOBS.trailing_axes)
+    axes = _draw_axes(s, x, trailing=KNOBS.norms.trailing_axes)
     gamma, beta = _weight_over(s, x, axes), _weight_over(s, x, axes)
     switches = _switches(s)
     call = nn.layer_norm(x.expr, gamma.expr, beta.expr, _axes_or_one(s, axes), **switches)
@@ -156,8 +156,8 @@ def _draw_layer_norm(s: Scope) -> Drawn:
 
 
 def _layer_norm(
-    x: Any, gamma: Any, beta: Any, *, axes: tuple[int, ...], epsilon: float, center: bool, scale: bool
-) -> Any:
+    x: Array, gamma: Array, beta: Array, *, axes: tuple[int, ...], epsilon: float, center: bool, scale: bool
+) -> Array:
     out = _standardised(x, axes, epsilon)
     out = out * _over(gamma, axes, x.ndim) if scale else out
     return out + _over(beta, axes, x.ndim) if center else out
@@ -165,17 +165,17 @@ def _layer_norm(
 
 def _channel_and_axes(s: Scope, x: Value) -> tuple[int, list[int]]:
     """A channel axis and other axes to normalise over: most often the second, and all but the first two."""
-    channel = 1 if s.source.flip(KNOBS.second_axis) else s.source.integer(0, x.ndim - 1)
-    if s.source.flip(KNOBS.usual_axes):
+    channel = 1 if s.source.flip(KNOBS.norms.second_axis) else s.source.integer(0, x.ndim - 1)
+    if s.source.flip(KNOBS.norms.usual_axes):
         axes = [a for a in range(x.ndim) if a != channel and (a > 1 or channel > 1)]
     else:
-        axes = [a for a in range(x.ndim) if a != channel and s.source.flip(KNOBS.axis_taken)]
+        axes = [a for a in range(x.ndim) if a != channel and s.source.flip(KNOBS.norms.axis_taken)]
     axes = axes or [a for a in range(x.ndim) if a != channel]
-    return channel, [a - x.ndim if s.source.flip(KNOBS.negative_axis) else a for a in axes]
+    return channel, [a - x.ndim if s.source.flip(KNOBS.shared.negative_axis) else a for a in axes]
 
 
 def _draw_group_norm(s: Scope) -> Drawn:
-    x = _data(s, _NARROW, 2, static=not s.source.flip(KNOBS.symbolic_group_norm))
+    x = _data(s, _NARROW, 2, static=not s.source.flip(KNOBS.norms.symbolic_group_norm))
     assert x.dims is not None
     channel, axes = _channel_and_axes(s, x)
     channels = x.dims[channel]
@@ -183,16 +183,16 @@ def _draw_group_norm(s: Scope) -> Drawn:
     groups = s.source.pick([g for g in range(1, channels + 1) if channels % g == 0]) if isinstance(channels, int) else 1
     gamma, beta = _per_channel(s, x, channel), _per_channel(s, x, channel)
     switches = _switches(s, epsilons=_LARGE_EPSILONS)
-    channel = channel - x.ndim if s.source.flip(KNOBS.negative_channel) else channel
+    channel = channel - x.ndim if s.source.flip(KNOBS.norms.negative_channel) else channel
     call = nn.group_norm(x.expr, gamma.expr, beta.expr, groups, channel, _axes_or_one(s, axes), **switches)
     count = _count(x, [channel, *axes]) // groups
     return Drawn(call, _normalised(count, gamma.range, beta.range, switches["scale"], switches["center"]))
 
 
 def _group_norm(
-    x: Any, gamma: Any, beta: Any, *, num_groups: int, channel_axis: int, axes: tuple[int, ...], epsilon: float,
+    x: Array, gamma: Array, beta: Array, *, num_groups: int, channel_axis: int, axes: tuple[int, ...], epsilon: float,
     center: bool, scale: bool,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     channel = channel_axis % x.ndim
     split = x.reshape(*x.shape[:channel], num_groups, -1, *x.shape[channel + 1 :])
     over = tuple(a if a < channel else a + 1 for a in (b % x.ndim for b in axes))
@@ -206,16 +206,16 @@ def _draw_instance_norm(s: Scope) -> Drawn:
     channel, axes = _channel_and_axes(s, x)
     gamma, beta = _per_channel(s, x, channel), _per_channel(s, x, channel)
     switches = _switches(s, epsilons=_LARGE_EPSILONS)
-    channel = channel - x.ndim if s.source.flip(KNOBS.rare) else channel
+    channel = channel - x.ndim if s.source.flip(KNOBS.shared.rare) else channel
     call = nn.instance_norm(x.expr, gamma.expr, beta.expr, channel, axes, **switches)
     out = _normalised(_count(x, axes), gamma.range, beta.range, switches["scale"], switches["center"])
     return Drawn(call, out)
 
 
 def _instance_norm(
-    x: Any, gamma: Any, beta: Any, *, channel_axis: int, axes: tuple[int, ...], epsilon: float, center: bool,
+    x: Array, gamma: Array, beta: Array, *, channel_axis: int, axes: tuple[int, ...], epsilon: float, center: bool,
     scale: bool,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     out = _standardised(x, axes, epsilon)
     out = out * _along(gamma, channel_axis, x.ndim) if scale else out
     return out + _along(beta, channel_axis, x.ndim) if center else out
@@ -223,14 +223,14 @@ def _instance_norm(
 
 def _draw_rms_norm(s: Scope) -> Drawn:
     # float64 is left out: TOPI computes in float32 whatever the operands are (topi/nn/rms_norm.h).
-    x = _data(s, ("float32", "float16", "bfloat16"), 1 if s.source.flip(KNOBS.rare) else 2)
-    axes = _draw_axes(s, x, trailing=1 - KNOBS.rare)
+    x = _data(s, ("float32", "float16", "bfloat16"), 1 if s.source.flip(KNOBS.shared.rare) else 2)
+    axes = _draw_axes(s, x, trailing=1 - KNOBS.shared.rare)
     weight = _weight_over(s, x, axes)
     call = nn.rms_norm(x.expr, weight.expr, _axes_or_one(s, axes), s.source.pick(_EPSILONS))
     return Drawn(call, _normalised(_count(x, axes), weight.range, weight.range, center=False))
 
 
-def _rms_norm(x: Any, weight: Any, *, axes: tuple[int, ...], epsilon: float) -> Any:
+def _rms_norm(x: Array, weight: Array, *, axes: tuple[int, ...], epsilon: float) -> Array | Scalar:
     """x / sqrt(mean(x*x) + epsilon) * weight; the square is missing from the operator's documentation."""
     return x / np.sqrt((x * x).mean(axis=axes, keepdims=True) + epsilon) * _over(weight, axes, x.ndim)
 

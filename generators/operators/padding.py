@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from tvm.relax.op import nn
 
-from generators.dtypes import is_float
+from generators.dtypes import Array, Scalar, is_float
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.relax.scope import NUMERIC, Drawn, Scope
@@ -18,20 +16,20 @@ _NUMPY_MODE = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 def _draw_pad(s: Scope) -> Drawn:
     mode = s.source.pick(("constant", "constant", "reflect", "replicate", "circular"))
     constant = mode == "constant"
-    # A reflection and a wrap may be at most as wide as the axis allows, which only a number tells.
+    # A reflection and a wrap may be at most as wide as the axis allows, which only a number shows.
     x = s.tensor(NUMERIC, (1, 5), static=mode in ("reflect", "circular"), nonempty=not constant)
     assert x.shape is not None
     widths: list[int] = []
     for n in x.shape:
         widest = {"reflect": n - 1, "circular": n}.get(mode, 2)
-        touched = s.source.flip(KNOBS.padded_axis)
+        touched = s.source.flip(KNOBS.windows.padded_axis)
         widths += [s.source.integer(0, min(widest, 2)) if touched else 0 for _ in range(2)]
     value = s.source.pick((0.0, 0.0, 1.0, 2.5 if is_float(x.dtype) else 3.0)) if constant else 0.0
     call = nn.pad(x.expr, widths, mode, value)
     return Drawn(call, x.range.including(value) if constant else x.range)
 
 
-def _pad(x: Any, *, pad_width: tuple[int, ...], pad_mode: str, pad_value: float) -> Any:
+def _pad(x: Array, *, pad_width: tuple[int, ...], pad_mode: str, pad_value: float) -> Array | Scalar:
     widths = list(zip(pad_width[::2], pad_width[1::2], strict=True))
     if pad_mode == "constant":
         return np.pad(x, widths, constant_values=x.dtype.type(pad_value))

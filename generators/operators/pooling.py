@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from tvm.relax.op import nn
 
-from generators.arrays import Array
+from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import (
@@ -35,7 +34,7 @@ _ATTRIBUTES = (
 def _draw_data(s: Scope, dtypes: tuple[str, ...], layout: str) -> Value:
     """Data in this layout: static, but the batch and the channels may be symbolic."""
     rank = len(layout)
-    x = s.tensor(dtypes, (rank, rank), static=not s.source.flip(KNOBS.symbolic), nonempty=True)
+    x = s.tensor(dtypes, (rank, rank), static=not s.source.flip(KNOBS.shared.symbolic), nonempty=True)
     assert x.dims is not None
     if not all(isinstance(d, int) or axis in "NC" for d, axis in zip(x.dims, layout, strict=True)):
         raise Unavailable("only batch and channels may be symbolic")
@@ -62,13 +61,13 @@ def _draw_pool(name: str, spatial: int, dtypes: tuple[str, ...]) -> Callable[[Sc
         source = s.source
         layout = draw_data_layout(source, spatial)
         x = _draw_data(s, dtypes, layout)
-        ceil = source.flip(KNOBS.ceil_mode)
+        ceil = source.flip(KNOBS.windows.ceil_mode)
         columns: list[tuple[int, int, int, int, int]] = []
         for n in extents(x, layout, axes):
             kernel, stride, dilation = source.integer(1, 3), source.pick((1, 2, 2, 3)), source.pick((1, 1, 1, 2))
             head = source.integer(0, kernel - 1) if source.flip() else 0
-            tail = head if source.flip(KNOBS.symmetric_padding) else source.integer(0, kernel - 1)
-            if columns and source.flip(KNOBS.same_window):
+            tail = head if source.flip(KNOBS.windows.symmetric_padding) else source.integer(0, kernel - 1)
+            if columns and source.flip(KNOBS.windows.same_window):
                 kernel, stride, dilation, head, tail = columns[0]
             fits = n + head + tail >= window_extent(kernel, dilation)
             windows = _out_extent(n, kernel, stride, dilation, head, tail, ceil) if fits else 0
@@ -86,7 +85,7 @@ def _draw_pool(name: str, spatial: int, dtypes: tuple[str, ...]) -> Callable[[Sc
 
 
 def _windows(
-    x: Array, fill: Any, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...],
+    x: Array, fill: float, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...],
     dilation: tuple[int, ...], ceil_mode: bool,
 ) -> Array:  # fmt: skip
     """Every window of the trailing axes of `x`, on axes added at the end; outside of `x` there is `fill`."""
@@ -119,7 +118,7 @@ def _max_pool(
 
 def _counted(
     n: int, windows: int, kernel: int, stride: int, dilation: int, head: int, tail: int, with_padding: bool
-) -> Any:
+) -> Array | Scalar:
     """How many elements of each window along one axis lie in the data, or in data and padding."""
     taps = np.arange(windows)[:, None] * stride - head + np.arange(kernel) * dilation
     low, high = (-head, n + tail) if with_padding else (0, n)
@@ -147,7 +146,7 @@ def _avg_pool(
     return moved(out, canonical, out_layout)
 
 
-def _pool_terms(data: Array, *, pool_size: tuple[int, ...], **_: Any) -> int:
+def _pool_terms(data: Array, *, pool_size: tuple[int, ...], **_: object) -> int:
     return math.prod(pool_size)
 
 
@@ -159,7 +158,11 @@ def _draw_adaptive(name: str, spatial: int) -> Callable[[Scope], Drawn]:
         layout = draw_data_layout(source, spatial)
         x = _draw_data(s, FLOAT, layout)
         sizes = [source.integer(1, min(n + 1, 6)) for n in extents(x, layout, axes)]
-        size = None if source.flip(KNOBS.rare if spatial == 1 else KNOBS.size_absent) else spelled(source, sizes)
+        size = (
+            None
+            if source.flip(KNOBS.shared.rare if spatial == 1 else KNOBS.windows.size_absent)
+            else spelled(source, sizes)
+        )
         size = size * spatial if isinstance(size, tuple) and len(size) == 1 else size
         call = build(x.expr, size, layout, draw_out_layout(source, spatial, layout))
         return Drawn(call, x.range.real())

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from tvm.relax import op
 
+from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Operator, Rounding
+from generators.operators.row import Meaning, Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import FLOAT, NUMERIC, Drawn, Scope
 from generators.relax.values import Value
@@ -35,7 +35,7 @@ def reduced_count(x: Value, axes: Axes) -> int:
 
 def _reduction(
     name: str,
-    meaning: Callable[..., Any],
+    meaning: Meaning,
     result: Callable[[Range, int], Range],
     rounding: Rounding = Rounding.SMOOTH,
     dtypes: tuple[str, ...] = NUMERIC,
@@ -48,17 +48,17 @@ def _reduction(
 
     def draw(s: Scope) -> Drawn:
         x = s.tensor(dtypes, nonempty=not empty)
-        axes = [] if s.source.flip(KNOBS.axes_empty) else s.axes(x)
-        return Drawn(build(x.expr, axes, s.source.flip(KNOBS.keepdims)), result(x.range, reduced_count(x, axes)))
+        axes = [] if s.source.flip(KNOBS.reduction.axes_empty) else s.axes(x)
+        return Drawn(build(x.expr, axes, s.source.flip(KNOBS.shared.keepdims)), result(x.range, reduced_count(x, axes)))
 
     return Operator(f"relax.{name}", draw, meaning, rounding, _ATTRIBUTES, ulps=ulps, weight=weight)
 
 
-def _sum(x: Any, axis: Any, keepdims: bool) -> Any:
+def _sum(x: Array, axis: tuple[int, ...] | None, keepdims: bool) -> Array:
     return np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
 
 
-def _prod(x: Any, axis: Any, keepdims: bool) -> Any:
+def _prod(x: Array, axis: tuple[int, ...] | None, keepdims: bool) -> Array | Scalar:
     return np.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
 
 
@@ -72,16 +72,16 @@ def _std(r: Range, n: int) -> Range:
 
 def _draw_median(s: Scope) -> Drawn:
     x = s.tensor(SORTABLE, nonempty=True)
-    if x.ndim == 0 or s.source.flip(KNOBS.median_flat):
+    if x.ndim == 0 or s.source.flip(KNOBS.reduction.median_flat):
         # The legalised result of keepdims has rank 1 whatever the annotated rank: drawn in most cases where both agree.
-        keep = s.source.flip(KNOBS.keepdims if x.ndim == 1 else KNOBS.median_keepdims_lowered)
+        keep = s.source.flip(KNOBS.shared.keepdims if x.ndim == 1 else KNOBS.reduction.median_keepdims_lowered)
         return Drawn(op.median(x.expr, None, keep), x.range)
     axis = s.axis(x)
     index = Range(0, reduced_count(x, axis) - 1, True)
-    return Drawn(op.median(x.expr, axis, s.source.flip(KNOBS.keepdims)), (x.range, index))
+    return Drawn(op.median(x.expr, axis, s.source.flip(KNOBS.shared.keepdims)), (x.range, index))
 
 
-def _median(x: Any, axis: Any, keepdims: bool) -> Any:
+def _median(x: Array, axis: tuple[int, ...] | None, keepdims: bool) -> Array | tuple[Array, Array]:
     if axis is None:
         middle = np.sort(x, axis=None)[(x.size - 1) // 2]
         return np.full((1,) * x.ndim if keepdims else (), middle, x.dtype)

@@ -6,33 +6,35 @@ Joining and splitting tensors is in `joining.py`; picking elements in `indexing.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from tvm import tirx
 from tvm.relax import op
 
-from generators.arrays import Array
+from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Operator, Rounding
+from generators.operators.row import Meaning, Operator, Rounding
 from generators.prim_expr import evaluate
 from generators.relax.scope import EVERY, NUMERIC, Drawn, Scope
 from generators.relax.values import Dim, ShapeValue, SymbolicDim, Value, dim_expr, extent
+from generators.tvm_api import Expr, Node
 from generators.unavailable import Unavailable
 
 
 def some_dim(s: Scope) -> Dim:
     """A dim for a new axis: a number, or in 20 % of the cases a dim that a value in scope has."""
-    known = [v for v in s.values if isinstance(v, Value) and v.dims] if s.source.flip(KNOBS.dim_in_scope) else []
+    known = (
+        [v for v in s.values if isinstance(v, Value) and v.dims] if s.source.flip(KNOBS.reshaping.dim_in_scope) else []
+    )
     if not known:
         return s.draw_extent()
     return s.source.pick(s.source.pick(known).dims or (1,))
 
 
-def _shape_value(s: Scope, fits: Any) -> ShapeValue | None:
+def _shape_value(s: Scope, fits: Callable[[tuple[Dim, ...]], bool]) -> ShapeValue | None:
     """A shape value in scope that `fits`; rarely, since lowering follows only those bound to a written shape."""
-    if not s.source.flip(KNOBS.shape_value_bound):
+    if not s.source.flip(KNOBS.reshaping.shape_value_bound):
         return None
     near = [v for v in s.values if isinstance(v, ShapeValue) and v.dims is not None and fits(v.dims)]
     return s.source.pick(near) if near else None
@@ -52,9 +54,9 @@ def _draw_reshape(s: Scope) -> Drawn:
     if x.size == 0:  # a written 0 would mean "copy this dim", so the rest is inferred
         target = [s.source.integer(1, 3) for _ in range(s.source.integer(0, 2))]
         target.insert(s.source.integer(0, len(target)), -1)
-    elif target and s.source.flip(KNOBS.inferred_dim):
+    elif target and s.source.flip(KNOBS.reshaping.inferred_dim):
         target[s.source.integer(0, len(target) - 1)] = -1
-    elif s.source.flip(KNOBS.copied_dim):
+    elif s.source.flip(KNOBS.reshaping.copied_dim):
         target = [0 if i < len(own) and own[i] == d and s.source.flip() else d for i, d in enumerate(target)]
     return Drawn(op.reshape(x.expr, [dim_expr(d) for d in target]), x.range)
 
@@ -68,7 +70,7 @@ def _same_size(a: Sequence[Dim], b: Sequence[Dim]) -> bool:
 
 def _factors(s: Scope, size: int) -> list[Dim]:
     """Numbers with the product `size`, 1 possibly among them; also the empty list for 1."""
-    if size == 1 and s.source.flip(KNOBS.empty_shape):
+    if size == 1 and s.source.flip(KNOBS.reshaping.empty_shape):
         return []
     dims: list[Dim] = []
     for _ in range(s.source.integer(0, 3)):
@@ -89,7 +91,7 @@ def _regrouped(s: Scope, dims: Sequence[Dim]) -> list[Dim]:
         if not isinstance(product, int):
             product = SymbolicDim(product, extent(a) * extent(b), str(product))
         order[at : at + 2] = [product]
-    if s.source.flip(KNOBS.one_inserted):
+    if s.source.flip(KNOBS.reshaping.one_inserted):
         order.insert(s.source.integer(0, len(order)), 1)
     return order
 
@@ -113,40 +115,45 @@ def _batch_flatten(x: Array) -> Array:
 
 def _draw_permute_dims(s: Scope) -> Drawn:
     x = s.any_tensor()
-    if not x.known or s.source.flip(KNOBS.axes_absent):
+    if not x.known or s.source.flip(KNOBS.reshaping.axes_absent):
         return Drawn(op.permute_dims(x.expr), x.range, None if x.shape is None else x.shape[::-1])
     return Drawn(op.permute_dims(x.expr, s.permutation(x.ndim)), x.range)
 
 
 def _draw_expand_dims(s: Scope) -> Drawn:
     x = s.tensor(EVERY)
-    if s.source.flip(KNOBS.one_new_axis):
+    if s.source.flip(KNOBS.reshaping.one_new_axis):
         rank = x.ndim + 1
         return Drawn(op.expand_dims(x.expr, s.source.integer(-rank, rank - 1)), x.range)
     count = s.source.integer(0, 2)
     rank = x.ndim + count
     axes = [a % rank for a in s.permutation(rank)][:count]
-    return Drawn(op.expand_dims(x.expr, [a - rank if s.source.flip(KNOBS.negative_axis) else a for a in axes]), x.range)
+    return Drawn(
+        op.expand_dims(x.expr, [a - rank if s.source.flip(KNOBS.shared.negative_axis) else a for a in axes]), x.range
+    )
 
 
 def _draw_squeeze(s: Scope) -> Drawn:
     """Axes of extent 1, named or not; a named axis of another extent stays (as in PyTorch)."""
     x = s.tensor(EVERY)
     assert x.dims is not None
-    if 1 not in x.dims and s.source.flip(KNOBS.ones_added):
+    if 1 not in x.dims and s.source.flip(KNOBS.reshaping.ones_added):
         dims = list(x.dims)
         for _ in range(s.source.integer(1, 2)):
             dims.insert(s.source.integer(0, len(dims)), 1)
         x = s.tensor(EVERY, dims=dims)
     assert x.dims is not None
-    if x.static and s.source.flip(KNOBS.squeeze_all):  # without axes a symbolic extent leaves even the rank unknown
+    if x.static and s.source.flip(
+        KNOBS.reshaping.squeeze_all
+    ):  # without axes a symbolic extent leaves even the rank unknown
         return Drawn(op.squeeze(x.expr), x.range)
     named = [
         i
         for i, d in enumerate(x.dims)
-        if (d == 1 and s.source.flip(KNOBS.squeezed)) or (d != 1 and s.source.flip(KNOBS.squeezed_longer))
+        if (d == 1 and s.source.flip(KNOBS.reshaping.squeezed))
+        or (d != 1 and s.source.flip(KNOBS.reshaping.squeezed_longer))
     ]
-    axes = [i - x.ndim if s.source.flip(KNOBS.negative_axes) else i for i in named if isinstance(x.dims[i], int)]
+    axes = [i - x.ndim if s.source.flip(KNOBS.shared.negative_axes) else i for i in named if isinstance(x.dims[i], int)]
     return Drawn(op.squeeze(x.expr, axes[0] if len(axes) == 1 and s.source.flip() else axes), x.range)
 
 
@@ -165,7 +172,7 @@ def _draw_broadcast_to(s: Scope) -> Drawn:
     shape = _shape_value(s, lambda dims: _broadcasts(own, dims))
     if shape is not None:
         return Drawn(op.broadcast_to(x.expr, shape.expr), x.range, shape.shape)
-    dims = [some_dim(s) if d == 1 and s.source.flip(KNOBS.one_broadcast) else d for d in own]
+    dims = [some_dim(s) if d == 1 and s.source.flip(KNOBS.reshaping.one_broadcast) else d for d in own]
     dims[:0] = [some_dim(s) for _ in range(s.source.pick((0, 0, 1, 1, 2)))]
     return Drawn(op.broadcast_to(x.expr, s.shape_expr(dims)), x.range)
 
@@ -177,13 +184,13 @@ def _broadcasts(dims: Sequence[Dim], target: Sequence[Dim]) -> bool:
 
 def _collapsed(s: Scope, x: Value) -> list[Dim]:
     assert x.dims is not None
-    dims: list[Dim] = [1 if s.source.flip(KNOBS.collapsed_dim) else d for d in x.dims]
-    return dims[s.source.integer(0, len(dims)) :] if s.source.flip(KNOBS.fewer_dims) else dims
+    dims: list[Dim] = [1 if s.source.flip(KNOBS.reshaping.collapsed_dim) else d for d in x.dims]
+    return dims[s.source.integer(0, len(dims)) :] if s.source.flip(KNOBS.reshaping.fewer_dims) else dims
 
 
 def _summand(s: Scope) -> Value:
     """Sums over no elements are rare: their lowering leaves the result unwritten."""
-    return s.tensor(NUMERIC, nonempty=s.source.flip(KNOBS.nonempty))
+    return s.tensor(NUMERIC, nonempty=s.source.flip(KNOBS.shared.nonempty))
 
 
 def _draw_collapse_sum_to(s: Scope) -> Drawn:
@@ -196,7 +203,7 @@ def _draw_collapse_sum_to(s: Scope) -> Drawn:
 def _draw_collapse_sum_like(s: Scope) -> Drawn:
     x = _summand(s)
     target = _collapsed(s, x)
-    like = s.tensor((x.dtype,) if s.source.flip(KNOBS.collapsed_same_dtype) else NUMERIC, dims=target)
+    like = s.tensor((x.dtype,) if s.source.flip(KNOBS.reshaping.collapsed_same_dtype) else NUMERIC, dims=target)
     return Drawn(op.collapse_sum_like(x.expr, like.expr), x.range.summed(_share(x, target)))
 
 
@@ -205,7 +212,7 @@ def _share(x: Value, target: Sequence[Dim]) -> int:
     return x.size // max(math.prod(map(extent, target)), 1)
 
 
-def _collapse_sum_to(x: Any, shape: tuple[int, ...]) -> Any:
+def _collapse_sum_to(x: Array, shape: tuple[int, ...]) -> Array | Scalar:
     lead = x.ndim - len(shape)
     wide = tuple(i for i in range(x.ndim) if i < lead or (shape[i - lead] == 1 and x.shape[i] != 1))
     return x.sum(axis=wide, dtype=x.dtype).reshape(shape)
@@ -236,31 +243,31 @@ def _draw_layout_transform(s: Scope) -> Drawn:
     Padding appears where the factor does not divide; then a pad value is given, as without one "any value can be used".
     """
     # Bool is rare: its lowering pads with a float even where nothing is padded.
-    x = s.tensor(EVERY if s.source.flip(KNOBS.unlowerable) else NUMERIC, (1, 4), static=True, nonempty=True)
+    x = s.tensor(EVERY if s.source.flip(KNOBS.shared.unlowerable) else NUMERIC, (1, 4), static=True, nonempty=True)
     assert x.shape is not None
     names = [tirx.Var(f"i{a}", "int64") for a in range(x.ndim)]
     order = [a % x.ndim for a in s.permutation(x.ndim)]
-    final: list[Any] = [names[a] for a in order]
+    final: list[Expr] = [names[a] for a in order]
     extents = [x.shape[a] for a in order]
     pads = False
-    if s.source.flip(KNOBS.split_layout):
+    if s.source.flip(KNOBS.reshaping.split_layout):
         at, factor = s.source.integer(0, x.ndim - 1), s.source.integer(2, 4)
         # A map whose inner extent is not reached would depend on how its range is simplified.
         if extents[at] >= factor:
             pads = extents[at] % factor != 0
             final[at : at + 1] = [final[at] // factor, final[at] % factor]
             extents[at : at + 1] = [-(-extents[at] // factor), factor]
-    if not pads and len(final) > 1 and s.source.flip(KNOBS.fused_layout):
+    if not pads and len(final) > 1 and s.source.flip(KNOBS.reshaping.fused_layout):
         at = s.source.integer(0, len(final) - 2)
         final[at : at + 2] = [final[at] * extents[at + 1] + final[at + 1]]
     if pads and x.dtype == "bool":
         raise Unavailable("a bool pad value cannot be written")
-    pad = s.source.integer(0, 3) if pads or (x.dtype != "bool" and s.source.flip(KNOBS.pad_value)) else None
+    pad = s.source.integer(0, 3) if pads or (x.dtype != "bool" and s.source.flip(KNOBS.reshaping.pad_value)) else None
     call = op.layout_transform(x.expr, tirx.IndexMap(names, final, None), pad)
     return Drawn(call, x.range if pad is None else x.range.including(pad))
 
 
-def _layout_transform(x: Array, index_map: Any, pad_value: Any) -> Array:
+def _layout_transform(x: Array, index_map: Node, pad_value: float | None) -> Array:
     """`index_map` is the attribute itself (tirx.IndexMap), evaluated for all elements at once."""
     where = dict(zip(index_map.initial_indices, np.indices(x.shape), strict=True))
     target = tuple(np.broadcast_to(evaluate(e, where), x.shape) for e in index_map.final_indices)
@@ -269,7 +276,9 @@ def _layout_transform(x: Array, index_map: Any, pad_value: Any) -> Array:
     return result
 
 
-def _move(name: str, draw: Any, meaning: Any, attributes: tuple[str, ...] = (), weight: int = 4) -> Operator:
+def _move(
+    name: str, draw: Callable[[Scope], Drawn], meaning: Meaning, attributes: tuple[str, ...] = (), weight: int = 4
+) -> Operator:
     return Operator(f"relax.{name}", draw, meaning, Rounding.MOVE, attributes, weight=weight)
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from tvm.relax import op
 
-from generators.arrays import Array
-from generators.dtypes import is_float
+from generators.dtypes import Array, is_float
 from generators.operators.indexing import index_constant, index_dims, static_extent
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
@@ -40,7 +39,7 @@ def _target(s: Scope) -> Value:
 
     Unavailable with two symbolic dims: TVM then simplifies the flat positions for half a minute.
     """
-    x = s.tensor(EVERY, (1, 4), nonempty=s.source.flip(KNOBS.nonempty))
+    x = s.tensor(EVERY, (1, 4), nonempty=s.source.flip(KNOBS.shared.nonempty))
     if sum(isinstance(d, SymbolicDim) for d in x.dims or ()) > 1:
         raise Unavailable("two symbolic dims take TVM too long to simplify")
     return x
@@ -62,17 +61,17 @@ def _draw_scatter_elements(s: Scope) -> Drawn:
     x = _target(s)
     axis = s.axis(x)
     length = static_extent(x, axis)
-    reduction = "mean" if is_float(x.dtype) and s.source.flip(KNOBS.mean) else _draw_reduction(s, x.dtype)
+    reduction = "mean" if is_float(x.dtype) and s.source.flip(KNOBS.indexing.mean) else _draw_reduction(s, x.dtype)
     dims = list(x.dims or ())
     if s.source.flip(
-        KNOBS.smaller_updates
+        KNOBS.indexing.smaller_updates
     ):  # smaller off the axis, as in ONNX; rare: the lowering takes equal extents for granted
         dims = [s.source.integer(1, d) if isinstance(d, int) and d > 1 else d for d in dims]
-    dims[axis] = count = 1 if s.source.flip(KNOBS.one_update) else s.source.integer(1, length)
+    dims[axis] = count = 1 if s.source.flip(KNOBS.indexing.one_update) else s.source.integer(1, length)
     if count > 1 and reduction in ("update", "mean"):
         indices = _distinct_along(s, dims, axis % x.ndim, length)
     else:
-        indices = s.indices(dims, length, -length if s.source.flip(KNOBS.negative_index) else 0)
+        indices = s.indices(dims, length, -length if s.source.flip(KNOBS.indexing.negative_index) else 0)
     updates = s.tensor((x.dtype,), dims=dims)
     call = op.scatter_elements(x.expr, indices.expr, updates.expr, axis, reduction)
     return Drawn(call, _scattered(x.range, updates.range, reduction, count))
@@ -86,7 +85,7 @@ def _distinct_along(s: Scope, dims: list[Dim], axis: int, length: int) -> Value:
     random = _random(s)
     lines = random.random([length if i == axis else n for i, n in enumerate(shape)]).argsort(axis)
     array = lines[tuple(slice(n) for n in shape)]
-    if s.source.flip(KNOBS.negative_index):
+    if s.source.flip(KNOBS.indexing.negative_index):
         array = array - length * random.integers(0, 2, array.shape)
     return index_constant(s, array, s.source.pick(INDEX))
 
@@ -127,7 +126,7 @@ def _draw_scatter_nd(s: Scope) -> Drawn:
     return Drawn(call, _scattered(x.range, updates.range, reduction, count))
 
 
-def _distinct_in(s: Scope, box: list[int], count: int) -> tuple[Any, ...]:
+def _distinct_in(s: Scope, box: list[int], count: int) -> tuple[Array, ...]:
     """`count` different positions in a box, one array per axis. Unavailable when it has fewer."""
     if count > math.prod(box):
         raise Unavailable("more writes than positions")
@@ -143,13 +142,13 @@ def _draw_index_put(s: Scope) -> Drawn:
     x = s.tensor(NUMERIC, (1, 3), static=True, nonempty=True)
     assert x.shape is not None
     accumulate = s.source.flip()
-    common = index_dims(s, (2, 2) if s.source.flip(KNOBS.index_of_rank_two) else (1, 1))
+    common = index_dims(s, (2, 2) if s.source.flip(KNOBS.indexing.index_of_rank_two) else (1, 1))
     count = math.prod(common)
     if accumulate or count == 1:
-        low = s.source.flip(KNOBS.negative_index)
+        low = s.source.flip(KNOBS.indexing.negative_index)
         indices = []
         for axis, n in enumerate(x.shape):
-            dims = [1 if axis and s.source.flip(KNOBS.index_dim_of_one) else d for d in common]
+            dims = [1 if axis and s.source.flip(KNOBS.indexing.index_dim_of_one) else d for d in common]
             indices.append(s.indices(dims, n, -n if low else 0, INDEX))
     else:
         distinct = _distinct_in(s, list(x.shape), count)
@@ -160,7 +159,7 @@ def _draw_index_put(s: Scope) -> Drawn:
     return Drawn(op.index_put(x.expr, where, values.expr, accumulate), result)
 
 
-def _index_put(data: Any, indices: Any, values: Any, accumulate: bool) -> Any:
+def _index_put(data: Array, indices: Array | tuple[Array, ...], values: Array, accumulate: bool) -> Array:
     where = indices if isinstance(indices, tuple) else (indices,)
     return _written(data, where, values, "add" if accumulate else "update")
 
@@ -175,7 +174,7 @@ def _draw_slice_scatter(s: Scope) -> Drawn:
     start = s.source.integer(0, length - 1)
     end = s.source.integer(start + 1, length)
     step = s.source.pick((1, 1, 2, 3))
-    if s.source.flip(KNOBS.whole_slice):
+    if s.source.flip(KNOBS.indexing.whole_slice):
         start, end, step = 0, length, 1
     dims = list(x.dims or ())
     dims[axis] = -(-(end - start) // step)
@@ -184,7 +183,7 @@ def _draw_slice_scatter(s: Scope) -> Drawn:
     return Drawn(call, x.range.hull(source.range))
 
 
-def _slice_scatter(data: Array, source: Any, start: int, end: int, step: int, axis: int) -> Array:
+def _slice_scatter(data: Array, source: Array, start: int, end: int, step: int, axis: int) -> Array:
     result = data.copy()
     np.moveaxis(result, axis, 0)[start:end:step] = np.moveaxis(source, axis, 0)
     return result

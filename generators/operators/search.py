@@ -8,17 +8,15 @@ flattened tensor without an axis, exclusive ones start with the identity.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from tvm.relax import op
 
 from generators import tvm_api
-from generators.arrays import Array
-from generators.dtypes import is_float
+from generators.dtypes import Array, Scalar, is_float
 from generators.operators.knobs import KNOBS
 from generators.operators.reduction import SORTABLE, reduced_count
-from generators.operators.row import Operator, Rounding
+from generators.operators.row import Meaning, Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import INDEX, NUMERIC, Drawn, Scope
 
@@ -34,14 +32,14 @@ def _positions(count: int) -> Range:
 # --- argmax, argmin --------------------------------------------------------------------------------------
 
 
-def _extremum(name: str, meaning: Callable[..., Any]) -> Operator:
+def _extremum(name: str, meaning: Meaning) -> Operator:
     build = getattr(op, name)
 
     def draw(s: Scope) -> Drawn:
         # topi refuses rank 0 ("Cannot reduce a 0 dim Tensor"), which the type rule allows: drawn in 5 % of the cases.
-        x = s.tensor(NUMERIC, (0 if s.source.flip(KNOBS.rank_0) else 1, 5), nonempty=True)
-        axis = None if x.ndim == 0 or s.source.flip(KNOBS.axis_absent) else s.axis(x)
-        return Drawn(build(x.expr, axis, s.source.flip(KNOBS.keepdims)), _positions(reduced_count(x, axis)))
+        x = s.tensor(NUMERIC, (0 if s.source.flip(KNOBS.search.rank_0) else 1, 5), nonempty=True)
+        axis = None if x.ndim == 0 or s.source.flip(KNOBS.shared.axis_absent) else s.axis(x)
+        return Drawn(build(x.expr, axis, s.source.flip(KNOBS.shared.keepdims)), _positions(reduced_count(x, axis)))
 
     def find(x: Array, axis: int | None, keepdims: bool) -> Array:
         return np.asarray(meaning(x, axis=axis, keepdims=keepdims), np.int64)
@@ -70,7 +68,7 @@ def _bucketize(x: Array, boundaries: Array, out_int32: bool, right: bool) -> Arr
 # --- sort, argsort, topk ---------------------------------------------------------------------------------
 
 
-def stable_order(x: Any, axis: int, descending: bool) -> Any:
+def stable_order(x: Array, axis: int, descending: bool) -> Array | Scalar:
     """Indices that sort `x` along `axis`, equal elements in their original order."""
     if not descending:
         return np.argsort(x, axis=axis, kind="stable")
@@ -94,7 +92,7 @@ def _draw_argsort(s: Scope) -> Drawn:
     return Drawn(call, _positions(reduced_count(x, axis)))
 
 
-def _argsort(x: Any, axis: int, descending: bool, dtype: str) -> Any:
+def _argsort(x: Array, axis: int, descending: bool, dtype: str) -> Array:
     return stable_order(x, axis, descending).astype(dtype)
 
 
@@ -104,7 +102,7 @@ def _draw_topk(s: Scope) -> Drawn:
     extent = reduced_count(x, axis)
     k = (
         s.source.integer(1, extent)
-        if extent and s.source.flip(KNOBS.valid_k)
+        if extent and s.source.flip(KNOBS.search.valid_k)
         else s.source.pick((0, extent, -1, extent + 1))
     )
     kind = s.source.pick(("both", "values", "indices"))
@@ -115,7 +113,7 @@ def _draw_topk(s: Scope) -> Drawn:
     return Drawn(call, x.range if kind == "values" else index)
 
 
-def _topk(x: Any, k: int, axis: int, ret_type: str, largest: bool, dtype: str) -> Any:
+def _topk(x: Array, k: int, axis: int, ret_type: str, largest: bool, dtype: str) -> Array | tuple[Array, Array]:
     order = stable_order(x, axis, largest)
     if k >= 1:
         order = np.take(order, np.arange(min(k, x.shape[axis])), axis)
@@ -128,20 +126,20 @@ def _topk(x: Any, k: int, axis: int, ret_type: str, largest: bool, dtype: str) -
 # --- scans -----------------------------------------------------------------------------------------------
 
 
-def _scan(name: str, scan: Callable[..., Any], identity: int, result: Callable[[Range, int], Range]) -> Operator:
+def _scan(name: str, scan: Callable[..., Array], identity: int, result: Callable[[Range, int], Range]) -> Operator:
     build = getattr(op, name)
     wider = {"int8": "int32", "uint8": "int32", "int16": "int64", "int32": "int64", "float16": "float32"}
 
     def draw(s: Scope) -> Drawn:
         x = s.tensor((*NUMERIC, "bool"), nonempty=True)
-        axis = None if x.ndim == 0 or s.source.flip(KNOBS.axis_absent) else s.axis(x)
+        axis = None if x.ndim == 0 or s.source.flip(KNOBS.shared.axis_absent) else s.axis(x)
         dtype = "int32" if x.dtype == "bool" else None
-        if dtype is None and s.source.flip(KNOBS.accumulator_named):
-            dtype = wider.get(x.dtype, "float32") if s.source.flip(KNOBS.accumulator_wider) else x.dtype
-        call = build(x.expr, axis, dtype, s.source.flip(KNOBS.exclusive))
+        if dtype is None and s.source.flip(KNOBS.search.accumulator_named):
+            dtype = wider.get(x.dtype, "float32") if s.source.flip(KNOBS.search.accumulator_wider) else x.dtype
+        call = build(x.expr, axis, dtype, s.source.flip(KNOBS.search.exclusive))
         return Drawn(call, result(x.range, reduced_count(x, axis)))
 
-    def accumulate(x: Any, axis: int | None, dtype: str | None, exclusive: bool) -> Any:
+    def accumulate(x: Array, axis: int | None, dtype: str | None, exclusive: bool) -> Array:
         floats = x.dtype.kind == "f" if dtype is None else is_float(dtype)
         carrier = np.float64 if floats else (x.dtype if dtype is None else np.dtype(dtype))
         flat = x.reshape(-1) if axis is None else x
@@ -164,15 +162,17 @@ def _partial_sums(values: Range, count: int) -> Range:
 
 def _draw_unique(s: Scope) -> Drawn:
     x = s.tensor(("float32", "int32", "int64", "int8", "uint8", "float64"), (0, 3), nonempty=True)
-    ordered, first, inverse, counts = (s.source.flip(share) for share in KNOBS.unique_returns)
-    axis = s.source.integer(0, x.ndim - 1) if x.ndim and s.source.flip(KNOBS.unique_axis) else None
+    ordered, first, inverse, counts = (s.source.flip(share) for share in KNOBS.search.unique_returns)
+    axis = s.source.integer(0, x.ndim - 1) if x.ndim and s.source.flip(KNOBS.search.unique_axis) else None
     index = _positions(x.size)
     ranges = (x.range, *([index] if first else []), *([index] if inverse else []), *([_COUNT] if counts else []))
     call = op.unique(x.expr, ordered, first, inverse, counts, axis)
     return Drawn(call, ranges[0] if len(ranges) == 1 else ranges)
 
 
-def _unique(x: Any, ordered: bool, first: bool, inverse: bool, counts: bool, axis: int | None = None) -> Any:
+def _unique(
+    x: Array, ordered: bool, first: bool, inverse: bool, counts: bool, axis: int | None = None
+) -> Array | tuple[Array, ...]:
     values, index, back, count = np.unique(
         x, return_index=True, return_inverse=True, return_counts=True, axis=None if x.ndim == 0 else axis
     )
@@ -202,7 +202,7 @@ def _draw_multinomial(s: Scope) -> Drawn:
     random = np.random.default_rng(s.source.array_seed())
     # Multiples of 1/8 that sum to 1, and samples at odd multiples of 1/16: every comparison is clear-cut and exact.
     weights = random.multinomial(8, np.full(choices, 1 / choices), batch) / 8
-    dtype = "float32" if s.source.flip(KNOBS.sample_float32) else "float64"
+    dtype = "float32" if s.source.flip(KNOBS.search.sample_float32) else "float64"
     sample = (2 * random.integers(0, 8, (samples, 1)) + 1) / 16
     rows = s.indices((samples, 1), batch)
     call = op.multinomial_from_uniform(
@@ -214,7 +214,7 @@ def _draw_multinomial(s: Scope) -> Drawn:
     return Drawn(call, _positions(choices))
 
 
-def _multinomial(weights: Any, sample: Any, rows: Any, dtype: str) -> Any:
+def _multinomial(weights: Array, sample: Array, rows: Array, dtype: str) -> Array | Scalar:
     edges = np.cumsum(weights, axis=1)[rows[:, 0]]
     return np.argmax(sample < edges, axis=1).reshape(-1, 1).astype(dtype)
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from tvm.relax import op
 
-from generators.arrays import Array
+from generators.dtypes import Array
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import Range, of_values
@@ -29,7 +29,7 @@ def _draw_size(s: Scope) -> Drawn:
 def _draw_shape_to_tensor(s: Scope) -> Drawn:
     """Of a shape value in scope, or of a shape written with the dims of a tensor."""
     known = [v for v in s.values if isinstance(v, ShapeValue)]
-    if known and s.source.flip(KNOBS.shape_in_scope):
+    if known and s.source.flip(KNOBS.creation.shape_in_scope):
         shape = s.source.pick(known)
         return Drawn(op.shape_to_tensor(shape.expr), EXTENTS)
     x = s.tensor()

@@ -6,17 +6,18 @@ Both follow Python's slices: negative positions count from the end and positions
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from tvm.relax import op
 
-from generators.arrays import Array
+from generators.dtypes import Array
 from generators.operators.indexing import index_constant
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.values import SymbolicDim, Value
+from generators.tvm_api import Expr
 
 FAR = 2**63 - 1
 """The end that exporters write for "to the end"."""
@@ -24,7 +25,7 @@ FAR = 2**63 - 1
 
 def _draw_span(s: Scope, length: int, stride: int) -> tuple[int, int]:
     """Clipped (begin, end) of a slice that is not turned round: in [0, length], or [-1, length - 1] going back."""
-    if length and s.source.flip(KNOBS.nonempty_slice):
+    if length and s.source.flip(KNOBS.slicing.nonempty):
         first = s.source.integer(0, length - 1) if s.source.flip() else 0
         count = max(s.source.integer(1, length - first), s.source.integer(1, length - first))
         return (first, first + count) if stride > 0 else (first + count - 1, first - 1)
@@ -38,11 +39,11 @@ def _draw_span(s: Scope, length: int, stride: int) -> tuple[int, int]:
 def _written(s: Scope, position: int, length: int, stride: int) -> int:
     """A number that is clipped to `position`: itself, counted from the end, or far outside."""
     first, last = (0, length) if stride > 0 else (-1, length - 1)
-    if position == last and s.source.flip(KNOBS.end_beyond):
+    if position == last and s.source.flip(KNOBS.slicing.end_beyond):
         return FAR if s.source.flip() else last + s.source.integer(1, 3)
-    if position < 0 or (position == first and s.source.flip(KNOBS.begin_beyond)):
+    if position < 0 or (position == first and s.source.flip(KNOBS.slicing.begin_beyond)):
         return -length - 1 - s.source.integer(0, 2)
-    return position - length if position < length and s.source.flip(KNOBS.from_the_end) else position
+    return position - length if position < length and s.source.flip(KNOBS.slicing.from_the_end) else position
 
 
 def _draw_strided_slice(s: Scope) -> Drawn:
@@ -52,30 +53,33 @@ def _draw_strided_slice(s: Scope) -> Drawn:
     """
     x = s.tensor(EVERY, (1, 5))
     assert x.dims is not None
-    inbound = s.source.flip(KNOBS.inbound)
-    stepped = s.source.flip(KNOBS.stepped)
+    inbound = s.source.flip(KNOBS.slicing.inbound)
+    stepped = s.source.flip(KNOBS.slicing.stepped)
     chosen = [a for a in range(x.ndim) if s.source.flip()] or [s.source.integer(0, x.ndim - 1)]
     begins, ends, strides = [], [], []
     for axis in chosen:
         stride = s.source.pick((1, 2, 3, 1, 2) if inbound else (1, 2, 3, -1, -2)) if stepped else 1
         dim = x.dims[axis]
-        draw = _draw_symbolic_bounds if isinstance(dim, SymbolicDim) else _draw_bounds
-        begin, end = draw(s, dim, stride, inbound)
+        begin, end = (
+            _draw_symbolic_bounds(s, dim, stride, inbound)
+            if isinstance(dim, SymbolicDim)
+            else _draw_bounds(s, dim, stride, inbound)
+        )
         begins.append(begin)
         ends.append(end)
         strides.append(stride)
-    negative = KNOBS.negative_slice_axis if x.static else KNOBS.negative_slice_axis_beside_symbol
+    negative = KNOBS.slicing.negative_axis if x.static else KNOBS.slicing.negative_axis_beside_symbol
     axes = [a - x.ndim if s.source.flip(negative) else a for a in chosen]
     call = op.strided_slice(x.expr, axes, begins, ends, strides if stepped else None, inbound)
     return Drawn(call, x.range)
 
 
-def _draw_bounds(s: Scope, length: Any, stride: int, inbound: bool) -> tuple[int, int]:
+def _draw_bounds(s: Scope, length: int, stride: int, inbound: bool) -> tuple[int, int]:
     begin, end = _draw_span(s, length, stride)
     return (begin, end) if inbound else (_written(s, begin, length, stride), _written(s, end, length, stride))
 
 
-def _draw_symbolic_bounds(s: Scope, dim: Any, stride: int, inbound: bool) -> tuple[int, Any]:
+def _draw_symbolic_bounds(s: Scope, dim: SymbolicDim, stride: int, inbound: bool) -> tuple[int, Expr]:
     """Bounds that keep their order whatever extent of at least 1 the symbol has.
 
     Going back, 32-bit numbers stand for "far": TVM adds 1 to them when it simplifies the extent.
@@ -91,7 +95,12 @@ def _draw_symbolic_bounds(s: Scope, dim: Any, stride: int, inbound: bool) -> tup
 
 
 def _strided_slice(
-    x: Array, axes: Any, begin: Any, end: Any, strides: Any = None, assume_inbound: bool = False
+    x: Array,
+    axes: Sequence[int],
+    begin: Sequence[int] | Array,
+    end: Sequence[int] | Array,
+    strides: Sequence[int] | None = None,
+    assume_inbound: bool = False,
 ) -> Array:
     where = [slice(None)] * x.ndim
     for axis, first, last, stride in zip(axes, begin, end, strides or (1,) * len(axes), strict=True):
@@ -128,7 +137,7 @@ def _bounds(s: Scope, numbers: list[int]) -> Value:
     return index_constant(s, numbers)
 
 
-def _dynamic_strided_slice(x: Array, begin: Any, end: Any, strides: Any) -> Array:
+def _dynamic_strided_slice(x: Array, begin: Array, end: Array, strides: Array) -> Array:
     return _strided_slice(x, range(x.ndim), begin, end, tuple(np.asarray(strides)))
 
 

@@ -7,10 +7,8 @@ spatial axes in the order D, H, W. Packed layouts ("NCHW4c") are not drawn: no o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
-
+from generators.dtypes import Array
 from generators.operators.knobs import KNOBS
 from generators.relax.values import Value, extent
 from generators.source import Source, weighted
@@ -32,12 +30,12 @@ def draw_data_layout(source: Source, spatial: int) -> str:
 
 def draw_out_layout(source: Source, spatial: int, layout: str) -> str | None:
     """The axis order of the result: absent, the data's, or rarely another one."""
-    if source.flip(KNOBS.rare):
+    if source.flip(KNOBS.shared.rare):
         return source.pick(_DATA[spatial])[0]
-    return layout if source.flip(KNOBS.out_layout_named) else None
+    return layout if source.flip(KNOBS.windows.out_layout_named) else None
 
 
-def moved(array: np.ndarray[Any, Any], source: str, target: str) -> np.ndarray[Any, Any]:
+def moved(array: Array, source: str, target: str) -> Array:
     """`array`, whose axes are in the order `source`, with its axes in the order `target`."""
     return array if source == target else array.transpose([source.index(axis) for axis in target])
 
@@ -50,14 +48,14 @@ def extents(value: Value, layout: str, axes: str) -> list[int]:
 
 def spelled(source: Source, numbers: Sequence[int]) -> int | tuple[int, ...]:
     """An attribute with one number per spatial axis, also in its short forms where those mean the same."""
-    if all(n == numbers[0] for n in numbers) and source.flip(KNOBS.short_form):
+    if all(n == numbers[0] for n in numbers) and source.flip(KNOBS.windows.short_form):
         return numbers[0] if source.flip() else (numbers[0],)
     return tuple(numbers)
 
 
 def spelled_padding(source: Source, before: Sequence[int], after: Sequence[int]) -> int | tuple[int, ...]:
     """Padding in one of its forms: one number, one per spatial axis, or all before and then all after."""
-    if list(before) == list(after) and source.flip(KNOBS.short_padding):
+    if list(before) == list(after) and source.flip(KNOBS.windows.short_padding):
         # One axis has only two forms: a tuple of length one means both sides there too.
         return spelled(source, before)
     return (*before, *after)

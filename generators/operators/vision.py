@@ -8,20 +8,20 @@ is defined there as well: -1, and zero in all_class_non_max_suppression. Regions
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 from tvm.relax import op
 from tvm.relax.op import vision
 
 from generators import tvm_api
-from generators.arrays import Array
+from generators.dtypes import Array
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.search import stable_order
 from generators.ranges import Range, of_values
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Value
+from generators.tvm_api import Expr
 
 _CORNERS = Range(0, 6, True)
 _OVERLAPS = tuple(n / 128 for n in (65, 33, 17, 85, 127))
@@ -29,11 +29,11 @@ _OVERLAPS = tuple(n / 128 for n in (65, 33, 17, 85, 127))
 _INDEX = Range(-1, 64, True)
 
 
-def _constant(numbers: Any, dtype: str) -> Any:
+def _constant(numbers: npt.ArrayLike, dtype: str) -> Expr:
     return tvm_api.constant(np.array(numbers), dtype)
 
 
-def _scores(s: Scope, rows: tuple[int, ...], count: int, lowest: int) -> Any:
+def _scores(s: Scope, rows: tuple[int, ...], count: int, lowest: int) -> Array:
     """Numbers of shape (*rows, count): multiples of 1/64 below 1, from lowest/64, distinct within a row."""
     random = np.random.default_rng(s.source.array_seed())
     numbers = np.argsort(random.random((*rows, 64 - lowest)), axis=-1)[..., :count] + lowest
@@ -45,7 +45,7 @@ def _scores(s: Scope, rows: tuple[int, ...], count: int, lowest: int) -> Any:
 
 def _draw_valid_counts(s: Scope) -> Drawn:
     x = s.tensor(
-        ("float32", "float16", "float64"), (3, 3), nonempty=True, static=not s.source.flip(KNOBS.symbolic_rarely)
+        ("float32", "float16", "float64"), (3, 3), nonempty=True, static=not s.source.flip(KNOBS.shared.symbolic_rarely)
     )
     assert x.shape is not None
     width = x.shape[2]
@@ -56,7 +56,9 @@ def _draw_valid_counts(s: Scope) -> Drawn:
     return Drawn(call, (Range(0, x.shape[1], True), x.range.including(-1), index))
 
 
-def _valid_counts(data: Any, *, score_threshold: float, id_index: int, score_index: int) -> Any:
+def _valid_counts(
+    data: Array, *, score_threshold: float, id_index: int, score_index: int
+) -> tuple[Array, Array, Array]:
     """How many boxes have a score above the threshold and no negative class; those, and where they were."""
     batch, count = data.shape[:2]
     counts, boxes = np.zeros(batch, np.int32), np.full_like(data, -1.0)
@@ -80,22 +82,32 @@ def _draw_multibox(s: Scope) -> Drawn:
     scores = s.tensor(("float32", "float32", "float64", "float16"), (3, 3), -16, 16, static=True, nonempty=True)
     assert scores.shape is not None
     batch, _, count = scores.shape
-    softmax = source.flip(KNOBS.softmax)
+    softmax = source.flip(KNOBS.vision.softmax)
     threshold = source.pick((0.0, 0.0, -1.0, 2.0)) if softmax else source.pick((0.0, 0.5, 1.0, -2.0))
     offsets = s.tensor((scores.dtype,), dims=(batch, 4 * count), low=-2, high=2)
     anchors = s.tensor((scores.dtype,), dims=(1, count, 4), low=-8, high=8)
-    clip, variances = source.flip(KNOBS.boxes_clipped), tuple(source.pick((1.0, 0.125, 0.25, 0.5)) for _ in range(4))
+    clip, variances = (
+        source.flip(KNOBS.vision.boxes_clipped),
+        tuple(source.pick((1.0, 0.125, 0.25, 0.5)) for _ in range(4)),
+    )
     call = vision.multibox_transform_loc(
-        scores.expr, offsets.expr, anchors.expr, clip, threshold, variances, source.flip(KNOBS.background_kept), softmax
+        scores.expr,
+        offsets.expr,
+        anchors.expr,
+        clip,
+        threshold,
+        variances,
+        source.flip(KNOBS.vision.background_kept),
+        softmax,
     )
     boxes = Range(0, 1) if clip else Range(-256, 256)
     return Drawn(call, (boxes, Range(0, 1) if softmax else scores.range.including(0)))
 
 
 def _multibox(
-    scores: Any, offsets: Any, anchors: Any, *, clip: bool, threshold: float, variances: tuple[float, ...],
+    scores: Array, offsets: Array, anchors: Array, *, clip: bool, threshold: float, variances: tuple[float, ...],
     keep_background: bool, apply_softmax: bool,
-) -> Any:  # fmt: skip
+) -> tuple[Array, Array]:  # fmt: skip
     """Boxes (ymin, xmin, ymax, xmax) around moved and stretched anchors (left, top, right, bottom); masked scores."""
     x, y, w, h = np.moveaxis(offsets.reshape(len(offsets), -1, 4) * variances, -1, 0)
     left, top, right, bottom = np.moveaxis(anchors[0], -1, 0)
@@ -123,7 +135,7 @@ def _draw_detections(s: Scope, batch: int, count: int) -> tuple[Value, dict[str,
         places[name] = at
         at += 4 if name == "box" else 1
         if name == "score":
-            scores = _scores(s, (batch,), count, -4 if s.source.flip(KNOBS.none_above) else 1)
+            scores = _scores(s, (batch,), count, -4 if s.source.flip(KNOBS.vision.none_above) else 1)
             parts.append(_constant(scores[..., None], "float32"))
             values = values.hull(Range(-0.0625, 1))
             continue
@@ -142,13 +154,14 @@ def _draw_nms(s: Scope) -> Drawn:
     valid = s.tensor(("int32",), dims=(batch,), low=0, high=count)
     indices = s.tensor(("int32",), dims=(batch, count), low=-1, high=_INDEX.high)
     soft, given = (
-        (source.pick((0.5, 0.25, 1.0)) if source.flip(KNOBS.soft_suppression) else 0.0),
-        source.flip(KNOBS.indices_returned),
+        (source.pick((0.5, 0.25, 1.0)) if source.flip(KNOBS.vision.soft_suppression) else 0.0),
+        source.flip(KNOBS.vision.indices_returned),
     )
     call = vision.non_max_suppression(
         data.expr, valid.expr, indices.expr, source.pick((-1, -1, 1, 2, 3, 0)), source.pick(_OVERLAPS),
-        source.flip(KNOBS.forced), source.pick((-1, -1, 1, 2, 4, 0)), places["box"], places["score"], places["id"],
-        given, source.flip(KNOBS.invalid_last), soft, source.pick((0.0, 0.125, 0.25)),
+        source.flip(KNOBS.vision.forced), source.pick((-1, -1, 1, 2, 4, 0)),
+        places["box"], places["score"], places["id"], given,
+        source.flip(KNOBS.vision.invalid_last), soft, source.pick((0.0, 0.125, 0.25)),
     )  # fmt: skip
     if not given:
         return Drawn(call, data.range)
@@ -156,7 +169,7 @@ def _draw_nms(s: Scope) -> Drawn:
     return Drawn(call, (data.range, *found) if soft else found)
 
 
-def _corners(boxes: Array) -> tuple[Any, Any, Any, Any]:
+def _corners(boxes: Array) -> tuple[Array, Array, Array, Array]:
     """The least and largest coordinates of boxes (.., 4) given by any two opposite corners."""
     one, other = boxes[..., :2], boxes[..., 2:4]
     low, high = np.minimum(one, other), np.maximum(one, other)
@@ -173,8 +186,8 @@ def _overlap(box: Array, boxes: Array) -> Array:
 
 
 def _survivors(
-    rows: Any, places: tuple[int, int, int], most: int, threshold: float, across: bool, sigma: float, least: float
-) -> tuple[list[int], Any]:
+    rows: Array, places: tuple[int, int, int], most: int, threshold: float, across: bool, sigma: float, least: float
+) -> tuple[list[int], Array]:
     """Positions of the boxes that are kept, best first, and the scores they end with (for one image).
 
     A kept box removes the later ones whose overlap reaches the threshold, of its class unless `across`; in the soft
@@ -200,11 +213,11 @@ def _survivors(
 
 
 def _nms(
-    data: Any, valid_count: Any, indices: Any, *, max_output_size: int, iou_threshold: float, force_suppress: bool,
-    top_k: int, coord_start: int, score_index: int, id_index: int, return_indices: bool, invalid_to_bottom: bool,
-    soft_nms_sigma: float, score_threshold: float,
-) -> Any:  # fmt: skip
-    """What survives stands at the top and the rest is -1; data of the hard form keeps its places in order of score."""
+    data: Array, valid_count: Array, indices: Array, *, max_output_size: int, iou_threshold: float,
+    force_suppress: bool, top_k: int, coord_start: int, score_index: int, id_index: int, return_indices: bool,
+    invalid_to_bottom: bool, soft_nms_sigma: float, score_threshold: float,
+) -> Array | tuple[Array, ...]:  # fmt: skip
+    """What survives is at the top and the rest is -1; data of the hard form keeps its places in order of score."""
     soft = soft_nms_sigma > 0
     out, numbers = np.full_like(data, -1.0), np.full(data.shape[:2], -1, np.int32)
     counts = np.zeros((len(data), 1), np.int32)
@@ -234,13 +247,13 @@ def _draw_all_class(s: Scope) -> Drawn:
     source = s.source
     batch, classes, count = source.integer(1, 2), source.integer(1, 3), source.integer(1, 5)
     boxes = s.fresh((batch, count, 4), "float32", _CORNERS)
-    onnx = source.flip(KNOBS.onnx)
-    everything = onnx and not source.flip(KNOBS.rare)
+    onnx = source.flip(KNOBS.vision.onnx)
+    everything = onnx and not source.flip(KNOBS.shared.rare)
     most = count if everything else source.pick((1, 2, 3, count, 0))
     overlap = 257 / 128 if everything else source.pick(_OVERLAPS)
     least = 1 / 128 if everything else source.pick((1, 17, 33, 65)) / 128
     limit = _constant(most, "int64")
-    if source.flip(KNOBS.rare) and not everything:  # the lowering looks at a constant only
+    if source.flip(KNOBS.shared.rare) and not everything:  # the lowering looks at a constant only
         limit = s.fresh((), "int64", of_values(most)).expr
     call = vision.all_class_non_max_suppression(
         boxes.expr, _constant(_scores(s, (batch, classes), count, 1), "float32"), limit,
@@ -251,7 +264,9 @@ def _draw_all_class(s: Scope) -> Drawn:
     return Drawn(call, (place, total) if onnx else (place, Range(0, 1), total))
 
 
-def _all_class(boxes: Any, scores: Any, most: Any, overlap: Any, least: Any, *, output_format: str) -> Any:
+def _all_class(
+    boxes: Array, scores: Array, most: Array, overlap: Array, least: Array, *, output_format: str
+) -> tuple[Array, ...]:
     """Per class the kept boxes, best first, then zeros: (batch, class, box) of all images or (class, box) of each."""
     batch, classes, count = scores.shape
     rows: list[list[tuple[int, int, int]]] = [[] for _ in range(batch)]

@@ -3,8 +3,8 @@
 These are no passes of TVM. They use its Python API as a schedule or a code generator does: loop variables are bound to
 their ranges where those are numbers, and each integer store is replaced by what the analyzer says is equal to it. Where
 the analyzer makes a claim (a bound, a remainder, an integer set), the stored value is forced to fulfil the claim: it
-changes only if the claim is wrong. Conditions around a store are not given to the analyzer, so that nothing that it is
-told is wrong.
+changes only if the claim is wrong. Conditions around a store are not given to the analyzer, so that all that
+it knows is true.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _COMPARISON = (
 )
 
 
-def _text(change: str, told: str = "") -> str:
-    """The pass that binds loop variables and makes the change. told: names to bind before."""
+def _text(change: str, names: str = "") -> str:
+    """The pass that binds loop variables and makes the change. names: bindings to make before."""
     return (
-        f"tirx.transform.prim_func_pass(lambda func, mod, ctx: (known := tvm.sym.Analyzer(), {told}"
+        f"tirx.transform.prim_func_pass(lambda func, mod, ctx: (known := tvm.sym.Analyzer(), {names}"
         f"tvm_ffi.structural_map(func, [{_BOUND}, {change}], order='pre'))[-1], opt_level=0, name='Analyzer')"
     )
 

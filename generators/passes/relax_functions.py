@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from generators.passes.knobs import KNOBS
 from generators.passes.phases import GRAPH, HIGH, UNMEMORIED
 from generators.passes.row import Fires, Foreign, PassRow, Phase, Place, Promise, Role
 from generators.program_facts import Feature, Parameter, ProgramFacts
@@ -44,7 +45,7 @@ def draw_bind_params(source: Source, facts: ProgramFacts) -> str | None:
     options = [parameter for parameter in facts.parameters[facts.num_input or 0 :] if _bindable(parameter)]
     if not options:
         return None
-    chosen = [parameter for parameter in options if source.flip(0.7)] or [source.pick(options)]
+    chosen = [parameter for parameter in options if source.flip(KNOBS.arguments.bound)] or [source.pick(options)]
     entries = ", ".join(f"'{parameter.name}': {_array_text(parameter)}" for parameter in chosen)
     return f"relax.transform.BindParams('{facts.functions[0]}', {{{entries}}})"
 
@@ -53,7 +54,7 @@ def draw_bind_symbolic_vars(source: Source, facts: ProgramFacts) -> str | None:
     """Binds some of the entry function's symbolic dims to their values in the first entry call."""
     if not facts.symbols:
         return None
-    chosen = [symbol for symbol in facts.symbols if source.flip(0.7)] or [source.pick(facts.symbols)]
+    chosen = [symbol for symbol in facts.symbols if source.flip(KNOBS.arguments.bound)] or [source.pick(facts.symbols)]
     entries = ", ".join(f"'{name}': {value}" for name, value in chosen)
     # Without a function's name the pass binds every symbol of that name, those of private functions as well.
     return f"relax.transform.BindSymbolicVars({{{entries}}}, '{facts.functions[0]}')"

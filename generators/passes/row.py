@@ -1,4 +1,4 @@
-"""What a row of the pass table says of a pass: how to construct it, where it stands, what it promises, what fires it.
+"""What a row of the pass table says of a pass: its constructor, its place among passes, its promises, what fires it.
 
 The rows are in the other files of this folder. What the passes of a case are applied to is drawn elsewhere; what
 constructors may ask of a program is in `generators.program_facts`.
@@ -116,7 +116,7 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a pass stands among other passes."""
+    """The place of a pass among other passes."""
 
     phases: frozenset[Phase]
     """The phases that the pass is documented for."""
@@ -143,7 +143,7 @@ class Place:
     """Afterwards calls that count as pure overwrite values in place. Passes that replace a value by an equal one do not
     expect that, so that only lowering may follow (relax.op.call_tir_inplace warns of it)."""
     expects_forced: bool = False
-    """The pass brings in impure calls and is documented to stand after RemovePurityChecking. Where it stands earlier,
+    """The pass brings in impure calls and is documented to come after RemovePurityChecking. Where it comes earlier,
     an impure result is no finding."""
     left_out_by: str = ""
     """The option of the PassContext with which `tvm.tirx.build` leaves the pass out."""

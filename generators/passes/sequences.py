@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from generators.case import PassCall
+from generators.passes.knobs import KNOBS
 from generators.passes.row import PassRow, Phase, Role
 from generators.passes.table import PASSES, PIPELINES, SETUP, THREADED_SETUP, TIR_PIPELINE, the
 from generators.program_facts import Feature, ProgramFacts
@@ -33,16 +34,6 @@ KINDS: tuple[tuple[Kind, int], ...] = (
     ("schedule", 2),
 )
 """The kinds of sequence with their weights. A pipeline costs as much as five single passes, that of TIR as twelve."""
-TIR_SHARE = 0.12
-"""The share of TIR passes among single passes and first passes of a walk, where there is a choice. It is small because
-a module must go through the whole Relax pipeline first."""
-
-SCHEDULES_LOWERED = 0.3
-"""The share of scheduled functions that go through both pipelines."""
-
-BARE_SHARE = 0.5
-"""The share of cases in which a pass of any loops gets them untidied: they begin anywhere and step by any number,
-nothing in them is simplified, and their buffers may be larger than needed."""
 
 LLVM = TARGETS[DEFAULT]
 _LIFT = the(Role.LIFTS_LOCAL_FUNCTIONS).name
@@ -152,7 +143,7 @@ def _first_row(source: Source, pool: tuple[PassRow, ...]) -> PassRow:
     relaxed = tuple(row for row in pool if row.of_relax)
     lowering = tuple(row for row in pool if not row.of_relax)
     if relaxed and lowering:
-        return source.pick(lowering if source.flip(TIR_SHARE) else relaxed)
+        return source.pick(lowering if source.flip(KNOBS.sequences.tir) else relaxed)
     return source.pick(pool)
 
 
@@ -160,7 +151,7 @@ def _draw_single(source: Source, ground: _Ground, length: int) -> _Walk:
     row = _first_row(source, ground.pool)
     phase = source.pick(sorted(row.place.phases))
     of_loops = row.place.of_any_loops and phase is Phase.LOOPS
-    walk = ground.walk(phase, bare=of_loops and source.flip(BARE_SHARE))
+    walk = ground.walk(phase, bare=of_loops and source.flip(KNOBS.sequences.bare))
     walk.take(row)
     return walk
 
@@ -209,7 +200,7 @@ _WALKS: dict[Kind, Callable[[Source, _Ground, int], _Walk]] = {
 
 def _pipeline_steps(source: Source, pipeline: str, *, whole: bool) -> tuple[PlannedPass, ...]:
     names = PIPELINES[pipeline]
-    stop = len(names) if whole or source.flip(0.6) else source.integer(1, len(names))
+    stop = len(names) if whole or source.flip(KNOBS.sequences.pipeline_whole) else source.integer(1, len(names))
     return tuple(PlannedPass(name, "A") for name in names[:stop])
 
 
@@ -223,10 +214,10 @@ def _tir_pipeline_steps(source: Source, pipelines: Sequence[str]) -> tuple[Plann
 
 
 def _schedule_steps(source: Source, pipelines: Sequence[str]) -> tuple[PlannedPass, ...]:
-    """A schedule; for a share of the cases (SCHEDULES_LOWERED) both pipelines after it."""
+    """A schedule; in some cases both pipelines after it."""
     setup = tuple(PlannedPass(call.name, "B", setup=True) for call in SETUP[Phase.LEGAL])
     steps = (*setup, PlannedPass(_SCHEDULE, "B"))
-    if not source.flip(SCHEDULES_LOWERED):
+    if not source.flip(KNOBS.sequences.schedule_lowered):
         return steps
     names = PIPELINES[source.pick(pipelines)]
     return (*steps, *(PlannedPass(name, "A") for name in (*names[len(setup) :], *TIR_PIPELINE)))
@@ -245,7 +236,7 @@ def draw_names(
 
     `under_test` limits the passes drawn to these rows, `kinds` the kinds of sequence, `length` the passes of a
     walk. The official pipelines of the target are drawn as such where nothing is under test in particular, or a pass
-    under test stands in them. ValueError for unknown or no names.
+    under test is in them. ValueError for unknown or no names.
     """
     ground = _Ground(table, _pool(table, under_test, target), target)
     pipelines = target.pipelines

@@ -23,18 +23,18 @@ from generators.unavailable import Unavailable
 
 def trivial_bindings(s: Scope) -> None:
     """z = a, of a computed value, a parameter or another alias; the names used side by side and returned."""
-    x: Any = b.unary(s, b.tensor(s)) if s.source.flip(KNOBS.alias_of_computed) else b.tensor(s)
+    x: Any = b.unary(s, b.tensor(s)) if s.source.flip(KNOBS.bindings.alias_of_computed) else b.tensor(s)
     names = [x]
     for _ in range(s.source.integer(1, 3)):
         names.append(b.alias(s, s.source.pick(names), exported=s.source.flip()))
     used = b.add(s, s.source.pick(names), s.source.pick(names))
     b.finish(s, names[-1], used)
-    if s.source.flip(KNOBS.alias_returned):
+    if s.source.flip(KNOBS.bindings.alias_returned):
         b.keep(s, s.source.pick(names))
 
 
 def dead_bindings(s: Scope) -> None:
-    """A chain that nothing uses, calls of constants and aliases among it, and a value beside it that is used."""
+    """A chain that nothing uses, calls of constants and aliases among it, and another value that is used."""
     x = b.tensor(s)
     live = b.unary(s, x)
     dead = b.binary(s, x, live) if live.range.magnitude < 2**9 else b.unary(s, x)
@@ -48,24 +48,24 @@ def duplicate_subexpressions(s: Scope) -> None:
     """The same call twice or three times, directly, under aliases of its operands, or in a chain; all are used."""
     x = b.tensor(s)
     build, values = s.source.pick(b.SIMPLE_UNARY)
-    operands: list[Any] = [x, x if s.source.flip(KNOBS.same_name) else b.alias(s, x)]
-    if s.source.flip(KNOBS.third_call):
+    operands: list[Any] = [x, x if s.source.flip(KNOBS.bindings.same_name) else b.alias(s, x)]
+    if s.source.flip(KNOBS.bindings.third_call):
         operands.append(x)
     same = [b.call(s, build(o.expr), values(x.range)) for o in operands]
-    if s.source.flip(KNOBS.longer_duplicates):
+    if s.source.flip(KNOBS.bindings.longer_duplicates):
         same = [b.add(s, v, x) for v in same]
     joined = b.add(s, same[0], same[1])
-    b.finish(s, *same[1:], joined) if s.source.flip(KNOBS.duplicates_returned) else b.finish(s, joined)
+    b.finish(s, *same[1:], joined) if s.source.flip(KNOBS.bindings.duplicates_returned) else b.finish(s, joined)
 
 
 def tuple_bound(s: Scope) -> None:
     """A tuple of computed values bound to a name, items of it, a split, and a use of both item and whole."""
     x = b.unary(s, b.tensor(s))
     y = b.unary(s, b.tensor(s, dtype=x.dtype))
-    whole: Any = b.tuple_of(s, x, y) if s.source.flip(KNOBS.tuple_written) else _split(s, x)
+    whole: Any = b.tuple_of(s, x, y) if s.source.flip(KNOBS.bindings.tuple_written) else _split(s, x)
     items = [b.tensor_item(s, whole, s.source.integer(0, 1)) for _ in range(s.source.integer(1, 2))]
     after = b.unary(s, items[0])
-    if s.source.flip(KNOBS.tuple_returned):
+    if s.source.flip(KNOBS.bindings.tuple_returned):
         b.keep(s, whole)
     b.finish(s, *items[1:], after)
 
@@ -82,7 +82,7 @@ def tuple_nested(s: Scope) -> None:
     """A tuple in a tuple: items of items, the inner one shared, the whole returned in half of the cases."""
     x, y = b.unary(s, b.tensor(s)), b.tensor(s)
     inner = b.tuple_of(s, x, y)
-    outer = b.tuple_of(s, inner, x) if s.source.flip(KNOBS.tuple_item_once) else b.tuple_of(s, inner, inner)
+    outer = b.tuple_of(s, inner, x) if s.source.flip(KNOBS.bindings.tuple_item_once) else b.tuple_of(s, inner, inner)
     again = b.item(s, outer, 0)
     value = b.tensor_item(s, again, s.source.integer(0, 1))
     if s.source.flip():
@@ -93,7 +93,7 @@ def tuple_nested(s: Scope) -> None:
 def bindings_outside_dataflow(s: Scope) -> None:
     """Pure calls in a block that is no dataflow block, possibly with an impure one among them."""
     x = b.unary(s, b.tensor(s))
-    if s.source.flip(KNOBS.impure_among_pure):
+    if s.source.flip(KNOBS.bindings.impure_among_pure):
         draw_impure(s)
     y = b.add(s, x, b.unary(s, x))
     b.finish(s, b.unary(s, y) if s.source.flip() else y)
@@ -102,7 +102,7 @@ def bindings_outside_dataflow(s: Scope) -> None:
 def branch(s: Scope, build: Callable[[Scope], Value]) -> tuple[Expr, Value]:
     """A branch of an If: the bindings that `build` makes in an inner scope, and their result."""
     inner = Scope(s.source, s.frame, outer=s)
-    inner.dataflow = s.source.flip(KNOBS.branch_dataflow)
+    inner.dataflow = s.source.flip(KNOBS.bindings.branch_dataflow)
     value = build(inner)
     if value.dataflow or not isinstance(value.expr, relax.Var) or not inner.bindings:
         value = b.as_tensor(b.alias(inner, value, exported=True))
@@ -133,14 +133,14 @@ def if_branches(s: Scope) -> None:
     table = (s.source.pick(b.SIMPLE_UNARY),)
 
     def build(inner: Scope) -> Value:
-        value = b.unary(inner, x, table) if inner.source.flip(KNOBS.branch_computes) else shared
+        value = b.unary(inner, x, table) if inner.source.flip(KNOBS.bindings.branch_computes) else shared
         for _ in range(inner.source.integer(0, 2)):
             value = b.unary(inner, value) if inner.source.flip() else b.add(inner, value, shared)
         return value
 
     out = either(s, test, build, build)
     known = out.dims is not None and out.dims == x.dims
-    b.finish(s, shared, b.add(s, out, shared) if known and s.source.flip(KNOBS.if_result_added) else out)
+    b.finish(s, shared, b.add(s, out, shared) if known and s.source.flip(KNOBS.bindings.if_result_added) else out)
 
 
 def impure_calls(s: Scope) -> None:
@@ -178,7 +178,7 @@ def match_cast_redundant(s: Scope) -> None:
     """match_cast to the type the value has, chained, and of a value that is used under both names."""
     x = b.unary(s, b.tensor(s))
     y = _cast(s, x, x.dims)
-    if s.source.flip(KNOBS.cast_again):
+    if s.source.flip(KNOBS.bindings.cast_again):
         y = _cast(s, y, x.dims)
     z = b.add(s, y, x)
     b.finish(s, y, z) if s.source.flip() else b.finish(s, z)
@@ -189,7 +189,7 @@ def match_cast_defines_symbol(s: Scope) -> None:
     if not s.frame.symbolic:
         s.frame.symbolic = True
     x = b.tensor(s, (1, 3))
-    if s.source.flip(KNOBS.cast_from_hidden):
+    if s.source.flip(KNOBS.bindings.cast_from_hidden):
         x = _cast(s, x, None)
     assert x.shape is not None
     which = s.source.integer(0, x.ndim - 1)
@@ -199,13 +199,13 @@ def match_cast_defines_symbol(s: Scope) -> None:
     )
     y = _cast(s, x, dims)
     z = b.unary(s, y)
-    if s.source.flip(KNOBS.cast_reshaped):
+    if s.source.flip(KNOBS.bindings.cast_reshaped):
         z = b.reshaped(s, z, [*dims, 1])
-    elif s.source.flip(KNOBS.cast_added):
+    elif s.source.flip(KNOBS.shared.cast_added):
         z = b.add(s, z, y)
-    if s.source.flip(KNOBS.cast_to_numbers):
+    if s.source.flip(KNOBS.bindings.cast_to_numbers):
         z = _cast(s, z, tuple(n for n in (z.shape or ())))
-    b.finish(s, y, z) if s.source.flip(KNOBS.middle_returned) else b.finish(s, z)
+    b.finish(s, y, z) if s.source.flip(KNOBS.shared.middle_returned) else b.finish(s, z)
 
 
 def constant_operands(s: Scope) -> None:
@@ -234,7 +234,7 @@ def constant_subexpressions(s: Scope) -> None:
     if folded.dims is None:
         raise Unavailable("a constant of unknown shape")
     out = b.add(s, s.like(folded), folded)
-    b.finish(s, folded, out) if s.source.flip(KNOBS.middle_returned) else b.finish(s, out)
+    b.finish(s, folded, out) if s.source.flip(KNOBS.shared.middle_returned) else b.finish(s, out)
 
 
 def duplicate_constants(s: Scope) -> None:
@@ -243,7 +243,7 @@ def duplicate_constants(s: Scope) -> None:
     x = b.operand(s, dims)
     first = b.constant(s, dims)
     kinds = s.source.pick((("other",), ("other", "equal"), ("equal",), ("same",)))
-    makers: dict[str, Any] = {
+    makers: dict[str, Callable[[], Value]] = {
         "other": lambda: b.constant(s, dims),
         "equal": lambda: _equal(s, first),
         "same": lambda: first,

@@ -65,7 +65,7 @@ def batch(s: Scope) -> tuple[Dim, ...]:
 
 def float_dtype(s: Scope) -> str:
     """A float dtype, float32 in 80 % of the cases."""
-    return "float32" if s.source.flip(KNOBS.float32) else s.source.pick(("float64", "float16"))
+    return "float32" if s.source.flip(KNOBS.shared.float32) else s.source.pick(("float64", "float16"))
 
 
 def operand(s: Scope, dims: Sequence[Dim], dtype: str = "float32") -> Value:
@@ -80,7 +80,11 @@ def variable(s: Scope, dims: Sequence[Dim], dtype: str = "float32") -> Value:
         for v in s.values
         if isinstance(v, Value) and v.dims == tuple(dims) and v.dtype == dtype and isinstance(v.expr, relax.Var)
     ]
-    return s.source.pick(near[-3:]) if near and s.source.flip(KNOBS.variable_in_scope) else parameter(s, dims, dtype)
+    return (
+        s.source.pick(near[-3:])
+        if near and s.source.flip(KNOBS.shared.variable_in_scope)
+        else parameter(s, dims, dtype)
+    )
 
 
 def parameter(s: Scope, dims: Sequence[Dim], dtype: str = "float32", values: Range | None = None) -> Value:
@@ -231,7 +235,7 @@ def reuse(s: Scope, value: Value) -> Value:
     if kind == 1:
         return unary(s, value)
     if kind == 2:
-        return add(s, value, value if s.source.flip(KNOBS.added_to_itself) else s.like(value))
+        return add(s, value, value if s.source.flip(KNOBS.shared.added_to_itself) else s.like(value))
     return call(s, relax.op.max(value.expr), value.range) if value.size else unary(s, value)
 
 
@@ -248,9 +252,9 @@ def keep(s: Scope, value: AnyValue) -> None:
 def finish(s: Scope, *values: AnyValue) -> None:
     """Uses values again after the planted shape and lets the last of them, and some others, come out."""
     for index, value in enumerate(values):
-        if isinstance(value, Value) and s.source.flip(KNOBS.used_again):
+        if isinstance(value, Value) and s.source.flip(KNOBS.shared.used_again):
             keep(s, reuse(s, value))
-        if index == len(values) - 1 or s.source.flip(KNOBS.returned_beside):
+        if index == len(values) - 1 or s.source.flip(KNOBS.shared.returned_beside):
             keep(s, _exported(s, value) if index == len(values) - 1 and value not in values[:-1] else value)
 
 

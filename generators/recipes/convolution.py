@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tvm import relax, tirx
 
 from generators.ranges import Range
@@ -18,7 +16,7 @@ from generators.unavailable import Unavailable
 
 def _image(s: Scope, channels: int | None = None) -> Value:
     """A float32 image batch in NCHW: one in scope, or a new one."""
-    if channels is None and s.source.flip(KNOBS.image_in_scope):
+    if channels is None and s.source.flip(KNOBS.convolution.image_in_scope):
         near = [v for v in s.values if isinstance(v, Value) and v.static and v.dtype == "float32" and v.ndim == 4]
         near = [v for v in near if v.size > 0]
         if near:
@@ -31,7 +29,7 @@ def _conv(s: Scope, x: Value, *, weight: Value | None = None, outputs: int | Non
     """conv2d of an NCHW image with a window that fits."""
     assert x.shape is not None
     channels = x.shape[1]
-    groups = channels if s.source.flip(KNOBS.depthwise) else 1
+    groups = channels if s.source.flip(KNOBS.convolution.depthwise) else 1
     kernel = [min(s.source.integer(1, 3), x.shape[2]), min(s.source.integer(1, 3), x.shape[3])]
     out = groups * (outputs or b.small(s, 3))
     w = weight or b.operand(s, (out, channels // groups, *kernel))
@@ -47,7 +45,7 @@ def _bias(s: Scope, x: Value) -> Value:
     assert x.shape is not None
     dims = (
         (1, x.shape[1], 1, 1)
-        if s.source.flip(KNOBS.bias_per_channel)
+        if s.source.flip(KNOBS.convolution.bias_per_channel)
         else s.source.pick(((1,), (), (x.shape[3],), x.shape))
     )
     other = b.constant(s, dims) if s.source.flip() else b.operand(s, dims)
@@ -66,13 +64,13 @@ def conv2d_chain(s: Scope) -> None:
     x = _conv(s, _image(s))
     first = x
     for _ in range(s.source.integer(1, 2)):
-        if s.source.flip(KNOBS.chain_bias):
+        if s.source.flip(KNOBS.convolution.chain_bias):
             x = _bias(s, x)
-        if s.source.flip(KNOBS.chain_relu):
+        if s.source.flip(KNOBS.convolution.chain_relu):
             x = b.relu(s, x)
-        if s.source.flip(KNOBS.chain_pool):
+        if s.source.flip(KNOBS.convolution.chain_pool):
             x = _pooled(s, x)
-        if s.source.flip(KNOBS.chain_conv):
+        if s.source.flip(KNOBS.convolution.chain_conv):
             x = _conv(s, x)
     b.finish(s, first, x) if s.source.flip() else b.finish(s, x)
 
@@ -86,8 +84,8 @@ def _agnostic(s: Scope, x: Value) -> Value:
     if kind == 1:
         return _bias(s, x)
     if kind == 2:
-        keep = s.source.flip(KNOBS.rank_kept)
-        axes: Any = s.source.pick(([2, 3], [1], [-1], None, [1, 2]))
+        keep = s.source.flip(KNOBS.convolution.rank_kept)
+        axes: list[int] | None = s.source.pick(([2, 3], [1], [-1], None, [1, 2]))
         return b.call(s, relax.op.max(x.expr, axes, keep), x.range) if x.size else x
     if kind == 3:
         y = b.unary(s, x)
@@ -103,7 +101,7 @@ def _agnostic(s: Scope, x: Value) -> Value:
 def conv2d_between_layout_agnostic(s: Scope) -> None:
     """Operators without a layout before and after a conv2d; some change the rank."""
     x = _image(s)
-    if s.source.flip(KNOBS.before_conv):
+    if s.source.flip(KNOBS.convolution.before_conv):
         x = b.unary(s, x)
     y = _conv(s, x)
     z = y
@@ -111,7 +109,7 @@ def conv2d_between_layout_agnostic(s: Scope) -> None:
         z = _agnostic(s, z)
         if z.shape is None or z.ndim != 4:
             break
-    if z.shape is not None and z.ndim == 4 and s.source.flip(KNOBS.second_conv) and min(z.shape) > 0:
+    if z.shape is not None and z.ndim == 4 and s.source.flip(KNOBS.convolution.second_conv) and min(z.shape) > 0:
         z = _conv(s, z)
     b.finish(s, y, z) if s.source.flip() else b.finish(s, z)
 
@@ -134,9 +132,9 @@ def _normalise(s: Scope, y: Value, channels: int) -> None:
     gamma, beta, mean = (b.constant(s, (channels,)) for _ in range(3))
     variance = b.constant(s, (channels,), low=1)
     switches = {
-        "center": s.source.flip(KNOBS.batch_norm_switch),
-        "scale": s.source.flip(KNOBS.batch_norm_switch),
-        "training": s.source.flip(KNOBS.batch_norm_training),
+        "center": s.source.flip(KNOBS.convolution.batch_norm_switch),
+        "scale": s.source.flip(KNOBS.convolution.batch_norm_switch),
+        "training": s.source.flip(KNOBS.convolution.batch_norm_training),
     }
     bn = relax.op.nn.batch_norm(
         y.expr, gamma.expr, beta.expr, mean.expr, variance.expr, 1, epsilon=s.source.pick((1e-5, 0.5)), **switches
@@ -148,16 +146,16 @@ def _normalise(s: Scope, y: Value, channels: int) -> None:
     whole = s.emit(Drawn(bn, (Range(-bound, bound), y.range.hull(mean.range).real(), spread)))
     out = b.tensor_item(s, whole, 0)
     after = b.relu(s, out) if s.source.flip() else out
-    others = [b.item(s, whole, s.source.pick((1, 2)))] if s.source.flip(KNOBS.statistic_beside) else []
-    b.finish(s, *([y] if s.source.flip(KNOBS.conv_returned) else []), *others, after)
+    others = [b.item(s, whole, s.source.pick((1, 2)))] if s.source.flip(KNOBS.convolution.statistic_beside) else []
+    b.finish(s, *([y] if s.source.flip(KNOBS.convolution.conv_returned) else []), *others, after)
 
 
 def batch_norm(s: Scope) -> None:
     """batch_norm over any axis: field 0 used, the statistics possibly as well, or the whole tuple."""
     whole = b.row(s, "relax.nn.batch_norm")
     out = b.tensor_item(s, whole, 0)
-    others = [b.item(s, whole, i) for i in (1, 2) if s.source.flip(KNOBS.statistic_used)]
-    if s.source.flip(KNOBS.tuple_whole):
+    others = [b.item(s, whole, i) for i in (1, 2) if s.source.flip(KNOBS.convolution.statistic_used)]
+    if s.source.flip(KNOBS.convolution.tuple_whole):
         others.append(whole)
     b.finish(s, *others, out)
 
@@ -173,10 +171,10 @@ def layout_transform_pairs(s: Scope) -> None:
     assert x.shape is not None
     there, back = _maps(s, x.shape)
     y = b.call(s, relax.op.layout_transform(x.expr, there), x.range)
-    middle = b.relu(s, y) if s.source.flip(KNOBS.layout_changed_between) else y
+    middle = b.relu(s, y) if s.source.flip(KNOBS.convolution.layout_changed_between) else y
     z = b.call(s, relax.op.layout_transform(middle.expr, back), middle.range)
     out = b.add(s, z, x) if s.source.flip() and z.dims == x.dims and x.dtype == "float32" else z
-    b.finish(s, y, out) if s.source.flip(KNOBS.middle_returned) else b.finish(s, out)
+    b.finish(s, y, out) if s.source.flip(KNOBS.shared.middle_returned) else b.finish(s, out)
 
 
 def _maps(s: Scope, shape: tuple[int, ...]) -> tuple[Node, Node]:
@@ -185,7 +183,7 @@ def _maps(s: Scope, shape: tuple[int, ...]) -> tuple[Node, Node]:
     names = [tirx.Var(f"i{a}", "int64") for a in range(rank)]
     at = s.source.integer(0, rank - 1)
     factors = [f for f in range(2, shape[at] + 1) if shape[at] % f == 0 and f < shape[at]]
-    if factors and s.source.flip(KNOBS.layout_split):
+    if factors and s.source.flip(KNOBS.convolution.layout_split):
         f = s.source.pick(factors)
         split = [*names[:at], names[at] // f, names[at] % f, *names[at + 1 :]]
         wide = [tirx.Var(f"j{a}", "int64") for a in range(rank + 1)]
@@ -193,7 +191,7 @@ def _maps(s: Scope, shape: tuple[int, ...]) -> tuple[Node, Node]:
         return tirx.IndexMap(names, split, None), tirx.IndexMap(wide, fused, None)
     order = [a % rank for a in s.permutation(rank)]
     inverse = [order.index(a) for a in range(rank)]
-    again = order if s.source.flip(KNOBS.layout_no_inverse) else inverse
+    again = order if s.source.flip(KNOBS.convolution.layout_no_inverse) else inverse
     return (
         tirx.IndexMap(names, [names[a] for a in order], None),
         tirx.IndexMap(names, [names[a] for a in again], None),

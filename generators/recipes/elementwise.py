@@ -33,7 +33,7 @@ def elementwise_chain(s: Scope) -> None:
     for _ in range(s.source.integer(2, 5)):
         x = _link(s, x)
         links.append(x)
-    b.finish(s, *([s.source.pick(links)] if s.source.flip(KNOBS.link_used_again) else []), x)
+    b.finish(s, *([s.source.pick(links)] if s.source.flip(KNOBS.elementwise.link_used_again) else []), x)
 
 
 def elementwise_on_alias(s: Scope) -> None:
@@ -48,10 +48,10 @@ def elementwise_on_alias(s: Scope) -> None:
         other = b.reshaped(s, x, [*(x.dims or ()), 1])
     else:
         other = x
-    y = b.add(s, x, x if s.source.flip(KNOBS.added_to_itself) else s.like(x))
+    y = b.add(s, x, x if s.source.flip(KNOBS.shared.added_to_itself) else s.like(x))
     z = b.unary(s, y)
     late = b.tensor_item(s, other, 0) if kind == 1 else b.as_tensor(other)
-    if late.dims == z.dims and s.source.flip(KNOBS.alias_read_late):
+    if late.dims == z.dims and s.source.flip(KNOBS.elementwise.alias_read_late):
         z = b.add(s, z, late)
         b.finish(s, z)
     else:
@@ -79,34 +79,34 @@ def transcendental_chain(s: Scope) -> None:
 def _reduced(s: Scope, x: Value) -> Value:
     build = s.source.pick((relax.op.sum, relax.op.max, relax.op.min, relax.op.mean))
     values = x.range.summed(x.size) if build is relax.op.sum else x.range.real()
-    return b.call(s, build(x.expr, s.axes(x), s.source.flip(KNOBS.keepdims)), values.including(0))
+    return b.call(s, build(x.expr, s.axes(x), s.source.flip(KNOBS.shared.keepdims)), values.including(0))
 
 
 def injective_then_reduce(s: Scope) -> None:
     """Elementwise or moving operators into a reduction, and maybe an elementwise operator after it."""
     x = b.tensor(s, (1, 4))
     y = b.unary(s, x)
-    if s.source.flip(KNOBS.permuted_before):
+    if s.source.flip(KNOBS.elementwise.permuted_before):
         y = b.permuted(s, y, None if s.source.flip() else s.permutation(y.ndim))
     z = _reduced(s, y)
-    if s.source.flip(KNOBS.unary_after):
+    if s.source.flip(KNOBS.elementwise.unary_after):
         z = b.unary(s, z)
-    if s.source.flip(KNOBS.reduced_again) and z.shape != () and z.size > 0:
+    if s.source.flip(KNOBS.elementwise.reduced_again) and z.shape != () and z.size > 0:
         z = _reduced(s, z)
-    b.finish(s, y, z) if s.source.flip(KNOBS.middle_returned) else b.finish(s, z)
+    b.finish(s, y, z) if s.source.flip(KNOBS.shared.middle_returned) else b.finish(s, z)
 
 
 def diamond(s: Scope) -> None:
     """Two ways from one value to another, of different lengths and kinds, joined by one operator."""
     x = b.unary(s, b.tensor(s))
     left = _link(s, x)
-    right = x if s.source.flip(KNOBS.side_short) else _link(s, x)
+    right = x if s.source.flip(KNOBS.elementwise.side_short) else _link(s, x)
     for _ in range(s.source.integer(0, 2)):
         right = b.unary(s, right)
-    if s.source.flip(KNOBS.side_reduced) and right.ndim > 0:
+    if s.source.flip(KNOBS.elementwise.side_reduced) and right.ndim > 0:
         right = b.call(s, relax.op.max(right.expr, [-1], True), right.range)
     joined = b.add(s, left, right) if left.range.magnitude < 2**12 else b.binary(s, left, right, b.RING[3:])
-    b.finish(s, *([left] if s.source.flip(KNOBS.side_returned) else []), joined)
+    b.finish(s, *([left] if s.source.flip(KNOBS.elementwise.side_returned) else []), joined)
 
 
 def several_outputs(s: Scope) -> None:
@@ -117,7 +117,7 @@ def several_outputs(s: Scope) -> None:
     third: Any = b.alias(s, second, exported=True) if s.source.flip() else b.unary(s, second)
     for value in (first, second, third):
         b.keep(s, value)
-    if s.source.flip(KNOBS.outputs_in_tuple):
+    if s.source.flip(KNOBS.elementwise.outputs_in_tuple):
         b.keep(s, b.tuple_of(s, first, second))
 
 
@@ -141,10 +141,10 @@ def _reshape_chain(s: Scope, x: Value) -> Value:
     steps = s.source.integer(1, 3)
     for index in range(steps):
         last = index == steps - 1
-        flat = x.static and s.source.flip(KNOBS.flattened)
+        flat = x.static and s.source.flip(KNOBS.elementwise.flattened)
         if flat:
             x = b.call(s, relax.op.flatten(x.expr), x.range)
-        elif last and s.source.flip(KNOBS.axis_added):
+        elif last and s.source.flip(KNOBS.elementwise.axis_added):
             x = b.call(s, relax.op.expand_dims(x.expr, 0), x.range)
         else:
             x = b.reshaped(s, x, _factored(s, x))
@@ -156,7 +156,7 @@ def reshape_chain(s: Scope) -> None:
     x = b.unary(s, b.tensor(s))
     y = b.reshaped(s, x, _factored(s, x))
     z = _reshape_chain(s, y)
-    if s.source.flip(KNOBS.unary_after):
+    if s.source.flip(KNOBS.elementwise.unary_after):
         z = b.unary(s, z)
     b.finish(s, y, z) if s.source.flip() else b.finish(s, z)
 
@@ -164,10 +164,10 @@ def reshape_chain(s: Scope) -> None:
 def reshape_of_input(s: Scope) -> None:
     """reshape of a parameter or a constant, whose result is an output, an operand, or both."""
     x = b.variable(s, s.draw_dims((0, 3), nonempty=True), b.float_dtype(s))
-    if s.source.flip(KNOBS.constant_input) and x.static:
+    if s.source.flip(KNOBS.elementwise.constant_input) and x.static:
         x = b.constant(s, x.dims or ())
     y = _reshape_chain(s, x)
-    b.finish(s, y, b.unary(s, y)) if s.source.flip(KNOBS.reshaped_read) else b.finish(s, y)
+    b.finish(s, y, b.unary(s, y)) if s.source.flip(KNOBS.elementwise.reshaped_read) else b.finish(s, y)
 
 
 def comparison_results(s: Scope) -> None:
@@ -201,11 +201,11 @@ def cast_chain(s: Scope) -> None:
     start = x.dtype
     middle = s.source.pick(("float64", "float16", "int32", "int8", "float32", "bfloat16"))
     y = b.call(s, relax.op.astype(x.expr, middle), _cast(x.range, middle))
-    end = start if s.source.flip(KNOBS.cast_back) else s.source.pick(("float32", "int64", "float16"))
+    end = start if s.source.flip(KNOBS.elementwise.cast_back) else s.source.pick(("float32", "int64", "float16"))
     z = b.call(s, relax.op.astype(y.expr, end), _cast(y.range, end))
-    if s.source.flip(KNOBS.cast_added):
+    if s.source.flip(KNOBS.shared.cast_added):
         z = b.add(s, z, s.like(z, low=-8, high=8))
-    b.finish(s, y, z) if s.source.flip(KNOBS.middle_returned) else b.finish(s, z)
+    b.finish(s, y, z) if s.source.flip(KNOBS.shared.middle_returned) else b.finish(s, z)
 
 
 def _cast(values: Range, dtype: str) -> Range:
@@ -215,7 +215,7 @@ def _cast(values: Range, dtype: str) -> Range:
 def same_operand_other_attributes(s: Scope) -> None:
     """Two calls of one operator on one operand, of the same type but with different attributes."""
     n = s.source.integer(2, 4)
-    x = b.operand(s, (n, n), b.float_dtype(s)) if s.source.flip(KNOBS.matrix) else b.operand(s, (n, n, n))
+    x = b.operand(s, (n, n), b.float_dtype(s)) if s.source.flip(KNOBS.elementwise.matrix) else b.operand(s, (n, n, n))
     op = relax.op
     build, axes, values = s.source.pick(
         (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from tvm import relax
@@ -21,7 +21,7 @@ from generators.relax.functions import draw_function
 from generators.relax.scope import Scope
 from generators.relax.statements import SIMPLE
 from generators.relax.values import AnyValue, Dim, ShapeValue, SymbolicDim, TupleValue, Value
-from generators.tvm_api import Type
+from generators.tvm_api import Expr, Type
 from generators.unavailable import Unavailable
 
 Build = Callable[[Scope], None]
@@ -47,7 +47,7 @@ def called(s: Scope, callee: PrivateFunction) -> AnyValue:
 
 def finish_result(s: Scope, value: AnyValue) -> None:
     """Uses the result of a call and lets it, or one of its fields, come out."""
-    if isinstance(value, TupleValue) and value.fields and s.source.flip(KNOBS.field_taken):
+    if isinstance(value, TupleValue) and value.fields and s.source.flip(KNOBS.functions.field_taken):
         value = b.item(s, value, s.source.integer(0, len(value.fields) - 1))
     b.finish(s, value)
 
@@ -62,7 +62,7 @@ def private_calls(s: Scope) -> None:
     """A private function called from two places, on the same and on other arguments, or from another private one."""
     callee = private(s, _simple_body, count=2)
     values = [called(s, callee) for _ in range(s.source.integer(1, 3))]
-    if s.source.flip(KNOBS.called_through):
+    if s.source.flip(KNOBS.functions.called_through):
 
         def through(inner: Scope) -> None:
             finish_result(inner, called(inner, callee))
@@ -79,14 +79,16 @@ def private_twins(s: Scope) -> None:
     second = (first + s.source.integer(1, len(_TWINS) - 1)) % len(_TWINS)
     for op, ranges in (_TWINS[first], _TWINS[second]):
 
-        def build(inner: Scope, op: Any = op, ranges: Any = ranges) -> None:
+        def build(inner: Scope, op: MakesCall = op, ranges: MakesRange = ranges) -> None:
             x, y = b.parameter(inner, dims), b.parameter(inner, dims)
             b.finish(inner, b.call(inner, op(x.expr, y.expr), ranges(x.range, y.range)))
 
         finish_result(s, called(s, private(s, build, count=0)))
 
 
-_TWINS: tuple[tuple[Any, Any], ...] = (
+MakesCall: TypeAlias = Callable[[Expr, Expr], Expr]
+MakesRange: TypeAlias = Callable[[Range, Range], Range]
+_TWINS: tuple[tuple[MakesCall, MakesRange], ...] = (
     (relax.op.add, Range.__add__),
     (relax.op.subtract, Range.__sub__),
     (relax.op.maximum, Range.maximum),
@@ -102,10 +104,10 @@ def private_calls_symbolic(s: Scope) -> None:
         x = b.parameter(inner, [n, inner.draw_extent(1)] if inner.source.flip() else [n])
         y = (
             b.add(inner, x, b.parameter(inner, x.dims or ()))
-            if inner.source.flip(KNOBS.second_parameter)
+            if inner.source.flip(KNOBS.functions.second_parameter)
             else b.unary(inner, x)
         )
-        if inner.source.flip(KNOBS.result_reshaped):
+        if inner.source.flip(KNOBS.functions.result_reshaped):
             y = b.reshaped(inner, y, [1, *(y.dims or ())])
         b.finish(inner, y)
 
@@ -119,7 +121,7 @@ def parameter_defines_symbol(s: Scope) -> None:
 
     def build(inner: Scope) -> None:
         n = inner.frame.new_symbol(inner.source)
-        if inner.source.flip(KNOBS.symbol_in_tensor):
+        if inner.source.flip(KNOBS.functions.symbol_in_tensor):
             b.parameter(inner, [n])
         else:
             _shape_parameter(inner, n)
@@ -165,13 +167,13 @@ def private_tuple_arguments(s: Scope) -> None:
 
     def build(inner: Scope) -> None:
         count = inner.source.integer(1, 3)
-        whole = _tuple_parameter(inner, count, nested=inner.source.flip(KNOBS.parameter_nested))
-        used = [i for i in range(count) if inner.source.flip(KNOBS.field_used)] or [0]
+        whole = _tuple_parameter(inner, count, nested=inner.source.flip(KNOBS.functions.parameter_nested))
+        used = [i for i in range(count) if inner.source.flip(KNOBS.functions.field_used)] or [0]
         for index in used:
             field = b.item(inner, whole, index)
             field = b.item(inner, field, 0) if isinstance(field, TupleValue) else field
             b.keep(inner, b.unary(inner, b.as_tensor(field)))
-        if inner.source.flip(KNOBS.parameter_returned):
+        if inner.source.flip(KNOBS.functions.parameter_returned):
             b.keep(inner, whole)
 
     callee = private(s, build)
@@ -187,7 +189,7 @@ def private_unused_parameters(s: Scope) -> None:
             b.parameter(inner, inner.draw_dims((0, 2), static=True))
         x = b.parameter(inner, inner.draw_dims((0, 2), static=True))
         y = b.unary(inner, x)
-        if inner.source.flip(KNOBS.tuple_unused):
+        if inner.source.flip(KNOBS.functions.tuple_unused):
             _tuple_parameter(inner, 2)
         for _ in range(inner.source.integer(0, 2)):
             inner.values.remove(b.parameter(inner, inner.draw_dims((0, 2), static=True)))
@@ -221,7 +223,7 @@ def private_unused_outputs(s: Scope) -> None:
 def private_functions_unused(s: Scope) -> None:
     """A private function without callers, or one whose only caller is uncalled itself."""
     callee = private(s, _simple_body, count=2)
-    if s.source.flip(KNOBS.dead_caller):
+    if s.source.flip(KNOBS.functions.dead_caller):
 
         def through(inner: Scope) -> None:
             finish_result(inner, called(inner, callee))
@@ -248,7 +250,7 @@ def private_in_branch(s: Scope) -> None:
         return b.as_tensor(b.item(inner, value, 0) if isinstance(value, TupleValue) else value)
 
     def other(inner: Scope) -> Value:
-        return b.unary(inner, x) if inner.source.flip(KNOBS.other_branch_plain) else call_it(inner)
+        return b.unary(inner, x) if inner.source.flip(KNOBS.functions.other_branch_plain) else call_it(inner)
 
     order = (call_it, other) if s.source.flip() else (other, call_it)
     b.finish(s, either(s, condition(s, x), *order))
@@ -278,7 +280,7 @@ def closure(
 def local_functions(s: Scope) -> None:
     """A local function that captures nothing, called once or twice; it may call a private function."""
     dims = s.draw_dims((0, 2), static=True)
-    callee = private(s, _simple_body, count=0) if s.source.flip(KNOBS.local_calls_private) else None
+    callee = private(s, _simple_body, count=0) if s.source.flip(KNOBS.functions.local_calls_private) else None
 
     def build(inner: Scope, x: Value) -> Value:
         if callee is None:
@@ -295,13 +297,13 @@ def local_functions(s: Scope) -> None:
 def local_functions_capturing(s: Scope) -> None:
     """A local function that uses values from outside: a parameter, a computed value, or both."""
     x = b.tensor(s, (0, 2), static=True, dtype="float32")
-    outside = b.unary(s, x) if s.source.flip(KNOBS.captures_computed) else x
+    outside = b.unary(s, x) if s.source.flip(KNOBS.functions.captures_computed) else x
     if outside.dims is None or x.dims is None:
         raise Unavailable("nothing to capture")
 
     def build(inner: Scope, own: Value) -> Value:
         y = b.add(inner, own, outside)
-        return b.multiply(inner, y, x) if inner.source.flip(KNOBS.captures_two) else y
+        return b.multiply(inner, y, x) if inner.source.flip(KNOBS.functions.captures_two) else y
 
     local = closure(s, build, x.dims)
     for _ in range(s.source.integer(1, 2)):

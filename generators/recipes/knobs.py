@@ -1,6 +1,7 @@
-"""Every ratio of the recipes, with the reason for its value.
+"""Every ratio of the recipes, by family: what it decides and, where the value itself needs one, the reason.
 
-A recipe that needs no ratio of its own takes a plain `flip()`, which is one half.
+Where a field gives no reason: both ways are worth a test. The way that models use most has more than one half,
+a special case 0.1 to 0.3. A recipe that takes a plain `flip()` needs no ratio: that is one half.
 """
 
 from __future__ import annotations
@@ -9,10 +10,9 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class RecipeKnobs:
-    """Probability of each form of a planted shape. Recipes share a field where they draw the same form."""
+class SharedKnobs:
+    """Operands and uses of a shape, in several families."""
 
-    # --- operands and uses of a shape, in all recipes
     float32: float = 0.8
     """A float is float32, which most passes look for."""
     variable_in_scope: float = 0.4
@@ -22,15 +22,21 @@ class RecipeKnobs:
     used_again: float = 0.35
     """A value of the shape has a use outside of it, which keeps a pass from dropping it."""
     returned_beside: float = 0.3
-    """A value other than the last comes out of the function."""
+    """A value other than the last is returned."""
     middle_returned: float = 0.4
     """The value between two calls that a pass joins comes out: then it must stay."""
+    nested_returned: float = 0.25
+    """A nested tuple comes out of the function itself, besides its fields."""
     keepdims: float = 0.4
     """A reduction keeps its axes."""
-    unary_after: float = 0.6
-    """An elementwise operator follows, which fuses."""
+    cast_added: float = 0.4
+    """A cast value meets another operand in a sum."""
 
-    # --- bindings
+
+@dataclass(frozen=True, slots=True)
+class BindingKnobs:
+    """Bindings, branches and casts."""
+
     alias_of_computed: float = 0.7
     """The first name is that of a computed value, else of a parameter."""
     alias_returned: float = 0.3
@@ -48,9 +54,9 @@ class RecipeKnobs:
     tuple_returned: float = 0.3
     """The tuple itself comes out."""
     tuple_item_once: float = 0.7
-    """The inner tuple stands in the outer one once, else twice."""
+    """The inner tuple is in the outer one once, else twice."""
     impure_among_pure: float = 0.3
-    """An impure call stands among the pure ones."""
+    """An impure call is among the pure ones."""
     branch_dataflow: float = 0.3
     """A branch has a dataflow block."""
     branch_computes: float = 0.6
@@ -62,19 +68,23 @@ class RecipeKnobs:
     cast_from_hidden: float = 0.4
     """The match_cast is of a value whose type hides its dims."""
     cast_reshaped: float = 0.4
-    """The symbol stands in a reshape."""
-    cast_added: float = 0.4
-    """Else in a sum; the result of a cast chain meets another operand."""
+    """The symbol is in a reshape."""
     cast_to_numbers: float = 0.3
     """The symbolic dims are cast back to numbers."""
 
-    # --- elementwise operators, reductions and reshapes
+
+@dataclass(frozen=True, slots=True)
+class ElementwiseKnobs:
+    """Elementwise operators, reductions and reshapes."""
+
+    unary_after: float = 0.6
+    """An elementwise operator follows, which fuses."""
     link_used_again: float = 0.4
     """A link of a chain comes out as well."""
     alias_read_late: float = 0.7
     """The other name is read after the operator that could overwrite the value."""
     permuted_before: float = 0.4
-    """A permutation stands before the reduction."""
+    """A permutation is before the reduction."""
     reduced_again: float = 0.3
     """A second reduction follows."""
     side_short: float = 0.15
@@ -98,7 +108,11 @@ class RecipeKnobs:
     matrix: float = 0.7
     """The operand has rank 2, else 3."""
 
-    # --- convolutions and layouts
+
+@dataclass(frozen=True, slots=True)
+class ConvolutionKnobs:
+    """Convolutions and layouts."""
+
     image_in_scope: float = 0.4
     """The image is one in scope, where there is one."""
     depthwise: float = 0.12
@@ -116,7 +130,7 @@ class RecipeKnobs:
     rank_kept: float = 0.6
     """A reduction keeps the rank that layouts are for."""
     before_conv: float = 0.6
-    """An operator without layout stands before conv2d."""
+    """An operator without layout is before conv2d."""
     second_conv: float = 0.4
     """A second conv2d follows operators without layout."""
     batch_norm_switch: float = 0.85
@@ -132,17 +146,21 @@ class RecipeKnobs:
     tuple_whole: float = 0.15
     """The whole tuple of batch_norm comes out."""
     layout_changed_between: float = 0.2
-    """An operator stands between a layout transform and its inverse."""
+    """An operator is between a layout transform and its inverse."""
     layout_split: float = 0.6
     """The layout transform splits an axis, else it permutes."""
     layout_no_inverse: float = 0.2
     """The second permutation is the first again, which is rarely its inverse."""
 
-    # --- matrix products
+
+@dataclass(frozen=True, slots=True)
+class MatmulKnobs:
+    """Matrix products."""
+
     weight: float = 0.4
     """A factor is a weight."""
     product_on_the_right: float = 0.7
-    """The inner product stands on the right."""
+    """The inner product is on the right."""
     vector: float = 0.15
     """The thin operand is a vector."""
     vector_rarely: float = 0.1
@@ -152,7 +170,7 @@ class RecipeKnobs:
     square: float = 0.3
     """The product is square, so that a wrong transposition keeps the type."""
     permuted_on_the_right: float = 0.75
-    """The permuted product stands on the right."""
+    """The permuted product is on the right."""
     sum_transposed: float = 0.35
     """The sum is transposed before the product."""
     doubled: float = 0.1
@@ -188,7 +206,11 @@ class RecipeKnobs:
     relu_again: float = 0.3
     """A second bias and ReLU follow."""
 
-    # --- shapes for schedule rules
+
+@dataclass(frozen=True, slots=True)
+class SchedulableKnobs:
+    """Shapes for schedule rules."""
+
     vector_added: float = 0.6
     """An epilogue adds a vector, else a whole tensor."""
     lead_dim: float = 0.25
@@ -220,7 +242,11 @@ class RecipeKnobs:
     symbolic_inner: float = 0.1
     """The same for the inner length, which tiles cut."""
 
-    # --- several functions
+
+@dataclass(frozen=True, slots=True)
+class FunctionKnobs:
+    """Several functions."""
+
     field_taken: float = 0.7
     """One field of a returned tuple is taken, else the tuple is used whole."""
     called_through: float = 0.3
@@ -250,11 +276,13 @@ class RecipeKnobs:
     captures_two: float = 0.4
     """It captures a second value."""
 
-    # --- nested tuples, lowered calls, devices
-    nested_returned: float = 0.25
-    """A nested tuple comes out of the function itself, besides its fields."""
+
+@dataclass(frozen=True, slots=True)
+class LoweredKnobs:
+    """Lowered calls and devices."""
+
     unary_between: float = 0.3
-    """An operator stands between two calls."""
+    """An operator is between two calls."""
     name_unknown: float = 0.2
     """There is a call of a name that AlterOpImpl does not know."""
     weight_constant: float = 0.3
@@ -268,7 +296,11 @@ class RecipeKnobs:
     hint_twice: float = 0.3
     """A second hint follows."""
 
-    # --- symbolic numbers and shapes
+
+@dataclass(frozen=True, slots=True)
+class SymbolicKnobs:
+    """Symbolic numbers and shapes."""
+
     number_returned: float = 0.85
     """A scalar over dims comes out: else nothing shows it."""
     number_alias: float = 0.4
@@ -280,16 +312,20 @@ class RecipeKnobs:
     shape_computed: float = 0.3
     """Its operand is computed."""
 
-    # --- weights and losses
-    weight_alias: float = 0.15
+
+@dataclass(frozen=True, slots=True)
+class WeightKnobs:
+    """Weights and losses."""
+
+    alias: float = 0.15
     """A transformed weight has a second name."""
-    weight_multiplied: float = 0.7
+    multiplied: float = 0.7
     """It meets its input in a product, else in a sum."""
-    weight_used_twice: float = 0.3
+    used_twice: float = 0.3
     """It is used twice."""
-    weight_late: float = 0.3
+    late: float = 0.3
     """A weight that is not transformed follows."""
-    weight_returned: float = 0.2
+    returned: float = 0.2
     """A weight comes out as it is."""
     transform_second: float = 0.2
     """There is a second transformed weight."""
@@ -303,6 +339,22 @@ class RecipeKnobs:
     """The loss goes through a tuple."""
     loss_deeper: float = 0.3
     """One more differentiable operator precedes the loss."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeKnobs:
+    """The ratios of each family of recipes."""
+
+    shared: SharedKnobs = SharedKnobs()
+    bindings: BindingKnobs = BindingKnobs()
+    elementwise: ElementwiseKnobs = ElementwiseKnobs()
+    convolution: ConvolutionKnobs = ConvolutionKnobs()
+    matmul: MatmulKnobs = MatmulKnobs()
+    schedulable: SchedulableKnobs = SchedulableKnobs()
+    functions: FunctionKnobs = FunctionKnobs()
+    lowered: LoweredKnobs = LoweredKnobs()
+    symbolic: SymbolicKnobs = SymbolicKnobs()
+    weights: WeightKnobs = WeightKnobs()
 
 
 KNOBS = RecipeKnobs()

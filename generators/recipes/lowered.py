@@ -59,9 +59,9 @@ def operator_name_add16(s: Scope) -> None:
     for _ in range(s.source.integer(0, 2)):
         other = s.source.pick((x, y, out))
         out = _call_tir(s, function, [out, other], out.range + other.range)
-        if s.source.flip(KNOBS.unary_between):
+        if s.source.flip(KNOBS.lowered.unary_between):
             out = b.unary(s, out)
-    if s.source.flip(KNOBS.name_unknown):
+    if s.source.flip(KNOBS.lowered.name_unknown):
         eight = b.operand(s, (8,))
         other_shape = _add(8, "passfuzz.add8")
         b.keep(s, _call_tir(s, other_shape, [eight, eight], eight.range + eight.range))
@@ -74,13 +74,13 @@ def layout_rewrite_preproc(s: Scope) -> None:
     sign = s.source.pick("+-")
     function = _with_preproc(m, n, sign)
     x = b.operand(s, (m, n))
-    w = b.constant(s, (n, m)) if s.source.flip(KNOBS.weight_constant) else b.weight(s, (n, m))
+    w = b.constant(s, (n, m)) if s.source.flip(KNOBS.lowered.weight_constant) else b.weight(s, (n, m))
     combine = Range.__add__ if sign == "+" else Range.__sub__
     out = _call_tir(s, function, [x, w], combine(x.range, w.range))
     if s.source.flip():
         again = w if s.source.flip() else b.operand(s, (n, m))
         out = _call_tir(s, function, [out, again], combine(out.range, again.range))
-    if s.source.flip(KNOBS.weight_read):
+    if s.source.flip(KNOBS.lowered.weight_read):
         b.keep(s, b.relu(s, w))
     b.finish(s, out)
 
@@ -124,11 +124,11 @@ def hint_on_device(s: Scope) -> None:
     devices = s.frame.module.vdevices
     if not devices:
         raise Unavailable("no device in this module")
-    x = s.tensor(EVERY) if s.source.flip(KNOBS.hint_any_dtype) else b.tensor(s)
-    y = b.unary(s, x) if x.dtype.startswith("float") and s.source.flip(KNOBS.hint_computed) else x
+    x = s.tensor(EVERY) if s.source.flip(KNOBS.lowered.hint_any_dtype) else b.tensor(s)
+    y = b.unary(s, x) if x.dtype.startswith("float") and s.source.flip(KNOBS.lowered.hint_computed) else x
     hinted = _hint(s, y, s.source.integer(0, len(devices) - 1))
     out = b.unary(s, hinted) if hinted.dtype.startswith("float") else hinted
-    if s.source.flip(KNOBS.hint_twice):
+    if s.source.flip(KNOBS.lowered.hint_twice):
         out = _hint(s, out, s.source.integer(0, len(devices) - 1))
     b.finish(s, out)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from tvm import relax
@@ -15,9 +14,10 @@ from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
 from generators.relax.scope import Scope
 from generators.relax.values import Dim, Value
+from generators.tvm_api import Expr
 
 
-def _matrix(s: Scope, dims: Sequence[Dim], dtype: str, *, weights: float = KNOBS.weight) -> Value:
+def _matrix(s: Scope, dims: Sequence[Dim], dtype: str, *, weights: float = KNOBS.matmul.weight) -> Value:
     """A factor: with probability `weights` a weight, else any tensor with these dims."""
     return b.weight(s, dims, dtype) if s.frame.open and s.source.flip(weights) else b.operand(s, dims, dtype)
 
@@ -32,8 +32,8 @@ def matmul_chain(s: Scope) -> None:
     dtype = b.float_dtype(s)
     lead, thin = b.batch(s), b.small(s, 2)
     k, n, p = (s.draw_dim(2) for _ in range(3))
-    left = s.source.flip(KNOBS.product_on_the_right)
-    vector = s.source.flip(KNOBS.vector)
+    left = s.source.flip(KNOBS.matmul.product_on_the_right)
+    vector = s.source.flip(KNOBS.matmul.vector)
     if left:
         x = _matrix(s, [k] if vector else [*lead, thin, k], dtype, weights=0)
         product = b.matmul(s, *_pair(s, [k, n], [n, p], lead, dtype))
@@ -42,13 +42,13 @@ def matmul_chain(s: Scope) -> None:
         x = _matrix(s, [p] if vector else [*lead, p, thin], dtype, weights=0)
         product = b.matmul(s, *_pair(s, [k, n], [n, p], lead, dtype))
         out = b.matmul(s, product, x)
-    b.finish(s, product, out) if s.source.flip(KNOBS.middle_returned) else b.finish(s, out)
+    b.finish(s, product, out) if s.source.flip(KNOBS.shared.middle_returned) else b.finish(s, out)
 
 
 def _pair(s: Scope, one: list[Dim], two: list[Dim], lead: tuple[Dim, ...], dtype: str) -> tuple[Value, Value]:
     """Two factors, the same one twice where that fits."""
     first = _matrix(s, _maybe_batched(s, lead, one), dtype)
-    if one == two and s.source.flip(KNOBS.same_factor):
+    if one == two and s.source.flip(KNOBS.matmul.same_factor):
         return first, first
     return first, _matrix(s, _maybe_batched(s, lead, two), dtype)
 
@@ -70,13 +70,13 @@ def matmul_of_permuted_product(s: Scope) -> None:
     dtype = b.float_dtype(s)
     lead, thin = b.batch(s), b.small(s, 2)
     n, k, p = (s.draw_dim(2) for _ in range(3))
-    n = p if s.source.flip(KNOBS.square) else n
+    n = p if s.source.flip(KNOBS.matmul.square) else n
     product = b.matmul(s, _matrix(s, [*lead, n, k], dtype), _matrix(s, [*lead, k, p], dtype))
     assert product.dims is not None
     written, order = _axes(s, product.ndim)
     turned = b.permuted(s, product, written)
     dims = [product.dims[a] for a in order]
-    if s.source.flip(KNOBS.permuted_on_the_right):
+    if s.source.flip(KNOBS.matmul.permuted_on_the_right):
         out = b.matmul(s, b.operand(s, [*dims[:-2], thin, dims[-2]], dtype), turned)
     else:
         out = b.matmul(s, turned, b.operand(s, [*dims[:-2], dims[-1], thin], dtype))
@@ -87,19 +87,19 @@ def matmul_of_sum(s: Scope) -> None:
     """x @ (a + b): the sum may be transposed; b is a whole matrix, a row, a scalar, or a itself."""
     dtype = b.float_dtype(s)
     lead, (m, k, n) = b.batch(s), (b.side(s) for _ in range(3))
-    turned = s.source.flip(KNOBS.sum_transposed)
+    turned = s.source.flip(KNOBS.matmul.sum_transposed)
     inner: list[Dim] = [n, k] if turned else [k, n]
     one = b.operand(s, inner, dtype)
-    two = one if s.source.flip(KNOBS.doubled) else b.operand(s, _narrowed(s, inner), dtype)
+    two = one if s.source.flip(KNOBS.matmul.doubled) else b.operand(s, _narrowed(s, inner), dtype)
     total = b.add(s, one, two)
     rhs = b.permuted(s, total, s.source.pick((None, [1, 0], [-1, -2]))) if turned else total
-    out = b.matmul(s, b.operand(s, [k] if s.source.flip(KNOBS.vector_rarely) else [*lead, m, k], dtype), rhs)
+    out = b.matmul(s, b.operand(s, [k] if s.source.flip(KNOBS.matmul.vector_rarely) else [*lead, m, k], dtype), rhs)
     b.finish(s, total, out)
 
 
 def _narrowed(s: Scope, dims: list[Dim]) -> list[Dim]:
     """Dims that broadcast with `dims`: the same in 80 % of the cases."""
-    if s.source.flip(KNOBS.summand_whole):
+    if s.source.flip(KNOBS.matmul.summand_whole):
         return dims
     return s.source.pick(([1, dims[1]], [dims[0], 1], [dims[1]], [1], []))
 
@@ -108,12 +108,12 @@ def _branches(s: Scope) -> tuple[str, Value, list[Value]]:
     """One lhs and two to four products with different rhs."""
     dtype = b.float_dtype(s)
     lead, m, k = b.batch(s), b.side(s), b.side(s)
-    x = b.variable(s, [k] if s.source.flip(KNOBS.shared_vector) else [*lead, m, k], dtype)
-    own = s.source.flip(KNOBS.own_batch)
+    x = b.variable(s, [k] if s.source.flip(KNOBS.matmul.shared_vector) else [*lead, m, k], dtype)
+    own = s.source.flip(KNOBS.matmul.own_batch)
     products: list[Value] = []
     for index in range(s.source.integer(2, 4)):
-        n = b.side(s) if index == 0 or s.source.flip(KNOBS.width_symbolic) else b.small(s)
-        dims: list[Dim] = [k] if s.source.flip(KNOBS.branch_vector) else [*lead, k, n] if own else [k, n]
+        n = b.side(s) if index == 0 or s.source.flip(KNOBS.matmul.width_symbolic) else b.small(s)
+        dims: list[Dim] = [k] if s.source.flip(KNOBS.matmul.branch_vector) else [*lead, k, n] if own else [k, n]
         products.append(b.matmul(s, x, b.variable(s, dims, dtype)))
     return dtype, x, products
 
@@ -124,7 +124,7 @@ def parallel_matmuls(s: Scope) -> None:
     b.finish(s, *products)
 
 
-def _activations(s: Scope) -> Any:
+def _activations(s: Scope) -> tuple[Callable[[Expr], Expr], float] | None:
     op = relax.op.nn
     return s.source.pick(
         (None, (op.relu, 0.0), (op.gelu, -1.0), (op.silu, -1.0), (op.gelu_tanh, -1.0)),
@@ -139,10 +139,10 @@ def parallel_matmuls_with_bias(s: Scope) -> None:
     for product in products:
         assert product.dims is not None
         value = product
-        if not s.source.flip(KNOBS.branch_lacks):
-            dims: list[Dim] = [1] if s.source.flip(KNOBS.bias_scalar) or not product.dims else [product.dims[-1]]
+        if not s.source.flip(KNOBS.matmul.branch_lacks):
+            dims: list[Dim] = [1] if s.source.flip(KNOBS.matmul.bias_scalar) or not product.dims else [product.dims[-1]]
             value = b.add(s, product, b.variable(s, dims, dtype))
-        if activation is not None and not s.source.flip(KNOBS.branch_lacks):
+        if activation is not None and not s.source.flip(KNOBS.matmul.branch_lacks):
             build, low = activation
             value = b.call(s, build(value.expr), Range(low, max(value.range.high, 0)))
         ends.append(value)
@@ -155,11 +155,13 @@ def matmul_of_take(s: Scope) -> None:
     k, n, table = b.side(s), b.small(s), b.small(s, 6)
     mode = s.source.pick(("fast", "wrap", "clip"))
     low, high = (-2 * table, 2 * table) if mode != "fast" else (0, table - 1)
-    if s.source.flip(KNOBS.take_last_axis):
+    if s.source.flip(KNOBS.matmul.take_last_axis):
         w, index = b.operand(s, [k, table], dtype), s.tensor(("int32", "int64"), dims=(n,), low=low, high=high)
         taken = b.call(s, relax.op.take(w.expr, index.expr, s.source.pick((1, 1, -1)), mode), w.range)
         out = b.matmul(
-            s, b.operand(s, [k] if s.source.flip(KNOBS.vector_rarely) else [*b.batch(s), b.side(s), k], dtype), taken
+            s,
+            b.operand(s, [k] if s.source.flip(KNOBS.matmul.vector_rarely) else [*b.batch(s), b.side(s), k], dtype),
+            taken,
         )
     else:
         w, size = b.operand(s, [table, k, n], dtype), b.small(s)
@@ -180,9 +182,9 @@ def concat_of_permutes(s: Scope) -> None:
     for _ in range(s.source.integer(2, 4)):
         own: list[Dim] = list(dims)
         own[order[join]] = b.small(s)
-        spelled = order if s.source.flip(KNOBS.axes_otherwise) else written
+        spelled = order if s.source.flip(KNOBS.matmul.axes_otherwise) else written
         parts.append(b.permuted(s, b.operand(s, own, dtype), spelled))
-    axis = None if rank == 1 and s.source.flip(KNOBS.concat_axis_absent) else s.source.pick((join, join - rank))
+    axis = None if rank == 1 and s.source.flip(KNOBS.matmul.concat_axis_absent) else s.source.pick((join, join - rank))
     total = parts[0].range
     for part in parts[1:]:
         total = total.hull(part.range)
@@ -198,11 +200,11 @@ def transpose_matmul(s: Scope) -> None:
     rank = w.ndim
     swap = [*range(rank - 2), rank - 1, rank - 2]
     axes = None if rank == 2 and s.source.flip() else swap
-    if s.source.flip(KNOBS.axes_negative):
+    if s.source.flip(KNOBS.matmul.axes_negative):
         axes = [a - rank for a in swap]
-    again = s.source.flip(KNOBS.transposed_returned)
+    again = s.source.flip(KNOBS.matmul.transposed_returned)
     turned = b.permuted(s, w, axes, exported=again)
-    out = b.matmul(s, b.operand(s, [k] if s.source.flip(KNOBS.vector_rarely) else [*lead, m, k], dtype), turned)
+    out = b.matmul(s, b.operand(s, [k] if s.source.flip(KNOBS.matmul.vector_rarely) else [*lead, m, k], dtype), turned)
     b.finish(s, turned, out) if again else b.finish(s, out)
 
 
@@ -213,18 +215,18 @@ def matmul_bias_relu(s: Scope) -> None:
     x = b.operand(s, [*b.batch(s), m, k], dtype)
     product = b.matmul(s, x, _matrix(s, [k, n], dtype))
     bias = b.operand(s, s.source.pick(([n], [n], [1, n], [1])), dtype)
-    total = b.add(s, product, bias) if s.source.flip(KNOBS.bias_on_the_right) else b.add(s, bias, product)
+    total = b.add(s, product, bias) if s.source.flip(KNOBS.matmul.bias_on_the_right) else b.add(s, bias, product)
     out = b.relu(s, total)
-    if s.source.flip(KNOBS.relu_again):
+    if s.source.flip(KNOBS.matmul.relu_again):
         out = b.relu(s, b.add(s, out, bias))
-    b.finish(s, product, total, out) if s.source.flip(KNOBS.middle_returned) else b.finish(s, out)
+    b.finish(s, product, total, out) if s.source.flip(KNOBS.shared.middle_returned) else b.finish(s, out)
 
 
 def permute_chain(s: Scope) -> None:
     """permute_dims of permute_dims: axes absent, identity, negative, inverse of each other."""
     x = b.tensor(s, (1, 4))
     first = s.permutation(x.ndim)
-    y = b.permuted(s, x, None if s.source.flip(KNOBS.axes_absent) else first)
+    y = b.permuted(s, x, None if s.source.flip(KNOBS.matmul.axes_absent) else first)
     inverse = [int(a) for a in np.argsort([a % x.ndim for a in first])]
     second = s.source.pick((None, inverse, s.permutation(x.ndim)))
     z = b.permuted(s, y, second)

@@ -19,14 +19,14 @@ def tuples_of_tuples(s: Scope) -> None:
     """Different values of one type in tuples in a tuple; values computed from some of them come out."""
     whole = nested(s, draw_parts(s))
     b.finish(s, *taken_apart(s, whole))
-    if s.source.flip(KNOBS.nested_returned):
+    if s.source.flip(KNOBS.shared.nested_returned):
         b.keep(s, whole)
 
 
 def nested_outputs(s: Scope) -> None:
     """A block whose output is a nested tuple of hidden values; the tuple is taken apart after the block."""
     whole = nested_output(s, b.keep)
-    if s.source.flip(KNOBS.nested_returned):
+    if s.source.flip(KNOBS.shared.nested_returned):
         b.keep(s, whole)
 
 

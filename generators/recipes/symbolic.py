@@ -73,15 +73,15 @@ def symbolic_conditions(s: Scope) -> None:
 
 
 def prim_values(s: Scope) -> None:
-    """A scalar expression over dims bound to a variable: used as a condition, beside tensors, or returned."""
+    """A scalar expression over dims bound to a variable: used as a condition, with tensors, or returned."""
     n, x = _symbolic(s)
     e: Expr = n.expr
     number = s.frame.module.builder.normalize(s.source.pick((e * 2 + 1, e + 3, (e + 1) // 2, e * e)))
     var = s.frame.new_var(tvm_api.type_of(number), stem="s")
     s.bindings.append(relax.VarBinding(var, number))
-    if s.source.flip(KNOBS.number_returned):
+    if s.source.flip(KNOBS.symbolic.number_returned):
         s.frame.kept.append(var)
-    if s.source.flip(KNOBS.number_alias):
+    if s.source.flip(KNOBS.symbolic.number_alias):
         other = s.frame.new_var(tvm_api.type_of(number), stem="s")
         s.bindings.append(relax.VarBinding(other, var))
         s.frame.kept.append(other)
@@ -90,7 +90,7 @@ def prim_values(s: Scope) -> None:
 
 def shape_of(s: Scope) -> None:
     """shape_of a value, and something made of that shape."""
-    x = _symbolic(s)[1] if s.source.flip(KNOBS.shape_symbolic) else b.tensor(s)
+    x = _symbolic(s)[1] if s.source.flip(KNOBS.symbolic.shape_symbolic) else b.tensor(s)
     y = b.unary(s, x)
     shape = s.emit(Drawn(relax.op.shape_of(y.expr), Range(0, 0)))
     if not isinstance(shape, ShapeValue):
@@ -115,10 +115,10 @@ def tensor_to_shape(s: Scope) -> None:
     values = Range(n, n, True)
     t = (
         b.parameter(s, (rank,), "int64", values)
-        if s.source.flip(KNOBS.shape_parameter)
+        if s.source.flip(KNOBS.symbolic.shape_parameter)
         else s.constant((rank,), "int64", values)
     )
-    if s.source.flip(KNOBS.shape_computed):
+    if s.source.flip(KNOBS.symbolic.shape_computed):
         zero = tvm_api.constant(np.zeros(rank), "int64")
         t = b.call(s, relax.op.add(t.expr, zero), t.range)
     call = s.frame.module.builder.normalize(relax.op.tensor_to_shape(t.expr))

@@ -73,10 +73,10 @@ def _draw_plan(s: Scope) -> Plan:
 
 def _used(s: Scope, w: Value) -> Value:
     """A use of the transformed weight with an input: a product, a sum, or one under a name of its own."""
-    if s.source.flip(KNOBS.weight_alias):
+    if s.source.flip(KNOBS.weights.alias):
         w = b.as_tensor(b.alias(s, w))
     assert w.dims is not None
-    if s.source.flip(KNOBS.weight_multiplied):
+    if s.source.flip(KNOBS.weights.multiplied):
         return b.matmul(s, b.parameter(s, (b.small(s), w.dims[0])), w)
     return b.add(s, b.parameter(s, w.dims), w)
 
@@ -85,11 +85,11 @@ def weight_transform(s: Scope) -> None:
     """Values computed from weights alone that meet an input afterwards; a weight that is also used as it is."""
     w = _draw_plan(s)(s)
     out = _used(s, w)
-    if s.source.flip(KNOBS.weight_used_twice):
+    if s.source.flip(KNOBS.weights.used_twice):
         out = b.add(s, _used(s, w), b.operand(s, (1,)))
-    if s.source.flip(KNOBS.weight_late) and out.dims is not None:
+    if s.source.flip(KNOBS.weights.late) and out.dims is not None:
         out = b.add(s, out, _weight(s, out.dims[-1:]))
-    if s.source.flip(KNOBS.transform_second):
+    if s.source.flip(KNOBS.weights.transform_second):
         w = _draw_plan(s)(s)
         b.keep(s, _used(s, w))
     b.finish(s, out)
@@ -98,17 +98,17 @@ def weight_transform(s: Scope) -> None:
 def weight_transform_returned(s: Scope) -> None:
     """The same, with the transformed weight, or the weight itself, among the results."""
     w = _draw_plan(s)(s)
-    if s.source.flip(KNOBS.transform_used):
+    if s.source.flip(KNOBS.weights.transform_used):
         b.keep(s, _used(s, w))
-    b.keep(s, b.unary(s, w, exported=True) if s.source.flip(KNOBS.transform_changed) else w)
-    if s.source.flip(KNOBS.weight_returned):
+    b.keep(s, b.unary(s, w, exported=True) if s.source.flip(KNOBS.weights.transform_changed) else w)
+    if s.source.flip(KNOBS.weights.returned):
         b.keep(s, _weight(s, (2,)))
 
 
 def weight_transform_shared(s: Scope) -> None:
     """Two public functions that compute the same value, or two different ones, from weights of the same types."""
     plan = _draw_plan(s)
-    other = plan if s.source.flip(KNOBS.transform_same) else _draw_plan(s)
+    other = plan if s.source.flip(KNOBS.weights.transform_same) else _draw_plan(s)
     b.finish(s, _used(s, plan(s)))
     frame = FunctionFrame(s.frame.module, symbolic=False, level=1, prefix="x")
 
@@ -133,10 +133,10 @@ def scalar_loss(s: Scope) -> None:
         x = b.unary(s, x, b.SIMPLE_UNARY[:3] + b.SMOOTH_UNARY[:2])
     if s.source.flip():
         x = b.multiply(s, x, x)
-    if s.source.flip(KNOBS.loss_through_tuple):
+    if s.source.flip(KNOBS.weights.loss_through_tuple):
         pair = b.tuple_of(s, x, x)
         x = b.tensor_item(s, pair, s.source.integer(0, 1))
-    if s.source.flip(KNOBS.loss_deeper):
+    if s.source.flip(KNOBS.weights.loss_deeper):
         draw_differentiable(s)
     draw_loss(s)
 

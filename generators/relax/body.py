@@ -61,7 +61,7 @@ def attempt(scope: Scope, name: str, draw: Callable[[Scope], None]) -> bool:
 
 
 def plant(scope: Scope, pattern: Pattern) -> bool:
-    """Draws `pattern`, again where its random operands did not serve; whether it stands now."""
+    """Draws `pattern`, again where its random operands did not fit; whether it was drawn."""
     name = getattr(pattern, "name", "recipe")
     return any(attempt(scope, name, pattern) for _ in range(scope.knobs.blocks.plantings))
 

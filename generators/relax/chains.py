@@ -46,7 +46,7 @@ _WHOLE = _rows("concat concat concat add subtract matmul")
 
 
 def draw_chains(s: Scope, names: Sequence[str] = ()) -> None:
-    """Some chains, of the operators of these names where there are any. Raises Unavailable where none stands."""
+    """Some chains, of the operators of these names where there are any. Raises Unavailable where there is none."""
     rows = tuple(OPERATORS[name] for name in names)
     stands = [
         attempt(s, "chain", lambda s: _draw_chain(s, rows)) for _ in range(s.source.integer(*s.knobs.chains.chains))
@@ -135,7 +135,7 @@ class _Chain:
         """The value of a call of the operator, bound; None where it does not take all of the values."""
         s, source = self._scope, self._scope.source
         s.frame.module.drawing = row.name
-        s.leading = _beside_literal(s, values)
+        s.leading = _with_literal(s, values)
         echo = Echo(source, self._given.get(row.name, ()) if source.flip(self._knobs.likewise) else ())
         s.source = echo
         try:
@@ -157,7 +157,7 @@ class _Chain:
         return result
 
 
-def _beside_literal(s: Scope, values: Sequence[Value]) -> list[Value]:
+def _with_literal(s: Scope, values: Sequence[Value]) -> list[Value]:
     """The operands of a link: the values, and possibly a constant."""
     dtype, dims = values[0].dtype, values[0].dims
     if len(values) > 1 or dtype == "bool" or dims is None or not s.source.flip(s.knobs.chains.literals):

@@ -15,7 +15,7 @@ from generators.source import Source
 from generators.tvm_api import Type, Var
 
 UPPER_BOUNDS = "tir_var_upper_bound"
-"""The function attribute by which StaticPlanBlockMemory is told how large a symbolic dim can be."""
+"""The function attribute that says to StaticPlanBlockMemory how large a symbolic dim can be."""
 
 
 def draw_arguments(source: Source, frame: FunctionFrame) -> tuple[Argument, ...]:

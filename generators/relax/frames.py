@@ -49,7 +49,7 @@ class ModuleFrame:
     """The features that were asked for."""
     private: list[PrivateFunction] = field(default_factory=list)
     public: dict[str, FunctionFrame] = field(default_factory=dict)
-    """The public functions beside main, by name."""
+    """The public functions besides main, by name."""
     serial: int = 0
     operators: Counter[str] = field(default_factory=Counter)
     drawn: Counter[str] = field(default_factory=Counter)
@@ -120,7 +120,7 @@ class FunctionFrame:
         self.parameters.sort(key=lambda parameter: parameter[0] in self.weights)
 
     @property
-    def parameter_vars(self) -> set[Any]:
+    def parameter_vars(self) -> set[Var]:
         """The parameters' variables."""
         return {var for var, _ in self.parameters}
 

@@ -44,7 +44,7 @@ class OperandKnobs:
     cast_hidden: float = 0.6
     """The same for a dim that the type hides."""
     rank_known: float = 0.7
-    """A type that hides its shape tells the rank."""
+    """A type that hides its shape gives the rank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class FunctionKnobs:
     loss_dtypes: tuple[tuple[str, int], ...] = (("float32", 6), ("float64", 1))
     """(dtype, weight) of tensors in a function that can be differentiated: those with gradients."""
     dead: float = 0.12
-    """A function without callers stands in the module."""
+    """A function without callers is in the module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class ResultKnobs:
     written_out: float = 0.6
     """The tuple is written out, else bound to a variable."""
     most: int = 6
-    """Values that come out beside those that recipes keep."""
+    """Values that come out besides those that recipes keep."""
     loss_by_sum: float = 0.6
     """The loss is a sum, else a mean."""
     beside_loss: float = 0.3
@@ -134,7 +134,7 @@ class ChainKnobs:
     enriched: float = 0.8
     """A chain begins with such a value instead of one with fewer elements."""
     alike: float = 0.35
-    """All dims of such a value are the same: types then do not tell axes apart."""
+    """All dims of such a value are the same: types then do not distinguish axes."""
     integers: float = 0.25
     """A chain begins with integers: rewrites that would round are for those alone."""
     same: float = 0.3
@@ -146,7 +146,7 @@ class ChainKnobs:
     forks: float = 0.3
     """A chain forks and joins again."""
     literals: float = 0.35
-    """A constant that is neutral or absorbing for some operators stands beside an operand."""
+    """An operator gets a constant that is neutral or absorbing for some operators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class TupleKnobs:
     alike: float = 0.7
     """The tuples inside have the same width."""
     beside: float = 0.2
-    """A tensor stands beside the tuples."""
+    """The outer tuple has a tensor field, too."""
     deeper: float = 0.12
     """The whole is the field of one more tuple."""
     askew: float = 0.8
@@ -190,7 +190,7 @@ class TruthKnobs:
     in_scope: float = 0.4
     """An operand is one in scope, where there is one, else a new parameter."""
     negated: float = 0.3
-    """A truth stands negated in a condition; so does the whole condition."""
+    """A truth is negated in a condition; so does the whole condition."""
     in_order: float = 0.8
     """Two truths are joined in their order."""
     read: float = 0.75
@@ -208,7 +208,7 @@ class EntryKnobs:
     resized: float = 0.7
     """The second set has other extents, else other values alone."""
     others: float = 0.5
-    """A public function beside main is called."""
+    """A public function besides main is called."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,7 +176,7 @@ class Scope:
     def _prefer_recent(self, values: Sequence[Value]) -> Value:
         """Half of the time among the last three, so that chains form; else any, so that values are reused.
 
-        A value that depends on no input is rarely taken again: FoldConstant compiles each call of it, and it tells
+        A value that depends on no input is rarely taken again: FoldConstant compiles each call of it, and it says
         little about other passes.
         """
         if not self.source.flip(self.knobs.constant_share):

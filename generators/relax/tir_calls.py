@@ -172,8 +172,8 @@ def _add_in_place(dtype: str) -> PrimFunc:
 def draw_call_tir_inplace(s: Scope) -> None:
     """A call_tir_inplace whose destination is a fresh copy that nothing else reads.
 
-    The copy adds a number that no other statement adds: a pass that takes two equal calls for one may not make the
-    copy that of somebody else, but is not told that it is overwritten (relax.op.call_tir_inplace counts as pure).
+    The copy adds a number that no other statement adds: a pass that takes two equal calls for one may not share the
+    copy with another reader, but cannot see that it is overwritten (relax.op.call_tir_inplace counts as pure).
     """
     x = s.tensor(("float32", "int32"), (2, 2))
     y = s.like(x)

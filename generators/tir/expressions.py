@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from tvm import tirx
 
@@ -30,6 +29,7 @@ from generators.tir.terms import (
     fits,
     truth,
 )
+from generators.tvm_api import Expr
 
 _WIDEST_SHIFT = 3
 _NARROWER = {"int16": ("int8",), "int32": ("int8", "int16"), "int64": ("int8", "int16", "int32")}
@@ -92,8 +92,8 @@ def _compared(operands: Operands, term: Term) -> Term:
 
 
 def draw_leaf(operands: Operands, dtype: str, beside: Term | None = None) -> Term:
-    """A value in scope, converted where none has the dtype, or a constant; rarely the one that it stands beside, with
-    which most operators give a constant.
+    """A value in scope, converted where none has the dtype, or a constant; rarely `beside`, the other
+    operand, with which most operators give a constant.
     """
     same = [t for t in (*operands.leaves, *operands.indices) if t.dtype == dtype]
     if beside is not None and not operands.source.flip(operands.draft.knobs.expressions.same_operand):
@@ -308,7 +308,7 @@ def _float_unary(operands: Operands, dtype: str, depth: int) -> Term:
     if kind == "abs":
         return Term(tirx.abs(term.expr), dtype, term.range.absolute(), term.fraction)
     whole = Range(math.floor(term.range.low), math.ceil(term.range.high), True)
-    call: Any = getattr(tirx, kind)
+    call: Callable[..., Expr] = getattr(tirx, kind)
     return Term(call(term.expr), dtype, whole)
 
 

@@ -75,7 +75,7 @@ class IntegerKnobs:
     named: float = 0.3
     """A value of many expressions has a name, else it is repeated."""
     said: float = 0.15
-    """An assertion or assumption tells the range of an axis."""
+    """An assertion or assumption states the range of an axis."""
     branch: float = 0.25
     """An output is stored in a branch."""
     likely: float = 0.2

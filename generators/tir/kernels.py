@@ -93,7 +93,7 @@ def _elements(kernel: Launch) -> Stmt:
 
 
 def _several(kernel: Launch) -> Stmt:
-    """The same, some elements for each thread: beside each other, or so far apart that neighbours touch neighbours."""
+    """The same, some elements for each thread: next to each other, or so far apart that neighbours touch neighbours."""
     dims, draft = kernel.tensor.dims, kernel.draft
     if not dims:
         raise Unfit("one element")

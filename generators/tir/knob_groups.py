@@ -12,6 +12,8 @@ from dataclasses import dataclass
 class InputKnobs:
     """Parameters of a PrimFunc."""
 
+    ranks: tuple[tuple[int, int], ...] = ((2, 8), (1, 4), (3, 3), (0, 1))
+    """(rank, weight) of the first input: two dims are enough for most rules."""
     symbol_parameter: float = 0.3
     """A symbolic extent is a parameter of its own as well."""
     dim_kept: float = 0.8
@@ -39,7 +41,7 @@ class ExpressionKnobs:
     no_value_in_scope: float = 0.15
     """A leaf is converted or constant though a value of the dtype is in scope."""
     same_operand: float = 0.1
-    """A value in scope stands on both sides of an operator: most such results are constants."""
+    """A value in scope is on both sides of an operator: most such results are constants."""
     compared_near: float = 0.5
     """A number is compared with one that it may be, so that the answer is not always the same."""
     lowered_dividend: float = 0.3

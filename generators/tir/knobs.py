@@ -92,7 +92,7 @@ class TirKnobs:
     inexact_share: float = 0.15
     """An output is computed by an elementary function: then the answer is not exact."""
     dead_share: float = 0.15
-    """A private function without callers stands beside the live one."""
+    """The module has a private function without callers."""
     loop_kind_share: float = 0.15
     """A loop around a block is parallel, vectorized or unrolled, where that is allowed."""
     step_share: float = 0.4
@@ -141,7 +141,7 @@ def for_barriers(knobs: TirKnobs) -> TirKnobs:
 
 
 def for_threads(knobs: TirKnobs) -> TirKnobs:
-    """Of functions that rules for GPUs bind to threads: their loops are plain, and no dead function stands beside."""
+    """Of functions that rules for GPUs bind to threads: their loops are plain, and the module has no dead function."""
     return replace(knobs, dead_share=0.0, shaped_share=0.0, loop_kind_share=0.0)
 
 

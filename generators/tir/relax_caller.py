@@ -27,7 +27,7 @@ CALLED = "prim"
 
 
 class _Callee:
-    """A drawn function with the names that it has in the module around it, which `suffix` tells from the others'."""
+    """A drawn function with its names in the module around it, which `suffix` sets apart from the others'."""
 
     def __init__(self, program: PrimProgram, suffix: str) -> None:
         self.program = program
@@ -41,7 +41,7 @@ class _Callee:
         self.params = {p.name: relax.Var(f"{p.name}{suffix}", _type(p, self.symbols)) for p, _ in self.inputs}
 
     def functions(self) -> dict[GlobalVar, BaseFunc]:
-        """The function, private, and the dead ones beside it."""
+        """The function, private, and the dead ones of its module."""
         dead = [(gvar.name_hint, f) for gvar, f in self.program.module.functions.items()]
         others = {
             relax.GlobalVar(f"{name}{self.suffix}"): function
@@ -65,7 +65,7 @@ class _Callee:
 def wrapped(*programs: PrimProgram, schedule: tuple[str, ...] = ()) -> Program:
     """A Relax module whose public `main` takes the inputs of all functions and gives their outputs.
 
-    The functions are private, the first is named CALLED, dead functions stay beside them. Symbolic extents are symbolic
+    The functions are private, the first is named CALLED, dead functions stay with them. Symbolic extents are symbolic
     in `main`; numbers among the parameters are given by the shapes. One entry call, with the programs' arguments.
     schedule: steps of a schedule of the first function, which the facts then name.
     """

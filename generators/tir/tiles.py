@@ -28,7 +28,7 @@ def _passed_on(kernel: Launch, inner: Site, indices: list[Expr], length: int, th
     ]
 
 
-def _told(kernel: Launch, inner: Site, indices: list[Expr], length: int, threads: int) -> list[Stmt]:
+def _broadcast(kernel: Launch, inner: Site, indices: list[Expr], length: int, threads: int) -> list[Stmt]:
     """One thread makes the element that all read."""
     draft, at = kernel.draft, indices[-1]
     cell = kernel.shared(1, _number(draft))
@@ -137,7 +137,7 @@ Maker = Callable[[Launch, Site, list[Expr], int, int], list[Stmt]]
 
 MAKERS: tuple[tuple[Maker, int], ...] = (
     (_passed_on, 3),
-    (_told, 2),
+    (_broadcast, 2),
     (_rounds, 3),
     (_gone_through, 4),
     (_halved, 2),

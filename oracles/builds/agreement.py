@@ -2,7 +2,7 @@
 
 One engine is enough for an oracle to call a result wrong. Whose fault it is shows when all are asked: a pass is wrong
 when what the builds give changes with it, code generation when every pass agrees and the build does not. Where the
-reference stands alone, it may be the reference. Builds run in children, which they may crash.
+reference alone differs, it may be wrong. Builds run in children, since they may crash.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BUILD_S = 20
 LEVELS = (0, 3)
 """LLVM's optimisation levels that a module is built with."""
 
-Told: TypeAlias = "tuple[Runtime, ...] | str"
+Answer: TypeAlias = "tuple[Runtime, ...] | str"
 """The result of every entry call, or in words why there is none."""
 
 
@@ -66,40 +66,40 @@ class Camp:
 
 def engines(
     before: Position, after: Position | None, numbers: Numbers, bench: Bench, target: str = DEFAULT
-) -> dict[Engine, Told]:
+) -> dict[Engine, Answer]:
     """What each engine says; `after` None where there are no passes. The first is what the program means.
 
     For a target whose modules another builder runs, LLVM is asked about the program as it was before the passes; for
     one without a builder here there are no builds.
     """
     assert not isinstance(numbers.expected, NoMeaning)
-    told: dict[Engine, Told] = {Engine(after=False): numbers.expected}
+    answers: dict[Engine, Answer] = {Engine(after=False): numbers.expected}
     states = {False: before} if after is None else {False: before, True: after}
     if after is not None:
-        told[Engine(after=True)] = _results(interpreted(after.module, after.synchronised), after.calling, numbers)
+        answers[Engine(after=True)] = _results(interpreted(after.module, after.synchronised), after.calling, numbers)
     builder = builder_of(target)
     if builder is not None and BUILDERS[builder].unusable() is not None:
         builder = None
     if builder == LLVM.name:
         for passed, state in states.items():
-            told |= _by_llvm(passed, state, numbers, bench)
+            answers |= _by_llvm(passed, state, numbers, bench)
     elif builder is not None:
-        told |= _by_llvm(False, before, numbers, Workbench(SeededSource(0), bench.meaning))
+        answers |= _by_llvm(False, before, numbers, Workbench(SeededSource(0), bench.meaning))
         for passed, state in states.items():
-            told[Engine(passed, builder)] = _built(builder, state, 0, numbers, bench)
-    return told
+            answers[Engine(passed, builder)] = _built(builder, state, 0, numbers, bench)
+    return answers
 
 
-def _by_llvm(after: bool, state: Position, numbers: Numbers, bench: Bench) -> dict[Engine, Told]:
+def _by_llvm(after: bool, state: Position, numbers: Numbers, bench: Bench) -> dict[Engine, Answer]:
     return {Engine(after, LLVM.name, level): _built(LLVM.name, state, level, numbers, bench) for level in LEVELS}
 
 
-def camps(told: Mapping[Engine, Told], numbers: Numbers) -> tuple[Camp, ...]:
+def camps(answers: Mapping[Engine, Answer], numbers: Numbers) -> tuple[Camp, ...]:
     """The engines by what they say, those who agree with the program's meaning first."""
     assert not isinstance(numbers.expected, NoMeaning)
     expected = numbers.expected
-    found: list[tuple[list[Engine], Told, str]] = [([], expected, "")]
-    for engine, said in told.items():
+    found: list[tuple[list[Engine], Answer, str]] = [([], expected, "")]
+    for engine, said in answers.items():
         for members, known, _ in found:
             if _agree(known, said, expected):
                 members.append(engine)
@@ -128,7 +128,7 @@ def conclusion(camps: Sequence[Camp]) -> str:
     return ""
 
 
-def _results(run: Run, calling: Calling, numbers: Numbers) -> Told:
+def _results(run: Run, calling: Calling, numbers: Numbers) -> Answer:
     try:
         return tuple(calling(run, c.function, [from_argument(a) for a in c.arguments]) for c in numbers.calls)
     except LeftOut as why:
@@ -139,37 +139,37 @@ def _results(run: Run, calling: Calling, numbers: Numbers) -> Told:
         return f"{trap.kind}: {trap.detail}"
 
 
-def _built(builder: str, state: Position, level: int, numbers: Numbers, bench: Bench) -> Told:
-    def results() -> Told:
+def _built(builder: str, state: Position, level: int, numbers: Numbers, bench: Bench) -> Answer:
+    def results() -> Answer:
         built = BUILDERS[builder].build(state.module, state.phase, bench, level, unannounced)
         if isinstance(built, llvm.NotBuilt):
             return f"does not build: {headline(built.error.message)}"
         if isinstance(built, (Failed, Skipped)):
             return f"does not build: {built.message if isinstance(built, Failed) else built.reason}"
-        return _told(bench.guarded(_of(BUILDERS[builder].run(built), state.calling, numbers)))
+        return _answer(bench.guarded(_of(BUILDERS[builder].run(built), state.calling, numbers)))
 
     ended = forked(results, BUILD_S)
     return ended.how if isinstance(ended, Ended) else ended
 
 
-def _of(run: Run, calling: Calling, numbers: Numbers) -> Callable[[], Told]:
+def _of(run: Run, calling: Calling, numbers: Numbers) -> Callable[[], Answer]:
     return lambda: _results(run, calling, numbers)
 
 
-def _told(outcome: Told | Raised) -> Told:
+def _answer(outcome: Answer | Raised) -> Answer:
     return f"does not run: {headline(outcome.message)}" if isinstance(outcome, Raised) else outcome
 
 
-def _agree(known: Told, said: Told, expected: tuple[Runtime, ...]) -> bool:
+def _agree(known: Answer, given: Answer, expected: tuple[Runtime, ...]) -> bool:
     """Whether two results may be of one computation; one that is what the program means is held to its bounds."""
-    if isinstance(known, str) or isinstance(said, str):
-        return known == said
+    if isinstance(known, str) or isinstance(given, str):
+        return known == given
     bounded = known if known is expected else tuple(map(widened, expected, known))
-    return _difference(bounded, said) == ""
+    return _difference(bounded, given) == ""
 
 
-def _difference(expected: tuple[Runtime, ...], said: tuple[Runtime, ...]) -> str:
-    for want, got in zip(expected, said, strict=True):
+def _difference(expected: tuple[Runtime, ...], given: tuple[Runtime, ...]) -> str:
+    for want, got in zip(expected, given, strict=True):
         found = compare(want, got)
         if isinstance(found, Difference):
             return found.sentence

@@ -46,7 +46,7 @@ class CpuBuild:
     """One way of building.
 
     target: what constructs the target. options: the PassContext's config as an expression, "" for none. last: a pass
-    behind those of Relax, "" for none. lowers: whether the passes of the ordinary lowering, less those `without` which
+    after those of Relax, "" for none. lowers: whether the passes of the ordinary lowering, less those `without` which
     it does, do under these options all that this one does to the numbers.
     """
 
@@ -217,8 +217,13 @@ NO_CROSS: dict[str, str] = {
     **dict.fromkeys(("bpfel", "bpfeb"), "a function has at most five arguments there"),
     "xcore": "LLVM has no object code for it",
     **dict.fromkeys(("r600", "amdgcn", "nvptx", "nvptx64", "spirv", "spirv32", "spirv64"), "a GPU's, of other targets"),
-    **dict.fromkeys(("armeb", "aarch64_be", "riscv32be", "riscv64be", "thumbeb"), "big-endian; s390x stands for them"),
-    **dict.fromkeys(("mips", "mipsel", "mips64", "mips64el", "sparc", "sparcv9", "sparcel", "lanai"), "nobody's"),
+    **dict.fromkeys(
+        ("armeb", "aarch64_be", "riscv32be", "riscv64be", "thumbeb"), "big-endian; s390x is the row for them"
+    ),
+    **dict.fromkeys(
+        ("mips", "mipsel", "mips64", "mips64el", "sparc", "sparcv9", "sparcel", "lanai"),
+        "no user of TVM is known",
+    ),
     **dict.fromkeys(("powerpc", "powerpcle", "powerpc64", "loongarch32"), "a row has a machine of the same kind"),
     **dict.fromkeys(("riscv32", "thumb", "aarch64_32", "wasm64"), "a row has a machine of the same kind"),
     "x86_64": "this machine's, as a rule: the ordinary build",

@@ -15,13 +15,13 @@ import tempfile
 import traceback
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import tvm
 from tvm import relax
 
 from generators import tvm_api as T
 from generators.passes.row import Phase
+from generators.tvm_api import IRModule, Pass, VirtualMachine
 from oracles.builds import build as llvm
 from oracles.builds.blame import first_wrong, lowering_of
 from oracles.builds.cpu_builds import CpuBuild, How, no_compiler
@@ -136,7 +136,7 @@ def _judged(row: CpuBuild, last: Position, bench: Bench, folder: Path) -> Verdic
     return _numbers(row, llvm.Built(built), bench, last.calling)
 
 
-def _machine(row: CpuBuild, module: Any, phase: Phase, folder: Path) -> Any:
+def _machine(row: CpuBuild, module: IRModule, phase: Phase, folder: Path) -> VirtualMachine | None:
     """A virtual machine for the build; None where there is nothing to run."""
     target = tvm.target.Target(ast.literal_eval(row.target))
     config = ast.literal_eval(row.options) if row.options else {}
@@ -159,7 +159,7 @@ def _machine(row: CpuBuild, module: Any, phase: Phase, folder: Path) -> Any:
 
 
 @functools.cache
-def _last_pass(source: str) -> Any:
+def _last_pass(source: str) -> Pass:
     return eval(source, {"tvm": tvm})
 
 

@@ -1,8 +1,8 @@
 """Modules built by TVM for the CUDA device of this machine and run there.
 
-Whatever touches the driver or the device happens in a child of its own (`oracles.forked`): a fault of the device ends
+What touches the driver or the device happens in a child of its own (`oracles.forked`): a fault of the device ends
 that child and no more, and a process that has forked never has a context that its children could not use. Device code
-is compiled by nvcc without fast math, which is no promise of TVM's passes; NVRTC is always told to use it
+is compiled by nvcc without fast math, which is no promise of TVM's passes; NVRTC always uses it
 (python/tvm/support/nvcc.py). What is lowered before is said in `oracles.builds.builders`; whether a device is here at
 all, in `oracles.builds.needs`.
 """
@@ -18,10 +18,10 @@ import resource
 import shutil
 import signal
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import tvm
@@ -30,6 +30,7 @@ from tvm import relax
 from generators import tvm_api
 from generators.externs import EXTERNS
 from generators.passes.row import Phase
+from generators.tvm_api import Device, Executable, IRModule, RuntimeTensor, Target
 from oracles.builds import build as llvm
 from oracles.builds.cuda_cpu.lowering import NO_COMPILER
 from oracles.builds.tir_build import compiled_from
@@ -73,13 +74,13 @@ class DeviceFault(RuntimeError):
 class Built:
     """A module lowered so far that only the device is missing; its PrimFuncs stand in `phase`."""
 
-    module: Any
+    module: IRModule
     phase: Phase
     bench: Bench
 
 
-def needs_host_memory(module: Any) -> str | None:
-    """Why a module cannot run on a device whatever builds it; None where nothing stands against it."""
+def needs_host_memory(module: IRModule) -> str | None:
+    """Why a module cannot run on a device with any builder; None where it can."""
     if module.global_infos.get("vdevice"):
         return "values on devices that the program names"
     for _, function in prim_funcs(module):
@@ -96,7 +97,7 @@ def unusable() -> str | None:
 
 
 def judge(built: Built, numbers: Numbers, calling: Calling = direct) -> None | Wrong | Unsure:
-    """Builds for the device and makes every entry call there, `ROUNDS` times, each beside the reference.
+    """Builds for the device and makes every entry call there, `ROUNDS` times, each compared with the reference.
 
     None where all is well; Wrong("crash") or "hang" where the child that did it died, "does not build" where TVM
     raised before anything ran. Raises DeviceFault where running raised.
@@ -132,7 +133,7 @@ def runner(built: Built) -> Run:
 # --- in the child ---------------------------------------------------------------------------------------
 
 
-def here() -> tuple[Any, Any]:
+def here() -> tuple[Target, Device]:
     """The target for the device and the device. Raises NoDevice. Touches the driver."""
     if shutil.which("nvcc") is None:
         raise NoDevice("nvcc is missing, and without it device code is compiled with fast math")
@@ -159,7 +160,7 @@ def _driver_says() -> str:
     return f"the driver is for CUDA {known}, and TVM sees no device through it"
 
 
-def _prepared() -> tuple[Any, Any]:
+def _prepared() -> tuple[Target, Device]:
     """The target and the device, with what nvcc and the driver need: the driver maps more memory than there is."""
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
@@ -173,12 +174,12 @@ def _prepared() -> tuple[Any, Any]:
     return target, device
 
 
-def _returning(function: Any, device: Any) -> Any:
+def _returning(function: Callable[..., RuntimeTensor], device: Device) -> Callable[..., RuntimeTensor]:
     """The packed function with its result, made on the host, on the device."""
     return lambda *arguments: function(*arguments).copyto(device)
 
 
-def _compiled(built: Built, target: Any) -> Any:
+def _compiled(built: Built, target: Target) -> Executable:
     with target:
         return compiled_from(built.module, target, built.phase, threads=True)
 
@@ -202,7 +203,7 @@ def _in_child(
     return outcome
 
 
-def _rounds(executable: Any, device: Any, numbers: Numbers, calling: Calling) -> None | Wrong | Unsure:
+def _rounds(executable: Executable, device: Device, numbers: Numbers, calling: Calling) -> None | Wrong | Unsure:
     outcome: None | Wrong | Unsure = None
     for number in range(ROUNDS):
         outcome = numbers.judge_run(llvm.Built(relax.VirtualMachine(executable, device), device).run, calling)
@@ -228,7 +229,7 @@ def _trial() -> str | None:
         result = machine.run("main", [_ONES])
     except NoDevice as why:
         return str(why)
-    except Exception as error:  # noqa: BLE001 - the boundary to TVM and the driver: whatever they raise is the reason
+    except Exception as error:  # noqa: BLE001 - the boundary to TVM and the driver: what they raise is the reason
         return _said_by_nvcc(str(error)) or f"{type(error).__name__}: {headline(str(error))}"
     assert isinstance(result, Tensor)
     return None if np.array_equal(result.value, _ONES.value + _ONES.value) else "1 + 1 is wrong there"

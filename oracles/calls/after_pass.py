@@ -45,7 +45,7 @@ def after_pass(calling: Calling, convention: str, applied: AppliedPass) -> Calli
 
 
 def _providing(run: Run, packed: Packed) -> Run:
-    """`run` with these packed functions beside those that a call brings itself."""
+    """`run` with these packed functions besides those that a call brings itself."""
 
     def call(name: str, values: list[Runtime], more: Packed | None = None) -> Runtime:
         return run(name, values, {**packed, **(more or {})})
@@ -77,7 +77,7 @@ def same(applied: AppliedPass, function: str) -> Calling | None:
 
 
 def unknown(applied: AppliedPass, function: str) -> Calling | None:
-    """What the modules show: an unchanged signature, or a transform function beside the old one."""
+    """What the modules show: an unchanged signature, or a new transform function."""
     transform = f"{function}_transform_params"
     inputs = applied.num_input(function)
     if inputs is not None and transform in applied.new:

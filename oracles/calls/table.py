@@ -1,7 +1,7 @@
 """The calling conventions: one row for each way in which a pass may change how a function is called.
 
 A row of the pass table names one (`Promise.calling`). A row here holds all facts about a convention but one: its
-adapter, which runs functions of live modules, needs TVM and stands in another file. The row names it as text, and
+adapter, which runs functions of live modules, needs TVM and is in a file of its own. The row names it as text, and
 `oracles.calls.after_pass` imports it when it is first used. No TVM is imported here: the process of a campaign reads
 this table, and writes repro scripts by it.
 """
@@ -156,7 +156,7 @@ CONVENTIONS: dict[str, Convention] = {
         Convention(
             "unknown",
             "Nothing is known. A function compares only where its signature stays, or where a transform function "
-            "appears beside it.",
+            "appears with it.",
             "oracles.calls.after_pass:unknown",
             known=False,
         ),

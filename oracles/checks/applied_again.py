@@ -1,4 +1,4 @@
-"""When another application of a pass tells nothing: for the oracles that hold its result against the step's own."""
+"""When another application of a pass says nothing: for the oracles that hold its result against the step's own."""
 
 from __future__ import annotations
 

@@ -7,9 +7,8 @@ campaign has a share of its cases applied again by a process with another hash s
 
 from __future__ import annotations
 
-from typing import Any
-
 from generators import tvm_api as T
+from generators.tvm_api import IRModule
 from oracles.checks.applied_again import incomparable
 from oracles.evidence import AcrossProcesses, Evidence
 from oracles.ir.compare import equal, first_difference
@@ -34,7 +33,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
 
 
 def _compared(
-    step: Step, bench: Bench, given: Any, symptom: str, what: str, evidence: Evidence | None = None
+    step: Step, bench: Bench, given: IRModule, symptom: str, what: str, evidence: Evidence | None = None
 ) -> Verdict:
     again = bench.apply(step.call, given)
     if isinstance(again, Raised):

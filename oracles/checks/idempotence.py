@@ -6,8 +6,7 @@ was accepted as a bug for less). Names of variables do not, nor does how binding
 
 from __future__ import annotations
 
-from typing import Any
-
+from generators.tvm_api import IRModule
 from oracles.checks.definedness import has_free_names
 from oracles.checks.survives import happened_to
 from oracles.ir.compare import first_difference, same_bindings
@@ -42,12 +41,12 @@ def judge(step: Step, bench: Bench) -> Verdict:
     return Failed("not idempotent", f"second application changes {place}", detail)
 
 
-def _still_tidying(step: Step, again: Any, bench: Bench) -> bool:
+def _still_tidying(step: Step, again: IRModule, bench: Bench) -> bool:
     """Whether a clean-up goes on in steps: what one application removes lets the next remove more, until it settles.
 
     A callee that loses an unused parameter can leave one of its caller's unused (RemoveUnusedParameters works so).
     """
-    first: Any = step.after
+    first: IRModule = step.after
     size = len(first.script())
     for _ in range(_ROUNDS):
         smaller = len(again.script())

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import tvm
@@ -22,6 +22,7 @@ from generators import tvm_api as T
 from generators.case import EntryCall
 from generators.dtypes import is_float
 from generators.passes.table import PIPELINES, TIR_PIPELINE
+from generators.tvm_api import IRModule, Pass, Target, VirtualMachine
 from oracles.builds.blame import first_wrong
 from oracles.builds.build import CODEGEN, Built, as_built, not_runnable, unregistered
 from oracles.builds.needs import LLVM
@@ -105,7 +106,7 @@ def judge(trace: Trace, bench: Bench) -> Verdict:
 
 
 def outputs(
-    start: Any, calls: tuple[EntryCall, ...], pipeline: Any, target: Any, bench: Bench
+    start: IRModule, calls: tuple[EntryCall, ...], pipeline: Pass, target: Target, bench: Bench
 ) -> Outputs | Stopped | Unknown:
     """The results of entry calls in a module built by a pipeline, in a process of its own."""
     ended = forked(lambda: _outputs(start, calls, pipeline, target, bench), LIMIT_S)
@@ -117,9 +118,9 @@ def outputs(
 
 
 def _outputs(
-    start: Any, calls: tuple[EntryCall, ...], pipeline: Any, target: Any, bench: Bench
+    start: IRModule, calls: tuple[EntryCall, ...], pipeline: Pass, target: Target, bench: Bench
 ) -> Outputs | Stopped | Unknown:
-    def machine() -> Any:
+    def machine() -> VirtualMachine:
         executable = relax.build(start, target=target, relax_pipeline=pipeline)
         return relax.VirtualMachine(executable, tvm.cpu())
 

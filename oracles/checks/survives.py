@@ -4,7 +4,7 @@ Errors that Python can see only: signals, hangs and memory are seen by the proce
 An internal check, or an error that happened to the code of the pass, is a crash on any well-formed input. So is a
 failing type inference: the input is well-formed, hence all of its calls can be typed, hence the pass itself has built
 the call that cannot. So is, in the pass's phase, a failing check of a library that the pass has called (schedule
-primitives, constructors, arithmetic): its text explains the pass's mistake and not the user's, whatever its kind
+primitives, constructors, arithmetic): its text explains the pass's mistake and not the user's, of any kind
 (apache/tvm#17245 is a ValueError of s_tir::AddUnitLoop). Every other explicit ValueError, TypeError or RuntimeError
 is a rejection.
 """

@@ -1,7 +1,7 @@
 """TVM's own verifiers accept what a pass gives back, and agree with ours.
 
 `relax.analysis.well_formed` on the module; on each PrimFunc the verifier of its dialect. "Well-formed in, ill-formed
-out" is a bug whatever the order of passes (apache/tvm#17340). Where TVM accepts what our purity, definedness or
+out" is a bug in any order of passes (apache/tvm#17340). Where TVM accepts what our purity, definedness or
 normal-form check rejects, or the other way round in the classes that both decide, the verifier or our check is wrong:
 that is a finding of its own, with TVM's verifier as the culprit.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
+from generators.tvm_api import IRModule
 from oracles.checks import definedness, normal_form, purity
 from oracles.ir.verifier import COMPLAINTS
 from oracles.ir.verifier import complaint as complaint
@@ -23,7 +23,7 @@ from oracles.verdict import PASSED, Failed, Skipped, Verdict
 VERIFIER = "relax.analysis.well_formed"
 
 
-_CLASSES: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
+_CLASSES: tuple[tuple[str, str, Callable[[IRModule], bool]], ...] = (
     ("impure", r"impure|If nodes are not allowed", lambda m: bool(purity.VIOLATIONS.of(m))),
     ("undefined", r"is not defined|used outside Dataflow|more than once", lambda m: bool(definedness.MISUSES.of(m))),
     ("not normal", r"ANF|leaf expression|SeqExpr only", lambda m: bool(normal_form.VIOLATIONS.of(m))),
@@ -31,7 +31,7 @@ _CLASSES: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
 """Classes of complaints that both sides decide: name, TVM's words, our check."""
 
 
-def _disagreement(module: Any, said: str) -> Verdict | None:
+def _disagreement(module: IRModule, said: str) -> Verdict | None:
     for name, words, ours in _CLASSES:
         if said and re.search(words, said.split("\n\n")[0]):
             return None if ours(module) else _differ(f"TVM calls it {name}, our check does not", said)

@@ -14,7 +14,7 @@ from tvm.ir import GlobalVar
 
 from generators import tvm_api
 from generators.case import Shape
-from generators.dtypes import is_float
+from generators.dtypes import Array, is_float
 from generators.externs import EXTERNS
 from generators.operators.row import Operator
 from generators.operators.table import OPERATORS
@@ -38,7 +38,7 @@ from oracles.reference.storage import (
     tensor_in_storage,
     view_rule,
 )
-from oracles.reference.values import UNIT, Array, Callback, Closure, Runtime, Tensor, carried, declared
+from oracles.reference.values import UNIT, Callback, Closure, Runtime, Tensor, carried, declared
 from oracles.reference.vm_builtins import BUILTINS, WITH_CONTEXT
 
 

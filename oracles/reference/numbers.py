@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from generators.case import EntryCall
-from generators.tvm_api import IRModule
+from generators.tvm_api import Constant, IRModule
 from oracles.evidence import Evidence, ReferenceTrap, Stop
 from oracles.ir.fingerprint import FINGERPRINTS
 from oracles.reference.calling import Calling, LeftOut, Packed, Run, direct
@@ -63,7 +62,7 @@ two operands of an in-place call is a known way of DataflowUseInplaceCalls that 
 
 def interpreted(module: IRModule, synchronised: bool = False, recorded: RecordedRun | None = None) -> Run:
     """Runs functions of a module in the reference; as in the VM, constants keep their memory from call to call."""
-    constants: dict[Any, Tensor] = {}
+    constants: dict[Constant, Tensor] = {}
 
     def run(function: str, arguments: list[Runtime], packed: Packed = MappingProxyType({})) -> Runtime:
         machine = Interpreter(module, packed=packed, constants=constants, synchronised=synchronised, recorded=recorded)

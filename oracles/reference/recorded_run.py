@@ -7,7 +7,6 @@ every call that the run made, the whole module gives the same.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 from generators.tvm_api import BaseFunc, IRModule
 from oracles.ir.fingerprint import same_function
@@ -22,7 +21,7 @@ class RecordedRun:
     """One run of one module under one calling convention.
 
     functions: those of the module, by name. asked: names of the functions that the run looked up. record: the calls of
-    PrimFuncs that it made. carrying: uninitialised elements may be copied, in the run and in the modules it stands for.
+    PrimFuncs that it made. carrying: uninitialised elements may be copied, in the run and in modules that it covers.
     """
 
     def __init__(self, module: IRModule, calling: Calling, synchronised: bool, carrying: bool = False) -> None:
@@ -33,7 +32,7 @@ class RecordedRun:
         self._calling, self._synchronised = calling, synchronised
 
     def speaks_for(self, module: IRModule, calling: Calling, synchronised: bool) -> bool:
-        """Whether `module` must give the results of the run. If so, the record stands for `module` from now on."""
+        """Whether `module` must give the results of the run. If so, the record is of `module` from now on."""
         if calling != self._calling:
             return False
         functions = functions_of(module)
@@ -61,7 +60,7 @@ class RecordedRun:
         known = self.functions.get(name)
         return known is not None and same_function(known, function)
 
-    def _can_repeat(self, changed: set[str], functions: dict[str, Any]) -> bool:
+    def _can_repeat(self, changed: set[str], functions: dict[str, BaseFunc]) -> bool:
         """Whether the run would be the same except for calls of PrimFuncs that it recorded."""
         if not self.asked <= functions.keys():
             return False

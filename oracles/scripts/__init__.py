@@ -1,6 +1,6 @@
 """What repro scripts check: one template for each oracle, `NAME.py.j2`, and one for each evidence with its own check.
 
-A template is the text of a script between the passes and its end. What it looks at stands in its first lines:
+A template is the text of a script between the passes and its end. Its first lines say what it looks at:
 
     {% set judges = "case" %}           it looks at `mod`, the module after all passes;
                                         otherwise at `after`, what the last pass gave

@@ -42,7 +42,7 @@ def test_a_repro_says_what_is_expected(slug: str) -> None:
     assert ended.returncode == {"fails": 1, "passes": 0}[expected or ""], ended.stdout
 
 
-def test_a_corrupt_case_stops_nobody(tmp_path: pytest.TempPathFactory) -> None:
+def test_a_corrupt_case_does_not_stop_the_others(tmp_path: pytest.TempPathFactory) -> None:
     import shutil
     from pathlib import Path
 

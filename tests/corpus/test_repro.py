@@ -254,7 +254,7 @@ EVIDENCE: dict[str, tuple[str, str, Evidence]] = {
     "a dead operator": ("dead_binding", "Tallied", DeadBinding("relax.add")),
     "a lost attribute": ("attributes", "WithoutAttributes", AttributeGone("global_symbol")),
     "an unwritten result": ("numeric", "Subtracting", ReferenceTrap("uninitialised")),
-    "a read beside the inputs": ("numeric", "Subtracting", ReferenceTrap("out-of-bounds")),
+    "a read outside of the inputs": ("numeric", "Subtracting", ReferenceTrap("out-of-bounds")),
     "not a number": ("numeric", "Subtracting", NotANumber()),
     "a kernel": ("build", "Unbuildable", InKernel("memory", "k", "reads beside")),
 }

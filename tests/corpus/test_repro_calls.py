@@ -162,8 +162,8 @@ class Module:
 
 
 @pytest.mark.parametrize(("offset", "status"), [(0, 0), (1, 1), (-3, 1)])
-def test_a_read_beside_the_inputs_is_shown(tmp_path: Path, offset: int, status: int) -> None:
-    """Whatever lies there: the expectation is what one of the two kinds of memory gives."""
+def test_a_read_outside_of_the_inputs_is_shown(tmp_path: Path, offset: int, status: int) -> None:
+    """For any contents: the expectation is what one of the two kinds of memory gives."""
     x = np.arange(4, dtype=np.float32)
     padded = np.concatenate([np.zeros(4, np.float32), x, np.zeros(4, np.float32)])
     case = Case(
@@ -177,7 +177,7 @@ def test_a_read_beside_the_inputs_is_shown(tmp_path: Path, offset: int, status: 
     assert run(written(tmp_path, found))[0] == status
 
 
-def test_a_result_that_nobody_has_written_is_not_taken_for_zeros(tmp_path: Path) -> None:
+def test_an_unwritten_result_is_not_taken_for_zeros(tmp_path: Path) -> None:
     silent = BEYOND.replace("B[v] = A[v + OFFSET]", "T.evaluate(0)")
     case = Case(
         ModuleText(silent),
@@ -220,7 +220,7 @@ class Module:
 @pytest.mark.parametrize("first", [1, 2])
 @pytest.mark.parametrize("dtypes", [("int32",), ("float32",), ("int32", "float32")])
 def test_elements_without_a_value_are_not_compared(tmp_path: Path, dtypes: tuple[str, ...], first: int) -> None:
-    """What nobody has written holds anything, also NaN, whatever the dtype."""
+    """Unwritten memory holds anything, also NaN, in every dtype."""
     fields = [f'R.Tensor((3,), dtype="{dtype}")' for dtype in dtypes]
     parameters = ", ".join(f"x{number}: {field}" for number, field in enumerate(fields))
     results = ", ".join(f"x{number}" for number in range(len(dtypes)))

@@ -117,7 +117,7 @@ class Module:
 
 
 def reduction(tmp_path: Path, operator: str, forgets: bool = True) -> StoredCase:
-    """A reduction of 1, 2, 3, 4 behind the pass. What argmin compares with is allocated by the PrimFunc."""
+    """A reduction of 1, 2, 3, 4 after the pass. What argmin compares with is allocated by the PrimFunc."""
     load = tmp_path / "forgets.py"
     load.write_text(FORGETS.replace("if FORGETS", f"if {forgets}"))
     wanted = {"min": np.float32(1), "max": np.float32(4), "argmin": np.int64(0)}[operator]

@@ -1,4 +1,4 @@
-"""Signatures: what differs between two sightings of one bug is stripped, what tells two bugs apart is kept."""
+"""Signatures: what differs between two sightings of one bug is stripped, what distinguishes two bugs is kept."""
 
 from __future__ import annotations
 

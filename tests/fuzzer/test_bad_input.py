@@ -139,7 +139,7 @@ def test_a_corrupt_case(passfuzz: Run, command: str, spoil: Callable[[Path], Non
     assert "not a case: case" in line
 
 
-def test_a_case_whose_pass_nobody_knows(passfuzz: Run) -> None:
+def test_a_case_with_an_unknown_pass(passfuzz: Run) -> None:
     shutil.copytree(CASE, "case")
     data = json.loads(Path("case/case.json").read_text())
     data["passes"] = [{"name": "Gone", "source": "Gone()"}]
@@ -319,7 +319,7 @@ def test_a_tvm_that_is_missing_or_mismatched(
     assert words in line
 
 
-def test_a_file_of_the_current_folder_takes_nobodys_place(
+def test_a_file_of_the_current_folder_shadows_no_module(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

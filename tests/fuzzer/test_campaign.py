@@ -1,4 +1,4 @@
-"""Campaigns: the same cases whatever the number of workers, exact counts, shards, and ends of every kind in order."""
+"""Campaigns: the same cases with any number of workers, exact counts, shards, and ends of every kind in order."""
 
 from __future__ import annotations
 

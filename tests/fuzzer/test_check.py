@@ -138,11 +138,11 @@ def test_check_shows_what_a_wrong_pass_did(module: Path, tmp_path: Path) -> None
 def test_check_explains_with_values_before_and_after_the_culprit(module: Path, tmp_path: Path) -> None:
     load = write_passes(tmp_path, "Identity", "WrongNumbers")
     result = check_module(module, ("Identity", "WrongNumbers"), "llvm", load, explain=True)
-    given, behind = ([row for row in result.values if row.after == after] for after in ("", "WrongNumbers"))
+    given, changed = ([row for row in result.values if row.after == after] for after in ("", "WrongNumbers"))
     assert [row.variable for row in given] == ["x", "y", "a", "b", "c"]
     assert {row.type for row in given} == {"float32[2, 4]", "float32[4]"}
-    assert [row.elements for row in given[:2]] == [row.elements for row in behind[:2]], "the inputs are the same"
-    assert given[-1].elements != behind[-1].elements
+    assert [row.elements for row in given[:2]] == [row.elements for row in changed[:2]], "the inputs are the same"
+    assert given[-1].elements != changed[-1].elements
     assert check_module(module, ("Identity",), "llvm", load).values == ()
 
 
@@ -180,7 +180,7 @@ def test_check_begins_where_the_module_stands(tmp_path: Path) -> None:
     assert not result.failed
 
 
-def test_check_judges_the_numbers_of_prim_funcs_that_nobody_calls(tmp_path: Path) -> None:
+def test_check_judges_the_numbers_of_prim_funcs_without_callers(tmp_path: Path) -> None:
     alone, load = tmp_path / "alone.py", tmp_path / "mine.py"
     alone.write_text(PRIM_FUNC, encoding="utf-8")
     load.write_text(OTHER_CONSTANTS, encoding="utf-8")

@@ -193,7 +193,7 @@ def test_reduce_writes_the_script(passfuzz: Any, fake: Any, tmp_path: Path) -> N
     assert calls == [(tmp_path, options)]
 
 
-def test_replay_tells_a_regression(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
+def test_replay_reports_a_regression(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
     rows = (
         ReplayRow("tvm-17340", "0.27.0", "still-failing"),
         ReplayRow("tvm-20277", "0.27.0", "regression", "fails again"),

@@ -1,4 +1,4 @@
-"""What is wrong with an installation is told apart: no TVM, a broken one, a mismatched ffi."""
+"""Kinds of broken installations are distinguished: no TVM, a broken one, a mismatched ffi."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def test_who_is_blamed_for_the_end_of_a_child(activity: Activity, oracle: str, c
 
 
 @pytest.mark.parametrize("activity", [Interpreting(), Asking("numeric", "FuseOps")])
-def test_nobody_is_blamed_for_what_ends_in_the_reference(activity: Activity) -> None:
+def test_no_pass_is_blamed_for_what_ends_in_the_reference(activity: Activity) -> None:
     assert lost_failure(3, activity, Ended(), deadline_s=20, ours=OURS) is None
 
 

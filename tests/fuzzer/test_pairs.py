@@ -1,4 +1,4 @@
-"""How far the reference follows a test suite: what counts as interpreted, and what nobody could interpret."""
+"""How far the reference follows a test suite: what counts as interpreted, and what no interpreter could."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COUNTED = {
 }
 
 
-def test_both_shares_are_told() -> None:
+def test_both_shares_are_printed() -> None:
     pairs = Pairs.of(COUNTED)
     assert (pairs.whole, pairs.possible, pairs.interpreted) == (12, 8, 6)
     assert pairs.missing == {"reference: relax.grad.take_backward": 2}

@@ -1,4 +1,4 @@
-"""`pytest --passfuzz` in somebody else's suite: finds planted faults, keeps quiet on a clean suite, harms none."""
+"""`pytest --passfuzz` in a foreign suite: finds planted faults, keeps quiet on a clean suite, harms none."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Single nodes of ONNX, evaluated by ONNX's own reference implementation (`onnx.reference`, in Python).
 
-Here: a node from an operator's name, inputs and attributes. Not here: which node stands for which row of the operator
+Here: a node from an operator's name, inputs and attributes. Not here: which node is which row of the operator
 table (the `independent_*` files of this folder).
 """
 

@@ -156,7 +156,7 @@ _POOLS = ("max", "avg", "adaptive_avg")
 _NOT_OF_HALVES = ("sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh", "atan2")
 """No intrinsic of LLVM computes them for float16."""
 _NOT_OF_BFLOAT = ("isnan", "isinf", "isfinite", "power", "log_add_exp", "mod")
-"""The lowering refuses bfloat16, or stores it into the uint16 buffer that stands for it."""
+"""The lowering refuses bfloat16, or stores it into the uint16 buffer in its place."""
 RULES: dict[str, Callable[[Sample], bool]] = {
     **{f"relax.{name}": lambda s: '"float16"' in _type(s) for name in _NOT_OF_HALVES},
     **{f"relax.{name}": lambda s: '"bfloat16"' in _type(s) for name in _NOT_OF_BFLOAT},

@@ -1,4 +1,4 @@
-"""Every ratio of a generator stands in its knobs, with a reason; a plain `flip()` is one half."""
+"""Every ratio of a generator is in its knobs, with a reason; a plain `flip()` is one half."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("tir", "relax", "recipes", "operators")
 KNOBS = {
     "tir": ("knobs", "knob_groups", "integer_knobs"),
     "relax": ("knobs",),
     "recipes": ("knobs",),
     "operators": ("knobs",),
+    "passes": ("knobs",),
 }
 """The files of each folder that hold its ratios."""
+FOLDERS = tuple(KNOBS)
 
 
 def sources(folder: str, *, knobs: bool = False) -> dict[str, ast.Module]:
@@ -28,7 +29,7 @@ def sources(folder: str, *, knobs: bool = False) -> dict[str, ast.Module]:
 
 
 def shares(tree: ast.AST) -> Iterator[ast.expr]:
-    """What stands in a call of `flip` as its probability."""
+    """What is in a call of `flip` as its probability."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "flip":
             yield from (*node.args, *(k.value for k in node.keywords))
@@ -57,6 +58,8 @@ def offences(tree: ast.Module, passed: dict[str, set[str]]) -> Iterator[str]:
                 | ast.AnnAssign(target=ast.Name(id=name), value=value)
             ) if name in taken:
                 yield from (f"{name} = {number}" for number in literals(value))
+            case ast.Call(func=ast.Name(id="weighted"), args=[_, ast.Tuple() as pairs]) if not names(iter([pairs])):
+                yield f"weighted({ast.unparse(pairs)})"
             case ast.Call(func=ast.Name(id=called)) if called in passed:
                 given = [*node.args, *(k.value for k in node.keywords if k.arg in passed[called])]
                 yield from (f"{called}({number})" for argument in given for number in literals(argument))
@@ -97,6 +100,7 @@ def test_no_ratio_stands_outside_of_the_knobs(folder: str) -> None:
         "def f(s, share=0.2):\n    s.flip(share)",
         "def f(s, share):\n    s.flip(share)\nf(s, share=0.2)",
         "def f(s, share):\n    s.flip(share)\nf(s, 0.2)",
+        "weighted(s.source, ((2, 8), (1, 4)))",
     ),
 )
 def test_a_ratio_written_out_is_found(text: str) -> None:

@@ -1,4 +1,4 @@
-"""What stands within its like: tuples of tuples, in blocks and out of them, and conditions that branches read."""
+"""Nested in its own kind: tuples of tuples, in blocks and out of them, and conditions that branches read."""
 
 from __future__ import annotations
 
@@ -129,13 +129,13 @@ def test_programs_without_recipes_hold_some_of_each() -> None:
         assert sum(map(holds, drawn)) >= 4, name
 
 
-def test_nested_outputs_are_taken_apart_behind_their_block() -> None:
-    behind = 0
+def test_nested_outputs_are_taken_apart_after_their_block() -> None:
+    outside = 0
     for program in programs("nested_outputs"):
         for function in functions_of(program):
             outputs = nested_outputs(function)
-            behind += any(used_outside(function, var) for var in outputs)
-    assert behind > 0.8 * SEEDS
+            outside += any(used_outside(function, var) for var in outputs)
+    assert outside > 0.8 * SEEDS
 
 
 def used_outside(function: Any, var: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Every row's meaning against an implementation that nobody here wrote, over drawn calls.
+"""Every row's meaning against an implementation that is not ours, over drawn calls.
 
 The implementations are ONNX's reference evaluator, SciPy, Python's own arithmetic, and NumPy where the meaning does not
 call the same function; the `independent_*` files map rows to them. Integers and shapes must agree exactly, floats to

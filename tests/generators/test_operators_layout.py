@@ -15,7 +15,7 @@ from tests import operator_harness as harness
 
 EXACT_BUT_NEW = {
     "relax.negative": "flips signs",
-    "relax.nn.dropout": "gives a mask beside the data",
+    "relax.nn.dropout": "gives a mask with the data",
     "relax.tril": "writes zeros",
     "relax.triu": "writes zeros",
 }

@@ -159,7 +159,7 @@ def recorded(passes: tvm.transform.Pass, mod: tvm.ir.IRModule, target: tvm.targe
 
 
 def named_passes_of(passes: tvm.transform.Pass, mod: tvm.ir.IRModule, target: tvm.target.Target) -> list[str]:
-    """The names of all TIR passes at whatever depth, in the order in which they begin."""
+    """The names of all TIR passes at any depth, in the order in which they begin."""
 
     @tvm.ir.instrument.pass_instrument
     class All:

@@ -156,7 +156,7 @@ def same_operands(one: Any, two: Any) -> bool:
 
 
 def weight_is_transformed(program: Program) -> bool:
-    """A call all of whose operands are parameters behind num_input."""
+    """A call all of whose operands are parameters after num_input."""
     number = program.facts.num_input
     weights = set(main_of(program).params[number:]) if number is not None else set()
     calls = [value for value in values_of(program) if tvm_api.op_name(value)]

@@ -37,8 +37,8 @@ DEVICE_BEFORE, DEVICE_AFTER = Engine(False, "cuda"), Engine(True, "cuda")
 
 def test_witnesses_fall_into_camps_by_what_they_say() -> None:
     a, b, c, d, e, f = (Engine(after=False, builder=name) for name in "abcdef")
-    told = {a: RIGHT, b: WRONG, c: NEAR, d: "does not build: planted", e: OTHER, f: WRONG}
-    found = camps(told, numbers())
+    answers = {a: RIGHT, b: WRONG, c: NEAR, d: "does not build: planted", e: OTHER, f: WRONG}
+    found = camps(answers, numbers())
     assert [camp.members for camp in found] == [(a, c), (b, f), (d,), (e,)]
     assert found[0].says == ""
     assert "output 0[0] is 0.0, not 0.11" in found[1].says

@@ -136,7 +136,7 @@ class Module:
 
 
 @pytest.mark.parametrize(("name", "reason"), [("vm.builtin.copy", None), ("nobody.has", "packed function nobody.has")])
-def test_a_program_that_calls_what_nobody_registered_is_not_built(name: str, reason: str | None) -> None:
+def test_a_program_that_calls_an_unregistered_function_is_not_built(name: str, reason: str | None) -> None:
     text = f"""@I.ir_module
 class Module:
     @R.function(pure=False)
@@ -156,7 +156,7 @@ class Module:
         ('T.call_packed("mystery", A[i])', "packed function mystery"),
     ],
 )
-def test_a_prim_func_that_calls_what_nobody_has_is_not_built(call: str, reason: str | None) -> None:
+def test_a_prim_func_that_calls_a_missing_function_is_not_built(call: str, reason: str | None) -> None:
     text = f"""@I.ir_module
 class Module:
     @T.prim_func

@@ -173,7 +173,7 @@ PLANTED: tuple[tuple[str, Any, str, Callable[[Any], Any], str], ...] = (
 @pytest.mark.parametrize(
     ("oracle", "script", "change", "message"), [row[1:] for row in PLANTED], ids=[row[0] for row in PLANTED]
 )
-def test_a_planted_fault_is_told_by_its_check(
+def test_a_planted_fault_is_reported_by_its_check(
     oracle: Any, script: str, change: Callable[[Any], Any], message: str
 ) -> None:
     bench = RealBench()
@@ -299,7 +299,7 @@ LEAVES = (
 
 
 @pytest.mark.parametrize("leaf", LEAVES, ids=lambda leaf: leaf.__name__)
-def test_nothing_is_derived_from_what_is_told_by_its_class(leaf: type) -> None:
+def test_no_class_is_derived_from_one_that_is_matched_exactly(leaf: type) -> None:
     assert leaf.__subclasses__() == []
 
 

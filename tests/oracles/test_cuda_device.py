@@ -152,8 +152,8 @@ def test_witnesses_of_a_target_without_a_device_are_the_reference(
     monkeypatch.setattr(tvm, "cuda", lambda number: NoSuchDevice())
     module = program("add")
     numbers = Numbers(module, CALLS)
-    told = agreement.engines(Position.at(module), None, numbers, bench_of(numbers, "cuda"), "cuda")
-    assert list(map(str, told)) == ["reference before"]
+    answers = agreement.engines(Position.at(module), None, numbers, bench_of(numbers, "cuda"), "cuda")
+    assert list(map(str, answers)) == ["reference before"]
 
 
 class NoSuchDevice:
@@ -269,7 +269,7 @@ def test_what_an_extern_returns_is_moved(stand_in: None, monkeypatch: pytest.Mon
 
 @pytest.fixture
 def running(monkeypatch: pytest.MonkeyPatch, stand_in: None) -> Callable[[Callable[[int], None]], None]:
-    """Has something done before every call of the module, which is told how many there have been."""
+    """Has something done before every call of the module, which gets the number of calls so far."""
     run, count = llvm.Built.run, 0
 
     def replaced(action: Callable[[int], None]) -> None:
@@ -378,8 +378,8 @@ def test_what_does_not_build_says_why(kind: str, text: str, message: str) -> Non
 def test_the_witnesses_have_the_device_among_them(stand_in: None) -> None:
     module = program("add")
     numbers = Numbers(module, CALLS)
-    told = agreement.engines(Position.at(module), None, numbers, bench_of(numbers), "cuda")
-    (camp,) = agreement.camps(told, numbers)
+    answers = agreement.engines(Position.at(module), None, numbers, bench_of(numbers), "cuda")
+    (camp,) = agreement.camps(answers, numbers)
     names = ("reference before", "build before at -O0", "build before at -O3", "cuda before")
     assert tuple(map(str, camp.members)) == names
 

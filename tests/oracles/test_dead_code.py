@@ -1,5 +1,5 @@
-"""Dead PrimFuncs beside live functions: a pass that minds them is seen, one that does not is left alone; and told again
-by a script."""
+"""Dead PrimFuncs next to live functions: a pass that minds them is seen, one that does not is left alone; a
+script shows it again."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def counts_prim_funcs(module: Any) -> Any:
 
 
 def wants_another(module: Any) -> Any:
-    """Dies unless some function is beside main."""
+    """Dies unless some function is next to main."""
     others = [f for gvar, f in module.functions.items() if gvar.name_hint != "main"]
     return with_attribute(module, len(others[:1])) if others[0] else module
 
@@ -159,7 +159,7 @@ PASSES = {"Counts": lambda: counts}
 
 
 @pytest.mark.parametrize(("broken", "status"), [("True", 1), ("False", 0)])
-def test_a_script_tells_it_again(tmp_path: Path, broken: str, status: int) -> None:
+def test_a_script_shows_it_again(tmp_path: Path, broken: str, status: int) -> None:
     faults = tmp_path / "faults.py"
     faults.write_text(FAULT.replace("BROKEN", broken))
     module = with_dead_prim_func(SeededSource(2, 0), wrapped(draw_prim_func(SeededSource(2, 1)))).module

@@ -249,7 +249,7 @@ def test_no_contract_lets_a_loaded_pass_lose_what_is_not_its_business(name: str)
 
 
 @pytest.mark.parametrize(("consumes", "verdict"), [(frozenset({"planted.hint"}), Passed), (frozenset(), Failed)])
-def test_a_pass_may_take_away_the_attribute_that_told_it_something(consumes: frozenset[str], verdict: type) -> None:
+def test_a_pass_may_take_away_the_attribute_that_it_reads(consumes: frozenset[str], verdict: type) -> None:
     bench, module = RealBench(), module_of(DATAFLOW)
     hinted = tvm.IRModule({relax.GlobalVar("main"): module["main"].with_attr("planted.hint", 1)})
 

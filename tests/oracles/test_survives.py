@@ -96,7 +96,7 @@ def test_the_headline_leaves_quoted_programs_out() -> None:
     assert survives.headline(message) == "cannot do this: since it is odd"
 
 
-def test_the_headline_keeps_the_sentence_behind_a_quoted_function() -> None:
+def test_the_headline_keeps_the_sentence_after_a_quoted_function() -> None:
     function = (
         '# from tvm.script import relax as R\n\nn = TypeVar("n")\n@R.function\ndef main(x: R.Any):\n    return (x, x)'
     )

@@ -33,7 +33,7 @@ OTHER_NAMES = {
 
 def names_in(tree: ast.AST) -> Iterator[int]:
     """The lines with a literal that is the name of a target or builder; TVM's kinds of targets apart, which stand in
-    constructors, under the key "kind", beside an attribute `kind` and where a module's source is asked for."""
+    constructors, under the key "kind", next to an attribute `kind` and where a module's source is asked for."""
     kinds: set[ast.expr | None] = set()
     for node in ast.walk(tree):
         match node:

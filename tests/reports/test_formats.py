@@ -66,7 +66,7 @@ def test_markdown_says_at_the_top_what_was_not_judged_and_folds_what_does_not_ap
     assert "| about another pass | 40 |" in folded
 
 
-def test_html_tells_what_does_not_apply_apart() -> None:
+def test_html_separates_what_does_not_apply() -> None:
     text = html.render(report())
     assert text.index("Not judged: 7 skipped") < text.index("<h2>Skipped</h2>")
     assert text.index("about another pass") > text.index("<h2>Nothing to judge")

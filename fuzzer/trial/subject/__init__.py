@@ -1,1 +1,1 @@
-"""What a module is that somebody brings: its phase, its flaws, its inputs, the functions that call its PrimFuncs."""
+"""What is read off a given module: its phase, its flaws, its inputs, the functions that call its PrimFuncs."""

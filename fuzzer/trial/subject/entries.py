@@ -1,6 +1,6 @@
 """Relax functions that call the PrimFuncs of a module that has no Relax function. Worker processes only.
 
-A TIR module alone can be called by nobody who gives values, so that no number of it could be judged. A PrimFunc whose
+A TIR module alone has no caller that gives values, so no number of it could be judged. A PrimFunc whose
 last buffers are those that it writes is a call_tir of the others, as every PrimFunc of LegalizeOps is; any other one
 takes buffers that hold something and leaves something in them, which is what call_tir_inplace says.
 """
@@ -23,7 +23,7 @@ from oracles.ir.walk import VAR, nodes_of, prim_funcs, relax_functions
 from oracles.reference.tir.signature import is_packed
 
 PREFIX = "call_"
-"""What stands before the name of a PrimFunc in that of the function that calls it."""
+"""The function that calls a PrimFunc has its name with this prefix."""
 Entry: TypeAlias = Callable[[str, Any, Any], Any]
 
 

@@ -1,4 +1,4 @@
-"""Inputs for the modules of somebody else's tests: drawn from types, the same for the same module.
+"""Inputs for the modules of other people's tests: drawn from types, the same for the same module.
 
 Worker processes only. What the ranges and symbolic dims of the attempts are is `fuzzer.trial.subject.inputs`'.
 """

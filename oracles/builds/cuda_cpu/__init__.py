@@ -14,7 +14,7 @@ functions of the process, where ours are; memory is the CPU's; asserts, which wo
     compile_source(text)         CUDA C++ -> CompiledSource, whose kernels can be launched on NumPy arrays
     build(module, phase)         a module after the Relax pipeline for CUDA  -> Built | NotBuilt
     Built.run(...)               one entry call in one order of threads; raises Fault
-    judge(built, numbers, ...)   every entry call in every order, beside the reference and beside each other
+    judge(built, numbers, ...)   every entry call in every order, compared with the reference and with each other
     to_ptx(text)                 what nvcc says against the source
 
 Where things are: `include/` the C++ side; `source.py` what is changed in the text; `compiler.py` compiling;

@@ -1,4 +1,4 @@
-"""The C++ compiler: which one, what it is told, and what it has compiled beforehand."""
+"""The C++ compiler: which one, its options, and what it has compiled beforehand."""
 
 from __future__ import annotations
 
@@ -140,11 +140,11 @@ def _prepare(command: tuple[str, ...], folder: Path) -> None:
     source, library = str(INCLUDE / "runtime.cpp"), str(made / RUNTIME)
     _run([*command, *FLAGS, "-O2", f"-I{INCLUDE}", "-shared", source, "-o", library])
     (made / "flags").write_text("\n".join(flags))
-    # clang looks for a precompiled header beside a header of that name, and g++ does not mind one.
+    # clang looks for a precompiled header next to a header of that name, and g++ does not mind one.
     shutil.copy(INCLUDE / HEADER, made / HEADER)
     try:
         made.rename(folder)
-    except OSError:  # Somebody else was faster.
+    except OSError:  # Another process was faster.
         shutil.rmtree(made)
         if not (folder / RUNTIME).exists():
             raise

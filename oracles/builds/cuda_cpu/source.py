@@ -5,8 +5,8 @@
   what one statement loads, it loads before any lane stores. TVM's cumsum for GPUs scans so, with no barrier in between,
   and the reference takes it as it is meant (`oracles/reference/tir/races.py`).
 - Each kernel gets a function that takes its arguments from slots.
-Everything else of CUDA is a macro or a function of `include/cuda_cpu.h`. Lines keep their numbers, by which faults
-are told.
+Everything else of CUDA is a macro or a function of `include/cuda_cpu.h`. Lines keep their numbers, which faults
+name.
 """
 
 from __future__ import annotations

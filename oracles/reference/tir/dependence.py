@@ -51,7 +51,7 @@ from oracles.reference.tir.nodes import (
 class Summary:
     """What a statement does: accesses by memory, the variables it defines, the memory it allocates.
 
-    Memory goes by the slot of the buffer that owns it, whatever views it is reached through. `rigid`: something
+    Memory goes by the slot of the buffer that owns it, through any view. `rigid`: something
     inside cannot be done for many iterations at once. `whole`: memory passed on to a packed function.
     """
 
@@ -79,7 +79,7 @@ class Summary:
         self.accesses.setdefault(buffer.memory, []).append((buffer, indices))
 
 
-_CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
+_CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
     **dict.fromkeys((Const, Var), lambda _: ()),
     **dict.fromkeys((Bin, Cmp, Logic), attrgetter("a", "b")),
     **dict.fromkeys((Not, Cast), lambda node: (node.a,)),
@@ -253,7 +253,7 @@ class Dependence:
         return len(total.accesses[memory]) == 1
 
     def independent(self, loop: For) -> bool:
-        """Whether no two iterations touch the same element of a written buffer, whatever the enclosing loops'
+        """Whether no two iterations touch the same element of a written buffer, for all of the enclosing loops'
         variables are.
         """
         found = self._independent.get(id(loop))

@@ -230,7 +230,7 @@ def _alloc(kernel: Kernel, buffer: Buffer) -> Stmt:
 
 
 def _block(kernel: Kernel, block: Block, guards: Guards) -> Stmt:
-    """An sblock as the statements that it stands for."""
+    """An sblock as plain statements."""
     body = block.body
     if block.init is not None:
         first: Expr | None = None

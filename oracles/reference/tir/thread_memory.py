@@ -35,7 +35,7 @@ def per_thread(kernel: Kernel, name: str, dtype: DType) -> tuple[Buffer, tuple[E
 
 
 def allocate(kernel: Kernel, buffer: Buffer) -> Stmt:
-    """Allocates the memory of threads that `buffer` stands for."""
+    """Allocates the memory of threads for `buffer`."""
     lead = kernel.lead(buffer.scope)
     flat = buffer.slot in kernel.memory.viewed
     shape = (_flat_size(buffer, buffer.slot in kernel.memory.units),) if flat else buffer.shape

@@ -70,7 +70,7 @@ def parts(stmt: Stmt) -> Iterator[Stmt]:
             left += [child for child in reversed(inside(part)) if child is not None]
 
 
-_INSIDE: dict[type, Callable[[Any], tuple[Stmt | None, ...]]] = {
+_INSIDE: dict[type[Stmt], Callable[[Any], tuple[Stmt | None, ...]]] = {
     Seq: attrgetter("body"),
     **dict.fromkeys((For, While, Watched), lambda stmt: (stmt.body,)),
     If: attrgetter("then", "other"),
@@ -86,7 +86,7 @@ def has_threads(function: Function) -> bool:
 
 def common(stmt: Stmt, missing: frozenset[str], dependence: Dependence) -> Iterator[int]:
     """The memories that a schedule does not access in the loops of all threads (`missing`: those that are not around
-    yet), or reduces over such a loop: these are one memory for all iterations, whatever their scope."""
+    yet), or reduces over such a loop: these are one memory for all iterations, in any scope."""
     match stmt:
         case Seq(body):
             for child in body:
@@ -140,8 +140,8 @@ class ThreadMemory:
 class Kernel:
     """The kernel that is being turned into loops, and the threads around the current statement.
 
-    dims: variable and extent of each open thread tag. by: what stands for a variable. outer: the values of thread tags
-    that are loops around the kernel, or of extent one. canonical: the variable that stands for a thread tag. every: all
+    dims: variable and extent of each open thread tag. by: what replaces a variable. outer: the values of thread tags
+    that are loops around the kernel, or of extent one. canonical: the variable that replaces a thread tag. every: all
     threads of a kernel of a schedule, those whose loops are not open included; empty in a launch. one_by_one: tags that
     run one after the other. launched: inside a launch, not a schedule. shared: memory of threads that a schedule takes
     for one memory. waiting: memory of threads that is allocated outside of kernels. statement: the number of the

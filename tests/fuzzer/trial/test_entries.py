@@ -1,4 +1,4 @@
-"""PrimFuncs that nobody calls get a Relax function that does, or stay as they are."""
+"""PrimFuncs without callers get a Relax function that calls them, or stay as they are."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def test_a_correct_pass_gets_no_finding(campaign: CampaignResult, name: str) -> 
     assert campaign.tally.passes[name]["failed"] == 0
 
 
-def test_nobody_else_is_blamed(campaign: CampaignResult) -> None:
+def test_no_other_pass_is_blamed(campaign: CampaignResult) -> None:
     assert {finding.signature.culprit for finding in campaign.findings} == set(FAULTY)
 
 

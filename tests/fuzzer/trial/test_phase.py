@@ -1,4 +1,4 @@
-"""Where a module stands, read off the module: after each stretch of an official pipeline."""
+"""The phase of a module, read off the module: after each stretch of an official pipeline."""
 
 from __future__ import annotations
 

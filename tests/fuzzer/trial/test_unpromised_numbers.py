@@ -1,4 +1,4 @@
-"""Numbers before and after a pass on somebody else's module: what is compared, and what counts as interpreted."""
+"""Numbers before and after a pass on foreign modules: what is compared, and what counts as interpreted."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_public_function_may_not_go() -> None:
     assert "undefined-variable" in found.verdict.symptom
 
 
-def test_a_wrong_store_is_found_in_a_prim_func_that_nobody_calls() -> None:
+def test_a_wrong_store_is_found_in_a_prim_func_without_callers() -> None:
     found = judged(module_of(LOOPS), module_of(LOOPS.replace("float32(1)", "float32(2)")), keeps=True)
     assert isinstance(found.verdict, Failed)
     assert found.verdict.symptom == "wrong result"

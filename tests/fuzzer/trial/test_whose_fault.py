@@ -64,7 +64,7 @@ def test_passes_on_modules_of_their_own_are_no_parts() -> None:
     assert lines[1] == f"The first wrong pass inside of it: {BAD.name}."
 
 
-def test_nobody_is_blamed_where_all_agree() -> None:
+def test_no_pass_is_blamed_where_all_agree() -> None:
     assert [line.split(":")[-1].strip() for line in fault(GOOD)] == ["what the program means"]
 
 
@@ -92,7 +92,7 @@ def test_the_wrong_pass_of_building_a_case_is_named(
         (frozenset({"tirx.CommonSubexprElim"}), "tirx.CommonSubexprElim", "tirx.CommonSubexprElim"),
     ],
 )
-def test_a_crash_is_nobodys_who_is_right_until_another_pass(
+def test_a_crash_is_not_blamed_on_a_pass_that_is_right_until_another_one(
     under_test: frozenset[str] | None, first: str | None, culprit: str | None
 ) -> None:
     assert _blamed_after(CODEGEN, first, under_test) == culprit
@@ -106,6 +106,6 @@ def test_the_lowering_is_followed_in_a_child(
     assert _first_wrong(Plan(0, scratch=str(tmp_path)), Repertoire(ROWS, {}), case(GOOD)) == first
 
 
-def test_a_child_that_dies_on_the_way_names_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_dies_on_the_way_names_no_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shrink, "wrong_lowering", lambda *given: os.abort())
     assert _first_wrong(Plan(0, scratch=str(tmp_path)), Repertoire(ROWS, {}), case(GOOD)) is None

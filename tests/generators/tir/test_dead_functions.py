@@ -1,4 +1,4 @@
-"""Functions that nobody calls: of every kind that is drawn, well-formed, and beside programs that stay as they are."""
+"""Functions without callers: of every kind that is drawn, well-formed, and without effect on the program."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_loops_in_a_block_run_and_write_every_output() -> None:
         run_prim_func(program.func, arguments, program.initialised())
 
 
-def test_a_program_stays_as_it_is_beside_a_dead_function() -> None:
+def test_a_dead_function_does_not_change_the_program() -> None:
     for seed in range(10):
         program = draw_program(SeededSource(2, seed))
         beside = with_dead_prim_func(SeededSource(3, seed), program)

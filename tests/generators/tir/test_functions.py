@@ -216,7 +216,7 @@ def test_a_wrapped_function_gives_the_same() -> None:
 
 
 def test_functions_that_share_a_module_give_what_each_gives_alone() -> None:
-    """Their names meet nowhere: parameters, symbols and dead functions are told apart."""
+    """Their names meet nowhere: parameters, symbols and dead functions are distinguished."""
     for seed in range(0, 60, 3):
         programs = [drawn(seed + number) for number in range(3)]
         together = wrapped(*programs)

@@ -164,7 +164,7 @@ def _nested_quotient(node: Any) -> Any:
 
 
 def _remainder_of_a_product(node: Any) -> Any:
-    """(x * a + y) % b as y % b whatever a is."""
+    """(x * a + y) % b as y % b for any a."""
     inner = node.a
     return tirx.FloorMod(inner.b, node.b) if isinstance(inner, tirx.Add) and isinstance(inner.a, tirx.Mul) else node
 
@@ -222,7 +222,7 @@ def test_equal_expressions_taken_out_of_their_guards_are_seen() -> None:
 
 
 def _applied(text: str, program: PrimProgram) -> Any | None:
-    """The module behind the pass; None where TVM refuses what is no fault of the function."""
+    """The module after the pass; None where TVM refuses what is no fault of the function."""
     try:
         return eval(text, dict(tvm_api.PASS_NAMES))(program.module)
     except tvm.error.InternalError:

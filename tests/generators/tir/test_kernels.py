@@ -74,7 +74,7 @@ def test_modules_for_threads_hold_kernels_and_loops_that_rules_bind() -> None:
 
 @pytest.mark.deep
 def test_no_pass_for_gpus_changes_what_they_compute() -> None:
-    """Races are told behind ThreadSync."""
+    """Races are reported after ThreadSync."""
     plan = Plan(seed=5, targets=("cuda",), kinds=("tir_pipeline",), oracles=("numeric",), build_share=0.0)
     repertoire = repertoire_of(plan)
     options, verdicts = options_of(plan, repertoire), 0
@@ -90,7 +90,7 @@ def test_no_pass_for_gpus_changes_what_they_compute() -> None:
     assert verdicts >= 15
 
 
-def test_passes_behind_barriers_get_threads_that_work_together() -> None:
+def test_passes_after_barriers_get_threads_that_work_together() -> None:
     def shared(barriers: bool) -> int:
         programs = (
             draw_prim_program(SeededSource(seed), for_schedules=True, threads=True, barriers=barriers)

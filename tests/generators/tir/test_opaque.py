@@ -104,7 +104,7 @@ def test_functions_are_well_formed_and_run() -> None:
         arguments = program.fresh_arguments()
         run_prim_func(
             program.func, arguments, program.initialised()
-        )  # raises where one reads out of bounds, or what nobody wrote
+        )  # raises where one reads out of bounds, or unwritten memory
         for number in program.outputs:
             values, declared = arguments[number].astype("float64"), program.parameters[number].range
             finite = values[np.isfinite(values)]
@@ -126,7 +126,7 @@ def test_steps_end_at_the_end_of_a_loop_or_beyond_it() -> None:
 
 
 def test_stencils_read_what_their_own_loops_store() -> None:
-    """An element beside the one that is stored, in the nest of loops around it."""
+    """An element next to the one that is stored, in the nest of loops around it."""
     found = 0
     for seed in range(SEEDS):
         for store in nodes(drawn(seed).func.body, tirx.BufferStore):

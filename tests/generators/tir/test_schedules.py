@@ -72,9 +72,9 @@ def test_each_primitive_fires_and_keeps_the_meaning(row: Primitive) -> None:
 
 
 def assert_same(scheduled: Scheduled, seed: int) -> None:
-    """The same numbers before and behind, bit for bit where nothing is rounded."""
-    before, behind = results(scheduled.original), results(scheduled.program)
-    for one, other in zip(before, behind, strict=True):
+    """The same numbers before and after, bit for bit where nothing is rounded."""
+    before, after = results(scheduled.original), results(scheduled.program)
+    for one, other in zip(before, after, strict=True):
         if scheduled.original.exact or not scheduled.rounds:
             np.testing.assert_array_equal(one, other, err_msg=f"{seed}\n{scheduled.script()}")
         else:
@@ -120,7 +120,7 @@ def test_drawing_leaves_the_program_as_it_was() -> None:
         assert tvm_ffi.structural_hash(program.module) == before
 
 
-def test_each_step_is_told_before_it_is_taken() -> None:
+def test_each_step_is_announced_before_it_is_taken() -> None:
     told: list[ScheduleStep] = []
     source = SeededSource(23, 3)
     scheduled = draw_schedule(source, draw_schedulable(source), 5, before=told.append)

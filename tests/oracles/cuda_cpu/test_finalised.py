@@ -17,7 +17,7 @@ from oracles.builds.cuda_cpu import lowering
 from oracles.builds.cuda_cpu.lowering import lower
 from oracles.workbench import constructed
 
-BEHIND = PIPELINES["cuda"][PIPELINES["cuda"].index("ApplyDefaultSchedule") + 1 :]
+AFTER = PIPELINES["cuda"][PIPELINES["cuda"].index("ApplyDefaultSchedule") + 1 :]
 
 
 def rms_norm() -> tvm.IRModule:
@@ -34,7 +34,7 @@ def rms_norm() -> tvm.IRModule:
 
 def test_vectors_of_a_scheduled_norm_are_loaded_whole() -> None:
     rule = PASSES["s_tir.dlight.gpu.RMSNorm"].sources[0]
-    texts = ["relax.transform.LegalizeOps()", rule, *(default_call(name).source for name in BEHIND)]
+    texts = ["relax.transform.LegalizeOps()", rule, *(default_call(name).source for name in AFTER)]
     module = rms_norm()
     with eval(TARGETS["cuda"].source):
         for text in texts:
@@ -43,7 +43,7 @@ def test_vectors_of_a_scheduled_norm_are_loaded_whole() -> None:
     assert "*(ulonglong4*)" in cuda and "make_ulonglong4" not in cuda
 
 
-def test_no_compiler_is_asked_beside_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_compiler_is_asked_where_there_is_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     monkeypatch.delenv(lowering.NO_COMPILER, raising=False)
     monkeypatch.setattr(lowering.relax, "build", lambda *_, **__: asked.append(os.environ[lowering.NO_COMPILER]))

@@ -1,4 +1,4 @@
-"""What CUDA's numbers and functions mean on the CPU, beside NumPy: each row is an expression and its meaning."""
+"""What CUDA's numbers and functions mean on the CPU, against NumPy: each row is an expression and its meaning."""
 
 from __future__ import annotations
 
@@ -239,8 +239,8 @@ def test_every_16_bit_float_has_its_value() -> None:
 def test_floats_round_to_the_nearest_and_ties_to_even() -> None:
     halves = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(np.float64)
     middles = ((halves[:-1] + halves[1:]) / 2).astype(np.float32)  # exact: a float has the digits
-    beside = np.concatenate([np.nextafter(middles, np.float32(0)), np.nextafter(middles, np.float32(1e9))])
-    values = np.concatenate([middles, -middles, beside, np.float32([65519.996, 65520, 1e-8, 0, -0.0, np.inf])])
+    nearby = np.concatenate([np.nextafter(middles, np.float32(0)), np.nextafter(middles, np.float32(1e9))])
+    values = np.concatenate([middles, -middles, nearby, np.float32([65519.996, 65520, 1e-8, 0, -0.0, np.inf])])
     half, brain = np.zeros(values.size, np.uint16), np.zeros(values.size, np.uint16)
     _rounding().launch("narrow", [half, brain, values, values.size], [1], [1])
     with np.errstate(over="ignore"):

@@ -1,4 +1,4 @@
-"""Modules lowered for CUDA run on the CPU as the reference says; what goes wrong on the way is told apart."""
+"""Modules lowered for CUDA run on the CPU as the reference says; what goes wrong on the way is distinguished."""
 
 from __future__ import annotations
 

@@ -271,7 +271,7 @@ extern "C" __global__ void unwritten(int* out) {
 """
 
 
-def test_shared_memory_that_nobody_has_written_differs_from_order_to_order() -> None:
+def test_unwritten_shared_memory_differs_from_order_to_order() -> None:
     outs = [np.zeros(64, np.int32) for _ in ORDERS]
     for order, out in zip(ORDERS, outs, strict=True):
         compiled(UNWRITTEN).launch("unwritten", [out], [1], [64], order=order)

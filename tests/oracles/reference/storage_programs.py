@@ -65,7 +65,7 @@ PARAMETERS = f'x: {F4}, y: R.Tensor((2,), "float32"), c: R.Tensor((), "bool"), s
 
 
 def module(body: str, more: str = "", parameters: str = PARAMETERS) -> Any:
-    """A module whose main has these lines and `more` functions beside it."""
+    """A module whose main has these lines and `more` functions next to it."""
     lines = "\n".join(f"        {line}" for line in body.strip("\n").splitlines())
     head = f"    @R.function(pure=False)\n    def main({parameters}):\n        cls = Module\n        n = T.int64()\n"
     return module_of(f"{HEADER}{more}{head}{lines}\n")

@@ -27,7 +27,7 @@ TWICE = "b[i] = a[i] * 2"
 
 
 def program(called: str = TWICE, unused: str = "b[i] = 0", before: str = "", last: str = "y") -> Any:
-    """main calls `called` on its argument, and on the result; nobody calls `unused`."""
+    """main calls `called` on its argument, and on the result; `unused` has no caller."""
     return module_of(f"""
 @I.ir_module
 class Module:

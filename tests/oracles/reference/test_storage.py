@@ -62,7 +62,7 @@ TRAPS: list[tuple[str, str, str, str, list[str]]] = [
         ["variable st", "main"],
     ),
     (
-        "a killed object is read, behind the lowering",
+        "a killed object is read, after the lowering",
         fresh("a") + WRITE_A + f"_k = {VM_KILL}(a)\nreturn a",
         "",
         "use-after-kill",
@@ -84,14 +84,14 @@ TRAPS: list[tuple[str, str, str, str, list[str]]] = [
     ),
     ("a storage is killed twice", storage("16") + KILL_ST * 2 + "return x", "", "double-free", ["variable st"]),
     (
-        "killed before the lowering and behind it",
+        "killed before the lowering and after it",
         fresh("a") + WRITE_A + KILL_A + f"_l = {VM_KILL}(a)\nreturn x",
         "",
         "double-free",
         ["variable a"],
     ),
     (
-        "a branch kills what is killed behind it",
+        "a branch kills what is killed after it",
         fresh("a") + WRITE_A + BRANCH_KILLS + KILL_A + "return r",
         "",
         "double-free",
@@ -140,7 +140,7 @@ TRAPS: list[tuple[str, str, str, str, list[str]]] = [
         ["variable v", "variable b"],
     ),
     (
-        "the condition's branch overwrites what is read behind it",
+        "the condition's branch overwrites what is read after it",
         storage("16")
         + tensor("a")
         + WRITE_A
@@ -158,7 +158,7 @@ TRAPS: list[tuple[str, str, str, str, list[str]]] = [
         ["variable a", "16 bytes at 0", "variable st", "12"],
     ),
     (
-        "a tensor ends behind its storage",
+        "a tensor ends after its storage",
         storage("16") + tensor("a", 4) + WRITE_A + "return a",
         "",
         "out-of-bounds",
@@ -192,9 +192,9 @@ TRAPS: list[tuple[str, str, str, str, list[str]]] = [
         "out-of-bounds",
         ["view of 6 elements"],
     ),
-    ("nobody has written what is returned", fresh("a") + "return a", "", "uninitialised", ["variable a", "main"]),
+    ("an unwritten value is returned", fresh("a") + "return a", "", "uninitialised", ["variable a", "main"]),
     (
-        "nobody has written what a PrimFunc reads",
+        "a PrimFunc reads unwritten memory",
         fresh("a") + fresh("o") + COPY + "return o",
         "",
         "uninitialised",
@@ -215,14 +215,14 @@ TRAPS: list[tuple[str, str, str, str, list[str]]] = [
         ["variable a", "inc"],
     ),
     (
-        "an operator reads what nobody has written",
+        "an operator reads unwritten memory",
         fresh("a") + "o = R.add(a, x)\nreturn o",
         "",
         "uninitialised",
         ["variable a", "relax.add"],
     ),
     (
-        "a packed function reads what nobody has written",
+        "a packed function reads unwritten memory",
         fresh("a") + f'o = R.call_packed("passfuzz.negated", a, ty_args=({F4},))\nreturn o',
         "",
         "uninitialised",
@@ -236,7 +236,7 @@ TRAPS: list[tuple[str, str, str, str, list[str]]] = [
         ["variable b"],
     ),
     (
-        "a view of what nobody has written is returned",
+        "a view of unwritten memory is returned",
         fresh("a") + VIEW + "return v",
         "",
         "uninitialised",

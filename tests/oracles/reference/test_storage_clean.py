@@ -34,7 +34,7 @@ from tests.oracles.reference.storage_programs import (
 
 CLEAN: list[tuple[str, str, str, Any]] = [
     (
-        "a tensor is killed behind its last use",
+        "a tensor is killed after its last use",
         fresh("a") + WRITE_A + fresh("o") + COPY + KILL_A + "return o",
         "",
         [3, 4, 5, 6],
@@ -66,13 +66,13 @@ CLEAN: list[tuple[str, str, str, Any]] = [
         [2, 3, 4, 5],
     ),
     (
-        "a storage is used again when nobody reads the first tensor",
+        "a storage is used again after the last read of the first tensor",
         storage("16") + tensor("a") + WRITE_A + fresh("o") + COPY + tensor("b") + "_b = cls.inc(o, b)\nreturn (o, b)",
         "",
         ([3, 4, 5, 6], [4, 5, 6, 7]),
     ),
     (
-        "tensors beside one another in a storage",
+        "tensors next to each other in a storage",
         storage("24") + tensor("a") + WRITE_A + tensor("b", 16, "2") + "_b = cls.inc2(y, b)\nreturn (a, b)",
         "",
         ([2, 3, 4, 5], [8, 9]),
@@ -112,7 +112,7 @@ CLEAN: list[tuple[str, str, str, Any]] = [
         [2, 3, 4, 5],
     ),
     ("a storage of symbolic size", storage("n * 4") + tensor("a") + WRITE_A + "return a", "", [2, 3, 4, 5]),
-    ("shape of what nobody has written", fresh("a") + "q = R.shape_of(a)\nreturn q", "", Shape((4,))),
+    ("shape of unwritten memory", fresh("a") + "q = R.shape_of(a)\nreturn q", "", Shape((4,))),
     (
         "a view writes into its tensor",
         fresh("a") + VIEW + 'u = R.call_packed("vm.builtin.reshape", v, R.shape([4]), ty_args=(' + F4 + ",))\n"
@@ -166,7 +166,7 @@ CLEAN: list[tuple[str, str, str, Any]] = [
         ([4, 6, 8, 10], [4, 6, 8, 10], [[4, 6], [8, 10]]),
     ),
     (
-        "closures behind the lowering",
+        "closures after the lowering",
         'f = R.call_packed("vm.builtin.make_closure", cls.helper, x, ty_args=(R.Object,))\n'
         'r = R.call_builtin_with_ctx("vm.builtin.invoke_closure", (f,), ty_args=(' + F4 + ",))\nreturn r",
         HELPER + KILLS_ITS_OWN,

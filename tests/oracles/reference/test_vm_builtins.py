@@ -1,4 +1,4 @@
-"""Values behind VMShapeLower and ComputePrimValue: the shape heap means what the symbolic shapes meant."""
+"""Values after VMShapeLower and ComputePrimValue: the shape heap means what the symbolic shapes meant."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def pointer(state: DecodeState, node: tvm_api.Expr) -> Pointer:
 
 
 def buffer_of(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> tuple[Buffer, tuple[Expr, ...] | None]:
-    """The buffer that a TVM buffer stands for, and the offset of a matched region. Trap if it is not defined here."""
+    """The buffer of ours for a TVM buffer, and the offset of a matched region. Trap if it is not defined here."""
     found = state.buffers.get(tvm_buffer.__chandle__())
     if found is None:
         name = getattr(tvm_buffer, "name", type(tvm_buffer).__name__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from oracles.reference.tir.dependence import Dependence
 from oracles.reference.tir.emit.state import Buffers, Code, State
@@ -14,7 +13,7 @@ from oracles.reference.tir.nodes import Buffer, Function
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """source: of a Python function `run`. constants: what it names beside the runtime functions. written: numbers of
+    """source: of a Python function `run`. constants: what it names besides the runtime functions. written: numbers of
     the parameters that are stored to.
 
     `run` takes for each parameter in order a number, or an array and its initialisation mask (None: all initialised).
@@ -22,7 +21,7 @@ class Emitted:
     """
 
     source: str
-    constants: dict[str, Any]
+    constants: dict[str, object]
     written: frozenset[int]
 
 

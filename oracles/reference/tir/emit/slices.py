@@ -34,7 +34,7 @@ class Slices(NamedTuple):
 
 
 def proven(state: State, buffer: Buffer, indices: tuple[Expr, ...]) -> bool:
-    """Whether all indices are in bounds and computed without overflow, whatever the data."""
+    """Whether all indices are in bounds and computed without overflow, for all data."""
     for index, extent in zip(indices, buffer.shape, strict=True):
         low, high, safe = state.bounds.interval(index)
         if not safe or low < 0 or high >= extent:

@@ -114,7 +114,7 @@ def test_other_strides_are_unsupported(func: Any, shape: tuple[int, ...]) -> Non
         run_prim_func(func, [np.zeros(shape, np.float32)])
 
 
-def test_an_address_that_nobody_uses_does_nothing() -> None:
+def test_an_unused_address_does_nothing() -> None:
     out = np.zeros((8, 8), np.float32)
     run_prim_func(unused_address, [out])
     assert out.sum() == out[0, 0] == 7

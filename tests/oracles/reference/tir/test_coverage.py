@@ -33,7 +33,7 @@ def operators_of_tir() -> list[str]:
 
 
 def covered(names: Sequence[str], known: frozenset[str], tail: Callable[[str], str]) -> list[str]:
-    """The names that are known by their last part; what is known under no name stands for itself."""
+    """The names that are known by their last part; what is known under no name stays as it is."""
     return [name for name in names if tail(name) in known] + sorted(known - {tail(name) for name in names})
 
 

@@ -47,7 +47,7 @@ def plus(number: float) -> Any:
     return lambda x: x + tirx.FloatImm(x.ty, number)
 
 
-# 3 bits behind the point: 17 lies between 16 and 18 and goes to the even one, 19 to 20. With 2 bits: 9 to 8, 11 to 12.
+# 3 bits after the point: 17 lies between 16 and 18 and goes to the even one, 19 to 20. With 2 bits: 9 to 8, 11 to 12.
 CASES: dict[str, tuple[Any, str, list[float], str, list[float]]] = {
     "e4m3fn rounds": (plus(16), E4M3, [1, 3, -1, 2], E4M3, [16, 20, 15, 18]),
     "e5m2 rounds": (plus(8), E5M2, [1, 3, -1, 2], E5M2, [8, 12, 7, 10]),

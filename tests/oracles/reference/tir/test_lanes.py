@@ -1,4 +1,4 @@
-"""Vectors mean what their lanes mean: against NumPy, behind every pass of the pipeline, and against the LLVM build."""
+"""Vectors mean what their lanes mean: against NumPy, after every pass of the pipeline, and against the LLVM build."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def result(module: Any, args: list[Any]) -> Array:
 
 
 def has_vectors(module: Any) -> bool:
-    """Whether a Ramp, a Broadcast or a Shuffle stands in it."""
+    """Whether a Ramp, a Broadcast or a Shuffle is in it."""
     found: list[str] = []
 
     def note(node: Any) -> Any:
@@ -128,7 +128,7 @@ def has_vectors(module: Any) -> bool:
 
 
 def vectorised(name: str, predication: bool = False) -> Any:
-    """The program behind FlattenBuffer and VectorizeLoop."""
+    """The program after FlattenBuffer and VectorizeLoop."""
     with tvm.transform.PassContext(config={PREDICATION: predication}):
         return tirx.transform.VectorizeLoop(True)(tirx.transform.FlattenBuffer()(module_of(name)))
 

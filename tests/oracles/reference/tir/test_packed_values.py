@@ -1,4 +1,4 @@
-"""Packed functions whose result is used: before LowerTVMBuiltin and behind it."""
+"""Packed functions whose result is used: before LowerTVMBuiltin and after it."""
 
 from __future__ import annotations
 

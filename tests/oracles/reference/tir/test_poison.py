@@ -68,7 +68,7 @@ def outcome_of(*bodies: str) -> Any:
 
 
 @pytest.mark.parametrize("body", [PROMOTED, THROUGH_A_CACHE.replace("LAST", "3")])
-def test_copies_that_nobody_asks_for_are_nothing_wrong(body: str) -> None:
+def test_unused_copies_are_allowed(body: str) -> None:
     arguments = [X.copy(), np.zeros(2, np.float32)]
     with pytest.raises(Trap, match="uninitialised"):
         run_prim_func(module(body)["total"], arguments, [True, False])
@@ -91,7 +91,7 @@ def test_what_is_asked_for_is(body: str) -> None:
     assert outcome.symptom in (UNWRITTEN, "wrong result")
 
 
-def test_what_stands_behind_a_copy_is_judged() -> None:
+def test_what_follows_a_copy_is_judged() -> None:
     """By the calls of the run that agreed, also one that copied."""
     outcome = outcome_of(PROMOTED, PROMOTED.replace("A[i, k]", "A[i, 2 - k]"), PROMOTED.replace("A[i, k]", "A[i, 0]"))
     assert isinstance(outcome, Wrong)

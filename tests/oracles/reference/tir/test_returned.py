@@ -1,4 +1,4 @@
-"""Numbers that PrimFuncs return, at every level, in TIR alone and behind a Relax call."""
+"""Numbers that PrimFuncs return, at every level, in TIR alone and after a Relax call."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ CASES: dict[str, tuple[Any, list[Any], Any]] = {
 
 
 def steps(func: Any) -> list[tuple[str, Any]]:
-    """The function as it is, and behind each pass of the pipeline."""
+    """The function as it is, and after each pass of the pipeline."""
     module = tvm.IRModule({"f": func.with_attr("global_symbol", "f")})
     found = [("", module)]
     for name in TIR_PIPELINE:
@@ -120,7 +120,7 @@ def test_a_return_in_a_branch_is_unsupported_by_name() -> None:
 
 
 def lowered_choice() -> tuple[Any, Any]:
-    """A condition that a PrimFunc computes: as it is, and with its PrimFuncs behind the whole TIR pipeline."""
+    """A condition that a PrimFunc computes: as it is, and with its PrimFuncs after the whole TIR pipeline."""
     start = live_module(ModuleText(CHOICE))
     module = start
     for name in (*PIPELINES["llvm"], *TIR_PIPELINE):

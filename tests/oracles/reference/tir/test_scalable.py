@@ -73,7 +73,7 @@ CASES: dict[str, tuple[Any, Array]] = {
 
 
 def vectorised(func: Any) -> Any:
-    """The function behind VectorizeLoop for a processor with SVE."""
+    """The function after VectorizeLoop for a processor with SVE."""
     with SVE:
         return tirx.transform.VectorizeLoop()(tvm.IRModule({"main": func.with_attr("global_symbol", "main")}))["main"]
 

@@ -1,4 +1,4 @@
-"""What the TIR interpreter refuses: planted faults, each with the clean function beside it."""
+"""What the TIR interpreter refuses: planted faults, each with the clean function next to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data races and divergent barriers: each planted fault beside the kernel that is right."""
+"""Data races and divergent barriers: each planted fault next to the kernel that is right."""
 
 from __future__ import annotations
 

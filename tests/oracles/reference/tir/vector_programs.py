@@ -1,5 +1,5 @@
 """PrimFuncs with vectors for the tests of lanes: loops that VectorizeLoop turns into vectors, and vectors written by
-hand, as the passes behind it leave them. What each means is said in NumPy, in `test_lanes.py`.
+hand, as the passes after it leave them. What each means is said in NumPy, in `test_lanes.py`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,43 @@
+"""Every ratio of the sequences of passes and of their arguments, with the reason for its value.
+
+The weights of the kinds of sequence stand in their table (`sequences.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceKnobs:
+    """Sequences of passes."""
+
+    tir: float = 0.12
+    """A single pass, or the first of a walk, is one of TIR, where both may come: small, since a module must go through
+    the whole Relax pipeline first."""
+    schedule_lowered: float = 0.3
+    """A scheduled function goes through both pipelines, which cost as much as seventeen single passes."""
+    bare: float = 0.5
+    """A pass of any loops gets them untidied: they begin anywhere and step by any number, nothing in them is
+    simplified, and their buffers may be larger than needed."""
+    pipeline_whole: float = 0.6
+    """A pipeline goes to its end, as users run it, else to any of its passes, which is cheaper."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentKnobs:
+    """Arguments of constructors."""
+
+    bound: float = 0.7
+    """BindParams and BindSymbolicVars bind a name: most of them, so that free ones stay among bound ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassKnobs:
+    """The ratios of each family."""
+
+    sequences: SequenceKnobs = SequenceKnobs()
+    arguments: ArgumentKnobs = ArgumentKnobs()
+
+
+KNOBS = PassKnobs()
