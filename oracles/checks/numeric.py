@@ -45,18 +45,20 @@ def judge(step: Step, bench: Bench) -> Verdict:
             return Skipped(reason, stop=stop) if skipped else Inconclusive(reason)
         case Wrong(symptom, message, call, evidence):
             meaning.lost = "numbers: wrong after an earlier pass"
-            detail = f"entry call {call}: {message}\n{_shown(step.before, step.after, bench)}"
-            return Failed(symptom, message, detail, evidence=evidence)
+            detail = f"entry call {call}: {message}"
+            shown = _printed(step.before, step.after, bench)
+            if isinstance(shown, Raised):
+                why = f"TVM's printer fails on what the pass changed: {shown.kind}: {headline(shown.message)}"
+                return Failed(symptom, message, f"{detail}\n{why}", evidence=evidence)
+            return Failed(symptom, message, detail, evidence=evidence, difference=shown)
 
 
-def _shown(before: IRModule, after: IRModule, bench: Bench) -> str:
+def _printed(before: IRModule, after: IRModule, bench: Bench) -> str | Raised:
     """The change that the pass made, printed in a child: TVM's printer may fail on it in any way, crashes included."""
     shown = forked(lambda: bench.guarded(lambda: difference(before, after)), PRINT_S)
     if isinstance(shown, Ended):
-        return f"TVM's printer fails on what the pass changed: {shown.how}"
-    if isinstance(shown, Raised):
-        return f"TVM's printer fails on what the pass changed: {shown.kind}: {headline(shown.message)}"
-    return str(shown)
+        return Raised(shown.how, "no answer", explicit=False)
+    return shown if isinstance(shown, Raised) else str(shown)
 
 
 def _trains(module: IRModule) -> bool:
