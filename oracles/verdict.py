@@ -43,7 +43,8 @@ class Failed:
     """Wrong. `symptom` is one word or two ("crash", "ill-formed", "wrong result"), `message` one line whose
     numbers and names the signature strips, `detail` everything a reader needs, `culprit` the pass
     (None: the pass of the step that was judged). `evidence`: what kind of wrong it is, for what decides something.
-    `difference`: the functions before and after the pass as a unified diff, where numbers went wrong."""
+    `difference`: the functions before and after the pass as a unified diff, where numbers went wrong, or why TVM
+    does not print them."""
 
     symptom: str
     message: str
