@@ -9,7 +9,6 @@ from corpus.finding import Finding
 from corpus.readme import readme_text
 from corpus.repro import fills_for, repro_text
 from corpus.store import StoredCase, write_case
-from oracles.verdict import difference_in
 
 
 def stored_from(finding: Finding) -> StoredCase:
@@ -40,7 +39,7 @@ def save_finding(out: Path, finding: Finding) -> Path:
     folder = out / finding.folder
     stored = stored_from(finding)
     repro = repro_text(stored)
-    difference = difference_in(finding.verdict.detail)
+    difference = finding.verdict.difference
     text = readme_text(stored, repro, finding.tvm, finding.count, difference, finding.fault, finding.promise)
     write_case(folder, stored, repro, text)
     return folder

@@ -66,6 +66,8 @@ class Failure:
     """Passes of an official pipeline that were applied after those of the case, up to the culprit."""
     evidence: Evidence | None = None
     """What kind of wrong it is."""
+    difference: str = ""
+    """The functions before and after the pass as a unified diff, where numbers went wrong."""
 
 
 @dataclass(frozen=True, slots=True)

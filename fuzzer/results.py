@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from corpus.finding import Finding
 from fuzzer.errors import ExitStatus
@@ -13,6 +13,9 @@ from reports.tally import Tally
 
 MAX_INVALID_SHARE = 0.01
 """Above this share of cases that are not well-formed before any pass, the generator is at fault."""
+
+VerdictWord: TypeAlias = Literal["passed", "skipped", "inconclusive", "failed"]
+ReplayWord: TypeAlias = Literal["ok", "fixed", "still-failing", "regression", "unportable", "error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class CampaignResult:
 
 @dataclass(frozen=True, slots=True)
 class CheckRow:
-    """What one oracle said. verdict: passed, skipped, inconclusive or failed; pass_name: of the step it looked at.
+    """What one oracle said. pass_name: of the step it looked at.
 
     applies: False where there was nothing to judge, as the oracle is about something else.
     difference: the functions before and after the step as a unified diff, where numbers went wrong.
@@ -54,7 +57,7 @@ class CheckRow:
 
     oracle: str
     pass_name: str | None
-    verdict: str
+    verdict: VerdictWord
     symptom: str = ""
     message: str = ""
     difference: str = ""
@@ -114,11 +117,11 @@ class ReduceResult:
 
 @dataclass(frozen=True, slots=True)
 class ReplayRow:
-    """One corpus case under one TVM. outcome: ok, fixed, still-failing, regression, unportable or error."""
+    """One corpus case under one TVM."""
 
     case: str
     tvm: str
-    outcome: str
+    outcome: ReplayWord
     message: str = ""
     seconds: float = 0.0
 

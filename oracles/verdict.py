@@ -42,13 +42,16 @@ class Inconclusive:
 class Failed:
     """Wrong. `symptom` is one word or two ("crash", "ill-formed", "wrong result"), `message` one line whose
     numbers and names the signature strips, `detail` everything a reader needs, `culprit` the pass
-    (None: the pass of the step that was judged). `evidence`: what kind of wrong it is, for what decides something."""
+    (None: the pass of the step that was judged). `evidence`: what kind of wrong it is, for what decides something.
+    `difference`: the functions before and after the pass as a unified diff, where numbers went wrong, or why TVM
+    does not print them."""
 
     symptom: str
     message: str
     detail: str = ""
     culprit: str | None = None
     evidence: Evidence | None = None
+    difference: str = ""
 
 
 CRASH = "crash"
@@ -67,13 +70,3 @@ DETERMINISM = "determinism"
 
 Verdict: TypeAlias = Passed | Skipped | Inconclusive | Failed
 PASSED = Passed()
-
-
-DIFFERENCE = "--- before\n+++ after\n"
-"""Where in the detail of a Failed the functions before and after the pass begin, as a unified diff."""
-
-
-def difference_in(detail: str) -> str:
-    """The difference that a detail ends with, "" where it has none."""
-    _, mark, text = detail.partition(DIFFERENCE)
-    return mark + text

@@ -32,7 +32,6 @@ READ = {
     "oracles/ir/difference.py": "scripts as TVM prints them",
     "oracles/reference/storage.py": "a debt: the detail of a trap",
     "oracles/tvm_errors.py": "what TVM says",
-    "oracles/verdict.py": "where the unified diff in a detail begins",
 }
 """Files that test texts, and whose."""
 

@@ -17,7 +17,7 @@ from corpus.replayable import CORPUS, Replayable, replayable
 from corpus.store import CorruptCase, Outcome, StoredCase
 from fuzzer.commands.environments import python_with
 from fuzzer.errors import EnvironmentFault, UsageError
-from fuzzer.results import ReplayResult, ReplayRow
+from fuzzer.results import ReplayResult, ReplayRow, ReplayWord
 from fuzzer.settings import available_cpus
 from fuzzer.versions import MISSING, require_tvm, tvm_version
 
@@ -135,7 +135,7 @@ def expected_on(case: StoredCase, version: str) -> Outcome | None:
     return max(older)[1] if older else None
 
 
-def _outcome(status: int, expected: Outcome | None) -> str:
+def _outcome(status: int, expected: Outcome | None) -> ReplayWord:
     match status, expected:
         case 1, "passes":
             return "regression"

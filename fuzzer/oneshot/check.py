@@ -24,7 +24,7 @@ from oracles.activities import Asking, Interpreting, Working, described
 from oracles.checks import numeric, pipelines, round_trip, survives
 from oracles.forked import Ended, forked, limit_memory
 from oracles.table import NEED_NUMBERS
-from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict, difference_in
+from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def row_of(oracle: str, pass_name: str | None, verdict: Verdict) -> CheckRow:
             return CheckRow(oracle, pass_name, "skipped", message=verdict.key, applies=applies)
         case Inconclusive(reason):
             return CheckRow(oracle, pass_name, "inconclusive", message=reason)
-        case Failed(symptom, message, detail):
-            return CheckRow(oracle, pass_name, "failed", symptom, message, difference_in(detail))
+        case Failed(symptom, message, difference=difference):
+            return CheckRow(oracle, pass_name, "failed", symptom, message, difference)
         case _:
             assert_never(verdict)

@@ -140,7 +140,9 @@ def as_it_is(sighting: Sighting) -> Finding:
     failure, case = sighting.failure, sighting.case
     if not case.passes[0].source:
         case = replace(case, passes=(replace(case.passes[0], source=source_of(case.passes[0].name)),))
-    failed = Failed(failure.symptom, failure.message, failure.detail, failure.culprit, failure.evidence)
+    failed = Failed(
+        failure.symptom, failure.message, failure.detail, failure.culprit, failure.evidence, failure.difference
+    )
     signature = signature_of(failure.oracle, failed, failure.culprit, operators_in(case.module.script))
     return Finding(
         case,

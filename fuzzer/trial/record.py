@@ -17,7 +17,7 @@ from oracles.trace import Step
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
 
 LONGEST_DETAIL = 20_000
-"""Characters of a verdict's detail that are kept: its end, which has the difference."""
+"""Characters of a verdict's detail that are kept: its end."""
 
 
 @dataclass(slots=True)
@@ -100,6 +100,7 @@ class Record:
                 step=None if step is None else step.index,
                 tail=tail,
                 evidence=verdict.evidence,
+                difference=verdict.difference,
             )
         )
 

@@ -170,7 +170,7 @@ def _shrunk(
     last = rejudge.last or failure
     case = as_case(reduction.candidate, like)
     blamed = culprit_named(blamed, case.passes)
-    verdict = Failed(last.symptom, last.message, last.detail, blamed, last.evidence)
+    verdict = Failed(last.symptom, last.message, last.detail, blamed, last.evidence, last.difference)
     signature = signature_of(last.oracle, verdict, blamed, operators_in(case.module.script))
     return Finding(
         case=case,

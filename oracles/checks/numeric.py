@@ -14,7 +14,7 @@ from oracles.ir.difference import difference
 from oracles.ir.operators import BATCH_NORM, operator_calls
 from oracles.oracle import Stage, StepOracle
 from oracles.reference.numbers import NoMeaning, Unsure, Wrong
-from oracles.trace import Bench, Raised, Step
+from oracles.trace import Bench, Step
 from oracles.tvm_errors import headline
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
 
@@ -45,18 +45,17 @@ def judge(step: Step, bench: Bench) -> Verdict:
             return Skipped(reason, stop=stop) if skipped else Inconclusive(reason)
         case Wrong(symptom, message, call, evidence):
             meaning.lost = "numbers: wrong after an earlier pass"
-            detail = f"entry call {call}: {message}\n{_shown(step.before, step.after, bench)}"
-            return Failed(symptom, message, detail, evidence=evidence)
+            shown = _shown(step.before, step.after, bench)
+            return Failed(symptom, message, f"entry call {call}: {message}", evidence=evidence, difference=shown)
 
 
 def _shown(before: IRModule, after: IRModule, bench: Bench) -> str:
     """The change that the pass made, printed in a child: TVM's printer may fail on it in any way, crashes included."""
     shown = forked(lambda: bench.guarded(lambda: difference(before, after)), PRINT_S)
-    if isinstance(shown, Ended):
-        return f"TVM's printer fails on what the pass changed: {shown.how}"
-    if isinstance(shown, Raised):
-        return f"TVM's printer fails on what the pass changed: {shown.kind}: {headline(shown.message)}"
-    return str(shown)
+    if isinstance(shown, str):
+        return shown
+    how = shown.how if isinstance(shown, Ended) else f"{shown.kind}: {headline(shown.message)}"
+    return f"TVM's printer fails on what the pass changed: {how}\n"
 
 
 def _trains(module: IRModule) -> bool:

@@ -7,14 +7,14 @@ import difflib
 from generators import tvm_api
 from generators.tvm_api import BaseFunc, IRModule
 from oracles.ir.walk import functions_of
-from oracles.verdict import DIFFERENCE
 
+HEAD = "--- before\n+++ after\n"
 LONGEST = 12_000
 """Characters of a difference that are kept."""
 
 
 def difference(before: IRModule, after: IRModule) -> str:
-    """The functions that differ, before and after, below the line that `oracles.verdict.difference_in` looks for.
+    """The functions that differ, before and after.
 
     Functions are matched by name; one that only one of the modules has is compared with an empty text.
     """
@@ -26,7 +26,7 @@ def difference(before: IRModule, after: IRModule) -> str:
         changed = difflib.unified_diff(_script(old.get(name)), _script(new.get(name)), lineterm="", n=3)
         lines += [f"@@ {name} @@", *list(changed)[3:]]
     text = "\n".join(lines)
-    return DIFFERENCE + (text if len(text) <= LONGEST else f"{text[:LONGEST]}\n...")
+    return HEAD + (text if len(text) <= LONGEST else f"{text[:LONGEST]}\n...")
 
 
 def _script(function: BaseFunc | None) -> list[str]:

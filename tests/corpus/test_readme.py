@@ -6,14 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from corpus.findings import save_finding
-from oracles.verdict import DIFFERENCE, Failed
+from oracles.verdict import Failed
 from tests.reports.reports_data import finding
 
-CHANGE = f"{DIFFERENCE}@@ main @@\n-    y = R.add(x, x)\n+    y = R.multiply(x, x)\n"
+CHANGE = "--- before\n+++ after\n@@ main @@\n-    y = R.add(x, x)\n+    y = R.multiply(x, x)\n"
 
 
 def test_the_difference_stands_in_the_report(tmp_path: Path) -> None:
-    wrong = Failed("wrong result", "value: output 0[0] is 1.0, not 2.0", f"entry call 0\n{CHANGE}", "FuseOps")
+    wrong = Failed("wrong result", "value: output 0[0] is 1.0, not 2.0", culprit="FuseOps", difference=CHANGE)
     text = (save_finding(tmp_path, replace(finding(), verdict=wrong)) / "README.md").read_text()
     assert f"## What `FuseOps` did\n\n```diff\n{CHANGE}```\n" in text
 
