@@ -31,7 +31,7 @@ from fuzzer.protocol import (
 from fuzzer.trial.determinism import ORACLE, Differs, DrawnOtherwise, NotAsked, Same, compared, hash_seeds
 
 WAITING = 50
-"""As many samples may wait; the second process is not to hold up a campaign with many workers."""
+"""The most samples that wait: the second process must not slow down a campaign with many workers."""
 BATCH, BATCH_S = 8, 5.0
 """So many samples are asked for at once, or what there is after so many seconds: what the first use of a pass costs is
 then paid once for all of them."""
