@@ -72,7 +72,7 @@ def prim_func_cases(seed: int, cases: int) -> tuple[list[int], int]:
     repertoire = repertoire_of(plan)
     indices, functions, index = list[int](), 0, 0
     while len(indices) < cases:
-        module = draw_experiment(plan, repertoire, index)[0].module
+        module = draw_experiment(plan, repertoire, index).experiment.module
         calls = [gvar.name_hint for gvar in module.functions if gvar.name_hint.startswith(CALLED)]
         if calls:
             indices.append(index)
@@ -88,7 +88,7 @@ def lowered_prim_funcs(seed: int, indices: Sequence[int]) -> int:
     repertoire = repertoire_of(plan)
 
     def count(index: int, say: Say) -> None:
-        experiment = draw_experiment(plan, repertoire, index)[0]
+        experiment = draw_experiment(plan, repertoire, index).experiment
         bench = Workbench(SeededSource(0), MeaningState(Numbers(experiment.module, ())))
         module = experiment.module
         for call in experiment.setup:

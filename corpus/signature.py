@@ -11,10 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from oracles.reference.errors import symptom_of
-from oracles.verdict import Failed
-
-WRONG_RESULT = "wrong result"
-"""The symptom whose message is replaced by the operators of the reduced module: numbers say nothing."""
+from oracles.verdict import WRONG_RESULT, Failed
 
 LONGEST_MESSAGE = 200
 
@@ -48,7 +45,7 @@ def signature_of(oracle: str, failed: Failed, culprit: str | None = None, operat
     `culprit` names the pass of the judged step, for verdicts that name none; `operators` are those of the
     *reduced* module (see `operators_in`) and count for wrong results only.
     """
-    if failed.symptom == WRONG_RESULT:
+    if failed.symptom == WRONG_RESULT:  # its numbers say nothing
         message = " ".join(sorted(set(operators)))
     else:
         message = "" if failed.symptom in PLACES else normalise(failed.message)

@@ -15,7 +15,6 @@ from rich.syntax import Syntax
 from rich.table import Table
 
 from fuzzer.results import CheckResult, CheckRow, Diagnosis, Listing, ReduceResult, ReplayResult, ValueRow
-from oracles.verdict import NOT_APPLICABLE
 from reports.junit import TestCase
 
 _STYLES = {
@@ -100,7 +99,7 @@ def _verdicts(rows: Sequence[CheckRow]) -> list[tuple[str, str, str]]:
     said: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         what = f"{row.symptom}: {row.message}" if row.symptom else row.message
-        if not what.startswith(NOT_APPLICABLE):
+        if row.applies:
             said.setdefault((row.verdict, what), []).append(row.oracle)
     return [(verdict, what, _named(oracles)) for (verdict, what), oracles in said.items()]
 
@@ -111,7 +110,7 @@ def _named(oracles: Sequence[str]) -> str:
 
 def _counted(rows: Sequence[CheckRow]) -> list[tuple[str, int]]:
     """How many verdicts there are of each kind, what does not apply apart."""
-    words = ("not applicable" if row.message.startswith(NOT_APPLICABLE) else row.verdict for row in rows)
+    words = (row.verdict if row.applies else "not applicable" for row in rows)
     counts = Counter(words)
     order = ("failed", "passed", "inconclusive", "skipped", "not applicable")
     return [(word, counts[word]) for word in order if counts[word]]

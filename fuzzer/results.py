@@ -48,6 +48,7 @@ class CampaignResult:
 class CheckRow:
     """What one oracle said. verdict: passed, skipped, inconclusive or failed; pass_name: of the step it looked at.
 
+    applies: False where there was nothing to judge, as the oracle is about something else.
     difference: the functions before and after the step as a unified diff, where numbers went wrong.
     """
 
@@ -57,6 +58,7 @@ class CheckRow:
     symptom: str = ""
     message: str = ""
     difference: str = ""
+    applies: bool = True
 
 
 @dataclass(frozen=True, slots=True)

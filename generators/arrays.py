@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
 
-from generators.dtypes import is_float, numpy_dtype
+from generators.dtypes import Array, is_float, numpy_dtype
 from generators.ranges import Range
 
-Array: TypeAlias = np.ndarray[Any, Any]
-"""A NumPy array of any shape and dtype."""
 
-
-def draw_array(seed: int, shape: tuple[int, ...], dtype: str, values: Range) -> np.ndarray[Any, np.dtype[Any]]:
+def draw_array(seed: int, shape: tuple[int, ...], dtype: str, values: Range) -> Array:
     """An array of `dtype` whose elements lie in `values`: whole numbers where the range is integral.
 
     Real contents are multiples of 2**-4 half of the time, so that sums of a few of them stay exact.

@@ -7,10 +7,9 @@ in workers. Nothing here imports TVM, so that the campaign process can hold case
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias, Union
+from typing import TypeAlias
 
-import numpy as np
-
+from generators.dtypes import Array
 from generators.targets import DEFAULT
 
 
@@ -21,7 +20,7 @@ class Shape:
     extents: tuple[int, ...]
 
 
-Argument: TypeAlias = Union["np.ndarray[Any, Any]", Shape, int, float, tuple["Argument", ...]]
+Argument: TypeAlias = "Array | Shape | int | float | tuple[Argument, ...]"
 """An argument of a Relax function: arrays in their declared dtype, shape values, scalars, nested tuples."""
 
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
+
+Array: TypeAlias = np.ndarray[Any, Any]
+"""A NumPy array of any shape and dtype."""
+Scalar: TypeAlias = Any
+"""A NumPy scalar of any dtype, or a Python number; type checkers know no arithmetic that holds for all of them."""
 
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")

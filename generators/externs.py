@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
+
+from generators.dtypes import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Extern:
     `source` is a Python expression over np and tvm for the same function on run-time tensors."""
 
     name: str
-    meaning: Callable[..., np.ndarray[Any, Any]]
+    meaning: Callable[..., Array]
     writes: bool
     source: str
 
@@ -51,11 +52,11 @@ EXTERNS = {extern.name: extern for extern in (COPY_DOUBLED, DIFFERENCE, NEGATED)
 
 HOOKS = ("get_item", "set_item")
 """The packed functions that LazyTransformParams calls for its inputs and outputs."""
-_PROVIDED: dict[str, Callable[..., Any]] = {}
+_PROVIDED: dict[str, Callable[..., object]] = {}
 
 
 @contextmanager
-def provided(hooks: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
+def provided(hooks: Mapping[str, Callable[..., object]]) -> Iterator[None]:
     """While it lasts, the packed functions of these names do this, on run-time values of TVM."""
     before = dict(_PROVIDED)
     _PROVIDED.update(hooks)
@@ -66,7 +67,7 @@ def provided(hooks: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
         _PROVIDED.update(before)
 
 
-def _call_hook(name: str, *arguments: Any) -> Any:
+def _call_hook(name: str, *arguments: object) -> object:
     return _PROVIDED[name](*arguments)
 
 

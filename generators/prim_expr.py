@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from tvm import tirx
+
+from generators.dtypes import Scalar
+from generators.tvm_api import Expr, Var
 
 
 class UnboundSymbol(Exception):
@@ -25,7 +27,7 @@ def _truncmod(a: int, b: int) -> int:
     return a - b * _truncdiv(a, b)
 
 
-_BINARY: dict[type, Callable[[Any, Any], Any]] = {
+_BINARY: dict[type, Callable[[Scalar, Scalar], Scalar]] = {
     tirx.Add: lambda a, b: a + b,
     tirx.Sub: lambda a, b: a - b,
     tirx.Mul: lambda a, b: a * b,
@@ -46,7 +48,7 @@ _BINARY: dict[type, Callable[[Any, Any], Any]] = {
 }
 
 
-def evaluate(expr: Any, symbols: Mapping[Any, Any]) -> Any:
+def evaluate(expr: Expr | float, symbols: Mapping[Var, Scalar]) -> Scalar:
     """The value of a scalar PrimExpr under `symbols` (Var -> number).
 
     Raises UnboundSymbol for a variable without a value, UnknownPrimExpr for a node outside shape

@@ -15,7 +15,7 @@ class Program:
     """`module` has a public function `main`; `calls` are its entry calls with exact inputs.
 
     operators counts the operator rows drawn; features names the language features planted; rejected counts
-    rows whose drawn call TVM's type inference refused (ours to mend, so it is counted).
+    rows whose drawn call TVM's type inference refused, with what it said (ours to mend, so it is counted).
     """
 
     module: IRModule
@@ -23,4 +23,4 @@ class Program:
     facts: ProgramFacts
     operators: Counter[str] = field(default_factory=Counter)
     features: frozenset[str] = frozenset()
-    rejected: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[tuple[str, str]] = field(default_factory=Counter)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
-import numpy as np
+from generators.dtypes import Array
 
 
 class Feature(Enum):
@@ -55,7 +54,7 @@ class Parameter:
     shape: tuple[int, ...]
     dtype: str
     is_tensor: bool = True
-    value: np.ndarray[Any, Any] | None = None
+    value: Array | None = None
     """The argument of the first entry call, None where it is unknown."""
 
 

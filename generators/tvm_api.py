@@ -7,7 +7,7 @@ Only worker processes import this module.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 # A forked child that runs a parallel kernel hangs, so one thread must be set before the import.
@@ -27,6 +27,7 @@ from tvm.ir import IRModule as IRModule
 from tvm.ir import Type as Type
 from tvm.relax import Binding as Binding
 from tvm.relax import BindingBlock as BindingBlock
+from tvm.relax import BlockBuilder as BlockBuilder
 from tvm.relax import dpl
 from tvm.script import ir as script_ir
 from tvm.script import relax as script_relax
@@ -37,12 +38,22 @@ from tvm.tirx import PrimFunc as PrimFunc
 from tvm.tirx import Stmt as Stmt
 from tvm.tirx import Var as Var
 
-from generators.dtypes import numpy_dtype
+from generators.dtypes import Array, numpy_dtype
+
+N = TypeVar("N")
 
 RelaxFunction: TypeAlias = relax.Function
 Pass: TypeAlias = tvm.transform.Pass
 Node: TypeAlias = tvm.runtime.Object
 """Any object of TVM's IR."""
+RuntimeTensor: TypeAlias = tvm.runtime.Tensor
+"""An array of TVM's run time, and what a tensor constant holds."""
+DataType: TypeAlias = tvm_ffi.dtype
+VDevice: TypeAlias = relax.VDevice
+Device: TypeAlias = tvm.runtime.Device
+Executable: TypeAlias = relax.VMExecutable
+VirtualMachine: TypeAlias = relax.VirtualMachine
+PassContext: TypeAlias = tvm.transform.PassContext
 
 Constant = tvm.ir.GenericConst  # relax.Constant before 0.27
 Call = tvm.ir.Call  # one class for Relax and TIR since 0.27
@@ -55,7 +66,7 @@ PrimType = tvm.ir.PrimType
 AnyType = relax.AnyType  # ObjectStructInfo before 0.27
 InternalError = tvm.error.InternalError
 
-TensorLoad: Any = tvm.ir.TensorLoad
+TensorLoad = tvm.ir.TensorLoad
 """The class of `tirx.BufferLoad`'s results."""
 structural_hash = tvm_ffi.structural_hash
 structural_equal = tvm_ffi.structural_equal
@@ -71,51 +82,53 @@ PASS_NAMES: dict[str, Any] = {**_TVM, "dpl": dpl, "np": np}
 VERSION: str = tvm.__version__
 
 
-def symbol(name: str) -> Any:
+def symbol(name: str) -> Var:
     """A fresh symbolic dimension (int64)."""
     return tirx.Var(name, "int64")
 
 
-def constant(array: np.ndarray[Any, Any], dtype: str) -> Any:
+def constant(array: Array, dtype: str) -> Expr:
     """A Relax constant with the array's contents; bfloat16 goes through ml_dtypes."""
     return relax.const(np.ascontiguousarray(array).reshape(array.shape), dtype)
 
 
-def constant_array(expr: Any) -> np.ndarray[Any, Any]:
+def constant_array(expr: Expr) -> Array:
     """The contents of a Relax constant as NumPy, in its declared dtype."""
-    array: np.ndarray[Any, Any] = expr.value.numpy()
+    array: Array = expr.value.numpy()
     return array
 
 
-def type_of(expr: Any) -> Any:
+def type_of(expr: Expr) -> Type:
     """The type annotation of an expression (`struct_info` before 0.27)."""
     return expr.ty
 
 
-def dtype_name(ty: Any) -> str | None:
+def dtype_name(ty: Type) -> str | None:
     """The element type of a tensor type as a string, None when it is unknown."""
     dtype = ty.dtype
     return None if dtype is None or str(dtype) in ("", "void") else dtype_text(dtype)
 
 
-def dtype_text(dtype: Any) -> str:
+def dtype_text(dtype: DataType) -> str:
     """The name of an element type, without the prefix with which the scripts of TVM print it."""
     return str(dtype).removeprefix("T.")
 
 
-def tensor_type(shape: Any, dtype: str | None, ndim: int = -1, vdevice: Any = None) -> Any:
+def tensor_type(
+    shape: Expr | Sequence[Expr | int] | None, dtype: str | None, ndim: int = -1, vdevice: VDevice | None = None
+) -> Type:
     """A tensor type; `shape` None with `ndim` gives a tensor of unknown shape."""
     if shape is None:
         return relax.TensorType(None, dtype, vdevice, ndim)
     return relax.TensorType(shape, dtype, vdevice)
 
 
-def return_type(function: Any) -> Any:
+def return_type(function: RelaxFunction) -> Type:
     """The annotated result type of a Relax function (`ret_struct_info` before 0.27)."""
     return function.ret_ty
 
 
-def set_type(expr: Any, ty: Any) -> None:
+def set_type(expr: Expr, ty: Type) -> None:
     """Annotates an expression in place; only for expressions that we have just made."""
     relax.expr._update_type(expr, ty)
 
@@ -135,29 +148,29 @@ def replace_functions(module: IRModule, functions: Mapping[GlobalVar, BaseFunc])
     return IRModule(dict(functions), attrs=module.attrs, global_infos=module.global_infos)
 
 
-def op_name(expr: Any) -> str | None:
+def op_name(expr: object) -> str | None:
     """The operator's name when `expr` is a call of an operator, else None."""
     return expr.op.name if isinstance(expr, Call) and isinstance(expr.op, Op) else None
 
 
-def to_array(argument: Any) -> np.ndarray[Any, Any]:
+def to_array(argument: RuntimeTensor) -> Array:
     """A run-time tensor as NumPy in its declared dtype."""
-    array: np.ndarray[Any, Any] = argument.numpy()
+    array: Array = argument.numpy()
     return array
 
 
-def to_tensor(array: np.ndarray[Any, Any], dtype: str) -> Any:
+def to_tensor(array: Array, dtype: str) -> RuntimeTensor:
     """A NumPy array as a run-time tensor on the CPU."""
     return tvm.runtime.tensor(np.asarray(array, dtype=numpy_dtype(dtype)))
 
 
-def script_of(mod: Any) -> str:
+def script_of(mod: IRModule | BaseFunc) -> str:
     """The module as TVMScript with metadata, so that constants survive."""
     text: str = mod.script(show_meta=True)
     return text
 
 
-def json_of(mod: Any) -> str:
+def json_of(mod: IRModule) -> str:
     """The module as TVM's JSON; exact, but read by this TVM version only."""
     text: str = tvm.ir.save_json(mod)
     return text
@@ -168,23 +181,23 @@ def llvm_intrinsic_name(number: int) -> str:
     return str(tvm.target.codegen.llvm_get_intrinsic_name(number))
 
 
-def module_from_script(text: str) -> Any:
+def module_from_script(text: str) -> IRModule:
     """Parses TVMScript. Raises tvm.error.DiagnosticError with the parser's message."""
     # Without R and T, a script that opens with its metadata does not parse; symbolic dims are printed as TypeVars.
     names = {"I": script_ir, "R": script_relax, "T": script_tirx, "tvm": tvm, "np": np, "TypeVar": TypeVar}
     return tvm.script.from_source(text, names)
 
 
-def items_of(array: Any) -> list[Any]:
+def items_of(array: Sequence[N]) -> list[N]:
     """The elements of an array, as `array[:]` gives them, in two thirds of the time."""
     return [_item(array, number) for number in range(_size(array))]
 
 
-def copy_of(node: Any) -> Any:
+def copy_of(node: Node) -> Node:
     """An equal node at other addresses: as TVM's JSON does it, without the text between."""
     return _from_graph(_to_graph(node, None))
 
 
-def module_from_json(text: str) -> Any:
+def module_from_json(text: str) -> IRModule:
     """Loads TVM's JSON as written by `json_of` of the same version."""
     return tvm.ir.load_json(text)

@@ -58,6 +58,17 @@ class ReferenceTrap(msgspec.Struct, frozen=True, tag=True):
     of_storage: bool = False
 
 
+class NotInterpreted(msgspec.Struct, frozen=True, tag=True):
+    """The reference does not know a construct: see `oracles.reference.errors.Unsupported`."""
+
+    node: str
+    outside: bool = False
+
+
+Stop: TypeAlias = ReferenceTrap | NotInterpreted
+"""Why the reference has no result: of what is not judged, never of what is wrong."""
+
+
 class InKernel(msgspec.Struct, frozen=True, tag=True):
     """A kernel that was run on the CPU does something undefined. detail: what, without the kernel's name."""
 

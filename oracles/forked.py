@@ -26,28 +26,33 @@ _POLL_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a child ended that did not end well: "hang" (it was killed), a signal's name, or "exit N"."""
+    """How a child ended that did not end well: killed by a signal, by itself with a status, or, where both are None,
+    killed by its parent because it hung."""
 
-    how: str
+    by: signal.Signals | None = None
+    status: int | None = None
+
+    @property
+    def how(self) -> str:
+        """For a person: "hang", a signal's name, or "exit N"."""
+        if self.by is not None:
+            return self.by.name
+        return "hang" if self.hung else f"exit {self.status}"
 
     @property
     def hung(self) -> bool:
         """Whether it was killed because nothing happened in it for too long."""
-        return self.how == HANG
+        return self.by is None and self.status is None
 
     @property
     def by_exit(self) -> bool:
         """Whether it ended itself, with a status other than 0: an exception of ours, or a call of exit."""
-        return self.how.startswith(_EXIT)
+        return self.status is not None
 
     @property
     def from_outside(self) -> bool:
         """Whether it was killed from outside: by a system without memory, or a person."""
-        return self.how == signal.SIGKILL.name
-
-
-HANG = "hang"
-_EXIT = "exit "
+        return self.by is signal.SIGKILL
 
 
 def die_with_parent(parent: int) -> None:
@@ -135,13 +140,13 @@ def _rest_of(reader: int) -> bytes:
 
 def _ended(status: int, hung: bool) -> Ended | None:
     if hung:
-        return Ended(HANG)
+        return Ended()
     if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
+        number = signal.Signals(os.WTERMSIG(status))
         # A child may set an alarm for a part of its work.
-        return Ended(HANG if number == signal.SIGALRM else signal.Signals(number).name)
+        return Ended() if number is signal.SIGALRM else Ended(number)
     code = os.WEXITSTATUS(status)
-    return None if code == 0 else Ended(f"{_EXIT}{code}")
+    return None if code == 0 else Ended(status=code)
 
 
 def told_by(

@@ -8,21 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import tvm
 
+from generators.tvm_api import IRModule, Node
 from oracles.ir.fingerprint import fingerprint
 
 
 @dataclass(slots=True)
 class Part:
-    """A pass that ran inside another: its name, its module before and after, and the passes inside it."""
+    """A pass that ran inside another: its name, its module before and after, and the passes inside it.
+
+    after: None until it ends.
+    """
 
     name: str
-    before: Any
+    before: IRModule
     hash_before: int
-    after: Any = None
+    after: IRModule = None
     parts: list[Part] = field(default_factory=list)
 
 
@@ -34,12 +37,12 @@ class _Recorder:
         self.root = Part("", None, 0)
         self.stack = [self.root]
 
-    def run_before_pass(self, module: Any, info: Any) -> None:
+    def run_before_pass(self, module: IRModule, info: Node) -> None:
         part = Part(str(info.name), module.clone(), fingerprint(module))
         self.stack[-1].parts.append(part)
         self.stack.append(part)
 
-    def run_after_pass(self, module: Any, info: Any) -> None:
+    def run_after_pass(self, module: IRModule, info: Node) -> None:
         while len(self.stack) > 1:
             part = self.stack.pop()
             if part.name == str(info.name):
@@ -47,7 +50,7 @@ class _Recorder:
                 return
 
 
-def parts_of(apply: Callable[[Any], Any], is_whole: Callable[[str], bool]) -> list[Part]:
+def parts_of(apply: Callable[[_Recorder], object], is_whole: Callable[[str], bool]) -> list[Part]:
     """The passes inside of one that `apply` applies under the instrument it is given: in order, those that ended.
 
     [] where it is one pass. is_whole: whether a pass of this name is looked at as a whole, with all inside it.

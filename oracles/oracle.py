@@ -7,6 +7,7 @@ process ended.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum, auto
@@ -31,8 +32,9 @@ class Stage(Enum):
     """Does the result keep and contain what the pass says?"""
     NUMBERS = auto()
     """Does the result compute the same?"""
-    PROMISE = auto()
-    """What does another application of the pass give? Asked of a share of the steps."""
+    COSTLY = auto()
+    """What does another application of the pass give, or reading the text of its result? Asked of a share of the
+    steps."""
     CASE = auto()
     """The whole case, after its last pass."""
     BUILD = auto()
@@ -40,6 +42,21 @@ class Stage(Enum):
 
 
 _ENDS_CASE = frozenset({Stage.SURVIVAL, Stage.STRUCTURE, Stage.NUMBERS})
+
+
+@dataclass(frozen=True, slots=True)
+class Across:
+    """Of which cases another process is asked as well (`fuzzer.trial.determinism`): of a share, and of a larger one of
+    the first cases of a campaign, so that short campaigns have some."""
+
+    share: float
+    early: int
+    early_share: float
+
+    def takes(self, seed: int, index: int) -> bool:
+        """Whether another process is asked of a case: a pure function of both."""
+        share = self.early_share if index < self.early else self.share
+        return random.Random(f"passfuzz/again/{seed}/{index}").random() < share
 
 
 class Trust(IntEnum):
@@ -65,6 +82,7 @@ class Facts:
     needs_numbers: it needs the reference's numbers. judges_numbers: its word on a case is a verdict on its numbers.
     foreign: the least trust at which it holds for passes of other people's tests; None where it is not asked of them in
     turn with the others.
+    across: of which cases another process is asked as well; None for no case.
     builders: the builders of `generators.targets` where it has something to run; None where it needs no builder.
     """
 
@@ -76,6 +94,7 @@ class Facts:
     needs_numbers: bool = False
     judges_numbers: bool = False
     foreign: Trust | None = None
+    across: Across | None = None
     builders: frozenset[str] | None = None
 
     @property

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 from generators.case import EntryCall, PassCall
 from generators.passes.row import PassRow, Phase
@@ -17,6 +17,8 @@ from generators.tvm_api import IRModule
 from oracles.ir.fingerprint import fingerprint
 from oracles.reference.calling import Calling, direct
 from oracles.reference.numbers import Numbers
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,6 @@ class Bench(Protocol):
         """The passes as one tvm.transform.Sequential."""
         ...
 
-    def guarded(self, action: Callable[[], Any]) -> Any | Raised:
+    def guarded(self, action: Callable[[], R]) -> R | Raised:
         """What `action` gives, or what TVM raised, as a value."""
         ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from oracles.evidence import Evidence
+from oracles.evidence import Evidence, Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,12 +15,20 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Not looked at: outside what the oracle can say anything about. `reason` is a counter's key: no numbers.
+    """Not looked at: outside what the oracle can say anything about. No numbers in `reason`.
 
-    Where there was nothing to look at, and no judgement is missed, it is `not_applicable`.
+    applies: False where there was nothing to look at, as the oracle is about something else: another pass, a longer
+    sequence. Such a verdict is no gap. stop: what the reference stopped at, where that is why.
     """
 
     reason: str
+    applies: bool = True
+    stop: Stop | None = None
+
+    @property
+    def key(self) -> str:
+        """Under which it is counted, and what a person reads."""
+        return self.reason if self.applies else f"does not apply: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +51,19 @@ class Failed:
     evidence: Evidence | None = None
 
 
-NOT_APPLICABLE = "does not apply: "
-"""How the reasons of `not_applicable` begin, by which reports tell them from what should have been judged."""
-
-
-def not_applicable(reason: str) -> Skipped:
-    """The verdict of an oracle that is about something else: another pass, a longer sequence."""
-    return Skipped(f"{NOT_APPLICABLE}{reason}")
-
-
+CRASH = "crash"
+HANG = "hang"
+WRONG_RESULT = "wrong result"
+DOES_NOT_BUILD = "does not build"
+DOES_NOT_RUN = "does not run"
 ACROSS_PROCESSES = "not deterministic across processes"
-"""The symptom of a result that follows addresses or hash seeds."""
+"""The symptoms that more than one file knows; the last one is of a result that follows addresses or hash seeds."""
 
 BUILD = "build"
 """The name of the ordinary build among the oracles: `fuzzer.trial.build` judges it, which knows what is left of the
 pipeline."""
+DETERMINISM = "determinism"
+"""The name of the oracle for which the campaign's process, which loads no TVM, speaks too."""
 
 Verdict: TypeAlias = Passed | Skipped | Inconclusive | Failed
 PASSED = Passed()

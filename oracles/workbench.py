@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
-from typing import Any
+from typing import TypeVar
 
 import tvm
 
@@ -13,6 +13,7 @@ from generators import tvm_api
 from generators.case import PassCall
 from generators.source import Source
 from generators.targets import DEFAULT, TARGETS
+from generators.tvm_api import IRModule, Pass
 from oracles.nested import Part, parts_of
 from oracles.trace import MeaningState, Raised
 from oracles.tvm_errors import raised_from
@@ -20,8 +21,10 @@ from oracles.tvm_errors import raised_from
 OPT_LEVEL = 3
 """High enough that tvm.transform.Sequential skips no pass."""
 
+R = TypeVar("R")
 
-def constructed(source: str, names: Mapping[str, Any] = tvm_api.PASS_NAMES) -> Any:
+
+def constructed(source: str, names: Mapping[str, object] = tvm_api.PASS_NAMES) -> Pass:
     """The pass that an expression over these names constructs."""
     return eval(_code(source), dict(names))
 
@@ -39,7 +42,7 @@ class Workbench:
         self,
         source: Source,
         meaning: MeaningState,
-        names: Mapping[str, Any] | None = None,
+        names: Mapping[str, object] | None = None,
         target: str = DEFAULT,
     ) -> None:
         self.source = source
@@ -48,17 +51,17 @@ class Workbench:
         self._names = {**tvm_api.PASS_NAMES, **(names or {})}
         self._target = eval(TARGETS[target].source, dict(tvm_api.PASS_NAMES))
 
-    def apply(self, call: PassCall, module: Any) -> Any | Raised:
+    def apply(self, call: PassCall, module: IRModule) -> IRModule | Raised:
         """The module after the pass, constructed anew, or what TVM raised."""
         self.applications += 1
         return self.guarded(lambda: self._construct(call)(module), options=call.options)
 
-    def apply_all(self, calls: Sequence[PassCall], module: Any) -> Any | Raised:
+    def apply_all(self, calls: Sequence[PassCall], module: IRModule) -> IRModule | Raised:
         """The module after all passes as one tvm.transform.Sequential without options, or what TVM raised."""
         self.applications += 1
         return self.guarded(lambda: tvm.transform.Sequential([self._construct(c) for c in calls])(module))
 
-    def parts(self, call: PassCall, module: Any) -> list[Part]:
+    def parts(self, call: PassCall, module: IRModule) -> list[Part]:
         """The passes inside of a pass on this module, in order, each with what it did; [] where it is one pass."""
         self.applications += 1
         return parts_of(
@@ -66,7 +69,7 @@ class Workbench:
             lambda name: False,
         )
 
-    def guarded(self, action: Callable[[], Any], *instruments: Any, options: str = "") -> Any | Raised:
+    def guarded(self, action: Callable[[], R], *instruments: object, options: str = "") -> R | Raised:
         """What `action` gives under the target and pass context of every application, or what it raised."""
         config = eval(_code(options), {}) if options else None
         try:
@@ -78,5 +81,5 @@ class Workbench:
         except Exception as error:  # noqa: BLE001 - the boundary to TVM: what it raises is a value here
             return raised_from(error)
 
-    def _construct(self, call: PassCall) -> Any:
+    def _construct(self, call: PassCall) -> Pass:
         return constructed(call.source, self._names)

@@ -8,7 +8,7 @@ from html import escape
 from reports.finding_row import FindingRow
 from reports.summary import Report
 from reports.tally import PASS_COLUMNS
-from reports.words import largest_first, neediest_first, not_judged_line, share, skipped_apart
+from reports.words import largest_first, missed, neediest_first, not_judged_line, share
 
 NAME = "html"
 FILE = "report.html"
@@ -66,11 +66,11 @@ def _passes(report: Report) -> str:
 
 
 def _counts(report: Report) -> str:
-    skipped, not_applicable = skipped_apart(report.tally.skipped)
+    tally = report.tally
     tables = (
-        ("Skipped", skipped),
-        ("Inconclusive", report.tally.inconclusive),
-        ("Nothing to judge: the oracle is about something else", not_applicable),
+        ("Skipped", missed(tally)),
+        ("Inconclusive", tally.inconclusive),
+        ("Nothing to judge: the oracle is about something else", tally.not_applicable),
     )
     return "\n".join(
         f"<h2>{title}</h2>\n{_table(('reason', 'number'), largest_first(counts))}" for title, counts in tables if counts

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from reports.finding_row import FindingRow
 from reports.summary import Report
 from reports.tally import ORACLE_COLUMNS
-from reports.words import largest_first, neediest_first, not_judged_line, share, skipped_apart
+from reports.words import largest_first, missed, neediest_first, not_judged_line, share
 
 NAME = "markdown"
 FILE = "report.md"
@@ -108,14 +108,14 @@ def _oracles(report: Report) -> str:
 
 
 def _skips(report: Report) -> str:
-    skipped, not_applicable = skipped_apart(report.tally.skipped)
+    tally = report.tally
     parts = [
         f"### {title}\n\n{_reasons(counts)}"
-        for title, counts in (("Skipped", skipped), ("Inconclusive", report.tally.inconclusive))
+        for title, counts in (("Skipped", missed(tally)), ("Inconclusive", tally.inconclusive))
         if counts
     ]
-    if not_applicable:
-        parts.append(_folded(_reasons(not_applicable), "Nothing to judge: the oracle is about something else"))
+    if tally.not_applicable:
+        parts.append(_folded(_reasons(tally.not_applicable), "Nothing to judge: the oracle is about something else"))
     return "\n\n".join(["## Not judged", *parts]) if parts else ""
 
 

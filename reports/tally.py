@@ -16,6 +16,7 @@ FIELDS: dict[str, int] = {
     "numeric_verdicts": 0,
     "cpu_s": 0,
     "skipped": 1,
+    "not_applicable": 1,
     "inconclusive": 1,
     "ops": 1,
     "phases": 1,
@@ -26,6 +27,7 @@ FIELDS: dict[str, int] = {
 
 cases: judged. generated: drawn, valid or not. invalid: not well-formed before any pass, our fault.
 seeded: of the judged cases those that start from a module of --corpus. numeric_verdicts: results compared by value.
+skipped: verdicts by reason, and cases. not_applicable: those verdicts among them where there was nothing to judge.
 cpu_s: CPU seconds of all workers. phases: CPU seconds by stage (generate, passes, reference, build, run, ...). passes
 and oracles: see PASS_COLUMNS and ORACLE_COLUMNS.
 """
@@ -50,6 +52,7 @@ class Tally:
         self.numeric_verdicts = 0
         self.cpu_s = 0.0
         self.skipped: dict[str, int] = {}
+        self.not_applicable: dict[str, int] = {}
         self.inconclusive: dict[str, int] = {}
         self.ops: dict[str, int] = {}
         self.phases: dict[str, float] = {}

@@ -14,7 +14,7 @@ from reports.finding_row import merge_rows
 from reports.live import fire_table
 from reports.summary import Report, RunFacts, read_out, write_out
 from reports.tally import Tally
-from reports.words import largest_first, progress_line, skipped_apart
+from reports.words import largest_first, missed, progress_line
 
 SHOWN_PASSES = 15
 
@@ -50,9 +50,11 @@ def show(report: Report, console: Console) -> None:
     if report.findings:
         console.print(_findings(report))
     console.print(f"{progress_line(tally, facts.wall_s)}, TVM {facts.tvm}, seed {facts.seed}", highlight=False)
-    skipped, not_applicable = skipped_apart(tally.skipped)
-    titled = (("skipped", skipped), ("inconclusive", tally.inconclusive), ("nothing to judge", not_applicable))
-    for title, counts in titled:
+    for title, counts in (
+        ("skipped", missed(tally)),
+        ("inconclusive", tally.inconclusive),
+        ("nothing to judge", tally.not_applicable),
+    ):
         if counts:
             reasons = ", ".join(f"{reason} {number}" for reason, number in largest_first(counts))
             console.print(f"{title}: {reasons}", highlight=False, markup=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from oracles.verdict import NOT_APPLICABLE
+from oracles.verdict import Skipped
 from reports.finding_row import FindingRow
 from reports.tally import Tally
 
@@ -22,22 +22,21 @@ def largest_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
-def skipped_apart(skipped: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
-    """What should have been judged and was not, and where there was nothing to judge (without the prefix)."""
-    missed = {reason: number for reason, number in skipped.items() if not reason.startswith(NOT_APPLICABLE)}
-    apart = {reason.removeprefix(NOT_APPLICABLE): n for reason, n in skipped.items() if reason not in missed}
-    return missed, apart
+def missed(tally: Tally) -> dict[str, int]:
+    """What should have been judged and was not: what was skipped without that where there was nothing to judge."""
+    apart = {Skipped(reason, applies=False).key for reason in tally.not_applicable}
+    return {reason: number for reason, number in tally.skipped.items() if reason not in apart}
 
 
 def not_judged_line(tally: Tally, shown: int = SHOWN_REASONS) -> str:
     """What was not judged and why, at a glance; empty where everything was."""
-    missed, _ = skipped_apart(tally.skipped)
-    both = largest_first({**missed, **tally.inconclusive})
+    skipped = missed(tally)
+    both = largest_first({**skipped, **tally.inconclusive})
     if not both:
         return ""
     reasons = [f"{reason} ({number})" for reason, number in both[:shown]]
     more = [f"and {len(both) - shown} more reasons"] if len(both) > shown else []
-    counts = f"{sum(missed.values())} skipped, {sum(tally.inconclusive.values())} inconclusive"
+    counts = f"{sum(skipped.values())} skipped, {sum(tally.inconclusive.values())} inconclusive"
     return f"{counts}: {', '.join(reasons + more)}"
 
 

@@ -16,9 +16,10 @@ ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
 
 INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     "generators": (
-        ("dtypes", "externs", "prim_expr", "program_facts", "source", "targets", "unavailable"),
+        ("dtypes",),
+        ("externs", "program_facts", "source", "targets", "unavailable"),
         ("case", "ranges", "tvm_api"),
-        ("arrays", "program"),
+        ("arrays", "prim_expr", "program"),
         ("tir", "relax/knobs", "relax/values"),
         ("relax/frames",),
         ("relax/scope",),

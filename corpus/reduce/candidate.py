@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import tvm_ffi
 from tvm import relax, tirx
 
 from corpus.finding import ReductionStats
 from corpus.module_text import live_module, text_of
+from generators import tvm_api as T
 from generators.case import Case, EntryCall, PassCall
 
 
@@ -17,7 +17,7 @@ from generators.case import Case, EntryCall, PassCall
 class Candidate:
     """A live IRModule with what is done to it. `setup` runs before `passes`; only `passes` are under test."""
 
-    module: Any
+    module: T.IRModule
     setup: tuple[PassCall, ...]
     passes: tuple[PassCall, ...]
     calls: tuple[EntryCall, ...]
@@ -70,29 +70,29 @@ class Reduction:
         )
 
 
-def count_bindings(module: Any) -> int:
+def count_bindings(module: T.IRModule) -> int:
     """Bindings of all Relax functions, those inside branches and local functions too."""
     functions = [f for f in module.functions.values() if isinstance(f, relax.Function)]
     return sum(_bindings_of(function.body) for function in functions)
 
 
-def _bindings_of(body: Any) -> int:
+def _bindings_of(body: T.Expr) -> int:
     if not isinstance(body, relax.SeqExpr):
         return 0
     return sum(1 + _inner_bindings(binding.value) for block in body.blocks for binding in block.bindings)
 
 
-def _inner_bindings(value: Any) -> int:
+def _inner_bindings(value: T.Expr) -> int:
     if isinstance(value, relax.If):
         return _bindings_of(value.true_branch) + _bindings_of(value.false_branch)
     return _bindings_of(value.body) if isinstance(value, relax.Function) else 0
 
 
-def count_statements(module: Any) -> int:
+def count_statements(module: T.IRModule) -> int:
     """Statements of all PrimFuncs, sequences not counted themselves."""
     count = 0
 
-    def visit(node: Any) -> None:
+    def visit(node: T.Stmt) -> None:
         nonlocal count
         if not isinstance(node, tirx.SeqStmt):
             count += 1

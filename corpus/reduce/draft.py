@@ -22,18 +22,18 @@ class NotApplicable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """`var = value`; with `cast` a match_cast. `value` is a leaf, a Call, a tuple, a Branch or a nested Draft."""
+    """`var = value`; with `cast` a match_cast. An expression is a leaf, a Call or a tuple."""
 
-    var: Any
-    value: Any
-    cast: Any = None
+    var: T.Var
+    value: BoundValue
+    cast: T.Type | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
     """An If with its two branches."""
 
-    condition: Any
+    condition: T.Expr
     then: Body
     otherwise: Body
 
@@ -51,18 +51,21 @@ class Body:
     """Blocks and the expression that they end in (a leaf or a tuple of leaves)."""
 
     blocks: tuple[Block, ...]
-    result: Any
+    result: T.Expr
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A Relax function. `params` are original variables, `types` those parameters' types where they were changed."""
 
-    params: tuple[Any, ...]
+    params: tuple[T.Var, ...]
     body: Body
     pure: bool
     attrs: Mapping[str, Any]
-    types: Mapping[Any, Any] = field(default_factory=dict)
+    types: Mapping[T.Var, T.Type] = field(default_factory=dict)
+
+
+BoundValue: TypeAlias = "T.Expr | Branch | Draft"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +78,14 @@ class ModuleDraft:
     nodes: statement, expression or variable of a PrimFunc -> what takes its place.
     """
 
-    functions: Mapping[str, Any]
+    functions: Mapping[str, Draft | T.BaseFunc]
     attrs: Mapping[str, Any]
-    infos: Mapping[str, Any]
-    swaps: Mapping[Any, Any] = field(default_factory=dict)
-    symbols: Mapping[Any, int] = field(default_factory=dict)
+    infos: Mapping[str, list[T.Node]]
+    swaps: Mapping[T.Var, T.Expr] = field(default_factory=dict)
+    symbols: Mapping[T.Var, int] = field(default_factory=dict)
     demoted: bool = False
-    names: Mapping[Any, str] = field(default_factory=dict)
-    nodes: Mapping[Any, Any] = field(default_factory=dict)
+    names: Mapping[T.Var, str] = field(default_factory=dict)
+    nodes: Mapping[T.Node, T.Node] = field(default_factory=dict)
 
     def drafts(self) -> Iterator[tuple[str, Draft]]:
         """The Relax functions with their names, in order."""
@@ -90,7 +93,7 @@ class ModuleDraft:
             if isinstance(function, Draft):
                 yield name, function
 
-    def with_function(self, name: str, function: Any) -> ModuleDraft:
+    def with_function(self, name: str, function: Draft | T.BaseFunc) -> ModuleDraft:
         """The same with one function replaced."""
         return replace(self, functions={**self.functions, name: function})
 
@@ -98,19 +101,19 @@ class ModuleDraft:
         """The same without a function."""
         return replace(self, functions={key: value for key, value in self.functions.items() if key != name})
 
-    def swap(self, var: Any, expr: Any) -> ModuleDraft:
+    def swap(self, var: T.Var, expr: T.Expr) -> ModuleDraft:
         """Uses of `var` become `expr`. NotApplicable when `expr` is made of `var`."""
         if var in set(self.uses(expr)):
             raise NotApplicable("a variable cannot stand for itself")
         return replace(self, swaps={**self.swaps, var: expr})
 
-    def resolve(self, expr: Any) -> Any:
+    def resolve(self, expr: BoundValue) -> BoundValue:
         """A leaf with the swaps applied, as often as needed; other expressions as they are."""
         while isinstance(expr, VAR) and expr in self.swaps:
             expr = self.swaps[expr]
         return expr
 
-    def uses(self, expr: Any) -> Iterator[Any]:
+    def uses(self, expr: BoundValue) -> Iterator[T.Var]:
         """The variables that an un-nested expression uses once the swaps are applied; with repetitions."""
         for leaf in leaves(expr):
             if leaf in self.swaps:
@@ -129,7 +132,7 @@ COMPOUND_TIR = (*ARITHMETIC, *_LOGIC, tirx.Select, tirx.Cast, tirx.Let, T.Tensor
 """Expressions of PrimFuncs that are made of others."""
 
 
-def lift(module: Any) -> ModuleDraft:
+def lift(module: T.IRModule) -> ModuleDraft:
     """Takes a module apart. Functions that are neither Relax nor TIR are kept as they are."""
     functions = {}
     for name, function in sorted(module.functions.items(), key=lambda pair: pair[0].name_hint):
@@ -139,13 +142,13 @@ def lift(module: Any) -> ModuleDraft:
     return ModuleDraft(functions, attrs, infos)
 
 
-def lift_function(function: Any) -> Draft:
+def lift_function(function: T.RelaxFunction) -> Draft:
     """Takes one Relax function apart."""
     attrs = {str(key): value for key, value in function.attrs.items()} if function.attrs else {}
     return Draft(tuple(function.params), _lift_sequence(function.body), bool(function.is_pure), attrs)
 
 
-def _lift_sequence(expr: Any) -> Body:
+def _lift_sequence(expr: T.Expr) -> Body:
     if not isinstance(expr, relax.SeqExpr):
         return Body((), expr)
     blocks = tuple(
@@ -155,7 +158,7 @@ def _lift_sequence(expr: Any) -> Body:
     return Body(blocks, expr.body)
 
 
-def _lift_binding(binding: Any) -> Bind:
+def _lift_binding(binding: T.Binding) -> Bind:
     value = binding.value
     if isinstance(binding, relax.MatchCast):
         return Bind(binding.var, value, binding.ty)
@@ -179,7 +182,7 @@ def sequences(body: Body) -> Iterator[Body]:
             yield from sequences(inner)
 
 
-def inner_sequences(value: Any) -> tuple[Body, ...]:
+def inner_sequences(value: BoundValue) -> tuple[Body, ...]:
     """The sequences that stand directly in a bound value."""
     match value:
         case Branch():
@@ -211,7 +214,7 @@ def module_binds(module: ModuleDraft) -> Iterator[tuple[str, Bind]]:
             yield name, bind
 
 
-def leaves(expr: Any) -> Iterator[Any]:
+def leaves(expr: BoundValue) -> Iterator[T.Var]:
     """Variables (of Relax and of shapes) that an un-nested expression, or a type, uses; with repetitions."""
     match expr:
         case Branch():
@@ -235,14 +238,14 @@ def leaves(expr: Any) -> Iterator[Any]:
             yield from _prim_leaves(expr)
 
 
-def _prim_leaves(extent: Any) -> Iterator[Any]:
+def _prim_leaves(extent: T.Expr | int) -> Iterator[T.Var]:
     if isinstance(extent, VAR):
         yield extent
     elif not isinstance(extent, (int, tirx.IntImm)):
         yield from tirx.analysis.undefined_vars(extent)
 
 
-def called_names(value: Any) -> Iterator[str]:
+def called_names(value: BoundValue) -> Iterator[str]:
     """Names of the GlobalVars that an un-nested bound value refers to."""
     if isinstance(value, GLOBAL_VAR):
         yield value.name_hint
@@ -299,7 +302,7 @@ def _rewritten(bind: Bind, rewrite: Rewrite) -> tuple[Bind | Block, ...]:
         return pieces
     match bind.value:
         case Branch():
-            value: Any = replace(
+            value: BoundValue = replace(
                 bind.value,
                 then=rewrite_sequence(bind.value.then, rewrite),
                 otherwise=rewrite_sequence(bind.value.otherwise, rewrite),
@@ -311,12 +314,12 @@ def _rewritten(bind: Bind, rewrite: Rewrite) -> tuple[Bind | Block, ...]:
     return (replace(bind, value=value),)
 
 
-def without_binding(module: ModuleDraft, var: Any) -> ModuleDraft:
+def without_binding(module: ModuleDraft, var: T.Var) -> ModuleDraft:
     """Drops the binding of a variable. NotApplicable when there is none."""
     return at_binding(module, var, lambda bind: ())
 
 
-def at_binding(module: ModuleDraft, var: Any, pieces: Callable[[Bind], tuple[Bind | Block, ...]]) -> ModuleDraft:
+def at_binding(module: ModuleDraft, var: T.Var, pieces: Callable[[Bind], tuple[Bind | Block, ...]]) -> ModuleDraft:
     """Replaces the binding of a variable by what `pieces` gives. NotApplicable when there is none."""
     found = False
 
@@ -333,7 +336,7 @@ def at_binding(module: ModuleDraft, var: Any, pieces: Callable[[Bind], tuple[Bin
     return rewritten
 
 
-def map_leaves(expr: Any, change: Callable[[Any], Any]) -> Any:
+def map_leaves(expr: T.Expr, change: Callable[[T.Expr], T.Expr]) -> T.Expr:
     """An un-nested expression with `change` applied to everything in it that is not a Call, a tuple or a field."""
     if isinstance(expr, CALL):
         return CALL(change(expr.op), [map_leaves(a, change) for a in expr.args], expr.attrs, expr.ty_args)

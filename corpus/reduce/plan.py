@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from tvm import relax
@@ -35,7 +35,7 @@ from corpus.reduce.draft import (
 )
 from generators import tvm_api as T
 from generators.case import Argument, EntryCall, PassCall, Shape
-from generators.dtypes import is_float, numpy_dtype
+from generators.dtypes import Array, is_float, numpy_dtype
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
 from oracles.checks.purity import impure_callee
 
@@ -53,7 +53,7 @@ class ReductionPlan:
     calls: tuple[EntryCall, ...]
     prune: frozenset[str] = frozenset()
 
-    def candidate(self, module: Any) -> Candidate:
+    def candidate(self, module: T.IRModule) -> Candidate:
         """The candidate with a module realised from this plan's draft."""
         return Candidate(module, _plain(self.setup), _plain(self.passes), self.calls)
 
@@ -63,7 +63,7 @@ class PlanView:
     """A plan as steps see it: with the types that its variables have, by original variable."""
 
     plan: ReductionPlan
-    types: Mapping[Any, Any]
+    types: Mapping[T.Var, T.Type]
 
     @property
     def draft(self) -> ModuleDraft:
@@ -75,7 +75,7 @@ Edit: TypeAlias = Callable[[ReductionPlan], ReductionPlan]
 """A pure change of a plan. Raises NotApplicable where it makes no sense (any more)."""
 
 
-def view_of(plan: ReductionPlan, module: Any) -> PlanView:
+def view_of(plan: ReductionPlan, module: T.IRModule) -> PlanView:
     """A view of the same plan with its draft taken from the live module anew: no swaps or symbols are left in it."""
     draft = lift(module)
     types = {param: T.type_of(param) for _, function in draft.drafts() for param in function.params}
@@ -105,7 +105,7 @@ def callers(draft: ModuleDraft, name: str) -> int:
     return sum(name in called_names(bind.value) for _, bind in module_binds(draft))
 
 
-def add_parameter(plan: ReductionPlan, name: str, param: Any) -> ReductionPlan:
+def add_parameter(plan: ReductionPlan, name: str, param: T.Var) -> ReductionPlan:
     """Appends a parameter to a function without callers, and inputs for it to the entry calls."""
     function = plan.draft.functions[name]
     if not isinstance(function, Draft) or callers(plan.draft, name):
@@ -120,7 +120,7 @@ def add_parameter(plan: ReductionPlan, name: str, param: Any) -> ReductionPlan:
     return replace(plan, draft=plan.draft.with_function(name, grown), calls=calls)
 
 
-def drop_parameter(plan: ReductionPlan, name: str, param: Any) -> ReductionPlan:
+def drop_parameter(plan: ReductionPlan, name: str, param: T.Var) -> ReductionPlan:
     """Removes a parameter that is not used; arguments of calls follow."""
     function = plan.draft.functions[name]
     if not isinstance(function, Draft) or param not in function.params:
@@ -153,15 +153,15 @@ def _at_call_sites(draft: ModuleDraft, name: str, index: int) -> ModuleDraft:
     return rewrite_module(draft, rewrite)
 
 
-def symbol_values(function: Draft, call: EntryCall) -> dict[Any, int]:
+def symbol_values(function: Draft, call: EntryCall) -> dict[T.Var, int]:
     """What the symbolic dims of a function are in a call, as far as its parameters tell."""
-    values: dict[Any, int] = {}
+    values: dict[T.Var, int] = {}
     for param, argument in zip(function.params, call.arguments, strict=False):
         _match(function.types.get(param, T.type_of(param)), param, argument, values)
     return values
 
 
-def _match(ty: Any, param: Any, argument: Argument, values: dict[Any, int]) -> None:
+def _match(ty: T.Type, param: T.Var, argument: Argument, values: dict[T.Var, int]) -> None:
     if isinstance(argument, tuple) and isinstance(ty, T.TupleType):
         for field, value in zip(ty.fields, argument, strict=False):
             _match(field, param, value, values)
@@ -176,14 +176,14 @@ def _match(ty: Any, param: Any, argument: Argument, values: dict[Any, int]) -> N
             values.setdefault(dim, int(extent))
 
 
-def dims_of(ty: Any) -> tuple[Any, ...]:
+def dims_of(ty: T.Type) -> tuple[T.Expr, ...]:
     """The dims written in a tensor or shape type, none when they are unknown."""
     if isinstance(ty, T.TensorType):
         return tuple(ty.shape.values) if isinstance(ty.shape, relax.ShapeExpr) else ()
     return tuple(ty.values) if isinstance(ty, T.ShapeType) and ty.values is not None else ()
 
 
-def draw_argument(ty: Any, symbols: Mapping[Any, int]) -> Argument:
+def draw_argument(ty: T.Type, symbols: Mapping[T.Var, int]) -> Argument:
     """Small whole numbers in a type: floats 1..3, integers and bools 0..1, which are valid almost everywhere.
 
     NotApplicable when the type does not tell the extents.
@@ -202,7 +202,7 @@ def draw_argument(ty: Any, symbols: Mapping[Any, int]) -> Argument:
     return small_numbers(extents, dtype)
 
 
-def small_numbers(extents: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+def small_numbers(extents: tuple[int, ...], dtype: str) -> Array:
     """An array of small whole numbers that differ between neighbours."""
     flat = np.arange(int(np.prod(extents, dtype=np.int64)))
     numbers = flat % 3 + 1 if is_float(dtype) else flat % 2
@@ -226,12 +226,12 @@ def pruned(plan: ReductionPlan) -> ReductionPlan:
 def without_dead_bindings(draft: ModuleDraft) -> ModuleDraft:
     """Drops bindings whose value is not used, except impure calls and casts that define symbols."""
     for name, function in tuple(draft.drafts()):
-        used: set[Any] = set()
+        used: set[T.Var] = set()
         draft = draft.with_function(name, replace(function, body=_live(draft, function.body, used)))
     return draft
 
 
-def _live(draft: ModuleDraft, body: Body, used: set[Any]) -> Body:
+def _live(draft: ModuleDraft, body: Body, used: set[T.Var]) -> Body:
     used.update(draft.uses(body.result))
     blocks: list[Block] = []
     for block in reversed(body.blocks):
@@ -246,7 +246,7 @@ def _live(draft: ModuleDraft, body: Body, used: set[Any]) -> Body:
     return replace(body, blocks=tuple(reversed(blocks)))
 
 
-def _live_inside(draft: ModuleDraft, bind: Bind, used: set[Any]) -> Bind:
+def _live_inside(draft: ModuleDraft, bind: Bind, used: set[T.Var]) -> Bind:
     match bind.value:
         case Branch(condition=condition, then=then, otherwise=otherwise):
             return replace(bind, value=Branch(condition, _live(draft, then, used), _live(draft, otherwise, used)))
@@ -264,7 +264,7 @@ def _has_effect(bind: Bind) -> bool:
     return impure_callee(bind.value) is not None
 
 
-def leaves_of_type(ty: Any) -> Iterator[Any]:
+def leaves_of_type(ty: T.Type) -> Iterator[T.Var]:
     """The symbolic variables in a type; with repetitions."""
     if isinstance(ty, T.TupleType):
         for field in ty.fields:
@@ -273,7 +273,7 @@ def leaves_of_type(ty: Any) -> Iterator[Any]:
         yield from leaves(dim)
 
 
-def has_symbols(ty: Any) -> bool:
+def has_symbols(ty: T.Type) -> bool:
     """Whether a type mentions symbolic dims."""
     return next(leaves_of_type(ty), None) is not None
 
@@ -308,9 +308,9 @@ def without_unused_parameters(plan: ReductionPlan) -> ReductionPlan:
     return plan
 
 
-def unused_parameters(draft: ModuleDraft, function: Draft) -> list[Any]:
+def unused_parameters(draft: ModuleDraft, function: Draft) -> list[T.Var]:
     """The parameters that no expression of the function uses, last first."""
-    used: set[Any] = set()
+    used: set[T.Var] = set()
     for body in sequences(function.body):
         used.update(draft.uses(body.result))
     for bind in all_binds(function.body):

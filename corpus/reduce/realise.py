@@ -6,9 +6,8 @@ unless the input was. Worker processes only (imports tvm).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import tvm
 import tvm_ffi
@@ -24,6 +23,7 @@ from corpus.reduce.draft import (
     Bind,
     Block,
     Body,
+    BoundValue,
     Branch,
     Draft,
     ModuleDraft,
@@ -45,8 +45,8 @@ class GaveUp(Exception):
 class Realised:
     """A live module with the types that the draft's original variables (and parameters) got in it."""
 
-    module: Any
-    types: Mapping[Any, Any]
+    module: T.IRModule
+    types: Mapping[T.Var, T.Type]
 
 
 def realise(draft: ModuleDraft, *, verify: bool = True) -> Realised:
@@ -66,13 +66,13 @@ class Rebuilder:
 
     def __init__(self, draft: ModuleDraft) -> None:
         self.draft = draft
-        self.types: dict[Any, Any] = {}
-        self._fresh: dict[Any, Any] = {}
-        self._globals: dict[str, Any] = {}
+        self.types: dict[T.Var, T.Type] = {}
+        self._fresh: dict[T.Var, T.Var] = {}
+        self._globals: dict[str, T.GlobalVar] = {}
         self._builder = relax.BlockBuilder()
         self._analyzer = tvm.sym.Analyzer()
 
-    def module(self) -> Any:
+    def module(self) -> T.IRModule:
         """The whole module, callees before callers."""
         functions = {}
         for name in _callees_first(self.draft):
@@ -85,7 +85,7 @@ class Rebuilder:
         attrs = tvm.ir.make_node("ir.DictAttrs", **self.draft.attrs) if self.draft.attrs else None
         return tvm.IRModule(dict(in_order), attrs=attrs, global_infos=dict(self.draft.infos) or None)
 
-    def _prim_func(self, function: Any) -> Any:
+    def _prim_func(self, function: T.BaseFunc) -> T.BaseFunc:
         if not self.draft.nodes or not isinstance(function, tirx.PrimFunc):
             return function
         nodes = self.draft.nodes
@@ -100,10 +100,10 @@ class Rebuilder:
         (tvm.s_tir if has_sblocks else tirx).analysis.verify_well_formed(built)
         return built
 
-    def _global(self, name: str) -> Any:
+    def _global(self, name: str) -> T.GlobalVar:
         return self._globals.setdefault(name, tvm.ir.GlobalVar(name))
 
-    def _function(self, draft: Draft) -> Any:
+    def _function(self, draft: Draft) -> T.RelaxFunction:
         params = []
         for param in draft.params:
             ty = self._type(draft.types.get(param, T.type_of(param)))
@@ -115,38 +115,38 @@ class Rebuilder:
         attrs = tvm.ir.make_node("ir.DictAttrs", **draft.attrs) if draft.attrs else None
         return relax.Function(params, body, None, draft.pure, attrs)
 
-    def _body(self, body: Body) -> Any:
+    def _body(self, body: Body) -> T.Expr:
         after = self._used_after(body)
         blocks = [self._block(block, used) for block, used in zip(body.blocks, after, strict=True)]
         return self._builder.normalize(relax.SeqExpr(blocks, self._expr(body.result)))
 
-    def _used_after(self, body: Body) -> list[set[Any]]:
+    def _used_after(self, body: Body) -> list[set[T.Var]]:
         """For each block the variables that are used after it."""
         used = set(self.draft.uses(body.result))
-        after: list[set[Any]] = []
+        after: list[set[T.Var]] = []
         for block in reversed(body.blocks):
             after.append(set(used))
             used |= set(self._uses_of(block.binds))
         return after[::-1]
 
-    def _uses_of(self, binds: tuple[Bind, ...]) -> Iterator[Any]:
+    def _uses_of(self, binds: tuple[Bind, ...]) -> Iterator[T.Var]:
         for bind in binds:
             yield from self.draft.uses(bind.value)
             for inner in inner_sequences(bind.value):
                 yield from self.draft.uses(inner.result)
                 yield from self._uses_of(tuple(all_binds(inner)))
 
-    def _block(self, block: Block, used: set[Any]) -> Any:
+    def _block(self, block: Block, used: set[T.Var]) -> T.BindingBlock:
         make = relax.DataflowBlock if block.dataflow else relax.BindingBlock
         return make([self._bind(bind, self._is_local(bind, block, used)) for bind in block.binds])
 
-    def _is_local(self, bind: Bind, block: Block, used: set[Any]) -> bool:
+    def _is_local(self, bind: Bind, block: Block, used: set[T.Var]) -> bool:
         """Whether the variable is seen inside its dataflow block only."""
         if not block.dataflow or bind.var in used:
             return False
         return self.draft.demoted or isinstance(bind.var, relax.DataflowVar)
 
-    def _bind(self, bind: Bind, local: bool) -> Any:
+    def _bind(self, bind: Bind, local: bool) -> T.Binding:
         make = relax.DataflowVar if local else tvm.ir.Var
         if bind.cast is not None:
             ty = self._type(bind.cast)
@@ -155,7 +155,7 @@ class Rebuilder:
         value = self._value(bind.value)
         return relax.VarBinding(self._define(bind, make, self._annotation(bind, T.type_of(value))), value)
 
-    def _annotation(self, bind: Bind, inferred: Any) -> Any:
+    def _annotation(self, bind: Bind, inferred: T.Type) -> T.Type:
         """What TVM infers; for an If what stood there, where that says less: a failure may hang on it."""
         stood = self._type(T.type_of(bind.var))
         vaguer = relax.analysis.BaseCheckResult.PASS
@@ -163,15 +163,15 @@ class Rebuilder:
             return stood
         return inferred
 
-    def _define(self, bind: Bind, make: Any, ty: Any) -> Any:
+    def _define(self, bind: Bind, make: Callable[[str, T.Type], T.Var], ty: T.Type) -> T.Var:
         var = make(self._name(bind.var), ty)
         self._fresh[bind.var], self.types[bind.var] = var, ty
         return var
 
-    def _name(self, var: Any) -> str:
+    def _name(self, var: T.Var) -> str:
         return self.draft.names.get(var, str(var.name))
 
-    def _value(self, value: Any) -> Any:
+    def _value(self, value: BoundValue) -> T.Expr:
         match value:
             case Branch():
                 branch = relax.If(self._expr(value.condition), self._body(value.then), self._body(value.otherwise))
@@ -183,7 +183,7 @@ class Rebuilder:
 
     # --- expressions ------------------------------------------------------------------------------------
 
-    def _expr(self, expr: Any) -> Any:
+    def _expr(self, expr: T.Expr) -> T.Expr:
         if isinstance(expr, VAR):
             return self._leaf(expr)
         if isinstance(expr, CALL):
@@ -201,39 +201,39 @@ class Rebuilder:
             return self._global(expr.name_hint)
         return self._prim(expr) if isinstance(expr, ARITHMETIC) else expr
 
-    def _leaf(self, var: Any) -> Any:
+    def _leaf(self, var: T.Var) -> T.Expr:
         if var in self.draft.swaps:
             return self._expr(self.draft.swaps[var])
         if var in self.draft.symbols:
             return tirx.IntImm("int64", self.draft.symbols[var])
         return self._fresh.get(var, var)
 
-    def _call(self, call: Any) -> Any:
+    def _call(self, call: T.Call) -> T.Call:
         arguments = [self._expr(argument) for argument in call.args]
         op = self._expr(call.op)
         return CALL(op, arguments, call.attrs, [self._type(ty) for ty in call.ty_args])
 
-    def _prim(self, expr: Any) -> Any:
+    def _prim(self, expr: T.Expr) -> T.Expr:
         if not self.draft.symbols:
             return expr
         return self._analyzer.simplify(tvm_ffi.structural_map(expr, [(VAR, self._number)]))
 
-    def _number(self, var: Any) -> Any:
+    def _number(self, var: T.Var) -> T.Expr:
         return tirx.IntImm("int64", self.draft.symbols[var]) if var in self.draft.symbols else var
 
-    def _type(self, ty: Any) -> Any:
+    def _type(self, ty: T.Type) -> T.Type:
         if not self.draft.symbols or ty is None:
             return ty
         mapped = tvm_ffi.structural_map(ty, [(VAR, self._number)])
         return tvm_ffi.structural_map(mapped, [(ARITHMETIC, self._analyzer.simplify)])
 
 
-def is_empty(statement: Any) -> bool:
+def is_empty(statement: T.Stmt) -> bool:
     """Whether a statement does nothing."""
     return isinstance(statement, tirx.Evaluate) and isinstance(statement.value, tirx.IntImm)
 
 
-def _without_empty(sequence: Any) -> Any:
+def _without_empty(sequence: tirx.SeqStmt) -> T.Stmt:
     kept = [statement for statement in sequence.seq if not is_empty(statement)]
     if len(kept) == len(sequence.seq):
         return sequence

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from corpus.reduce.candidate import Candidate, Reduction, count_bindings, count_statements
 from corpus.reduce.draft import NotApplicable
@@ -160,7 +159,7 @@ class Search:
             return None
 
 
-def _key(plan: ReductionPlan, module: Any) -> tuple[object, ...]:
+def _key(plan: ReductionPlan, module: T.IRModule) -> tuple[object, ...]:
     # The hash does not see names, which the last step changes.
     names = tuple(plan.draft.names.values())
     return T.structural_hash(module), names, plan.setup, plan.passes, tuple(_call_key(call) for call in plan.calls)

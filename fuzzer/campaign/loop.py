@@ -49,7 +49,7 @@ from fuzzer.results import CampaignResult
 from fuzzer.selection import PIPELINE_KINDS, named_passes
 from fuzzer.settings import Settings
 from fuzzer.trial.determinism import hash_seeds
-from oracles.verdict import Failed
+from oracles.verdict import WRONG_RESULT, Failed
 from reports.tally import Tally
 
 BATCH = 48
@@ -377,7 +377,7 @@ def place_of(failure: Failure) -> tuple[str, ...]:
 
 def _differs_by_operator(failure: Failure) -> bool:
     """Wrong results are distinguished by the operators of the reduced module, which are not known yet."""
-    return failure.symptom == "wrong result"
+    return failure.symptom == WRONG_RESULT
 
 
 def _known_signatures(settings: Settings) -> frozenset[str]:

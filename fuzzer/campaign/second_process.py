@@ -1,6 +1,6 @@
 """The campaign's second process, in which sampled cases are applied again. No TVM here.
 
-Which cases these are and what a difference says is in `fuzzer.trial.determinism`.
+Which cases these are says the row of the oracle; what a difference says is in `fuzzer.trial.determinism`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from fuzzer.protocol import (
     TakeDigests,
     Tallied,
 )
-from fuzzer.trial.determinism import ORACLE, Differs, DrawnOtherwise, NotAsked, Same, compared, hash_seeds
+from fuzzer.trial.determinism import Differs, DrawnOtherwise, NotAsked, Same, compared, hash_seeds
+from oracles.verdict import DETERMINISM
 
 WAITING = 50
 """The most samples that wait: the second process must not slow down a campaign with many workers."""
@@ -77,7 +78,7 @@ class SecondProcess:
     def _take(self, answer: Answer | WorkerLost) -> Iterator[Found | Tallied]:
         match answer:
             case CaseDigests(index, digests, cpu_s):
-                yield Tallied({"cpu_s": cpu_s, "phases": {"again": cpu_s}})
+                yield Tallied({"cpu_s": cpu_s, "phases": {"second process": cpu_s}})
                 yield from self._compared(self._asked.pop(index), digests)
             case Done():
                 yield from self._unanswered()
@@ -96,13 +97,13 @@ class SecondProcess:
         found = compared(sample, digests)
         match found:
             case Same():
-                yield Tallied({"oracles": {ORACLE: {"passed": 1}}})
+                yield Tallied({"oracles": {DETERMINISM: {"passed": 1}}})
             case DrawnOtherwise():
                 yield self._own_fault(sample.index)
             case NotAsked(reason):
                 yield _skipped(reason)
             case Differs(failure):
-                yield Tallied({"oracles": {ORACLE: {"failed": 1}}, "passes": {failure.culprit: {"failed": 1}}})
+                yield Tallied({"oracles": {DETERMINISM: {"failed": 1}}, "passes": {failure.culprit: {"failed": 1}}})
                 yield Found(failure)
             case _:
                 assert_never(found)
@@ -125,4 +126,4 @@ class SecondProcess:
 
 
 def _skipped(reason: str) -> Tallied:
-    return Tallied({"oracles": {ORACLE: {"skipped": 1}}, "skipped": {reason: 1}})
+    return Tallied({"oracles": {DETERMINISM: {"skipped": 1}}, "skipped": {reason: 1}})

@@ -21,7 +21,7 @@ from generators.passes.row import Phase
 from generators.passes.table import PIPELINES
 from generators.source import SeededSource
 from oracles.activities import Asking, Interpreting, Working, described
-from oracles.checks import pipelines, round_trip
+from oracles.checks import numeric, pipelines, round_trip, survives
 from oracles.forked import Ended, forked, limit_memory
 from oracles.table import NEED_NUMBERS
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict, difference_in
@@ -66,9 +66,9 @@ def outcome_of(subject: Subject, oracle: str | None = None) -> Outcome:
     if oracle is not None:
         if oracle not in names:
             raise NotCarriedOut(f"--oracle {oracle}: unknown oracle; `passfuzz list oracles` shows them all")
-        names = frozenset({oracle, "survives"})
+        names = frozenset({oracle, survives.ORACLE.name})
     if subject.note:
-        return _judged(subject, names - NEED_NUMBERS, [row_of("numeric", None, Skipped(subject.note))])
+        return _judged(subject, names - NEED_NUMBERS, [row_of(numeric.ORACLE.name, None, Skipped(subject.note))])
     return _judged(subject, names, [])
 
 
@@ -81,7 +81,7 @@ def _judged(subject: Subject, oracles: frozenset[str], rows: list[CheckRow]) -> 
     if ended is not None and _only_the_reference(activity):
         note = Inconclusive(f"the reference does not get through: {ended.how}")
         without = replace(subject, start=replace(subject.start, calls=()))
-        return _judged(without, oracles - NEED_NUMBERS, [*rows, row_of("numeric", None, note)])
+        return _judged(without, oracles - NEED_NUMBERS, [*rows, row_of(numeric.ORACLE.name, None, note)])
     failures: list[Failure] = []
     for message in heard.messages:
         match message:
@@ -95,7 +95,7 @@ def _judged(subject: Subject, oracles: frozenset[str], rows: list[CheckRow]) -> 
         lost = _lost(subject, lost_failure(0, activity, ended, deadline_s=subject.plan.deadline_s, ours=OURS))
         if lost is not None:
             failures.append(lost)
-            rows.append(row_of("survives", _pass_named(subject, lost), Failed(lost.symptom, lost.message)))
+            rows.append(row_of(survives.ORACLE.name, _pass_named(subject, lost), Failed(lost.symptom, lost.message)))
     return Outcome(tuple(rows), tuple(failures))
 
 
@@ -156,7 +156,7 @@ def _tiers(names: tuple[str, ...]) -> tuple[str, ...]:
 def _lost(subject: Subject, failure: Failure | None) -> Failure | None:
     """The end of a child as a failure, with its step where it was a pass that was running."""
     names = [call.name for call in subject.start.passes]
-    if failure is None or failure.culprit not in names or failure.oracle != "survives":
+    if failure is None or failure.culprit not in names or failure.oracle != survives.ORACLE.name:
         return failure
     return replace(failure, step=names.index(failure.culprit))
 
@@ -170,8 +170,8 @@ def row_of(oracle: str, pass_name: str | None, verdict: Verdict) -> CheckRow:
     match verdict:
         case Passed():
             return CheckRow(oracle, pass_name, "passed")
-        case Skipped(reason):
-            return CheckRow(oracle, pass_name, "skipped", message=reason)
+        case Skipped(_, applies):
+            return CheckRow(oracle, pass_name, "skipped", message=verdict.key, applies=applies)
         case Inconclusive(reason):
             return CheckRow(oracle, pass_name, "inconclusive", message=reason)
         case Failed(symptom, message, detail):

@@ -37,7 +37,7 @@ from oracles.table import ORACLES
 from oracles.verdict import Failed
 from reports.finding_row import row_of
 from reports.summary import Report, RunFacts, write_out
-from reports.words import finding_line, largest_first, skipped_apart
+from reports.words import finding_line, largest_first
 
 FAIL_ON = ("A", "B")
 PAIRS_FILE = "pairs.json"
@@ -65,11 +65,8 @@ def end(ledger: Ledger, out: Path | None, scratch: Path, folder: str) -> Ending:
     findings, unconfirmed = _findings(ledger, place, scratch, folder)
     for reason, number in ledger.missed.items():
         ledger.tally.add({"skipped": {reason: number}})
-    faults = [reason for reason in ledger.missed if reason.startswith("own fault")]
     rows = tuple(row_of(finding) for finding in findings)
-    facts = RunFacts(
-        tvm_version(), passfuzz_version(), 0, (DEFAULT,), ledger.seconds, own_fault=faults[0] if faults else None
-    )
+    facts = RunFacts(tvm_version(), passfuzz_version(), 0, (DEFAULT,), ledger.seconds, own_fault=ledger.fault)
     write_out(place, Report(facts, ledger.tally, rows))
     pairs = Pairs.of(ledger.pairs)
     write_atomically(place / PAIRS_FILE, json.dumps(pairs.to_json(), indent=1).encode())
@@ -92,13 +89,12 @@ def _test_of(finding: Finding) -> str:
 
 def headline(ledger: Ledger, findings: int, unconfirmed: int) -> str:
     """The whole session in one line."""
-    missed, _ = skipped_apart(ledger.missed)
-    reasons = [f"{reason} {number}" for reason, number in largest_first(missed)]
+    reasons = [f"{reason} {number}" for reason, number in largest_first(ledger.missed)]
     more = [f"{len(reasons) - _SHOWN_REASONS} more reasons"] if len(reasons) > _SHOWN_REASONS else []
     why = f" ({', '.join(reasons[:_SHOWN_REASONS] + more)})" if reasons else ""
     return (
         f"passfuzz: judged {ledger.judged:,} pass calls, {ledger.tally.numeric_verdicts:,} by numbers, "
-        f"skipped {sum(missed.values()):,}{why}, {findings} finding{'' if findings == 1 else 's'}, "
+        f"skipped {ledger.missed.total():,}{why}, {findings} finding{'' if findings == 1 else 's'}, "
         f"+{ledger.seconds:.1f} s"
     )
 
@@ -164,7 +160,7 @@ def _reduced(sighting: Sighting, scratch: Path, until: float, ledger: Ledger) ->
     budget_s = max(0.0, min(REDUCE_S, until - time.monotonic()))
     made = forked(lambda: _shrink(sighting, scratch, budget_s), int(budget_s) + 60)
     if isinstance(made, Ended):
-        ledger.missed[f"own fault: making a failure of {sighting.failure.oracle} small ended: {made.how}"] += 1
+        ledger.at_fault(f"making a failure of {sighting.failure.oracle} small ended: {made.how}")
     if made is None or isinstance(made, Ended):
         return None
     return replace(made, at_s=sighting.at_s, count=sighting.count)

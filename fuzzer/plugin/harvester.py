@@ -32,9 +32,11 @@ from fuzzer.versions import tvm_version
 from generators import tvm_api as T
 from generators.case import Case, Origin, PassCall
 from oracles.activities import Interpreting, Working, described
+from oracles.checks import survives
 from oracles.checks.well_formed import complaint
 from oracles.forked import die_with_parent, limit_memory
 from oracles.ir.compare import digest
+from oracles.verdict import CRASH
 
 DEADLINE_S = 30.0
 _README = """\
@@ -119,8 +121,8 @@ def _write(folder: Path, kept: Kept, case: Case) -> None:
     stored = StoredCase(
         case=case,
         title=f"seed: what {kept.test or 'a test'} gives to {kept.name}",
-        oracle="survives",
-        symptom="crash",
+        oracle=survives.ORACLE.name,
+        symptom=CRASH,
         culprit=kept.name,
         expected=((tvm_version(), "passes"),),
     )

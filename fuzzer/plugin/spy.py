@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tvm
@@ -24,6 +24,14 @@ _LONG_S = 0.02
 """A module whose hash takes longer than this holds large constants, and is not written out before every pass."""
 
 
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """Why a call is not to be judged. raised: the pass itself raised."""
+
+    reason: str
+    raised: bool = False
+
+
 class Spy:
     """Wraps `Pass.__call__` between `install` and `remove`.
 
@@ -31,7 +39,7 @@ class Spy:
     and the name of its pass. Neither may raise.
     """
 
-    def __init__(self, applied: Callable[[Application], None], missed: Callable[[str, str], None]) -> None:
+    def __init__(self, applied: Callable[[Application], None], missed: Callable[[Missed, str], None]) -> None:
         self._applied = applied
         self._missed = missed
         self._inside = threading.local()
@@ -64,7 +72,7 @@ class Spy:
             try:
                 after = self._original(transform, mod)
             except BaseException:
-                self._missed("the pass raised", "" if noted is None else noted.name)
+                self._missed(Missed("the pass raised", raised=True), "" if noted is None else noted.name)
                 raise
             if noted is not None:
                 self._hand_on(noted, after)
@@ -82,11 +90,11 @@ class Spy:
             small = time.perf_counter() - start < _LONG_S
             return Application(transform, name, mod, mod.clone(), code, None, T.json_of(mod) if small else None)
         except Exception as error:  # noqa: BLE001 - what TVM says of an odd module, the test must go on
-            self._missed(f"no hash of the input: {type(error).__name__}", name)
+            self._missed(Missed(f"no hash of the input: {type(error).__name__}"), name)
             return None
 
     def _hand_on(self, noted: Application, after: Any) -> None:
         if not isinstance(after, tvm.ir.IRModule):
-            self._missed("the pass gave no module", noted.name)
+            self._missed(Missed("the pass gave no module"), noted.name)
             return
         self._applied(replace(noted, after=after))

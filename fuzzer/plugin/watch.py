@@ -19,19 +19,20 @@ from typing import Any, TypeAlias
 
 from typing_extensions import assert_never
 
-from corpus.signature import WRONG_RESULT, normalise, operators_in
+from corpus.signature import normalise, operators_in
 from fuzzer.plugin.modules import keep_module, module_file
-from fuzzer.plugin.pairs import INTERPRETED
-from fuzzer.plugin.spy import Spy
+from fuzzer.plugin.spy import Missed, Spy
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Heard, in_child
 from fuzzer.protocol import Failure, OwnFault, Tallied
 from fuzzer.trial.application import Application
 from fuzzer.trial.foreign import ForeignFound, ForeignTrial, Pair, Say, Terms
+from fuzzer.trial.gaps import Gap
 from generators.case import Case
 from oracles.activities import Asking, kind_of
 from oracles.checks import numeric
 from oracles.ir.fingerprint import fingerprint
+from oracles.verdict import WRONG_RESULT
 from reports.tally import Tally
 
 Said: TypeAlias = Tallied | Pair | OwnFault | ForeignFound
@@ -65,13 +66,15 @@ class Sighting:
 class Ledger:
     """What was seen and judged. calls: outermost pass calls. judged: those that the oracles spoke of.
 
-    missed: why others were not. pairs: see `fuzzer.plugin.pairs`. seconds: what all of it cost the tests.
+    missed: why others were not. fault: the first exception of ours, None without any. pairs: for `Pairs.of`.
+    seconds: what all of it cost the tests.
     """
 
     calls: int = 0
     judged: int = 0
     missed: Counter[str] = field(default_factory=Counter)
-    pairs: Counter[str] = field(default_factory=Counter)
+    fault: str | None = None
+    pairs: Counter[Gap | None] = field(default_factory=Counter)
     seconds: float = 0.0
     tally: Tally = field(default_factory=Tally)
     sightings: dict[tuple[str, ...], Sighting] = field(default_factory=dict)
@@ -84,10 +87,17 @@ class Ledger:
         else:
             known.count += sighting.count
 
+    def at_fault(self, what: str) -> None:
+        """Counts a call that was not judged because of an exception of ours."""
+        why = f"own fault: {what}"[:200]
+        self.fault = self.fault or why
+        self.missed[why] += 1
+
     def merge(self, other: Ledger) -> None:
         """Adds the ledger of another process."""
         self.calls += other.calls
         self.judged += other.judged
+        self.fault = self.fault or other.fault
         self.missed.update(other.missed)
         self.pairs.update(other.pairs)
         self.seconds += other.seconds
@@ -127,10 +137,10 @@ class Watch:
     def stop(self) -> None:
         self._spy.remove()
 
-    def _missed(self, why: str, name: str) -> None:
+    def _missed(self, why: Missed, name: str) -> None:
         self.ledger.calls += 1
-        self.ledger.missed[why] += 1
-        if name and why == "the pass raised":
+        self.ledger.missed[why.reason] += 1
+        if name and why.raised:
             self.ledger.tally.add({"passes": {name: {"applied": 1, "rejected": 1}}})
 
     def _applied(self, application: Application) -> None:
@@ -138,7 +148,7 @@ class Watch:
         try:
             self._judge(application)
         except Exception as error:  # noqa: BLE001 - an error of ours must not become one of the test
-            self.ledger.missed[f"own fault: {type(error).__name__}: {error}"[:200]] += 1
+            self.ledger.at_fault(f"{type(error).__name__}: {error}")
         finally:
             self.ledger.seconds += self._clock() - start
 
@@ -178,9 +188,9 @@ class Watch:
                     spoke = spoke or "oracles" in delta
                     told = told or "skipped" in delta
                 case Pair(missing):
-                    ledger.pairs[missing or INTERPRETED] += 1
+                    ledger.pairs[missing] += 1
                 case OwnFault(what):
-                    ledger.missed[f"own fault: {what}"[:200]] += 1
+                    ledger.at_fault(what)
                 case ForeignFound(failure, phase, case):
                     ledger.see(Sighting(failure, phase, pickle.loads(case), self._clock() - self._began))
                 case _:
@@ -189,7 +199,7 @@ class Watch:
             why = f"the judge ended: {heard.ended.how} in {kind_of(heard.activity)}"
             ledger.tally.add({"skipped": {why: 1}})
             if isinstance(heard.activity, Asking) and heard.activity.oracle == numeric.ORACLE.name:
-                ledger.pairs[why] += 1
+                ledger.pairs[Gap(why)] += 1
         if spoke:
             ledger.judged += 1
             ledger.tally.add({"cases": 1, "generated": 1})

@@ -33,7 +33,7 @@ from oracles.reference.numbers import Unsure, Wrong
 from oracles.table import BUILD, ORACLES
 from oracles.trace import Position, Raised, Step
 from oracles.tvm_errors import headline, states_limit
-from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict, not_applicable
+from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, PASSED, Failed, Inconclusive, Skipped, Verdict
 from oracles.walk import taken
 from oracles.workbench import Workbench
 
@@ -66,11 +66,11 @@ def judge_builds(
             attempt = trial.attempt(last, bench.meaning.lost)
             verdict = attempt.verdict
             if isinstance(verdict, Failed):
-                tail = attempt.lowered_by if verdict.symptom == "crash" else ()
+                tail = attempt.lowered_by if verdict.symptom == CRASH else ()
                 verdict = trial.blamed(verdict, last)
     if BUILD in options.oracles:
         # A pass that crashes on the way to the code generator is shown as any other pass that crashes.
-        record.verdict("survives" if tail and isinstance(verdict, Failed) else BUILD, verdict, None, tail)
+        record.verdict(survives.ORACLE.name if tail and isinstance(verdict, Failed) else BUILD, verdict, None, tail)
     for row in others:
         record.verdict(row.name, _other_build(row, verdict, last, options, bench, record))
 
@@ -106,7 +106,7 @@ def not_to_be_built(last: Position, steps: Sequence[Step], applied: Sequence[str
     applied: names of all passes, the setup's included. threads: some functions are for a device.
     """
     if any(not s.row.promise.buildable or not CONVENTIONS[s.row.promise.calling].known for s in steps):
-        return not_applicable("the result is not meant to be built as it stands")
+        return Skipped("the result is not meant to be built as it stands", applies=False)
     if (reason := llvm.not_runnable(last.module)) is not None:
         return Skipped(f"build: {reason}")
     if last.phase is not Phase.HIGH and undispatched(last.module, applied):
@@ -177,7 +177,7 @@ class BuildTrial:
             case None:
                 return PASSED
             case Raised(kind, message):
-                return Failed("does not run", f"{kind}: {headline(message)}", message, llvm.CODEGEN)
+                return Failed(DOES_NOT_RUN, f"{kind}: {headline(message)}", message, llvm.CODEGEN)
             case Unsure(reason, skipped):
                 return Skipped(reason) if skipped else Inconclusive(reason)
             case Wrong(symptom, message, call, evidence):
@@ -218,7 +218,7 @@ def _not_compiled(built: llvm.NotBuilt) -> Verdict:
     if states_limit(error):
         return Skipped(f"rejected: {built.culprit}: {error.kind}")
     message = f"{error.kind}: {headline(error.message)}"
-    return Failed("does not build", message, error.traceback or error.message, built.culprit)
+    return Failed(DOES_NOT_BUILD, message, error.traceback or error.message, built.culprit)
 
 
 def blamed(verdict: Failed, base: Verdict, last_changer: str, first: str | None, *, only_some: bool) -> Verdict:
@@ -236,6 +236,6 @@ def blamed(verdict: Failed, base: Verdict, last_changer: str, first: str | None,
     same = isinstance(base, Skipped) or (isinstance(base, Failed) and base.symptom == verdict.symptom)
     if verdict.culprit is None:
         return replace(verdict, culprit=first or (llvm.CODEGEN if same else last_changer))
-    if same or verdict.symptom in ("crash", EMPTY_LAUNCH):
+    if same or verdict.symptom in (CRASH, EMPTY_LAUNCH):
         return verdict  # what is wrong on well-formed input is wrong, with any origin of the input
     return replace(verdict, culprit=last_changer)

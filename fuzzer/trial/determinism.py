@@ -1,4 +1,4 @@
-"""Determinism across processes: which cases are applied again in another one, and what a difference says. No TVM here.
+"""Determinism across processes: what another process is asked, and what a difference says. No TVM here.
 
 A worker that judges a case of the sample says the digests of its modules. A second process, which is a worker with
 another hash seed and another memory layout (a forked child would share both with its parent), draws the case again,
@@ -7,19 +7,12 @@ applies its passes and says its own digests; here they are compared. How digests
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from fuzzer.protocol import Failure, Sample
 from oracles.evidence import AcrossProcesses
-from oracles.verdict import ACROSS_PROCESSES
-
-ORACLE = "determinism"
-SHARE = 0.02
-"""The share of the cases that are applied again."""
-EARLY, EARLY_SHARE = 40, 0.2
-"""Of the first 40 cases of a campaign a larger share is in the sample, so that short campaigns have one, too."""
+from oracles.verdict import ACROSS_PROCESSES, DETERMINISM
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +40,6 @@ class Differs:
 
 
 Comparison: TypeAlias = Same | DrawnOtherwise | NotAsked | Differs
-
-
-def is_sampled(seed: int, index: int) -> bool:
-    """Whether a case is applied again: a pure function of both."""
-    share = EARLY_SHARE if index < EARLY else SHARE
-    return random.Random(f"passfuzz/again/{seed}/{index}").random() < share
 
 
 def hash_seeds(seed: int) -> tuple[int, int]:
@@ -89,4 +76,4 @@ def failure_of(index: int, name: str, tier: str, step: int, here: str, there: tu
     """A pass that gives something else in another process."""
     message = "another process, with another hash seed and memory layout, gets something else"
     detail = f"structural hash of the result: {here} in one process, {there[0] if there else 'none'} in the other"
-    return Failure(index, ORACLE, ACROSS_PROCESSES, message, detail, name, tier, step, (), AcrossProcesses())
+    return Failure(index, DETERMINISM, ACROSS_PROCESSES, message, detail, name, tier, step, (), AcrossProcesses())

@@ -22,6 +22,7 @@ from fuzzer.protocol import Counts, Failure, Tallied
 from fuzzer.trial.application import Application
 from fuzzer.trial.ask import ask_in_order
 from fuzzer.trial.contracts import Contract, asked_of, contract_of, is_by_request, keeps_meaning, rows_named, tier_of
+from fuzzer.trial.gaps import Gap
 from fuzzer.trial.parts import guarded, parts_of
 from fuzzer.trial.record import Record
 from fuzzer.trial.subject.flaws import flaw_of
@@ -61,7 +62,7 @@ class ForeignFound(msgspec.Struct, frozen=True, tag="foreign found"):
 class Pair(msgspec.Struct, frozen=True, tag="pair"):
     """Whether the reference ran the modules before and after a pass: None, or why not."""
 
-    missing: str | None
+    missing: Gap | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ class ForeignTrial:
             return
         flaw = flaw_of(before, phase_of(before))
         if flaw is not None:
-            self._skip(flaw)
+            self._skip(f"input: {flaw}")
             return
         *inner, whole = self._parts(before)
         keeps = [self._judge_inner(part) for part in inner]

@@ -30,7 +30,7 @@ def complaint_about(path: Path, deadline_s: float = DEADLINE_S) -> str | None:
     if ended.hung:
         return f"is not read to its end within {deadline_s:g} s"
     if ended.by_exit:
-        return f"ends the process that reads it with status {ended.how.split()[-1]}"
+        return f"ends the process that reads it with status {ended.status}"
     return f"is ended by {ended.how} while it is read"
 
 

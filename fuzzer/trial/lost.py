@@ -1,4 +1,4 @@
-"""What the end of a judging process says: a failure of what it was doing, or nothing about TVM. No TVM here."""
+"""What the end of a judging process says: a failure of what it did, or nothing about TVM. Worker processes only."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from typing_extensions import assert_never
 
 from fuzzer.protocol import Failure
 from oracles.activities import Activity, Applying, Asking, Blaming, Building, Interpreting, SettingUp, Working
+from oracles.checks import survives
 from oracles.evidence import Hung
 from oracles.forked import Ended
+from oracles.verdict import CRASH, HANG
+
+SURVIVES = survives.ORACLE.name
 
 
 def lost_failure(
@@ -25,7 +29,7 @@ def lost_failure(
     return Failure(
         index,
         oracle,
-        "hang" if ended.hung else "crash",
+        HANG if ended.hung else CRASH,
         message,
         stderr,
         culprit,
@@ -40,14 +44,14 @@ def _blamed(activity: Activity, ours: frozenset[str]) -> tuple[str, str] | None:
     """The oracle that speaks of the end, and the culprit."""
     match activity:
         case Applying(name) | SettingUp(name) | Blaming(name):
-            return "survives", name
+            return SURVIVES, name
         case Asking(oracle, name):
-            return None if oracle in ours else ("survives", name or oracle)
+            return None if oracle in ours else (SURVIVES, name or oracle)
         case Building(oracle, culprit):
             return oracle, culprit
         case Interpreting():
             return None
         case Working(what):
-            return "survives", what
+            return SURVIVES, what
         case _:
             assert_never(activity)

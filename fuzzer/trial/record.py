@@ -66,9 +66,11 @@ class Record:
         match verdict:
             case Passed():
                 self.counts.cell("oracles", oracle, "passed")
-            case Skipped(reason):
+            case Skipped(reason, applies):
                 self.counts.cell("oracles", oracle, "skipped")
-                self.skip(reason)
+                self.skip(verdict.key)
+                if not applies:
+                    self.counts.name("not_applicable", reason)
             case Inconclusive(reason):
                 self.counts.cell("oracles", oracle, "inconclusive")
                 self.counts.name("inconclusive", reason)

@@ -40,7 +40,7 @@ from oracles.oracle import TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Runtime, Tensor, declared, flattened
 from oracles.table import BUILD, NEED_NUMBERS, ORACLES
-from oracles.verdict import Failed
+from oracles.verdict import CRASH, Failed
 
 HANG_S = 4.0
 """Seconds after which a candidate of a hang counts as hanging: stages that end take milliseconds."""
@@ -160,7 +160,7 @@ def _shrunk(
     if blamed is None:
         return None
     reduction = reduce(start, rejudge.interesting, budget_s=budget_s)
-    ends = failure.oracle == BUILD and failure.symptom == "crash" and failure.culprit == CODEGEN
+    ends = failure.oracle == BUILD and failure.symptom == CRASH and failure.culprit == CODEGEN
     if ends and (repertoire.under_test is None or not TARGETS[plan.target].threads):
         first = _first_wrong(plan, repertoire, reduction.candidate)
         blamed = _blamed_after(blamed, first, repertoire.under_test)

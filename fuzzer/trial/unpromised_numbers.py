@@ -16,6 +16,7 @@ import numpy as np
 from tvm import relax
 
 from fuzzer.trial.contracts import Contract, no_numbers
+from fuzzer.trial.gaps import Gap, gap_of
 from fuzzer.trial.subject.entries import PREFIX, NotCallable, pointers_of, with_buffers, with_entries_in_place
 from fuzzer.trial.subject.unpromised_inputs import NoInputs, calm, meaning_of
 from generators import tvm_api as T
@@ -36,7 +37,7 @@ _OURS = ReferenceTrap("operand")
 OURS = symptom_of(_OURS.kind)
 """An operator row does not take operands that TVM's type inference takes: a gap of ours."""
 NO_FUNCTION = "no function that can be called"
-GONE = "no inputs: no function is left behind the pass"
+GONE = Gap("no inputs: no function is left behind the pass", by_nature=True)
 _CALM = (0, 1)
 
 
@@ -50,35 +51,35 @@ class Compared:
     verdict: Verdict
     module: IRModule
     calls: tuple[EntryCall, ...] = ()
-    missing: str | None = None
+    missing: Gap | None = None
 
 
 def compared(step: Step, contract: Contract, bench: Bench) -> Compared:
     """What the numbers say of a pass that made something else of its module."""
     called = _callable(step, bench)
     if isinstance(called, NotCallable):
-        return _missing(step, f"no inputs: {called}")
+        return _missing(step, Gap(f"no inputs: {called}", by_nature=not prim_funcs(step.before)))
     seed = step.start.code
     found = meaning_of(called.before, seed)
     if isinstance(found, NoInputs):
-        return _missing(step, found.reason)
+        return _missing(step, gap_of(found.reason, found.stop))
     why_not = no_numbers(contract, step.before)
     if why_not is not None:
         return Compared(Skipped(why_not), step.before, (), _gap(called, found, bench, seed))
     verdict = _verdict(called, found, bench)
-    if isinstance(verdict, Skipped) and bench.meaning.lost == verdict.reason:
+    if isinstance(verdict, Skipped) and bench.meaning.lost is not None:
         return Compared(verdict, step.before, (), _gap(called, found, bench, seed))
     if not isinstance(verdict, Failed):
-        missing = verdict.reason if isinstance(verdict, Skipped) else None
+        missing = gap_of(verdict.reason, verdict.stop) if isinstance(verdict, Skipped) else None
         return Compared(verdict, called.before, found.calls, missing)
     return _again(called, found, bench, verdict)
 
 
-def _missing(step: Step, reason: str) -> Compared:
-    return Compared(Skipped(reason), step.before, (), reason)
+def _missing(step: Step, gap: Gap) -> Compared:
+    return Compared(Skipped(gap.reason), step.before, (), gap)
 
 
-def _gap(step: Step, found: Numbers, bench: Bench, seed: int) -> str | None:
+def _gap(step: Step, found: Numbers, bench: Bench, seed: int) -> Gap | None:
     """Why the module after a pass is not interpreted: on the calls of the module before it where it is called like
     that, else on inputs of its own. None where it is."""
     if not prim_funcs(step.after) and not relax_functions(step.after):
@@ -89,10 +90,10 @@ def _gap(step: Step, found: Numbers, bench: Bench, seed: int) -> str | None:
     if not relax_functions(after):
         made = bench.guarded(lambda: with_entries_in_place(after))
         if isinstance(made, Raised):
-            return f"no inputs: {NO_FUNCTION}"
+            return Gap(f"no inputs: {NO_FUNCTION}")
         after = made
     own = meaning_of(after, seed)
-    return own.reason if isinstance(own, NoInputs) else None
+    return gap_of(own.reason, own.stop) if isinstance(own, NoInputs) else None
 
 
 def _called_alike(step: Step, calls: tuple[EntryCall, ...]) -> bool:
@@ -109,15 +110,15 @@ def _called_alike(step: Step, calls: tuple[EntryCall, ...]) -> bool:
     return True
 
 
-def _why_it_stops(module: IRModule, calls: tuple[EntryCall, ...]) -> str | None:
+def _why_it_stops(module: IRModule, calls: tuple[EntryCall, ...]) -> Gap | None:
     try:
         for call in calls:
             with np.errstate(all="ignore"):
                 Interpreter(module).run(call)
     except Unsupported as error:
-        return f"reference: {error.node}"
+        return gap_of(f"reference: {error.node}", error.stop)
     except Trap as trap:
-        return f"{symptom_of(trap.kind)} behind a pass that promises nothing"
+        return Gap(f"{symptom_of(trap.kind)} behind a pass that promises nothing")
     return None
 
 
@@ -125,7 +126,7 @@ def _again(step: Step, found: Numbers, bench: Bench, first: Failed) -> Compared:
     """A difference that shows on calm inputs as well, else Inconclusive."""
     if first.evidence == _OURS:
         reason = f"{OURS} behind the pass"
-        return Compared(Inconclusive(reason), step.before, (), reason)
+        return Compared(Inconclusive(reason), step.before, (), Gap(reason))
     for whole in _CALM:
         numbers = Numbers(step.before, calm(found.calls, whole))
         if isinstance(numbers.expected, NoMeaning):

@@ -30,7 +30,7 @@ def whose_fault(case: Candidate, plan: Plan, repertoire: Repertoire) -> tuple[st
     passes, numbers = (*case.setup, *case.passes), bench.meaning.numbers
     after = positions[-1] if passes else None
     agreeing = camps(engines(positions[0], after, numbers, bench, plan.target), numbers)
-    lines = [f"{', '.join(camp.members)}: {camp.says or 'what the program means'}" for camp in agreeing]
+    lines = [f"{', '.join(map(str, camp.members))}: {camp.says or 'what the program means'}" for camp in agreeing]
     inside = _wrong_part(passes[-1], repertoire.rows, positions[-2], bench) if passes else None
     return (*filter(None, (conclusion(agreeing), inside and f"The first wrong pass inside of it: {inside}.")), *lines)
 

@@ -9,18 +9,17 @@ from dataclasses import replace
 
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Answer, Counts, Found, Plan, Sampled, Tallied
-from fuzzer.trial.determinism import ORACLE as DETERMINISM
-from fuzzer.trial.determinism import is_sampled
 from fuzzer.trial.digests import digests_of, sample_of
 from fuzzer.trial.judge import judge
 from fuzzer.trial.options import options_of
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.worker.draw import draw_experiment
-from fuzzer.worker.seeds import USELESS, SeedProgram
+from fuzzer.worker.seeds import SeedProgram
 from generators import externs
 from generators.unavailable import Unavailable
 from oracles.builds.builders import BUILDERS
 from oracles.builds.needs import builder_of, missing
+from oracles.checks import determinism
 
 YOUNG = 1_000_000
 """Objects that a child makes before it looks for garbage among them. Of those that it makes by default, 700, nearly
@@ -46,29 +45,31 @@ def judge_case(plan: Plan, repertoire: Repertoire, index: int, recorder: Recorde
     start = time.process_time()
     plan, counts = plan.at(index), Counts()
     try:
-        experiment, program, source = draw_experiment(plan, repertoire, index)
+        case = draw_experiment(plan, repertoire, index)
     except Unavailable as reason:
         counts.name("skipped", f"not drawn: {reason}")
         yield Tallied(counts.delta())
         return
     drawn = time.process_time()
     options = replace(options_of(plan, repertoire), announce=lambda activity: recorder.write(index, activity))
-    judged = judge(experiment, options, source)
+    judged = judge(case.experiment, options, case.source)
     counts = judged.counts
     counts.name("phases", "generate", drawn - start)
     counts.count("cpu_s", time.process_time() - start)
-    if isinstance(program, SeedProgram) and counts.numbers.get("cases"):
+    if isinstance(case.program, SeedProgram) and counts.numbers.get("cases"):
         counts.count("seeded")
-    for name, number in program.operators.items():
+    for name, number in case.program.operators.items():
         counts.name("ops", name, number)
-    for name, number in program.rejected.items():
-        refused = name if name.startswith(USELESS) else f"draw refused by type inference: {name.split(':')[0]}"
-        counts.name("skipped", refused, number)
+    for (row, _), number in case.program.rejected.items():
+        counts.name("skipped", f"draw refused by type inference: {row}", number)
+    for why, number in case.left_out.items():
+        counts.name("skipped", f"seed left out: {why}", number)
     yield Tallied(counts.delta())
     for failure in judged.failures:
         yield Found(failure)
-    if DETERMINISM in options.oracles and is_sampled(plan.seed, index):
-        sample = sample_of(experiment, judged)
+    across = determinism.ORACLE.across if determinism.ORACLE.name in options.oracles else None
+    if across is not None and across.takes(plan.seed, index):
+        sample = sample_of(case.experiment, judged)
         if sample is not None:
             yield Sampled(sample)
 
@@ -76,5 +77,5 @@ def judge_case(plan: Plan, repertoire: Repertoire, index: int, recorder: Recorde
 def digests_of_case(plan: Plan, repertoire: Repertoire, index: int) -> list[str]:
     """The digests of case `index`, drawn in this process. Raises Unavailable where nothing is drawn."""
     plan = plan.at(index)
-    experiment, _, _ = draw_experiment(plan, repertoire, index)
+    experiment = draw_experiment(plan, repertoire, index).experiment
     return digests_of(plan, repertoire, experiment.module, experiment.setup, experiment.passes)

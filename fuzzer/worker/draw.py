@@ -201,8 +201,21 @@ def origin_of(plan: Plan, index: int, program: Program) -> Origin:
     return Origin(plan.seed, index, program.folder if isinstance(program, SeedProgram) else None)
 
 
-def draw_experiment(plan: Plan, repertoire: Repertoire, index: int) -> tuple[Experiment, Program, Source]:
-    """Case `index` of the campaign, with the source that the judge goes on drawing from. Raises Unavailable."""
+@dataclass(frozen=True, slots=True)
+class DrawnCase:
+    """A case, the program that it was made of, and the source that the judge goes on drawing from.
+
+    left_out: why seeds that were picked before were of no use, and how many.
+    """
+
+    experiment: Experiment
+    program: Program
+    source: Source
+    left_out: Counter[str]
+
+
+def draw_experiment(plan: Plan, repertoire: Repertoire, index: int) -> DrawnCase:
+    """Case `index` of the campaign. Raises Unavailable."""
     source = SeededSource(plan.seed, index)
     kinds = cast("tuple[Kind, ...] | None", plan.kinds or (IN_CONTRACT if plan.load else None))
     target = TARGETS[plan.at(index).target]
@@ -210,9 +223,8 @@ def draw_experiment(plan: Plan, repertoire: Repertoire, index: int) -> tuple[Exp
     steps = draw_names(source, repertoire.rows, under_test=repertoire.under_test, kinds=kinds, target=target)
     seed, useless = draw_seed(source, repertoire.seeds) if seeded else (None, Counter[str]())
     program = seed or _with_dead(source, _program_for(source, steps, repertoire, target), steps, repertoire)
-    program.rejected.update(useless)
     drawn = instantiate(source, steps, program.facts, repertoire.rows)
     if not drawn.passes:
         raise Unavailable("no pass has anything to do in this program")
     experiment = Experiment(index, program.module, program.calls, drawn.setup, drawn.passes, drawn.tiers)
-    return experiment, program, source
+    return DrawnCase(experiment, program, source, useless)

@@ -36,8 +36,6 @@ LARGEST = 1 << 16
 """Elements that the arguments of a seed may have together: a campaign looks at hundreds of cases a minute."""
 TRIES = 4
 """So many seeds are picked before a program is drawn after all."""
-USELESS = "seed left out: "
-"""How the reasons begin under which seeds of no use are counted."""
 _WHOLE = (0, 1)
 _CPU = ("llvm", "c")
 _OF_THREADS = ("thread_extent", "virtual_thread", "device_scope")
@@ -57,7 +55,7 @@ def draw_seed(source: Source, folders: tuple[Path, ...]) -> tuple[SeedProgram | 
         try:
             return _program(source.pick(folders), source), useless
         except Unavailable as reason:
-            useless[f"{USELESS}{reason}"] += 1
+            useless[str(reason)] += 1
     return None, useless
 
 
@@ -86,7 +84,7 @@ def _module(stored: StoredCase) -> Any:
     phase = phase_of(module)
     flaw = flaw_of(module, phase)
     if flaw is not None:
-        raise Unavailable(f"{flaw.removeprefix('input: ')}")
+        raise Unavailable(flaw)
     if phase not in STARTS or not relax_functions(module):
         raise Unavailable("no sequence starts from its phase")
     if any(variable.name_hint == ENTRY for variable, _ in prim_funcs(module)):
@@ -106,7 +104,7 @@ def _calls(module: Any, stored: StoredCase, source: Source) -> tuple[EntryCall, 
         if drawn and not isinstance(numbers.expected, NoMeaning):
             return numbers.calls
         reason = numbers.expected.reason if drawn and isinstance(numbers.expected, NoMeaning) else reason
-    raise Unavailable(f"{reason}")
+    raise Unavailable(reason)
 
 
 def _is_for_a_device(module: Any) -> bool:

@@ -21,7 +21,8 @@ def shrink_failure(plan: Plan, repertoire: Repertoire, failure: Failure, out: Pa
     False when the failure does not show again: it is then no finding.
     """
     plan = plan.at(failure.index)
-    experiment, program, _ = draw_experiment(plan, repertoire, failure.index)
+    case = draw_experiment(plan, repertoire, failure.index)
+    experiment = case.experiment
     passes, tiers = experiment.passes, experiment.tiers
     if failure.step is not None:
         passes, tiers = passes[: failure.step + 1], tiers[: failure.step + 1]
@@ -29,7 +30,7 @@ def shrink_failure(plan: Plan, repertoire: Repertoire, failure: Failure, out: Pa
     start = Candidate(experiment.module, experiment.setup, passes, experiment.calls)
     like = Case(
         text_of(experiment.module), passes, experiment.calls, plan.target, experiment.setup,
-        origin_of(plan, failure.index, program), plan.load,
+        origin_of(plan, failure.index, case.program), plan.load,
     )  # fmt: skip
     finding = shrink(plan, repertoire, failure, start, like, budget_s)
     if finding is None:

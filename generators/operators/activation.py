@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from tvm.relax.op import nn
 
-from generators.arrays import Array
+from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Operator, Rounding
+from generators.operators.row import Meaning, Operator, Rounding
 from generators.ranges import TRUTH, Range
 from generators.relax.scope import FLOAT, NUMERIC, Drawn, Scope
 
@@ -23,7 +22,7 @@ _PRELU_DTYPES = ("float32", "float16", "float64")
 
 def _smooth(
     name: str,
-    meaning: Callable[..., Any],
+    meaning: Meaning,
     result: Callable[[Range], Range],
     domain: tuple[float, float],
     ulps: float = 16.0,
@@ -55,15 +54,15 @@ def _selu(x: Array) -> Array:
     return _SELU_SCALE * np.where(x > 0, x, _SELU_ALPHA * np.expm1(np.minimum(x, 0)))
 
 
-def _silu(x: Any) -> Any:
+def _silu(x: Array) -> Array | Scalar:
     return x / (1 + np.exp(-x))
 
 
-def _gelu(x: Any) -> Any:
+def _gelu(x: Array) -> Array | Scalar:
     return 0.5 * x * (1 + _erf(x * math.sqrt(0.5)))
 
 
-def _gelu_tanh(x: Any) -> Any:
+def _gelu_tanh(x: Array) -> Array | Scalar:
     return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
@@ -72,7 +71,7 @@ def _draw_relu(s: Scope) -> Drawn:
     return Drawn(nn.relu(x.expr), x.range.maximum(Range(0, 0, True)), x.shape)
 
 
-def _relu(x: Any) -> Any:
+def _relu(x: Array) -> Array | Scalar:
     return np.maximum(x, x.dtype.type(0))
 
 
@@ -118,7 +117,7 @@ def _draw_softmax(s: Scope) -> Drawn:
     return Drawn(nn.softmax(x.expr, axis), Range(0, 1), x.shape)
 
 
-def _softmax(x: Any, axis: int) -> Any:
+def _softmax(x: Array, axis: int) -> Array | Scalar:
     e = np.exp(x - x.max(axis=axis, keepdims=True))
     return e / e.sum(axis=axis, keepdims=True)
 
@@ -129,7 +128,7 @@ def _draw_log_softmax(s: Scope) -> Drawn:
     return Drawn(nn.log_softmax(x.expr, axis), Range(x.range.low - x.range.high - 7, 0), x.shape)
 
 
-def _log_softmax(x: Any, axis: int) -> Any:
+def _log_softmax(x: Array, axis: int) -> Array | Scalar:
     shifted = x - x.max(axis=axis, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
 
@@ -139,7 +138,7 @@ def _draw_dropout(s: Scope) -> Drawn:
     return Drawn(nn.dropout(x.expr, s.source.pick((0.5, 0.0, 0.25))), (x.range, TRUTH), x.shape)
 
 
-def _dropout(x: Any) -> Any:
+def _dropout(x: Array) -> tuple[Array, Array]:
     """Nothing is dropped: TVM compiles for inference (relax/transform/legalize_ops/nn.py)."""
     return x, np.ones_like(x)
 

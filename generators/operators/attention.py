@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from tvm.relax.op import nn
 
+from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.relax.scope import FLOAT, Drawn, Scope
@@ -44,7 +44,7 @@ def _draw(biased: bool) -> Callable[[Scope], Drawn]:
     return draw
 
 
-def _allowed(rows: int, columns: int, causal_mask: str | None, window_size: int | None) -> Any:
+def _allowed(rows: int, columns: int, causal_mask: str | None, window_size: int | None) -> Array:
     """Which key each query may see, as documented: np.tril, shifted by abs(rows - columns) for BottomRight.
 
     A window of w lets a query see the w last keys it may see (contrib/cutlass/gen_tensor_op.py).
@@ -58,9 +58,9 @@ def _allowed(rows: int, columns: int, causal_mask: str | None, window_size: int 
 
 
 def _attention(
-    query: Any, key: Any, value: Any, bias: Any = None, *, scale: float | None, causal_mask: str | None,
+    query: Array, key: Array, value: Array, bias: Array | None = None, *, scale: float | None, causal_mask: str | None,
     window_size: int | None,
-) -> Any:  # fmt: skip
+) -> Array | Scalar:  # fmt: skip
     factor = query.shape[-1] ** -0.5 if scale is None else scale
     scores = np.einsum("bqhd,bkhd->bhqk", query, key) * factor
     scores = scores if bias is None else scores + bias

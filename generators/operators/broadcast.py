@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from tvm.relax import op
 
+from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Operator, Rounding
+from generators.operators.row import Meaning, Operator, Rounding
 from generators.ranges import TRUTH, Range
 from generators.relax.scope import EVERY, FLOAT, INTEGER, NUMERIC, Drawn, Scope
 from generators.relax.values import Value
@@ -35,7 +35,7 @@ def _operands(
 
 def _binary(
     name: str,
-    meaning: Callable[..., Any],
+    meaning: Meaning,
     result: Callable[[Range, Range], Range],
     rounding: Rounding = Rounding.SMOOTH,
     operands: Pair | None = None,
@@ -53,7 +53,7 @@ def _binary(
     return Operator(f"relax.{name}", draw, meaning, rounding, elementwise=True, ulps=ulps, weight=weight)
 
 
-def _compare(name: str, meaning: Callable[..., Any]) -> Operator:
+def _compare(name: str, meaning: Meaning) -> Operator:
     return _binary(name, meaning, lambda a, b: TRUTH, Rounding.STEP, ulps=0, weight=3)
 
 
@@ -71,7 +71,7 @@ def _remainder(a: Range, b: Range) -> Range:
     return Range(-b.magnitude, b.magnitude, a.integral and b.integral)
 
 
-def _divide(a: Any, b: Any) -> Any:
+def _divide(a: Array, b: Array) -> Array | Scalar:
     if a.dtype.kind in "iu":  # truncating, as in C
         return np.floor_divide(np.abs(a), np.abs(b)) * (np.sign(a) * np.sign(b))
     return a / b

@@ -8,13 +8,11 @@ clamp(round(data / scale) + zero_point) and scale * (data - zero_point), with ti
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from tvm.relax import op
 
-from generators.arrays import Array
-from generators.dtypes import integer_limits, is_float
+from generators.dtypes import Array, Scalar, integer_limits, is_float
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import TRUTH, Range, comfortable
@@ -64,7 +62,7 @@ def _draw_wrap_param(s: Scope) -> Drawn:
     return Drawn(op.wrap_param(x.expr, dtype), _cast_range(x.range, dtype))
 
 
-def _cast(x: Any, dtype: str) -> Any:
+def _cast(x: Array, dtype: str) -> Array | Scalar:
     if dtype == "bool":
         return x != 0
     if is_float(dtype):
@@ -120,7 +118,7 @@ def _along(parameter: Array, x: Array, axis: int) -> Array:
     return numbers.reshape(shape)
 
 
-def _quantize(x: Array, scale: Array, zero: Any, axis: int, out_dtype: str) -> Array:
+def _quantize(x: Array, scale: Array, zero: Array, axis: int, out_dtype: str) -> Array:
     low, high = integer_limits(out_dtype)
     if not np.asarray(scale).all():
         raise ZeroDivisionError("a scale of zero")
@@ -128,7 +126,7 @@ def _quantize(x: Array, scale: Array, zero: Any, axis: int, out_dtype: str) -> A
     return np.clip(level, low, high).astype(out_dtype)
 
 
-def _dequantize(x: Array, scale: Array, zero: Any, axis: int, out_dtype: str) -> Array:
+def _dequantize(x: Array, scale: Array, zero: Array, axis: int, out_dtype: str) -> Array:
     values = (x.astype(np.float64) - _along(zero, x, axis)) * _along(scale, x, axis)
     return np.clip(values, -65504.0, 65504.0) if out_dtype == "float16" else values
 

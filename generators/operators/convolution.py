@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from tvm.relax.op import nn
 
-from generators.arrays import Array
-from generators.dtypes import is_float
+from generators.dtypes import Array, is_float
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import (
@@ -28,6 +26,7 @@ from generators.ranges import Range
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Value
 from generators.source import Source, weighted
+from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
 _DTYPES = ("float32", "float16", "float64", "bfloat16", "int32", "int8", "uint8")
@@ -88,7 +87,7 @@ def _fitted(n: int, window: tuple[int, int, int, int, int]) -> tuple[int, int, i
     return window if window_extent(kernel, dilation) <= n + head + tail else (1, stride, head, tail, dilation)
 
 
-def _draw_convolution(spatial: int, build: Callable[..., Any]) -> Callable[[Scope], Drawn]:
+def _draw_convolution(spatial: int, build: Callable[..., Expr]) -> Callable[[Scope], Drawn]:
     axes = SPATIAL[spatial]
 
     def draw(s: Scope) -> Drawn:
@@ -116,7 +115,7 @@ def _draw_convolution(spatial: int, build: Callable[..., Any]) -> Callable[[Scop
     return draw
 
 
-def _operand_dtypes(data: Array, weight: Array, out_dtype: str | None) -> tuple[Any, Any]:
+def _operand_dtypes(data: Array, weight: Array, out_dtype: str | None) -> tuple[Array, Array]:
     """Both operands in the carrier of the result, in which the products are taken (topi/nn/conv2d.py, `conv`)."""
     if data.dtype.kind == "f" or not out_dtype:
         return data, weight
@@ -144,7 +143,7 @@ def _convolution(
     return moved(sums.reshape(batch, w.shape[0], *out), "NC" + axes, out_layout)
 
 
-def _terms(data: Array, weight: Array, *, kernel_layout: str, **_: Any) -> int:
+def _terms(data: Array, weight: Array, *, kernel_layout: str, **_: object) -> int:
     """One output element sums one product per element of one output channel's kernel."""
     return int(weight.size // max(weight.shape[kernel_layout.index("O")], 1))
 
@@ -161,7 +160,7 @@ def _draw_transposed_window(source: Source, n: int) -> tuple[int, int, int, int,
     return kernel, stride, head, tail, dilation, extra
 
 
-def _draw_transposed(spatial: int, build: Callable[..., Any]) -> Callable[[Scope], Drawn]:
+def _draw_transposed(spatial: int, build: Callable[..., Expr]) -> Callable[[Scope], Drawn]:
     axes = SPATIAL[spatial]
 
     def draw(s: Scope) -> Drawn:
@@ -216,7 +215,7 @@ def _transposed(
     return moved(out.reshape(x.shape[0], -1, *out.shape[3:]), "NC" + axes, out_layout)
 
 
-def _terms_transposed(data: Array, weight: Array, *, groups: int, kernel_layout: str, **_: Any) -> int:
+def _terms_transposed(data: Array, weight: Array, *, groups: int, kernel_layout: str, **_: object) -> int:
     """At most one product per element of one output channel's kernel in one group."""
     return int(weight.size // max(weight.shape[kernel_layout.index("O")] * groups, 1))
 

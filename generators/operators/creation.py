@@ -6,25 +6,24 @@ Meaning: `relax.op.create` and `relax.op.one_hot`. A fill value is cast to the r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from tvm import tirx
 from tvm.relax import op
 
-from generators.arrays import Array
-from generators.dtypes import is_float
+from generators.dtypes import Array, Scalar, is_float
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Operator, Rounding
+from generators.operators.row import Meaning, Operator, Rounding
 from generators.ranges import Range, comfortable, of_values
 from generators.relax.scope import EVERY, FLOAT, INTEGER, Drawn, Scope
 from generators.relax.values import ShapeValue, Value, dim_expr
+from generators.tvm_api import Expr
 
 _TARGETS = ("float32", "float32", "float16", "int32", "int64", "bool", "float64", "int8", "uint8", "bfloat16")
 
 
-def _carrier(dtype: str) -> Any:
+def _carrier(dtype: str) -> np.dtype[Any]:
     """The NumPy dtype in which `meaning` holds elements of `dtype`."""
     return np.dtype(np.float64) if is_float(dtype) else np.dtype(dtype)
 
@@ -33,7 +32,7 @@ def _target(s: Scope) -> str:
     return s.source.pick(_TARGETS)
 
 
-def _shape(s: Scope) -> Any:
+def _shape(s: Scope) -> Expr:
     """A shape as the operators take it: a shape value in scope, the dims of a tensor in scope, or new numbers."""
     shapes = [v for v in s.values if isinstance(v, ShapeValue)]
     if shapes and s.source.flip(KNOBS.creation.shape_value):
@@ -82,11 +81,11 @@ def _draw_full_like(s: Scope) -> Drawn:
     return Drawn(op.full_like(x.expr, fill.expr, named), _filled(fill.range, dtype))
 
 
-def _full(shape: tuple[int, ...], fill: Any, dtype: str | None) -> Any:
+def _full(shape: tuple[int, ...], fill: Array, dtype: str | None) -> Array:
     return np.full(shape, fill.item(), fill.dtype if dtype is None else _carrier(dtype))
 
 
-def _full_like(x: Array, fill: Any, dtype: str | None) -> Array:
+def _full_like(x: Array, fill: Array, dtype: str | None) -> Array:
     return np.full(x.shape, fill.item(), x.dtype if dtype is None else _carrier(dtype))
 
 
@@ -102,7 +101,7 @@ def _uniform(name: str, number: int) -> tuple[Operator, Operator]:
         x = s.tensor(EVERY)
         return Drawn(build_like(x.expr, _target(s) if s.source.flip(KNOBS.creation.dtype_named) else None), values)
 
-    def make(shape: tuple[int, ...], dtype: str) -> Any:
+    def make(shape: tuple[int, ...], dtype: str) -> Array:
         return np.full(shape, number, _carrier(dtype))
 
     def make_like(x: Array, dtype: str | None) -> Array:
@@ -138,11 +137,11 @@ def _draw_arange(s: Scope) -> Drawn:
     return Drawn(op.arange(start, stop, step, dtype), Range(start, last, True))
 
 
-def _real(number: float) -> Any:
+def _real(number: float) -> Expr:
     return tirx.const(number, "float32")
 
 
-def _arange(start: Any, stop: Any, step: Any, dtype: str) -> Any:
+def _arange(start: Scalar, stop: Scalar, step: Scalar, dtype: str) -> Array | Scalar:
     count = max(0, math.ceil((stop - start) / step))
     return (start + step * np.arange(count)).astype(_carrier(dtype))
 
@@ -158,7 +157,7 @@ def _draw_eye_like(s: Scope) -> Drawn:
     return Drawn(op.eye_like(x.expr, s.source.integer(-2, 2), named), Range(0, 1, True))
 
 
-def _eye(rows: int, columns: int, k: int, dtype: str) -> Any:
+def _eye(rows: int, columns: int, k: int, dtype: str) -> Array:
     return np.eye(rows, columns, k, _carrier(dtype))
 
 
@@ -169,7 +168,7 @@ def _eye_like(x: Array, k: int, dtype: str | None) -> Array:
 # --- triangles, windows, one-hot -------------------------------------------------------------------------
 
 
-def _triangle(name: str, meaning: Callable[..., Any]) -> Operator:
+def _triangle(name: str, meaning: Meaning) -> Operator:
     build = getattr(op, name)
 
     def draw(s: Scope) -> Drawn:
@@ -188,7 +187,7 @@ def _draw_hamming_window(s: Scope) -> Drawn:
     return Drawn(call, Range(alpha - beta - 1e-3, alpha + beta + 1e-3))
 
 
-def _hamming_window(size: int, periodic: bool, alpha: float, beta: float, dtype: str) -> Any:
+def _hamming_window(size: int, periodic: bool, alpha: float, beta: float, dtype: str) -> Array:
     period = size if periodic else size - 1
     return alpha - beta * np.cos(2 * np.pi * np.arange(size) / period)
 
@@ -205,7 +204,7 @@ def _draw_one_hot(s: Scope) -> Drawn:
     return Drawn(call, of_values(on, off))
 
 
-def _one_hot(x: Array, on: Any, off: Any, depth: int, axis: int) -> Array:
+def _one_hot(x: Array, on: Scalar, off: Scalar, depth: int, axis: int) -> Array:
     hit = np.arange(depth) == x.astype(np.int64)[..., None]
     dtype = np.float64 if isinstance(on, float) else np.int64
     return np.moveaxis(np.where(hit, dtype(on), dtype(off)), -1, axis)

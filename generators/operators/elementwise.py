@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from tvm.relax import op
 
-from generators.arrays import Array
-from generators.operators.row import Operator, Rounding
+from generators.dtypes import Array, Scalar
+from generators.operators.row import Meaning, Operator, Rounding
 from generators.ranges import TRUTH, UNIT, Range
 from generators.relax.scope import FLOAT, INTEGER, NUMERIC, Drawn, Scope
 
@@ -19,7 +18,7 @@ SIGNED = tuple(d for d in NUMERIC if d != "uint8")
 
 def _unary(
     name: str,
-    meaning: Callable[..., Any],
+    meaning: Meaning,
     result: Callable[[Range], Range],
     rounding: Rounding = Rounding.SMOOTH,
     dtypes: tuple[str, ...] = FLOAT,
@@ -56,7 +55,7 @@ def _draw_clip(s: Scope) -> Drawn:
     return Drawn(op.clip(x.expr, low, high), x.range.clipped(low, high), x.shape)
 
 
-def _clip(x: Any, low: float, high: float) -> Any:
+def _clip(x: Array, low: float, high: float) -> Array | Scalar:
     """With low above high, which only a pass makes, it is low: max(min(x, high), low), as in tvm/topi/math.py."""
     return np.maximum(np.minimum(x, x.dtype.type(high)), x.dtype.type(low))
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from tvm.relax.op import image
 
-from generators.arrays import Array
+from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import SPATIAL, extents, moved
@@ -21,6 +21,7 @@ from generators.ranges import UNIT, Range
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Value
 from generators.source import Source
+from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
 # float64 is left out: coordinates and pixels pass through float32 whatever the operands are (topi/image/resize.py).
@@ -29,7 +30,7 @@ _LAYOUTS = {2: ("NCHW", "NCHW", "NHWC"), 3: ("NCDHW", "NCDHW", "NDHWC")}
 _MODES = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn")
 _ROUNDINGS = ("round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
 _MARGIN = 1e-3
-_CLOSEST: dict[str, Callable[[Any], Any]] = {
+_CLOSEST: dict[str, Callable[[float], float]] = {
     "floor": np.floor,
     "ceil": np.ceil,
     "round": np.round,
@@ -38,7 +39,7 @@ _CLOSEST: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _coordinates(mode: str, n: int, m: int, start: float, end: float) -> Any:
+def _coordinates(mode: str, n: int, m: int, start: float, end: float) -> Array:
     """Where each of `m` output pixels lies in an axis of `n` input pixels (ONNX Resize gives the formulas)."""
     i = np.arange(m)
     if mode == "half_pixel" or (mode == "pytorch_half_pixel" and m > 1):
@@ -73,13 +74,13 @@ def _decided(coordinates: Array, rounding: str) -> bool:
     return not _near_whole(coordinates + 0.5)
 
 
-def _cubic_weights(t: Any, alpha: float) -> list[Any]:
+def _cubic_weights(t: Array | Scalar, alpha: float) -> list[Any]:
     """Keys' cubic convolution at distances 1+t, t, 1-t, 2-t."""
 
-    def near(d: Array) -> Array:
+    def near(d: Array | Scalar) -> Array | Scalar:
         return (alpha + 2) * d**3 - (alpha + 3) * d**2 + 1
 
-    def far(d: Any) -> Any:
+    def far(d: Array | Scalar) -> Array | Scalar:
         return alpha * (d**3 - 5 * d**2 + 8 * d - 4)
 
     return [far(1 + t), near(t), near(1 - t), far(2 - t)]
@@ -159,7 +160,7 @@ def _draw_data(s: Scope, layout: str, dtypes: tuple[str, ...] = _DTYPES) -> Valu
     return x
 
 
-def _draw_resize(spatial: int, build: Callable[..., Any]) -> Callable[[Scope], Drawn]:
+def _draw_resize(spatial: int, build: Callable[..., Expr]) -> Callable[[Scope], Drawn]:
     def draw(s: Scope) -> Drawn:
         source = s.source
         layout = source.pick(_LAYOUTS[spatial])
@@ -218,7 +219,7 @@ def _draw_grid_sample(s: Scope) -> Drawn:
     return Drawn(call, Range(-top, top))
 
 
-def _at_pixels(x: Array, rows: Any, columns: Any, border: bool) -> Array:
+def _at_pixels(x: Array, rows: Array, columns: Array, border: bool) -> Array:
     """x[n, :, rows[n], columns[n]]: beyond the image its edge, or zero. Shape (N, C, *rows.shape[1:])."""
     height, width = x.shape[2:]
     batch = np.arange(x.shape[0]).reshape(-1, 1, 1)

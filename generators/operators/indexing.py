@@ -6,21 +6,20 @@ since neither the documentation of gather_* nor their lowering gives negative on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from tvm import tirx
 from tvm.relax import op
 
 from generators import tvm_api
-from generators.arrays import Array
-from generators.dtypes import is_float
+from generators.dtypes import Array, is_float
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Operator, Rounding
+from generators.operators.row import Meaning, Operator, Rounding
 from generators.ranges import of_values
 from generators.relax.scope import EVERY, INDEX, Drawn, Scope
 from generators.relax.values import Value
+from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
 SMALL = (*INDEX, "int8", "int16", "uint8")
@@ -64,7 +63,7 @@ def _draw_take(s: Scope) -> Drawn:
     )  # rare: it does not lower without an axis
     mode = s.source.pick(("fast", "fast", "wrap", "clip", "nan" if named else "fast"))
     low, high = (-2 * length, 2 * length) if mode in ("wrap", "clip") else (0, length - 1)
-    index: Any
+    index: Expr
     if s.source.flip(KNOBS.indexing.number_index):
         index = tirx.IntImm("int64", s.source.integer(low, high))
     else:
@@ -138,7 +137,9 @@ def _draw_index_tensor(s: Scope) -> Drawn:
     return Drawn(op.index_tensor(x.expr, indices), x.range)
 
 
-def _move(name: str, draw: Any, meaning: Any, attributes: tuple[str, ...] = (), weight: int = 4) -> Operator:
+def _move(
+    name: str, draw: Callable[[Scope], Drawn], meaning: Meaning, attributes: tuple[str, ...] = (), weight: int = 4
+) -> Operator:
     return Operator(f"relax.{name}", draw, meaning, Rounding.MOVE, attributes, weight=weight)
 
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from tvm.relax import Tuple, op
 
-from generators.arrays import Array
+from generators.dtypes import Array
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Operator, Rounding
+from generators.operators.row import Meaning, Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import EVERY, INDEX, Drawn, Scope
 from generators.relax.values import Dim, TupleValue, Value
+from generators.tvm_api import Expr, Var
 from generators.unavailable import Unavailable
 
 Fits = Callable[[list[Value]], bool]
 
 
-def _tuple_in_scope(s: Scope, fits: Fits) -> tuple[Any, list[Value]] | None:
+def _tuple_in_scope(s: Scope, fits: Fits) -> tuple[Var, list[Value]] | None:
     """A tuple that a variable is bound to, whose fields are tensors of one dtype and `fits`; None half of the time."""
     if not s.source.flip():
         return None
@@ -39,7 +39,7 @@ def _hull(values: list[Value]) -> Range:
     return result
 
 
-def _tuple_of(values: list[Value]) -> Any:
+def _tuple_of(values: list[Value]) -> Expr:
     return Tuple([v.expr for v in values])
 
 
@@ -79,7 +79,7 @@ def _draw_concat(s: Scope) -> Drawn:
     return Drawn(op.concat(_tuple_of(parts), None if flat else axis), _hull(parts))
 
 
-def _concat(tensors: tuple[Any, ...], axis: int | None) -> Any:
+def _concat(tensors: tuple[Array, ...], axis: int | None) -> Array:
     return np.concatenate(tensors, 0 if axis is None else axis)
 
 
@@ -118,7 +118,7 @@ def _draw_meshgrid(s: Scope) -> Drawn:
     return Drawn(op.meshgrid(operands, "xy" if square and s.source.flip() else "ij"), tuple(p.range for p in parts))
 
 
-def _meshgrid(tensors: tuple[Any, ...], indexing: str | None) -> tuple[Any, ...]:
+def _meshgrid(tensors: tuple[Array, ...], indexing: str | None) -> tuple[Array, ...]:
     return tuple(np.meshgrid(*tensors, indexing="xy" if indexing == "xy" else "ij"))
 
 
@@ -143,7 +143,7 @@ def _draw_split(s: Scope) -> Drawn:
     return Drawn(op.split(x.expr, where, axis), x.range)
 
 
-def _split(x: Any, indices_or_sections: int | tuple[int, ...], axis: int) -> Any:
+def _split(x: Array, indices_or_sections: int | tuple[int, ...], axis: int) -> Array | tuple[Array, ...]:
     """A tuple of parts; `x` itself for one section, as relax.split's type inference has it."""
     length = x.shape[axis]
     if isinstance(indices_or_sections, int):
@@ -199,7 +199,9 @@ def _reverse_sequence(x: Array, lengths: Array, seq_axis: int, batch_axis: int) 
     return np.moveaxis(result, (0, 1), (batch_axis, seq_axis))
 
 
-def _move(name: str, draw: Any, meaning: Any, attributes: tuple[str, ...] = (), weight: int = 4) -> Operator:
+def _move(
+    name: str, draw: Callable[[Scope], Drawn], meaning: Meaning, attributes: tuple[str, ...] = (), weight: int = 4
+) -> Operator:
     return Operator(f"relax.{name}", draw, meaning, Rounding.MOVE, attributes, weight=weight)
 
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from tvm.relax import op
 
-from generators.dtypes import is_float
+from generators.dtypes import Array, Scalar, is_float
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Operator, Rounding
+from generators.operators.row import Attributes, Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import NUMERIC, Drawn, Scope
 from generators.relax.values import Dim, Value, extent
@@ -93,7 +92,7 @@ def _draw_matmul(s: Scope) -> Drawn:
     return Drawn(op.matmul(first.expr, second.expr, out_dtype=out), values)
 
 
-def _matmul(a: Any, b: Any, out_dtype: str | None) -> Any:
+def _matmul(a: Array, b: Array, out_dtype: str | None) -> Array | Scalar:
     if out_dtype is None:
         return np.matmul(a, b)
     carrier = np.float64 if is_float(out_dtype) else np.dtype(out_dtype)
@@ -155,7 +154,7 @@ def _draw_einsum(s: Scope) -> Drawn:
     return Drawn(op.einsum([o.expr for o in operands], subscripts), values.summed(count))
 
 
-def _einsum(operands: tuple[Any, ...], subscripts: str) -> Any:
+def _einsum(operands: tuple[Array, ...], subscripts: str) -> Array | Scalar:
     return np.einsum(subscripts, *operands)
 
 
@@ -165,7 +164,7 @@ def _draw_outer(s: Scope) -> Drawn:
     return Drawn(op.outer(a.expr, b.expr), a.range * b.range)
 
 
-def _first_float(operands: Sequence[str | None], attributes: dict[str, Any]) -> str:
+def _first_float(operands: Sequence[str | None], attributes: Attributes) -> str:
     named = next((d for d in operands if d is not None), None)
     return named or "float32"
 

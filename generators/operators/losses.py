@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from tvm.relax.op import nn
 
 from generators import tvm_api
+from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import Range
@@ -24,7 +24,7 @@ def _draw_cross_entropy(s: Scope) -> Drawn:
     return Drawn(nn.cross_entropy_with_logits(x.expr, y.expr), -(x.range * y.range).summed(x.size).hull(Range(0, 0)))
 
 
-def _cross_entropy(x: Any, y: Any) -> Any:
+def _cross_entropy(x: Array, y: Array) -> Array | Scalar:
     """The negated sum of products, over the batch size from rank two on."""
     return -np.sum(x * y) / (x.shape[0] if x.ndim > 1 else 1)
 
@@ -66,7 +66,9 @@ def _draw_nll_loss(s: Scope) -> Drawn:
     return Drawn(call, one.including(0).summed(count).real())
 
 
-def _nll_loss(predictions: Any, targets: Any, weights: Any = None, *, reduction: str, ignore_index: int) -> Any:
+def _nll_loss(
+    predictions: Array, targets: Array, weights: Array | None = None, *, reduction: str, ignore_index: int
+) -> Array | Scalar:
     batched = predictions.ndim > 1
     scores = np.moveaxis(predictions, 1, -1) if batched else predictions
     counts = targets != ignore_index

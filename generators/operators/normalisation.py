@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from tvm.relax.op import nn
 
-from generators.arrays import Array
+from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import Range
@@ -59,7 +59,7 @@ def _over(weight: Array, axes: Sequence[int], ndim: int) -> Array:
     return ordered.reshape(shape)
 
 
-def _standardised(x: Any, axes: tuple[int, ...], epsilon: float) -> Any:
+def _standardised(x: Array, axes: tuple[int, ...], epsilon: float) -> Array | Scalar:
     centred = x - x.mean(axis=axes, keepdims=True)
     return centred / np.sqrt((centred * centred).mean(axis=axes, keepdims=True) + epsilon)
 
@@ -126,9 +126,9 @@ def _draw_batch_norm(s: Scope) -> Drawn:
 
 
 def _batch_norm(
-    x: Any, gamma: Any, beta: Any, mean: Any, variance: Any, *, axis: int, epsilon: float, center: bool, scale: bool,
-    momentum: float, training: bool,
-) -> Any:  # fmt: skip
+    x: Array, gamma: Array, beta: Array, mean: Array, variance: Array, *, axis: int, epsilon: float, center: bool,
+    scale: bool, momentum: float, training: bool,
+) -> tuple[Array, Array, Array]:  # fmt: skip
     """In training the statistics are the batch's, and `momentum` is the weight of the new ones.
 
     The operator's documentation gives momentum to the old statistics instead; LegalizeOps and
@@ -156,8 +156,8 @@ def _draw_layer_norm(s: Scope) -> Drawn:
 
 
 def _layer_norm(
-    x: Any, gamma: Any, beta: Any, *, axes: tuple[int, ...], epsilon: float, center: bool, scale: bool
-) -> Any:
+    x: Array, gamma: Array, beta: Array, *, axes: tuple[int, ...], epsilon: float, center: bool, scale: bool
+) -> Array:
     out = _standardised(x, axes, epsilon)
     out = out * _over(gamma, axes, x.ndim) if scale else out
     return out + _over(beta, axes, x.ndim) if center else out
@@ -190,9 +190,9 @@ def _draw_group_norm(s: Scope) -> Drawn:
 
 
 def _group_norm(
-    x: Any, gamma: Any, beta: Any, *, num_groups: int, channel_axis: int, axes: tuple[int, ...], epsilon: float,
+    x: Array, gamma: Array, beta: Array, *, num_groups: int, channel_axis: int, axes: tuple[int, ...], epsilon: float,
     center: bool, scale: bool,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     channel = channel_axis % x.ndim
     split = x.reshape(*x.shape[:channel], num_groups, -1, *x.shape[channel + 1 :])
     over = tuple(a if a < channel else a + 1 for a in (b % x.ndim for b in axes))
@@ -213,9 +213,9 @@ def _draw_instance_norm(s: Scope) -> Drawn:
 
 
 def _instance_norm(
-    x: Any, gamma: Any, beta: Any, *, channel_axis: int, axes: tuple[int, ...], epsilon: float, center: bool,
+    x: Array, gamma: Array, beta: Array, *, channel_axis: int, axes: tuple[int, ...], epsilon: float, center: bool,
     scale: bool,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     out = _standardised(x, axes, epsilon)
     out = out * _along(gamma, channel_axis, x.ndim) if scale else out
     return out + _along(beta, channel_axis, x.ndim) if center else out
@@ -230,7 +230,7 @@ def _draw_rms_norm(s: Scope) -> Drawn:
     return Drawn(call, _normalised(_count(x, axes), weight.range, weight.range, center=False))
 
 
-def _rms_norm(x: Any, weight: Any, *, axes: tuple[int, ...], epsilon: float) -> Any:
+def _rms_norm(x: Array, weight: Array, *, axes: tuple[int, ...], epsilon: float) -> Array | Scalar:
     """x / sqrt(mean(x*x) + epsilon) * weight; the square is missing from the operator's documentation."""
     return x / np.sqrt((x * x).mean(axis=axes, keepdims=True) + epsilon) * _over(weight, axes, x.ndim)
 

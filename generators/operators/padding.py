@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from tvm.relax.op import nn
 
-from generators.dtypes import is_float
+from generators.dtypes import Array, Scalar, is_float
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.relax.scope import NUMERIC, Drawn, Scope
@@ -31,7 +29,7 @@ def _draw_pad(s: Scope) -> Drawn:
     return Drawn(call, x.range.including(value) if constant else x.range)
 
 
-def _pad(x: Any, *, pad_width: tuple[int, ...], pad_mode: str, pad_value: float) -> Any:
+def _pad(x: Array, *, pad_width: tuple[int, ...], pad_mode: str, pad_value: float) -> Array | Scalar:
     widths = list(zip(pad_width[::2], pad_width[1::2], strict=True))
     if pad_mode == "constant":
         return np.pad(x, widths, constant_values=x.dtype.type(pad_value))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from tvm.relax.op import nn
 
-from generators.arrays import Array
+from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import (
@@ -86,7 +85,7 @@ def _draw_pool(name: str, spatial: int, dtypes: tuple[str, ...]) -> Callable[[Sc
 
 
 def _windows(
-    x: Array, fill: Any, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...],
+    x: Array, fill: float, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...],
     dilation: tuple[int, ...], ceil_mode: bool,
 ) -> Array:  # fmt: skip
     """Every window of the trailing axes of `x`, on axes added at the end; outside of `x` there is `fill`."""
@@ -119,7 +118,7 @@ def _max_pool(
 
 def _counted(
     n: int, windows: int, kernel: int, stride: int, dilation: int, head: int, tail: int, with_padding: bool
-) -> Any:
+) -> Array | Scalar:
     """How many elements of each window along one axis lie in the data, or in data and padding."""
     taps = np.arange(windows)[:, None] * stride - head + np.arange(kernel) * dilation
     low, high = (-head, n + tail) if with_padding else (0, n)
@@ -147,7 +146,7 @@ def _avg_pool(
     return moved(out, canonical, out_layout)
 
 
-def _pool_terms(data: Array, *, pool_size: tuple[int, ...], **_: Any) -> int:
+def _pool_terms(data: Array, *, pool_size: tuple[int, ...], **_: object) -> int:
     return math.prod(pool_size)
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from tvm.relax import op
 
+from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Operator, Rounding
+from generators.operators.row import Meaning, Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import FLOAT, NUMERIC, Drawn, Scope
 from generators.relax.values import Value
@@ -35,7 +35,7 @@ def reduced_count(x: Value, axes: Axes) -> int:
 
 def _reduction(
     name: str,
-    meaning: Callable[..., Any],
+    meaning: Meaning,
     result: Callable[[Range, int], Range],
     rounding: Rounding = Rounding.SMOOTH,
     dtypes: tuple[str, ...] = NUMERIC,
@@ -54,11 +54,11 @@ def _reduction(
     return Operator(f"relax.{name}", draw, meaning, rounding, _ATTRIBUTES, ulps=ulps, weight=weight)
 
 
-def _sum(x: Any, axis: Any, keepdims: bool) -> Any:
+def _sum(x: Array, axis: tuple[int, ...] | None, keepdims: bool) -> Array:
     return np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
 
 
-def _prod(x: Any, axis: Any, keepdims: bool) -> Any:
+def _prod(x: Array, axis: tuple[int, ...] | None, keepdims: bool) -> Array | Scalar:
     return np.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
 
 
@@ -81,7 +81,7 @@ def _draw_median(s: Scope) -> Drawn:
     return Drawn(op.median(x.expr, axis, s.source.flip(KNOBS.shared.keepdims)), (x.range, index))
 
 
-def _median(x: Any, axis: Any, keepdims: bool) -> Any:
+def _median(x: Array, axis: tuple[int, ...] | None, keepdims: bool) -> Array | tuple[Array, Array]:
     if axis is None:
         middle = np.sort(x, axis=None)[(x.size - 1) // 2]
         return np.full((1,) * x.ndim if keepdims else (), middle, x.dtype)

@@ -11,18 +11,18 @@ regions by half a pixel, as the operator's documentation has it and other framew
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from tvm.relax.op import vision
 
 from generators import tvm_api
-from generators.arrays import Array
+from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import extents, moved, spelled
 from generators.relax.scope import Drawn, Scope
 from generators.source import Source
+from generators.tvm_api import Expr
 
 _DTYPES = ("float32", "float64")
 _SCALES = (1.0, 0.5, 0.25, 2.0)
@@ -30,14 +30,14 @@ _MARGIN = 1e-3
 _SNAP = 1e-5
 
 
-def _constant(s: Scope, rows: list[list[float]], dtype: str) -> Any:
+def _constant(s: Scope, rows: list[list[float]], dtype: str) -> Expr:
     return tvm_api.constant(np.array(rows, np.float64).reshape(-1, 5), dtype)
 
 
 # --- roi_align -----------------------------------------------------------------------------------------------
 
 
-def _samples(start: float, end: float, bins: int, ratio: int, aligned: bool) -> Any:
+def _samples(start: float, end: float, bins: int, ratio: int, aligned: bool) -> Array:
     """The sample points along one axis, shape (bins, samples per bin); scaled ends, `ratio` <= 0 for adaptive."""
     length = end - start if aligned else max(end - start, 1.0)
     size = length / bins
@@ -83,7 +83,7 @@ def spelled_pair(source: Source, numbers: list[int]) -> int | tuple[int, ...]:
     return spelled(source, numbers) if numbers[0] != numbers[1] or source.flip() else numbers[0]
 
 
-def _interpolated(image: Any, y: Any, x: Any) -> Any:
+def _interpolated(image: Array, y: Array, x: Array) -> Array | Scalar:
     """image[:, y, x] for every pair of coordinates, bilinear; zero where a point lies more than a pixel outside."""
     height, width = image.shape[1:]
     inside = ((y >= -1) & (y <= height))[:, None] & ((x >= -1) & (x <= width))
@@ -165,7 +165,7 @@ def _roi_pool(data: Array, rois: Array, *, pooled_size: tuple[int, ...], spatial
     return out
 
 
-def _terms_align(data: Array, rois: Array, *, sample_ratio: int, **_: Any) -> int:
+def _terms_align(data: Array, rois: Array, *, sample_ratio: int, **_: object) -> int:
     """Four pixels of each sample of a bin; adaptive bins have at most as many samples as the image has pixels."""
     return 4 * sample_ratio**2 if sample_ratio > 0 else int(math.prod(data.shape[1:]))
 

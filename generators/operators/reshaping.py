@@ -6,19 +6,19 @@ Joining and splitting tensors is in `joining.py`; picking elements in `indexing.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from tvm import tirx
 from tvm.relax import op
 
-from generators.arrays import Array
+from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Operator, Rounding
+from generators.operators.row import Meaning, Operator, Rounding
 from generators.prim_expr import evaluate
 from generators.relax.scope import EVERY, NUMERIC, Drawn, Scope
 from generators.relax.values import Dim, ShapeValue, SymbolicDim, Value, dim_expr, extent
+from generators.tvm_api import Expr, Node
 from generators.unavailable import Unavailable
 
 
@@ -32,7 +32,7 @@ def some_dim(s: Scope) -> Dim:
     return s.source.pick(s.source.pick(known).dims or (1,))
 
 
-def _shape_value(s: Scope, fits: Any) -> ShapeValue | None:
+def _shape_value(s: Scope, fits: Callable[[tuple[Dim, ...]], bool]) -> ShapeValue | None:
     """A shape value in scope that `fits`; rarely, since lowering follows only those bound to a written shape."""
     if not s.source.flip(KNOBS.reshaping.shape_value_bound):
         return None
@@ -212,7 +212,7 @@ def _share(x: Value, target: Sequence[Dim]) -> int:
     return x.size // max(math.prod(map(extent, target)), 1)
 
 
-def _collapse_sum_to(x: Any, shape: tuple[int, ...]) -> Any:
+def _collapse_sum_to(x: Array, shape: tuple[int, ...]) -> Array | Scalar:
     lead = x.ndim - len(shape)
     wide = tuple(i for i in range(x.ndim) if i < lead or (shape[i - lead] == 1 and x.shape[i] != 1))
     return x.sum(axis=wide, dtype=x.dtype).reshape(shape)
@@ -247,7 +247,7 @@ def _draw_layout_transform(s: Scope) -> Drawn:
     assert x.shape is not None
     names = [tirx.Var(f"i{a}", "int64") for a in range(x.ndim)]
     order = [a % x.ndim for a in s.permutation(x.ndim)]
-    final: list[Any] = [names[a] for a in order]
+    final: list[Expr] = [names[a] for a in order]
     extents = [x.shape[a] for a in order]
     pads = False
     if s.source.flip(KNOBS.reshaping.split_layout):
@@ -267,7 +267,7 @@ def _draw_layout_transform(s: Scope) -> Drawn:
     return Drawn(call, x.range if pad is None else x.range.including(pad))
 
 
-def _layout_transform(x: Array, index_map: Any, pad_value: Any) -> Array:
+def _layout_transform(x: Array, index_map: Node, pad_value: float | None) -> Array:
     """`index_map` is the attribute itself (tirx.IndexMap), evaluated for all elements at once."""
     where = dict(zip(index_map.initial_indices, np.indices(x.shape), strict=True))
     target = tuple(np.broadcast_to(evaluate(e, where), x.shape) for e in index_map.final_indices)
@@ -276,7 +276,9 @@ def _layout_transform(x: Array, index_map: Any, pad_value: Any) -> Array:
     return result
 
 
-def _move(name: str, draw: Any, meaning: Any, attributes: tuple[str, ...] = (), weight: int = 4) -> Operator:
+def _move(
+    name: str, draw: Callable[[Scope], Drawn], meaning: Meaning, attributes: tuple[str, ...] = (), weight: int = 4
+) -> Operator:
     return Operator(f"relax.{name}", draw, meaning, Rounding.MOVE, attributes, weight=weight)
 
 

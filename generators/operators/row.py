@@ -13,10 +13,13 @@ the exact result dtype for integers and bools; the interpreter rounds floats to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from generators.dtypes import Array, Scalar
+from generators.tvm_api import Node
 
 if TYPE_CHECKING:
     from generators.relax.scope import Drawn, Scope
@@ -42,6 +45,15 @@ class Rounding(Enum):
     """Depends on the order of elements along an axis (argmax, sort, topk): near-ties cannot be judged."""
 
 
+AttributeValue: TypeAlias = "bool | int | float | str | tuple[AttributeValue, ...] | Node | None"
+"""The value of an attribute as `Operator.meaning` gets it."""
+Attributes: TypeAlias = Mapping[str, AttributeValue]
+
+
+Meaning: TypeAlias = Callable[..., "Array | Scalar | tuple[Any, ...]"]
+"""An operator in NumPy, see the module's docstring."""
+
+
 @dataclass(frozen=True, slots=True)
 class Operator:
     """One operator of Relax.
@@ -61,13 +73,13 @@ class Operator:
 
     name: str
     draw: Callable[[Scope], Drawn]
-    meaning: Callable[..., Any]
+    meaning: Meaning
     rounding: Rounding
     attributes: tuple[str, ...] = ()
     elementwise: bool = False
     ulps: float = 4.0
     terms: Callable[..., int] | None = None
-    dtype_of: Callable[[Sequence[str | None], dict[str, Any]], str] | None = None
+    dtype_of: Callable[[Sequence[str | None], Attributes], str] | None = None
     unjudged: str | None = None
     sized_by_values: bool = False
     weight: int = 4

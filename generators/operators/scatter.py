@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from tvm.relax import op
 
-from generators.arrays import Array
-from generators.dtypes import is_float
+from generators.dtypes import Array, is_float
 from generators.operators.indexing import index_constant, index_dims, static_extent
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
@@ -127,7 +126,7 @@ def _draw_scatter_nd(s: Scope) -> Drawn:
     return Drawn(call, _scattered(x.range, updates.range, reduction, count))
 
 
-def _distinct_in(s: Scope, box: list[int], count: int) -> tuple[Any, ...]:
+def _distinct_in(s: Scope, box: list[int], count: int) -> tuple[Array, ...]:
     """`count` different positions in a box, one array per axis. Unavailable when it has fewer."""
     if count > math.prod(box):
         raise Unavailable("more writes than positions")
@@ -160,7 +159,7 @@ def _draw_index_put(s: Scope) -> Drawn:
     return Drawn(op.index_put(x.expr, where, values.expr, accumulate), result)
 
 
-def _index_put(data: Any, indices: Any, values: Any, accumulate: bool) -> Any:
+def _index_put(data: Array, indices: Array | tuple[Array, ...], values: Array, accumulate: bool) -> Array:
     where = indices if isinstance(indices, tuple) else (indices,)
     return _written(data, where, values, "add" if accumulate else "update")
 
@@ -184,7 +183,7 @@ def _draw_slice_scatter(s: Scope) -> Drawn:
     return Drawn(call, x.range.hull(source.range))
 
 
-def _slice_scatter(data: Array, source: Any, start: int, end: int, step: int, axis: int) -> Array:
+def _slice_scatter(data: Array, source: Array, start: int, end: int, step: int, axis: int) -> Array:
     result = data.copy()
     np.moveaxis(result, axis, 0)[start:end:step] = np.moveaxis(source, axis, 0)
     return result

@@ -8,17 +8,15 @@ flattened tensor without an axis, exclusive ones start with the identity.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from tvm.relax import op
 
 from generators import tvm_api
-from generators.arrays import Array
-from generators.dtypes import is_float
+from generators.dtypes import Array, Scalar, is_float
 from generators.operators.knobs import KNOBS
 from generators.operators.reduction import SORTABLE, reduced_count
-from generators.operators.row import Operator, Rounding
+from generators.operators.row import Meaning, Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import INDEX, NUMERIC, Drawn, Scope
 
@@ -34,7 +32,7 @@ def _positions(count: int) -> Range:
 # --- argmax, argmin --------------------------------------------------------------------------------------
 
 
-def _extremum(name: str, meaning: Callable[..., Any]) -> Operator:
+def _extremum(name: str, meaning: Meaning) -> Operator:
     build = getattr(op, name)
 
     def draw(s: Scope) -> Drawn:
@@ -70,7 +68,7 @@ def _bucketize(x: Array, boundaries: Array, out_int32: bool, right: bool) -> Arr
 # --- sort, argsort, topk ---------------------------------------------------------------------------------
 
 
-def stable_order(x: Any, axis: int, descending: bool) -> Any:
+def stable_order(x: Array, axis: int, descending: bool) -> Array | Scalar:
     """Indices that sort `x` along `axis`, equal elements in their original order."""
     if not descending:
         return np.argsort(x, axis=axis, kind="stable")
@@ -94,7 +92,7 @@ def _draw_argsort(s: Scope) -> Drawn:
     return Drawn(call, _positions(reduced_count(x, axis)))
 
 
-def _argsort(x: Any, axis: int, descending: bool, dtype: str) -> Any:
+def _argsort(x: Array, axis: int, descending: bool, dtype: str) -> Array:
     return stable_order(x, axis, descending).astype(dtype)
 
 
@@ -115,7 +113,7 @@ def _draw_topk(s: Scope) -> Drawn:
     return Drawn(call, x.range if kind == "values" else index)
 
 
-def _topk(x: Any, k: int, axis: int, ret_type: str, largest: bool, dtype: str) -> Any:
+def _topk(x: Array, k: int, axis: int, ret_type: str, largest: bool, dtype: str) -> Array | tuple[Array, Array]:
     order = stable_order(x, axis, largest)
     if k >= 1:
         order = np.take(order, np.arange(min(k, x.shape[axis])), axis)
@@ -128,7 +126,7 @@ def _topk(x: Any, k: int, axis: int, ret_type: str, largest: bool, dtype: str) -
 # --- scans -----------------------------------------------------------------------------------------------
 
 
-def _scan(name: str, scan: Callable[..., Any], identity: int, result: Callable[[Range, int], Range]) -> Operator:
+def _scan(name: str, scan: Callable[..., Array], identity: int, result: Callable[[Range, int], Range]) -> Operator:
     build = getattr(op, name)
     wider = {"int8": "int32", "uint8": "int32", "int16": "int64", "int32": "int64", "float16": "float32"}
 
@@ -141,7 +139,7 @@ def _scan(name: str, scan: Callable[..., Any], identity: int, result: Callable[[
         call = build(x.expr, axis, dtype, s.source.flip(KNOBS.search.exclusive))
         return Drawn(call, result(x.range, reduced_count(x, axis)))
 
-    def accumulate(x: Any, axis: int | None, dtype: str | None, exclusive: bool) -> Any:
+    def accumulate(x: Array, axis: int | None, dtype: str | None, exclusive: bool) -> Array:
         floats = x.dtype.kind == "f" if dtype is None else is_float(dtype)
         carrier = np.float64 if floats else (x.dtype if dtype is None else np.dtype(dtype))
         flat = x.reshape(-1) if axis is None else x
@@ -172,7 +170,9 @@ def _draw_unique(s: Scope) -> Drawn:
     return Drawn(call, ranges[0] if len(ranges) == 1 else ranges)
 
 
-def _unique(x: Any, ordered: bool, first: bool, inverse: bool, counts: bool, axis: int | None = None) -> Any:
+def _unique(
+    x: Array, ordered: bool, first: bool, inverse: bool, counts: bool, axis: int | None = None
+) -> Array | tuple[Array, ...]:
     values, index, back, count = np.unique(
         x, return_index=True, return_inverse=True, return_counts=True, axis=None if x.ndim == 0 else axis
     )
@@ -214,7 +214,7 @@ def _draw_multinomial(s: Scope) -> Drawn:
     return Drawn(call, _positions(choices))
 
 
-def _multinomial(weights: Any, sample: Any, rows: Any, dtype: str) -> Any:
+def _multinomial(weights: Array, sample: Array, rows: Array, dtype: str) -> Array | Scalar:
     edges = np.cumsum(weights, axis=1)[rows[:, 0]]
     return np.argmax(sample < edges, axis=1).reshape(-1, 1).astype(dtype)
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from tvm.relax import op
 
-from generators.arrays import Array
+from generators.dtypes import Array
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import Range, of_values

@@ -6,17 +6,18 @@ Both follow Python's slices: negative positions count from the end and positions
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from tvm.relax import op
 
-from generators.arrays import Array
+from generators.dtypes import Array
 from generators.operators.indexing import index_constant
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.values import SymbolicDim, Value
+from generators.tvm_api import Expr
 
 FAR = 2**63 - 1
 """The end that exporters write for "to the end"."""
@@ -59,8 +60,11 @@ def _draw_strided_slice(s: Scope) -> Drawn:
     for axis in chosen:
         stride = s.source.pick((1, 2, 3, 1, 2) if inbound else (1, 2, 3, -1, -2)) if stepped else 1
         dim = x.dims[axis]
-        draw = _draw_symbolic_bounds if isinstance(dim, SymbolicDim) else _draw_bounds
-        begin, end = draw(s, dim, stride, inbound)
+        begin, end = (
+            _draw_symbolic_bounds(s, dim, stride, inbound)
+            if isinstance(dim, SymbolicDim)
+            else _draw_bounds(s, dim, stride, inbound)
+        )
         begins.append(begin)
         ends.append(end)
         strides.append(stride)
@@ -70,12 +74,12 @@ def _draw_strided_slice(s: Scope) -> Drawn:
     return Drawn(call, x.range)
 
 
-def _draw_bounds(s: Scope, length: Any, stride: int, inbound: bool) -> tuple[int, int]:
+def _draw_bounds(s: Scope, length: int, stride: int, inbound: bool) -> tuple[int, int]:
     begin, end = _draw_span(s, length, stride)
     return (begin, end) if inbound else (_written(s, begin, length, stride), _written(s, end, length, stride))
 
 
-def _draw_symbolic_bounds(s: Scope, dim: Any, stride: int, inbound: bool) -> tuple[int, Any]:
+def _draw_symbolic_bounds(s: Scope, dim: SymbolicDim, stride: int, inbound: bool) -> tuple[int, Expr]:
     """Bounds that keep their order whatever extent of at least 1 the symbol has.
 
     Going back, 32-bit numbers stand for "far": TVM adds 1 to them when it simplifies the extent.
@@ -91,7 +95,12 @@ def _draw_symbolic_bounds(s: Scope, dim: Any, stride: int, inbound: bool) -> tup
 
 
 def _strided_slice(
-    x: Array, axes: Any, begin: Any, end: Any, strides: Any = None, assume_inbound: bool = False
+    x: Array,
+    axes: Sequence[int],
+    begin: Sequence[int] | Array,
+    end: Sequence[int] | Array,
+    strides: Sequence[int] | None = None,
+    assume_inbound: bool = False,
 ) -> Array:
     where = [slice(None)] * x.ndim
     for axis, first, last, stride in zip(axes, begin, end, strides or (1,) * len(axes), strict=True):
@@ -128,7 +137,7 @@ def _bounds(s: Scope, numbers: list[int]) -> Value:
     return index_constant(s, numbers)
 
 
-def _dynamic_strided_slice(x: Array, begin: Any, end: Any, strides: Any) -> Array:
+def _dynamic_strided_slice(x: Array, begin: Array, end: Array, strides: Array) -> Array:
     return _strided_slice(x, range(x.ndim), begin, end, tuple(np.asarray(strides)))
 
 

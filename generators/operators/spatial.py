@@ -7,10 +7,8 @@ spatial axes in the order D, H, W. Packed layouts ("NCHW4c") are not drawn: no o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
-
+from generators.dtypes import Array
 from generators.operators.knobs import KNOBS
 from generators.relax.values import Value, extent
 from generators.source import Source, weighted
@@ -37,7 +35,7 @@ def draw_out_layout(source: Source, spatial: int, layout: str) -> str | None:
     return layout if source.flip(KNOBS.windows.out_layout_named) else None
 
 
-def moved(array: np.ndarray[Any, Any], source: str, target: str) -> np.ndarray[Any, Any]:
+def moved(array: Array, source: str, target: str) -> Array:
     """`array`, whose axes are in the order `source`, with its axes in the order `target`."""
     return array if source == target else array.transpose([source.index(axis) for axis in target])
 

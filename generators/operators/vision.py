@@ -8,20 +8,20 @@ is defined there as well: -1, and zero in all_class_non_max_suppression. Regions
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 from tvm.relax import op
 from tvm.relax.op import vision
 
 from generators import tvm_api
-from generators.arrays import Array
+from generators.dtypes import Array
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.search import stable_order
 from generators.ranges import Range, of_values
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Value
+from generators.tvm_api import Expr
 
 _CORNERS = Range(0, 6, True)
 _OVERLAPS = tuple(n / 128 for n in (65, 33, 17, 85, 127))
@@ -29,11 +29,11 @@ _OVERLAPS = tuple(n / 128 for n in (65, 33, 17, 85, 127))
 _INDEX = Range(-1, 64, True)
 
 
-def _constant(numbers: Any, dtype: str) -> Any:
+def _constant(numbers: npt.ArrayLike, dtype: str) -> Expr:
     return tvm_api.constant(np.array(numbers), dtype)
 
 
-def _scores(s: Scope, rows: tuple[int, ...], count: int, lowest: int) -> Any:
+def _scores(s: Scope, rows: tuple[int, ...], count: int, lowest: int) -> Array:
     """Numbers of shape (*rows, count): multiples of 1/64 below 1, from lowest/64, distinct within a row."""
     random = np.random.default_rng(s.source.array_seed())
     numbers = np.argsort(random.random((*rows, 64 - lowest)), axis=-1)[..., :count] + lowest
@@ -56,7 +56,9 @@ def _draw_valid_counts(s: Scope) -> Drawn:
     return Drawn(call, (Range(0, x.shape[1], True), x.range.including(-1), index))
 
 
-def _valid_counts(data: Any, *, score_threshold: float, id_index: int, score_index: int) -> Any:
+def _valid_counts(
+    data: Array, *, score_threshold: float, id_index: int, score_index: int
+) -> tuple[Array, Array, Array]:
     """How many boxes have a score above the threshold and no negative class; those, and where they were."""
     batch, count = data.shape[:2]
     counts, boxes = np.zeros(batch, np.int32), np.full_like(data, -1.0)
@@ -103,9 +105,9 @@ def _draw_multibox(s: Scope) -> Drawn:
 
 
 def _multibox(
-    scores: Any, offsets: Any, anchors: Any, *, clip: bool, threshold: float, variances: tuple[float, ...],
+    scores: Array, offsets: Array, anchors: Array, *, clip: bool, threshold: float, variances: tuple[float, ...],
     keep_background: bool, apply_softmax: bool,
-) -> Any:  # fmt: skip
+) -> tuple[Array, Array]:  # fmt: skip
     """Boxes (ymin, xmin, ymax, xmax) around moved and stretched anchors (left, top, right, bottom); masked scores."""
     x, y, w, h = np.moveaxis(offsets.reshape(len(offsets), -1, 4) * variances, -1, 0)
     left, top, right, bottom = np.moveaxis(anchors[0], -1, 0)
@@ -167,7 +169,7 @@ def _draw_nms(s: Scope) -> Drawn:
     return Drawn(call, (data.range, *found) if soft else found)
 
 
-def _corners(boxes: Array) -> tuple[Any, Any, Any, Any]:
+def _corners(boxes: Array) -> tuple[Array, Array, Array, Array]:
     """The least and largest coordinates of boxes (.., 4) given by any two opposite corners."""
     one, other = boxes[..., :2], boxes[..., 2:4]
     low, high = np.minimum(one, other), np.maximum(one, other)
@@ -184,8 +186,8 @@ def _overlap(box: Array, boxes: Array) -> Array:
 
 
 def _survivors(
-    rows: Any, places: tuple[int, int, int], most: int, threshold: float, across: bool, sigma: float, least: float
-) -> tuple[list[int], Any]:
+    rows: Array, places: tuple[int, int, int], most: int, threshold: float, across: bool, sigma: float, least: float
+) -> tuple[list[int], Array]:
     """Positions of the boxes that are kept, best first, and the scores they end with (for one image).
 
     A kept box removes the later ones whose overlap reaches the threshold, of its class unless `across`; in the soft
@@ -211,10 +213,10 @@ def _survivors(
 
 
 def _nms(
-    data: Any, valid_count: Any, indices: Any, *, max_output_size: int, iou_threshold: float, force_suppress: bool,
-    top_k: int, coord_start: int, score_index: int, id_index: int, return_indices: bool, invalid_to_bottom: bool,
-    soft_nms_sigma: float, score_threshold: float,
-) -> Any:  # fmt: skip
+    data: Array, valid_count: Array, indices: Array, *, max_output_size: int, iou_threshold: float,
+    force_suppress: bool, top_k: int, coord_start: int, score_index: int, id_index: int, return_indices: bool,
+    invalid_to_bottom: bool, soft_nms_sigma: float, score_threshold: float,
+) -> Array | tuple[Array, ...]:  # fmt: skip
     """What survives is at the top and the rest is -1; data of the hard form keeps its places in order of score."""
     soft = soft_nms_sigma > 0
     out, numbers = np.full_like(data, -1.0), np.full(data.shape[:2], -1, np.int32)
@@ -262,7 +264,9 @@ def _draw_all_class(s: Scope) -> Drawn:
     return Drawn(call, (place, total) if onnx else (place, Range(0, 1), total))
 
 
-def _all_class(boxes: Any, scores: Any, most: Any, overlap: Any, least: Any, *, output_format: str) -> Any:
+def _all_class(
+    boxes: Array, scores: Array, most: Array, overlap: Array, least: Array, *, output_format: str
+) -> tuple[Array, ...]:
     """Per class the kept boxes, best first, then zeros: (batch, class, box) of all images or (class, box) of each."""
     batch, classes, count = scores.shape
     rows: list[list[tuple[int, int, int]]] = [[] for _ in range(batch)]

@@ -7,7 +7,6 @@ The file itself is evaluated in workers only; what a contract may say is part of
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from generators.passes.row import Fires, PassRow, Phase, Place, Promise
 from generators.program_facts import Feature
@@ -26,7 +25,7 @@ _ON_ANYTHING = frozenset({Feature.ANY_PRIM_FUNCS})
 _WHY = "the contract in the loaded file"
 
 
-def _checked(name: str, contract: Mapping[str, Any]) -> tuple[str, str | None]:
+def _checked(name: str, contract: Mapping[str, object]) -> tuple[str, str | None]:
     """The contract's phase and form. ValueError, naming pass and key, for values outside the interface."""
     phase, form = contract.get("phase", "relax"), contract.get("form")
     if phase not in _PHASES:
@@ -41,7 +40,7 @@ def source_of(name: str) -> str:
     return f"PASSES[{name!r}]()"
 
 
-def _row(name: str, contract: Mapping[str, Any]) -> PassRow:
+def _row(name: str, contract: Mapping[str, object]) -> PassRow:
     phase, form = _checked(name, contract)
     needs_target = bool(contract.get("needs_target", False))
     phases = {_PHASES[phase]}
@@ -64,7 +63,7 @@ def _row(name: str, contract: Mapping[str, Any]) -> PassRow:
     )
 
 
-def rows_from_contracts(names: Iterable[str], contracts: Mapping[str, Mapping[str, Any]]) -> dict[str, PassRow]:
+def rows_from_contracts(names: Iterable[str], contracts: Mapping[str, Mapping[str, object]]) -> dict[str, PassRow]:
     """One row per loaded pass; without a contract, a high-level pass that keeps meaning and signature. A promise that
     is not made (idempotence) is not held against the pass.
 

@@ -10,8 +10,7 @@ import ast
 import linecache
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import replace
-from types import FunctionType
-from typing import Any
+from types import CellType, FunctionType
 
 from generators.operators.table import OPERATORS
 from generators.passes.row import PassRow
@@ -34,7 +33,7 @@ SHAPES = {
 _GROUPS = frozenset(parts[1] for parts in (name.split(".") for name in OPERATORS) if len(parts) > 2)
 
 
-def with_vocabulary(row: PassRow, make: Callable[..., Any]) -> PassRow:
+def with_vocabulary(row: PassRow, make: Callable[..., object]) -> PassRow:
     """The row of a loaded pass with the operators that its factory's code names, and recipes with the nodes; passes of
     TIR have none of these."""
     if not row.fires.recipes:
@@ -55,7 +54,7 @@ def shapes_named(words: Set[str]) -> tuple[str, ...]:
     return tuple(recipe for node, recipes in SHAPES.items() if node in words for recipe in recipes)
 
 
-def words_of(make: Callable[..., Any]) -> set[str]:
+def words_of(make: Callable[..., object]) -> set[str]:
     """What a function names, or those of its file that it uses: in strings ("relax.add", "add"), as attributes
     (`relax.op.add`), and nodes of Relax. Nothing where there is no file with its source."""
     names = _Names(getattr(make, "__module__", ""))
@@ -72,7 +71,7 @@ class _Names:
         self._seen: set[int] = set()
         self._files: dict[str, dict[int, list[ast.AST]]] = {}
 
-    def read(self, value: Any) -> None:
+    def read(self, value: object) -> None:
         """Adds what is in a value that code uses: a function, a class, a literal or a container of these."""
         if isinstance(value, str):
             self.found.update(value.split())
@@ -90,7 +89,7 @@ class _Names:
         elif isinstance(value, tuple | list | set | frozenset):
             self._each(value)
 
-    def _each(self, values: Iterable[Any]) -> None:
+    def _each(self, values: Iterable[object]) -> None:
         for value in values:
             self.read(value)
 
@@ -103,7 +102,7 @@ class _Names:
             for node in ast.walk(part):
                 self._read_node(node, function.__globals__)
 
-    def _read_node(self, node: ast.AST, names: Mapping[str, Any]) -> None:
+    def _read_node(self, node: ast.AST, names: Mapping[str, object]) -> None:
         match node:
             case ast.Constant(value=str(text)):
                 self.read(text)
@@ -114,7 +113,7 @@ class _Names:
                 self.found.update({name} & SHAPES.keys(), _operator(owner, name))
 
 
-def _content(cell: Any) -> Any:
+def _content(cell: CellType) -> object:
     try:
         return cell.cell_contents
     except ValueError:  # not assigned yet

@@ -243,7 +243,7 @@ def duplicate_constants(s: Scope) -> None:
     x = b.operand(s, dims)
     first = b.constant(s, dims)
     kinds = s.source.pick((("other",), ("other", "equal"), ("equal",), ("same",)))
-    makers: dict[str, Any] = {
+    makers: dict[str, Callable[[], Value]] = {
         "other": lambda: b.constant(s, dims),
         "equal": lambda: _equal(s, first),
         "same": lambda: first,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tvm import relax, tirx
 
 from generators.ranges import Range
@@ -87,7 +85,7 @@ def _agnostic(s: Scope, x: Value) -> Value:
         return _bias(s, x)
     if kind == 2:
         keep = s.source.flip(KNOBS.convolution.rank_kept)
-        axes: Any = s.source.pick(([2, 3], [1], [-1], None, [1, 2]))
+        axes: list[int] | None = s.source.pick(([2, 3], [1], [-1], None, [1, 2]))
         return b.call(s, relax.op.max(x.expr, axes, keep), x.range) if x.size else x
     if kind == 3:
         y = b.unary(s, x)

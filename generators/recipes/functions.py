@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from tvm import relax
@@ -21,7 +21,7 @@ from generators.relax.functions import draw_function
 from generators.relax.scope import Scope
 from generators.relax.statements import SIMPLE
 from generators.relax.values import AnyValue, Dim, ShapeValue, SymbolicDim, TupleValue, Value
-from generators.tvm_api import Type
+from generators.tvm_api import Expr, Type
 from generators.unavailable import Unavailable
 
 Build = Callable[[Scope], None]
@@ -79,14 +79,16 @@ def private_twins(s: Scope) -> None:
     second = (first + s.source.integer(1, len(_TWINS) - 1)) % len(_TWINS)
     for op, ranges in (_TWINS[first], _TWINS[second]):
 
-        def build(inner: Scope, op: Any = op, ranges: Any = ranges) -> None:
+        def build(inner: Scope, op: MakesCall = op, ranges: MakesRange = ranges) -> None:
             x, y = b.parameter(inner, dims), b.parameter(inner, dims)
             b.finish(inner, b.call(inner, op(x.expr, y.expr), ranges(x.range, y.range)))
 
         finish_result(s, called(s, private(s, build, count=0)))
 
 
-_TWINS: tuple[tuple[Any, Any], ...] = (
+MakesCall: TypeAlias = Callable[[Expr, Expr], Expr]
+MakesRange: TypeAlias = Callable[[Range, Range], Range]
+_TWINS: tuple[tuple[MakesCall, MakesRange], ...] = (
     (relax.op.add, Range.__add__),
     (relax.op.subtract, Range.__sub__),
     (relax.op.maximum, Range.maximum),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from tvm import relax
@@ -15,6 +14,7 @@ from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
 from generators.relax.scope import Scope
 from generators.relax.values import Dim, Value
+from generators.tvm_api import Expr
 
 
 def _matrix(s: Scope, dims: Sequence[Dim], dtype: str, *, weights: float = KNOBS.matmul.weight) -> Value:
@@ -124,7 +124,7 @@ def parallel_matmuls(s: Scope) -> None:
     b.finish(s, *products)
 
 
-def _activations(s: Scope) -> Any:
+def _activations(s: Scope) -> tuple[Callable[[Expr], Expr], float] | None:
     op = relax.op.nn
     return s.source.pick(
         (None, (op.relu, 0.0), (op.gelu, -1.0), (op.silu, -1.0), (op.gelu_tanh, -1.0)),

@@ -54,7 +54,7 @@ def attempt(scope: Scope, name: str, draw: Callable[[Scope], None]) -> bool:
     except Unavailable:
         return False
     except (tvm_api.InternalError, ValueError, TypeError, RuntimeError) as error:
-        module.rejected[f"{module.drawing}: {type(error).__name__} {error}"] += 1
+        module.rejected[module.drawing, f"{type(error).__name__} {error}"] += 1
         return False
     module.drawn[name] += 1
     return True

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import tvm
 from tvm import relax
 
 from generators import tvm_api
+from generators.dtypes import Array
 from generators.externs import COPY_DOUBLED, DIFFERENCE, NEGATED
 from generators.program_facts import Feature
 from generators.ranges import Range
@@ -136,7 +136,7 @@ def draw_impure(s: Scope) -> None:
     s.bindings.append(relax.VarBinding(s.frame.new_var(tvm_api.type_of(normal), stem="_"), normal))
 
 
-def _true() -> np.ndarray[Any, Any]:
+def _true() -> Array:
     return np.array(True)
 
 

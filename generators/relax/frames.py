@@ -53,7 +53,7 @@ class ModuleFrame:
     serial: int = 0
     operators: Counter[str] = field(default_factory=Counter)
     drawn: Counter[str] = field(default_factory=Counter)
-    rejected: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[tuple[str, str]] = field(default_factory=Counter)
     drawing: str = ""
     """The operator row being drawn, to blame when type inference refuses the call."""
 
@@ -120,7 +120,7 @@ class FunctionFrame:
         self.parameters.sort(key=lambda parameter: parameter[0] in self.weights)
 
     @property
-    def parameter_vars(self) -> set[Any]:
+    def parameter_vars(self) -> set[Var]:
         """The parameters' variables."""
         return {var for var, _ in self.parameters}
 

@@ -5,10 +5,11 @@ fields that were taken. Types do not tell such fields from each other, values do
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from tvm import relax
 
+from generators.ranges import Range
 from generators.relax.scope import FLOAT, Drawn, Scope, number_value
 from generators.relax.values import AnyValue, TupleValue, Value, ranges_of
 from generators.unavailable import Unavailable
@@ -175,7 +176,7 @@ def _joined(s: Scope, values: Sequence[Value]) -> list[Value]:
 
 
 def _concatenated(s: Scope, values: Sequence[Value]) -> Value:
-    ranges: Any = values[0].range
+    ranges: Range = values[0].range
     for value in values[1:]:
         ranges = ranges.hull(value.range)
     axis = s.source.integer(0, values[0].ndim - 1)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from tvm import relax
 
 from generators import tvm_api
+from generators.dtypes import Array
 from generators.operators.table import OPERATORS
 from generators.ranges import Range
 from generators.relax.body import Statement
@@ -121,7 +122,7 @@ def draw_from_shape(s: Scope) -> None:
     s.emit(Drawn(call, Range(fill, fill, True), extents))
 
 
-def _scalar(value: int, dtype: str) -> np.ndarray[Any, Any]:
+def _scalar(value: int, dtype: str) -> Array:
     return np.array(value, dtype)
 
 

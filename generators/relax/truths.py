@@ -7,13 +7,13 @@ wrong branch, that branch gives another value.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tvm import relax
 
 from generators.ranges import TRUTH, Range
 from generators.relax.scope import Drawn, Scope, number_value
 from generators.relax.values import Value
+from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
 _COMPARISONS = (relax.op.less, relax.op.greater, relax.op.less_equal, relax.op.greater_equal, relax.op.not_equal)
@@ -104,7 +104,7 @@ def _with_truth(s: Scope, value: Value, truth: Value, number: int) -> Value:
             Drawn(relax.op.add(value.expr, number_value(value.dtype, number).expr), value.range + step)
         )
         return _chosen(s, truth, value, other)
-    as_number: Any = relax.op.astype(truth.expr, value.dtype)
+    as_number: Expr = relax.op.astype(truth.expr, value.dtype)
     weight = s.emit_tensor(Drawn(as_number, TRUTH))
     if number > 1:
         weight = s.emit_tensor(

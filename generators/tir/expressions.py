@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from tvm import tirx
 
@@ -30,6 +29,7 @@ from generators.tir.terms import (
     fits,
     truth,
 )
+from generators.tvm_api import Expr
 
 _WIDEST_SHIFT = 3
 _NARROWER = {"int16": ("int8",), "int32": ("int8", "int16"), "int64": ("int8", "int16", "int32")}
@@ -308,7 +308,7 @@ def _float_unary(operands: Operands, dtype: str, depth: int) -> Term:
     if kind == "abs":
         return Term(tirx.abs(term.expr), dtype, term.range.absolute(), term.fraction)
     whole = Range(math.floor(term.range.low), math.ceil(term.range.high), True)
-    call: Any = getattr(tirx, kind)
+    call: Callable[..., Expr] = getattr(tirx, kind)
     return Term(call(term.expr), dtype, whole)
 
 

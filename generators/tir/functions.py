@@ -12,7 +12,7 @@ import tvm
 from tvm import s_tir, tirx
 
 from generators.arrays import draw_array
-from generators.dtypes import is_float, numpy_dtype
+from generators.dtypes import Array, Scalar, is_float, numpy_dtype
 from generators.ranges import Range
 from generators.source import Source, weighted
 from generators.tir.function_draft import Extent, FunctionDraft, Symbol, Tensor, Unfit, input_range
@@ -205,7 +205,7 @@ def finished(draft: FunctionDraft, *, schedulable: bool, attributes: Mapping[str
         *(PrimParameter(str(s.var.name), "int64", None, "input", limit) for s in scalars),
         *(_parameter(t) for t in outputs),
     ]
-    arguments = [
+    arguments: list[Array | Scalar] = [
         *(_argument(draft.source, t) for t in inputs),
         *(s.value for s in scalars),
         *(_argument(draft.source, t) for t in outputs),
@@ -234,7 +234,7 @@ def _body(draft: FunctionDraft) -> Stmt:
     return s_tir.SBlockRealize([], True, root)
 
 
-def _argument(source: Source, tensor: Tensor) -> np.ndarray[Any, Any]:
+def _argument(source: Source, tensor: Tensor) -> Array:
     """An array for the parameter."""
     if tensor.role == "output":
         return blank(tensor.shape, tensor.dtype)

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import tvm
 from tvm import tirx
 
-from generators.dtypes import numpy_dtype
+from generators.dtypes import Array, numpy_dtype
 from generators.ranges import Range
 from generators.source import Source, weighted
 from generators.tir.expressions import Operands, converted, draw_condition, draw_leaf, draw_value
@@ -90,7 +89,7 @@ def _draw_tables(draft: FunctionDraft) -> list[Tensor]:
     return tables
 
 
-def _counted_up(table: Tensor) -> np.ndarray[Any, Any]:
+def _counted_up(table: Tensor) -> Array:
     return np.arange(table.range.low, table.range.high + 1).astype(numpy_dtype(table.dtype))
 
 

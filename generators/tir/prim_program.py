@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from generators.dtypes import numpy_dtype
+from generators.dtypes import Array, Scalar, numpy_dtype
 from generators.ranges import Range
 from generators.tvm_api import IRModule, PrimFunc
 
@@ -41,7 +40,7 @@ class PrimProgram:
     module: IRModule
     function: str
     parameters: tuple[PrimParameter, ...]
-    arguments: tuple[Any, ...]
+    arguments: tuple[Array | Scalar, ...]
     symbols: dict[str, int]
     buffers: dict[str, Range]
     exact: bool
@@ -58,7 +57,7 @@ class PrimProgram:
         """The numbers of the parameters that the function writes."""
         return tuple(i for i, parameter in enumerate(self.parameters) if parameter.role != "input")
 
-    def fresh_arguments(self) -> list[Any]:
+    def fresh_arguments(self) -> list[Array | Scalar]:
         """Arguments that a call may overwrite: copies of the arrays."""
         return [value.copy() if isinstance(value, np.ndarray) else value for value in self.arguments]
 
@@ -67,6 +66,6 @@ class PrimProgram:
         return [parameter.role != "output" for parameter in self.parameters]
 
 
-def blank(shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+def blank(shape: tuple[int, ...], dtype: str) -> Array:
     """An output before the call."""
     return np.full(shape, True if dtype == "bool" else 77, numpy_dtype(dtype))

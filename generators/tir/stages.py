@@ -98,7 +98,7 @@ def _guard_inexact(draft: FunctionDraft, term: Term) -> Term:
     expr = tirx.abs(inner.expr) if kind == "sqrt" else inner.expr
     draft.exact = False
     draft.features.add("elementary_function")
-    call: Any = getattr(tirx, kind)
+    call: Callable[..., Expr] = getattr(tirx, kind)
     return Term(call(expr), term.dtype, Range(-1.0, 4096.0))
 
 

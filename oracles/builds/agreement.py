@@ -38,76 +38,92 @@ Answer: TypeAlias = "tuple[Runtime, ...] | str"
 
 
 @dataclass(frozen=True, slots=True)
+class Engine:
+    """Who computes. after: the module after the passes, else the one before. builder: None for the reference.
+
+    level: LLVM's optimisation level.
+    """
+
+    after: bool
+    builder: str | None = None
+    level: int | None = None
+
+    def __str__(self) -> str:
+        """For a person."""
+        when = "after" if self.after else "before"
+        if self.builder == LLVM.name:
+            return f"build {when} at -O{self.level}"
+        return f"{self.builder or 'reference'} {when}"
+
+
+@dataclass(frozen=True, slots=True)
 class Camp:
     """Engines that give one result. says: how it differs from what the program means, "" where it does not."""
 
-    members: tuple[str, ...]
+    members: tuple[Engine, ...]
     says: str
 
 
 def engines(
     before: Position, after: Position | None, numbers: Numbers, bench: Bench, target: str = DEFAULT
-) -> dict[str, Answer]:
+) -> dict[Engine, Answer]:
     """What each engine says; `after` None where there are no passes. The first is what the program means.
 
     For a target whose modules another builder runs, LLVM is asked about the program as it was before the passes; for
     one without a builder here there are no builds.
     """
     assert not isinstance(numbers.expected, NoMeaning)
-    answers: dict[str, Answer] = {"reference before": numbers.expected}
-    states = {"before": before} if after is None else {"before": before, "after": after}
+    answers: dict[Engine, Answer] = {Engine(after=False): numbers.expected}
+    states = {False: before} if after is None else {False: before, True: after}
     if after is not None:
-        answers["reference after"] = _results(interpreted(after.module, after.synchronised), after.calling, numbers)
+        answers[Engine(after=True)] = _results(interpreted(after.module, after.synchronised), after.calling, numbers)
     builder = builder_of(target)
     if builder is not None and BUILDERS[builder].unusable() is not None:
         builder = None
     if builder == LLVM.name:
-        for label, state in states.items():
-            answers |= _by_llvm(label, state, numbers, bench)
+        for passed, state in states.items():
+            answers |= _by_llvm(passed, state, numbers, bench)
     elif builder is not None:
-        answers |= _by_llvm("before", before, numbers, Workbench(SeededSource(0), bench.meaning))
-        for label, state in states.items():
-            answers[f"{builder} {label}"] = _built(builder, state, 0, numbers, bench)
+        answers |= _by_llvm(False, before, numbers, Workbench(SeededSource(0), bench.meaning))
+        for passed, state in states.items():
+            answers[Engine(passed, builder)] = _built(builder, state, 0, numbers, bench)
     return answers
 
 
-def _by_llvm(label: str, state: Position, numbers: Numbers, bench: Bench) -> dict[str, Answer]:
-    return {f"build {label} at -O{level}": _built(LLVM.name, state, level, numbers, bench) for level in LEVELS}
+def _by_llvm(after: bool, state: Position, numbers: Numbers, bench: Bench) -> dict[Engine, Answer]:
+    return {Engine(after, LLVM.name, level): _built(LLVM.name, state, level, numbers, bench) for level in LEVELS}
 
 
-def camps(answers: Mapping[str, Answer], numbers: Numbers) -> tuple[Camp, ...]:
+def camps(answers: Mapping[Engine, Answer], numbers: Numbers) -> tuple[Camp, ...]:
     """The engines by what they say, those who agree with the program's meaning first."""
     assert not isinstance(numbers.expected, NoMeaning)
     expected = numbers.expected
-    found: list[tuple[list[str], Answer, str]] = [([], expected, "")]
-    for name, given in answers.items():
+    found: list[tuple[list[Engine], Answer, str]] = [([], expected, "")]
+    for engine, said in answers.items():
         for members, known, _ in found:
-            if _agree(known, given, expected):
-                members.append(name)
+            if _agree(known, said, expected):
+                members.append(engine)
                 break
         else:
-            found.append(([name], given, given if isinstance(given, str) else _difference(expected, given)))
+            found.append(([engine], said, said if isinstance(said, str) else _difference(expected, said)))
     return tuple(Camp(tuple(members), says) for members, _, says in found)
 
 
 def conclusion(camps: Sequence[Camp]) -> str:
     """Whose fault it looks like, in a sentence; "" where the camps do not say."""
     place = {member: number for number, camp in enumerate(camps) for member in camp.members}
-    built = {
-        label: {place[name] for name in place if name.startswith(f"build {label}")} for label in ("before", "after")
-    }
-    if not any(built.values()):
+    before, after = ({place[e] for e in place if e.builder == LLVM.name and e.after is when} for when in (False, True))
+    if not before | after:
         return ""
-    last = "after" if "reference after" in place else "before"
-    if place[f"reference {last}"] == 0:
+    last = Engine(after=Engine(after=True) in place)
+    if place[last] == 0:
         agreed = "So far the reference agrees: a pass of the build, or code generation, is wrong."
-        threaded = {place[name] for name in place if name.endswith(f" {last}") and not name.startswith("reference")}
-        return "" if built[last] | threaded <= {0} else agreed
-    if built["after"] == {0}:
+        return "" if {place[e] for e in place if e.after is last.after} <= {0} else agreed
+    if after == {0}:
         return "Only the reference sees it: what is undefined may go well, or the reference is wrong."
-    if built["before"] == {0}:
+    if before == {0}:
         return "The pass is wrong: the reference and the builds say so."
-    if built["before"] == built["after"]:
+    if before == after:
         return "The builds agree with each other: LegalizeOps gives an operator another meaning than the reference."
     return ""
 

@@ -12,7 +12,7 @@ import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import tvm
@@ -25,7 +25,7 @@ from generators.externs import provided
 from generators.passes.row import Phase, Role
 from generators.passes.table import PASSES, PIPELINES, default_call, the
 from generators.targets import DEFAULT, TARGETS
-from generators.tvm_api import IRModule, Target
+from generators.tvm_api import Device, IRModule, RuntimeTensor, Target, Type, VirtualMachine
 from oracles.activities import Announce, Building, entering, unannounced
 from oracles.builds.tir_build import compiled_from
 from oracles.ir.compare import with_own_constants
@@ -45,12 +45,18 @@ CODEGEN = "codegen"
 _GROUPED = (Phase.ANNOTATED, Phase.GROUPED, Phase.FUSED)
 
 
+VmValue: TypeAlias = (
+    "RuntimeTensor | tvm.runtime.ShapeTuple | tvm_ffi.Function | tuple[VmValue, ...] | float | str | None"
+)
+"""What the virtual machine takes and gives."""
+
+
 @dataclass(frozen=True, slots=True)
 class Built:
     """A module ready to run. device: where its inputs are to be, None for the CPU."""
 
-    machine: Any
-    device: Any = None
+    machine: VirtualMachine
+    device: Device | None = None
 
     def run(
         self, function: str, arguments: list[Runtime], packed: Mapping[str, Callback] = MappingProxyType({})
@@ -137,7 +143,7 @@ def _current_target(opt_level: int) -> Target:
     return tvm.target.Target({**attributes, "opt-level": opt_level})
 
 
-def _attributes(target: Target) -> dict[str, Any]:
+def _attributes(target: Target) -> dict[str, object]:
     """What a target was constructed with."""
     return {name: value for name, value in target.export().items() if name not in ("keys", "tag")}
 
@@ -200,7 +206,7 @@ def other_devices(module: IRModule) -> bool:
     return any(_elsewhere(ty) for ty in types)
 
 
-def _elsewhere(ty: Any) -> bool:
+def _elsewhere(ty: Type) -> bool:
     if isinstance(ty, tvm_api.TupleType):
         return any(_elsewhere(field) for field in ty.fields)
     device = ty.vdevice if isinstance(ty, tvm_api.TensorType) else None
@@ -221,7 +227,7 @@ def _lifting(module: IRModule, phase: Phase) -> tuple[str, ...]:
     return (the(Role.LIFTS_LOCAL_FUNCTIONS).name,) if local else ()
 
 
-def _to_vm(value: Runtime, device: Any = None) -> Any:
+def _to_vm(value: Runtime, device: Device | None = None) -> VmValue:
     if isinstance(value, Tensor):
         tensor = tvm_api.to_tensor(declared(value), value.dtype)
         return tensor if device is None else tensor.copyto(device)
@@ -234,12 +240,12 @@ def _to_vm(value: Runtime, device: Any = None) -> Any:
     return None if isinstance(value, Unit) else value
 
 
-def _hosted(callback: Callback, device: Any) -> Callable[..., Any]:
+def _hosted(callback: Callback, device: Device | None) -> Callable[..., VmValue]:
     """The callback as a Python function over the VM's values."""
     return lambda *arguments: _to_vm(callback.answer(*map(_from_vm, arguments)), device)
 
 
-def _from_vm(result: Any) -> Runtime:
+def _from_vm(result: VmValue) -> Runtime:
     if isinstance(result, tvm.runtime.Tensor):
         return carried(np.array(tvm_api.to_array(result)), str(result.dtype))
     if isinstance(result, tvm.runtime.ShapeTuple):

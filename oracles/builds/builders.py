@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from generators.passes.row import Phase, Role
 from generators.passes.table import the
 from generators.targets import TARGETS
+from generators.tvm_api import IRModule
 from oracles.activities import Announce, Building
 from oracles.builds import build as llvm
 from oracles.builds import cuda_device, needs
@@ -23,7 +24,7 @@ from oracles.reference.calling import Calling, Run
 from oracles.reference.numbers import Numbers, Unsure, Wrong
 from oracles.trace import Bench
 from oracles.tvm_errors import headline
-from oracles.verdict import BUILD, Failed, Skipped
+from oracles.verdict import BUILD, DOES_NOT_BUILD, Failed, Skipped
 
 Outcome: TypeAlias = "None | Wrong | Unsure"
 LAUNCH_S = 3.0
@@ -44,8 +45,8 @@ class Builder:
     needed, found out by a trial on the first call; None where it can.
     """
 
-    passes: Callable[[Any, Phase], tuple[str, ...]]
-    build: Callable[[Any, Phase, Bench, int, Announce], Any | llvm.NotBuilt | Failed | Skipped]
+    passes: Callable[[IRModule, Phase], tuple[str, ...]]
+    build: Callable[[IRModule, Phase, Bench, int, Announce], Any | llvm.NotBuilt | Failed | Skipped]
     judge: Callable[[Any, Numbers, Calling], Outcome]
     run: Callable[[Any], Run]
     same_bug: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
@@ -60,7 +61,7 @@ def _judged_by_llvm(built: llvm.Built, numbers: Numbers, calling: Calling) -> Ou
     return numbers.judge_run(built.run, calling)
 
 
-def _passes_for_threads(module: Any, phase: Phase) -> tuple[str, ...]:
+def _passes_for_threads(module: IRModule, phase: Phase) -> tuple[str, ...]:
     """The rest of the pipeline, with the schedule wherever it has not been applied yet: it leaves scheduled PrimFuncs
     as they are, and device code is made of those alone (python/tvm/s_tir/dlight/base/transform.py)."""
     names = llvm.passes_to_come(module, phase, _OF_THREADS)
@@ -69,7 +70,7 @@ def _passes_for_threads(module: Any, phase: Phase) -> tuple[str, ...]:
 
 
 def _built_for_threads(
-    module: Any, phase: Phase, bench: Bench, opt_level: int, announce: Announce
+    module: IRModule, phase: Phase, bench: Bench, opt_level: int, announce: Announce
 ) -> machine.Built | llvm.NotBuilt | Failed | Skipped:
     """Host code is always built without optimisation: there is little of it. The schedule changes the module that it is
     given, which is to be a copy."""
@@ -85,7 +86,7 @@ def _built_for_threads(
 
 
 def _built_for_device(
-    module: Any, phase: Phase, bench: Bench, opt_level: int, announce: Announce
+    module: IRModule, phase: Phase, bench: Bench, opt_level: int, announce: Announce
 ) -> cuda_device.Built | llvm.NotBuilt | Skipped:
     """Lowered here; code generation, which asks the device, and the runs are one step in a child of `judge`."""
     if (why := cuda_device.unusable()) is not None:
@@ -112,7 +113,7 @@ def refused(source: machine.NotCompiled) -> Failed | Skipped:
     if complaint is None:
         return Skipped("cuda-cpu: source not known to our header")
     first = next((line for line in complaint.splitlines() if "error" in line), complaint)
-    return Failed("does not build", f"nvcc: {headline(first)}", f"{complaint}\n{source.cuda}", llvm.CODEGEN)
+    return Failed(DOES_NOT_BUILD, f"nvcc: {headline(first)}", f"{complaint}\n{source.cuda}", llvm.CODEGEN)
 
 
 BUILDERS: dict[str, Builder] = {

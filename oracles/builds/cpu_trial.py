@@ -15,13 +15,13 @@ import tempfile
 import traceback
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import tvm
 from tvm import relax
 
 from generators import tvm_api as T
 from generators.passes.row import Phase
+from generators.tvm_api import IRModule, Pass, VirtualMachine
 from oracles.builds import build as llvm
 from oracles.builds.blame import first_wrong, lowering_of
 from oracles.builds.cpu_builds import CpuBuild, How, no_compiler
@@ -33,13 +33,23 @@ from oracles.reference.calling import Calling
 from oracles.reference.numbers import Unsure, Wrong
 from oracles.trace import Bench, Position, Raised
 from oracles.tvm_errors import headline, states_limit
-from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict, not_applicable
+from oracles.verdict import (
+    CRASH,
+    DOES_NOT_BUILD,
+    DOES_NOT_RUN,
+    HANG,
+    PASSED,
+    WRONG_RESULT,
+    Failed,
+    Inconclusive,
+    Skipped,
+    Verdict,
+)
 
 LIMIT_S = 10
 """Seconds for one build and its runs."""
 HANG_CPU_S = 4.0
 """CPU seconds that a build has had at least where it counts as hanging; on a busy machine others have them."""
-WRONG_RESULT = "wrong result"
 SAID = 20_000
 """Characters of stderr that are kept."""
 
@@ -93,9 +103,9 @@ def _cpu_of_children() -> float:
 def _not_for(row: CpuBuild, last: Position) -> Skipped | None:
     """Why a row has nothing to say of a module."""
     if row.whole and not last.phase.of_relax:
-        return not_applicable("PrimFuncs have been lowered for the ordinary build already")
+        return Skipped("PrimFuncs have been lowered for the ordinary build already", applies=False)
     if row.whole and any(function.attrs and "target" in function.attrs for _, function in prim_funcs(last.module)):
-        return not_applicable("PrimFuncs have a target already")
+        return Skipped("PrimFuncs have a target already", applies=False)
     if row.how is How.LOAD and (lacking := no_compiler()) is not None:
         return Skipped(f"build: {lacking}")
     if row.is_c and (found := _NOT_OF_C.search(T.json_of(last.module))):
@@ -126,7 +136,7 @@ def _judged(row: CpuBuild, last: Position, bench: Bench, folder: Path) -> Verdic
     return _numbers(row, llvm.Built(built), bench, last.calling)
 
 
-def _machine(row: CpuBuild, module: Any, phase: Phase, folder: Path) -> Any:
+def _machine(row: CpuBuild, module: IRModule, phase: Phase, folder: Path) -> VirtualMachine | None:
     """A virtual machine for the build; None where there is nothing to run."""
     target = tvm.target.Target(ast.literal_eval(row.target))
     config = ast.literal_eval(row.options) if row.options else {}
@@ -149,7 +159,7 @@ def _machine(row: CpuBuild, module: Any, phase: Phase, folder: Path) -> Any:
 
 
 @functools.cache
-def _last_pass(source: str) -> Any:
+def _last_pass(source: str) -> Pass:
     return eval(source, {"tvm": tvm})
 
 
@@ -159,7 +169,7 @@ def _numbers(row: CpuBuild, built: llvm.Built, bench: Bench, calling: Calling) -
     outcome = bench.guarded(lambda: numbers.judge_run(built.run, calling))
     if isinstance(outcome, Raised):
         message = f"{outcome.kind}: {headline(outcome.message)}"
-        return _failed(row, "does not run", message, outcome.traceback or outcome.message)
+        return _failed(row, DOES_NOT_RUN, message, outcome.traceback or outcome.message)
     match outcome:
         case None:
             return PASSED
@@ -190,21 +200,21 @@ def _not_built(row: CpuBuild, error: Raised) -> Verdict:
         complaint = _VECTOR.sub("a vector type", complaint)
         if _HALF.search(complaint):
             return Skipped("build: C has no float16")
-        return _failed(row, "does not build", f"the C++ compiler: {complaint}", error.message)
+        return _failed(row, DOES_NOT_BUILD, f"the C++ compiler: {complaint}", error.message)
     if states_limit(error):
         return Skipped(f"rejected: {row.name}: {error.kind}")
     intrinsic = _INTRINSIC.search(error.message)
     said = f"no code for the intrinsic {intrinsic[1]}" if intrinsic else _VERIFIER.sub(r"\1", headline(error.message))
-    return _failed(row, "does not build", f"{error.kind}: {said}", error.traceback or error.message)
+    return _failed(row, DOES_NOT_BUILD, f"{error.kind}: {said}", error.traceback or error.message)
 
 
 def _of_the_end(row: CpuBuild, ended: Ended, said: str) -> Verdict:
     """What is to be said of a child that gave no answer."""
     if ended.hung:
-        return _failed(row, "hang", f"no answer within {LIMIT_S} s", said, Hung())
+        return _failed(row, HANG, f"no answer within {LIMIT_S} s", said, Hung())
     found = _FATAL.search(said)
     fatal = next(filter(None, found.groups()), "") if found else ""
     node = _NODE.search(fatal)
     if node is not None:
         fatal = f"{node[1]} {node[2]}"
-    return _failed(row, "crash", f"{ended.how}: {headline(fatal)}" if fatal else ended.how, said)
+    return _failed(row, CRASH, f"{ended.how}: {headline(fatal)}" if fatal else ended.how, said)

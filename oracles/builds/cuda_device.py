@@ -18,10 +18,10 @@ import resource
 import shutil
 import signal
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import tvm
@@ -30,6 +30,7 @@ from tvm import relax
 from generators import tvm_api
 from generators.externs import EXTERNS
 from generators.passes.row import Phase
+from generators.tvm_api import Device, Executable, IRModule, RuntimeTensor, Target
 from oracles.builds import build as llvm
 from oracles.builds.cuda_cpu.lowering import NO_COMPILER
 from oracles.builds.tir_build import compiled_from
@@ -41,6 +42,7 @@ from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.reference.values import Callback, Runtime, Tensor, carried
 from oracles.trace import Bench, Raised
 from oracles.tvm_errors import headline, states_limit
+from oracles.verdict import CRASH, DOES_NOT_BUILD, HANG
 
 BUILD_S = 8
 """Seconds for the driver, code generation and nvcc."""
@@ -72,12 +74,12 @@ class DeviceFault(RuntimeError):
 class Built:
     """A module lowered so far that only the device is missing; its PrimFuncs stand in `phase`."""
 
-    module: Any
+    module: IRModule
     phase: Phase
     bench: Bench
 
 
-def needs_host_memory(module: Any) -> str | None:
+def needs_host_memory(module: IRModule) -> str | None:
     """Why a module cannot run on a device with any builder; None where it can."""
     if module.global_infos.get("vdevice"):
         return "values on devices that the program names"
@@ -131,7 +133,7 @@ def runner(built: Built) -> Run:
 # --- in the child ---------------------------------------------------------------------------------------
 
 
-def here() -> tuple[Any, Any]:
+def here() -> tuple[Target, Device]:
     """The target for the device and the device. Raises NoDevice. Touches the driver."""
     if shutil.which("nvcc") is None:
         raise NoDevice("nvcc is missing, and without it device code is compiled with fast math")
@@ -158,7 +160,7 @@ def _driver_says() -> str:
     return f"the driver is for CUDA {known}, and TVM sees no device through it"
 
 
-def _prepared() -> tuple[Any, Any]:
+def _prepared() -> tuple[Target, Device]:
     """The target and the device, with what nvcc and the driver need: the driver maps more memory than there is."""
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
@@ -172,12 +174,12 @@ def _prepared() -> tuple[Any, Any]:
     return target, device
 
 
-def _returning(function: Any, device: Any) -> Any:
+def _returning(function: Callable[..., RuntimeTensor], device: Device) -> Callable[..., RuntimeTensor]:
     """The packed function with its result, made on the host, on the device."""
     return lambda *arguments: function(*arguments).copyto(device)
 
 
-def _compiled(built: Built, target: Any) -> Any:
+def _compiled(built: Built, target: Target) -> Executable:
     with target:
         return compiled_from(built.module, target, built.phase, threads=True)
 
@@ -201,7 +203,7 @@ def _in_child(
     return outcome
 
 
-def _rounds(executable: Any, device: Any, numbers: Numbers, calling: Calling) -> None | Wrong | Unsure:
+def _rounds(executable: Executable, device: Device, numbers: Numbers, calling: Calling) -> None | Wrong | Unsure:
     outcome: None | Wrong | Unsure = None
     for number in range(ROUNDS):
         outcome = numbers.judge_run(llvm.Built(relax.VirtualMachine(executable, device), device).run, calling)
@@ -252,14 +254,14 @@ def _not_compiled(error: Raised) -> Wrong | Unsure:
     if states_limit(error):
         return Unsure(f"rejected: {llvm.CODEGEN}: {error.kind}")
     said = _said_by_nvcc(error.message) or f"{error.kind}: {headline(error.message)}"
-    return Wrong("does not build", said, 0)
+    return Wrong(DOES_NOT_BUILD, said, 0)
 
 
 def _of_the_end(ended: Ended, running: bool, said: str) -> Wrong | Unsure:
     """What is to be said of a child that gave no answer."""
     if ended.hung:
         late = Unsure("build: nvcc, or a busy machine, takes too long for the device")
-        return Wrong("hang", f"no answer from the device within {RUN_S} s", 0, Hung()) if running else late
+        return Wrong(HANG, f"no answer from the device within {RUN_S} s", 0, Hung()) if running else late
     fault = _FAULT.search(said)
     where = "running on the device" if running else "building for the device"
-    return Wrong("crash", f"{ended.how} {where}{f': {headline(fault[0])}' if fault else ''}", 0)
+    return Wrong(CRASH, f"{ended.how} {where}{f': {headline(fault[0])}' if fault else ''}", 0)

@@ -5,11 +5,10 @@ src/relax/transform/bind_params.cc, src/relax/transform/bind_symbolic_vars.cc.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from generators import tvm_api
+from generators.tvm_api import Var
 from oracles.reference.annotations import bind_and_check
 from oracles.reference.calling import AppliedPass, Calling, LeftOut, Run, direct
 from oracles.reference.values import Runtime, Tensor, from_argument
@@ -37,7 +36,7 @@ def values(applied: AppliedPass, function: str) -> Calling | None:
     return call
 
 
-def _is_value(argument: Runtime, bound: Any) -> bool:
+def _is_value(argument: Runtime, bound: object) -> bool:
     if not isinstance(argument, Tensor) or not isinstance(bound, np.ndarray):
         return False
     value = from_argument(bound)
@@ -57,7 +56,7 @@ def symbols(applied: AppliedPass, function: str) -> Calling | None:
     types = [tvm_api.type_of(p) for p in applied.old[function].params]
 
     def call(run: Run, name: str, arguments: list[Runtime]) -> Runtime:
-        extents: dict[Any, int] = {}
+        extents: dict[Var, int] = {}
         for ty, argument in zip(types, arguments, strict=True):
             bind_and_check(ty, argument, extents, "", False)
         if any(given[0][0].get(symbol.name, extent) != extent for symbol, extent in extents.items()):

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from tvm import relax
 from tvm.ir import Tuple as IRTuple
 
 from generators import tvm_api
 from generators.case import Shape
+from generators.tvm_api import BaseFunc
 from oracles.ir.operators import ALLOCATE_TENSORS
 from oracles.ir.walk import bindings
 from oracles.reference.calling import AppliedPass, Calling, Run, direct
@@ -31,7 +31,7 @@ class _Exchange:
     handed: dict[int, Runtime] = field(default_factory=dict)
     complaint: Trap | None = None
 
-    def get(self, index: Any, name: Any = None) -> Runtime:
+    def get(self, index: int, name: str | None = None) -> Runtime:
         """The value at `index`; `name` must be the name of its parameter, where parameters are asked for by name."""
         if not isinstance(index, int) or not 0 <= index < len(self.values):
             self._complain("out-of-bounds", f"a callback is asked for input {index} of {len(self.values)}")
@@ -40,7 +40,7 @@ class _Exchange:
             self._complain("type", f"a callback is asked for input {index} ({self.names[index]}) by the name {name}")
         return self.values[index]
 
-    def set(self, index: Any, value: Runtime) -> Runtime:
+    def set(self, index: int, value: Runtime) -> Runtime:
         """Keeps a copy of the output at `index` as it is now."""
         self.handed[int(index)] = _copy(value)
         return ()
@@ -106,11 +106,11 @@ def handed_to_callback(applied: AppliedPass, function: str) -> Calling | None:
     return call
 
 
-def _operators(function: Any) -> set[str]:
+def _operators(function: BaseFunc) -> set[str]:
     return {name for bound in bindings(function) if (name := tvm_api.op_name(bound.value)) is not None}
 
 
-def _output_count(function: Any) -> int | None:
+def _output_count(function: BaseFunc) -> int | None:
     """How many outputs the tuple that the function ends in has; None where it ends in something else."""
     result = function.body.body if isinstance(function.body, relax.SeqExpr) else function.body
     return len(result.fields) if isinstance(result, IRTuple) else None

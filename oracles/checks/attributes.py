@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from generators import tvm_api as T
+from generators.tvm_api import BaseFunc, Node
 from oracles.evidence import AttributeGone, ChangedSignature
 from oracles.ir.fingerprint import same_object
 from oracles.ir.types import contradiction
@@ -70,11 +70,11 @@ def _lost_functions(step: Step) -> Iterator[Loss]:
             yield from _lost(mine, _entries(after[name].attrs), "function attribute", name)
 
 
-def _is_called_by_people(function: Any) -> bool:
+def _is_called_by_people(function: BaseFunc) -> bool:
     return isinstance(function, FUNCTION) and not any(key in MADE_FOR_TOOLS for key in _entries(function.attrs))
 
 
-def _signature(step: Step, before: Any, after: Any, name: str) -> Iterator[Loss]:
+def _signature(step: Step, before: BaseFunc, after: BaseFunc, name: str) -> Iterator[Loss]:
     if step.row.promise.calling != "same":
         return
     if len(before.params) != len(after.params):
@@ -87,11 +87,11 @@ def _signature(step: Step, before: Any, after: Any, name: str) -> Iterator[Loss]
         yield Loss(f"public function returns another type: {why}", name, ChangedSignature())
 
 
-def _entries(attrs: Any) -> dict[str, Any]:
+def _entries(attrs: Node | None) -> dict[str, Node]:
     return {} if attrs is None else {str(key): attrs[key] for key in attrs.keys()}  # noqa: SIM118
 
 
-def _lost(before: dict[Any, Any], after: dict[Any, Any], what: str, where: str) -> Iterator[Loss]:
+def _lost(before: dict[str, Node], after: dict[str, Node], what: str, where: str) -> Iterator[Loss]:
     for key, value in before.items():
         if key not in after:
             yield Loss(f"{what} {key} is gone", where, AttributeGone(str(key)) if what != GLOBAL_INFO else None)

@@ -9,7 +9,6 @@ blocks and names of private functions, and without an error.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from tvm import relax
@@ -17,6 +16,7 @@ from tvm import relax
 from generators import tvm_api as T
 from generators.passes.row import Phase
 from generators.source import Source
+from generators.tvm_api import Expr, IRModule, RelaxFunction
 from oracles.checks.applied_again import incomparable
 from oracles.checks.dead_code import tidied
 from oracles.checks.survives import happened_to
@@ -31,7 +31,7 @@ from oracles.verdict import PASSED, Failed, Skipped, Verdict
 DEAD = "nobody_uses_this"
 
 
-def with_dead_binding(module: Any, phase: Phase, source: Source) -> tuple[Any, str] | None:
+def with_dead_binding(module: IRModule, phase: Phase, source: Source) -> tuple[IRModule, str] | None:
     """The module with one more binding in one of its functions, and what it binds; None without a Relax function."""
     named = sorted((g.name_hint, g) for g, f in module.functions.items() if isinstance(f, FUNCTION))
     if not named:
@@ -42,7 +42,7 @@ def with_dead_binding(module: Any, phase: Phase, source: Source) -> tuple[Any, s
     return T.replace_functions(module, functions), kind
 
 
-def _with_binding(function: Any, kind: str, source: Source) -> Any:
+def _with_binding(function: RelaxFunction, kind: str, source: Source) -> RelaxFunction:
     blocks = list(function.body.blocks) or [relax.BindingBlock([])]
     place = source.integer(0, len(blocks) - 1)
     block = blocks[place]
@@ -57,11 +57,11 @@ def _with_binding(function: Any, kind: str, source: Source) -> Any:
     return relax.Function(function.params, body, T.return_type(function), function.is_pure, function.attrs)
 
 
-def _constant() -> Any:
+def _constant() -> Expr:
     return T.constant(np.zeros(2, np.float32), "float32")
 
 
-_VALUES: dict[str, Callable[[], Any]] = {
+_VALUES: dict[str, Callable[[], Expr]] = {
     "constant": _constant,
     "relax.zeros": lambda: relax.op.zeros((2,), "float32"),
     "relax.add": lambda: relax.op.add(_constant(), _constant()),
@@ -94,7 +94,7 @@ ORACLE = StepOracle(
     "dead_binding",
     "an unused binding changes nothing for the others",
     judge,
-    stage=Stage.PROMISE,
+    stage=Stage.COSTLY,
     rank=64,
     share=0.015,
 )

@@ -10,14 +10,13 @@ A pass that dies on a dead function is the survival oracle's; reduction leaves t
 
 from __future__ import annotations
 
-from typing import Any
-
 import tvm_ffi
 from tvm import relax
 
 from generators import tvm_api as T
 from generators.passes.row import Role
 from generators.passes.table import default_call, the
+from generators.tvm_api import BaseFunc, Call, GlobalVar, IRModule
 from oracles.checks.applied_again import incomparable
 from oracles.checks.survives import happened_to
 from oracles.evidence import WithoutDead
@@ -40,13 +39,13 @@ DEAD = "nobody_calls_this"
 _TIDY = tuple(default_call(the(role).name) for role in (Role.TIDIES_BINDINGS, Role.DROPS_DEAD_CODE))
 
 
-def candidates(module: Any) -> list[Any]:
+def candidates(module: IRModule) -> list[BaseFunc]:
     """The functions that refer to no other, by name."""
     named = sorted(module.functions.items(), key=lambda pair: str(pair[0].name_hint))
     return [f for _, f in named if isinstance(f, PRIM_FUNC) or (isinstance(f, FUNCTION) and not global_vars(f))]
 
 
-def dead_copy(function: Any) -> Any:
+def dead_copy(function: BaseFunc) -> BaseFunc:
     """A private copy that shares no variable, constant or call with the function: passes keep maps of them by
     identity, and to share them is nothing that a front end would do."""
     if isinstance(function, PRIM_FUNC):
@@ -57,7 +56,7 @@ def dead_copy(function: Any) -> Any:
     return copy.without_attr("global_symbol") if T.is_public(copy) else copy
 
 
-def _own_call(call: Any) -> Any:
+def _own_call(call: Call) -> Call:
     """Calls inside of dimensions stay."""
     if not (T.op_name(call) or "relax.").startswith("relax."):
         return call
@@ -66,7 +65,7 @@ def _own_call(call: Any) -> Any:
     return copy
 
 
-def dead_names(module: Any) -> list[Any]:
+def dead_names(module: IRModule) -> list[GlobalVar]:
     """The functions that no public one reaches, themselves or through others."""
     live = {gvar for gvar, function in module.functions.items() if T.is_public(function)}
     rest = list(live)
@@ -77,14 +76,14 @@ def dead_names(module: Any) -> list[Any]:
     return [gvar for gvar in module.functions if gvar not in live]
 
 
-def refer_to_live(module: Any, dead: list[Any]) -> bool:
+def refer_to_live(module: IRModule, dead: list[GlobalVar]) -> bool:
     """Whether a dead function calls one that lives: a pass that asks all callers of a private function, as one that
     puts in what all of them pass does, counts the dead ones with good reason."""
     called = {gvar for name in dead for gvar in global_vars(module[name])}
     return any(gvar in module.functions and gvar not in dead for gvar in called)
 
 
-def without(module: Any, names: list[Any]) -> Any:
+def without(module: IRModule, names: list[GlobalVar]) -> IRModule:
     """The module without these functions."""
     functions = {gvar: function for gvar, function in module.functions.items() if gvar not in names}
     return T.replace_functions(module, functions)
@@ -100,7 +99,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     return _judge_without(step, bench, dead)
 
 
-def _judge_without(step: Step, bench: Bench, dead: list[Any]) -> Verdict:
+def _judge_without(step: Step, bench: Bench, dead: list[GlobalVar]) -> Verdict:
     """Whether the result without the dead functions is the live part of the result."""
     result = bench.apply(step.call, without(step.before, dead))
     if isinstance(result, Raised):
@@ -115,7 +114,7 @@ def _judge_without(step: Step, bench: Bench, dead: list[Any]) -> Verdict:
     return Failed("dead code", message, difference[1], evidence=WithoutDead())
 
 
-def _difference(one: Any, other: Any, roots: list[str], bench: Bench) -> tuple[str, str] | None:
+def _difference(one: IRModule, other: IRModule, roots: list[str], bench: Bench) -> tuple[str, str] | None:
     """Where what the roots reach differs between two results; None where it does not."""
     one, other = part_from(one, roots), part_from(other, roots)
     if same_bindings(one, other):
@@ -143,7 +142,7 @@ def _judge_with_copy(step: Step, bench: Bench) -> Verdict:
     return Failed("dead code", f"a dead {kind} changes {difference[0]} in the live part", difference[1])
 
 
-def tidied(module: Any, bench: Bench) -> Any:
+def tidied(module: IRModule, bench: Bench) -> IRModule:
     """The module without trivial and unused bindings, where the passes that take them away go through."""
     for call in _TIDY:
         tidy = bench.apply(call, module)
@@ -155,7 +154,7 @@ ORACLE = StepOracle(
     "dead_code",
     "a function without callers changes nothing for the others",
     judge,
-    stage=Stage.PROMISE,
+    stage=Stage.COSTLY,
     rank=63,
     share=0.03,
     share_of_chosen=1.0,

@@ -5,8 +5,7 @@ Our own check (`oracles.ir.scopes`) of what a pass gives back, against what it w
 
 from __future__ import annotations
 
-from typing import Any
-
+from generators.tvm_api import IRModule
 from oracles.ir.module_caches import by_relax_functions
 from oracles.ir.scopes import misuses
 from oracles.oracle import Stage, StepOracle, Trust
@@ -16,7 +15,7 @@ from oracles.verdict import PASSED, Failed, Skipped, Verdict
 MISUSES = by_relax_functions(misuses)
 
 
-def has_free_names(module: Any) -> bool:
+def has_free_names(module: IRModule) -> bool:
     """Whether a module breaks scoping, so that structural comparison of it with anything means nothing."""
     return bool(MISUSES.of(module))
 

@@ -7,16 +7,15 @@ campaign has a share of its cases applied again by a process with another hash s
 
 from __future__ import annotations
 
-from typing import Any
-
 from generators import tvm_api as T
+from generators.tvm_api import IRModule
 from oracles.checks.applied_again import incomparable
 from oracles.evidence import AcrossProcesses, Evidence
 from oracles.ir.compare import equal, first_difference
-from oracles.oracle import Stage, StepOracle
+from oracles.oracle import Across, Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import headline, out_of_memory
-from oracles.verdict import ACROSS_PROCESSES, PASSED, Failed, Skipped, Verdict
+from oracles.verdict import ACROSS_PROCESSES, DETERMINISM, PASSED, Failed, Skipped, Verdict
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
@@ -34,7 +33,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
 
 
 def _compared(
-    step: Step, bench: Bench, given: Any, symptom: str, what: str, evidence: Evidence | None = None
+    step: Step, bench: Bench, given: IRModule, symptom: str, what: str, evidence: Evidence | None = None
 ) -> Verdict:
     again = bench.apply(step.call, given)
     if isinstance(again, Raised):
@@ -47,11 +46,12 @@ def _compared(
 
 
 ORACLE = StepOracle(
-    "determinism",
+    DETERMINISM,
     "applied twice to one input, a pass gives the same",
     judge,
-    stage=Stage.PROMISE,
+    stage=Stage.COSTLY,
     rank=60,
     share=0.04,
     share_of_chosen=1.0,
+    across=Across(share=0.02, early=40, early_share=0.2),
 )

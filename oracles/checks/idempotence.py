@@ -6,15 +6,14 @@ was accepted as a bug for less). Names of variables do not, nor does how binding
 
 from __future__ import annotations
 
-from typing import Any
-
+from generators.tvm_api import IRModule
 from oracles.checks.definedness import has_free_names
 from oracles.checks.survives import happened_to
 from oracles.ir.compare import first_difference, same_bindings
 from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import headline, out_of_memory
-from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict, not_applicable
+from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
 
 _ROUNDS = 4
 """How often a pass may go on tidying: as deep as calls of private functions nest, and one more."""
@@ -27,7 +26,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if has_free_names(step.after):
         return Skipped("result breaks scoping")
     if not step.row.promise.idempotent:
-        return not_applicable("the pass is not meant to be idempotent")
+        return Skipped("the pass is not meant to be idempotent", applies=False)
     again = bench.apply(step.call, step.after)
     if isinstance(again, Raised):
         if not happened_to(again, step):
@@ -42,12 +41,12 @@ def judge(step: Step, bench: Bench) -> Verdict:
     return Failed("not idempotent", f"second application changes {place}", detail)
 
 
-def _still_tidying(step: Step, again: Any, bench: Bench) -> bool:
+def _still_tidying(step: Step, again: IRModule, bench: Bench) -> bool:
     """Whether a clean-up goes on in steps: what one application removes lets the next remove more, until it settles.
 
     A callee that loses an unused parameter can leave one of its caller's unused (RemoveUnusedParameters works so).
     """
-    first: Any = step.after
+    first: IRModule = step.after
     size = len(first.script())
     for _ in range(_ROUNDS):
         smaller = len(again.script())
@@ -66,7 +65,7 @@ ORACLE = StepOracle(
     "idempotence",
     "applied to its own result, a pass changes nothing",
     judge,
-    stage=Stage.PROMISE,
+    stage=Stage.COSTLY,
     rank=61,
     share=0.3,
     share_of_chosen=1.0,

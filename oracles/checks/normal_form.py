@@ -8,11 +8,10 @@ No pass is allowed to leave another form: passes that build nested calls normali
 
 from __future__ import annotations
 
-from typing import Any
-
 from tvm import relax
 
 from generators import tvm_api as T
+from generators.tvm_api import Expr, IRModule
 from oracles.ir.module_caches import by_relax_functions
 from oracles.ir.walk import CALL, FUNCTION, PRIM_FUNC, TUPLE, TUPLE_GET_ITEM, bindings, operands, relax_functions
 from oracles.oracle import Stage, StepOracle, Trust
@@ -22,7 +21,7 @@ from oracles.verdict import PASSED, Failed, Skipped, Verdict
 _COMPOUND = frozenset({CALL, TUPLE_GET_ITEM, relax.SeqExpr, relax.If, FUNCTION, PRIM_FUNC})
 
 
-def violations(module: Any) -> list[str]:
+def violations(module: IRModule) -> list[str]:
     """What is not in normal form, one line each, without names of variables."""
     found: list[str] = []
     for _, function in relax_functions(module):
@@ -32,7 +31,7 @@ def violations(module: Any) -> list[str]:
     return found
 
 
-def _sequence(expr: Any, place: str, found: list[str]) -> None:
+def _sequence(expr: Expr, place: str, found: list[str]) -> None:
     if type(expr) is not relax.SeqExpr:
         found.append(f"{_kind(expr)} as {place}")
         return
@@ -41,7 +40,7 @@ def _sequence(expr: Any, place: str, found: list[str]) -> None:
     _nested(expr.body, found)
 
 
-def _value(value: Any, found: list[str]) -> None:
+def _value(value: Expr, found: list[str]) -> None:
     if type(value) in (relax.SeqExpr, PRIM_FUNC):
         found.append(f"{_kind(value)} as a bound value")
     elif type(value) is FUNCTION:
@@ -54,7 +53,7 @@ def _value(value: Any, found: list[str]) -> None:
     _nested(value, found)
 
 
-def _nested(expr: Any, found: list[str]) -> None:
+def _nested(expr: Expr, found: list[str]) -> None:
     for operand in operands(expr):
         if type(operand) in _COMPOUND:
             found.append(f"{_kind(operand)} nested in {_kind(expr)}")
@@ -62,7 +61,7 @@ def _nested(expr: Any, found: list[str]) -> None:
             _nested(operand, found)
 
 
-def _kind(expr: Any) -> str:
+def _kind(expr: Expr) -> str:
     return type(expr).__name__
 
 

@@ -9,12 +9,17 @@ from __future__ import annotations
 
 from generators.passes.row import Meaning
 from generators.tvm_api import IRModule
+from oracles.forked import Ended, forked
 from oracles.ir.difference import difference
 from oracles.ir.operators import BATCH_NORM, operator_calls
 from oracles.oracle import Stage, StepOracle
 from oracles.reference.numbers import NoMeaning, Unsure, Wrong
 from oracles.trace import Bench, Raised, Step
+from oracles.tvm_errors import headline
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
+
+PRINT_S = 10
+"""Seconds that printing the change of one pass may take."""
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
@@ -28,7 +33,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if step.row.promise.lowers_to is not None and meaning.numbers.floor is None:
         meaning.numbers = meaning.numbers.coarser(step.row.promise.lowers_to)
     if isinstance(meaning.numbers.expected, NoMeaning):
-        return Skipped(meaning.numbers.expected.reason)
+        return Skipped(meaning.numbers.expected.reason, stop=meaning.numbers.expected.stop)
     if step.row.promise.inference_only and _trains(step.before):
         meaning.lost = "numbers: inference form of a training batch_norm"
         return Skipped(meaning.lost)
@@ -36,13 +41,22 @@ def judge(step: Step, bench: Bench) -> Verdict:
     match outcome:
         case None:
             return PASSED
-        case Unsure(reason, skipped):
-            return Skipped(reason) if skipped else Inconclusive(reason)
+        case Unsure(reason, skipped, stop):
+            return Skipped(reason, stop=stop) if skipped else Inconclusive(reason)
         case Wrong(symptom, message, call, evidence):
             meaning.lost = "numbers: wrong after an earlier pass"
-            shown = bench.guarded(lambda: difference(step.before, step.after))
-            detail = f"entry call {call}: {message}\n{'' if isinstance(shown, Raised) else shown}"
+            detail = f"entry call {call}: {message}\n{_shown(step.before, step.after, bench)}"
             return Failed(symptom, message, detail, evidence=evidence)
+
+
+def _shown(before: IRModule, after: IRModule, bench: Bench) -> str:
+    """The change that the pass made, printed in a child: TVM's printer may fail on it in any way, crashes included."""
+    shown = forked(lambda: bench.guarded(lambda: difference(before, after)), PRINT_S)
+    if isinstance(shown, Ended):
+        return f"TVM's printer fails on what the pass changed: {shown.how}"
+    if isinstance(shown, Raised):
+        return f"TVM's printer fails on what the pass changed: {shown.kind}: {headline(shown.message)}"
+    return str(shown)
 
 
 def _trains(module: IRModule) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import tvm
@@ -22,6 +22,7 @@ from generators import tvm_api as T
 from generators.case import EntryCall
 from generators.dtypes import is_float
 from generators.passes.table import PIPELINES, TIR_PIPELINE
+from generators.tvm_api import IRModule, Pass, Target, VirtualMachine
 from oracles.builds.blame import first_wrong
 from oracles.builds.build import CODEGEN, Built, as_built, not_runnable, unregistered
 from oracles.builds.needs import LLVM
@@ -34,7 +35,18 @@ from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Runtime, Tensor, from_argument
 from oracles.trace import Bench, Position, Raised, Trace
 from oracles.tvm_errors import headline, out_of_memory, states_limit
-from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
+from oracles.verdict import (
+    CRASH,
+    DOES_NOT_BUILD,
+    DOES_NOT_RUN,
+    HANG,
+    PASSED,
+    WRONG_RESULT,
+    Failed,
+    Inconclusive,
+    Skipped,
+    Verdict,
+)
 
 DEFAULT_BUILD = "default_build"
 TARGET_DEFAULT = "target default pipeline"
@@ -94,7 +106,7 @@ def judge(trace: Trace, bench: Bench) -> Verdict:
 
 
 def outputs(
-    start: Any, calls: tuple[EntryCall, ...], pipeline: Any, target: Any, bench: Bench
+    start: IRModule, calls: tuple[EntryCall, ...], pipeline: Pass, target: Target, bench: Bench
 ) -> Outputs | Stopped | Unknown:
     """The results of entry calls in a module built by a pipeline, in a process of its own."""
     ended = forked(lambda: _outputs(start, calls, pipeline, target, bench), LIMIT_S)
@@ -102,25 +114,25 @@ def outputs(
         return ended
     hangs = ended.hung
     message = f"no result within {LIMIT_S} s" if hangs else ended.how
-    return Stopped("hang" if hangs else "crash", Raised(ended.how, message, explicit=False))
+    return Stopped(HANG if hangs else CRASH, Raised(ended.how, message, explicit=False))
 
 
 def _outputs(
-    start: Any, calls: tuple[EntryCall, ...], pipeline: Any, target: Any, bench: Bench
+    start: IRModule, calls: tuple[EntryCall, ...], pipeline: Pass, target: Target, bench: Bench
 ) -> Outputs | Stopped | Unknown:
-    def machine() -> Any:
+    def machine() -> VirtualMachine:
         executable = relax.build(start, target=target, relax_pipeline=pipeline)
         return relax.VirtualMachine(executable, tvm.cpu())
 
     built = bench.guarded(machine)
     if isinstance(built, Raised):
-        return Stopped("does not build", built)
+        return Stopped(DOES_NOT_BUILD, built)
     run = Built(built).run
     results: list[Runtime] = []
     for call in calls:
         result = bench.guarded(_calling(run, call.function, [from_argument(a) for a in call.arguments]))
         if isinstance(result, Raised):
-            return Stopped("does not run", result)
+            return Stopped(DOES_NOT_RUN, result)
         if isinstance(result, Unknown):
             return result
         results.append(result)
@@ -145,9 +157,9 @@ def _stopped(first: Outputs | Stopped, second: Outputs | Stopped) -> Verdict:
     assert isinstance(stop, Stopped)
     if states_limit(stop.error) or NOT_LOWERED in stop.error.message:
         return Skipped(f"rejected: {culprit}: {stop.error.kind}")
-    ended = stop.symptom in ("crash", "hang")
+    ended = stop.symptom in (CRASH, HANG)
     message = stop.error.message if ended else f"{stop.error.kind}: {headline(stop.error.message)}"
-    evidence = Hung() if stop.symptom == "hang" else out_of_memory(stop.error)
+    evidence = Hung() if stop.symptom == HANG else out_of_memory(stop.error)
     return Failed(stop.symptom, message, stop.error.traceback or stop.error.message, culprit, evidence)
 
 
@@ -174,7 +186,7 @@ def _each(expected: tuple[Runtime, ...] | list[Runtime], results: Outputs, culpr
         found = compare(wanted, given)
         if isinstance(found, Difference):
             message = f"{found.kind}: {found.sentence}"
-            return Failed("wrong result", message, f"entry call {index}: {message}", culprit, found.evidence)
+            return Failed(WRONG_RESULT, message, f"entry call {index}: {message}", culprit, found.evidence)
         undecided.append(found.undecided)
     return Inconclusive("every bound is infinite") if undecided and min(undecided) >= 1.0 else PASSED
 

@@ -6,12 +6,11 @@ is impure when it writes, frees or observes state that another operator can see.
 
 from __future__ import annotations
 
-from typing import Any
-
 from tvm import relax
 
 from generators import tvm_api as T
 from generators.passes.row import Phase
+from generators.tvm_api import BaseFunc, Expr, GlobalVar, IRModule
 from oracles.ir.module_caches import by_relax_functions
 from oracles.ir.operators import END_LIVES
 from oracles.ir.walk import CALL, OP, Bound, bindings, operands, relax_functions
@@ -39,12 +38,12 @@ def ends_lives_early(step: Step) -> bool:
     return _ends_lives(step.after) and not _ends_lives(step.before)
 
 
-def _ends_lives(module: Any) -> bool:
+def _ends_lives(module: IRModule) -> bool:
     functions = [function for _, function in relax_functions(module)]
     return any(T.op_name(bound.value) in END_LIVES for function in functions for bound in bindings(function))
 
 
-def violations(module: Any) -> list[str]:
+def violations(module: IRModule) -> list[str]:
     """What is wrong, one line each, without names of variables."""
     found: list[str] = []
     for name, function in relax_functions(module):
@@ -55,7 +54,7 @@ def violations(module: Any) -> list[str]:
     return found
 
 
-def _of_binding(bound: Bound, name: Any) -> list[str]:
+def _of_binding(bound: Bound, name: GlobalVar) -> list[str]:
     if type(bound.value) is relax.If:
         return ["If in a dataflow block"] if bound.dataflow else []
     impure = impure_callee(bound.value)
@@ -68,7 +67,7 @@ def _of_binding(bound: Bound, name: Any) -> list[str]:
     return []
 
 
-def impure_callee(expr: Any) -> str | None:
+def impure_callee(expr: Expr) -> str | None:
     """What is called impurely by this expression or by one nested in it, None when nothing is."""
     if type(expr) is CALL:
         op = expr.op
@@ -83,7 +82,7 @@ def impure_callee(expr: Any) -> str | None:
     return None
 
 
-def _callee_is_pure(callee: Any) -> bool:
+def _callee_is_pure(callee: BaseFunc) -> bool:
     ty = T.type_of(callee)
     return bool(ty.purity) if type(ty) is T.FuncType else False
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import tvm
 
 from generators import tvm_api as T
+from generators.tvm_api import IRModule
 from oracles.checks.definedness import has_free_names
 from oracles.ir.compare import equal, first_difference, global_vars
 from oracles.ir.fingerprint import same_function
@@ -38,7 +38,7 @@ the layouts of buffers, are derived anew."""
 _ERRORS = (tvm.error.DiagnosticError, ValueError, TypeError, RuntimeError, SyntaxError)
 
 
-def script_loss(module: Any) -> tuple[str, str]:
+def script_loss(module: IRModule) -> tuple[str, str]:
     """("", "") when the script parses back to an equal module, else what went wrong and the details."""
     try:
         text = T.script_of(module)
@@ -48,7 +48,7 @@ def script_loss(module: Any) -> tuple[str, str]:
     return _compared("script", module, again)
 
 
-def json_loss(module: Any) -> tuple[str, str]:
+def json_loss(module: IRModule) -> tuple[str, str]:
     """The same for TVM's JSON."""
     return _json_loss(module, _loaded(module))
 
@@ -58,7 +58,7 @@ class _NotLoaded:
     error: str
 
 
-def _loaded(module: Any) -> Any | _NotLoaded:
+def _loaded(module: IRModule) -> IRModule | _NotLoaded:
     """The module written as JSON and read again."""
     try:
         return T.module_from_json(T.json_of(module))
@@ -66,13 +66,13 @@ def _loaded(module: Any) -> Any | _NotLoaded:
         return _NotLoaded(str(error))
 
 
-def _json_loss(module: Any, again: Any | _NotLoaded) -> tuple[str, str]:
+def _json_loss(module: IRModule, again: IRModule | _NotLoaded) -> tuple[str, str]:
     if isinstance(again, _NotLoaded):
         return f"JSON does not load: {headline(again.error)}", again.error
     return _compared("JSON", module, again)
 
 
-def _compared(form: str, module: Any, again: Any) -> tuple[str, str]:
+def _compared(form: str, module: IRModule, again: IRModule) -> tuple[str, str]:
     if equal(module, again):
         return "", ""
     _, detail = first_difference(module, again)
@@ -90,7 +90,7 @@ def _without_source(text: str) -> str:
 _SCRIPTS = by_module(script_loss)
 
 
-def judge_module(module: Any) -> Verdict:
+def judge_module(module: IRModule) -> Verdict:
     """The same of a module that no pass has touched: what is wrong is the writer's or the printer's."""
     for loss, culprit in ((json_loss, WRITER), (script_loss, PRINTER)):
         message, detail = loss(module)
@@ -123,7 +123,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     return Failed("round-trip", message, detail, PRINTER) if message else PASSED
 
 
-def _touched(step: Step) -> tuple[Any, Any]:
+def _touched(step: Step) -> tuple[IRModule, IRModule]:
     """What of the result is to be read again, and what it was: the PrimFuncs that are new, where no other functions
     are and none of them calls one; else the whole modules."""
     before, after = functions_of(step.before), functions_of(step.after)
@@ -134,5 +134,5 @@ def _touched(step: Step) -> tuple[Any, Any]:
 
 
 ORACLE = StepOracle(
-    "round_trip", "script and JSON of a result parse back to it", judge, stage=Stage.PROMISE, rank=65, share=0.0007
+    "round_trip", "script and JSON of a result parse back to it", judge, stage=Stage.COSTLY, rank=65, share=0.0007
 )

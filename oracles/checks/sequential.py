@@ -12,7 +12,7 @@ from oracles.ir.fingerprint import fingerprint
 from oracles.oracle import TraceOracle
 from oracles.trace import Bench, Raised, Trace
 from oracles.tvm_errors import headline
-from oracles.verdict import PASSED, Failed, Skipped, Verdict, not_applicable
+from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 CULPRIT = "tvm.transform.Sequential"
 
@@ -20,9 +20,9 @@ CULPRIT = "tvm.transform.Sequential"
 def judge(trace: Trace, bench: Bench) -> Verdict:
     """Failed("sequential") with the first difference."""
     if len(trace.steps) < 2:
-        return not_applicable("fewer than two passes")
+        return Skipped("fewer than two passes", applies=False)
     if any(step.call.options for step in trace.steps):
-        return not_applicable("a pass has options of its own")
+        return Skipped("a pass has options of its own", applies=False)
     if any(step.after is None for step in trace.steps):
         return Skipped("a step raised")
     if any(fingerprint(step.before) != step.start.code for step in trace.steps):

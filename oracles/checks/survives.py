@@ -12,12 +12,13 @@ is a rejection.
 from __future__ import annotations
 
 import re
+from enum import Enum, auto
 
 from oracles.ir.verifier import COMPLAINTS
 from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import STATED_LIMIT, headline, out_of_memory
-from oracles.verdict import PASSED, Failed, Skipped, Verdict
+from oracles.verdict import CRASH, PASSED, Failed, Skipped, Verdict
 
 # The patterns below read messages of TVM, which has no other way to say these things. None reads a message of ours.
 _NOT_YET = re.compile(r"not supported \S*\s*yet")
@@ -47,17 +48,28 @@ def _states_limit(error: Raised, step: Step) -> bool:
     return bool(_NOT_YET.search(error.message) or (excused and STATED_LIMIT.search(error.message)))
 
 
-def happened_to(error: Raised, step: Step) -> str | None:
+class Crash(Enum):
+    """What makes an error in applying a pass a crash."""
+
+    ERROR = auto()
+    """It happened to the code of the pass."""
+    UNTYPED = auto()
+    """The pass has built a call that cannot be typed."""
+    CHECK = auto()
+    """A check of a library that the pass has called fails."""
+
+
+def happened_to(error: Raised, step: Step) -> Crash | None:
     """How an error in applying the step's pass to well-formed IR counts as a crash; None for a rejection."""
     if _states_limit(error, step):
         return None
     if not error.explicit:
-        return "an error"
+        return Crash.ERROR
     if step.row.fires.draw_source is not None:
         return None
     if _INFERENCE.search(error.traceback):
-        return "a call that cannot be typed"
-    return "a failing check" if step.tier != "C" and is_library_check(error) else None
+        return Crash.UNTYPED
+    return Crash.CHECK if step.tier != "C" and is_library_check(error) else None
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
@@ -71,9 +83,9 @@ def judge(step: Step, bench: Bench) -> Verdict:
         return Skipped(f"rejected: {step.call.name}: {limit}")
     if COMPLAINTS.of(step.before):
         return Skipped(f"raised on ill-formed input: {step.call.name}")
-    built = "built a call that cannot be typed: " if what == "a call that cannot be typed" else ""
+    built = "built a call that cannot be typed: " if what is Crash.UNTYPED else ""
     return Failed(
-        "crash",
+        CRASH,
         f"{built}{error.kind}: {headline(error.message)}",
         error.traceback or error.message,
         evidence=out_of_memory(error),

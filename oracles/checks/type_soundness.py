@@ -12,12 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tvm import relax
 
 from generators import tvm_api as T
-from generators.tvm_api import BaseFunc, Expr, Type
+from generators.tvm_api import (
+    BaseFunc,
+    Binding,
+    BlockBuilder,
+    Call,
+    Expr,
+    IRModule,
+    Node,
+    PrimFunc,
+    RelaxFunction,
+    Type,
+)
 from oracles.evidence import GivenToCallTir
 from oracles.ir.cache import Cache, Key, parts
 from oracles.ir.module_caches import by_relax_functions
@@ -41,7 +52,7 @@ class Contradiction:
     evidence: GivenToCallTir | None = None
 
 
-def contradictions(module: Any) -> list[Contradiction]:
+def contradictions(module: IRModule) -> list[Contradiction]:
     """What contradicts what in a whole module."""
     found: list[Contradiction] = []
     builder = relax.BlockBuilder()
@@ -55,14 +66,14 @@ def contradictions(module: Any) -> list[Contradiction]:
     return found
 
 
-def _of_returns(function: Any, where: str) -> Iterator[Contradiction]:
+def _of_returns(function: RelaxFunction, where: str) -> Iterator[Contradiction]:
     if type(function.body) is relax.SeqExpr:
         body = T.type_of(function.body.body)
         if why := contradiction(T.return_type(function), body):
             yield Contradiction(f"a return type and the returned value: {why}", where)
 
 
-def _of_binding(binding: Any, value: Any, module: Any, builder: Any) -> Iterator[Contradiction]:
+def _of_binding(binding: Binding, value: Expr, module: IRModule, builder: BlockBuilder) -> Iterator[Contradiction]:
     annotated = T.type_of(binding.var)
     if type(binding) is relax.MatchCast:
         if why := contradiction(annotated, binding.ty):
@@ -78,13 +89,13 @@ def _of_binding(binding: Any, value: Any, module: Any, builder: Any) -> Iterator
         yield from _of_call(annotated, value, module, builder)
 
 
-def _of_branches(annotated: Any, value: Any) -> Iterator[Contradiction]:
+def _of_branches(annotated: Type, value: Expr) -> Iterator[Contradiction]:
     for branch in (value.true_branch, value.false_branch):
         if type(branch) is relax.SeqExpr and (why := contradiction(annotated, T.type_of(branch.body))):
             yield Contradiction(f"a variable and a branch of its If: {why}")
 
 
-def _of_call(annotated: Any, call: Any, module: Any, builder: Any) -> Iterator[Contradiction]:
+def _of_call(annotated: Type, call: Call, module: IRModule, builder: BlockBuilder) -> Iterator[Contradiction]:
     name = T.op_name(call)
     named = call.op if type(call.op) is GLOBAL_VAR else call.args[0] if name in _DESTINATION else None
     callee = module.functions.get(named) if type(named) is GLOBAL_VAR else None
@@ -97,7 +108,7 @@ class _Asked(NamedTuple):
     annotated: Type
     call: Expr
     callee: BaseFunc | None
-    builder: Any
+    builder: BlockBuilder
 
 
 def _looked_at(asked: _Asked) -> Key:
@@ -130,12 +141,12 @@ CALLS = 5_000
 _CALLS = Cache(lambda asked: list(_against_call(asked)), _looked_at, CALLS)
 
 
-def _is_packed(callee: Any) -> bool:
+def _is_packed(callee: BaseFunc) -> bool:
     """Whether a PrimFunc takes its arguments packed, which its type says and the GlobalVar's does not."""
     return type(callee) is PRIM_FUNC and is_packed(callee)
 
 
-def _of_buffers(call: Any, function: Any) -> Iterator[Contradiction]:
+def _of_buffers(call: Call, function: BaseFunc) -> Iterator[Contradiction]:
     """The tensors of a call_tir against the buffers of its PrimFunc, arguments first and results last."""
     if type(function) is not PRIM_FUNC or not isinstance(call.args[1], TUPLE):
         return
@@ -145,20 +156,20 @@ def _of_buffers(call: Any, function: Any) -> Iterator[Contradiction]:
         given += list(results.fields) if type(results) is T.TupleType else [results]
     for ty, param in zip(given, function.params, strict=False):
         buffer = buffer_type(param)
-        if buffer is not None and kind_of(ty) == "a tensor" and (why := contradiction(ty, buffer)):
+        if buffer is not None and kind_of(ty) == kind_of(buffer) and (why := contradiction(ty, buffer)):
             yield Contradiction(
                 f"a tensor given to call_tir and the PrimFunc's buffer: {why}", evidence=GivenToCallTir()
             )
 
 
-def _word(value: Any) -> str:
+def _word(value: Expr) -> str:
     name = T.op_name(value) if type(value) is CALL else None
     return name or type(value).__name__
 
 
-def _read_of(function: Any) -> list[Any]:
+def _read_of(function: PrimFunc) -> list[Node]:
     """What is read of a PrimFunc."""
-    parameters: list[Any] = function.params[:]
+    parameters: list[Node] = function.params[:]
     return parameters
 
 

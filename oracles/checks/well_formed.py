@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
+from generators.tvm_api import IRModule
 from oracles.checks import definedness, normal_form, purity
 from oracles.ir.verifier import COMPLAINTS
 from oracles.ir.verifier import complaint as complaint
 from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Step
 from oracles.tvm_errors import headline
-from oracles.verdict import PASSED, Failed, Skipped, Verdict, not_applicable
+from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 VERIFIER = "relax.analysis.well_formed"
 
 
-_CLASSES: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
+_CLASSES: tuple[tuple[str, str, Callable[[IRModule], bool]], ...] = (
     ("impure", r"impure|If nodes are not allowed", lambda m: bool(purity.VIOLATIONS.of(m))),
     ("undefined", r"is not defined|used outside Dataflow|more than once", lambda m: bool(definedness.MISUSES.of(m))),
     ("not normal", r"ANF|leaf expression|SeqExpr only", lambda m: bool(normal_form.VIOLATIONS.of(m))),
@@ -31,7 +31,7 @@ _CLASSES: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
 """Classes of complaints that both sides decide: name, TVM's words, our check."""
 
 
-def _disagreement(module: Any, said: str) -> Verdict | None:
+def _disagreement(module: IRModule, said: str) -> Verdict | None:
     for name, words, ours in _CLASSES:
         if said and re.search(words, said.split("\n\n")[0]):
             return None if ours(module) else _differ(f"TVM calls it {name}, our check does not", said)
@@ -52,7 +52,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if step.after is None:
         return Skipped("no result")
     if not step.row.promise.well_formed:
-        return not_applicable("what the pass leaves is for a later one to mend")
+        return Skipped("what the pass leaves is for a later one to mend", applies=False)
     if COMPLAINTS.of(step.before):
         return Skipped("input already ill-formed")
     said = COMPLAINTS.fresh(step.after)

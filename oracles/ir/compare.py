@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import tvm_ffi
 from tvm import relax
@@ -32,18 +31,18 @@ def same_bindings(one: Node, other: Node) -> bool:
 
 def without_blocks(module: IRModule) -> IRModule:
     """The module with one plain block in each sequence of bindings, for comparison only."""
-    plain: dict[Any, Any] = {}
+    plain: dict[Var, Var] = {}
 
-    def ordinary(var: Var) -> Any:
+    def ordinary(var: Var) -> Var:
         return plain.setdefault(var, relax.Var(var.name, T.type_of(var)))
 
-    def merged(sequence: Expr) -> Any:
+    def merged(sequence: Expr) -> Expr:
         bindings = [binding for block in sequence.blocks for binding in block.bindings]
         whole = relax.SeqExpr([relax.BindingBlock(bindings)] if bindings else [], sequence.body)
         T.set_type(whole, T.type_of(sequence))
         return whole
 
-    def put(function: BaseFunc) -> Any:
+    def put(function: BaseFunc) -> BaseFunc:
         if not isinstance(function, FUNCTION):
             return function
         return tvm_ffi.structural_map(function, [(relax.DataflowVar, ordinary), (relax.SeqExpr, merged)])
@@ -96,7 +95,7 @@ def part_from(module: IRModule, roots: list[str]) -> IRModule:
         renamed[name] = GLOBAL_VAR(name.name_hint if index < count else f"private_{index}")
         T.set_type(renamed[name], T.type_of(name))
 
-    def put(name: Any) -> Any:
+    def put(name: GlobalVar) -> GlobalVar:
         return renamed.get(name, name)
 
     functions = {renamed[name]: tvm_ffi.structural_map(module[name], (GLOBAL_VAR, put)) for name in order}
@@ -107,7 +106,7 @@ def global_vars(function: BaseFunc) -> list[GlobalVar]:
     """The GlobalVars that a function mentions, in order of first occurrence."""
     found: dict[GlobalVar, None] = {}
 
-    def see(name: Any) -> Any:
+    def see(name: GlobalVar) -> GlobalVar:
         found[name] = None
         return name
 

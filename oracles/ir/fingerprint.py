@@ -9,19 +9,18 @@ one fingerprint where they share these, as before and after most passes.
 
 from __future__ import annotations
 
-from typing import Any
 from zlib import crc32
 
 from generators import tvm_api as T
-from generators.tvm_api import IRModule
+from generators.tvm_api import BaseFunc, IRModule, Node
 from oracles.ir.cache import addresses
-from oracles.ir.module_caches import by_module
+from oracles.ir.module_caches import HASHES, by_module
 from oracles.ir.walk import PRIM_FUNC, named_functions, parts_of
 
 
 def fingerprint(module: IRModule) -> int:
     """What `Position.code` holds of the module, taken when the position is reached."""
-    return _composed(module, [int(T.structural_hash(function)) for _, function in named_functions(module)])
+    return _composed(module, HASHES.fresh(module))
 
 
 def _composed(module: IRModule, codes: list[int]) -> int:
@@ -42,8 +41,7 @@ def fingerprints_after(before: IRModule, after: IRModule | None) -> tuple[int, i
 
     A function that both modules hold is hashed once.
     """
-    functions = named_functions(before)
-    codes = [int(T.structural_hash(function)) for _, function in functions]
+    functions, codes = named_functions(before), HASHES.fresh(before)
     kept = _composed(before, codes)
     if after is None or same_parts(before, after):
         return kept, None
@@ -53,7 +51,7 @@ def fingerprints_after(before: IRModule, after: IRModule | None) -> tuple[int, i
         held = known.get(gvar.__chandle__())
         same = held is not None and same_function(held[0], function)
         new.append(held[1] if held is not None and same else int(T.structural_hash(function)))
-    return kept, _composed(after, new)
+    return kept, _composed(after, HASHES.put(after, new))
 
 
 def same_parts(before: IRModule, after: IRModule) -> bool:
@@ -73,12 +71,12 @@ def same_program(before: IRModule, after: IRModule) -> bool:
     return not kept and bool(T.structural_hash(before) == T.structural_hash(after))
 
 
-def same_object(one: Any, other: Any) -> bool:
+def same_object(one: Node | None, other: Node | None) -> bool:
     """Whether they are one object, or both None."""
     return other is None if one is None else bool(one.same_as(other))
 
 
-def same_function(one: Any, other: Any) -> bool:
+def same_function(one: BaseFunc, other: BaseFunc) -> bool:
     """Whether they are one object, or PrimFuncs made of the same."""
     if one.same_as(other):
         return True

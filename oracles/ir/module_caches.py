@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from generators import tvm_api as T
 from generators.tvm_api import IRModule, Node, PrimFunc
-from oracles.ir.cache import Cache, Key, address, parts
+from oracles.ir.cache import Cache, CacheByAddress, Key, addresses, parts
 from oracles.ir.walk import FUNCTION, named_functions
 
 R = TypeVar("R")
@@ -20,23 +21,40 @@ MODULES = 8
 
 def by_module(compute: Callable[[IRModule], R]) -> Cache[IRModule, R]:
     """The last few results of a function of a module."""
-    return Cache(compute, address, MODULES)
+    return CacheByAddress(compute, MODULES)
+
+
+def _hashes(module: IRModule) -> list[int]:
+    return [int(T.structural_hash(function)) for _, function in named_functions(module)]
+
+
+HASHES = Cache(_hashes, lambda module: parts([module.functions]), MODULES)
+"""TVM's structural hash of each function of a module, in the order of `named_functions`. `oracles.walk` takes them anew
+after each pass."""
+
+
+def relax_functions_key(signature: Callable[[PrimFunc], Sequence[Node]] = lambda _: ()) -> Callable[[IRModule], Key]:
+    """A key for a function that reads only the Relax functions of a module, its GlobalVars with their types, and of
+    each PrimFunc the objects that `signature` gives.
+
+    Passes of TIR leave these as they are: so there is one result for all modules that have these very objects, where
+    the Relax functions have kept their hash.
+    """
+
+    def key(module: IRModule) -> Key:
+        read: list[Node | None] = []
+        seen: list[int | type] = []
+        for (gvar, function), code in zip(named_functions(module), HASHES.of(module), strict=True):
+            is_relax = type(function) is FUNCTION
+            read += [gvar, gvar.ty, *((function,) if is_relax else signature(function))]
+            seen.append(code if is_relax else type(function))
+        return (addresses(read), tuple(seen)), read
+
+    return key
 
 
 def by_relax_functions(
     compute: Callable[[IRModule], R], signature: Callable[[PrimFunc], Sequence[Node]] = lambda _: ()
 ) -> Cache[IRModule, R]:
-    """The same for a function that reads only the Relax functions of a module, the names of its functions, and of each
-    PrimFunc the objects that `signature` gives.
-
-    Passes of TIR leave these as they are: so there is one result for all modules that have these very objects. When a
-    pass changes one of them in place, `oracles.checks.input_unchanged` reports it.
-    """
-
-    def key(module: IRModule) -> Key:
-        read: list[Node | None] = []
-        for gvar, function in named_functions(module):
-            read += [gvar, function] if type(function) is FUNCTION else [gvar, *signature(function)]
-        return parts(read)
-
-    return Cache(Cache(compute, key, MODULES).of, address, MODULES)
+    """The last few results of a function of a module that reads no more than `relax_functions_key` says."""
+    return CacheByAddress(Cache(compute, relax_functions_key(signature), MODULES).of, MODULES)

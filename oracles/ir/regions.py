@@ -6,12 +6,10 @@ T.reads, T.writes and the extents of block axes. Divisions must stand where thei
 
 from __future__ import annotations
 
-from typing import Any
-
 from tvm import s_tir, tirx
 
 from generators import tvm_api as T
-from generators.tvm_api import IRModule, Node, PrimFunc
+from generators.tvm_api import IRModule, Node, PrimFunc, Stmt, Var
 from oracles.ir.walk import nodes_of, prim_funcs
 
 
@@ -56,11 +54,11 @@ def _declared(block: Node) -> bool:
     return bool(stored) and stored == writes and reads <= seen
 
 
-def _parts(block: Node) -> list[Any]:
+def _parts(block: Node) -> list[Stmt]:
     return [block.body] if block.init is None else [block.body, block.init]
 
 
-def _covered(realize: Node, loops: dict[Any, Any]) -> bool:
+def _covered(realize: Node, loops: dict[Var, Stmt]) -> bool:
     """Whether axes that are bound to a loop variable or a number have the extent of the loop, or of one."""
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         extent = axis.dom.extent

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from tvm import relax
 
@@ -31,10 +30,10 @@ class Misuse:
 class _Frame:
     """What is visible: `defined` ordinary and symbolic variables, `dataflow` those of the block, None outside one."""
 
-    defined: set[Any]
-    dataflow: set[Any] | None = None
-    outer_dataflow: frozenset[Any] = frozenset()
-    recursive: set[Any] = field(default_factory=set)
+    defined: set[Var]
+    dataflow: set[Var] | None = None
+    outer_dataflow: frozenset[Var] = frozenset()
+    recursive: set[Var] = field(default_factory=set)
 
     def copied(self) -> _Frame:
         """The same things visible, for a branch that must not add to them."""
@@ -49,7 +48,7 @@ class ScopeChecker:
         self.found: list[Misuse] = []
         self._module = module
         self._globals = set(module.functions.keys())
-        self._owner: dict[Any, str] = {}
+        self._owner: dict[Var, str] = {}
         self._name = ""
 
     def check(self) -> list[Misuse]:
@@ -59,7 +58,7 @@ class ScopeChecker:
             self._function(function, _Frame(set()))
         return self.found
 
-    def _report(self, rule: str, what: Any) -> None:
+    def _report(self, rule: str, what: Var | str) -> None:
         self.found.append(Misuse(rule, f"{getattr(what, 'name', what)} in {self._name}"))
 
     def _function(self, function: RelaxFunction, around: _Frame) -> None:
@@ -187,7 +186,7 @@ class ScopeChecker:
             self._shape([expr], frame)
         self._type(T.type_of(expr), frame, "the type of an expression")
 
-    def _shape(self, values: Iterable[Any], frame: _Frame) -> None:
+    def _shape(self, values: Iterable[Expr | int], frame: _Frame) -> None:
         for value in values:
             for var in prim_vars(value):
                 self._use(var, frame)

@@ -7,19 +7,16 @@ costs more than any use of it. When a pass changes a type in place all the same,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 from tvm import relax, tirx
 
 from generators import tvm_api as T
-from generators.tvm_api import Type
-from oracles.ir.cache import Cache, address
+from generators.tvm_api import Expr, Type, Var
+from oracles.ir.cache import CacheByAddress
 from oracles.ir.walk import VAR, prim_vars
 
 LIMIT = 20_000
 """Types of which the facts are remembered."""
-Dim: TypeAlias = Any
-"""An int, or TVM's expression where the extent is not a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +29,9 @@ class Facts:
 
     dtype: str | None
     ndim: int
-    dims: tuple[Dim, ...] | None
-    symbols: tuple[Any, ...]
-    bare: tuple[Any, ...]
+    dims: tuple[int | Expr, ...] | None
+    symbols: tuple[Var, ...]
+    bare: tuple[Var, ...]
     static: bool
 
 
@@ -66,4 +63,4 @@ def _read(ty: Type) -> Facts:
     return Facts(dtype, int(ty.ndim), dims, symbols, bare, dims is not None and not unknown)
 
 
-_READ = Cache(_read, address, LIMIT)
+_READ = CacheByAddress(_read, LIMIT)

@@ -7,12 +7,10 @@ TVM's own subtype check is not used.
 
 from __future__ import annotations
 
-from typing import Any
-
 from tvm import relax, tirx
 
 from generators import tvm_api as T
-from generators.tvm_api import Expr, Type, Var
+from generators.tvm_api import BlockBuilder, Expr, Type, Var
 from oracles.ir.type_facts import Facts, facts_of
 from oracles.ir.walk import FUNCTION, TUPLE, TUPLE_GET_ITEM
 
@@ -51,7 +49,7 @@ def _tensors(one: Type, other: Type) -> str | None:
     return _dims(_dims_of(one, left), _dims_of(other, right))
 
 
-def _dims_of(ty: Type, facts: Facts) -> tuple[Any, ...] | None:
+def _dims_of(ty: Type, facts: Facts) -> tuple[int | Expr, ...] | None:
     """The dimensions written in a tensor's type, through a shape variable's own type."""
     if facts.dims is not None or ty.shape is None or not isinstance(T.type_of(ty.shape), T.ShapeType):
         return facts.dims
@@ -65,7 +63,7 @@ def _shapes(one: Type, other: Type) -> str | None:
     return _dims(left.dims, right.dims)
 
 
-def _dims(left: tuple[Any, ...] | None, right: tuple[Any, ...] | None) -> str | None:
+def _dims(left: tuple[int | Expr, ...] | None, right: tuple[int | Expr, ...] | None) -> str | None:
     if left is None or right is None:
         return None
     if len(left) != len(right):
@@ -123,7 +121,7 @@ def said_by_parts(expr: Expr) -> Type | None:
     return None
 
 
-def inferred_call(call: Expr, builder: Any) -> Type:
+def inferred_call(call: Expr, builder: BlockBuilder) -> Type:
     """The type that TVM infers for a call without looking at its annotation. Raises what inference raises.
 
     `builder` is any relax.BlockBuilder; it is not changed.
@@ -141,5 +139,5 @@ def buffer_type(param: Var) -> Type | None:
     return T.tensor_type(extents, str(ty.dtype))
 
 
-def _may_be_extent(extent: Any) -> bool:
+def _may_be_extent(extent: Expr) -> bool:
     return isinstance(extent, tirx.IntImm) or T.dtype_text(extent.ty.dtype) == "int64"

@@ -10,17 +10,17 @@ derives no class from it (tests/oracles/test_checkers.py checks that): isinstanc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
 from generators import tvm_api as T
-from generators.tvm_api import BaseFunc, Expr, GlobalVar, IRModule, Node, PrimFunc, RelaxFunction, Stmt
-from oracles.ir.cache import Cache, Key, address, parts
+from generators.tvm_api import BaseFunc, Binding, Expr, GlobalVar, IRModule, Node, PrimFunc, RelaxFunction, Stmt, Var
+from oracles.ir.cache import CacheByAddress, Key, parts
 
 CALL, VAR, OP = tvm.ir.Call, tvm.ir.Var, tvm.ir.Op
 TUPLE, TUPLE_GET_ITEM = tvm.ir.Tuple, tvm.ir.TupleGetItem
@@ -40,14 +40,16 @@ _PRIM_OPERANDS: dict[type, tuple[str, ...]] = {
 _ATOMS = frozenset({tirx.IntImm, tirx.FloatImm, tvm.ir.StringImm, OP, GLOBAL_VAR, relax.ExternFunc, T.Constant})
 
 
+N = TypeVar("N")
+
 EXPRESSIONS = 20_000
 """Expressions whose operands are remembered."""
 MODULES = 100
 """Modules whose functions are remembered."""
 ARRAYS = 20_000
 """Arrays whose elements are remembered: most modules hold those of the module before."""
-_FUNCTIONS: Cache[Any, list[tuple[GlobalVar, BaseFunc]]] = Cache(
-    lambda functions: list(functions.items()), address, MODULES
+_FUNCTIONS: CacheByAddress[Node, list[tuple[GlobalVar, BaseFunc]]] = CacheByAddress(
+    lambda functions: list(functions.items()), MODULES
 )
 
 
@@ -60,10 +62,10 @@ def named_functions(module: IRModule) -> list[tuple[GlobalVar, BaseFunc]]:
     return _FUNCTIONS.of(module.functions)
 
 
-_ITEMS: Cache[Any, list[Any]] = Cache(T.items_of, address, ARRAYS)
+_ITEMS: CacheByAddress[Sequence[Node], list[Node]] = CacheByAddress(T.items_of, ARRAYS)
 
 
-def items(array: Any) -> list[Any]:
+def items(array: Sequence[N]) -> list[N]:
     """What an array of TVM's holds, or a list; not to be changed."""
     return array if isinstance(array, list) else _ITEMS.of(array)
 
@@ -99,10 +101,10 @@ def prim_funcs(module: IRModule) -> list[tuple[GlobalVar, PrimFunc]]:
 class Bound:
     """One binding: in a dataflow block or not, and the innermost Relax function around it."""
 
-    binding: Any
-    value: Any
+    binding: Binding
+    value: Expr
     dataflow: bool
-    function: Any
+    function: RelaxFunction
 
 
 def bindings(function: RelaxFunction) -> Iterator[Bound]:
@@ -125,13 +127,13 @@ def _of_sequence(sequence: Expr, function: RelaxFunction) -> Iterator[Bound]:
                 yield from _of_sequence(value.false_branch, function)
 
 
-_OPERANDS: dict[type, Callable[[Any], tuple[Any, ...]]] = {
+_OPERANDS: dict[type, Callable[[Expr], tuple[Expr, ...]]] = {
     CALL: lambda call: (call.op, *call.args[:]),
     TUPLE: lambda whole: tuple(whole.fields[:]),
     TUPLE_GET_ITEM: lambda item: (item.tuple_value,),
     relax.If: lambda branching: (branching.cond,),
 }
-_READ: Cache[Expr, tuple[Expr, ...]] = Cache(lambda expr: _OPERANDS[type(expr)](expr), address, EXPRESSIONS)
+_READ: CacheByAddress[Expr, tuple[Expr, ...]] = CacheByAddress(lambda e: _OPERANDS[type(e)](e), EXPRESSIONS)
 
 
 def operands(expr: Expr) -> tuple[Expr, ...]:
@@ -142,7 +144,7 @@ def operands(expr: Expr) -> tuple[Expr, ...]:
     return _READ.of(expr) if type(expr) in _OPERANDS else ()
 
 
-def prim_vars(expr: Expr) -> Iterator[Any]:
+def prim_vars(expr: Expr) -> Iterator[Var]:
     """The variables that occur in a primitive expression (a dimension, an index), in order, with repetitions.
 
     Variables bound by a Let inside of the expression are not reported.
@@ -162,11 +164,11 @@ def prim_vars(expr: Expr) -> Iterator[Any]:
         yield from tirx.analysis.undefined_vars(expr)
 
 
-def nodes_of(body: Stmt, kinds: Any) -> list[Any]:
+def nodes_of(body: Stmt, kinds: type[Node] | tuple[type[Node], ...]) -> list[Node]:
     """The nodes of these classes (one, or a tuple) in the body of a PrimFunc."""
-    found: list[Any] = []
+    found: list[Node] = []
 
-    def seen(node: Any) -> Any:
+    def seen(node: Node) -> Node:
         found.append(node)
         return node
 

@@ -6,11 +6,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
 
-import numpy as np
-
-Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+from generators.dtypes import Array
 
 
 @dataclass(slots=True, eq=False)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from generators import tvm_api
 from generators.case import Shape
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
-from generators.tvm_api import Type
+from generators.tvm_api import Expr, Type, Var
 from oracles.ir.type_facts import facts_of
 from oracles.ir.walk import VAR
 from oracles.reference.errors import Trap
@@ -15,7 +13,7 @@ from oracles.reference.values import Runtime, Tensor
 
 
 def bind_and_check(
-    ty: Type, value: Runtime, symbols: dict[Any, int], where: str, check: bool, kind: str = "type"
+    ty: Type, value: Runtime, symbols: dict[Var, int], where: str, check: bool, kind: str = "type"
 ) -> None:
     """With check False, gives every symbol that is alone in `ty` and has no value yet its actual value.
 
@@ -33,7 +31,7 @@ def bind_and_check(
         _shape(ty, value, symbols, where, check, kind)
 
 
-def _tensor(ty: Type, value: Tensor, symbols: dict[Any, int], where: str, check: bool, kind: str) -> None:
+def _tensor(ty: Type, value: Tensor, symbols: dict[Var, int], where: str, check: bool, kind: str) -> None:
     facts, shape = facts_of(ty), value.shape
     if facts.static and facts.dims == shape and facts.dtype == value.dtype:
         return
@@ -46,7 +44,7 @@ def _tensor(ty: Type, value: Tensor, symbols: dict[Any, int], where: str, check:
         _extents(facts.dims, shape, symbols, where, check, kind)
 
 
-def _shape(ty: Type, value: Runtime, symbols: dict[Any, int], where: str, check: bool, kind: str) -> None:
+def _shape(ty: Type, value: Runtime, symbols: dict[Var, int], where: str, check: bool, kind: str) -> None:
     if not isinstance(value, Shape):
         if check:
             raise Trap(kind, f"{where}: annotated a shape, is {type(value).__name__}")
@@ -58,7 +56,7 @@ def _shape(ty: Type, value: Runtime, symbols: dict[Any, int], where: str, check:
         _extents(facts.dims, value.extents, symbols, where, check, kind)
 
 
-def _tuple(ty: Type, value: Runtime, symbols: dict[Any, int], where: str, check: bool, kind: str) -> None:
+def _tuple(ty: Type, value: Runtime, symbols: dict[Var, int], where: str, check: bool, kind: str) -> None:
     fields = ty.fields[:]
     if not isinstance(value, tuple) or len(value) != len(fields):
         # A call made for its effect is annotated with the empty tuple.
@@ -74,7 +72,7 @@ def _describe(value: Runtime) -> str:
 
 
 def _extents(
-    dims: tuple[Any, ...], actual: tuple[int, ...], symbols: dict[Any, int], where: str, check: bool, kind: str
+    dims: tuple[int | Expr, ...], actual: tuple[int, ...], symbols: dict[Var, int], where: str, check: bool, kind: str
 ) -> None:
     if len(dims) != len(actual):
         if check:

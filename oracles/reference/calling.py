@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
 from generators import tvm_api
+from generators.tvm_api import BaseFunc, IRModule
 from oracles.ir.walk import functions_of
 from oracles.reference.values import Callback, Runtime
 
@@ -49,16 +50,16 @@ class AppliedPass:
     """A pass that has been applied: the expression that constructs it, before and after."""
 
     source: str
-    before: Any
-    after: Any
+    before: IRModule
+    after: IRModule
 
     @cached_property
-    def old(self) -> dict[str, Any]:
+    def old(self) -> dict[str, BaseFunc]:
         """The functions before, by name."""
         return functions_of(self.before)
 
     @cached_property
-    def new(self) -> dict[str, Any]:
+    def new(self) -> dict[str, BaseFunc]:
         """The functions after, by name."""
         return functions_of(self.after)
 

@@ -14,7 +14,7 @@ from tvm.ir import GlobalVar
 
 from generators import tvm_api
 from generators.case import Shape
-from generators.dtypes import is_float
+from generators.dtypes import Array, is_float
 from generators.externs import EXTERNS
 from generators.operators.row import Operator
 from generators.operators.table import OPERATORS
@@ -38,7 +38,7 @@ from oracles.reference.storage import (
     tensor_in_storage,
     view_rule,
 )
-from oracles.reference.values import UNIT, Array, Callback, Closure, Runtime, Tensor, carried, declared
+from oracles.reference.values import UNIT, Callback, Closure, Runtime, Tensor, carried, declared
 from oracles.reference.vm_builtins import BUILTINS, WITH_CONTEXT
 
 
@@ -230,7 +230,7 @@ def _extern(machine: Machine, name: str, arguments: list[Runtime]) -> Runtime:
         return _invoke(machine, machine.packed[name], arguments)
     extern = EXTERNS.get(name)
     if extern is None and name not in EFFECTS and name not in LOWERED:
-        raise Unsupported(f"packed function {name}")
+        raise Unsupported(f"packed function {name}", outside=True)
     _check_reads(name, arguments[:-1] if extern is not None and extern.writes else arguments)
     if name in EFFECTS:
         return UNIT
@@ -238,7 +238,7 @@ def _extern(machine: Machine, name: str, arguments: list[Runtime]) -> Runtime:
     if row is not None and isinstance(arguments[0], Tensor):
         return _lowered(row, arguments[0], arguments[1:])
     if extern is None:
-        raise Unsupported(f"packed function {name} of no tensor")
+        raise Unsupported(f"packed function {name} of no tensor", outside=True)
     tensors = [a for a in arguments if isinstance(a, Tensor)]
     source = tensors[:-1] if extern.writes else tensors
     result = extern.meaning(*[declared(t) for t in source])
@@ -319,7 +319,7 @@ def _builtin(machine: Machine, call: Expr, frame: Frame) -> Runtime:
         return _invoke(machine, arguments[0], list(arguments[1:]))
     rule = WITH_CONTEXT.get(name)
     if rule is None:
-        raise Unsupported(f"builtin with context {name}")
+        raise Unsupported(f"builtin with context {name}", outside=name.startswith("vm.builtin.cuda_graph"))
     return rule(*arguments)
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from generators.case import Shape
-from generators.dtypes import is_float
+from generators.dtypes import Array, is_float
 from oracles.evidence import NotANumber
-from oracles.reference.values import Array, Runtime, Tensor, flattened, round_to
+from oracles.reference.values import Runtime, Tensor, flattened, round_to
 
 
 @dataclass(frozen=True, slots=True)

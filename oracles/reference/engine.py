@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from tvm import relax, tirx
@@ -17,8 +16,9 @@ from tvm.ir import Tuple as IRTuple
 
 from generators import tvm_api
 from generators.case import EntryCall, Shape
+from generators.dtypes import Scalar
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
-from generators.tvm_api import BaseFunc, Binding, Expr, GlobalVar, IRModule
+from generators.tvm_api import BaseFunc, Binding, Constant, Expr, GlobalVar, IRModule, Var
 from oracles.ir.walk import functions_of, operands
 from oracles.reference.annotations import bind_and_check
 from oracles.reference.calls import call_value
@@ -55,7 +55,7 @@ class Interpreter:
         floor: str | None = None,
         fuel: int = FUEL,
         packed: Mapping[str, Callback] = MappingProxyType({}),
-        constants: dict[Any, Tensor] | None = None,
+        constants: dict[Constant, Tensor] | None = None,
         watch: Callable[[str, str, Runtime], None] | None = None,
         synchronised: bool = False,
         recorded: RecordedRun | None = None,
@@ -66,7 +66,7 @@ class Interpreter:
         self.fuel = fuel
         self.packed = packed
         self.watch = watch
-        self.constants: dict[Any, Tensor] = {} if constants is None else constants
+        self.constants: dict[Constant, Tensor] = {} if constants is None else constants
         """One memory per constant, as in the VM: calls in destination-passing style and in place may write into it."""
         self.overwritten: dict[int, tuple[Tensor, Tensor]] = {}
         """Operands of calls in place by their id, with the result that replaces them."""
@@ -180,7 +180,7 @@ class Interpreter:
         value: Runtime = self.prim(expr, frame)
         return value
 
-    def prim(self, expr: Expr, frame: Frame) -> Any:
+    def prim(self, expr: Expr, frame: Frame) -> Scalar:
         """The value of a scalar expression over symbols and scalar variables."""
         try:
             return evaluate(expr, frame.symbols)
@@ -192,7 +192,7 @@ class Interpreter:
             raise Trap("division-by-zero", f"shape expression {expr} in {frame.function}") from error
 
 
-def _own_symbols(function: BaseFunc) -> list[Any]:
+def _own_symbols(function: BaseFunc) -> list[Var]:
     """Symbols that a local function defines anew by its parameters."""
     return list(relax.analysis.defined_symbolic_vars(function))
 

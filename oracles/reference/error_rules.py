@@ -15,12 +15,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from generators.dtypes import FloatFacts, float_facts, is_float
+from generators.case import Shape
+from generators.dtypes import Array, FloatFacts, Scalar, float_facts, is_float
 from generators.operators.row import Operator, Rounding
 from oracles.reference.errors import Unsupported
-from oracles.reference.values import Array, Tensor, round_to
+from oracles.reference.values import Tensor, round_to
 
-Evaluate: TypeAlias = Callable[[Sequence[Any]], Any]
+Carrier: TypeAlias = "Array | Scalar | Shape"
+"""What an operand is for the meaning of an operator."""
+Result: TypeAlias = "Array | Scalar | Sequence[Array | Scalar]"
+Evaluate: TypeAlias = Callable[[Sequence[Carrier]], Result]
 """Runs the row's meaning on carriers given for its flattened operands."""
 Errors: TypeAlias = "list[Array | None]"
 """One error array per result, None where it is exact."""
@@ -114,7 +118,7 @@ class Work:
         return [None] * len(self.results)
 
 
-def listed(result: Any) -> list[Array]:
+def listed(result: Result) -> list[Array]:
     """The arrays of a result, one or several."""
     if isinstance(result, (tuple, list)):
         return [np.asarray(r) for r in result]

@@ -4,17 +4,18 @@ something undefined.
 
 from __future__ import annotations
 
-from oracles.evidence import Evidence, ReferenceTrap
+from oracles.evidence import Evidence, NotInterpreted, ReferenceTrap
 
 
 class Unsupported(Exception):
     """The interpreter does not know a construct; the case is skipped. `node` names it, e.g.
-    "tirx.call_llvm_intrin".
+    "tirx.call_llvm_intrin". `outside`: it is no part of the IR, but of a device or of a library that is not TVM's.
     """
 
-    def __init__(self, node: str) -> None:
+    def __init__(self, node: str, outside: bool = False) -> None:
         super().__init__(node)
         self.node = node
+        self.stop = NotInterpreted(node, outside)
 
 
 class Trap(Exception):

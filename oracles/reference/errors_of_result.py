@@ -8,21 +8,20 @@ an infinite error, overflow and underflow, and puts the final bound together.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
-from generators.dtypes import FloatFacts, is_float
+from generators.dtypes import Array, FloatFacts, is_float
 from generators.operators.row import Operator, Rounding
-from oracles.reference.error_rules import RULES, Evaluate, Work, listed, precision
+from oracles.reference.error_rules import RULES, Evaluate, Result, Work, listed, precision
 from oracles.reference.errors import Unsupported
-from oracles.reference.values import Array, Tensor, round_to
+from oracles.reference.values import Runtime, Tensor, round_to
 
 
 def bounded_result(
     row: Operator,
-    operands: Sequence[Any],
-    result: Any,
+    operands: Sequence[Runtime],
+    result: Result,
     evaluate: Evaluate,
     dtype_of: Callable[[Array], str],
     terms: float | None,
@@ -48,7 +47,7 @@ def bounded_result(
     return bounded
 
 
-def _rounded_to(operand: Any, dtype: str) -> Any:
+def _rounded_to(operand: Runtime, dtype: str) -> Runtime:
     """A float operand with the error of rounding it to `dtype`."""
     if not isinstance(operand, Tensor) or not is_float(operand.dtype):
         return operand
@@ -73,7 +72,7 @@ def _moves(row: Operator) -> bool:
     return row.rounding is Rounding.MOVE and not row.elementwise
 
 
-def _taint(row: Operator, operands: Sequence[Any], results: list[Array]) -> list[Array | None]:
+def _taint(row: Operator, operands: Sequence[Runtime], results: list[Array]) -> list[Array | None]:
     """Where infinite errors of operands reach a result: everywhere, or elementwise; None where the rule sees to it."""
     masks = []
     for o in operands:
@@ -96,7 +95,7 @@ def _broadcast_any(masks: list[Array], shape: tuple[int, ...]) -> Array:
     return whole
 
 
-def _without_taint(operand: Any) -> Any:
+def _without_taint(operand: Runtime) -> Runtime:
     if not isinstance(operand, Tensor) or operand.error is None:
         return operand
     infinite = np.isinf(operand.error)

@@ -9,15 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from oracles.reference.values import Array
+from generators.dtypes import Array
+from generators.operators.row import Attributes
 
 _AXIS = re.compile(r"([A-Z])|(\d+)([a-z])")
 _OF_OPERAND = {"data_layout": 0, "layout": 0, "kernel_layout": 1}
 """Which operand an attribute speaks of; out_layout is the result's, and that of the data where it is empty."""
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class Split:
         return [part for axis in self.plain for part in (axis, axis.lower()) if part in self.axes]
 
 
-def is_split(attributes: Mapping[str, Any]) -> bool:
+def is_split(attributes: Attributes) -> bool:
     """Whether a layout among the attributes has an inner part."""
     return any(
         name.endswith("layout") and isinstance(value, str) and any(c.isdigit() for c in value)
@@ -66,7 +69,7 @@ def is_split(attributes: Mapping[str, Any]) -> bool:
     )
 
 
-def plain_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def plain_attributes(attributes: Attributes) -> Attributes:
     """The attributes with plain layouts."""
     return {
         name: Split.read(value).plain if name.endswith("layout") and isinstance(value, str) else value
@@ -74,7 +77,7 @@ def plain_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def on_split(meaning: Callable[..., Any], attributes: Mapping[str, Any]) -> Callable[..., Any]:
+def on_split(meaning: Callable[..., R], attributes: Mapping[str, Any]) -> Callable[..., R]:
     """The meaning of an operator for operands and results in the layouts of `attributes`; itself is called with plain
     ones."""
     places = {_OF_OPERAND[name]: Split.read(attributes[name]) for name in _OF_OPERAND if attributes.get(name)}
@@ -82,7 +85,7 @@ def on_split(meaning: Callable[..., Any], attributes: Mapping[str, Any]) -> Call
     result = Split.read(asked) if asked else None
     plain = plain_attributes(attributes)
 
-    def split(*operands: Any, **ignored: Any) -> Any:
+    def split(*operands: Any, **ignored: object) -> Any:
         merged = [places[k].merged(o) if k in places else o for k, o in enumerate(operands)]
         value = meaning(*merged, **plain)
         return result.split(value) if result is not None and isinstance(value, np.ndarray) else value

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
-from generators.tvm_api import BaseFunc, Expr, GlobalVar
+from generators.dtypes import Scalar
+from generators.tvm_api import BaseFunc, Constant, Expr, GlobalVar, Var
 from oracles.reference.tir import Context
 from oracles.reference.values import Callback, Runtime, Tensor
 
@@ -22,11 +23,11 @@ class Frame:
     killed: variables whose lifetime has ended. binding: the variable that is being bound.
     """
 
-    variables: dict[Any, Runtime] = field(default_factory=dict)
-    symbols: dict[Any, int] = field(default_factory=dict)
+    variables: dict[Var, Runtime] = field(default_factory=dict)
+    symbols: dict[Var, int] = field(default_factory=dict)
     function: str = ""
-    killed: set[Any] = field(default_factory=set)
-    binding: Any = None
+    killed: set[Var] = field(default_factory=set)
+    binding: Var | None = None
 
 
 class Machine(Protocol):
@@ -36,7 +37,7 @@ class Machine(Protocol):
     floor: str | None
     packed: Mapping[str, Callback]
     context: Context
-    constants: dict[Any, Tensor]
+    constants: dict[Constant, Tensor]
     overwritten: dict[int, tuple[Tensor, Tensor]]
 
     def lookup(self, gvar: GlobalVar) -> BaseFunc:
@@ -53,7 +54,7 @@ class Machine(Protocol):
     def value(self, expr: Expr, frame: Frame) -> Runtime:
         """The value of any expression."""
 
-    def prim(self, expr: Expr, frame: Frame) -> Any:
+    def prim(self, expr: Expr, frame: Frame) -> Scalar:
         """The value of a scalar expression over symbols and scalar variables."""
 
     def current(self, value: Runtime) -> Runtime:
@@ -63,5 +64,5 @@ class Machine(Protocol):
         """Every holder of `operand` holds `result` from now on."""
 
 
-Rule: TypeAlias = Callable[[Machine, Any, Frame], Runtime]
+Rule: TypeAlias = Callable[[Machine, Expr, Frame], Runtime]
 """Evaluates one kind of expression or call."""

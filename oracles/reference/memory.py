@@ -14,9 +14,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from generators.dtypes import is_float, numpy_dtype
+from generators.dtypes import Array, is_float, numpy_dtype
 from oracles.evidence import ReferenceTrap
-from oracles.reference.allocations import Array, Memory, Storage
+from oracles.reference.allocations import Memory, Storage
 from oracles.reference.errors import Trap
 from oracles.reference.values import Runtime, Tensor
 

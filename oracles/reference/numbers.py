@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from generators.case import EntryCall
-from generators.tvm_api import IRModule
-from oracles.evidence import Evidence, ReferenceTrap
+from generators.tvm_api import Constant, IRModule
+from oracles.evidence import Evidence, ReferenceTrap, Stop
 from oracles.ir.fingerprint import FINGERPRINTS
 from oracles.reference.calling import Calling, LeftOut, Packed, Run, direct
 from oracles.reference.compare import Agreement, Difference, compare
@@ -20,6 +19,7 @@ from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported, symptom_of
 from oracles.reference.recorded_run import RecordedRun
 from oracles.reference.values import Runtime, Tensor, from_argument
+from oracles.verdict import WRONG_RESULT
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ class NoMeaning:
     reason: str
     trap: str | None = None
     kind: str | None = None
+    stop: Stop | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Unsure:
 
     reason: str
     skipped: bool = True
+    stop: Stop | None = None
 
 
 _UNWRITTEN = ReferenceTrap("uninitialised")
@@ -60,7 +62,7 @@ two operands of an in-place call is a known way of DataflowUseInplaceCalls that 
 
 def interpreted(module: IRModule, synchronised: bool = False, recorded: RecordedRun | None = None) -> Run:
     """Runs functions of a module in the reference; as in the VM, constants keep their memory from call to call."""
-    constants: dict[Any, Tensor] = {}
+    constants: dict[Constant, Tensor] = {}
 
     def run(function: str, arguments: list[Runtime], packed: Packed = MappingProxyType({})) -> Runtime:
         machine = Interpreter(module, packed=packed, constants=constants, synchronised=synchronised, recorded=recorded)
@@ -123,9 +125,9 @@ class Numbers:
         try:
             return Interpreter(self.start, bounded=True, floor=self.floor).run(call)
         except Unsupported as error:
-            return NoMeaning(f"reference: {error.node}")
+            return NoMeaning(f"reference: {error.node}", stop=error.stop)
         except Trap as trap:
-            return NoMeaning(symptom_of(trap.kind), f"{trap.kind}: {trap.detail}", trap.kind)
+            return NoMeaning(symptom_of(trap.kind), f"{trap.kind}: {trap.detail}", trap.kind, ReferenceTrap(trap.kind))
 
     def judge_module(
         self, module: IRModule, calling: Calling = direct, synchronised: bool = False
@@ -185,14 +187,14 @@ class Numbers:
                 self.left_out[why.reason] += 1
                 continue
             except Unsupported as error:
-                return Unsure(f"reference: {error.node}")
+                return Unsure(f"reference: {error.node}", stop=error.stop)
             except Trap as trap:
                 if trap.kind in DISCARDS:
                     return Unsure(f"discarded: {trap.kind}")
                 return Wrong(symptom_of(trap.kind), trap.detail, index, trap.evidence)
             result = compare(expected, actual)
             if isinstance(result, Difference):
-                return Wrong("wrong result", f"{result.kind}: {result.sentence}", index, result.evidence)
+                return Wrong(WRONG_RESULT, f"{result.kind}: {result.sentence}", index, result.evidence)
             assert isinstance(result, Agreement)
             undecided.append(result.undecided)
         if left_out and not undecided:

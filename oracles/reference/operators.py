@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from generators.case import Shape
-from generators.dtypes import is_float
-from generators.operators.row import Operator, Rounding
-from generators.tvm_api import Expr
+from generators.dtypes import Array, is_float
+from generators.operators.row import Attributes, AttributeValue, Operator, Rounding
+from generators.tvm_api import Expr, Node
+from oracles.reference.error_rules import Carrier, Evaluate, Result
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.errors_of_result import bounded_result
 from oracles.reference.layouts import is_split, on_split
-from oracles.reference.values import Array, Runtime, Tensor, flattened, round_to
+from oracles.reference.values import Runtime, Tensor, flattened, round_to
 
 _NEVER_ROUNDS = (Rounding.MOVE, Rounding.EXACT)
 
@@ -35,7 +35,7 @@ def operator_result(
     leaves = flattened(tuple(arguments))
     dtype_of = _dtype_rule(row, leaves, attributes)
 
-    def evaluate(carriers: Sequence[Any]) -> Any:
+    def evaluate(carriers: Sequence[Carrier]) -> Result:
         feed = iter(carriers)
         return meaning(*[_refilled(a, feed) for a in arguments], **attributes)
 
@@ -50,7 +50,7 @@ def operator_result(
     return _wrapped(row, result, dtype_of)
 
 
-def plain(value: Any) -> Any:
+def plain(value: Node | bool | float | str | None) -> AttributeValue:
     """An attribute of TVM as a plain Python value."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
@@ -63,7 +63,7 @@ def plain(value: Any) -> Any:
     return value if hasattr(value, "__tvm_ffi_type_info__") else str(value)
 
 
-def _refilled(argument: Runtime, feed: Any) -> Any:
+def _refilled(argument: Runtime, feed: Iterator[Carrier]) -> Carrier | tuple[Carrier, ...]:
     """The argument with its leaves replaced by the next carriers; shapes as tuples of int."""
     if isinstance(argument, tuple):
         return tuple(_refilled(a, feed) for a in argument)
@@ -71,7 +71,7 @@ def _refilled(argument: Runtime, feed: Any) -> Any:
     return carrier.extents if isinstance(carrier, Shape) else carrier
 
 
-def _dtype_rule(row: Operator, leaves: list[Runtime], attributes: dict[str, Any]) -> Callable[[Array], str]:
+def _dtype_rule(row: Operator, leaves: list[Runtime], attributes: Attributes) -> Callable[[Array], str]:
     operands = [leaf.dtype if isinstance(leaf, Tensor) and is_float(leaf.dtype) else None for leaf in leaves]
 
     def dtype_of(result: Array) -> str:
@@ -88,7 +88,7 @@ def _dtype_rule(row: Operator, leaves: list[Runtime], attributes: dict[str, Any]
     return dtype_of
 
 
-def _wrapped(row: Operator, result: Any, dtype_of: Callable[[Array], str]) -> Runtime:
+def _wrapped(row: Operator, result: Result, dtype_of: Callable[[Array], str]) -> Runtime:
     """Arrays as Tensors rounded to their dtype; a tuple of ints is a shape; scalars stay."""
     if isinstance(result, (tuple, list)):
         if all(isinstance(r, (int, np.integer)) for r in result):
@@ -106,7 +106,7 @@ def _wrapped(row: Operator, result: Any, dtype_of: Callable[[Array], str]) -> Ru
 def _bounded(
     row: Operator,
     leaves: list[Runtime],
-    evaluate: Callable[[Sequence[Any]], Any],
+    evaluate: Evaluate,
     dtype_of: Callable[[Array], str],
     terms: float | None,
     floor: str | None,
@@ -120,7 +120,7 @@ def _bounded(
     return tuple(tensors) if isinstance(first, (tuple, list)) else tensors[0]
 
 
-def _holds_arrays(result: Any) -> bool:
+def _holds_arrays(result: Result) -> bool:
     if isinstance(result, (tuple, list)):
         return bool(result) and all(isinstance(r, (np.ndarray, np.generic)) for r in result)
     return isinstance(result, (np.ndarray, np.generic))

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 from tvm import tirx
 
 from generators import tvm_api
 from generators.case import Shape
-from generators.dtypes import FLOAT8, float_facts, is_float, numpy_dtype
+from generators.dtypes import FLOAT8, Array, Scalar, float_facts, is_float, numpy_dtype
 from generators.tvm_api import BaseFunc
 from oracles.ir.walk import nodes_of
 from oracles.reference.errors import Unsupported
 from oracles.reference.memory import before_call, blank, mask_of, written
 from oracles.reference.tir import ALONE, Context, run_tracked
-from oracles.reference.values import Array, Runtime, Tensor, carried, declared
+from oracles.reference.values import Runtime, Tensor, carried, declared
 
 _SIGNS = 3
 _SAFETY = 16.0
@@ -134,7 +133,7 @@ def _empty(shape: tuple[int, ...], dtype: str) -> Array:
     return np.zeros(shape, numpy_dtype(dtype))
 
 
-def _scalar(value: Runtime) -> Any:
+def _scalar(value: Runtime) -> Scalar:
     if isinstance(value, (Shape, tuple, str)):
         raise Unsupported(f"call_tir with a {type(value).__name__} argument")
     return value

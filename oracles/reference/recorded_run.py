@@ -7,7 +7,6 @@ every call that the run made, the whole module gives the same.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 from generators.tvm_api import BaseFunc, IRModule
 from oracles.ir.fingerprint import same_function
@@ -61,7 +60,7 @@ class RecordedRun:
         known = self.functions.get(name)
         return known is not None and same_function(known, function)
 
-    def _can_repeat(self, changed: set[str], functions: dict[str, Any]) -> bool:
+    def _can_repeat(self, changed: set[str], functions: dict[str, BaseFunc]) -> bool:
         """Whether the run would be the same except for calls of PrimFuncs that it recorded."""
         if not self.asked <= functions.keys():
             return False

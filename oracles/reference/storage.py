@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 from tvm import relax
@@ -34,14 +33,14 @@ from tvm.ir import Tuple as IRTuple
 
 from generators import tvm_api
 from generators.case import Shape
-from generators.dtypes import numpy_dtype
+from generators.dtypes import Array, numpy_dtype
 from generators.tvm_api import Expr, PrimFunc
 from oracles.reference.allocations import Storage
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.machine import Frame, Machine
 from oracles.reference.memory import before_call, blank, mask_of, without_overlap, written
 from oracles.reference.tir import ALONE, Context, run_returning
-from oracles.reference.values import UNIT, Array, Runtime, ShapeHeap, Tensor, declared
+from oracles.reference.values import UNIT, Runtime, ShapeHeap, Tensor, declared
 
 # --- allocation ------------------------------------------------------------------------------------------------
 
@@ -209,7 +208,7 @@ def _buffers(tensors: list[Tensor]) -> dict[int, Array]:
 
 
 def explained(
-    trap: Trap, function: PrimFunc, arguments: list[Runtime], names: tuple[Any, Sequence[Any]], frame: Frame
+    trap: Trap, function: PrimFunc, arguments: list[Runtime], names: tuple[Expr, Sequence[Expr]], frame: Frame
 ) -> Trap:
     """A trap of a PrimFunc in terms of its caller: the variable that was not written, or what overwrote it.
 
@@ -235,6 +234,6 @@ def explained(
     return trap
 
 
-def listed(expr: Expr) -> list[Any]:
+def listed(expr: Expr) -> list[Expr]:
     """The expressions of the arguments that a call_tir takes as a tuple, or as one tensor."""
     return list(expr.fields) if isinstance(expr, IRTuple) else [expr]

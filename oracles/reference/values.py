@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from generators.case import Argument, Shape
-from generators.dtypes import is_float, numpy_dtype
-from oracles.reference.allocations import Array as Array
+from generators.dtypes import Array, is_float, numpy_dtype
+from generators.tvm_api import BaseFunc, GlobalVar
 from oracles.reference.allocations import Memory, Storage
 
 
@@ -50,8 +50,8 @@ class ShapeHeap(Tensor):
 class Closure:
     """A function as a value: a Relax function or a GlobalVar, with captured arguments."""
 
-    function: Any
-    captured: tuple[Any, ...] = ()
+    function: BaseFunc | GlobalVar
+    captured: tuple[Runtime, ...] = ()
     environment: Any = None
 
 
@@ -59,7 +59,7 @@ class Closure:
 class Callback:
     """A function of the user's: `answer` takes the arguments as runtime values and returns the result."""
 
-    answer: Callable[..., Any]
+    answer: Callable[..., Runtime]
 
 
 class Unit:

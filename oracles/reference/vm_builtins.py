@@ -59,7 +59,7 @@ def _pairs(arguments: Sequence[Any], start: int, count: int) -> list[tuple[int, 
     return list(zip(flat[::2], flat[1::2], strict=True))
 
 
-def _match_shape(value: Runtime, heap: Runtime, size: Any, *rest: Any) -> Runtime:
+def _match_shape(value: Runtime, heap: Runtime, size: int, *rest: Runtime) -> Runtime:
     if isinstance(value, Tensor):
         extents = value.shape
     elif isinstance(value, Shape):
@@ -74,7 +74,7 @@ def _match_shape(value: Runtime, heap: Runtime, size: Any, *rest: Any) -> Runtim
     return UNIT
 
 
-def _match_prim_value(value: Any, heap: Runtime, code: Any, operand: Any, context: Any) -> Runtime:
+def _match_prim_value(value: float, heap: Runtime, code: int, operand: int, context: Runtime) -> Runtime:
     _match(int(value), heap, int(code), int(operand), str(context))
     return UNIT
 
@@ -85,23 +85,23 @@ def _made(heap: Runtime, code: int, operand: int) -> int:
     return operand if code == _USE_NUMBER else _read(heap, operand)
 
 
-def _make_shape(heap: Runtime, size: Any, *rest: Any) -> Runtime:
+def _make_shape(heap: Runtime, size: int, *rest: Runtime) -> Runtime:
     return Shape(tuple(_made(heap, code, operand) for code, operand in _pairs(rest, 0, size)))
 
 
-def _make_prim_value(heap: Runtime, code: Any, operand: Any) -> Runtime:
+def _make_prim_value(heap: Runtime, code: int, operand: int) -> Runtime:
     return _made(heap, int(code), int(operand))
 
 
 # --- checks of arguments ---------------------------------------------------------------------------------------
 
 
-def _require(holds: bool, context: Any, what: str) -> None:
+def _require(holds: bool, context: Runtime, what: str) -> None:
     if not holds:
         raise Trap("type", f"{context}: not {what}")
 
 
-def _check_tensor(value: Runtime, ndim: Any, *rest: Any) -> Runtime:
+def _check_tensor(value: Runtime, ndim: int, *rest: Runtime) -> Runtime:
     dtype, context = (None, rest[0]) if len(rest) == 1 else (rest[0], rest[1])
     _require(isinstance(value, Tensor), context, "a tensor")
     assert isinstance(value, Tensor)
@@ -110,22 +110,22 @@ def _check_tensor(value: Runtime, ndim: Any, *rest: Any) -> Runtime:
     return UNIT
 
 
-def _check_shape(value: Runtime, ndim: Any, context: Any) -> Runtime:
+def _check_shape(value: Runtime, ndim: int, context: Runtime) -> Runtime:
     _require(isinstance(value, Shape) and ndim in (-1, len(value.extents)), context, f"a shape of rank {ndim}")
     return UNIT
 
 
-def _check_tuple(value: Runtime, size: Any, context: Any) -> Runtime:
+def _check_tuple(value: Runtime, size: int, context: Runtime) -> Runtime:
     _require(isinstance(value, tuple) and len(value) == size, context, f"a tuple of {size}")
     return UNIT
 
 
-def _check_prim_value(value: Runtime, dtype: Any, context: Any) -> Runtime:
+def _check_prim_value(value: Runtime, dtype: Runtime, context: Runtime) -> Runtime:
     _require(isinstance(value, (bool, int, float)), context, f"a scalar of {dtype}")
     return UNIT
 
 
-def _check_function(value: Runtime, context: Any) -> Runtime:
+def _check_function(value: Runtime, context: Runtime) -> Runtime:
     _require(isinstance(value, (Closure, Callback)), context, "a function")
     return UNIT
 
@@ -133,7 +133,7 @@ def _check_function(value: Runtime, context: Any) -> Runtime:
 # --- tuples and shapes as values ---------------------------------------------------------------------------------
 
 
-def _field(whole: Runtime, index: Any) -> Runtime:
+def _field(whole: Runtime, index: int) -> Runtime:
     """The field. tuple_reset_item also removes it from the tuple; lowering uses it for the last use of a field."""
     if not isinstance(whole, tuple) or not 0 <= int(index) < len(whole):
         raise Trap("type", f"field {index} of {type(whole).__name__}")
@@ -162,7 +162,7 @@ BUILTINS: dict[str, Callable[..., Runtime]] = {
 }
 
 
-def _shape_heap(size: Any) -> Runtime:
+def _shape_heap(size: int) -> Runtime:
     """A heap of `size` uninitialised slots."""
     return ShapeHeap(np.zeros(int(size), np.int64), "int64", written=np.zeros(int(size), np.bool_))
 

@@ -41,12 +41,13 @@ plan = Plan(int(sys.argv[1]))
 repertoire = repertoire_of(plan)
 for index in map(int, sys.argv[2:]):
     try:
-        experiment, _, source = draw_experiment(plan, repertoire, index)
+        case = draw_experiment(plan, repertoire, index)
     except Unavailable as reason:
         print(index, reason)
         continue
+    experiment = case.experiment
     parts = [tvm_api.json_of(experiment.module), repr(experiment.setup), repr(experiment.passes)]
-    parts += [repr(call) for call in experiment.calls] + [repr(source.real(0, 1))]
+    parts += [repr(call) for call in experiment.calls] + [repr(case.source.real(0, 1))]
     print(index, hashlib.sha256("\\0".join(parts).encode()).hexdigest())
 """
 

@@ -15,7 +15,8 @@ from fuzzer.campaign.second_process import SecondProcess
 from fuzzer.protocol import Found, Plan, Sample, Tallied
 from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
-from fuzzer.trial.determinism import SHARE, first_difference, hash_seeds, is_sampled
+from fuzzer.trial.determinism import first_difference, hash_seeds
+from oracles.checks.determinism import ORACLE
 from oracles.verdict import ACROSS_PROCESSES
 from tests.patience import HANGS_S
 
@@ -63,7 +64,7 @@ def test_only_the_pass_that_follows_hashes_is_found(campaign: CampaignResult) ->
     assert found == {("determinism", ACROSS_PROCESSES, "HashOrder")}
     assert campaign.tally.passes["Sorted"]["applied"] > 0
     assert campaign.tally.invalid == 0
-    assert campaign.tally.phases["again"] > 0
+    assert campaign.tally.phases["second process"] > 0
 
 
 def test_the_finding_is_small_and_its_repro_shows_it_until_it_is_mended(campaign: CampaignResult, out: Path) -> None:
@@ -90,10 +91,12 @@ def test_another_hash_seed_in_every_campaign_and_process() -> None:
 
 
 def test_the_sample_is_a_small_share_that_follows_from_seed_and_index() -> None:
-    late = [index for index in range(1000, 21000) if is_sampled(3, index)]
-    assert abs(len(late) / 20000 - SHARE) < SHARE / 2
-    assert late == [index for index in range(1000, 21000) if is_sampled(3, index)]
-    assert any(is_sampled(4, index) for index in range(40))
+    across = ORACLE.across
+    assert across is not None
+    late = [index for index in range(1000, 21000) if across.takes(3, index)]
+    assert abs(len(late) / 20000 - across.share) < across.share / 2
+    assert late == [index for index in range(1000, 21000) if across.takes(3, index)]
+    assert any(across.takes(4, index) for index in range(40))
 
 
 @pytest.mark.parametrize(

@@ -32,9 +32,10 @@ def drawn(plan: Plan, cases: int = CASES) -> list[tuple[Experiment, Program]]:
     found = []
     for index in range(cases):
         try:
-            found.append(draw_experiment(plan, repertoire, index)[:2])
+            case = draw_experiment(plan, repertoire, index)
         except Unavailable:
             continue
+        found.append((case.experiment, case.program))
     return found
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from fuzzer.plugin.pairs import INTERPRETED, Pairs, is_by_nature
-from fuzzer.trial.unpromised_numbers import GONE
+from fuzzer.plugin.pairs import Pairs
+from fuzzer.trial.gaps import Gap, gap_of
+from oracles.evidence import NotInterpreted, ReferenceTrap, Stop
 
 COUNTED = {
-    INTERPRETED: 6,
-    "reference: relax.grad.take_backward": 2,
-    "reference trap: out-of-bounds": 3,
-    "reference: packed function mine": 1,
+    None: 6,
+    Gap("reference: relax.grad.take_backward"): 2,
+    Gap("reference trap: out-of-bounds", by_nature=True): 3,
+    Gap("reference: packed function mine", by_nature=True): 1,
 }
 
 
@@ -29,18 +30,16 @@ def test_a_suite_without_pairs_has_no_share() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "nature"),
+    ("stop", "nature"),
     [
-        ("reference trap: uninitialised", True),
-        ("reference: call_packed tvm.mine", True),
-        ("reference trap: out-of-bounds behind a pass that promises nothing", False),
-        ("reference trap: type", False),
-        ("reference trap: match-cast", False),
-        ("no inputs: more than 16777216 elements", False),
-        ("the judge ended: hang in numeric", False),
-        ("reference: relax.ccl.allreduce", True),
-        (GONE, True),
+        (ReferenceTrap("uninitialised"), True),
+        (ReferenceTrap("type"), False),
+        (ReferenceTrap("match-cast"), False),
+        (NotInterpreted("call_packed tvm.mine", outside=True), True),
+        (NotInterpreted("relax.ccl.allreduce"), True),
+        (NotInterpreted("relax.grad.take_backward"), False),
+        (None, False),
     ],
 )
-def test_what_is_the_tests_own_nature(reason: str, nature: bool) -> None:
-    assert is_by_nature(reason) is nature
+def test_what_is_the_tests_own_nature(stop: Stop | None, nature: bool) -> None:
+    assert gap_of("said", stop) == Gap("said", nature)

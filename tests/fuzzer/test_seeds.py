@@ -16,8 +16,8 @@ from fuzzer.protocol import Plan
 from fuzzer.settings import read_settings
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.repertoire import repertoire_of
-from fuzzer.worker.draw import draw_experiment, origin_of
-from fuzzer.worker.seeds import SHARE, USELESS, SeedProgram
+from fuzzer.worker.draw import DrawnCase, draw_experiment, origin_of
+from fuzzer.worker.seeds import SHARE, SeedProgram
 from generators import tvm_api as T
 from generators.case import Case, ModuleText
 from generators.program import Program
@@ -78,9 +78,13 @@ def put(seeds: Path, name: str, script: str = MODULE) -> None:
     write_case(seeds / name, stored, repro_text(stored), "a seed")
 
 
-def drawn(plan: Plan, indices: range) -> list[tuple[Experiment, Program]]:
+def cases_of(plan: Plan, indices: range) -> list[DrawnCase]:
     repertoire = repertoire_of(plan)
-    return [draw_experiment(plan, repertoire, index)[:2] for index in indices]
+    return [draw_experiment(plan, repertoire, index) for index in indices]
+
+
+def drawn(plan: Plan, indices: range) -> list[tuple[Experiment, Program]]:
+    return [(case.experiment, case.program) for case in cases_of(plan, indices)]
 
 
 @pytest.fixture
@@ -125,23 +129,23 @@ def test_without_a_corpus_nothing_starts_from_a_seed(plan: Plan) -> None:
 )
 def test_a_seed_of_no_use_is_counted_and_costs_no_case(tmp_path: Path, script: str, reason: str) -> None:
     put(tmp_path, "useless", script)
-    cases = drawn(Plan(3, under_test=("Normalize",), corpus=str(tmp_path)), range(12))
-    assert not any(isinstance(program, SeedProgram) for _, program in cases)
-    counted = sum((program.rejected for _, program in cases), start=type(cases[0][1].rejected)())
-    assert counted[f"{USELESS}{reason}"] > 0
-    assert all(experiment.calls for experiment, _ in cases)
+    cases = cases_of(Plan(3, under_test=("Normalize",), corpus=str(tmp_path)), range(12))
+    assert not any(isinstance(case.program, SeedProgram) for case in cases)
+    assert sum(case.left_out[reason] for case in cases) > 0
+    assert all(case.experiment.calls for case in cases)
 
 
 def test_a_corrupt_seed_does_not_stop_the_others(plan: Plan, tmp_path: Path) -> None:
     put(tmp_path / "seeds", "corrupt")
     (tmp_path / "seeds" / "corrupt" / "case.json").write_text("{")
-    cases = drawn(plan, range(60))
-    assert any(isinstance(program, SeedProgram) for _, program in cases)
-    assert any(program.rejected[f"{USELESS}its case folder cannot be read"] for _, program in cases)
+    cases = cases_of(plan, range(60))
+    assert any(isinstance(case.program, SeedProgram) for case in cases)
+    assert any(case.left_out["its case folder cannot be read"] for case in cases)
 
 
 def test_a_finding_from_a_seed_says_so(plan: Plan, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(PASS)
+    put(tmp_path / "seeds", "lowered", LOWERED)
     out = tmp_path / "out"
     settings = read_settings(
         passes="Mine", load=tmp_path / "mine.py", corpus=Path(str(plan.corpus)), seed=2, cases=12, out=out, jobs=1,
@@ -149,6 +153,7 @@ def test_a_finding_from_a_seed_says_so(plan: Plan, tmp_path: Path) -> None:
     )  # fmt: skip
     result = run_campaign(settings, Observers())
     assert 0 < result.tally.seeded < result.tally.cases
+    assert result.tally.skipped["seed left out: no sequence starts from its phase"] > 0
     (finding,) = result.findings
     assert (finding.signature.culprit, finding.signature.symptom) == ("Mine", "crash")
     stored = read_case(out / finding.folder).case.origin

@@ -73,6 +73,17 @@ def module_pass(function: Callable[[Any], Any], name: str = "Planted") -> PassCa
     return PassCall(name, name)
 
 
+def poke_type(module: Any, ty: Any) -> Any:
+    """Gives the first variable that main binds this type, in place, as C++ passes have done. A module of the same
+    functions."""
+    variable = module["main"].body.blocks[0].bindings[0].var
+    info = type(variable).__tvm_ffi_type_info__
+    while "ty" not in (known := {field.name: field for field in info.fields}):
+        info = info.parent_type_info
+    known["ty"].setter(variable, ty)
+    return tvm.IRModule(module.functions, attrs=module.attrs, global_infos=module.global_infos)
+
+
 def row_of(name: str, **says: Any) -> PassRow:
     """A row for a pass of a test, which may stand anywhere; `says` are fields of its records."""
     place, promise, fires = (

@@ -9,7 +9,7 @@ from tvm import relax
 from corpus.module_text import live_module
 from generators.case import EntryCall, ModuleText
 from generators.source import SeededSource
-from oracles.builds.agreement import Camp, camps, conclusion, engines
+from oracles.builds.agreement import Camp, Engine, camps, conclusion, engines
 from oracles.reference.numbers import Numbers
 from oracles.reference.values import carried
 from oracles.trace import MeaningState, Position
@@ -30,10 +30,16 @@ def numbers() -> Numbers:
     return Numbers(live_module(ModuleText(SUM)), [EntryCall("main", (X,))])
 
 
+REFERENCE_BEFORE, REFERENCE_AFTER = Engine(after=False), Engine(after=True)
+BUILD_BEFORE, BUILD_AFTER = Engine(False, "llvm", 0), Engine(True, "llvm", 0)
+DEVICE_BEFORE, DEVICE_AFTER = Engine(False, "cuda"), Engine(True, "cuda")
+
+
 def test_witnesses_fall_into_camps_by_what_they_say() -> None:
-    answers = {"a": RIGHT, "b": WRONG, "c": NEAR, "d": "does not build: planted", "e": OTHER, "f": WRONG}
+    a, b, c, d, e, f = (Engine(after=False, builder=name) for name in "abcdef")
+    answers = {a: RIGHT, b: WRONG, c: NEAR, d: "does not build: planted", e: OTHER, f: WRONG}
     found = camps(answers, numbers())
-    assert [camp.members for camp in found] == [("a", "c"), ("b", "f"), ("d",), ("e",)]
+    assert [camp.members for camp in found] == [(a, c), (b, f), (d,), (e,)]
     assert found[0].says == ""
     assert "output 0[0] is 0.0, not 0.11" in found[1].says
     assert found[2].says == "does not build: planted"
@@ -42,16 +48,19 @@ def test_witnesses_fall_into_camps_by_what_they_say() -> None:
 @pytest.mark.parametrize(
     ("groups", "word"),
     [
-        ((("reference before", "build before"), ("reference after", "build after")), "The pass is wrong"),
-        ((("reference before", "build before", "build after"), ("reference after",)), "Only the reference"),
-        ((("reference before",), ("reference after", "build before", "build after")), "another meaning"),
-        ((("reference before", "reference after", "build before"), ("build after",)), "So far the reference agrees"),
-        ((("reference before",), ("build before",)), "So far the reference agrees"),
-        ((("reference before", "reference after", "build before", "build after"),), None),
-        ((("reference before",), ("reference after",), ("build before",), ("build after",)), None),
+        (((REFERENCE_BEFORE, BUILD_BEFORE), (REFERENCE_AFTER, BUILD_AFTER)), "The pass is wrong"),
+        (((REFERENCE_BEFORE, BUILD_BEFORE, BUILD_AFTER), (REFERENCE_AFTER,)), "Only the reference"),
+        (((REFERENCE_BEFORE,), (REFERENCE_AFTER, BUILD_BEFORE, BUILD_AFTER)), "another meaning"),
+        (((REFERENCE_BEFORE, REFERENCE_AFTER, BUILD_BEFORE), (BUILD_AFTER,)), "So far the reference agrees"),
+        (((REFERENCE_BEFORE,), (BUILD_BEFORE,)), "So far the reference agrees"),
+        (((REFERENCE_BEFORE, REFERENCE_AFTER, BUILD_BEFORE, BUILD_AFTER),), None),
+        (((REFERENCE_BEFORE, REFERENCE_AFTER, BUILD_BEFORE, DEVICE_AFTER), (DEVICE_BEFORE,)), None),
+        (((REFERENCE_BEFORE, REFERENCE_AFTER, BUILD_BEFORE), (DEVICE_AFTER,)), "So far the reference agrees"),
+        (((REFERENCE_BEFORE, REFERENCE_AFTER), (DEVICE_AFTER,)), None),
+        (((REFERENCE_BEFORE,), (REFERENCE_AFTER,), (BUILD_BEFORE,), (BUILD_AFTER,)), None),
     ],
 )
-def test_camps_say_whose_fault_it_is(groups: tuple[tuple[str, ...], ...], word: str | None) -> None:
+def test_camps_say_whose_fault_it_is(groups: tuple[tuple[Engine, ...], ...], word: str | None) -> None:
     said = conclusion([Camp(group, "") for group in groups])
     assert (word in said) if word else said == ""
 
@@ -61,7 +70,7 @@ def test_the_builds_of_a_wrong_pass_agree_with_the_reference_of_its_result() -> 
     bench = Workbench(SeededSource(0), MeaningState(known))
     swapped = Position.at(replaced_add(known))
     found = camps(engines(Position.at(known.start), swapped, known, bench), known)
-    assert [camp.members for camp in found] == [
+    assert [tuple(map(str, camp.members)) for camp in found] == [
         ("reference before", "build before at -O0", "build before at -O3"),
         ("reference after", "build after at -O0", "build after at -O3"),
     ]

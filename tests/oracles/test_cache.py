@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from tvm import tirx
+from tvm import relax, tirx
 
 from generators.tvm_api import PrimFunc
-from oracles.ir.cache import Cache, Key, address, addresses
+from oracles.checks import well_formed
+from oracles.ir.cache import Cache, CacheByAddress, Key, addresses
 from oracles.ir.walk import prim_func_parts
+from oracles.verdict import Failed, Passed
+from tests.oracles.modules import DATAFLOW
+from tests.oracles.oracle_bench import RealBench, module_of, module_pass, poke_type, step_of
 
 
 def by_value(number: int) -> Key:
@@ -47,7 +51,7 @@ def test_none_is_a_result() -> None:
 
 
 def test_an_entry_keeps_its_object_so_that_its_address_is_not_used_again() -> None:
-    cache: Cache[tirx.Var, str] = Cache(lambda var: var.name, address, 1_000)
+    cache: CacheByAddress[tirx.Var, str] = CacheByAddress(lambda var: var.name, 1_000)
     for number in range(500):
         assert cache.of(tirx.Var(f"v{number}", "int32")) == f"v{number}"
 
@@ -68,3 +72,11 @@ def test_functions_of_the_same_parts_have_one_entry() -> None:
 def test_no_part_has_the_address_zero(value: int) -> None:
     assert addresses([None, function(value)])[0] == 0
     assert addresses([None, function(value)])[1] != 0
+
+
+def test_a_relax_function_changed_in_place_is_verified_again() -> None:
+    bench, module = RealBench(), module_of(DATAFLOW)
+    assert isinstance(well_formed.judge(step_of(module_pass(lambda m: m), module, bench), bench), Passed)
+    step = step_of(module_pass(lambda m: poke_type(m, relax.TensorType((7, 9), "float32"))), module, bench)
+    assert step.after["main"].same_as(module["main"])
+    assert isinstance(well_formed.judge(step, bench), Failed)

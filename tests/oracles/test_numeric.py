@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,7 @@ from corpus.module_text import live_module
 from generators.case import Argument, EntryCall, ModuleText, PassCall
 from generators.passes.row import Meaning, PassRow
 from generators.source import SeededSource
+from oracles.checks import numeric
 from oracles.checks.numeric import judge
 from oracles.reference.numbers import Numbers, Wrong
 from oracles.trace import MeaningState
@@ -69,6 +73,26 @@ def test_wrong_pass_is_caught(before: str, after: str) -> None:
     verdict, meaning = judged(program(before), program(after))
     assert isinstance(verdict, Failed) and verdict.symptom == "wrong result"
     assert meaning.lost == "numbers: wrong after an earlier pass"
+
+
+def printer_raises(before: Any, after: Any) -> str:
+    raise ValueError("nothing to print")
+
+
+@pytest.mark.parametrize(
+    ("printer", "how"),
+    [
+        (lambda before, after: os.kill(os.getpid(), signal.SIGSEGV), "SIGSEGV"),
+        (printer_raises, "ValueError: nothing to print"),
+    ],
+)
+def test_a_wrong_result_stands_where_the_printer_fails_on_it(
+    monkeypatch: pytest.MonkeyPatch, printer: Callable[[Any, Any], Any], how: str
+) -> None:
+    monkeypatch.setattr(numeric, "difference", printer)
+    verdict, _ = judged(program(SUM), program("r = R.add(x, y)"))
+    assert isinstance(verdict, Failed) and verdict.symptom == "wrong result"
+    assert verdict.detail.endswith(f"TVM's printer fails on what the pass changed: {how}")
 
 
 RIGHT: dict[str, tuple[str, str]] = {

@@ -59,15 +59,17 @@ def _without_infos(plan: ReductionPlan) -> ReductionPlan:
 
 def operators(view: PlanView) -> Sequence[Edit]:
     """Each call of an operator gets the attributes that its Python function gives by default."""
-    return [_defaulted(bind.var) for _, bind in module_binds(view.draft) if T.op_name(bind.value) and bind.value.attrs]
+    calls = [(bind.var, bind.value) for _, bind in module_binds(view.draft) if isinstance(bind.value, CALL)]
+    return [_defaulted(var) for var, call in calls if T.op_name(call) and call.attrs]
 
 
-def _defaulted(var: Any) -> Edit:
+def _defaulted(var: T.Var) -> Edit:
     def pieces(bind: Bind) -> tuple[Bind, ...]:
-        default = _default_call(bind.value)
-        if T.structural_equal(default.attrs, bind.value.attrs):
+        call: T.Call = bind.value
+        default = _default_call(call)
+        if T.structural_equal(default.attrs, call.attrs):
             raise NotApplicable("has its defaults")
-        return (replace(bind, value=CALL(bind.value.op, bind.value.args, default.attrs, bind.value.ty_args)),)
+        return (replace(bind, value=CALL(call.op, call.args, default.attrs, call.ty_args)),)
 
     def edit(plan: ReductionPlan) -> ReductionPlan:
         draft: ModuleDraft = at_binding(plan.draft, var, pieces)
@@ -76,7 +78,7 @@ def _defaulted(var: Any) -> Edit:
     return edit
 
 
-def _default_call(call: Any) -> Any:
+def _default_call(call: T.Call) -> T.Call:
     """The call that the operator's function in tvm.relax.op makes of the same operands."""
     function: Any = relax.op
     for word in str(call.op.name).split(".")[1:]:

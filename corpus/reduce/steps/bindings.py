@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
+import numpy as np
 import tvm
 
 from corpus.reduce.draft import (
@@ -33,7 +33,7 @@ def to_parameters(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def _to_parameter(name: str, var: Any, ty: Any) -> Edit:
+def _to_parameter(name: str, var: T.Var, ty: T.Type) -> Edit:
     param = tvm.ir.Var(var.name, ty)
 
     def edit(plan: ReductionPlan) -> ReductionPlan:
@@ -52,8 +52,8 @@ def to_operands(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def _same_type(view: PlanView, function: Draft, bind: Bind) -> Iterator[Any]:
-    seen: set[Any] = set()
+def _same_type(view: PlanView, function: Draft, bind: Bind) -> Iterator[T.Var]:
+    seen: set[T.Var] = set()
     for other in (*leaves(bind.value), *function.params):
         if other in seen or other not in view.types or other.same_as(bind.var):
             continue
@@ -71,18 +71,19 @@ def to_constants(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def _to_constant(var: Any, ty: Any) -> Edit:
+def _to_constant(var: T.Var, ty: T.Type) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
         if not isinstance(ty, T.TensorType):
             raise NotApplicable("only tensors can be constants")
-        array: Any = draw_argument(ty, {})
+        array = draw_argument(ty, {})
+        assert isinstance(array, np.ndarray)  # as for every tensor type
         constant = T.constant(array, str(array.dtype))
         return replace(plan, draft=without_binding(plan.draft, var).swap(var, constant))
 
     return edit
 
 
-def _to_expr(var: Any, expr: Any) -> Edit:
+def _to_expr(var: T.Var, expr: T.Expr) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
         return replace(plan, draft=without_binding(plan.draft, var).swap(var, expr))
 
@@ -120,7 +121,8 @@ def operands_shared(view: PlanView) -> Sequence[Edit]:
 
 
 def _shared(view: PlanView, bind: Bind) -> Iterator[Edit]:
-    arguments = list(bind.value.args)
+    call: T.Call = bind.value
+    arguments = list(call.args)
     variables = [a for a in arguments if isinstance(a, VAR) and a in view.types]
     for number, argument in enumerate(arguments):
         first = variables[0] if variables else None
@@ -130,12 +132,13 @@ def _shared(view: PlanView, bind: Bind) -> Iterator[Edit]:
             yield _with_argument(bind.var, number, first)
 
 
-def _with_argument(var: Any, number: int, expr: Any) -> Edit:
+def _with_argument(var: T.Var, number: int, expr: T.Expr) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
         def pieces(bind: Bind) -> tuple[Bind, ...]:
-            arguments = list(bind.value.args)
+            call: T.Call = bind.value
+            arguments = list(call.args)
             arguments[number] = expr
-            return (replace(bind, value=CALL(bind.value.op, arguments, bind.value.attrs, bind.value.ty_args)),)
+            return (replace(bind, value=CALL(call.op, arguments, call.attrs, call.ty_args)),)
 
         return replace(plan, draft=at_binding(plan.draft, var, pieces))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import tvm
@@ -14,6 +14,7 @@ from corpus.reduce.draft import (
     CONSTANT,
     TUPLE,
     Bind,
+    BoundValue,
     Branch,
     Draft,
     NotApplicable,
@@ -25,9 +26,8 @@ from corpus.reduce.draft import (
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, add_parameter, callers, small_numbers
 from generators import tvm_api as T
 from generators.case import Argument
-from generators.dtypes import numpy_dtype
+from generators.dtypes import Array, numpy_dtype
 
-Array: TypeAlias = "np.ndarray[Any, Any]"
 Fill: TypeAlias = Callable[[tuple[int, ...], str], Array]
 
 
@@ -58,11 +58,11 @@ def simpler_constants(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def _constants(value: Any) -> list[Any]:
+def _constants(value: BoundValue) -> list[T.Constant]:
     """Those that hold a tensor: in lowered modules a dtype is a constant, too."""
-    found: list[Any] = []
+    found: list[T.Constant] = []
 
-    def leaf(expr: Any) -> Any:
+    def leaf(expr: T.Expr) -> T.Expr:
         if isinstance(expr, CONSTANT) and isinstance(expr.value, tvm.runtime.Tensor):
             found.append(expr)
         return expr
@@ -72,11 +72,11 @@ def _constants(value: Any) -> list[Any]:
     return found
 
 
-def _rank(constant: Any) -> int:
+def _rank(constant: T.Constant) -> int:
     return T.constant_array(constant).ndim
 
 
-def _to_parameter(name: str, constant: Any) -> Edit:
+def _to_parameter(name: str, constant: T.Constant) -> Edit:
     param = tvm.ir.Var("c", T.type_of(constant))
 
     def edit(plan: ReductionPlan) -> ReductionPlan:
@@ -92,7 +92,7 @@ def _to_parameter(name: str, constant: Any) -> Edit:
     return edit
 
 
-def _refilled(constant: Any, fill: Fill) -> Edit:
+def _refilled(constant: T.Constant, fill: Fill) -> Edit:
     old = T.constant_array(constant)
 
     def edit(plan: ReductionPlan) -> ReductionPlan:
@@ -104,10 +104,10 @@ def _refilled(constant: Any, fill: Fill) -> Edit:
     return edit
 
 
-def _substituted(plan: ReductionPlan, constant: Any, expr: Any) -> ReductionPlan:
+def _substituted(plan: ReductionPlan, constant: T.Constant, expr: T.Expr) -> ReductionPlan:
     found = False
 
-    def leaf(old: Any) -> Any:
+    def leaf(old: T.Expr) -> T.Expr:
         nonlocal found
         if isinstance(old, CONSTANT) and old.same_as(constant):
             found = True

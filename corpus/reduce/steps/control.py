@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from corpus.reduce.draft import (
     CALL,
@@ -13,6 +12,7 @@ from corpus.reduce.draft import (
     Bind,
     Block,
     Body,
+    BoundValue,
     Branch,
     Draft,
     ModuleDraft,
@@ -33,9 +33,9 @@ def branches(view: PlanView) -> Sequence[Edit]:
     return [_taking(var, side) for side in ("then", "otherwise") for var in ifs]
 
 
-def _taking(var: Any, side: str) -> Edit:
+def _taking(var: T.Var, side: str) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
-        results: list[Any] = []
+        results: list[T.Expr] = []
 
         def pieces(bind: Bind) -> tuple[Bind | Block, ...]:
             if not isinstance(bind.value, Branch):
@@ -68,15 +68,16 @@ def _callee(draft: ModuleDraft, bind: Bind) -> Draft | None:
     return local[0] if local and isinstance(local[0], Draft) else None
 
 
-def _inlining(var: Any) -> Edit:
+def _inlining(var: T.Var) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
-        results: list[Any] = []
+        results: list[T.Expr] = []
 
         def pieces(bind: Bind) -> tuple[Bind | Block, ...]:
             function = _callee(plan.draft, bind)
             if function is None:
                 raise NotApplicable("the callee is gone")
-            copies = dict(zip(function.params, bind.value.args, strict=True))
+            call: T.Call = bind.value
+            copies = dict(zip(function.params, call.args, strict=True))
             body = _copy_body(function.body, copies)
             results.append(body.result)
             whole = tuple(own_binds(body))
@@ -88,7 +89,7 @@ def _inlining(var: Any) -> Edit:
     return edit
 
 
-def _copy_body(body: Body, copies: dict[Any, Any]) -> Body:
+def _copy_body(body: Body, copies: dict[T.Var, T.Expr]) -> Body:
     """The body with fresh variables, so that it can stand in a module twice."""
     blocks = tuple(
         replace(block, binds=tuple(_copy_bind(bind, copies) for bind in block.binds)) for block in body.blocks
@@ -96,10 +97,12 @@ def _copy_body(body: Body, copies: dict[Any, Any]) -> Body:
     return Body(blocks, _copy_expr(body.result, copies))
 
 
-def _copy_bind(bind: Bind, copies: dict[Any, Any]) -> Bind:
+def _copy_bind(bind: Bind, copies: dict[T.Var, T.Expr]) -> Bind:
     match bind.value:
         case Branch(condition=condition, then=then, otherwise=otherwise):
-            value: Any = Branch(_copy_expr(condition, copies), _copy_body(then, copies), _copy_body(otherwise, copies))
+            value: BoundValue = Branch(
+                _copy_expr(condition, copies), _copy_body(then, copies), _copy_body(otherwise, copies)
+            )
         case Draft(params=params):
             inner = {**copies, **{param: type(param)(param.name, T.type_of(param)) for param in params}}
             fresh = tuple(inner[param] for param in params)
@@ -110,7 +113,7 @@ def _copy_bind(bind: Bind, copies: dict[Any, Any]) -> Bind:
     return replace(bind, var=copies[bind.var], value=value)
 
 
-def _copy_expr(expr: Any, copies: dict[Any, Any]) -> Any:
+def _copy_expr(expr: T.Expr, copies: dict[T.Var, T.Expr]) -> T.Expr:
     return map_leaves(expr, lambda leaf: copies.get(leaf, leaf) if isinstance(leaf, VAR) else leaf)
 
 
@@ -125,7 +128,7 @@ def blocks(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def _with_blocks(name: str, change: Any) -> Edit:
+def _with_blocks(name: str, change: Callable[[Body], tuple[Block, ...]]) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
         function = plan.draft.functions.get(name)
         if not isinstance(function, Draft):
@@ -136,7 +139,7 @@ def _with_blocks(name: str, change: Any) -> Edit:
     return edit
 
 
-def _merged(dataflow: bool) -> Any:
+def _merged(dataflow: bool) -> Callable[[Body], tuple[Block, ...]]:
     def change(body: Body) -> tuple[Block, ...]:
         if dataflow and any(isinstance(bind.value, Branch) for bind in all_binds(body)):
             raise NotApplicable("an If cannot stand in a dataflow block")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from corpus.reduce.draft import Draft, all_binds
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan
@@ -16,7 +15,7 @@ BINDINGS = tuple("abcdefghijklm")
 
 def canonical(view: PlanView) -> Sequence[Edit]:
     """All variables of all functions at once."""
-    names: dict[Any, str] = {}
+    names: dict[T.Var, str] = {}
     for _, function in view.draft.drafts():
         names.update(_names_of(function))
     if all(var.name == name for var, name in names.items()):
@@ -28,7 +27,7 @@ def canonical(view: PlanView) -> Sequence[Edit]:
     return [edit]
 
 
-def _names_of(function: Draft) -> dict[Any, str]:
+def _names_of(function: Draft) -> dict[T.Var, str]:
     params = [param for param in function.params if not isinstance(T.type_of(param), T.PrimType)]
     binds = [bind.var for bind in all_binds(function.body)]
     inner = [param for bind in all_binds(function.body) if isinstance(bind.value, Draft) for param in bind.value.params]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from corpus.reduce.draft import TUPLE, VAR, Bind, Body, Draft, ModuleDraft, NotApplicable, at_binding, own_binds
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, callers
+from generators import tvm_api as T
 
 MOST_RESULTS = 8
 """How many other results are tried at a time: early, late and evenly between."""
@@ -22,7 +22,7 @@ def fields(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def returned(draft: ModuleDraft, body: Body) -> tuple[Any, ...]:
+def returned(draft: ModuleDraft, body: Body) -> tuple[T.Expr, ...]:
     """The fields of the tuple that a body returns, directly or by a bound variable; empty for other results."""
     result = draft.resolve(body.result)
     if isinstance(result, VAR):
@@ -33,7 +33,7 @@ def returned(draft: ModuleDraft, body: Body) -> tuple[Any, ...]:
 
 def _without_field(name: str, number: int) -> Edit:
     # Numbers shift as fields go, so the field is found again by its value.
-    wanted: list[Any] = []
+    wanted: list[T.Expr] = []
 
     def edit(plan: ReductionPlan) -> ReductionPlan:
         function = _function(plan, name)
@@ -62,10 +62,11 @@ def bound_fields(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def _without_bound_field(var: Any, field: Any) -> Edit:
+def _without_bound_field(var: T.Var, field: T.Expr) -> Edit:
     def without(bind: Bind) -> tuple[Bind, ...]:
-        kept = [value for value in bind.value.fields if not value.same_as(field)]
-        if not kept or len(kept) == len(bind.value.fields):
+        bound: T.Expr = bind.value
+        kept = [value for value in bound.fields if not value.same_as(field)]
+        if not kept or len(kept) == len(bound.fields):
             raise NotApplicable("the last field stays")
         return (replace(bind, value=TUPLE(kept)),)
 
@@ -87,9 +88,9 @@ def earlier(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def _live_sizes(draft: ModuleDraft, body: Body) -> list[tuple[int, Any]]:
+def _live_sizes(draft: ModuleDraft, body: Body) -> list[tuple[int, T.Var]]:
     """For each variable of the body (but the result) how many bindings its value needs."""
-    needs: dict[Any, frozenset[int]] = {}
+    needs: dict[T.Var, frozenset[int]] = {}
     sizes = []
     for number, bind in enumerate(own_binds(body)):
         below = [needs[leaf] for leaf in draft.uses(bind.value) if leaf in needs]
@@ -99,7 +100,7 @@ def _live_sizes(draft: ModuleDraft, body: Body) -> list[tuple[int, Any]]:
     return sizes
 
 
-def _returning_edit(name: str, var: Any) -> Edit:
+def _returning_edit(name: str, var: T.Var) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
         return _returning(plan, name, var)
 
@@ -113,7 +114,7 @@ def _function(plan: ReductionPlan, name: str) -> Draft:
     return function
 
 
-def _returning(plan: ReductionPlan, name: str, result: Any) -> ReductionPlan:
+def _returning(plan: ReductionPlan, name: str, result: T.Expr) -> ReductionPlan:
     function = _function(plan, name)
     body = replace(function.body, result=result)
     return replace(plan, draft=plan.draft.with_function(name, replace(function, body=body)))

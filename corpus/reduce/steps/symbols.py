@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from corpus.reduce.draft import Draft, all_binds, without_binding
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, leaves_of_type, symbol_values
@@ -18,7 +17,7 @@ def numbers(view: PlanView) -> Sequence[Edit]:
     """Each symbolic dim of each function becomes a number."""
     edits: list[Edit] = []
     for name, function in view.draft.drafts():
-        known: dict[Any, int] = {}
+        known: dict[T.Var, int] = {}
         for call in view.plan.calls:
             if call.function == name:
                 known = {**symbol_values(function, call), **known}
@@ -26,7 +25,7 @@ def numbers(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def _symbols(function: Draft) -> list[Any]:
+def _symbols(function: Draft) -> list[T.Var]:
     """The symbolic dims in the types of parameters, bindings and casts, in order of appearance."""
     types = [T.type_of(param) for param in function.params]
     for bind in all_binds(function.body):
@@ -36,7 +35,7 @@ def _symbols(function: Draft) -> list[Any]:
     return [symbol for symbol in found if symbol not in scalars]
 
 
-def _to_number(symbol: Any, number: int) -> Edit:
+def _to_number(symbol: T.Var, number: int) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
         return replace(plan, draft=replace(plan.draft, symbols={**plan.draft.symbols, symbol: number}))
 
@@ -51,7 +50,7 @@ def casts(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def _uncast(var: Any, value: Any) -> Edit:
+def _uncast(var: T.Var, value: T.Expr) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
         return replace(plan, draft=without_binding(plan.draft, var).swap(var, value))
 

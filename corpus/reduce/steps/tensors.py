@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import tvm
@@ -29,7 +28,7 @@ from corpus.reduce.draft import (
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, dims_of
 from generators import tvm_api as T
 from generators.case import Argument, Shape
-from generators.dtypes import is_float, numpy_dtype
+from generators.dtypes import Array, is_float, numpy_dtype
 
 SIMPLE_DTYPES = ("float32", "int32", "int64", "bool")
 
@@ -47,13 +46,13 @@ def dtypes(view: PlanView) -> Sequence[Edit]:
     return [_with_dtype(dtype, "float32" if is_float(dtype) else "int32") for dtype in odd]
 
 
-def _parameter_types(draft: ModuleDraft) -> Iterator[Any]:
+def _parameter_types(draft: ModuleDraft) -> Iterator[T.Type]:
     for _, function in draft.drafts():
         for param in function.params:
             yield from _flat_types(T.type_of(param))
 
 
-def _flat_types(ty: Any) -> Iterator[Any]:
+def _flat_types(ty: T.Type) -> Iterator[T.Type]:
     if isinstance(ty, T.TupleType):
         for field in ty.fields:
             yield from _flat_types(field)
@@ -61,23 +60,23 @@ def _flat_types(ty: Any) -> Iterator[Any]:
         yield ty
 
 
-def _static_dims(ty: Any) -> list[int]:
+def _static_dims(ty: T.Type) -> list[int]:
     return [int(dim) for dim in dims_of(ty) if isinstance(dim, (int, tirx.IntImm))]
 
 
 def _smaller(extent: int, to: int) -> Edit:
-    def dims(values: Sequence[Any]) -> list[Any]:
+    def dims(values: Sequence[T.Expr]) -> list[T.Expr | int]:
         return [to if isinstance(dim, tirx.IntImm) and int(dim) == extent else dim for dim in values]
 
-    def ty(old: Any) -> Any:
+    def ty(old: T.Type) -> T.Type:
         if isinstance(old, T.TensorType) and isinstance(old.shape, relax.ShapeExpr):
             return T.tensor_type(dims(old.shape.values), T.dtype_name(old), vdevice=old.vdevice)
         return T.ShapeType(dims(old.values)) if isinstance(old, T.ShapeType) and old.values is not None else old
 
-    def array(old: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def array(old: Array) -> Array:
         return np.ascontiguousarray(old[tuple(slice(to if n == extent else n) for n in old.shape)])
 
-    def leaf(expr: Any) -> Any:
+    def leaf(expr: T.Expr) -> T.Expr:
         if isinstance(expr, relax.ShapeExpr):
             return relax.ShapeExpr(dims(expr.values))
         return _new_constant(expr, array)
@@ -91,12 +90,12 @@ def _smaller(extent: int, to: int) -> Edit:
 
 
 def _with_dtype(dtype: str, to: str) -> Edit:
-    def ty(old: Any) -> Any:
+    def ty(old: T.Type) -> T.Type:
         if isinstance(old, T.TensorType) and T.dtype_name(old) == dtype:
             return T.tensor_type(old.shape, to, old.ndim, old.vdevice)
         return old
 
-    def array(old: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def array(old: Array) -> Array:
         return old.astype(numpy_dtype(to)) if str(old.dtype) == dtype else old
 
     def argument(old: Argument) -> Argument:
@@ -105,7 +104,7 @@ def _with_dtype(dtype: str, to: str) -> Edit:
     return _throughout(ty, lambda expr: _new_constant(expr, array), argument)
 
 
-def _new_constant(expr: Any, change: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> Any:
+def _new_constant(expr: T.Expr, change: Callable[[Array], Array]) -> T.Expr:
     if not isinstance(expr, CONSTANT) or not isinstance(expr.value, tvm.runtime.Tensor):
         return expr
     old = T.constant_array(expr)
@@ -113,10 +112,14 @@ def _new_constant(expr: Any, change: Callable[[np.ndarray[Any, Any]], np.ndarray
     return expr if new.shape == old.shape and new.dtype == old.dtype else T.constant(new, str(new.dtype))
 
 
-def _throughout(ty: Callable[[Any], Any], leaf: Callable[[Any], Any], argument: Callable[[Argument], Argument]) -> Edit:
+def _throughout(
+    ty: Callable[[T.Type], T.Type],
+    leaf: Callable[[T.Expr], T.Expr],
+    argument: Callable[[Argument], Argument],
+) -> Edit:
     """Applies the changes to parameters' types, casts, leaves of values, and inputs."""
 
-    def types(old: Any) -> Any:
+    def types(old: T.Type) -> T.Type:
         return T.TupleType([types(field) for field in old.fields]) if isinstance(old, T.TupleType) else ty(old)
 
     def arguments(old: Argument) -> Argument:

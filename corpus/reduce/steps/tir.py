@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import tvm_ffi
 from tvm import s_tir, tirx
@@ -16,16 +15,16 @@ from generators import tvm_api as T
 from oracles.ir.walk import nodes_of
 
 
-def _statements(view: PlanView) -> list[Any]:
+def _statements(view: PlanView) -> list[T.Stmt]:
     """Every statement of every PrimFunc, outer first."""
-    found: list[Any] = []
+    found: list[T.Stmt] = []
     for function in view.draft.functions.values():
         if isinstance(function, tirx.PrimFunc):
             tvm_ffi.structural_walk(function.body, [(tirx.Stmt, found.append)], order="pre")
     return found
 
 
-def replacing(nodes: dict[Any, Any]) -> Edit:
+def replacing(nodes: dict[T.Node, T.Node]) -> Edit:
     """Puts other statements, expressions or variables in the place of these, all over the module."""
 
     def edit(plan: ReductionPlan) -> ReductionPlan:
@@ -57,7 +56,7 @@ def unwrapped(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def _only_a_scope(block: Any) -> bool:
+def _only_a_scope(block: s_tir.SBlock) -> bool:
     """Whether a block says nothing and no block is in it: a script without the one around all has it nevertheless."""
     if any(map(len, (block.iter_vars, block.alloc_buffers, block.match_buffers))) or block.init is not None:
         return False
@@ -78,10 +77,10 @@ def plain(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def _buffers_in(*nodes: Any) -> set[Any]:
+def _buffers_in(*nodes: T.Stmt | None) -> set[T.Buffer]:
     """The buffers that are read or written, or seen through another one."""
     kinds = (T.TensorLoad, tirx.BufferStore, s_tir.MatchBufferRegion, T.Call)
-    used: set[Any] = set()
+    used: set[T.Buffer] = set()
     for node in [found for part in nodes if part is not None for found in nodes_of(part, kinds)]:
         match node:
             case T.TensorLoad():
@@ -95,14 +94,14 @@ def _buffers_in(*nodes: Any) -> set[Any]:
     return used
 
 
-def _plain_block(block: Any, buffers: list[Any]) -> Any:
+def _plain_block(block: s_tir.SBlock, buffers: list[T.Buffer]) -> s_tir.SBlock:
     matched = list(block.match_buffers)
     return s_tir.SBlock(
         block.iter_vars, block.reads, block.writes, block.name_hint, block.body, block.init, buffers, matched
     )
 
 
-def _plain_loop(loop: Any) -> Any:
+def _plain_loop(loop: tirx.For) -> tirx.For:
     return tirx.For(loop.loop_var, loop.min, loop.extent, tirx.ForKind.SERIAL, loop.body, step=loop.step)
 
 
@@ -116,10 +115,10 @@ def extents(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def _longer(extent: Any, than: int) -> bool:
+def _longer(extent: T.Expr, than: int) -> bool:
     return not isinstance(extent, tirx.IntImm) or int(extent) > than
 
 
-def _with_extent(loop: Any, to: int) -> Any:
+def _with_extent(loop: tirx.For, to: int) -> tirx.For:
     extent = tirx.IntImm(T.dtype_text(T.type_of(loop.loop_var).dtype), to)
     return tirx.For(loop.loop_var, loop.min, extent, loop.kind, loop.body, loop.thread_binding, loop.annotations)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import tvm_ffi
 from tvm import s_tir, tirx
@@ -39,24 +38,24 @@ def to_operands(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def _prim_funcs(view: PlanView) -> Iterator[Any]:
+def _prim_funcs(view: PlanView) -> Iterator[T.PrimFunc]:
     return (function for function in view.draft.functions.values() if isinstance(function, tirx.PrimFunc))
 
 
-def _compound(node: Any) -> list[Any]:
-    found: list[Any] = []
+def _compound(node: T.Node) -> list[T.Expr]:
+    found: list[T.Expr] = []
     tvm_ffi.structural_walk(node, [(COMPOUND_TIR, found.append)], order="pre")
     return found
 
 
-def _handles_in_indices(function: Any) -> set[int]:
+def _handles_in_indices(function: T.PrimFunc) -> set[int]:
     """The addresses of everything that is in an index of a buffer, or is the value of a block's axis."""
     found = nodes_of(function.body, (T.TensorLoad, tirx.BufferStore, s_tir.SBlockRealize))
     indices = [i for n in found for i in (n.iter_values if isinstance(n, s_tir.SBlockRealize) else n.indices)[:]]
     return {part.__chandle__() for index in indices for part in _compound(index)}
 
 
-def _constant(expression: Any, value: int) -> Any | None:
+def _constant(expression: T.Expr, value: int) -> T.Expr | None:
     """The value in the expression's type; None where that is no number of one lane. A condition that is one is folded
     away when the printed script is read."""
     ty = T.type_of(expression)
@@ -69,8 +68,8 @@ def _constant(expression: Any, value: int) -> Any | None:
     return tirx.IntImm(dtype, value) if whole else None
 
 
-def _operands(expression: Any) -> list[Any]:
-    operands: list[Any]
+def _operands(expression: T.Expr) -> list[T.Expr]:
+    operands: list[T.Expr]
     match expression:
         case tirx.Select():
             operands = [expression.true_value, expression.false_value]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import tvm_ffi
 from tvm import tirx
@@ -37,10 +36,10 @@ def parameters(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def _without_parameter(name: str, param: Any) -> Edit:
+def _without_parameter(name: str, param: T.Var) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
         function = plan.draft.functions.get(name)
-        if function is None or len(function.params) < 2 or _uses(function, param):
+        if not isinstance(function, tirx.PrimFunc) or len(function.params) < 2 or _uses(function, param):
             raise NotApplicable("in use")
         index = [p.same_as(param) for p in function.params].index(True)
         params = [p for p in function.params if not p.same_as(param)]
@@ -59,8 +58,8 @@ def _without(call: EntryCall, index: int) -> EntryCall:
     return replace(call, arguments=call.arguments[:index] + call.arguments[index + 1 :])
 
 
-def _uses(function: Any, param: Any) -> bool:
-    found: list[Any] = []
+def _uses(function: T.PrimFunc, param: T.Var) -> bool:
+    found: list[T.Var] = []
     tvm_ffi.structural_walk(function.body, [(VAR, found.append)])
     for other in function.params:
         if not other.same_as(param):
@@ -85,15 +84,15 @@ def _called_without(draft: ModuleDraft, bind: Bind, index: int) -> ModuleDraft:
     return rewrite_module(shorter, _fields_moved(bind.var, place, alone=len(left) == 1))
 
 
-def _call(call: Any, inputs: list[Any], results: Any) -> Any:
+def _call(call: T.Call, inputs: list[T.Expr], results: T.Type) -> T.Call:
     return T.Call(call.op, [call.args[0], TUPLE(inputs)], call.attrs, [results])
 
 
-def _with_value(draft: ModuleDraft, bind: Bind, value: Any) -> ModuleDraft:
+def _with_value(draft: ModuleDraft, bind: Bind, value: T.Expr) -> ModuleDraft:
     return at_binding(draft, bind.var, lambda found: (replace(found, value=value),))
 
 
-def _fields_moved(var: Any, gone: int, *, alone: bool) -> Callable[[Bind], tuple[Bind, ...] | None]:
+def _fields_moved(var: T.Var, gone: int, *, alone: bool) -> Callable[[Bind], tuple[Bind, ...] | None]:
     """Bindings of a field of `var`, of which one is gone; `alone`: the one that is left is the result itself."""
 
     def rewrite(bind: Bind) -> tuple[Bind, ...] | None:

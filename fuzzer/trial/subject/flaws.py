@@ -17,15 +17,15 @@ from oracles.ir.walk import relax_functions
 
 
 def flaw_of(module: Any, phase: Phase) -> str | None:
-    """What is wrong with a module before a pass, as a counter's key; None where nothing is."""
+    """What is wrong with a module before a pass, in words for a counter; None where nothing is."""
     if COMPLAINTS.of(module):
-        return "input: ill-formed before the pass"
+        return "ill-formed before the pass"
     if purity.VIOLATIONS.of(module) or definedness.MISUSES.of(module) or normal_form.VIOLATIONS.of(module):
-        return "input: ill-formed before the pass"
+        return "ill-formed before the pass"
     if contradictions(module):
-        return "input: annotated types contradict each other before the pass"
+        return "annotated types contradict each other before the pass"
     if phase >= Phase.IMPURE and not all(_may_have_effects(function) for _, function in relax_functions(module)):
-        return "input: lowered without RemovePurityChecking"
+        return "lowered without RemovePurityChecking"
     return None
 
 

@@ -16,6 +16,7 @@ from generators.case import Argument, EntryCall
 from generators.dtypes import is_float
 from generators.ranges import Range
 from oracles.checks.attributes import MADE_FOR_TOOLS
+from oracles.evidence import Stop
 from oracles.reference.numbers import NoMeaning, Numbers
 
 SETS = 2
@@ -26,9 +27,10 @@ LARGEST = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class NoInputs:
-    """Why the module is called with nothing; `reason` is a counter's key."""
+    """Why the module is called with nothing; `reason` is a counter's key. stop: what the reference stops at."""
 
     reason: str
+    stop: Stop | None = None
 
 
 def meaning_of(module: Any, seed: int, largest: int = LARGEST) -> Numbers | NoInputs:
@@ -70,15 +72,14 @@ def _why(error: Undrawable) -> str:
 
 
 def _first_that_runs(module: Any, sets: list[tuple[EntryCall, ...]]) -> Numbers | NoInputs:
-    reason = ""
     for index in range(len(sets)):
         numbers = Numbers(module, [call for drawn in sets[index : index + SETS] for call in drawn])
         if not isinstance(numbers.expected, NoMeaning):
             return numbers
-        reason = numbers.expected.reason
+        found = NoInputs(numbers.expected.reason, numbers.expected.stop)
         if numbers.expected.trap is None:
             break  # a construct that the reference does not know
-    return NoInputs(reason)
+    return found
 
 
 def calm(calls: tuple[EntryCall, ...], whole: int) -> tuple[EntryCall, ...]:

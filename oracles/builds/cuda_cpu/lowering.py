@@ -15,7 +15,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import tvm
 import tvm_ffi
@@ -26,7 +25,8 @@ from generators import tvm_api
 from generators.passes.row import Phase
 from generators.passes.table import FINISHES_DEVICE, FINISHES_HOST, rest_of_tir_pipeline
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
-from oracles.builds.tir_build import in_order
+from generators.tvm_api import Buffer, Call, Executable, IRModule, Pass, Var
+from oracles.builds.tir_build import TirPipeline, in_order
 from oracles.ir.walk import nodes_of
 from oracles.reference.tir.context import SET_DEVICE
 from oracles.reference.tir.decode.abi import DL_CPU
@@ -51,10 +51,10 @@ class Kernel:
 
     name: str
     tags: tuple[str, ...]
-    parameters: tuple[Any, ...]
-    buffers: tuple[tuple[Any, ...], ...]
+    parameters: tuple[Var, ...]
+    buffers: tuple[tuple[Buffer, ...], ...]
 
-    def sizes(self, arguments: Sequence[Any]) -> list[int | None]:
+    def sizes(self, arguments: Sequence[object]) -> list[int | None]:
         """How many bytes each argument points to, None where the function does not say."""
         values = {
             parameter: value
@@ -73,20 +73,20 @@ def _largest(sizes: Sequence[int | None]) -> int | None:
 class Lowered:
     """An executable whose kernels are to be registered under their names, and their source ("": there is none)."""
 
-    executable: Any
+    executable: Executable
     cuda: str
     kernels: tuple[Kernel, ...]
 
 
-def lower(module: Any, phase: Phase) -> Lowered:
+def lower(module: IRModule, phase: Phase) -> Lowered:
     """Builds a module whose Relax functions are lowered; its PrimFuncs stand in `phase`.
 
     Raises what TVM raises.
     """
     target = tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host={"kind": "llvm", "opt-level": 0})
-    devices: list[Any] = []
+    devices: list[IRModule] = []
 
-    def pipeline() -> Any:
+    def pipeline() -> TirPipeline:
         rest = rest_of_tir_pipeline(phase)
         return (
             tvm.transform.Sequential(in_order(name for name in rest if name not in FINISHES_HOST)),
@@ -122,17 +122,17 @@ def _source_alone() -> Iterator[None]:
             os.environ[NO_COMPILER] = before
 
 
-def _module_pass(change: Callable[[Any], Any]) -> Any:
+def _module_pass(change: Callable[[IRModule], IRModule]) -> Pass:
     return tvm.transform.module_pass(lambda module, context: change(module), opt_level=0, name="passfuzz.cuda_cpu")
 
 
-def _taken(device: Any, taken: list[Any]) -> Any:
+def _taken(device: IRModule, taken: list[IRModule]) -> IRModule:
     """Keeps the device functions and leaves none, so that nothing is imported in which the host would find them."""
     taken.append(device)
     return tvm.IRModule({}, attrs=device.attrs)
 
 
-def _on_cpu(host: Any) -> Any:
+def _on_cpu(host: IRModule) -> IRModule:
     """The host functions with the CPU for their device."""
     return tvm.IRModule(
         {
@@ -144,7 +144,7 @@ def _on_cpu(host: Any) -> Any:
     )
 
 
-def _call_on_cpu(call: Any) -> Any:
+def _call_on_cpu(call: Call) -> Call:
     name = tvm_api.op_name(call)
     arguments = list(call.args)
     if name in _WORKSPACES:
@@ -156,14 +156,14 @@ def _call_on_cpu(call: Any) -> Any:
     return tvm_api.Call(call.op, arguments, call.attrs, call.ty_args, call.span, call.ty)
 
 
-def _kernels(device: Any) -> list[Kernel]:
+def _kernels(device: IRModule) -> list[Kernel]:
     found = []
     for variable, function in device.functions.items():
         attrs = function.attrs
         if LAUNCH_PARAMS not in attrs:
             continue
         name = str(attrs["global_symbol"]) if "global_symbol" in attrs else variable.name_hint
-        buffers: dict[int, list[Any]] = {}
+        buffers: dict[int, list[Buffer]] = {}
         for declared in nodes_of(function.body, tvm.tirx.DeclBuffer):
             buffers.setdefault(declared.data.__chandle__(), []).append(declared.buffer)
         parameters = tuple(function.params)
@@ -172,7 +172,7 @@ def _kernels(device: Any) -> list[Kernel]:
     return found
 
 
-def _bytes(buffer: Any, values: Mapping[Any, Any]) -> int | None:
+def _bytes(buffer: Buffer, values: Mapping[Var, float]) -> int | None:
     """The bytes from where a buffer's pointer points to its end, None where the values do not say."""
     try:
         extents = [int(evaluate(extent, values)) for extent in buffer.shape]

@@ -15,7 +15,9 @@ import tvm
 from tvm import relax
 
 from generators import tvm_api
+from generators.dtypes import Array
 from generators.passes.row import Phase
+from generators.tvm_api import Constant, IRModule, RuntimeTensor, VirtualMachine
 from oracles.builds import build as llvm
 from oracles.builds.cuda_cpu.compiler import CompileError, TooSlow
 from oracles.builds.cuda_cpu.lowering import NO_DEVICE, SHARED_BYTES, Kernel, Lowered, lower
@@ -57,11 +59,11 @@ class Built:
     Only one of a process runs at a time, and its constants are restored when another order begins.
     """
 
-    machine: Any
+    machine: VirtualMachine
     cuda: str
     kernels: Mapping[str, Callable[..., None]]
     launcher: Launcher
-    constants: list[tuple[Any, np.ndarray[Any, Any]]]
+    constants: list[tuple[RuntimeTensor, Array]]
 
     def run(
         self,
@@ -123,13 +125,13 @@ class Launcher:
             raise self.fault from None
 
 
-def _extent(numbers: Mapping[str, Any], tag: str) -> int:
+def _extent(numbers: Mapping[str, int], tag: str) -> int:
     """How many there are along an axis; one where the host says none, as the run time for CUDA has it
     (`LaunchParamConfig::Extract`, src/runtime/thread_storage_scope.h)."""
     return int(numbers.get(tag, 1)) or 1
 
 
-def _is_empty(numbers: Mapping[str, Any]) -> bool:
+def _is_empty(numbers: Mapping[str, int]) -> bool:
     return any(int(number) == 0 for tag, number in numbers.items() if tag != SHARED_BYTES)
 
 
@@ -140,7 +142,7 @@ def _argument(value: Any, size: int | None) -> Any:
     return Address(int(value.value or 0), size) if isinstance(value, ctypes.c_void_p) else value
 
 
-def _nothing(*arguments: Any) -> int:
+def _nothing(*arguments: object) -> int:
     return 0
 
 
@@ -159,13 +161,13 @@ def _poisoned(order: Order) -> Iterator[None]:
 
 
 def build(
-    module: Any, phase: Phase, bench: Bench, deadline_s: float = DEADLINE_S
+    module: IRModule, phase: Phase, bench: Bench, deadline_s: float = DEADLINE_S
 ) -> Built | llvm.NotBuilt | NotCompiled:
     """Builds a module whose Relax functions are lowered for CUDA and whose PrimFuncs stand in `phase`.
 
     deadline_s: CPU seconds that each launch of a kernel may take. What passes raise on the way comes back as NotBuilt.
     """
-    constants: list[Any] = []
+    constants: list[RuntimeTensor] = []
     module = _with_constants_kept(module, constants)
     lowered = bench.guarded(lambda: lower(module, phase))
     if isinstance(lowered, Raised):
@@ -181,17 +183,21 @@ def build(
 
 
 def _assembled(
-    machine: Any, lowered: Lowered, program: CompiledSource, deadline_s: float, constants: list[Any]
+    machine: VirtualMachine,
+    lowered: Lowered,
+    program: CompiledSource,
+    deadline_s: float,
+    constants: list[RuntimeTensor],
 ) -> Built:
     launcher = Launcher(program, deadline_s)
     kernels = {kernel.name: partial(launcher.launch, kernel) for kernel in lowered.kernels}
     return Built(machine, lowered.cuda, kernels, launcher, [(held, held.numpy().copy()) for held in constants])
 
 
-def _with_constants_kept(module: Any, constants: list[Any]) -> Any:
+def _with_constants_kept(module: IRModule, constants: list[RuntimeTensor]) -> IRModule:
     """The module with constants of its own, which are added to `constants`."""
 
-    def copied(constant: Any) -> Any:
+    def copied(constant: Constant) -> Constant:
         own = own_constant(constant)
         if isinstance(tvm_api.type_of(own), tvm_api.TensorType):
             constants.append(own.value)

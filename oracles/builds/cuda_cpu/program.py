@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from generators.dtypes import Array
 from oracles.builds.cuda_cpu.compiler import RUNTIME, toolchain
 from oracles.builds.cuda_cpu.source import ENTRY
 
@@ -71,7 +71,7 @@ class CompiledSource:
     def launch(
         self,
         kernel: str,
-        arguments: Sequence[np.ndarray[Any, Any] | Address | int | float | bool],
+        arguments: Sequence[Array | Address | int | float | bool],
         grid: Sequence[int],
         block: Sequence[int],
         *,
@@ -127,7 +127,7 @@ def _padded(kernel: str, extents: Sequence[int]) -> list[int]:
     return [*map(int, extents), 1, 1, 1][:3]
 
 
-def _fill(slot: _Slot, argument: np.ndarray[Any, Any] | Address | int | float | bool) -> int:
+def _fill(slot: _Slot, argument: Array | Address | int | float | bool) -> int:
     """Puts an argument into its slot; how many bytes it points to, NO_MEMORY or UNKNOWN."""
     if isinstance(argument, np.ndarray):
         if not argument.flags.c_contiguous or not argument.flags.writeable:

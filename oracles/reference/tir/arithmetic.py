@@ -7,18 +7,19 @@ may trap. Every function raises `Trap` and names `site`. Memory is in `memory.py
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from generators.dtypes import float_facts
+from generators.dtypes import Array, Scalar, float_facts
 from oracles.reference.errors import Trap
 
-Array = Any
-Mask = Any
+Mask: TypeAlias = "Array | None"
+"""Where a grid takes part; None: everywhere."""
 
 
-def trap_where(bad: Any, mask: Mask, kind: str, site: str) -> None:
+def trap_where(bad: Array | Scalar, mask: Mask, kind: str, site: str) -> None:
     """Raises if `bad` holds anywhere that the mask allows."""
     if mask is not None:
         bad = bad & mask
@@ -63,14 +64,14 @@ def mul_int64(a: Array, b: Array, mask: Mask, site: str) -> Array:
     return product
 
 
-def largest(a: Any) -> int:
+def largest(a: Array | int) -> int:
     """The greatest magnitude in `a`, exactly; 0 for no elements."""
     if isinstance(a, int):
         return abs(a)
     return max(abs(int(a.max())), abs(int(a.min()))) if a.size else 0
 
 
-def _unsigned(dtype: Any) -> dict[str, Any]:
+def _unsigned(dtype: type[np.unsignedinteger[Any]]) -> dict[str, Callable[..., Array]]:
     top = int(np.iinfo(dtype).max)
 
     def add(a: Array, b: Array, mask: Mask, site: str) -> Array:
@@ -189,7 +190,7 @@ def grid_mod(a: Array, b: Array, low: int, _high: int, mask: Mask, site: str) ->
     return np.fmod(a, _divisor(a, b, low, mask, site))
 
 
-def one_from_float(value: Any, low: int, high: int, site: str) -> int:
+def one_from_float(value: Scalar, low: int, high: int, site: str) -> int:
     """Truncation of a float; NaN and values outside [low, high] trap."""
     exact = float(value)
     if not math.isfinite(exact) or not low <= int(exact) <= high:
@@ -210,7 +211,7 @@ def grid_from_float(value: Array, low: int, high: int, mask: Mask, site: str) ->
     return whole.astype(np.uint64 if high > 1 << 63 else np.int64)
 
 
-def float8(value: Any, mask: Mask, site: str) -> Any:
+def float8(value: Array | Scalar, mask: Mask, site: str) -> Array | Scalar:
     """A float of 8 bits, which must be finite, and zero or normal.
 
     What is too large saturates or becomes NaN as the implementation likes (OCP 8-bit Floating Point Specification);
@@ -221,12 +222,12 @@ def float8(value: Any, mask: Mask, site: str) -> Any:
     return value
 
 
-def one_min(a: Any, b: Any) -> Any:
+def one_min(a: Scalar, b: Scalar) -> Scalar:
     """TVM's Min on floats."""
     return a if a < b else b
 
 
-def one_max(a: Any, b: Any) -> Any:
+def one_max(a: Scalar, b: Scalar) -> Scalar:
     """TVM's Max on floats."""
     return a if a > b else b
 
@@ -241,17 +242,17 @@ def grid_max(a: Array, b: Array) -> Array:
     return np.where(a > b, a, b)
 
 
-def float_floordiv(a: Any, b: Any) -> Any:
+def float_floordiv(a: Array | Scalar, b: Array | Scalar) -> Array | Scalar:
     """floor(a / b), rounded once per operation (TVM's LowerIntrin)."""
     return np.floor(a / b)
 
 
-def float_floormod(a: Any, b: Any) -> Any:
+def float_floormod(a: Array | Scalar, b: Array | Scalar) -> Array | Scalar:
     """a - floor(a / b) * b (TVM's LowerIntrin)."""
     return a - np.floor(a / b) * b
 
 
-NAMES: dict[str, Any] = (
+NAMES: dict[str, Callable[..., Array | Scalar]] = (
     {
         f.__name__: f
         for f in (

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from generators.dtypes import Scalar
 from oracles.reference.tir.intrinsics import INTRINSICS
 from oracles.reference.tir.nodes import BOOL, Bin, Call, Cast, Cmp, Const, DType, Expr, Logic, Not, Select, Var
 
@@ -37,7 +37,7 @@ _FOLDED: dict[str, Callable[[int, int], int]] = {
 """`div` and `mod` truncate: they are folded only where they agree with floordiv and floormod."""
 _SHIFTS = ("shl", "shr")
 _DIVIDES = ("floordiv", "floormod", "div", "mod")
-_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+_COMPARED: dict[str, Callable[[Scalar, Scalar], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -102,7 +102,7 @@ def settled(expr: Expr) -> Expr:
         return expr
 
 
-def _value(expr: Expr) -> Any:
+def _value(expr: Expr) -> Scalar:
     match expr:
         case Const(value, dtype):
             return dtype.numpy.type(value) if dtype.kind == "f" else value

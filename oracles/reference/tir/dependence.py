@@ -79,7 +79,7 @@ class Summary:
         self.accesses.setdefault(buffer.memory, []).append((buffer, indices))
 
 
-_CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
+_CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
     **dict.fromkeys((Const, Var), lambda _: ()),
     **dict.fromkeys((Bin, Cmp, Logic), attrgetter("a", "b")),
     **dict.fromkeys((Not, Cast), lambda node: (node.a,)),

@@ -7,7 +7,7 @@ A PrimFunc is compiled once for each binding of its shape variables and integer 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from tvm_ffi import StructuralKey
@@ -19,12 +19,14 @@ from oracles.ir.walk import prim_func_parts
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.context import ALONE, Context
 from oracles.reference.tir.decode.functions import LAUNCH_PARAMS
+from oracles.reference.tir.decode.pointer_kinds import Described
 from oracles.reference.tir.decode.prim_func import decode_function
 from oracles.reference.tir.equality import program_key
+from oracles.reference.tir.memory import InitMask
 from oracles.reference.tir.nodes import Function
 from oracles.reference.tir.poison import carrying
 from oracles.reference.tir.program import FUEL, PythonProgram, program_of, refuel
-from oracles.reference.tir.recorded import Known, RecordedCall, copied, full_of
+from oracles.reference.tir.recorded import RecordedCall, copied, full_of
 from oracles.reference.tir.signature import PackedSignature, Signature, is_packed
 from oracles.reference.tir.threads_to_loops import without_threads
 
@@ -43,7 +45,7 @@ class Binding(NamedTuple):
     """A way to call a PrimFunc. values: of its symbols. full: numbers of the arguments of which all elements are
     initialised."""
 
-    values: tuple[Any, ...]
+    values: tuple[Described, ...]
     full: frozenset[int]
     context: Context
 
@@ -87,7 +89,7 @@ class Compiled:
 def compile_function(
     signature: Signature | PackedSignature,
     func: PrimFunc,
-    values: tuple[Any, ...],
+    values: tuple[Described, ...],
     vectorise: bool = True,
     context: Context = ALONE,
     full: frozenset[int] = frozenset(),
@@ -153,8 +155,8 @@ _BY_PARTS = Cache(compiled, prim_func_parts, CACHED_FUNCTIONS)
 
 
 def run_tracked(
-    func: PrimFunc, args: Sequence[object], known: Sequence[Known], steps: int = FUEL, context: Context = ALONE
-) -> tuple[Known, ...]:
+    func: PrimFunc, args: Sequence[object], known: Sequence[InitMask], steps: int = FUEL, context: Context = ALONE
+) -> tuple[InitMask, ...]:
     """Runs a PrimFunc on its arguments in place.
 
     `known` has for each argument None (all initialised; also for scalars) or a bool array of its shape, which
@@ -164,8 +166,8 @@ def run_tracked(
 
 
 def run_returning(
-    func: PrimFunc, args: Sequence[object], known: Sequence[Known], steps: int = FUEL, context: Context = ALONE
-) -> tuple[tuple[Known, ...], Any]:
+    func: PrimFunc, args: Sequence[object], known: Sequence[InitMask], steps: int = FUEL, context: Context = ALONE
+) -> tuple[tuple[InitMask, ...], float | None]:
     """What `run_tracked` gives, and the number that the PrimFunc returns as a Python number (None for most)."""
     found = compiled(func)
     program = found.program(args, context, full_of(known))
@@ -199,15 +201,15 @@ def gives_again(call: RecordedCall, func: PrimFunc, context: Context) -> bool:
 
 
 def run_program(
-    program: PythonProgram, args: Sequence[object], known: Sequence[Known], steps: int = FUEL
-) -> tuple[Known, ...]:
+    program: PythonProgram, args: Sequence[object], known: Sequence[InitMask], steps: int = FUEL
+) -> tuple[InitMask, ...]:
     """Runs generated code; see `run_tracked`."""
     return _run(program, args, known, steps)[0]
 
 
 def _run(
-    program: PythonProgram, args: Sequence[object], known: Sequence[Known], steps: int
-) -> tuple[tuple[Known, ...], Any]:
+    program: PythonProgram, args: Sequence[object], known: Sequence[InitMask], steps: int
+) -> tuple[tuple[InitMask, ...], float | None]:
     passed: list[object] = []
     for value, mask in zip(args, known, strict=True):
         passed.append(value)
@@ -221,7 +223,7 @@ def _run(
 
 def run_prim_func(
     func: PrimFunc, args: Sequence[object], initialised: Sequence[bool] | None = None, steps: int = FUEL
-) -> Any:
+) -> float | None:
     """Runs a PrimFunc: `args` in parameter order, arrays for buffers (changed in place), Python numbers for
     scalars. Gives the number that it returns, or None.
 
@@ -231,7 +233,7 @@ def run_prim_func(
     with kind "type" where an argument does not fit the declared type or shape.
     """
     if initialised is None:
-        known: list[Known] = [None] * len(args)
+        known: list[InitMask] = [None] * len(args)
     else:
         known = [
             None if ready or not isinstance(value, np.ndarray) else np.zeros(value.shape, np.bool_)

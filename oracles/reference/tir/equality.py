@@ -7,13 +7,15 @@ have none.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeAlias
 
+from generators.tvm_api import Expr, Stmt
 from oracles.reference.tir import nodes
 from oracles.reference.tir.nodes import Alloc, Bin, Block, Buffer, Cmp, Const, DType, Function, Load, Seq, Store, Var
 
-Key: TypeAlias = tuple[Any, ...]
+ProgramKey: TypeAlias = tuple[Hashable, ...]
 _FIELDS = {
     kind: tuple(field.name for field in fields(kind))
     for kind in vars(nodes).values()
@@ -27,9 +29,9 @@ class _Reader:
     def __init__(self, parameters: frozenset[int]) -> None:
         self._parameters = parameters
         self._variables: dict[int, int] = {}
-        self._buffers: dict[int, Key] = {}
+        self._buffers: dict[int, ProgramKey] = {}
 
-    def key(self, node: Any) -> Any:
+    def key(self, node: Any) -> Hashable:
         """A hashable value, equal for equal nodes."""
         kind = type(node)
         if kind is Bin or kind is Cmp:
@@ -41,7 +43,7 @@ class _Reader:
         if kind is Buffer:
             return self._buffer(node)
         if kind is DType:
-            return node.name
+            return str(node.name)
         if kind is tuple:
             return tuple([self.key(part) for part in node])
         if kind is Load:
@@ -49,13 +51,13 @@ class _Reader:
         if kind is Store:
             return "store", self._buffer(node.buffer), self._indices(node.indices), self.key(node.value)
         if kind is Seq or kind is Block:
-            parts: list[Any] = []
+            parts: list[Hashable] = []
             self._flatten(node, parts)
             return parts[0] if len(parts) == 1 else ("seq", *parts)
         names = _FIELDS.get(kind)
         return node if names is None else (kind.__name__, *[self.key(getattr(node, name)) for name in names])
 
-    def _buffer(self, buffer: Buffer) -> Key:
+    def _buffer(self, buffer: Buffer) -> ProgramKey:
         found = self._buffers.get(id(buffer))
         if found is None:
             source = None if buffer.source is None else self._buffer(buffer.source)
@@ -65,10 +67,10 @@ class _Reader:
             self._buffers[id(buffer)] = found
         return found
 
-    def _indices(self, indices: tuple[Any, ...]) -> Key:
+    def _indices(self, indices: tuple[Expr, ...]) -> ProgramKey:
         return tuple([index.value if type(index) is Const else self.key(index) for index in indices])
 
-    def _flatten(self, node: Any, parts: list[Any]) -> None:
+    def _flatten(self, node: Stmt, parts: list[Hashable]) -> None:
         """Adds the statements of a sequence, those of sequences in it among them."""
         kind = type(node)
         if kind is Seq and not node.single:
@@ -85,7 +87,7 @@ class _Reader:
             parts.append(self.key(node))
 
 
-def program_key(function: Function) -> Key:
+def program_key(function: Function) -> ProgramKey:
     """A hashable value that is the same for functions which do the same by the same steps."""
     reader = _Reader(frozenset(id(param) for param in function.params))
     rest = [reader.key(getattr(function, name)) for name in _FIELDS[Function] if name != "units"]

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from generators.dtypes import OF_ML_DTYPES
+from generators.dtypes import OF_ML_DTYPES, Array, Scalar
 from oracles.reference.errors import Unsupported
 from oracles.reference.tir.nodes import DType
 
-Maker = Callable[[DType, DType, bool], Callable[..., Any]]
+Function: TypeAlias = Callable[..., "Array | Scalar"]
+"""Of numbers, or arrays of them, all of one shape."""
+Maker: TypeAlias = Callable[[DType, DType, bool], Function]
 
 
 class Intrinsic(NamedTuple):
@@ -30,15 +32,15 @@ class Intrinsic(NamedTuple):
     make: Maker
 
 
-def _by_double(function: Callable[..., Any]) -> Intrinsic:
+def _by_double(function: Function) -> Intrinsic:
     """Computed in float64, rounded once."""
 
-    def make(first: DType, result: DType, _grid: bool) -> Callable[..., Any]:
+    def make(first: DType, result: DType, _grid: bool) -> Function:
         if first.bits == 64:
             return function
         target = result.numpy
 
-        def rounded(*args: Any) -> Any:
+        def rounded(*args: Array | Scalar) -> Array | Scalar:
             return function(*(np.asarray(a).astype(np.float64)[()] for a in args)).astype(target)
 
         return rounded
@@ -46,10 +48,10 @@ def _by_double(function: Callable[..., Any]) -> Intrinsic:
     return Intrinsic("f", make)
 
 
-def _exact(function: Callable[..., Any]) -> Intrinsic:
+def _exact(function: Function) -> Intrinsic:
     """Exact in every float type; those of ml_dtypes go through float32, which holds them."""
 
-    def make(first: DType, result: DType, _grid: bool) -> Callable[..., Any]:
+    def make(first: DType, result: DType, _grid: bool) -> Function:
         if first.name not in OF_ML_DTYPES:
             return function
         target = result.numpy
@@ -58,10 +60,10 @@ def _exact(function: Callable[..., Any]) -> Intrinsic:
     return Intrinsic("f", make)
 
 
-def _predicate(function: Callable[..., Any]) -> Intrinsic:
+def _predicate(function: Function) -> Intrinsic:
     """A float to a bool."""
 
-    def make(_first: DType, _result: DType, grid: bool) -> Callable[..., Any]:
+    def make(_first: DType, _result: DType, grid: bool) -> Function:
         if grid:
             return lambda x: function(x.astype(np.float64))
         return lambda x: bool(function(np.float64(x)))
@@ -69,29 +71,29 @@ def _predicate(function: Callable[..., Any]) -> Intrinsic:
     return Intrinsic("f", make)
 
 
-def _erf(x: Any) -> Any:
+def _erf(x: Array | Scalar) -> Array | Scalar:
     values = np.asarray(x)
     flat = [math.erf(v) for v in values.ravel().tolist()]
     return np.array(flat, dtype=np.float64).reshape(values.shape)[()]
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: Array | Scalar) -> Array | Scalar:
     return 1.0 / (1.0 + np.exp(-x))
 
 
-def _round_half_away(x: Any) -> Any:
+def _round_half_away(x: Array | Scalar) -> Array | Scalar:
     """To the nearest whole number, away from zero where two are as near. x - trunc(x) is exact."""
     whole = np.trunc(x)
     return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(np.ones_like(x), x), whole)[()]
 
 
-def _make_nextafter(first: DType, _result: DType, _grid: bool) -> Callable[..., Any]:
+def _make_nextafter(first: DType, _result: DType, _grid: bool) -> Function:
     if first.name in OF_ML_DTYPES:
         raise Unsupported(f"tirx.nextafter on {first.name}")
     return np.nextafter
 
 
-def _make_popcount(first: DType, _result: DType, grid: bool) -> Callable[..., Any]:
+def _make_popcount(first: DType, _result: DType, grid: bool) -> Function:
     mask = (1 << first.bits) - 1
     if not grid:
         return lambda x: (x & mask).bit_count()
@@ -100,7 +102,7 @@ def _make_popcount(first: DType, _result: DType, grid: bool) -> Callable[..., An
     return lambda x: np.bitwise_count(x.astype(unsigned)).astype(carrier)
 
 
-def _make_not(first: DType, _result: DType, grid: bool) -> Callable[..., Any]:
+def _make_not(first: DType, _result: DType, grid: bool) -> Function:
     if grid:
         return np.invert
     if first.kind == "b":
@@ -108,14 +110,14 @@ def _make_not(first: DType, _result: DType, grid: bool) -> Callable[..., Any]:
     return (lambda x: ~x) if first.kind == "i" else (lambda x: x ^ first.high)
 
 
-def _make_abs(first: DType, _result: DType, _grid: bool) -> Callable[..., Any]:
+def _make_abs(first: DType, _result: DType, _grid: bool) -> Function:
     if first.kind == "f":
         return np.abs
     return lambda x: abs(x)
 
 
-def _make_reinterpret(first: DType, result: DType, grid: bool) -> Callable[..., Any]:
-    def bits(x: Any) -> Any:
+def _make_reinterpret(first: DType, result: DType, grid: bool) -> Function:
+    def bits(x: Array | Scalar) -> Array | Scalar:
         raw = np.asarray(x).astype(first.numpy).view(result.numpy)
         if grid:
             return raw.astype(np.int64) if result.kind == "i" else raw
@@ -124,7 +126,7 @@ def _make_reinterpret(first: DType, result: DType, grid: bool) -> Callable[..., 
     return bits
 
 
-_DOUBLE: dict[str, Callable[..., Any]] = {
+_DOUBLE: dict[str, Function] = {
     "exp": np.exp,
     "exp2": np.exp2,
     "exp10": lambda x: np.power(10.0, x),
@@ -154,7 +156,7 @@ _DOUBLE: dict[str, Callable[..., Any]] = {
     "fma": lambda a, b, c: a * b + c,
     "ldexp": lambda a, b: a * np.exp2(b),
 }
-_EXACT: dict[str, Callable[..., Any]] = {
+_EXACT: dict[str, Function] = {
     "floor": np.floor,
     "ceil": np.ceil,
     "trunc": np.trunc,

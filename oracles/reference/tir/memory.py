@@ -6,14 +6,20 @@ An initialisation mask is None (every element is initialised) or a bool array of
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from generators.dtypes import Array, Scalar
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.tir.arithmetic import trap_where
+from oracles.reference.tir.arithmetic import Mask, trap_where
 
-Array = Any
+Positions: TypeAlias = "tuple[Array | int, ...]"
+"""An index: for each dimension a grid of positions, or one."""
+InitMask: TypeAlias = "Array | None"
+"""Which elements are initialised; None: all."""
 
 
 def axis(extent: int, position: int) -> Array:
@@ -21,7 +27,7 @@ def axis(extent: int, position: int) -> Array:
     return np.arange(extent, dtype=np.int64).reshape((extent,) + (1,) * (-position - 1))
 
 
-def initialised(value: Array, known: Array, mask: Array, site: str) -> Array:
+def initialised(value: Array, known: Array, mask: Mask, site: str) -> Array:
     """`value`, of which `known` says what is initialised; `known` has the shape of `value`."""
     trap_where(~known, mask, "uninitialised", site)
     return value
@@ -37,13 +43,13 @@ class Units:
     def __init__(self, units: Array) -> None:
         self.units = units
 
-    def __getitem__(self, index: Any) -> Units:
+    def __getitem__(self, index: slice | Positions) -> Units:
         return Units(self.units[index])
 
-    def __setitem__(self, index: Any, value: bool) -> None:
+    def __setitem__(self, index: slice | Positions, value: bool) -> None:
         self.units[index] = value
 
-    def __invert__(self) -> Array:
+    def __invert__(self) -> Array | Scalar:
         return ~self.units.all(axis=-1)
 
     def __bool__(self) -> bool:
@@ -67,12 +73,12 @@ def nothing_in(shape: tuple[int, ...], count: int) -> Units:
     return Units(np.zeros((*shape, count), np.bool_))
 
 
-def split(known: Array, count: int) -> Any:
+def split(known: InitMask, count: int) -> Units | None:
     """A mask by element as one of `count` units for each element."""
     return None if known is None else Units(np.repeat(known[..., None], count, axis=-1))
 
 
-def joined(known: Any, whole: Array) -> Array:
+def joined(known: Units | None, whole: Array) -> Array | None:
     """The mask by element that `split` was given, brought up to date; None if all is initialised."""
     if known is None:
         return None
@@ -80,7 +86,7 @@ def joined(known: Any, whole: Array) -> Array:
     return whole
 
 
-def mark(known: Any, mask: Array) -> None:
+def mark(known: Array | Units, mask: Array) -> None:
     """Marks the elements that the mask selects as initialised."""
     if isinstance(known, Units):
         np.copyto(known.units, True, where=np.asarray(mask)[..., None])
@@ -88,7 +94,7 @@ def mark(known: Any, mask: Array) -> None:
         np.copyto(known, True, where=mask)
 
 
-def load_one(buffer: Array, known: Array, site: str, index: tuple[int, ...]) -> Any:
+def load_one(buffer: Array, known: InitMask | Units, site: str, index: tuple[int, ...]) -> Scalar:
     """One element as a NumPy scalar, with both checks."""
     for position, extent in zip(index, buffer.shape, strict=True):
         if not 0 <= position < extent:
@@ -98,7 +104,7 @@ def load_one(buffer: Array, known: Array, site: str, index: tuple[int, ...]) -> 
     return buffer[index]
 
 
-def store_one(buffer: Array, known: Array, site: str, index: tuple[int, ...], value: Any) -> None:
+def store_one(buffer: Array, known: InitMask | Units, site: str, index: tuple[int, ...], value: npt.ArrayLike) -> None:
     """Stores one element, with a bounds check, and marks it."""
     for position, extent in zip(index, buffer.shape, strict=True):
         if not 0 <= position < extent:
@@ -108,7 +114,7 @@ def store_one(buffer: Array, known: Array, site: str, index: tuple[int, ...], va
         known[index] = True
 
 
-def _legal(buffer: Array, mask: Array, site: str, index: tuple[Any, ...]) -> tuple[Any, ...]:
+def _legal(buffer: Array, mask: Mask, site: str, index: Positions) -> tuple[Array, ...]:
     """The index with every position that the mask excludes made legal; traps on an illegal one."""
     legal = []
     for dim, (position, extent) in enumerate(zip(index, buffer.shape, strict=True)):
@@ -121,7 +127,7 @@ def _legal(buffer: Array, mask: Array, site: str, index: tuple[Any, ...]) -> tup
     return tuple(legal)
 
 
-def load_grid(buffer: Array, known: Array, mask: Array, site: str, index: tuple[Any, ...]) -> Array:
+def load_grid(buffer: Array, known: InitMask | Units, mask: Mask, site: str, index: Positions) -> Array:
     """A gather with both checks; elements that the mask excludes are arbitrary."""
     legal = _legal(buffer, mask, site, index)
     if buffer.size == 0:
@@ -132,7 +138,9 @@ def load_grid(buffer: Array, known: Array, mask: Array, site: str, index: tuple[
     return np.asarray(values)
 
 
-def store_grid(buffer: Array, known: Array, mask: Array, site: str, index: tuple[Any, ...], value: Any) -> None:
+def store_grid(
+    buffer: Array, known: InitMask | Units, mask: Mask, site: str, index: Positions, value: npt.ArrayLike
+) -> None:
     """A scatter with a bounds check, where the mask allows; the positions are distinct."""
     legal = _legal(buffer, mask, site, index)
     if mask is None:
@@ -151,7 +159,13 @@ def store_grid(buffer: Array, known: Array, mask: Array, site: str, index: tuple
 
 
 def scatter(
-    buffer: Array, known: Array, mask: Array, site: str, index: tuple[Any, ...], value: Any, shape: tuple[int, ...]
+    buffer: Array,
+    known: InitMask | Units,
+    mask: Mask,
+    site: str,
+    index: Positions,
+    value: npt.ArrayLike,
+    shape: tuple[int, ...],
 ) -> None:
     """`store_grid` for positions that may be the same: the last of a grid of this shape, in row-major order, counts."""
     legal = _legal(buffer, mask, site, index)
@@ -166,13 +180,13 @@ def scatter(
         known[where] = True
 
 
-def known_at(known: Array, shape: tuple[int, ...], mask: Array, site: str, index: tuple[Any, ...]) -> Array:
+def known_at(known: InitMask, shape: tuple[int, ...], mask: Mask, site: str, index: Positions) -> Array:
     """Which elements of a buffer of this shape are initialised."""
     held = np.broadcast_to(np.True_, shape) if known is None else known
     return held[_legal(held, mask, site, index)]
 
 
-def forgotten(known: Array, shape: tuple[int, ...], mask: Array, index: tuple[Any, ...]) -> Array:
+def forgotten(known: InitMask, shape: tuple[int, ...], mask: Mask, index: Positions) -> Array:
     """The initialisation mask of a buffer whose elements become uninitialised where `mask` holds."""
     held = np.ones(shape, np.bool_) if known is None else known
     if mask is None:
@@ -184,8 +198,14 @@ def forgotten(known: Array, shape: tuple[int, ...], mask: Array, index: tuple[An
 
 
 def view_of(
-    buffer: Array, known: Any, shape: tuple[int, ...], dtype: Any, offset: int, unit: int, site: str
-) -> tuple[Array, Any]:
+    buffer: Array,
+    known: InitMask | Units,
+    shape: tuple[int, ...],
+    dtype: npt.DTypeLike,
+    offset: int,
+    unit: int,
+    site: str,
+) -> tuple[Array, InitMask | Units]:
     """The memory of a buffer from `offset` (in bytes) on in another shape and type, with its mask, which goes by
     `unit` bytes."""
     width = np.dtype(dtype).itemsize
@@ -201,12 +221,12 @@ def view_of(
     return view, units.reshape(shape) if width == unit else Units(units.reshape(*shape, width // unit))
 
 
-def settled(known: Array) -> Array:
+def settled(known: InitMask | Units) -> InitMask | Units:
     """None instead of a mask that is all true."""
     return None if known is None or known.all() else known
 
 
-NAMES: dict[str, Any] = {
+NAMES: dict[str, Callable[..., object]] = {
     f.__name__: f
     for f in (
         *(axis, initialised, load_one, store_one, load_grid, store_grid, view_of, settled),

@@ -6,13 +6,13 @@ Both are frozen for the type checker only: making a node that is frozen at run t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
 else:
 
-    def dataclass_transform(**_: Any) -> Any:  # in `typing` from Python 3.11 on
+    def dataclass_transform(**_: object) -> object:  # in `typing` from Python 3.11 on
         return lambda decorator: decorator
 
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from generators.dtypes import Array
 from oracles.reference.errors import Trap, Unsupported
 
-Array = Any
 SORTABLE = ("float16", "float32", "float64", "int32", "int64")
 
 
@@ -23,7 +23,7 @@ class BufferArgument(NamedTuple):
     """A buffer, its initialised elements (None: all), and the place of the call."""
 
     array: Array
-    known: Array
+    known: Array | None
     site: str
 
     def read(self) -> Array:
@@ -50,7 +50,8 @@ def _order(data: Array, axis: int, ascending: bool) -> Array:
     if ascending:
         return np.argsort(data, axis=axis, kind="stable")
     backwards = np.argsort(np.flip(data, axis), axis=axis, kind="stable")
-    return data.shape[axis] - 1 - np.flip(backwards, axis)
+    order: Array = data.shape[axis] - 1 - np.flip(backwards, axis)
+    return order
 
 
 def sort(data: BufferArgument, out: BufferArgument, axis: int, ascending: bool) -> None:
@@ -90,7 +91,7 @@ def argsort_nms(data: BufferArgument, count: BufferArgument, out: BufferArgument
     out.write(np.moveaxis(order, -1, axis))
 
 
-def echo(_argument: Any) -> None:
+def echo(_argument: object) -> None:
     """TVM's FFI has it for tests; the decoder replaces a result that is used (`decode/packed.py`)."""
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir import arithmetic, folds, memory, races
 from oracles.reference.tir.emit.function import emit_function
+from oracles.reference.tir.memory import InitMask
 from oracles.reference.tir.nodes import DTYPES, Function
 
 FUEL = 20_000_000
@@ -31,10 +32,10 @@ def fuel(steps: int) -> None:
         raise Trap("fuel", "too many loop iterations")
 
 
-_NUMPY: dict[str, Any] = {
+_NUMPY: dict[str, object] = {
     name: getattr(np, name) for name in ("where", "minimum", "maximum", "copyto", "empty", "zeros", "fmod")
 }
-NAMESPACE: dict[str, Any] = {
+NAMESPACE: dict[str, object] = {
     **arithmetic.NAMES,
     **memory.NAMES,
     **folds.NAMES,
@@ -53,7 +54,13 @@ class PythonProgram:
 
     __slots__ = ("run", "source", "written", "noalias", "name", "launches", "calls")
 
-    def __init__(self, run: Callable[..., Any], source: str, written: frozenset[int], function: Function) -> None:
+    def __init__(
+        self,
+        run: Callable[..., tuple[tuple[InitMask, ...], float | None]],
+        source: str,
+        written: frozenset[int],
+        function: Function,
+    ) -> None:
         self.run = run
         self.source = source
         self.written = written
@@ -79,6 +86,6 @@ class PythonProgram:
 def program_of(function: Function, vectorise: bool = True, full: frozenset[int] = frozenset()) -> PythonProgram:
     """Compiles a decoded function; the parameters are those of `emit_function`."""
     emitted = emit_function(function, vectorise, full)
-    namespace = {**NAMESPACE, **emitted.constants}
+    namespace: dict[str, Any] = {**NAMESPACE, **emitted.constants}
     exec(compile(emitted.source, f"<tir {function.name}>", "exec"), namespace)
     return PythonProgram(namespace["run"], emitted.source, emitted.written, function)

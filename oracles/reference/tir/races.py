@@ -15,14 +15,17 @@ compared with each other.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from generators.dtypes import Array, Scalar
 from oracles.reference.errors import Trap
+from oracles.reference.tir.arithmetic import Mask
+from oracles.reference.tir.memory import InitMask
 
-Array = Any
-Place = tuple[Any, Any, Any]
+Access: TypeAlias = "tuple[Array | int, Array | int, Array | int]"
 WARP = 32
 
 
@@ -47,7 +50,9 @@ class Races:
         self._noted: dict[int, list[_Access]] = {}
         self._phase = 0
 
-    def load(self, value: Any, memory: int, place: Place, statement: int, site: str, mask: Array, parts: int) -> Any:
+    def load(
+        self, value: Array, memory: int, place: Access, statement: int, site: str, mask: Mask, parts: int
+    ) -> Array:
         """Notes a load of `value`, which it gives back. place: element, block, thread. parts: into how many units the
         memory divides an element (views may see it as smaller elements)."""
         element, block, thread, _ = _by_unit(parts, *_chosen(place, mask, 0))
@@ -56,14 +61,14 @@ class Races:
 
     def store(
         self,
-        value: Any,
+        value: Array | Scalar,
         memory: int,
-        place: Place,
+        place: Access,
         statement: int,
         site: str,
-        mask: Array,
+        mask: Mask,
         parts: int,
-        held: tuple[Any, Any, int],
+        held: tuple[Array, InitMask, int],
     ) -> None:
         """Notes a store that is to come. held: the array, its initialisation mask and where its first element lies."""
         array, known, start = held
@@ -102,7 +107,7 @@ def _by_unit(parts: int, element: Array, *others: Array) -> tuple[Array, ...]:
     return units.reshape(-1), *(np.repeat(other, parts) for other in others)
 
 
-def _chosen(place: Place, mask: Array, value: Any) -> tuple[Array, ...]:
+def _chosen(place: Access, mask: Mask, value: Array | Scalar) -> tuple[Array, ...]:
     """Element, block, thread and value of each access that the mask lets happen."""
     *parts, chosen = np.broadcast_arrays(*place, value, True if mask is None else mask)
     return tuple(part.reshape(-1)[chosen.reshape(-1)] for part in parts)
@@ -226,4 +231,4 @@ def same_for_all(arrives: Array, blocks: int, site: str) -> None:
         raise Trap("divergent-barrier", f"{site}: reached by thread {there} of block {block}, not by thread {missing}")
 
 
-NAMES: dict[str, Any] = {"same_for_all": same_for_all, "Races": Races}
+NAMES: dict[str, Callable[..., object]] = {"same_for_all": same_for_all, "Races": Races}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-Array: TypeAlias = "np.ndarray[Any, Any]"
-Known: TypeAlias = "Array | None"
+from generators.dtypes import Array
+from generators.tvm_api import PrimFunc
+from oracles.reference.tir.memory import InitMask
+
 LIMIT = 1 << 18
 """Bytes of arguments up to which a call keeps copies of them."""
 MOST_CALLS = 256
@@ -25,20 +27,26 @@ class RecordedCall:
     the initialisation mask of each array, and the result.
     """
 
-    function: Any
+    function: PrimFunc
     compiled: Any
     program: Any
     given: tuple[object, ...]
     full: frozenset[int]
     arguments: list[object] | None = None
-    known: list[Known] = field(default_factory=list)
+    known: list[InitMask] = field(default_factory=list)
     left: list[object] = field(default_factory=list)
-    masks: tuple[Known, ...] = ()
-    number: Any = None
+    masks: tuple[InitMask, ...] = ()
+    number: float | None = None
 
     @classmethod
     def begun(
-        cls, function: Any, compiled: Any, program: Any, args: Sequence[object], known: Sequence[Known], number: int = 0
+        cls,
+        function: PrimFunc,
+        compiled: Any,
+        program: Any,
+        args: Sequence[object],
+        known: Sequence[InitMask],
+        number: int = 0,
     ) -> RecordedCall:
         """The call before it runs, after `number` others."""
         call = cls(function, compiled, program, tuple(args), full_of(known))
@@ -47,12 +55,12 @@ class RecordedCall:
             call.arguments, call.known = copied(args), copied(known)
         return call
 
-    def ended(self, args: Sequence[object], masks: tuple[Known, ...], number: Any) -> None:
+    def ended(self, args: Sequence[object], masks: tuple[InitMask, ...], number: float | None) -> None:
         """The call has run."""
         if self.arguments is not None:
             self.left, self.masks, self.number = copied(args), tuple(copied(masks)), number
 
-    def gave(self, args: Sequence[object], masks: tuple[Known, ...], number: Any) -> bool:
+    def gave(self, args: Sequence[object], masks: tuple[InitMask, ...], number: float | None) -> bool:
         """Whether these are, bit for bit, the arguments as the call left them, and its result."""
         return (
             type(number) is type(self.number)
@@ -62,7 +70,7 @@ class RecordedCall:
         )
 
 
-def full_of(known: Sequence[Known]) -> frozenset[int]:
+def full_of(known: Sequence[InitMask]) -> frozenset[int]:
     """Numbers of the arguments of which all elements are initialised."""
     return frozenset([number for number, mask in enumerate(known) if mask is None])
 
@@ -88,7 +96,7 @@ def _same_bits(one: object, other: object) -> bool:
     return True  # a number, which no call changes
 
 
-def _same_mask(one: Known, other: Known) -> bool:
+def _same_mask(one: InitMask, other: InitMask) -> bool:
     if one is None or other is None:
         return (one is None or bool(one.all())) and (other is None or bool(other.all()))
     return bool(np.array_equal(one, other))

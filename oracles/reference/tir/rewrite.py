@@ -50,7 +50,7 @@ def substitute(expr: Expr, by: dict[Expr, Expr], place: Place = _same_place) -> 
             return Call(name, tuple(substitute(arg, by, place) for arg in args), dtype)
         case _:
             parts = {f.name: getattr(expr, f.name) for f in fields(expr) if f.name not in ("op", "dtype", "var")}
-            changed: Any = {name: substitute(part, by, place) for name, part in parts.items()}
+            changed: dict[str, Any] = {name: substitute(part, by, place) for name, part in parts.items()}
             return replace(expr, **changed)
 
 

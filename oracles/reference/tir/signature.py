@@ -5,13 +5,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from generators.tvm_api import Expr, PrimFunc, Var
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.decode.dispatch import expression
+from oracles.reference.tir.decode.pointer_kinds import Described
 from oracles.reference.tir.decode.state import DecodeState
 from oracles.reference.tir.decode.table import shape_state
 from oracles.reference.tir.decode.tvm_objects import dtype_of
@@ -29,7 +29,7 @@ class ArrayParam:
     name: str
     dtype: DType
     handle: int
-    dims: tuple[Any, ...]
+    dims: tuple[int | Symbol | Expr, ...]
     fixed: tuple[int, ...] | None
 
 
@@ -65,11 +65,11 @@ class PackedSignature:
     def __init__(self, func: PrimFunc) -> None:
         self.name = str(func.attrs["global_symbol"]).removeprefix(FFI_PREFIX)
 
-    def bind(self, args: Sequence[object]) -> tuple[Any, ...]:
+    def bind(self, args: Sequence[object]) -> tuple[Described, ...]:
         """The description of the arguments that the function is decoded for."""
         return tuple(self._described(arg) for arg in args)
 
-    def _described(self, arg: object) -> Any:
+    def _described(self, arg: object) -> Described:
         if isinstance(arg, np.ndarray):
             return arg.shape, arg.dtype.name
         if isinstance(arg, bool | np.bool_):

@@ -70,7 +70,7 @@ def parts(stmt: Stmt) -> Iterator[Stmt]:
             left += [child for child in reversed(inside(part)) if child is not None]
 
 
-_INSIDE: dict[type, Callable[[Any], tuple[Stmt | None, ...]]] = {
+_INSIDE: dict[type[Stmt], Callable[[Any], tuple[Stmt | None, ...]]] = {
     Seq: attrgetter("body"),
     **dict.fromkeys((For, While, Watched), lambda stmt: (stmt.body,)),
     If: attrgetter("then", "other"),

@@ -80,11 +80,11 @@ def test_no_pass_for_gpus_changes_what_they_compute() -> None:
     options, verdicts = options_of(plan, repertoire), 0
     for index in range(60):
         try:
-            experiment, program, source = draw_experiment(plan, repertoire, index)
+            case = draw_experiment(plan, repertoire, index)
         except Unavailable:
             continue
-        if "kernels" in program.features:
-            judged = judge(experiment, options, source)
+        if "kernels" in case.program.features:
+            judged = judge(case.experiment, options, case.source)
             assert not judged.failures, index
             verdicts += judged.counts.numbers.get("numeric_verdicts", 0) > 0
     assert verdicts >= 15

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Sized
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 
 from generators import tvm_api
-from oracles.reference.tir.decode.pointer_kinds import Arguments, Extents, Null, Pointer, TensorHandle
+from oracles.reference.tir.decode.pointer_kinds import Arguments, Described, Extents, Null, Pointer, TensorHandle
 from oracles.reference.tir.decode.state import EMPTY, DecodeState, StatementRule
 from oracles.reference.tir.decode.tvm_objects import is_function_call
 from oracles.reference.tir.nodes import Const, Stmt
@@ -44,12 +43,12 @@ class _Met:
 
 _met: dict[tuple[int, int], _Met] = {}
 """By position and by the statement's address."""
-_starts: dict[tuple[Any, ...], tuple[int, list[tvm_api.Var]]] = {}
+_starts: dict[tuple[object, ...], tuple[int, list[tvm_api.Var]]] = {}
 """The first position of a header, by the arguments and the addresses of the parameters, which it holds."""
 _places = count()
 
 
-def begin_header(state: DecodeState, described: tuple[Any, ...], params: list[tvm_api.Var]) -> None:
+def begin_header(state: DecodeState, described: tuple[Described, ...], params: list[tvm_api.Var]) -> None:
     """Sets the state to the start of the body of a function with these parameters, for arguments so described."""
     if len(_met) + len(_starts) > LIMIT:
         _met.clear()

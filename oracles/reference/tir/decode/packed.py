@@ -210,7 +210,7 @@ def _echoed(state: DecodeState, call: tvm_api.Expr) -> Expr | Pointer | str:
 def _must_be_echo(call: tvm_api.Expr, count: int) -> None:
     name = str(call.args[0].value)
     if name != _ECHO or count != 1:
-        raise Unsupported(f"call_packed {name}")
+        raise Unsupported(f"call_packed {name}", outside=True)
 
 
 def _number(state: DecodeState, node: tvm_api.Expr) -> Expr:
@@ -219,7 +219,7 @@ def _number(state: DecodeState, node: tvm_api.Expr) -> Expr:
     if isinstance(value, (Pointer, str)):
         raise Trap("type", f"{state.name}: {_ECHO} gives no number")
     if value.dtype.kind != dtype.kind or value.dtype.bits < dtype.bits:
-        raise Unsupported(f"call_packed {_ECHO} of {value.dtype} as {dtype}")
+        raise Unsupported(f"call_packed {_ECHO} of {value.dtype} as {dtype}", outside=True)
     return value if value.dtype is dtype else Cast(value, dtype)
 
 

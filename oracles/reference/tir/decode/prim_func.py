@@ -15,7 +15,7 @@ from oracles.reference.tir.context import ALONE, Context, chooses_device
 from oracles.reference.tir.decode.abi import DL_CPU, DL_CUDA
 from oracles.reference.tir.decode.dispatch import statement
 from oracles.reference.tir.decode.headers import begin_header
-from oracles.reference.tir.decode.pointer_kinds import RESULT, Argument, Arguments, Stack
+from oracles.reference.tir.decode.pointer_kinds import RESULT, Argument, Arguments, Described, Stack
 from oracles.reference.tir.decode.state import DecodeState
 from oracles.reference.tir.decode.table import RULES
 from oracles.reference.tir.decode.tvm_objects import dtype_of
@@ -61,7 +61,7 @@ def _bind_layout(state: DecodeState, ty: Type, shape: tuple[int, ...]) -> None:
 
 
 def _decode_packed(
-    signature: PackedSignature, func: PrimFunc, described: tuple[Any, ...], context: Context
+    signature: PackedSignature, func: PrimFunc, described: tuple[Described, ...], context: Context
 ) -> Function:
     """A function after MakePackedAPI, which reads its parameters from an array of arguments."""
     arguments = tuple(_argument(slot, what) for slot, what in enumerate(described))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from generators import tvm_api
-from oracles.ir.cache import Cache, address
+from generators.tvm_api import DataType
+from oracles.ir.cache import CacheByAddress
 from oracles.reference.errors import Unsupported
 from oracles.reference.tir.nodes import BOOL, DTYPES, DType
 
@@ -37,11 +36,11 @@ def _lanes_named(ty: tvm_api.Type) -> tuple[int, str]:
 
 TYPES = 20_000
 """Types that are remembered."""
-_TYPES = Cache(_parsed, address, TYPES)
+_TYPES = CacheByAddress(_parsed, TYPES)
 
 
 def _unsupported(ty: tvm_api.Type) -> Unsupported:
-    dtype: Any = getattr(ty, "dtype", None)
+    dtype: DataType | None = getattr(ty, "dtype", None)
     return Unsupported(f"value of {type(ty).__name__}" if dtype is None else f"dtype {str(dtype).removeprefix('T.')}")
 
 

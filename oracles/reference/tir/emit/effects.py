@@ -17,7 +17,7 @@ def assertion(state: State, node: Assert) -> None:
 def packed_call(state: State, node: PackedCall) -> None:
     """A call of a function outside of the module."""
     if node.name not in PACKED:
-        raise Unsupported(f"call_packed {node.name}")
+        raise Unsupported(f"call_packed {node.name}", outside=True)
     state.names.constants |= {"packed": PACKED, "BufferArgument": BufferArgument}
     texts = []
     for arg in node.args:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from oracles.reference.tir.dependence import Dependence
 from oracles.reference.tir.emit.state import Buffers, Code, State
@@ -22,7 +21,7 @@ class Emitted:
     """
 
     source: str
-    constants: dict[str, Any]
+    constants: dict[str, object]
     written: frozenset[int]
 
 

@@ -48,7 +48,7 @@ class Tables(NamedTuple):
 class Names:
     """The names of the generated function, and the constants that some of them stand for."""
 
-    constants: dict[str, Any] = field(default_factory=dict)
+    constants: dict[str, object] = field(default_factory=dict)
     _sites: dict[str, str] = field(default_factory=dict)
     _floats: dict[tuple[str, str], str] = field(default_factory=dict)
     _variables: dict[int, str] = field(default_factory=dict)

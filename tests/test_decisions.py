@@ -1,0 +1,119 @@
+"""No decision hangs on the wording of a message of ours: what a text says to a person is a field or a record too."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from tests.test_imports import ROOT
+
+ROOMS = ("oracles", "corpus", "reports", "fuzzer")
+TESTS = {"startswith", "endswith", "removeprefix", "removesuffix", "partition", "rpartition", "split", "find", "index"}
+PATTERNS = {"search", "match", "fullmatch", "findall", "finditer", "sub"}
+SAID = {"symptom", "reason", "message", "detail", "how", "title"}
+"""Names of texts for people."""
+
+READ = {
+    "corpus/migration.py": "messages in old case folders, which have no evidence",
+    "corpus/repro.py": "scripts as TVM prints them",
+    "corpus/repro_calls.py": "the script that is being written",
+    "corpus/repro_passes.py": "constructors of passes",
+    "corpus/store.py": "scripts of modules",
+    "fuzzer/commands/doctor.py": "names of probes",
+    "fuzzer/oneshot/prepare.py": "what TVM's parser says",
+    "oracles/builds/cpu_trial.py": "what LLVM and the C++ compiler say",
+    "oracles/builds/cuda_cpu/program.py": "the answer of a compiled kernel, which is C++",
+    "oracles/builds/cuda_device.py": "what nvcc and the driver say",
+    "oracles/checks/round_trip.py": "what TVM's parser says, and paths of its nodes",
+    "oracles/checks/survives.py": "what TVM says",
+    "oracles/ir/difference.py": "scripts as TVM prints them",
+    "oracles/reference/storage.py": "a debt: the detail of a trap",
+    "oracles/tvm_errors.py": "what TVM says",
+    "oracles/verdict.py": "where the unified diff in a detail begins",
+}
+"""Files that test texts, and whose."""
+
+
+def constants(tree: ast.Module) -> dict[str, ast.expr]:
+    """The values of the names that a file binds at its top."""
+    bound = [node for node in tree.body if isinstance(node, ast.Assign)]
+    return {target.id: node.value for node in bound for target in node.targets if isinstance(target, ast.Name)}
+
+
+def texts(node: ast.AST, names: dict[str, ast.expr]) -> list[str]:
+    """The string literals in an expression, and in the constants that it names."""
+    named = [names[part.id] for part in ast.walk(node) if isinstance(part, ast.Name) and part.id in names]
+    parts = [part for whole in (node, *named) for part in ast.walk(whole)]
+    return [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+
+
+def is_said(node: ast.expr) -> bool:
+    return (isinstance(node, ast.Attribute) and node.attr in SAID) or (isinstance(node, ast.Name) and node.id in SAID)
+
+
+def is_sentence(text: str) -> bool:
+    """Names of things have no space."""
+    return " " in text and bool(text.strip())
+
+
+def decisions(tree: ast.Module, elsewhere: dict[str, ast.expr]) -> Iterator[ast.expr]:
+    """Tests for a sentence, and of what is said to a person. elsewhere: constants of other files."""
+    names = {**elsewhere, **constants(tree)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            literals = [text for side in sides for text in texts(side, {})]
+            if any(map(is_sentence, literals)) or (any(literals) and any(map(is_said, sides))):
+                yield node
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            sentence = any(is_sentence(text) for part in node.args for text in texts(part, names))
+            tested = sentence or (bool(node.args) and is_said(node.func.value))
+            matched = any(map(is_said, node.args))
+            if (node.func.attr in TESTS and tested) or (node.func.attr in PATTERNS and matched):
+                yield node
+
+
+@cache
+def deciding() -> dict[str, list[str]]:
+    """The files of the rooms with such tests, and where."""
+    paths = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py")) if "cases" not in path.parts]
+    trees = {str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+    known = {name: value for tree in trees.values() for name, value in constants(tree).items() if name.isupper()}
+    found = {path: list(decisions(tree, known)) for path, tree in trees.items()}
+    return {path: [f"{node.lineno}: {ast.unparse(node)}" for node in nodes] for path, nodes in found.items() if nodes}
+
+
+def test_no_text_of_ours_decides() -> None:
+    assert {path: nodes for path, nodes in deciding().items() if path not in READ} == {}
+
+
+def test_what_is_excused_is_there() -> None:
+    assert set(READ) - set(deciding()) == set()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'verdict.symptom == "crash"',
+        'failure.symptom in ("crash", "hang")',
+        '" behind a pass" not in said',
+        "reason.startswith(start)",
+        "name.startswith(USELESS)",
+        'name.startswith(f"build {label}")',
+        'flaw.removeprefix("input: ")',
+        'what == "a call that cannot be typed"',
+        're.search(r"bytes", failed.message)',
+    ],
+)
+def test_a_decision_by_a_text_is_seen(line: str) -> None:
+    assert list(decisions(ast.parse(line), constants(ast.parse('USELESS = "seed left out: "'))))
+
+
+@pytest.mark.parametrize(
+    "line", ['name.startswith("relax.")', "failure.symptom == CRASH", '" ".join(row.message.split())', 'kind == "type"']
+)
+def test_names_of_things_may_be_compared(line: str) -> None:
+    assert not list(decisions(ast.parse(line), constants(ast.parse('CRASH = "crash"'))))
