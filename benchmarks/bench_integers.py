@@ -147,17 +147,17 @@ def in_a_child(row: PassRow, seed: int, indices: Sequence[int]) -> list[tuple[in
 def rewrites(row: PassRow, cases: int, seed: int) -> None:
     """Judges the row on functions of its own."""
     counts: Counter[str] = Counter()
-    told: list[str] = []
+    lines: list[str] = []
     index = 0
     while index < cases:
         results = in_a_child(row, seed, range(index, min(index + BATCH, cases)))
         for number, kind, said in results:
             counts[kind] += 1
             if kind in ("wrong", "raised", "ended", "unlowered", "mislowered"):
-                told.append(f"  {number} {kind} {said}")
+                lines.append(f"  {number} {kind} {said}")
         index = results[-1][0] + 1
     print(f"{row.name}: {dict(counts.most_common())}")
-    for line in told[:40]:
+    for line in lines[:40]:
         print(line[:420])
 
 

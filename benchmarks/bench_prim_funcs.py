@@ -107,7 +107,7 @@ def judged(scheduled: Scheduled, tally: Tally, index: int) -> None:
     for count in range(1, len(scheduled.steps) + 1):
         module = replayed(program.module, scheduled.steps[:count]).mod
         if verdict(program, module, expected) != "same":
-            tally.wrong.append(f"{index}: {found} behind {scheduled.steps[count - 1].text}")
+            tally.wrong.append(f"{index}: {found} after {scheduled.steps[count - 1].text}")
             return
 
 

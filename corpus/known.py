@@ -1,7 +1,7 @@
 """The baseline of known findings (`--known FILE`): signatures that do not fail a campaign, each with a note.
 
 Signatures match exactly. That of a wrong result names the operators of the reduced module, so that one bug may have
-several, and a new variant of a known bug is told once more.
+several, and a new variant of a known bug is reported again.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class ExitStatus(IntEnum):
     INTERRUPTED = 130
     """Ctrl-C in a command that has nothing to save; the shell's convention, 128 + SIGINT."""
     NO_READER = 141
-    """Whoever read our output went away (`passfuzz list ops | head`); the shell's convention, 128 + SIGPIPE."""
+    """The reader of our output went away (`passfuzz list ops | head`); the shell's convention, 128 + SIGPIPE."""
 
 
 class PassfuzzError(Exception):

@@ -1,4 +1,4 @@
-"""What a judging process is doing: said before it is done, so that whoever ends the process can be named.
+"""What a judging process is doing: announced before it is done, so that what ended the process can be named.
 
 An activity goes through the flight recorder and is matched as a value (`fuzzer.trial.lost`). No TVM is imported here.
 """

@@ -1,4 +1,4 @@
-"""What kind of wrong a failed verdict is, as data: whoever decides something about a failure reads this.
+"""What kind of wrong a failed verdict is, as data.
 
 Messages are for people and for signatures; no decision hangs on their wording. Evidence travels with a failure between
 processes and is stored in `case.json`. A new kind is a new record here and a member of `Evidence`; what is once stored

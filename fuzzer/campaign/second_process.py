@@ -32,7 +32,7 @@ from fuzzer.trial.determinism import Differs, DrawnOtherwise, NotAsked, Same, co
 from oracles.verdict import DETERMINISM
 
 WAITING = 50
-"""As many samples may wait; the second process is not to hold up a campaign with many workers."""
+"""The most samples that wait: the second process must not slow down a campaign with many workers."""
 BATCH, BATCH_S = 8, 5.0
 """So many samples are asked for at once, or what there is after so many seconds: what the first use of a pass costs is
 then paid once for all of them."""

@@ -237,5 +237,5 @@ def blamed(verdict: Failed, base: Verdict, last_changer: str, first: str | None,
     if verdict.culprit is None:
         return replace(verdict, culprit=first or (llvm.CODEGEN if same else last_changer))
     if same or verdict.symptom in (CRASH, EMPTY_LAUNCH):
-        return verdict  # what is wrong on well-formed input is wrong, whoever made the input
+        return verdict  # what is wrong on well-formed input is wrong, with any origin of the input
     return replace(verdict, culprit=last_changer)

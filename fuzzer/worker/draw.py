@@ -187,8 +187,8 @@ def _program_for(source: Source, steps: Sequence[PlannedPass], repertoire: Reper
 
 
 def _with_dead(source: Source, program: Program, steps: Sequence[PlannedPass], repertoire: Repertoire) -> Program:
-    """The program, at times with a PrimFunc without callers; not after a schedule of all functions, which may die on it
-    before anything is under test."""
+    """The program, in some cases with a PrimFunc without callers; not after a schedule of all functions, which may die
+    on it before anything is under test."""
     if any(step.setup and repertoire.rows[step.name].role is Role.BINDS_THREADS for step in steps):
         return program
     wanted = any(Feature.PRIM_FUNCS in row.fires.wants for row in to_fire(steps, repertoire.rows).drawn)

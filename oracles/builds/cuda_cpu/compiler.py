@@ -130,7 +130,7 @@ def _digest(*parts: str) -> str:
 
 
 def _prepare(command: tuple[str, ...], folder: Path) -> None:
-    """Compiles header and scheduler. The folder appears whole, whoever else is at it."""
+    """Compiles header and scheduler. The folder appears whole, even if other processes make it too."""
     made = Path(tempfile.mkdtemp(dir=folder.parent))
     flags = list(FLAGS)
     for optional in CHECKS:
