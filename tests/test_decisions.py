@@ -30,7 +30,6 @@ READ = {
     "oracles/checks/round_trip.py": "what TVM's parser says, and paths of its nodes",
     "oracles/checks/survives.py": "what TVM says",
     "oracles/ir/difference.py": "scripts as TVM prints them",
-    "oracles/reference/storage.py": "a debt: the detail of a trap",
     "oracles/tvm_errors.py": "what TVM says",
 }
 """Files that test texts, and whose."""

@@ -18,6 +18,18 @@ class Unsupported(Exception):
         self.stop = NotInterpreted(node, outside)
 
 
+class Site(str):
+    """A place in a PrimFunc, as messages name it. block: the innermost block. what: mostly the name of a buffer."""
+
+    block: str
+    what: str
+
+    def __new__(cls, function: str, block: str, what: str) -> Site:
+        site = super().__new__(cls, f"{function}, block {block}: {what}")
+        site.block, site.what = block, what
+        return site
+
+
 class Trap(Exception):
     """The program does something that has no defined result.
 

@@ -36,7 +36,7 @@ from generators.case import Shape
 from generators.dtypes import Array, numpy_dtype
 from generators.tvm_api import Expr, PrimFunc
 from oracles.reference.allocations import Storage
-from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.errors import Site, Trap, Unsupported
 from oracles.reference.machine import Frame, Machine
 from oracles.reference.memory import before_call, blank, mask_of, without_overlap, written
 from oracles.reference.tir import ALONE, Context, run_returning
@@ -214,17 +214,17 @@ def explained(
 
     names: the expressions of the callee and of the arguments, or of the one tuple that they are in.
     """
-    if trap.kind != "uninitialised":
+    site = trap.detail
+    if trap.kind != "uninitialised" or not isinstance(site, Site):
         return trap
-    site, _, buffer = trap.detail.rpartition(": ")
     callee, given = names
     exprs = given if len(given) == len(arguments) else [None] * len(arguments)
     for param, argument, expr in zip(function.params, arguments, exprs, strict=False):
         memory = argument.memory if isinstance(argument, Tensor) else None
-        if param.name != buffer or memory is None:
+        if param.name != site.what or memory is None:
             continue
         variable = f"variable {expr.name}" if isinstance(expr, relax.Var) else memory.name
-        by = f"buffer {buffer} of function {callee.name_hint}{site[site.find(',') :]}"
+        by = f"buffer {site.what} of function {callee.name_hint}, block {site.block}"
         where = f"{variable} of function {frame.function} is read as {by}"
         if memory.taken_by:
             return Trap("storage-overlap", f"{where}, but {memory.taken_by} has overwritten it")

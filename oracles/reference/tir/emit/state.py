@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from oracles.reference.errors import Unsupported
+from oracles.reference.errors import Site, Unsupported
 from oracles.reference.tir.dependence import Dependence
 from oracles.reference.tir.intervals import Bounds
 from oracles.reference.tir.nodes import Buffer, DType, Expr, Stmt, Watched
@@ -63,7 +63,7 @@ class Names:
         """The name of a variable. Numbered in order of use, so that equal functions get equal code."""
         return self._variables.setdefault(key, f"v{len(self._variables)}")
 
-    def site(self, text: str) -> str:
+    def site(self, text: Site) -> str:
         """The name of the constant with this text."""
         found = self._sites.get(text)
         if found is None:
@@ -160,7 +160,7 @@ class State:
 
     def site(self, what: str) -> str:
         """The name of the constant that says where a trap is: function, block and `what`, mostly a buffer."""
-        return self.names.site(f"{self.name}, block {self.block or 'root'}: {what}")
+        return self.names.site(Site(self.name, self.block or "root", what))
 
     def under(self, condition: str) -> str:
         """The mask of a part that is also under `condition`."""
