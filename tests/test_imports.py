@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,11 @@ def sources() -> Iterator[Path]:
                 yield path
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """(line, module) of every import, wherever it stands."""
     for node in ast.walk(tree):
@@ -129,7 +135,7 @@ def test_imports_point_left(room: str) -> None:
         f"{path.relative_to(ROOT)}:{line} imports {module}"
         for path in sources()
         if path.relative_to(ROOT).parts[0] == room
-        for line, module in imported(ast.parse(path.read_text(encoding="utf-8")))
+        for line, module in imported(tree_of(path))
         if module.split(".")[0] in to_the_right
     ]
     assert wrong == []
@@ -146,7 +152,7 @@ def arrows() -> dict[str, set[str]]:
     known = modules()
     found: dict[str, set[str]] = {name: set() for name in known}
     for name, path in known.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ImportFrom) and node.module:
                 whole = [f"{node.module}.{alias.name}" for alias in node.names]
                 found[name] |= {one if one in known else node.module for one in whole} & set(known)
@@ -199,7 +205,7 @@ def test_nothing_is_imported_relatively() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in sources()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.ImportFrom) and node.level > 0
     ]
     assert wrong == []
@@ -235,7 +241,7 @@ def test_every_module_says_what_lives_in_it() -> None:
     silent = [
         str(path.relative_to(ROOT))
         for path in sources()
-        if (text := path.read_text(encoding="utf-8")).strip() and not ast.get_docstring(ast.parse(text))
+        if path.read_text(encoding="utf-8").strip() and not ast.get_docstring(tree_of(path))
     ]
     assert silent == []
 
@@ -245,7 +251,7 @@ def test_one_file_knows_the_names_that_tvm_changes() -> None:
         f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)}"
         for path in sources()
         if path.relative_to(ROOT).parts[0] in ROOMS and path.name != "tvm_api.py"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Attribute) and node.attr in RENAMED and ast.unparse(node.value) not in ("T", "tvm_api")
     ]
     assert wrong == []

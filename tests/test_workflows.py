@@ -37,6 +37,7 @@ def bash(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.deep
 def test_the_nightly_job_fuzzes_and_reports(tmp_path: Path) -> None:
     summary = tmp_path / "summary.md"
     environment = {"OUT": str(tmp_path / "out"), "GITHUB_STEP_SUMMARY": str(summary)}
@@ -75,7 +76,9 @@ def test_the_option_leaves_out_deep_tests_alone(tmp_path: Path) -> None:
         "@pytest.mark.deep\n@pytest.mark.parametrize('n', range(50))\ndef test_slow(n): assert n >= 0\n"
         "def test_quick(): assert True\n"
     )
-    ended = bash(f"cd {tmp_path} && {sys.executable} -m pytest -p no:passfuzz -p no:cacheprovider --sample abc")
+    ended = bash(
+        f"cd {tmp_path} && PYTHONPATH={ROOT} {sys.executable} -m pytest -p no:passfuzz -p no:cacheprovider --sample abc"
+    )
     chosen = sum(is_chosen(f"test_any.py::test_slow[{n}]", "abc") for n in range(50))
     assert f"{chosen + 1} passed, {50 - chosen} deselected" in ended.stdout
     assert "make test-sample SEED=abc" in ended.stdout

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fuzzer.campaign import confirm
 from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observers
 from fuzzer.campaign.second_process import SecondProcess
@@ -56,7 +57,9 @@ def campaign(out: Path) -> CampaignResult:
     load = out / "passes.py"
     load.write_text(PASSES, encoding="utf-8")
     settings = read_settings(cases=20, seed=1, jobs=1, load=load, out=out, oracles="survives,determinism")
-    return run_campaign(settings, Observers())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(confirm, "TRIALS_BY_CHANCE", 1)  # tests/fuzzer/test_confirm.py has all of them
+        return run_campaign(settings, Observers())
 
 
 def test_only_the_pass_that_follows_hashes_is_found(campaign: CampaignResult) -> None:

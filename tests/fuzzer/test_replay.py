@@ -13,6 +13,7 @@ from fuzzer.commands.replay import expected_on
 from fuzzer.errors import EnvironmentFault, UsageError
 from generators.case import Case, ModuleText, PassCall
 
+pytestmark = pytest.mark.warm
 VERSION = "0.27.0.post1"
 
 

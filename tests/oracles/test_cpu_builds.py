@@ -124,7 +124,10 @@ def test_groups_stand_for_their_rows() -> None:
 # --- clean modules ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", CPU_BUILDS)
+QUICK = {name for name, row in CPU_BUILDS.items() if row.runs} | {"cross_i386", "cross_wasm32", "cross_sve"}
+
+
+@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.deep) for n in CPU_BUILDS])
 def test_a_clean_module_is_right_under_every_row(name: str) -> None:
     assert judged(row_or_skip(name), CLEAN, CLEAN_CALLS) == Passed()
 
