@@ -25,7 +25,8 @@ _LARGEST_FLOAT32 = 3.4028234663852886e38
 def replaced(script: str, edits: Iterable[tuple[ast.expr, str]]) -> str:
     """The script with these expressions of its syntax tree replaced. None may lie in another one."""
     lines = script.encode().split(b"\n")  # Columns of a syntax tree count bytes.
-    for node, text in sorted(edits, key=lambda edit: (edit[0].lineno, edit[0].col_offset), reverse=True):
+    places = {(node.lineno, node.col_offset): (node, text) for node, text in edits}
+    for _, (node, text) in sorted(places.items(), key=lambda place: place[0], reverse=True):
         first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
         lines[first : last + 1] = [lines[first][: node.col_offset] + text.encode() + lines[last][node.end_col_offset :]]
     return b"\n".join(lines).decode()
@@ -79,16 +80,23 @@ def _scalar_types(script: str) -> Edits:
     """Scalars in the types of Relax are printed as `T.int64`, which is a value there and no type."""
     calls = _calls(script)
     called = {id(call.func) for call in calls}
-    found: dict[tuple[int, int], ast.expr] = {}
-    for call in calls:
-        if ast.unparse(call.func).startswith("R."):
-            for node in ast.walk(call):
-                match node:
-                    case ast.Attribute(value=ast.Name(id="T"), attr=attr) if _SCALAR.fullmatch(attr):
-                        if id(node) not in called:
-                            found[node.lineno, node.col_offset] = node
-    for node in found.values():
-        yield node, f'R.Prim("{ast.unparse(node)[2:]}")'
+    of_relax = [call for call in calls if ast.unparse(call.func).startswith("R.")]
+    for node in [node for call in of_relax for node in ast.walk(call) if id(node) not in called]:
+        match node:
+            case ast.Attribute(value=ast.Name(id="T"), attr=attr) if _SCALAR.fullmatch(attr):
+                yield node, f'R.Prim("{attr}")'
+
+
+def _scalars_of_64_bits(script: str) -> Edits:
+    """Relax prints the int64 of a call of a variable, or of a sum, as a bare number, which is an int32 there."""
+    functions = [node for node in ast.walk(ast.parse(script)) if isinstance(node, ast.FunctionDef)]
+    relax = [node for node in functions if any("R.function" in ast.unparse(d) for d in node.decorator_list)]
+    for call in [node for function in relax for node in ast.walk(function) if isinstance(node, ast.Call)]:
+        name = ast.unparse(call.func)
+        if "." not in name or (name.startswith("T.") and not _SCALAR.fullmatch(name[2:])):
+            numbers = [argument for argument in call.args if isinstance(argument, ast.Constant)]
+            for number in [one for one in numbers if type(one.value) is int]:
+                yield number, f"T.int64({number.value})"
 
 
 def _unfolded(script: str) -> Edits:
@@ -106,5 +114,5 @@ def _ill_formed(script: str) -> Edits:
                 yield decorator, f"I.ir_module({UNCHECKED})"
 
 
-REWRITES: tuple[Callable[[str], Edits], ...] = (_scalar_types, _unfolded, _ill_formed)
+REWRITES: tuple[Callable[[str], Edits], ...] = (_scalar_types, _unfolded, _scalars_of_64_bits, _ill_formed)
 """In the order to try; each is added to those before it."""

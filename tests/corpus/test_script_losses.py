@@ -47,6 +47,18 @@ class Module:
     def prim(A: T.Buffer((4,), "int32")):
         A[0] = VALUE
 """
+CALLBACK = """
+@I.ir_module
+class Module:
+    @R.function(pure=False)
+    def main(f: R.Callable((R.Prim("int64"),), R.Any, True)) -> R.Any:
+        @R.function(pure=False)
+        def inner() -> R.Any:
+            b: R.Any = f(T.int64(3))
+            return b
+        a: R.Any = f(T.int64(2))
+        return a
+"""
 WIDE = PRIM.replace("int32", "float64").replace("VALUE", 'T.FloatImm("float64", -1e300)')
 COPY = """
 @I.ir_module
@@ -87,6 +99,10 @@ def scalar_in_a_tuple() -> IRModule:
     return module_of(SCALAR)
 
 
+def called_with_int64() -> IRModule:
+    return module_of(CALLBACK)
+
+
 def wide_float() -> IRModule:
     return module_of(WIDE)
 
@@ -122,6 +138,8 @@ LOSSES: dict[str, tuple[Callable[[], IRModule], str]] = {
     "folded max": (folded("T.Max(1, 2)"), "T.Max(1, 2)"),
     "folded truncmod": (folded("T.Mod(5, 3)"), "T.Mod(5, 3)"),
     "scalar in a tuple": (scalar_in_a_tuple, 'R.Prim("int64")'),
+    "number in a call": (called_with_int64, "f(T.int64(2))"),
+    "number in an inner function": (called_with_int64, "f(T.int64(3))"),
     "float beyond float32": (wide_float, 'T.FloatImm("float64", -1e+300)'),
     "types of an allocation": (allocated, 'tvm.ir.Op.get("relax.builtin.alloc_tensor"), ['),
 }

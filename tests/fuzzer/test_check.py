@@ -228,6 +228,11 @@ def test_reduce_gives_the_first_script_that_shows_it(
         assert shown_by(Reduction(tuple(scripts), {}, None), tmp_path) == scripts[shown]
 
 
+def test_reduce_runs_the_script_beside_its_json(tmp_path: Path) -> None:
+    script = "import sys\nsys.exit(open(__file__ + '.json').read() == '{}')\n"
+    assert shown_by(Reduction((script,), {}, None, "{}"), tmp_path) == script
+
+
 def test_reduce_of_another_oracle_than_the_failing_one_says_that_nothing_fails(module: Path, tmp_path: Path) -> None:
     load = write_passes(tmp_path, "WrongNumbers")
     with pytest.raises(UsageError, match="nothing to reduce: the oracle idempotence does not fail"):

@@ -1,7 +1,7 @@
 """DefaultGPUSchedule fails on a dead PrimFunc: Cannot add loops on top of the root block
 
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
-import os, sys
+import os, signal, sys
 status = [2]
 sys.excepthook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
 import tvm
@@ -26,8 +26,6 @@ def show():
     status[0] = 1  # From here on, an exception is the bug.
     with tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host="llvm"):
         transform(Module)
-
-import signal
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.

@@ -1,7 +1,7 @@
 """FoldConstant after KillAfterLastUse makes the build fail: non-normalized expression
 
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
-import os, sys
+import os, signal, sys
 status = [2]
 sys.excepthook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
 import numpy as np
@@ -24,8 +24,6 @@ def show():
     mod = relax.transform.FoldConstant()(mod)
     status[0] = 1  # From here on, an exception is the bug.
     tvm.compile(mod, tvm.target.Target("llvm"))
-
-import signal
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.

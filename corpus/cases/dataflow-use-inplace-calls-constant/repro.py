@@ -1,7 +1,7 @@
 """DataflowUseInplaceCalls overwrites a constant
 
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
-import os, sys
+import os, signal, sys
 status = [2]
 sys.excepthook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
 import numpy as np
@@ -39,8 +39,6 @@ def show():
             assert kinds[0] == kinds[1], f"output {number} is {kinds[0]} instead of {kinds[1]}"
             wrong = ~np.isclose(got, want, rtol=0, atol=tolerance, equal_nan=True)
             assert not wrong.any(), f"output {number} is {got[wrong][0]} instead of {want[wrong][0]}"
-
-import signal
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.

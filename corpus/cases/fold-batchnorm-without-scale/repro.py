@@ -1,7 +1,7 @@
 """FoldBatchnormToConv2D scales though scale=False says that there is no gamma
 
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
-import os, sys
+import os, signal, sys
 sys.excepthook = lambda *why: (
     sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
 import numpy as np
@@ -28,8 +28,6 @@ def show():
     assert kinds[0] == kinds[1], f"the output is {kinds[0]} instead of {kinds[1]}"
     wrong = ~np.isclose(got, want, rtol=0, atol=1.0887681769615554e-05, equal_nan=True)
     assert not wrong.any(), f"the output is {got[wrong][0]} instead of {want[wrong][0]}"
-
-import signal
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.

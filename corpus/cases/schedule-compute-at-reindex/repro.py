@@ -1,7 +1,7 @@
 """reindex dies on a block that compute_at has put beside another one
 
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
-import os, sys
+import os, signal, sys
 status = [2]
 sys.excepthook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
 import tvm
@@ -31,8 +31,6 @@ def show():
         sch.reindex(sch.get_sblock("b"), ("read", 0)), sch.mod)[-1], opt_level=0)
     status[0] = 1  # From here on, an exception is the bug.
     transform(Module)
-
-import signal
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.

@@ -1,7 +1,7 @@
 """decompose_padding drops the other blocks of the loop
 
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
-import os, sys
+import os, signal, sys
 
 if os.environ.get("MALLOC_PERTURB_") != "177":  # Unwritten memory holds 0x4e, a large number as a float.
     os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "MALLOC_PERTURB_": "177"})
@@ -48,8 +48,6 @@ def show():
     assert kinds[0] == kinds[1], f"the output is {kinds[0]} instead of {kinds[1]}"
     wrong = ~np.isclose(got, want, rtol=0, atol=0.0, equal_nan=True)
     assert not wrong.any(), f"the output is {got[wrong][0]} instead of {want[wrong][0]}"
-
-import signal
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.

@@ -1,7 +1,7 @@
 """storage_align of a buffer that nobody reads does not build
 
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
-import os, sys
+import os, signal, sys
 status = [2]
 sys.excepthook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
 import tvm
@@ -39,8 +39,6 @@ def show():
         sch.storage_align(sch.get_sblock("b"), 0, 0, 8, 2), sch.mod)[-1], opt_level=0)(mod)
     status[0] = 1  # From here on, an exception is the bug.
     tvm.compile(mod, tvm.target.Target("llvm"))
-
-import signal
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.

@@ -1,7 +1,7 @@
 """ToMixedPrecision drops the causal mask of attention
 
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
-import os, sys
+import os, signal, sys
 sys.excepthook = lambda *why: (
     sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
 import numpy as np
@@ -30,8 +30,6 @@ def show():
     assert kinds[0] == kinds[1], f"the output is {kinds[0]} instead of {kinds[1]}"
     wrong = ~np.isclose(got, want, rtol=0, atol=np.array([[[[0.17672906518405979], [0.22293385864009968]], [[0.26988142380385566], [0.21051049066666616]]], [[[0.22293385864009968], [0.2691386520961378]], [[0.20892744752369596], [0.27230704997522087]]]], "float64"), equal_nan=True)
     assert not wrong.any(), f"the output is {got[wrong][0]} instead of {want[wrong][0]}"
-
-import signal
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 if child := os.fork():  # The parent waits: a native crash or a hang is an answer too.
