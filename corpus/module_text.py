@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpus import script_losses
+from corpus import rewrites, script_losses
 from corpus.encoding import INLINE_ELEMENTS
 from generators.case import ModuleText
 from generators.dtypes import OF_ML_DTYPES, numpy_dtype
@@ -128,7 +128,7 @@ def live_module(text: ModuleText) -> IRModule:
     import tvm
 
     script, lines = script_losses.split(without_imports(text.script))
-    checked = script_losses.UNCHECKED not in script
+    checked = rewrites.UNCHECKED not in script
     module = tvm.script.from_source(script, script_names(), check_well_formed=checked)
     for line in lines:
         script_losses.apply(module, line)
@@ -152,19 +152,16 @@ def text_of(module: IRModule) -> ModuleText:
     from generators import tvm_api
 
     raw = tvm_api.script_of(module)
-    plain = inline_constants(raw)
-    for script in (plain, raw):
-        if _parses_back(script, module):
-            return ModuleText(script)
-    mended = _mended(plain, module)
-    return ModuleText(raw, tvm_api.json_of(module)) if mended is None else ModuleText(mended)
+    plain = rewrites.readable(inline_constants(raw))
+    script = _said(plain, module) or (_said(raw, module) if raw != plain else None)
+    return ModuleText(raw, tvm_api.json_of(module)) if script is None else ModuleText(script)
 
 
-def _mended(script: str, module: IRModule) -> str | None:
-    """The script with what the printer has lost; None where it cannot be said."""
+def _said(script: str, module: IRModule) -> str | None:
+    """The script, with what the printer has lost where something is lost; None where it cannot be said."""
     from generators import tvm_api
 
-    for candidate in (script, *script_losses.scripts(script)):
+    for candidate in (script, *rewrites.scripts(script)):
         parsed = _parsed(candidate)
         if parsed is None:
             continue

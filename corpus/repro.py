@@ -7,7 +7,9 @@ template for each oracle; what is around it in the templates of `corpus/frames`.
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -26,25 +28,15 @@ from generators.targets import DEFAULT, TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.builds.needs import row_of
 from oracles.evidence import Hung, NotANumber, OutOfMemory, ReferenceTrap
-from oracles.scripts import Script, script_for
+from oracles.scripts import ENVIRONMENT, Script, script_for
 from oracles.verdict import BUILD
 
 DEADLINE_S, HANG_S = 120, 15
 """Seconds after which a script ends itself; those that show a hang need not take as long as others may."""
-_BESIDE = """\
-# TVMScript cannot say this module exactly; module.py shows what it can.
-with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "module.json"), encoding="utf-8") as file:
-    Module = tvm.ir.load_json(file.read())
-"""
 _FROM_HERE = "status[0] = 1  # From here on, an exception is the bug."
-_FRAMES = jinja2.Environment(
-    loader=jinja2.PackageLoader("corpus", "frames"),
-    undefined=jinja2.StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-    autoescape=False,  # noqa: S701 - Python is written, not HTML
-)
+FRAMES = ENVIRONMENT.overlay(loader=jinja2.PackageLoader("corpus", "frames"))
+"""What stands around the check of a script."""
+FRAMES.filters["repr"] = repr
 
 
 def runs_kernels(found: StoredCase | Finding) -> bool:
@@ -57,24 +49,36 @@ def shown_by_script(found: StoredCase | Finding) -> bool:
     return not runs_kernels(found) or (found.oracle == BUILD and row_of(found.case.target).on_device)
 
 
-def repro_text(stored: StoredCase, embed_arrays: bool = False) -> str:
+def repro_text(stored: StoredCase, single: bool = False) -> str:
     """The text of `repro.py` for a case. KeyError when its target has no constructor.
 
-    Large arrays are read from the `inputs.npz` next to the script; with embed_arrays the script holds them itself.
+    Large arrays are read from the `inputs.npz` next to the script, and a module that TVMScript cannot say from
+    `module.json`. A single script holds the arrays itself, and reads such a module from the file of its own name with
+    `.json` after it.
     """
     script = script_of(stored)
     maker = TARGETS[stored.case.target].source
-    body = _body(stored, script, embed_arrays, "TARGET", maker)
+    body = _body(stored, script, single, "TARGET", maker)
     if body.uses_of_target == 1:
-        body = _body(stored, script, embed_arrays, maker, None)
-    return _FRAMES.get_template("script.py.j2").render(
-        title=" ".join(stored.title.replace("\\", "/").replace('"', "'").split()),
+        body = _body(stored, script, single, maker, None)
+    return FRAMES.get_template("script.py.j2").render(
+        title=title_of(stored),
         script=script,
-        late_annotations=needs_late_annotations(_module(stored, embed_arrays)[0]),
+        late_annotations=needs_late_annotations(_module(stored, single)[0]),
         malloc=malloc_text(stored.fill) if _reads_uninitialised(stored, script) else "",
         imports=imports_for(body.text),
         body=body.text.rstrip("\n"),
     )
+
+
+def json_beside(script: Path) -> Path:
+    """Where a script of its own reads the module that TVMScript cannot say."""
+    return script.with_name(f"{script.name}.json")
+
+
+def title_of(stored: StoredCase) -> str:
+    """The title of a case as a docstring can hold it."""
+    return " ".join(stored.title.replace("\\", "/").replace('"', "'").split())
 
 
 def fills_for(stored: StoredCase) -> tuple[Fill, ...]:
@@ -139,10 +143,10 @@ class _Noted:
         return self.text
 
 
-def _body(stored: StoredCase, script: Script, embed_arrays: bool, target: str, maker: str | None) -> _Body:
+def _body(stored: StoredCase, script: Script, single: bool, target: str, maker: str | None) -> _Body:
     """The body with this name of the target; maker: how that is constructed, None where no name is needed."""
     threads = TARGETS[stored.case.target].threads
-    calls = Calls(stored, embed_arrays)
+    calls = Calls(stored, single)
     # A script runs kernels where its entry calls go through a virtual machine, which the text of the calls shows.
     on_device = threads and script.runs and calls.use_machine
     build_target = _Noted("HERE" if on_device else target)
@@ -154,7 +158,7 @@ def _body(stored: StoredCase, script: Script, embed_arrays: bool, target: str, m
     device = "device" if on_device else "tvm.cpu()"
     tensor = "on_device" if on_device else "tensor"
     applying = PassLines(target, stored.case.target != DEFAULT)
-    module, name = _module(stored, embed_arrays)
+    module, name = _module(stored, single)
     lines, given = _applied(stored, script, applying, name)
     case = stored.case
     check = script.text(
@@ -189,25 +193,23 @@ def _body(stored: StoredCase, script: Script, embed_arrays: bool, target: str, m
         "passes": lines,
         "check": check,
     }
-    frame = _FRAMES.get_template("body.py.j2")
+    frame = FRAMES.get_template("body.py.j2")
     text = frame.render(names, named_target=None)
     uses = text.count(target)
     return _Body(frame.render(names, named_target=maker) if uses else text, uses)
 
 
-def _module(stored: StoredCase, embedded: bool) -> tuple[str, str]:
+def _module(stored: StoredCase, single: bool) -> tuple[str, str]:
     """The text of the module, and the expression for it."""
     module = stored.case.module
     if module.json is not None:
-        return f"Module = tvm.ir.load_json({module.json!r})\n" if embedded else _BESIDE, "Module"
-    lines = without_imports(module.script).splitlines()
-    script = "\n".join(line for line in lines if not line.startswith("# from")).strip()
-    return with_helper(f"{script}\n"), _class_name(script)
-
-
-def _class_name(script: str) -> str:
-    names = [line.split()[1].split("(")[0].rstrip(":") for line in script.splitlines() if line.startswith("class ")]
-    return names[-1] if names else "Module"
+        return FRAMES.get_template("module_json.py.j2").render(single=single), "Module"
+    script = without_imports(module.script)
+    statements = ast.parse(script).body
+    first = min(node.lineno for node in (statements[0], *getattr(statements[0], "decorator_list", ())))
+    names = [node.name for node in statements if isinstance(node, ast.ClassDef)]
+    # The printer writes its imports as comments above the first statement.
+    return with_helper("\n".join(script.splitlines()[first - 1 :]).strip() + "\n"), names[-1]
 
 
 def _applied(stored: StoredCase, script: Script, applying: PassLines, module: str) -> tuple[str, str]:

@@ -27,7 +27,7 @@ from oracles.calls.table import way_after
 
 WIDTH = 120
 
-_BESIDE = 'ARRAYS = np.load(os.path.join(os.path.dirname(os.path.abspath(__file__)), "inputs.npz"))\n'
+_BESIDE = 'ARRAYS = np.load(os.path.join(os.path.dirname(__file__), "inputs.npz"))\n'
 _EMBEDDED = """\
 import base64, io
 
@@ -65,11 +65,11 @@ _SAY = 'assert not wrong.any(), f"OUTPUT is {got[wrong][0]} instead of {want[wro
 
 @dataclass(slots=True)
 class Calls:
-    """The entry calls of one script. embed_arrays: the script itself holds arrays that are too large to stand inline,
+    """The entry calls of one script. single: the script itself holds arrays that are too large to stand inline,
     which are read from the `inputs.npz` next to it otherwise."""
 
     stored: StoredCase
-    embed_arrays: bool
+    single: bool
     _arrays: dict[str, Any] = field(init=False, default_factory=dict)
     _names: dict[object, str] = field(init=False)
     _text: str = field(init=False, default="")
@@ -102,7 +102,7 @@ class Calls:
         """What the calls of `text` need once, before the passes."""
         lines = ""
         if "ARRAYS[" in self._text:
-            lines += _embedded(self._arrays) if self.embed_arrays else _BESIDE
+            lines += _embedded(self._arrays) if self.single else _BESIDE
         script = self.stored.case.module.script
         for extern in EXTERNS.values():
             if f'"{extern.name}"' in script and self._text:

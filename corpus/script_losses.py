@@ -1,51 +1,19 @@
-"""What TVM's printer loses, written into the script by hand, so that it parses back to the same module.
+"""What TVM's printer has no text for, like the type of the result of an `if`, said in a line after the class.
 
-Two kinds of loss. Some lines parse to something else than what was printed, and can be written in another way:
-REWRITES. Some facts have no place in a script, like the type of the result of an `if`: a line after the class sets
-them, see `lines_for`. Nothing here is trusted: `corpus.module_text` keeps a script only where it parses back to a
-structurally equal module. What neither can say is left to JSON: layouts of buffers with symbolic extents, and shapes of
-tensors that are variables, among others. Worker processes only, but for `split` and `with_helper`.
+Nothing here is trusted: `corpus.module_text` keeps a script only where it parses back to a structurally equal module.
+What neither these lines nor `corpus.rewrites` can say is left to JSON: types of variables that name other variables,
+and functions that share their parameters, among others. Worker processes only, but for `split` and `with_helper`.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from generators.tvm_api import BaseFunc, IRModule, RelaxFunction, Type
-
-# --- text that parses to something else ---------------------------------------------------------------------------
-
-
-_BARE_TYPE = re.compile(r"\bT\.((?:u?int|float|bfloat)\d+\w*|bool)(?=[,)\]])")
-_FOLDED = re.compile(r"\bT\.(min|max|truncmod)\(")
-_UNFOLDED = {"min": "Min", "max": "Max", "truncmod": "Mod"}
-
-
-def _scalar_types(script: str) -> str:
-    """Scalars in the types of Relax are printed as `T.int64`, which is a value there and no type."""
-    lines = script.split("\n")
-    return "\n".join(_BARE_TYPE.sub(r'R.Prim("\1")', line) if "R." in line else line for line in lines)
-
-
-def _unfolded(script: str) -> str:
-    """`T.min(1, 2)` is computed when it is parsed; `T.Min(1, 2)` is not."""
-    return _FOLDED.sub(lambda found: f"T.{_UNFOLDED[found[1]]}(", script)
-
-
-def _ill_formed(script: str) -> str:
-    """A module that TVM's checkers refuse is parsed where the script says that it is not to be checked."""
-    return script.replace("@I.ir_module\n", f"@I.ir_module({UNCHECKED})\n")
-
-
-UNCHECKED = "check_well_formed=False"
-REWRITES: tuple[Callable[[str], str], ...] = (_scalar_types, _unfolded, _ill_formed)
-"""In the order to try; each is added to those before it."""
-
+    from generators.tvm_api import BaseFunc, IRModule, Type
 
 # --- lines after the class ----------------------------------------------------------------------------------------
 
@@ -53,17 +21,42 @@ REWRITES: tuple[Callable[[str], str], ...] = (_scalar_types, _unfolded, _ill_for
 RETYPED = '''\
 def retyped(function, **types):
     """The function with other types of these variables. TVMScript cannot say the type of what an `if` gives."""
-    variables = {name: tvm.relax.Var(name, ty.as_ty()) for name, ty in types.items()}
-    renewed = [
-        (tvm.relax.Var, lambda variable: variables.get(variable.name, variable)),
-        (tvm.relax.Tuple, lambda made: tvm.relax.Tuple(made.fields)),
-    ]
-    body = tvm_ffi.structural_map(function.body, renewed)
-    body = tvm.relax.SeqExpr(body.blocks, body.body)
-    tvm.relax.expr._update_type(body, body.body.ty)
+    variables = {}
+    def renewed(var):
+        if var.name in types and var.name not in variables:
+            variables[var.name] = type(var)(var.name, types[var.name].as_ty())
+        return variables.get(var.name, var)
+
+    def typed(made, ty):
+        tvm.relax.expr._update_type(made, ty)
+        return made
+
+    def bound(binding):
+        var, value = binding.var, binding.value
+        if var.name not in variables or not isinstance(value, tvm.relax.If):
+            return binding
+        branches = [typed(tvm.relax.SeqExpr(b.blocks, b.body), var.ty) for b in (value.true_branch, value.false_branch)]
+        return tvm.relax.VarBinding(var, typed(tvm.relax.If(value.cond, *branches), var.ty))
+
+    tuples = tvm.relax.Tuple, lambda made: tvm.relax.Tuple(made.fields)
+    body = tvm_ffi.structural_map(function.body, [(tvm.relax.Var, renewed), tuples, (tvm.relax.VarBinding, bound)])
+    body = typed(tvm.relax.SeqExpr(body.blocks, body.body), body.body.ty)
     return tvm.relax.Function(function.params, body, body.ty, function.is_pure, function.attrs)
 '''
-"""What a script with such a line needs besides."""
+LAID_OUT = '''\
+def laid_out(function, *names):
+    """The function with these buffers in row-major layout. TVMScript has no layouts where `s_tir=True`."""
+    buffers = {}
+    def renewed(var):
+        if var.name in names and var.name not in buffers:
+            ty = var.ty
+            where = ty.strides, ty.elem_offset, ty.storage_scope, ty.data_alignment, ty.offset_factor
+            buffers[var.name] = tvm.tirx.decl_buffer(ty.shape, ty.dtype, var.name, None, *where)
+        return buffers.get(var.name, var)
+    return tvm_ffi.structural_map(function, (tvm.tirx.Var, renewed))
+'''
+HELPERS = {"retyped": RETYPED, "laid_out": LAID_OUT}
+"""What scripts with such lines need besides."""
 
 
 def split(script: str) -> tuple[str, list[str]]:
@@ -76,9 +69,10 @@ def split(script: str) -> tuple[str, list[str]]:
 
 
 def with_helper(script: str) -> str:
-    """The script as plain Python runs it: with the helper that its last lines call."""
+    """The script as plain Python runs it: with the helpers that its last lines call."""
     code, lines = split(script)
-    return "\n\n".join([code, RETYPED, "\n".join(lines) + "\n"]) if any("retyped(" in x for x in lines) else script
+    helpers = [text for name, text in HELPERS.items() if any(f"{name}(" in line for line in lines)]
+    return "\n\n".join([code, *helpers, "\n".join(lines) + "\n"]) if helpers else script
 
 
 def lines_for(module: IRModule, parsed: IRModule) -> list[str]:
@@ -93,6 +87,8 @@ def lines_for(module: IRModule, parsed: IRModule) -> list[str]:
             lines.append(f'Module["{name}"] = Module["{twin}"]')
         elif types := _other_types(function, parsed[name]):
             lines.append(f'Module["{name}"] = retyped(Module["{name}"], {types})')
+        elif buffers := _row_major(function, parsed[name]):
+            lines.append(f'Module["{name}"] = laid_out(Module["{name}"], {", ".join(buffers)})')
     return lines
 
 
@@ -106,26 +102,36 @@ def _shares_parameters(function: BaseFunc, other: BaseFunc) -> bool:
 
 def _other_types(wanted: BaseFunc, parsed: BaseFunc) -> str:
     """The variables of a Relax function that have another type once it is parsed, as keyword arguments."""
-    from generators import tvm_api
-
-    if not (isinstance(wanted, tvm_api.RelaxFunction) and isinstance(parsed, tvm_api.RelaxFunction)):
-        return ""
-    there = _types_of(parsed)
-    texts = {}
-    for name, ty in _types_of(wanted).items():
-        text = _type_text(ty)
-        if name in there and text is not None and not tvm_api.structural_equal(ty, there[name]):
-            texts[name] = text
-    return ", ".join(f"{name}={text}" for name, text in texts.items() if name.isidentifier())
-
-
-def _types_of(function: RelaxFunction) -> dict[str, Type]:
-    """The types of the variables that a function binds, by name."""
     from tvm import relax
 
     from generators import tvm_api
 
-    return {variable.name: tvm_api.type_of(variable) for variable in relax.analysis.bound_vars(function)}
+    if not (isinstance(wanted, tvm_api.RelaxFunction) and isinstance(parsed, tvm_api.RelaxFunction)):
+        return ""
+    texts = {}
+    for variable, there in zip(relax.analysis.bound_vars(wanted), relax.analysis.bound_vars(parsed), strict=False):
+        ty = tvm_api.type_of(variable)
+        text = None if tvm_api.structural_equal(ty, tvm_api.type_of(there)) else _type_text(ty)
+        if text is not None:
+            texts[there.name] = text
+    return ", ".join(f"{name}={text}" for name, text in texts.items() if name.isidentifier())
+
+
+def _row_major(wanted: BaseFunc, parsed: BaseFunc) -> list[str]:
+    """The names of the buffers of a PrimFunc that have a layout, and none once it is parsed. TE and TOPI make such."""
+    pairs = zip(_buffers(wanted), _buffers(parsed), strict=False)
+    return [f'"{there.name}"' for made, there in pairs if made.ty.layout is not None and there.ty.layout is None]
+
+
+def _buffers(function: BaseFunc) -> list[Any]:
+    """The buffers of a PrimFunc in the order in which they are met."""
+    from tvm import tirx
+    from tvm_ffi import structural_walk
+
+    met: list[Any] = []
+    if isinstance(function, tirx.PrimFunc):
+        structural_walk(function, (tirx.Var, met.append), order="pre")
+    return list({hash(var): var for var in met if isinstance(var.ty, tirx.BufferType)}.values())
 
 
 def _type_text(ty: Type) -> str | None:
@@ -144,27 +150,26 @@ def apply(module: IRModule, line: str) -> None:
     match ast.parse(line).body:
         case [ast.Assign(targets=[place], value=ast.Subscript() as twin)]:
             module[_function_name(place)] = module[_function_name(twin)]
-        case [ast.Assign(targets=[place], value=ast.Call(func=ast.Name(id="retyped"), args=[given]) as call)]:
+        case [ast.Assign(targets=[place], value=ast.Call(func=ast.Name(id=helper), args=[given, *names]) as call)]:
             types = {keyword.arg or "": _made(keyword.value) for keyword in call.keywords}
-            module[_function_name(place)] = _retyped(module[_function_name(given)], types)
+            function = module[_function_name(given)]
+            module[_function_name(place)] = _helper(helper)(function, *map(ast.literal_eval, names), **types)
         case _:
             raise ValueError(f"not a line after a module: {line}")
 
 
 @functools.cache
-def _helper() -> Callable[..., RelaxFunction]:
-    """The function that RETYPED defines."""
+def _helper(name: str) -> Callable[..., BaseFunc]:
+    """A function of HELPERS. Raises ValueError for another name."""
     import tvm
     import tvm_ffi
 
+    if name not in HELPERS:
+        raise ValueError(f"not a helper: {name}")
     names: dict[str, Any] = {"tvm": tvm, "tvm_ffi": tvm_ffi}
-    exec(RETYPED, names)
-    helper: Callable[..., RelaxFunction] = names["retyped"]
+    exec(HELPERS[name], names)
+    helper: Callable[..., BaseFunc] = names[name]
     return helper
-
-
-def _retyped(function: RelaxFunction, types: dict[str, Any]) -> RelaxFunction:
-    return _helper()(function, **types)
 
 
 def _function_name(place: ast.expr) -> str:
@@ -197,12 +202,3 @@ def _made(source: ast.expr) -> Any:
 def _argument(source: ast.expr) -> Any:
     calls = any(isinstance(node, (ast.Call, ast.Attribute)) for node in ast.walk(source))
     return _made(source) if calls else ast.literal_eval(source)
-
-
-def scripts(script: str) -> Iterator[str]:
-    """The script with one rewriting after another, each once it changes something."""
-    for rewrite in REWRITES:
-        changed = rewrite(script)
-        if changed != script:
-            script = changed
-            yield script

@@ -134,6 +134,7 @@ def reduce(
     as_json: Json = False,
 ) -> None:
     """Make a failing case or module small and write a script that shows the failure."""
+    from corpus.repro import json_beside
     from fuzzer.commands.reduce import reduce_case
     from fuzzer.render import show_reduction
     from fuzzer.selection import check_pass_names
@@ -152,6 +153,8 @@ def reduce(
         load=loaded,
     )
     write_text(output, result.repro)
+    if result.module_json is not None:
+        write_text(json_beside(output), result.module_json)
     show_reduction(result, output, as_json)
 
 

@@ -104,12 +104,14 @@ class CheckResult:
 class ReduceResult:
     """`passfuzz reduce`: the repro's text and what the reduction did.
 
-    reduced: as in a FindingRow. finding: the signature that was kept, None with `--interesting`.
+    reduced: as in a FindingRow. finding: the signature that was kept, None with `--interesting`. module_json: what the
+    script reads from the file `json_beside` it, where TVMScript cannot say the module.
     """
 
     repro: str
     reduced: dict[str, float]
     finding: str | None = None
+    module_json: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

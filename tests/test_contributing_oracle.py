@@ -51,7 +51,7 @@ def test_a_finding_of_a_new_oracle_is_confirmed_reduced_and_shown(tmp_path: Path
     shown = subprocess.run(
         [sys.executable, str(out / row["repro"])], capture_output=True, text=True, timeout=HANGS_S, check=False
     )
-    assert (shown.returncode, shown.stdout) == (1, "AssertionError: gone: ['main']\n")
+    assert (shown.returncode, shown.stdout) == (1, "AssertionError(\"gone: ['main']\")\n")
     assert "## Expected\n\nPublic Relax functions stay.\n" in (out / row["case"] / "README.md").read_text()
 
 

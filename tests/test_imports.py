@@ -43,7 +43,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("table",),
     ),
     "corpus": (
-        ("encoding", "migration", "poison_fill", "repro_imports", "schedule", "script_losses", "signature"),
+        ("encoding", "migration", "poison_fill", "repro_imports", "rewrites", "schedule", "script_losses", "signature"),
         ("finding", "module_text"),
         ("repro_passes", "store"),
         ("known", "replayable", "repro_calls"),

@@ -7,9 +7,9 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
+from corpus.repro import json_beside
 from fuzzer.commands.replay import FAILS, PASSES
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.oneshot.ask import ask, scratch_folder
@@ -50,8 +50,8 @@ def reduce_case(
         request = Request("reduce", case, passes, oracle, interesting, time_s, scratch)
         replies = ask(request, time_s + SLACK_S)
         reduction = next(reply for reply in replies if isinstance(reply, Reduction))
-        repro = shown_by(reduction.repros, Path(scratch)) if interesting is None else reduction.repros[0]
-    return ReduceResult(repro, reduction.reduced, reduction.finding)
+        repro = shown_by(reduction, Path(scratch)) if interesting is None else reduction.repros[0]
+    return ReduceResult(repro, reduction.reduced, reduction.finding, reduction.module_json)
 
 
 def _check_command(command: str, passes: tuple[str, ...], oracle: str | None) -> None:
@@ -67,13 +67,15 @@ def _check_command(command: str, passes: tuple[str, ...], oracle: str | None) ->
         raise UsageError(f"--interesting {command}: no such program, or it may not be executed")
 
 
-def shown_by(repros: Sequence[str], scratch: Path) -> str:
+def shown_by(reduction: Reduction, scratch: Path) -> str:
     """The first script that shows the failure in a fresh process; the next one is run where one says that it is gone.
 
     Raises EnvironmentFault where none shows it.
     """
     script = scratch / "repro.py"
-    for repro in repros:
+    if reduction.module_json is not None:
+        json_beside(script).write_text(reduction.module_json, encoding="utf-8")
+    for repro in reduction.repros:
         script.write_text(repro, encoding="utf-8")
         ended = _run(script)
         if ended.returncode == FAILS:

@@ -57,11 +57,13 @@ class Value(Struct, frozen=True, tag="value"):
 
 
 class Reduction(Struct, frozen=True, tag="reduction"):
-    """The smallest case: repro scripts, to be tried in turn, or the module; what the reduction did; the signature."""
+    """The smallest case: repro scripts, to be tried in turn, or the module; what the reduction did; the signature; what
+    the script reads from `SCRIPT.json`, where TVMScript cannot say the module."""
 
     repros: tuple[str, ...]
     reduced: dict[str, float]
     finding: str | None
+    module_json: str | None = None
 
 
 Reply: TypeAlias = Ready | Row | Culprit | FaultLine | Value | Reduction | Refused | Done

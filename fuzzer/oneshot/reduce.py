@@ -43,8 +43,8 @@ def reduce_by_oracle(subject: Subject, say: Say) -> None:
     if finding is None:
         line = f"{failure.oracle}: {failure.culprit}: {failure.symptom}"
         raise NotCarriedOut(f"{line}: fails once and not again when it is judged alone", usage=False)
-    repros = tuple(repro_text(stored_from(one), embed_arrays=True) for one in with_each_fill(finding))
-    say(Reduction(repros, to_line(finding)["reduced"], finding.signature.slug))
+    repros = tuple(repro_text(stored_from(one), single=True) for one in with_each_fill(finding))
+    say(Reduction(repros, to_line(finding)["reduced"], finding.signature.slug, finding.case.module.json))
 
 
 def _failure_of(subject: Subject) -> Failure:

@@ -247,6 +247,20 @@ def test_a_planted_bug_is_shown(tmp_path: Path, oracle: str) -> None:
     assert len(line.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("oracle", "name", "status"), [("survives", "Raise", 1), ("idempotence", "Raise", 2), ("purity", "Raise", 2)]
+)
+def test_the_traceback_of_tvm_is_shown(tmp_path: Path, oracle: str, name: str, status: int) -> None:
+    faults = tmp_path / "faults.py"
+    faults.write_text(FAULTS)
+    command = [sys.executable, str(written(tmp_path, stored(oracle, name, str(faults))) / "repro.py")]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=HANGS_S, check=False)
+    assert (ended.returncode, ended.stdout) == (status, "InternalError('Check failed: planted')\n")
+    assert ended.stderr.startswith("Traceback")
+    assert "_ffi_transform_api.RunPass" in ended.stderr
+    assert ended.stderr.rstrip().endswith("Check failed: planted")
+
+
 EVIDENCE: dict[str, tuple[str, str, Evidence]] = {
     "a pass that raises instead of hanging": ("survives", "Raise", Hung()),
     "a pass that raises without memory": ("survives", "Raise", OutOfMemory()),

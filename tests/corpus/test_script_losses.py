@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tvm
-from tvm import relax
+from tvm import relax, tirx
 from tvm.script import relax as R
 
 from corpus import script_losses
 from corpus.module_text import live_module, text_of
-from corpus.repro import repro_text
+from corpus.repro import json_beside, repro_text
 from corpus.store import StoredCase, read_case, write_case
 from generators import tvm_api as T
 from generators.case import Case, ModuleText, PassCall
@@ -49,13 +49,41 @@ class Module:
     def prim(A: T.Buffer((4,), "int32")):
         A[0] = VALUE
 """
+CALLBACK = """
+@I.ir_module
+class Module:
+    @R.function(pure=False)
+    def main(f: R.Callable((R.Prim("int64"),), R.Any, True)) -> R.Any:
+        @R.function(pure=False)
+        def inner() -> R.Any:
+            b: R.Any = f(T.int64(3))
+            return b
+        a: R.Any = f(T.int64(2))
+        return a
+"""
+WIDE = PRIM.replace("int32", "float64").replace("VALUE", 'T.FloatImm("float64", -1e300)')
+COPY = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def prim(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.sblock("copy"):
+                v_i = T.axis.spatial(4, i)
+                B[v_i] = A[v_i]
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = Module
+        y = R.call_tir(cls.prim, (x,), out_ty=R.Tensor((4,), "float32"))
+        return y
+"""
 
 
 def wider_if() -> IRModule:
     """The variable of the `if` has a wider type than the `if`, which cannot be written."""
     module = module_of(IF)
     wide = R.Tensor(dtype="float32", ndim=1)
-    module["main"] = script_losses._helper()(module["main"], a=wide)
+    module["main"] = script_losses._helper("retyped")(module["main"], a=wide)
     return module
 
 
@@ -73,13 +101,49 @@ def scalar_in_a_tuple() -> IRModule:
     return module_of(SCALAR)
 
 
+def called_with_int64() -> IRModule:
+    return module_of(CALLBACK)
+
+
+def wide_float() -> IRModule:
+    return module_of(WIDE)
+
+
+def allocated() -> IRModule:
+    passes = [relax.transform.RemovePurityChecking(), relax.transform.CallTIRRewrite()]
+    module: IRModule = tvm.transform.Sequential(passes)(module_of(COPY))
+    return module
+
+
+def laid_out() -> IRModule:
+    """A PrimFunc whose buffer has a layout, as TVM's Python code makes them."""
+    buffer = tirx.decl_buffer((4,), "float32", "A")
+    store = tirx.BufferStore(buffer, tirx.const(1.0, "float32"), [0])
+    return tvm.IRModule({"prim": tirx.PrimFunc([buffer], store).with_attr("s_tir", True)})
+
+
+def same_name() -> IRModule:
+    """Two variables of one name, of which one has a type that the script does not say."""
+    module = wider_if()
+    x, a = module["main"].params[1], tvm.relax.Var("a", R.Tensor((2,), "float32").as_ty())
+    blocks = [relax.BindingBlock([relax.VarBinding(a, relax.op.negative(x))]), *module["main"].body.blocks]
+    body = relax.BlockBuilder().normalize(relax.SeqExpr(blocks, module["main"].body.body))
+    return tvm.IRModule({"main": relax.Function(module["main"].params, body, module["main"].ret_ty)})
+
+
 LOSSES: dict[str, tuple[Callable[[], IRModule], str]] = {
     "type of an if": (wider_if, 'retyped(Module["main"], a=R.Tensor(dtype="float32", ndim=1))'),
+    "type of one of two": (same_name, 'retyped(Module["main"], a_1=R.Tensor(dtype="float32", ndim=1))'),
+    "layout": (laid_out, 'Module["prim"] = laid_out(Module["prim"], "A")'),
     "shared parameters": (twins, 'Module["twin"] = Module["prim"]'),
     "folded min": (folded("T.Min(1, 2)"), "T.Min(1, 2)"),
     "folded max": (folded("T.Max(1, 2)"), "T.Max(1, 2)"),
     "folded truncmod": (folded("T.Mod(5, 3)"), "T.Mod(5, 3)"),
     "scalar in a tuple": (scalar_in_a_tuple, 'R.Prim("int64")'),
+    "number in a call": (called_with_int64, "f(T.int64(2))"),
+    "number in an inner function": (called_with_int64, "f(T.int64(3))"),
+    "float beyond float32": (wide_float, 'T.FloatImm("float64", -1e+300)'),
+    "types of an allocation": (allocated, 'tvm.ir.Op.get("relax.builtin.alloc_tensor"), ['),
 }
 
 
@@ -121,7 +185,7 @@ def stored(module: IRModule) -> StoredCase:
     return StoredCase(case, "a title", "well_formed", "ill-formed", "CanonicalizeBindings")
 
 
-@pytest.mark.parametrize("make", [wider_if, twins, sharing])
+@pytest.mark.parametrize("make", [wider_if, twins, allocated, laid_out, sharing])
 def test_a_repro_has_no_blob_and_runs(make: Callable[[], IRModule], tmp_path: Path) -> None:
     case = stored(make())
     script = repro_text(case)
@@ -134,10 +198,13 @@ def test_a_repro_has_no_blob_and_runs(make: Callable[[], IRModule], tmp_path: Pa
     assert (ended.returncode, ended.stdout) == (0, "the bug is gone\n"), ended.stderr
 
 
-def test_a_single_file_holds_the_json_itself() -> None:
+def test_a_script_of_its_own_reads_the_json_of_its_name(tmp_path: Path) -> None:
     case = stored(sharing())
-    assert "module.json" in repro_text(case)
-    assert "module.json" not in repro_text(case, embed_arrays=True)
+    script = tmp_path / "mine.py"
+    script.write_text(repro_text(case, single=True))
+    json_beside(script).write_text(case.case.module.json or "")
+    ended = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd="/", check=False)
+    assert (ended.returncode, ended.stdout) == (0, "the bug is gone\n"), ended.stderr
 
 
 @pytest.mark.parametrize(
@@ -146,12 +213,14 @@ def test_a_single_file_holds_the_json_itself() -> None:
         'Module["main"] = print(1)',
         'Module["main"] = retyped(Module["main"], a=print(1))',
         'Module["main"] = retyped(Module["main"], a=R.Tensor(exit()))',
+        'Module["main"] = laid_out(Module["main"], exit())',
+        'Module["main"] = exit(Module["main"])',
         'Module[exit()] = Module["main"]',
     ],
 )
 def test_no_other_line_is_run(line: str) -> None:
     text = ModuleText(f"{IF.strip()}\n\n{line}\n")
-    with pytest.raises(ValueError, match="not a"):
+    with pytest.raises(ValueError, match="not a|malformed"):
         live_module(text)
 
 

@@ -14,6 +14,7 @@ from fuzzer.commands.check import check_module
 from fuzzer.commands.reduce import reduce_case, shown_by
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.oneshot import prepare
+from fuzzer.oneshot.messages import Reduction
 from tests.fuzzer.planted import write_passes
 from tests.patience import HANGS_S
 
@@ -226,9 +227,14 @@ def test_reduce_gives_the_first_script_that_shows_it(
     scripts = [f"import sys  # {number}\nsys.exit({status})\n" for number, status in enumerate(statuses)]
     if shown is None:
         with pytest.raises(EnvironmentFault, match="not in a fresh process"):
-            shown_by(scripts, tmp_path)
+            shown_by(Reduction(tuple(scripts), {}, None), tmp_path)
     else:
-        assert shown_by(scripts, tmp_path) == scripts[shown]
+        assert shown_by(Reduction(tuple(scripts), {}, None), tmp_path) == scripts[shown]
+
+
+def test_reduce_runs_the_script_beside_its_json(tmp_path: Path) -> None:
+    script = "import sys\nsys.exit(open(__file__ + '.json').read() == '{}')\n"
+    assert shown_by(Reduction((script,), {}, None, "{}"), tmp_path) == script
 
 
 def test_reduce_of_another_oracle_than_the_failing_one_says_that_nothing_fails(module: Path, tmp_path: Path) -> None:

@@ -181,13 +181,13 @@ def test_reduce_writes_the_script(passfuzz: Any, fake: Any, tmp_path: Path) -> N
 
     def reduce_case(path: Path, **options: Any) -> ReduceResult:
         calls.append((path, options))
-        return ReduceResult("print(1)\n", {"bindings_before": 9.0, "bindings": 2.0}, "well_formed-FuseOps-1")
+        return ReduceResult("print(1)\n", {"bindings_before": 9.0, "bindings": 2.0}, "well_formed-FuseOps-1", "{}")
 
     fake("fuzzer.commands.reduce", "reduce_case", reduce_case)
     output = tmp_path / "small.py"
     status, stdout, _ = passfuzz("reduce", tmp_path, "--interesting", "./check.sh", "--time", "2m", "-o", output)
     assert status == 0
-    assert output.read_text() == "print(1)\n"
+    assert (output.read_text(), (tmp_path / "small.py.json").read_text()) == ("print(1)\n", "{}")
     assert "bindings 2" in stdout
     options = {"passes": (), "oracle": None, "interesting": "./check.sh", "time_s": 120.0, "load": None}
     assert calls == [(tmp_path, options)]

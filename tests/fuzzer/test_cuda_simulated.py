@@ -71,4 +71,4 @@ def test_a_script_shows_what_the_device_gives(
     script.write_text(repro_text(stored))
     ended = run(device, str(script))
     assert ended.returncode == status, ended.stdout
-    assert ended.stdout.startswith("the bug is gone" if status == 0 else "AssertionError: ")
+    assert ended.stdout.startswith("the bug is gone" if status == 0 else "AssertionError(")

@@ -2,8 +2,8 @@
 
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, signal, sys
-sys.excepthook = lambda kind, why, _: (
-    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(1 if kind is AssertionError else 2))
+sys.excepthook = lambda *why: (
+    sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
 import numpy as np
 import tvm
 from tvm import relax

@@ -3,8 +3,7 @@
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, signal, sys
 status = [2]
-sys.excepthook = lambda kind, why, _: (
-    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(status[0]))
+sys.excepthook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
 import tvm
 from tvm.script import ir as I, tirx as T
 

@@ -5,8 +5,8 @@ import os, signal, sys
 
 if os.environ.get("MALLOC_PERTURB_") != "177":  # Unwritten memory holds 0x4e, a large number as a float.
     os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "MALLOC_PERTURB_": "177"})
-sys.excepthook = lambda kind, why, _: (
-    print(" ".join(f"{kind.__name__}: {why}".split())[:300], flush=True), os._exit(1 if kind is AssertionError else 2))
+sys.excepthook = lambda *why: (
+    sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
 import numpy as np
 import tvm
 from tvm import relax
