@@ -16,7 +16,7 @@ Described: TypeAlias = "tuple[tuple[int, ...], str] | int | str"
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class PackedArgument:
     """One argument of a packed call: a buffer, or the value of a number (a variable unless it is an integer)."""
 
     buffer: Buffer | None
@@ -48,7 +48,7 @@ class Null:
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class BufferAddress:
     """The address of a buffer's first element."""
 
     buffer: Buffer
@@ -84,6 +84,6 @@ class StackElement:
     element: int
 
 
-Pointer: TypeAlias = Arguments | TensorHandle | Extents | Null | Address | Workspace | Stack | StackElement
+Pointer: TypeAlias = Arguments | TensorHandle | Extents | Null | BufferAddress | Workspace | Stack | StackElement
 
 NULL = Null()
