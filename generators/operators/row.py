@@ -50,7 +50,7 @@ AttributeValue: TypeAlias = "bool | int | float | str | tuple[AttributeValue, ..
 Attributes: TypeAlias = Mapping[str, AttributeValue]
 
 
-NumpyMeaning: TypeAlias = Callable[..., "Array | Scalar | tuple[Any, ...]"]
+NumpyMeaning: TypeAlias = Callable[..., Array | Scalar | tuple[Any, ...]]
 """An operator in NumPy, see the module's docstring."""
 
 

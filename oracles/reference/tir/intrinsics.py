@@ -18,7 +18,7 @@ from generators.dtypes import OF_ML_DTYPES, Array, Scalar
 from oracles.reference.errors import Unsupported
 from oracles.reference.tir.nodes import DType
 
-Elementwise: TypeAlias = Callable[..., "Array | Scalar"]
+Elementwise: TypeAlias = Callable[..., Array | Scalar]
 """Of numbers, or arrays of them, all of one shape."""
 IntrinsicMaker: TypeAlias = Callable[[DType, DType, bool], Elementwise]
 

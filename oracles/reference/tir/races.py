@@ -25,7 +25,7 @@ from oracles.reference.errors import Trap
 from oracles.reference.tir.arithmetic import Mask
 from oracles.reference.tir.memory import InitMask
 
-AccessPlace: TypeAlias = "tuple[Array | int, Array | int, Array | int]"
+AccessPlace: TypeAlias = tuple[Array | int, Array | int, Array | int]
 WARP = 32
 
 

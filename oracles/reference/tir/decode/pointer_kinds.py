@@ -11,7 +11,7 @@ from oracles.reference.tir.nodes import Buffer, Expr
 RESULT = "result"
 """The kind of the stack on which a packed function leaves its result."""
 
-Described: TypeAlias = "tuple[tuple[int, ...], str] | int | str"
+Described: TypeAlias = tuple[tuple[int, ...], str] | int | str
 """What a function is decoded for: the value of a symbol, or an argument as `PackedSignature` describes it."""
 
 
