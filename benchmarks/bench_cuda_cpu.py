@@ -42,7 +42,7 @@ from generators.source import SeededSource
 from generators.tir.relax_caller import draw_prim_program
 from oracles.builds.build import NotBuilt, as_built, passes_to_come
 from oracles.builds.cuda_cpu import available, to_ptx
-from oracles.builds.cuda_cpu.machine import Built, NotCompiled, build, judge
+from oracles.builds.cuda_cpu.machine import CudaCpuModule, NotCompiled, build, judge
 from oracles.ir.walk import nodes_of, prim_funcs
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.trace import MeaningState, Raised
@@ -169,7 +169,7 @@ def seen(seed: int, index: int, operators: int, nvcc: bool) -> dict[str, Any]:
         if needed is None:
             continue
         built = build(needed, Phase.SYNCED, bench)
-        if isinstance(built, Built):
+        if isinstance(built, CudaCpuModule):
             said, detail = _said(bench.guarded(lambda b=built: judge(b, numbers)))  # type: ignore[misc]
             rows.append((name, said, detail))
         if len(rows) == BARRIERS_EACH:

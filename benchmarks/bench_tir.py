@@ -16,7 +16,7 @@ from tvm.relax import op
 
 from oracles.reference.tir import engine, run_prim_func
 from oracles.reference.tir.decode.prim_func import decode_function
-from oracles.reference.tir.signature import Signature
+from oracles.reference.tir.signature import PrimFuncSignature
 
 Build = Callable[..., Any]
 
@@ -54,7 +54,7 @@ def best(run: Callable[[], object], budget: float = 0.2) -> float:
 def row(name: str, func: Any) -> None:
     """One line: decoding and compiling, then a cached run."""
     args = arguments(func)
-    signature = Signature(func)
+    signature = PrimFuncSignature(func)
     first = best(lambda: engine.compile_function(signature, func, ()))
     decode = best(lambda: decode_function(signature, func, ()), 0.05)
     cached = best(lambda: run_prim_func(func, args))

@@ -13,10 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from generators.case import Argument, Shape
-from generators.dtypes import OF_ML_DTYPES, numpy_dtype
+from generators.dtypes import OF_ML_DTYPES, Array, numpy_dtype
 
 Json: TypeAlias = Any
-Array: TypeAlias = "np.ndarray[Any, Any]"
 
 INLINE_ELEMENTS = 64
 """Arrays up to this size stand in the JSON, where a reader sees them."""

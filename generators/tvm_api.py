@@ -109,7 +109,7 @@ def dtype_name(ty: Type) -> str | None:
     return None if dtype is None or str(dtype) in ("", "void") else dtype_text(dtype)
 
 
-def dtype_text(dtype: DataType) -> str:
+def dtype_text(dtype: DataType | Type) -> str:
     """The name of an element type, without the prefix with which the scripts of TVM print it."""
     return str(dtype).removeprefix("T.")
 

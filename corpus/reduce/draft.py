@@ -21,7 +21,7 @@ class NotApplicable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Bind:
+class DraftBinding:
     """`var = value`; with `cast` a match_cast. An expression is a leaf, a Call or a tuple."""
 
     var: T.Var
@@ -39,18 +39,18 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class DraftBlock:
     """A run of bindings, in a dataflow block or not."""
 
     dataflow: bool
-    binds: tuple[Bind, ...]
+    binds: tuple[DraftBinding, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
     """Blocks and the expression that they end in (a leaf or a tuple of leaves)."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[DraftBlock, ...]
     result: T.Expr
 
 
@@ -152,23 +152,23 @@ def _lift_sequence(expr: T.Expr) -> Body:
     if not isinstance(expr, relax.SeqExpr):
         return Body((), expr)
     blocks = tuple(
-        Block(isinstance(block, relax.DataflowBlock), tuple(_lift_binding(binding) for binding in block.bindings))
+        DraftBlock(isinstance(block, relax.DataflowBlock), tuple(_lift_binding(binding) for binding in block.bindings))
         for block in expr.blocks
     )
     return Body(blocks, expr.body)
 
 
-def _lift_binding(binding: T.Binding) -> Bind:
+def _lift_binding(binding: T.Binding) -> DraftBinding:
     value = binding.value
     if isinstance(binding, relax.MatchCast):
-        return Bind(binding.var, value, binding.ty)
+        return DraftBinding(binding.var, value, binding.ty)
     if isinstance(value, relax.If):
-        return Bind(
+        return DraftBinding(
             binding.var, Branch(value.cond, _lift_sequence(value.true_branch), _lift_sequence(value.false_branch))
         )
     if isinstance(value, relax.Function):
-        return Bind(binding.var, lift_function(value))
-    return Bind(binding.var, value)
+        return DraftBinding(binding.var, lift_function(value))
+    return DraftBinding(binding.var, value)
 
 
 # --- walking --------------------------------------------------------------------------------------------
@@ -193,13 +193,13 @@ def inner_sequences(value: BoundValue) -> tuple[Body, ...]:
             return ()
 
 
-def own_binds(body: Body) -> Iterator[Bind]:
+def own_binds(body: Body) -> Iterator[DraftBinding]:
     """The bindings of the sequence itself."""
     for block in body.blocks:
         yield from block.binds
 
 
-def all_binds(body: Body) -> Iterator[Bind]:
+def all_binds(body: Body) -> Iterator[DraftBinding]:
     """The bindings of the sequence and of all nested ones, in order of execution."""
     for bind in own_binds(body):
         yield bind
@@ -207,7 +207,7 @@ def all_binds(body: Body) -> Iterator[Bind]:
             yield from all_binds(inner)
 
 
-def module_binds(module: ModuleDraft) -> Iterator[tuple[str, Bind]]:
+def module_binds(module: ModuleDraft) -> Iterator[tuple[str, DraftBinding]]:
     """Every binding of every Relax function with the function's name."""
     for name, draft in module.drafts():
         for bind in all_binds(draft.body):
@@ -260,7 +260,7 @@ def called_names(value: BoundValue) -> Iterator[str]:
 
 # --- rewriting ------------------------------------------------------------------------------------------
 
-Rewrite: TypeAlias = Callable[[Bind], "tuple[Bind | Block, ...] | None"]
+Rewrite: TypeAlias = Callable[[DraftBinding], "tuple[DraftBinding | DraftBlock, ...] | None"]
 """What takes the place of a binding: bindings, whole blocks, nothing; None keeps it and looks inside."""
 
 
@@ -277,12 +277,12 @@ def rewrite_module(module: ModuleDraft, rewrite: Rewrite) -> ModuleDraft:
 
 def rewrite_sequence(body: Body, rewrite: Rewrite) -> Body:
     """Applies `rewrite` to every binding; a dataflow block that gets whole blocks is split around them."""
-    blocks: list[Block] = []
+    blocks: list[DraftBlock] = []
     for block in body.blocks:
-        pending: list[Bind] = []
+        pending: list[DraftBinding] = []
         for bind in block.binds:
             for piece in _rewritten(bind, rewrite):
-                if isinstance(piece, Bind):
+                if isinstance(piece, DraftBinding):
                     pending.append(piece)
                     continue
                 blocks.extend(_block(block.dataflow, pending))
@@ -292,11 +292,11 @@ def rewrite_sequence(body: Body, rewrite: Rewrite) -> Body:
     return Body(tuple(blocks), body.result)
 
 
-def _block(dataflow: bool, binds: list[Bind]) -> tuple[Block, ...]:
-    return (Block(dataflow, tuple(binds)),) if binds else ()
+def _block(dataflow: bool, binds: list[DraftBinding]) -> tuple[DraftBlock, ...]:
+    return (DraftBlock(dataflow, tuple(binds)),) if binds else ()
 
 
-def _rewritten(bind: Bind, rewrite: Rewrite) -> tuple[Bind | Block, ...]:
+def _rewritten(bind: DraftBinding, rewrite: Rewrite) -> tuple[DraftBinding | DraftBlock, ...]:
     pieces = rewrite(bind)
     if pieces is not None:
         return pieces
@@ -319,11 +319,13 @@ def without_binding(module: ModuleDraft, var: T.Var) -> ModuleDraft:
     return at_binding(module, var, lambda bind: ())
 
 
-def at_binding(module: ModuleDraft, var: T.Var, pieces: Callable[[Bind], tuple[Bind | Block, ...]]) -> ModuleDraft:
+def at_binding(
+    module: ModuleDraft, var: T.Var, pieces: Callable[[DraftBinding], tuple[DraftBinding | DraftBlock, ...]]
+) -> ModuleDraft:
     """Replaces the binding of a variable by what `pieces` gives. NotApplicable when there is none."""
     found = False
 
-    def rewrite(bind: Bind) -> tuple[Bind | Block, ...] | None:
+    def rewrite(bind: DraftBinding) -> tuple[DraftBinding | DraftBlock, ...] | None:
         nonlocal found
         if not bind.var.same_as(var):
             return None

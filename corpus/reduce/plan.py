@@ -17,11 +17,11 @@ from corpus.reduce.candidate import Candidate
 from corpus.reduce.draft import (
     CALL,
     GLOBAL_VAR,
-    Bind,
-    Block,
     Body,
     Branch,
     Draft,
+    DraftBinding,
+    DraftBlock,
     ModuleDraft,
     NotApplicable,
     all_binds,
@@ -140,7 +140,7 @@ def _without_argument(call: EntryCall, index: int) -> EntryCall:
 
 
 def _at_call_sites(draft: ModuleDraft, name: str, index: int) -> ModuleDraft:
-    def rewrite(bind: Bind) -> tuple[Bind | Block, ...] | None:
+    def rewrite(bind: DraftBinding) -> tuple[DraftBinding | DraftBlock, ...] | None:
         if name not in called_names(bind.value):
             return None
         call = bind.value
@@ -233,9 +233,9 @@ def without_dead_bindings(draft: ModuleDraft) -> ModuleDraft:
 
 def _live(draft: ModuleDraft, body: Body, used: set[T.Var]) -> Body:
     used.update(draft.uses(body.result))
-    blocks: list[Block] = []
+    blocks: list[DraftBlock] = []
     for block in reversed(body.blocks):
-        binds: list[Bind] = []
+        binds: list[DraftBinding] = []
         for bind in reversed(block.binds):
             if bind.var not in used and not _has_effect(bind):
                 continue
@@ -246,7 +246,7 @@ def _live(draft: ModuleDraft, body: Body, used: set[T.Var]) -> Body:
     return replace(body, blocks=tuple(reversed(blocks)))
 
 
-def _live_inside(draft: ModuleDraft, bind: Bind, used: set[T.Var]) -> Bind:
+def _live_inside(draft: ModuleDraft, bind: DraftBinding, used: set[T.Var]) -> DraftBinding:
     match bind.value:
         case Branch(condition=condition, then=then, otherwise=otherwise):
             return replace(bind, value=Branch(condition, _live(draft, then, used), _live(draft, otherwise, used)))
@@ -256,7 +256,7 @@ def _live_inside(draft: ModuleDraft, bind: Bind, used: set[T.Var]) -> Bind:
             return bind
 
 
-def _has_effect(bind: Bind) -> bool:
+def _has_effect(bind: DraftBinding) -> bool:
     if bind.cast is not None and has_symbols(bind.cast):
         return True
     if inner := inner_sequences(bind.value):

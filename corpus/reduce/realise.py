@@ -20,12 +20,12 @@ from corpus.reduce.draft import (
     TUPLE,
     TUPLE_GET_ITEM,
     VAR,
-    Bind,
-    Block,
     Body,
     BoundValue,
     Branch,
     Draft,
+    DraftBinding,
+    DraftBlock,
     ModuleDraft,
     all_binds,
     called_names,
@@ -129,24 +129,24 @@ class Rebuilder:
             used |= set(self._uses_of(block.binds))
         return after[::-1]
 
-    def _uses_of(self, binds: tuple[Bind, ...]) -> Iterator[T.Var]:
+    def _uses_of(self, binds: tuple[DraftBinding, ...]) -> Iterator[T.Var]:
         for bind in binds:
             yield from self.draft.uses(bind.value)
             for inner in inner_sequences(bind.value):
                 yield from self.draft.uses(inner.result)
                 yield from self._uses_of(tuple(all_binds(inner)))
 
-    def _block(self, block: Block, used: set[T.Var]) -> T.BindingBlock:
+    def _block(self, block: DraftBlock, used: set[T.Var]) -> T.BindingBlock:
         make = relax.DataflowBlock if block.dataflow else relax.BindingBlock
         return make([self._bind(bind, self._is_local(bind, block, used)) for bind in block.binds])
 
-    def _is_local(self, bind: Bind, block: Block, used: set[T.Var]) -> bool:
+    def _is_local(self, bind: DraftBinding, block: DraftBlock, used: set[T.Var]) -> bool:
         """Whether the variable is seen inside its dataflow block only."""
         if not block.dataflow or bind.var in used:
             return False
         return self.draft.demoted or isinstance(bind.var, relax.DataflowVar)
 
-    def _bind(self, bind: Bind, local: bool) -> T.Binding:
+    def _bind(self, bind: DraftBinding, local: bool) -> T.Binding:
         make = relax.DataflowVar if local else tvm.ir.Var
         if bind.cast is not None:
             ty = self._type(bind.cast)
@@ -155,7 +155,7 @@ class Rebuilder:
         value = self._value(bind.value)
         return relax.VarBinding(self._define(bind, make, self._annotation(bind, T.type_of(value))), value)
 
-    def _annotation(self, bind: Bind, inferred: T.Type) -> T.Type:
+    def _annotation(self, bind: DraftBinding, inferred: T.Type) -> T.Type:
         """What TVM infers; for an If what stood there, where that says less: a failure may hang on it."""
         stood = self._type(T.type_of(bind.var))
         vaguer = relax.analysis.BaseCheckResult.PASS
@@ -163,7 +163,7 @@ class Rebuilder:
             return stood
         return inferred
 
-    def _define(self, bind: Bind, make: Callable[[str, T.Type], T.Var], ty: T.Type) -> T.Var:
+    def _define(self, bind: DraftBinding, make: Callable[[str, T.Type], T.Var], ty: T.Type) -> T.Var:
         var = make(self._name(bind.var), ty)
         self._fresh[bind.var], self.types[bind.var] = var, ty
         return var

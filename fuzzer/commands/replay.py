@@ -72,7 +72,7 @@ def replay_case(found: Replayable, version: str, python: Path) -> ReplayRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ScriptEnd:
     """How a script ended and what it said."""
 
     status: int
@@ -106,7 +106,7 @@ def _last_line(text: str) -> str:
     return lines[-1][:300] if lines else ""
 
 
-def _run(command: list[str], limit_s: float) -> Ended:
+def _run(command: list[str], limit_s: float) -> ScriptEnd:
     """What became of a command. Its process group dies with it, because repros of crashes fork."""
     environment = {**os.environ, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     with subprocess.Popen(
@@ -123,7 +123,7 @@ def _run(command: list[str], limit_s: float) -> Ended:
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, signal.SIGKILL)
             raise
-    return Ended(child.returncode, stdout, stderr)
+    return ScriptEnd(child.returncode, stdout, stderr)
 
 
 def expected_on(case: StoredCase, version: str) -> Outcome | None:

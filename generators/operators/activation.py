@@ -10,7 +10,7 @@ from tvm.relax.op import nn
 
 from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Meaning, Operator, Rounding
+from generators.operators.row import NumpyMeaning, Operator, Rounding
 from generators.ranges import TRUTH, Range
 from generators.relax.scope import FLOAT, NUMERIC, Drawn, Scope
 
@@ -22,7 +22,7 @@ _PRELU_DTYPES = ("float32", "float16", "float64")
 
 def _smooth(
     name: str,
-    meaning: Meaning,
+    meaning: NumpyMeaning,
     result: Callable[[Range], Range],
     domain: tuple[float, float],
     ulps: float = 16.0,

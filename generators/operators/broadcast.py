@@ -10,18 +10,18 @@ from tvm.relax import op
 
 from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Meaning, Operator, Rounding
+from generators.operators.row import NumpyMeaning, Operator, Rounding
 from generators.ranges import TRUTH, Range
 from generators.relax.scope import EVERY, FLOAT, INTEGER, NUMERIC, Drawn, Scope
 from generators.relax.values import Value
 from generators.unavailable import Unavailable
 
-Pair = Callable[[Scope], tuple[Value, Value]]
+OperandPair = Callable[[Scope], tuple[Value, Value]]
 
 
 def _operands(
     dtypes: tuple[str, ...], low: float = -math.inf, high: float = math.inf, left: tuple[float, float] | None = None
-) -> Pair:
+) -> OperandPair:
     """Two tensors that broadcast; [low, high] bounds the right one and `left` the left one, in either wide shape."""
 
     def draw(s: Scope) -> tuple[Value, Value]:
@@ -35,10 +35,10 @@ def _operands(
 
 def _binary(
     name: str,
-    meaning: Meaning,
+    meaning: NumpyMeaning,
     result: Callable[[Range, Range], Range],
     rounding: Rounding = Rounding.SMOOTH,
-    operands: Pair | None = None,
+    operands: OperandPair | None = None,
     ulps: float = 4.0,
     weight: int = 4,
 ) -> Operator:
@@ -53,7 +53,7 @@ def _binary(
     return Operator(f"relax.{name}", draw, meaning, rounding, elementwise=True, ulps=ulps, weight=weight)
 
 
-def _compare(name: str, meaning: Meaning) -> Operator:
+def _compare(name: str, meaning: NumpyMeaning) -> Operator:
     return _binary(name, meaning, lambda a, b: TRUTH, Rounding.STEP, ulps=0, weight=3)
 
 

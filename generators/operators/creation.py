@@ -14,7 +14,7 @@ from tvm.relax import op
 
 from generators.dtypes import Array, Scalar, is_float
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Meaning, Operator, Rounding
+from generators.operators.row import NumpyMeaning, Operator, Rounding
 from generators.ranges import Range, comfortable, of_values
 from generators.relax.scope import EVERY, FLOAT, INTEGER, Drawn, Scope
 from generators.relax.values import ShapeValue, Value, dim_expr
@@ -168,7 +168,7 @@ def _eye_like(x: Array, k: int, dtype: str | None) -> Array:
 # --- triangles, windows, one-hot -------------------------------------------------------------------------
 
 
-def _triangle(name: str, meaning: Meaning) -> Operator:
+def _triangle(name: str, meaning: NumpyMeaning) -> Operator:
     build = getattr(op, name)
 
     def draw(s: Scope) -> Drawn:

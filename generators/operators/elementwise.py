@@ -9,7 +9,7 @@ import numpy as np
 from tvm.relax import op
 
 from generators.dtypes import Array, Scalar
-from generators.operators.row import Meaning, Operator, Rounding
+from generators.operators.row import NumpyMeaning, Operator, Rounding
 from generators.ranges import TRUTH, UNIT, Range
 from generators.relax.scope import FLOAT, INTEGER, NUMERIC, Drawn, Scope
 
@@ -18,7 +18,7 @@ SIGNED = tuple(d for d in NUMERIC if d != "uint8")
 
 def _unary(
     name: str,
-    meaning: Meaning,
+    meaning: NumpyMeaning,
     result: Callable[[Range], Range],
     rounding: Rounding = Rounding.SMOOTH,
     dtypes: tuple[str, ...] = FLOAT,

@@ -15,7 +15,7 @@ from tvm.relax import op
 from generators import tvm_api
 from generators.dtypes import Array, is_float
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Meaning, Operator, Rounding
+from generators.operators.row import NumpyMeaning, Operator, Rounding
 from generators.ranges import of_values
 from generators.relax.scope import EVERY, INDEX, Drawn, Scope
 from generators.relax.values import Value
@@ -138,7 +138,7 @@ def _draw_index_tensor(s: Scope) -> Drawn:
 
 
 def _move(
-    name: str, draw: Callable[[Scope], Drawn], meaning: Meaning, attributes: tuple[str, ...] = (), weight: int = 4
+    name: str, draw: Callable[[Scope], Drawn], meaning: NumpyMeaning, attributes: tuple[str, ...] = (), weight: int = 4
 ) -> Operator:
     return Operator(f"relax.{name}", draw, meaning, Rounding.MOVE, attributes, weight=weight)
 

@@ -9,7 +9,7 @@ from tvm.relax import Tuple, op
 
 from generators.dtypes import Array
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Meaning, Operator, Rounding
+from generators.operators.row import NumpyMeaning, Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import EVERY, INDEX, Drawn, Scope
 from generators.relax.values import Dim, TupleValue, Value
@@ -200,7 +200,7 @@ def _reverse_sequence(x: Array, lengths: Array, seq_axis: int, batch_axis: int) 
 
 
 def _move(
-    name: str, draw: Callable[[Scope], Drawn], meaning: Meaning, attributes: tuple[str, ...] = (), weight: int = 4
+    name: str, draw: Callable[[Scope], Drawn], meaning: NumpyMeaning, attributes: tuple[str, ...] = (), weight: int = 4
 ) -> Operator:
     return Operator(f"relax.{name}", draw, meaning, Rounding.MOVE, attributes, weight=weight)
 

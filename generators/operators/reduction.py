@@ -14,7 +14,7 @@ from tvm.relax import op
 
 from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Meaning, Operator, Rounding
+from generators.operators.row import NumpyMeaning, Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import FLOAT, NUMERIC, Drawn, Scope
 from generators.relax.values import Value
@@ -35,7 +35,7 @@ def reduced_count(x: Value, axes: Axes) -> int:
 
 def _reduction(
     name: str,
-    meaning: Meaning,
+    meaning: NumpyMeaning,
     result: Callable[[Range, int], Range],
     rounding: Rounding = Rounding.SMOOTH,
     dtypes: tuple[str, ...] = NUMERIC,

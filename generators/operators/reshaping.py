@@ -14,7 +14,7 @@ from tvm.relax import op
 
 from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
-from generators.operators.row import Meaning, Operator, Rounding
+from generators.operators.row import NumpyMeaning, Operator, Rounding
 from generators.prim_expr import evaluate
 from generators.relax.scope import EVERY, NUMERIC, Drawn, Scope
 from generators.relax.values import Dim, ShapeValue, SymbolicDim, Value, dim_expr, extent
@@ -277,7 +277,7 @@ def _layout_transform(x: Array, index_map: Node, pad_value: float | None) -> Arr
 
 
 def _move(
-    name: str, draw: Callable[[Scope], Drawn], meaning: Meaning, attributes: tuple[str, ...] = (), weight: int = 4
+    name: str, draw: Callable[[Scope], Drawn], meaning: NumpyMeaning, attributes: tuple[str, ...] = (), weight: int = 4
 ) -> Operator:
     return Operator(f"relax.{name}", draw, meaning, Rounding.MOVE, attributes, weight=weight)
 

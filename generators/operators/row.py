@@ -50,7 +50,7 @@ AttributeValue: TypeAlias = "bool | int | float | str | tuple[AttributeValue, ..
 Attributes: TypeAlias = Mapping[str, AttributeValue]
 
 
-Meaning: TypeAlias = Callable[..., "Array | Scalar | tuple[Any, ...]"]
+NumpyMeaning: TypeAlias = Callable[..., Array | Scalar | tuple[Any, ...]]
 """An operator in NumPy, see the module's docstring."""
 
 
@@ -73,7 +73,7 @@ class Operator:
 
     name: str
     draw: Callable[[Scope], Drawn]
-    meaning: Meaning
+    meaning: NumpyMeaning
     rounding: Rounding
     attributes: tuple[str, ...] = ()
     elementwise: bool = False

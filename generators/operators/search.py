@@ -16,7 +16,7 @@ from generators import tvm_api
 from generators.dtypes import Array, Scalar, is_float
 from generators.operators.knobs import KNOBS
 from generators.operators.reduction import SORTABLE, reduced_count
-from generators.operators.row import Meaning, Operator, Rounding
+from generators.operators.row import NumpyMeaning, Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import INDEX, NUMERIC, Drawn, Scope
 
@@ -32,7 +32,7 @@ def _positions(count: int) -> Range:
 # --- argmax, argmin --------------------------------------------------------------------------------------
 
 
-def _extremum(name: str, meaning: Meaning) -> Operator:
+def _extremum(name: str, meaning: NumpyMeaning) -> Operator:
     build = getattr(op, name)
 
     def draw(s: Scope) -> Drawn:

@@ -79,7 +79,7 @@ def _draw_bounds(s: Scope, length: int, stride: int, inbound: bool) -> tuple[int
     return (begin, end) if inbound else (_written(s, begin, length, stride), _written(s, end, length, stride))
 
 
-def _draw_symbolic_bounds(s: Scope, dim: SymbolicDim, stride: int, inbound: bool) -> tuple[int, Expr]:
+def _draw_symbolic_bounds(s: Scope, dim: SymbolicDim, stride: int, inbound: bool) -> tuple[int, Expr | int]:
     """Bounds that keep their order whatever extent of at least 1 the symbol has.
 
     Going back, 32-bit numbers stand for "far": TVM adds 1 to them when it simplifies the extent.

@@ -20,24 +20,24 @@ from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value
 from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
-Unary: TypeAlias = tuple[Callable[..., Expr], Callable[[Range], Range]]
-Binary: TypeAlias = tuple[Callable[..., Expr], Callable[[Range, Range], Range]]
+UnaryCall: TypeAlias = tuple[Callable[..., Expr], Callable[[Range], Range]]
+BinaryCall: TypeAlias = tuple[Callable[..., Expr], Callable[[Range, Range], Range]]
 
-_RELU: Unary = (relax.op.nn.relu, lambda r: r.maximum(Range(0, 0, True)))
-SIMPLE_UNARY: tuple[Unary, ...] = (
+_RELU: UnaryCall = (relax.op.nn.relu, lambda r: r.maximum(Range(0, 0, True)))
+SIMPLE_UNARY: tuple[UnaryCall, ...] = (
     _RELU,
     (relax.op.negative, lambda r: -r),
     (relax.op.abs, Range.absolute),
     (relax.op.square, lambda r: Range(0, r.magnitude**2, r.integral)),
 )
 """Unary operators on floats that are exact on whole numbers."""
-SMOOTH_UNARY: tuple[Unary, ...] = (
+SMOOTH_UNARY: tuple[UnaryCall, ...] = (
     (relax.op.tanh, lambda r: UNIT),
     (relax.op.sigmoid, lambda r: Range(0, 1)),
     (relax.op.erf, lambda r: UNIT),
     (relax.op.sin, lambda r: UNIT),
 )
-RING: tuple[Binary, ...] = (
+RING: tuple[BinaryCall, ...] = (
     (relax.op.add, Range.__add__),
     (relax.op.subtract, Range.__sub__),
     (relax.op.multiply, Range.__mul__),
@@ -141,13 +141,13 @@ def row(s: Scope, *names: str) -> AnyValue:
     return value
 
 
-def unary(s: Scope, x: Value, table: Sequence[Unary] = SIMPLE_UNARY, *, exported: bool | None = None) -> Value:
+def unary(s: Scope, x: Value, table: Sequence[UnaryCall] = SIMPLE_UNARY, *, exported: bool | None = None) -> Value:
     """One operator of the table on `x`."""
     build, values = s.source.pick(table)
     return call(s, build(x.expr), values(x.range), exported=exported)
 
 
-def binary(s: Scope, a: Value, b: Value, table: Sequence[Binary] = RING) -> Value:
+def binary(s: Scope, a: Value, b: Value, table: Sequence[BinaryCall] = RING) -> Value:
     """One operator of the table on `a` and `b`."""
     build, values = s.source.pick(table)
     return call(s, build(a.expr, b.expr), values(a.range, b.range))

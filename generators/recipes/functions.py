@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from tvm import relax
@@ -21,7 +21,7 @@ from generators.relax.functions import draw_function
 from generators.relax.scope import Scope
 from generators.relax.statements import SIMPLE
 from generators.relax.values import AnyValue, Dim, ShapeValue, SymbolicDim, TupleValue, Value
-from generators.tvm_api import Expr, Type
+from generators.tvm_api import Type
 from generators.unavailable import Unavailable
 
 Build = Callable[[Scope], None]
@@ -77,18 +77,17 @@ def private_twins(s: Scope) -> None:
     dims = s.draw_dims((1, 3), static=True, nonempty=True)
     first = s.source.integer(0, len(_TWINS) - 1)
     second = (first + s.source.integer(1, len(_TWINS) - 1)) % len(_TWINS)
-    for op, ranges in (_TWINS[first], _TWINS[second]):
+    for made in (_TWINS[first], _TWINS[second]):
 
-        def build(inner: Scope, op: MakesCall = op, ranges: MakesRange = ranges) -> None:
+        def build(inner: Scope, made: b.BinaryCall = made) -> None:
             x, y = b.parameter(inner, dims), b.parameter(inner, dims)
+            op, ranges = made
             b.finish(inner, b.call(inner, op(x.expr, y.expr), ranges(x.range, y.range)))
 
         finish_result(s, called(s, private(s, build, count=0)))
 
 
-MakesCall: TypeAlias = Callable[[Expr, Expr], Expr]
-MakesRange: TypeAlias = Callable[[Range, Range], Range]
-_TWINS: tuple[tuple[MakesCall, MakesRange], ...] = (
+_TWINS: tuple[b.BinaryCall, ...] = (
     (relax.op.add, Range.__add__),
     (relax.op.subtract, Range.__sub__),
     (relax.op.maximum, Range.maximum),

@@ -19,25 +19,25 @@ from generators.relax.scope import Scope
 from generators.relax.statements import SIMPLE
 from generators.relax.values import Dim, Value
 
-Plan: TypeAlias = Callable[[Scope], Value]
+WeightPlan: TypeAlias = Callable[[Scope], Value]
 """Adds weights to a function and computes a value from them alone, the same way each time."""
 
 _VALUES = Range(-3, 3, True)
 
 
-def _permuted(dims: tuple[int, int]) -> Plan:
+def _permuted(dims: tuple[int, int]) -> WeightPlan:
     return lambda s: b.permuted(s, _weight(s, dims), None)
 
 
-def _summed(dims: tuple[int, int]) -> Plan:
+def _summed(dims: tuple[int, int]) -> WeightPlan:
     return lambda s: b.add(s, _weight(s, (dims[1], dims[0])), _weight(s, (dims[1], dims[0])))
 
 
-def _reshaped(dims: tuple[int, int]) -> Plan:
+def _reshaped(dims: tuple[int, int]) -> WeightPlan:
     return lambda s: b.reshaped(s, _weight(s, (dims[0] * dims[1],)), (dims[1], dims[0]))
 
 
-def _cast(dims: tuple[int, int]) -> Plan:
+def _cast(dims: tuple[int, int]) -> WeightPlan:
     def plan(s: Scope) -> Value:
         w = b.parameter(s, (dims[1], dims[0]), "int8", _VALUES)
         s.frame.weights.add(w.expr)
@@ -46,7 +46,7 @@ def _cast(dims: tuple[int, int]) -> Plan:
     return plan
 
 
-def _concatenated(dims: tuple[int, int]) -> Plan:
+def _concatenated(dims: tuple[int, int]) -> WeightPlan:
     def plan(s: Scope) -> Value:
         parts = [_weight(s, (dims[1], dims[0])) for _ in range(2)]
         return b.call(s, relax.op.concat([p.expr for p in parts], 1), _VALUES)
@@ -54,7 +54,7 @@ def _concatenated(dims: tuple[int, int]) -> Plan:
     return plan
 
 
-def _chain(dims: tuple[int, int]) -> Plan:
+def _chain(dims: tuple[int, int]) -> WeightPlan:
     return lambda s: b.multiply(s, b.relu(s, _permuted(dims)(s)), _weight(s, (dims[1], dims[0])))
 
 
@@ -67,7 +67,7 @@ def _weight(s: Scope, dims: Sequence[Dim]) -> Value:
     return value
 
 
-def _draw_plan(s: Scope) -> Plan:
+def _draw_plan(s: Scope) -> WeightPlan:
     return s.source.pick(_PLANS)((b.small(s), b.small(s)))
 
 

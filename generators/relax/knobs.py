@@ -8,7 +8,7 @@ from generators.ranges import Range
 
 
 @dataclass(frozen=True, slots=True)
-class BlockKnobs:
+class BindingBlockKnobs:
     """Blocks of bindings."""
 
     dataflow: float = 0.75
@@ -271,7 +271,7 @@ class Knobs:
     """A dim of a new parameter is symbolic, in functions that may have symbols."""
     guard_share: float = 0.3
     """A value out of an operator's domain is clipped into it, else another operand is taken."""
-    blocks: BlockKnobs = BlockKnobs()
+    blocks: BindingBlockKnobs = BindingBlockKnobs()
     operands: OperandKnobs = OperandKnobs()
     calls: CallKnobs = CallKnobs()
     functions: FunctionKnobs = FunctionKnobs()

@@ -128,7 +128,7 @@ def dims_of(exprs: Sequence[Expr], symbols: Mapping[Var, int]) -> tuple[Dim, ...
 
 
 def value_of(
-    expr: Expr,
+    expr: Expr | None,
     ty: Type,
     ranges: Ranges,
     symbols: Mapping[Var, int],

@@ -9,7 +9,7 @@ import tvm
 from tvm import s_tir, tirx
 
 from generators.ranges import Range
-from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit
 from generators.tir.terms import Term
 from generators.tvm_api import Expr, Node, Stmt, Var
 
@@ -20,7 +20,7 @@ _UNROLLED = 8
 _VECTOR = (2, 3, 4, 8, 16)
 
 
-Part = tuple[int, int]
+Segment = tuple[int, int]
 """From where to where, the end not included."""
 
 
@@ -30,7 +30,7 @@ class BlockAxis:
 
     kind: int
     extent: Extent
-    part: Part | None = None
+    part: Segment | None = None
     """The range of the loop where it is not the whole axis: then the axis is the loop variable, from there on."""
     narrow: bool = False
     """Whether the block says of such an axis that it is no more than the part."""
@@ -81,7 +81,7 @@ def draw_nest(
     axes: Sequence[BlockAxis],
     make_body: Callable[[list[Term]], BlockBody],
     *,
-    tensors: Sequence[Tensor] = (),
+    tensors: Sequence[DraftTensor] = (),
     plain: bool = False,
 ) -> Stmt:
     """A block over the axes inside its loops. `make_body` gets the block's variables as terms, in order.
@@ -99,7 +99,7 @@ def draw_nest(
 
 
 def block_of(
-    draft: FunctionDraft, iters: list[Node], name: str, body: BlockBody, tensors: Sequence[Tensor] = ()
+    draft: FunctionDraft, iters: list[Node], name: str, body: BlockBody, tensors: Sequence[DraftTensor] = ()
 ) -> Node:
     """The block with the regions that TVM's analysis finds; allocations are those of the root. Raises Unfit where the
     analysis fails: conditions on unsigned literals do that to it in 0.27."""

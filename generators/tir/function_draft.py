@@ -38,7 +38,7 @@ class Extent:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tensor:
+class DraftTensor:
     """A buffer with the facts about its elements: role "input", "output", "local" (allocated by the root block) or
     "alloc" (by a statement).
 
@@ -91,7 +91,7 @@ class FunctionDraft:
     index_dtype: str = "int64"
     dtype: str = "float32"
     symbols: dict[str, Symbol] = field(default_factory=dict)
-    tensors: list[Tensor] = field(default_factory=list)
+    tensors: list[DraftTensor] = field(default_factory=list)
     statements: list[Stmt] = field(default_factory=list)
     features: set[str] = field(default_factory=set)
     exact: bool = True
@@ -99,7 +99,7 @@ class FunctionDraft:
     """Whether no later statement can read the tensor that the present one writes."""
     unusual: frozenset[Unusual] = EVERY
     """The unusual kinds that it may hold."""
-    touched: list[Tensor] = field(default_factory=list)
+    touched: list[DraftTensor] = field(default_factory=list)
     """The tensors that were last stored or loaded in a function without blocks, and may be written."""
     read: set[str] = field(default_factory=set)
     """The names of the buffers that a block reads which it does not write."""
@@ -151,11 +151,11 @@ class FunctionDraft:
         role: str = "local",
         special: bool = False,
         **layout: Any,
-    ) -> Tensor:
+    ) -> DraftTensor:
         """A new tensor. layout: further arguments of `tirx.decl_buffer` (scope, strides, elem_offset, ...)."""
         name = self.new_name(prefix)
         buffer = tirx.decl_buffer([d.expr for d in dims], dtype, name, layout=None, **layout)
-        tensor = Tensor(buffer, name, dims, dtype, values, fraction, role, special)
+        tensor = DraftTensor(buffer, name, dims, dtype, values, fraction, role, special)
         self.tensors.append(tensor)
         return tensor
 
@@ -179,7 +179,7 @@ def input_range(draft: FunctionDraft, dtype: str) -> Range:
     return Range(low, high, True)
 
 
-def load(tensor: Tensor, indices: list[Expr]) -> Term:
+def load(tensor: DraftTensor, indices: list[Expr]) -> Term:
     """One element."""
     return Term(tirx.BufferLoad(tensor.buffer, indices), tensor.dtype, tensor.range, tensor.fraction)
 

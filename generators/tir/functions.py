@@ -15,7 +15,7 @@ from generators.arrays import draw_array
 from generators.dtypes import Array, Scalar, is_float, numpy_dtype
 from generators.ranges import Range
 from generators.source import Source, weighted
-from generators.tir.function_draft import Extent, FunctionDraft, Symbol, Tensor, Unfit, input_range
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Symbol, Unfit, input_range
 from generators.tir.knobs import DEFAULT, SCHEDULABLE, SYMBOL_LIMIT, TirKnobs, for_dead
 from generators.tir.nested_blocks import draw_halves, draw_row_block, draw_tiles, draw_whole_update
 from generators.tir.opaque import draw_statements
@@ -158,7 +158,7 @@ def _draw_stages(draft: FunctionDraft) -> None:
     draft.tensors = [_shown(draft, tensor) for tensor in draft.tensors]
 
 
-def _shown(draft: FunctionDraft, tensor: Tensor) -> Tensor:
+def _shown(draft: FunctionDraft, tensor: DraftTensor) -> DraftTensor:
     """The tensor as an output, in most cases where nothing reads it: otherwise a wrong value would not be seen."""
     plain = tensor.role == "local" and not tensor.buffer.strides and str(tensor.buffer.scope()) == "global"
     if not plain or tensor.name in draft.read or not draft.source.flip(draft.knobs.blocks.unread_shown):
@@ -223,7 +223,7 @@ def finished(draft: FunctionDraft, *, schedulable: bool, attributes: Mapping[str
     )
 
 
-def _parameter(tensor: Tensor) -> PrimParameter:
+def _parameter(tensor: DraftTensor) -> PrimParameter:
     return PrimParameter(tensor.name, tensor.dtype, tuple(d.text for d in tensor.dims), tensor.role, tensor.range)
 
 
@@ -234,7 +234,7 @@ def _body(draft: FunctionDraft) -> Stmt:
     return s_tir.SBlockRealize([], True, root)
 
 
-def _argument(source: Source, tensor: Tensor) -> Array:
+def _argument(source: Source, tensor: DraftTensor) -> Array:
     """An array for the parameter."""
     if tensor.role == "output":
         return blank(tensor.shape, tensor.dtype)

@@ -19,7 +19,7 @@ from generators.dtypes import Array, numpy_dtype
 from generators.ranges import Range
 from generators.source import Source, weighted
 from generators.tir.expressions import Operands, converted, draw_condition, draw_leaf, draw_value
-from generators.tir.function_draft import Extent, FunctionDraft, Symbol, Tensor, Unfit, load
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Symbol, Unfit, load
 from generators.tir.functions import finished
 from generators.tir.integer_axes import IntegerAxis, draw_axes
 from generators.tir.integer_shapes import CONDITIONS, LOGIC, NUMBERS, RELATIONS, Number, Parts
@@ -75,7 +75,7 @@ def draw_integer_func(source: Source, knobs: TirKnobs = INTEGERS) -> PrimProgram
     return replace(program, arguments=tuple(arguments))
 
 
-def _draw_tables(draft: FunctionDraft) -> list[Tensor]:
+def _draw_tables(draft: FunctionDraft) -> list[DraftTensor]:
     """Inputs that hold every value of a range: variables of which no pass knows the range."""
     source, tables = draft.source, []
     for name in draft.symbols:
@@ -89,7 +89,7 @@ def _draw_tables(draft: FunctionDraft) -> list[Tensor]:
     return tables
 
 
-def _counted_up(table: Tensor) -> Array:
+def _counted_up(table: DraftTensor) -> Array:
     return np.arange(table.range.low, table.range.high + 1).astype(numpy_dtype(table.dtype))
 
 
@@ -120,7 +120,7 @@ def _draw_nest(draft: FunctionDraft, earlier: list[tuple[int, int]]) -> Stmt:
     return body
 
 
-def _table_value(draft: FunctionDraft, axes: list[IntegerAxis], table: Tensor) -> Term | None:
+def _table_value(draft: FunctionDraft, axes: list[IntegerAxis], table: DraftTensor) -> Term | None:
     """An element of a table: at a variable of its length, else at an index brought into its bounds."""
     source, (dim,) = draft.source, table.dims
     points = [Point(axis.index, axis.extent) for axis in axes]

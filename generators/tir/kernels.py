@@ -13,7 +13,7 @@ from dataclasses import replace
 from tvm import tirx
 
 from generators.source import Source, weighted
-from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit
 from generators.tir.functions import begun, finished
 from generators.tir.knobs import DEFAULT, TirKnobs
 from generators.tir.launch import SERIAL, Launch, ThreadAxis, position
@@ -51,7 +51,7 @@ def draw_kernel_func(source: Source, knobs: TirKnobs = DEFAULT) -> PrimProgram:
     return finished(draft, schedulable=False, attributes={"tirx.is_scheduled": True})
 
 
-def _new(draft: FunctionDraft) -> Tensor:
+def _new(draft: FunctionDraft) -> DraftTensor:
     """A tensor with elements (a grid without blocks cannot be launched): an output, or one for the next kernels."""
     tensor = new_tensor(draft, "output")
     if not all(dim.value for dim in tensor.dims):
@@ -66,7 +66,7 @@ def _new(draft: FunctionDraft) -> Tensor:
     return tensor
 
 
-def _kernel(site: Site, tensor: Tensor, *, again: bool = False) -> Stmt:
+def _kernel(site: Site, tensor: DraftTensor, *, again: bool = False) -> Stmt:
     """A kernel that stores to every element of the tensor."""
     draft = site.draft
     for _ in range(draft.knobs.kernels.tries):

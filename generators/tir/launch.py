@@ -9,7 +9,7 @@ import tvm_ffi
 from tvm import tirx
 
 from generators.tir.expressions import Operands, draw_value
-from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit, load
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit, load
 from generators.tir.opaque import held_range
 from generators.tir.reads import Point, counter
 from generators.tir.site import Site, sequence, store
@@ -29,7 +29,7 @@ ThreadAxis = tuple[Var, Expr, str]
 class Launch:
     """The kernel that stores to one tensor. again: the tensor holds something already."""
 
-    def __init__(self, site: Site, tensor: Tensor, again: bool) -> None:
+    def __init__(self, site: Site, tensor: DraftTensor, again: bool) -> None:
         self.tensor = tensor
         self.again = again
         self.draft = site.draft
@@ -119,7 +119,7 @@ class Launch:
             index = tirx.FloorDiv(index, dim.expr)
         return [*([index] if dims else []), *reversed(indices)]
 
-    def shared(self, count: int, dtype: str) -> Tensor:
+    def shared(self, count: int, dtype: str) -> DraftTensor:
         """Memory that the threads of a block share."""
         values, fraction = held_range(dtype)
         dims = (self.draft.extent(count),)

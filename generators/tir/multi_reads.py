@@ -14,7 +14,7 @@ from tvm import tirx
 from generators.dtypes import is_float
 from generators.source import weighted
 from generators.tir.expressions import Operands, converted
-from generators.tir.function_draft import Extent, FunctionDraft, Tensor, load
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, load
 from generators.tir.terms import BY_NAME, Term, apply, truth
 from generators.tvm_api import Expr
 
@@ -32,12 +32,12 @@ class _Index:
 class MultiRead:
     """The axes of a block, and where it reads the tensor: two index tuples or more, no two alike."""
 
-    tensor: Tensor
+    tensor: DraftTensor
     axes: tuple[Extent, ...]
     reads: tuple[tuple[_Index, ...], ...]
 
 
-def draw_multi_read(draft: FunctionDraft, tensor: Tensor) -> MultiRead | None:
+def draw_multi_read(draft: FunctionDraft, tensor: DraftTensor) -> MultiRead | None:
     """Reads of a tensor that an earlier block wrote; None in most cases, and where its dims allow but one."""
     long = any(not dim.static or dim.value > 1 for dim in tensor.dims)
     if tensor.role == "input" or not long or not draft.source.flip(draft.knobs.multi_read_share):
@@ -73,7 +73,7 @@ def _room(dim: Extent, axis: Extent) -> int:
 
 
 def _paired(
-    draft: FunctionDraft, tensor: Tensor, axes: list[Extent], first: tuple[_Index, ...]
+    draft: FunctionDraft, tensor: DraftTensor, axes: list[Extent], first: tuple[_Index, ...]
 ) -> list[tuple[_Index, ...]]:
     """A read along a new axis of one of the dims, which is added to the axes unless they get too many."""
     number = draft.source.integer(0, len(first) - 1)
@@ -88,7 +88,7 @@ def _paired(
 
 
 def _moved(
-    draft: FunctionDraft, tensor: Tensor, axes: Sequence[Extent], first: tuple[_Index, ...]
+    draft: FunctionDraft, tensor: DraftTensor, axes: Sequence[Extent], first: tuple[_Index, ...]
 ) -> tuple[_Index, ...]:
     """The first read with some of its indices changed."""
     dims = tensor.dims

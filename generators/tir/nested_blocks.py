@@ -7,7 +7,7 @@ from tvm import s_tir, tirx
 
 from generators.tir.block_loops import SPATIAL, BlockAxis, BlockBody, draw_nest
 from generators.tir.expressions import Operands, draw_value
-from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit, load
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit, load
 from generators.tir.reads import points, read
 from generators.tir.stages import pick_recent, recent, result
 from generators.tir.terms import Term, bounded
@@ -25,7 +25,7 @@ def draw_tiles(draft: FunctionDraft) -> None:
     size = draft.source.pick(sizes)
     lead = tensor.dims[:-1]
     dims = (*lead, draft.extent(length // size))
-    made: list[Tensor] = []
+    made: list[DraftTensor] = []
     matched = draft.source.flip()
 
     def outer(terms: list[Term]) -> BlockBody:
@@ -40,13 +40,13 @@ def draw_tiles(draft: FunctionDraft) -> None:
 
 
 def _inner_block(
-    draft: FunctionDraft, outer: list[Term], tensor: Tensor, size: int, matched: bool
-) -> tuple[Stmt, Tensor, tuple[Node, ...]]:
+    draft: FunctionDraft, outer: list[Term], tensor: DraftTensor, size: int, matched: bool
+) -> tuple[Stmt, DraftTensor, tuple[Node, ...]]:
     """The statement for one tile, the tensor that it writes, and the buffers that the outer block matches."""
     at = [t.expr for t in outer]
     start = tirx.Mul(at[-1], draft.number(size))
     extent = draft.extent(size)
-    drawn: list[Tensor] = []
+    drawn: list[DraftTensor] = []
     view: list[Node] = []
     if matched:
         ones = [draft.number(1)] * (len(at) - 1)
@@ -78,7 +78,7 @@ def _inner_block(
         drawn.append(output)
         return BlockBody(tirx.BufferStore(output.buffer, value.expr, [*at[:-1], full]), simple=False)
 
-    matched_tensor = Tensor(view[0].buffer, "tile", (), tensor.dtype, tensor.range) if matched else None
+    matched_tensor = DraftTensor(view[0].buffer, "tile", (), tensor.dtype, tensor.range) if matched else None
     tensors = [matched_tensor] if matched_tensor else []
     inner = draw_nest(draft, draft.new_name("inner"), [BlockAxis(SPATIAL, extent)], body, tensors=tensors, plain=True)
     return inner, drawn[0], tuple(view)
@@ -98,7 +98,7 @@ def draw_row_block(draft: FunctionDraft) -> None:
     draft.statements.append(draw_nest(draft, draft.new_name("row"), axes, body, plain=True))
 
 
-def _row(draft: FunctionDraft, outer: list[Term], tensor: Tensor, last: Extent) -> Stmt:
+def _row(draft: FunctionDraft, outer: list[Term], tensor: DraftTensor, last: Extent) -> Stmt:
     var = tirx.Var(draft.new_name("j"), draft.index_dtype)
     here = Term(var, draft.index_dtype, draft.index_range(last))
     terms = [*outer, here]
@@ -116,7 +116,7 @@ def draw_halves(draft: FunctionDraft) -> None:
     options = [t for t in recent(draft) if t.dims and t.dims[0].static and t.dims[0].value > 1]
     tensor = pick_recent(draft, options)
     cut = draft.source.integer(1, tensor.dims[0].value - 1)
-    output: list[Tensor] = []
+    output: list[DraftTensor] = []
     for start, length in ((0, cut), (cut, tensor.dims[0].value - cut)):
         dims = [draft.extent(length), *tensor.dims[1:]]
 

@@ -33,7 +33,7 @@ from generators.tir.control_flow import (
     draw_while,
 )
 from generators.tir.expressions import draw_constant, draw_value
-from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit, load
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit, load
 from generators.tir.perfect_nests import draw_nest
 from generators.tir.reads import counter
 from generators.tir.site import Inner, Site, sequence, store
@@ -85,14 +85,14 @@ def draw_statements(draft: FunctionDraft) -> None:
         draft.statements.append(_masked(site, source.pick(floats)))
 
 
-def _shown(site: Site, tensor: Tensor) -> Stmt:
+def _shown(site: Site, tensor: DraftTensor) -> Stmt:
     """Every element copied to a new output."""
     draft = site.draft
     shown = draft.add_tensor("T", tensor.dims, tensor.dtype, tensor.range, fraction=tensor.fraction, role="output")
     return _each_element(site, shown, lambda _, indices: load(tensor, indices))
 
 
-def _masked(site: Site, tensor: Tensor) -> Stmt:
+def _masked(site: Site, tensor: DraftTensor) -> Stmt:
     """The same, with a number of no size in the place of those that fail a test, as attention and pooling want it."""
     draft = site.draft
     top = float(np.finfo(tensor.dtype).max)
@@ -109,7 +109,7 @@ def _masked(site: Site, tensor: Tensor) -> Stmt:
     return _each_element(site, masked, value, lambda tensor, term, at: tirx.BufferStore(tensor.buffer, term.expr, at))
 
 
-def new_tensor(draft: FunctionDraft, role: str) -> Tensor:
+def new_tensor(draft: FunctionDraft, role: str) -> DraftTensor:
     """A tensor for the function to write, in most cases of dims that it already has."""
     base = draft.source.pick(draft.tensors)
     alike = draft.source.flip(
@@ -131,7 +131,7 @@ def new_tensor(draft: FunctionDraft, role: str) -> Tensor:
     return draft.add_tensor("T", dims, dtype, values, fraction=fraction, role=role, **layout)
 
 
-def _fill(site: Site, tensor: Tensor) -> Stmt:
+def _fill(site: Site, tensor: DraftTensor) -> Stmt:
     """Every element stored once."""
     if site.draft.source.flip(site.draft.knobs.loops.constant_fill):
         return _each_element(site, tensor, lambda inner, _: draw_constant(inner.operands([], 0), tensor.dtype))
@@ -140,9 +140,9 @@ def _fill(site: Site, tensor: Tensor) -> Stmt:
 
 def _each_element(
     site: Site,
-    tensor: Tensor,
+    tensor: DraftTensor,
     value: Callable[[Site, list[Expr]], Term],
-    put: Callable[[Tensor, Term, list[Expr]], Stmt] = store,
+    put: Callable[[DraftTensor, Term, list[Expr]], Stmt] = store,
 ) -> Stmt:
     """A loop for each dim around a store of `value(site, indices)` to the element."""
     draft = site.draft

@@ -12,9 +12,9 @@ from dataclasses import replace
 from tvm import tirx
 
 from generators.ranges import Range
-from generators.tir.block_loops import REDUCE, SPATIAL, BlockAxis, BlockBody, Part, draw_nest
+from generators.tir.block_loops import REDUCE, SPATIAL, BlockAxis, BlockBody, Segment, draw_nest
 from generators.tir.expressions import Operands, draw_value
-from generators.tir.function_draft import FunctionDraft, Tensor
+from generators.tir.function_draft import DraftTensor, FunctionDraft
 from generators.tir.reads import can_read, points, read
 from generators.tir.terms import Term, fits, held
 from generators.tvm_api import Expr, Stmt
@@ -72,7 +72,7 @@ def append_nest(
     draft.statements += _with_the_rest(draft, nest, tensor, [axis.part for axis in own])
 
 
-def _roomier(draft: FunctionDraft, tensor: Tensor) -> Tensor:
+def _roomier(draft: FunctionDraft, tensor: DraftTensor) -> DraftTensor:
     """The tensor with a wider range of small numbers: where its range is one number, all parts would look the same."""
     values = tensor.range.hull(Range(0 if tensor.dtype.startswith("u") else -4, 4, True))
     if tensor.dtype == "bool" or not fits(values, tensor.dtype, tensor.fraction):
@@ -82,7 +82,9 @@ def _roomier(draft: FunctionDraft, tensor: Tensor) -> Tensor:
     return roomier
 
 
-def _with_the_rest(draft: FunctionDraft, nest: Stmt, tensor: Tensor, parts: Sequence[Part | None]) -> list[Stmt]:
+def _with_the_rest(
+    draft: FunctionDraft, nest: Stmt, tensor: DraftTensor, parts: Sequence[Segment | None]
+) -> list[Stmt]:
     """The nest for the parts of the dims, with nests that write the other elements."""
     cut = [number for number, part in enumerate(parts) if part is not None]
     if len(cut) > 1 or draft.source.flip(draft.knobs.parts.over_whole):
@@ -97,7 +99,7 @@ def _with_the_rest(draft: FunctionDraft, nest: Stmt, tensor: Tensor, parts: Sequ
     return nests
 
 
-def _filler(draft: FunctionDraft, tensor: Tensor, parts: Sequence[Part | None]) -> Stmt:
+def _filler(draft: FunctionDraft, tensor: DraftTensor, parts: Sequence[Segment | None]) -> Stmt:
     """A block that writes these parts of the dims with values that the tensor may hold."""
     dims = tensor.dims
     others = [t for t in draft.tensors if t is not tensor and not t.special and can_read(t, dims)]

@@ -15,7 +15,7 @@ from generators.source import weighted
 from generators.tir.conditions import draw_test
 from generators.tir.control_flow import affordable, budget
 from generators.tir.expressions import draw_value
-from generators.tir.function_draft import Tensor, Unfit, load
+from generators.tir.function_draft import DraftTensor, Unfit, load
 from generators.tir.reads import Point, counter
 from generators.tir.site import Header, Inner, Site, sequence, store
 from generators.tir.stores import stored, updated
@@ -41,7 +41,7 @@ def draw_nest(site: Site, _inner: Inner) -> Stmt:
     return nested(site, order, body)
 
 
-def _target(site: Site) -> Tensor:
+def _target(site: Site) -> DraftTensor:
     """A tensor with dims, most often one that shares a dim with the nest before."""
     options = [t for t in site.writable if t.dims]
     if not options:
@@ -68,7 +68,7 @@ def nested(site: Site, loops: list[Point], body: Stmt) -> Stmt:
     return body
 
 
-def _of_neighbour(inner: Site, tensor: Tensor, loops: list[Point]) -> Stmt:
+def _of_neighbour(inner: Site, tensor: DraftTensor, loops: list[Point]) -> Stmt:
     """A store of a value made of neighbours of the stored element."""
     draft = inner.draft
     around = [(0,) if loop.term.range.low == 0 else (-1, -1, 0, 1, 1) for loop in loops]
@@ -82,7 +82,7 @@ def _of_neighbour(inner: Site, tensor: Tensor, loops: list[Point]) -> Stmt:
     return store(tensor, draw_value(replace(operands, lets=False), tensor.dtype, 1), indices)
 
 
-def _body(inner: Site, tensor: Tensor, indices: list[Expr]) -> Stmt:
+def _body(inner: Site, tensor: DraftTensor, indices: list[Expr]) -> Stmt:
     source = inner.draft.source
     guard = draw_test(inner) if source.flip(inner.draft.knobs.nests.guarded) else None
     statements = [_statement(inner, tensor, indices)]
@@ -94,13 +94,13 @@ def _body(inner: Site, tensor: Tensor, indices: list[Expr]) -> Stmt:
     return body if guard is None else tirx.IfThenElse(guard, body, None)
 
 
-def _statement(inner: Site, tensor: Tensor, indices: list[Expr]) -> Stmt:
+def _statement(inner: Site, tensor: DraftTensor, indices: list[Expr]) -> Stmt:
     if inner.draft.source.flip(inner.draft.knobs.nests.summed):
         return _summed(inner, tensor, indices)
     return weighted(inner.draft.source, ((stored, 4), (updated, 2), (_guarded, 2)))(inner, tensor, indices)
 
 
-def _guarded(inner: Site, tensor: Tensor, indices: list[Expr]) -> Stmt:
+def _guarded(inner: Site, tensor: DraftTensor, indices: list[Expr]) -> Stmt:
     """A store or an update where a condition holds."""
     condition = draw_test(inner)
     draw = inner.draft.source.pick((stored, updated))
@@ -108,7 +108,7 @@ def _guarded(inner: Site, tensor: Tensor, indices: list[Expr]) -> Stmt:
     return tirx.IfThenElse(condition, draw(inner, tensor, indices), None)
 
 
-def _summed(inner: Site, tensor: Tensor, indices: list[Expr]) -> Stmt:
+def _summed(inner: Site, tensor: DraftTensor, indices: list[Expr]) -> Stmt:
     """A loop that changes the element in every iteration."""
     draft = inner.draft
     lengths = [draft.draw_extent(), *(d for t in inner.tensors for d in t.dims)]

@@ -10,7 +10,7 @@ from tvm import tirx
 from generators.ranges import Range
 from generators.source import weighted
 from generators.tir.expressions import Operands, draw_value
-from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit, load
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit, load
 from generators.tir.swarm import Unusual
 from generators.tir.terms import BY_NAME, Term, apply, chosen, constant
 from generators.tvm_api import Expr, Stmt
@@ -35,13 +35,13 @@ def points(terms: Sequence[Term], extents: Sequence[Extent]) -> list[Point]:
     return [Point(term, extent) for term, extent in zip(terms, extents, strict=True)]
 
 
-def can_read(tensor: Tensor, at: Sequence[Extent]) -> bool:
+def can_read(tensor: DraftTensor, at: Sequence[Extent]) -> bool:
     """Whether every dim of the tensor has elements wherever the axes `at` have."""
     lengths = {extent.text for extent in at}
     return all(dim.text in lengths or (dim.static and dim.value > 0) for dim in tensor.dims)
 
 
-def read(draft: FunctionDraft, tensor: Tensor, at: Sequence[Point], *, straight: float | None = None) -> Term:
+def read(draft: FunctionDraft, tensor: DraftTensor, at: Sequence[Point], *, straight: float | None = None) -> Term:
     """An element of the tensor at a point; `straight` is how often every index is an axis variable where it can be.
 
     Raises Unfit where a dim may be empty and no axis has its length.
@@ -128,7 +128,7 @@ def _guarded(draft: FunctionDraft, dim: Extent, at: Sequence[Point], guards: lis
     return index
 
 
-def _positions(draft: FunctionDraft, at: Sequence[Point]) -> list[Tensor]:
+def _positions(draft: FunctionDraft, at: Sequence[Point]) -> list[DraftTensor]:
     """Integer tensors whose elements can be indices."""
     lengths = {point.extent.text for point in at}
     return [

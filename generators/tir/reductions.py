@@ -10,7 +10,7 @@ from generators.dtypes import is_float
 from generators.ranges import Range
 from generators.tir.block_loops import REDUCE, SPATIAL, BlockAxis, BlockBody, draw_nest
 from generators.tir.expressions import Operands, converted, draw_value
-from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit, load, room
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit, load, room
 from generators.tir.multi_reads import MultiRead, both, draw_multi_read, load_multi_read
 from generators.tir.partial_coverage import append_nest
 from generators.tir.reads import points, read, scaled_range
@@ -61,7 +61,7 @@ def draw_reduction(draft: FunctionDraft) -> None:
 
 
 def _reduce(
-    draft: FunctionDraft, kind: str, dims: list[Extent], over: set[int], tensor: Tensor, several: MultiRead | None
+    draft: FunctionDraft, kind: str, dims: list[Extent], over: set[int], tensor: DraftTensor, several: MultiRead | None
 ) -> None:
     """The block over `dims`, of which the axes `over` are reduced."""
     count = 1
@@ -260,7 +260,7 @@ def draw_argmax(draft: FunctionDraft) -> None:
 
 
 def _argmax_body(
-    draft: FunctionDraft, at: list[Expr], distinct: Tensor, found: Tensor, best: Tensor, largest: bool
+    draft: FunctionDraft, at: list[Expr], distinct: DraftTensor, found: DraftTensor, best: DraftTensor, largest: bool
 ) -> BlockBody:
     """In the form in which rfactor knows the reducer (src/s_tir/schedule/primitive/reduction.cc)."""
     out, position = at[:-1], at[-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tvm
 from tvm import s_tir, tirx
 
-from generators.tir.function_draft import FunctionDraft, Tensor
+from generators.tir.function_draft import DraftTensor, FunctionDraft
 from generators.tir.site import sequence
 from generators.tvm_api import Node, Stmt
 
@@ -24,7 +24,7 @@ def rooted(draft: FunctionDraft) -> Stmt:
     return s_tir.SBlockRealize([], True, s_tir.SBlock([], [], [], "root", body))
 
 
-def _whole(tensor: Tensor) -> Node:
+def _whole(tensor: DraftTensor) -> Node:
     """All of a buffer, as a region."""
     ranges = [tvm.ir.Range.from_min_extent(tirx.IntImm(d.expr.ty, 0), d.expr) for d in tensor.dims]
     return tirx.BufferRegion(tensor.buffer, ranges)

@@ -9,7 +9,7 @@ from tvm import tirx
 
 from generators import tvm_api
 from generators.tir.expressions import Operands, draw_value
-from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit, load
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit, load
 from generators.tir.reads import Point, can_read, index_within, read
 from generators.tir.swarm import Unusual
 from generators.tir.terms import Term, held
@@ -18,7 +18,7 @@ from generators.tvm_api import Expr, Stmt
 Inner = Callable[["Site"], Stmt]
 
 
-Element = tuple[Tensor, list[Expr]]
+TensorElement = tuple[DraftTensor, list[Expr]]
 """A tensor and the indices of an element."""
 
 
@@ -39,7 +39,7 @@ class Site:
     """
 
     draft: FunctionDraft
-    tensors: list[Tensor]
+    tensors: list[DraftTensor]
     memory: dict[str, str] = field(default_factory=dict)
     """Which buffer a view lies in."""
     points: list[Point] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Site:
     turns: int = 1
     depth: int = 0
     in_loop: bool = False
-    recent: list[Element] = field(default_factory=list)
+    recent: list[TensorElement] = field(default_factory=list)
     """Elements last stored or loaded here or around here, and writable. They never leave their loops: indices hold the
     variables of loops."""
     conditions: list[Expr] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Site:
     """How the statement before, at the same place, was drawn."""
 
     @property
-    def writable(self) -> list[Tensor]:
+    def writable(self) -> list[DraftTensor]:
         """The tensors that may be stored to."""
         return [t for t in self.tensors if t.role != "input" and t.elements]
 
@@ -72,7 +72,7 @@ class Site:
         deeper.tensors = list(self.tensors)
         return deeper
 
-    def remember(self, tensor: Tensor, indices: list[Expr]) -> None:
+    def remember(self, tensor: DraftTensor, indices: list[Expr]) -> None:
         """The element was stored or loaded."""
         if tensor.role != "input" and tensor.elements:
             self.recent = [*(e for e in self.recent if e[1] is not indices), (tensor, indices)][
@@ -82,21 +82,21 @@ class Site:
                 -self.draft.knobs.loops.touched :
             ]
 
-    def near(self, options: list[Tensor]) -> Tensor:
+    def near(self, options: list[DraftTensor]) -> DraftTensor:
         """One of them, in most cases one that was just touched."""
         touched = [t for t in options if t in self.draft.touched]
         return self.draft.source.pick(
             touched if touched and self.draft.source.flip(self.draft.knobs.loops.touched_again) else options
         )
 
-    def operands(self, tensors: list[Tensor], count: int) -> Operands:
+    def operands(self, tensors: list[DraftTensor], count: int) -> Operands:
         """The values of an expression: loop variables, names, some elements."""
         lengths = [point.extent for point in self.points]
         options = [t for t in tensors if can_read(t, lengths)]
         leaves = [self._leaf(self.near(options)) for _ in range(count) if options]
         return Operands(self.draft, [*leaves, *self.values], [point.term for point in self.points])
 
-    def _leaf(self, tensor: Tensor) -> Term:
+    def _leaf(self, tensor: DraftTensor) -> Term:
         """An element at the loop variables, or at any indices."""
         if Unusual.INDEX not in self.draft.unusual and self.draft.source.flip(self.draft.knobs.loops.straight):
             indices = self.index_of(tensor)
@@ -118,7 +118,7 @@ class Site:
         operands = self.operands(readable, self.draft.source.integer(1, 3)).with_leaves(*again)
         return draw_value(replace(operands, lets=lets), dtype)
 
-    def index_of(self, tensor: Tensor) -> list[Expr]:
+    def index_of(self, tensor: DraftTensor) -> list[Expr]:
         """Indices in bounds, often those used before. Raises Unfit for a symbolic dim that no loop counts up to."""
         before = [indices for touched, indices in self.recent if touched is tensor]
         if before and self.draft.source.flip(self.draft.knobs.loops.touched_again):
@@ -165,7 +165,7 @@ def sequence(*statements: Stmt) -> Stmt:
     return kept[0] if kept else tirx.Evaluate(tirx.IntImm("int32", 0))
 
 
-def store(tensor: Tensor, term: Term, indices: list[Expr]) -> Stmt:
+def store(tensor: DraftTensor, term: Term, indices: list[Expr]) -> Stmt:
     """A store of the value, brought into the tensor's range."""
     value = term if tensor.dtype == "bool" else held(term, tensor.range, tensor.fraction)
     return tirx.BufferStore(tensor.buffer, value.expr, indices)

@@ -14,7 +14,7 @@ from generators.dtypes import is_float
 from generators.ranges import Range
 from generators.tir.block_loops import OPAQUE, SPATIAL, BlockAxis, BlockBody, draw_nest, product_range
 from generators.tir.expressions import Operands, converted, draw_value
-from generators.tir.function_draft import Extent, FunctionDraft, Tensor, Unfit, load
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit, load
 from generators.tir.multi_reads import both, draw_multi_read, load_multi_read
 from generators.tir.partial_coverage import append_nest, draw_parts
 from generators.tir.reads import can_read, points, read
@@ -22,19 +22,19 @@ from generators.tir.terms import Term, capacity, cast, chosen, clipped, constant
 from generators.tvm_api import Expr
 
 
-def recent(draft: FunctionDraft, *, special: bool = False) -> list[Tensor]:
+def recent(draft: FunctionDraft, *, special: bool = False) -> list[DraftTensor]:
     """Tensors that can be read, the newest first, so that stages hang together."""
     return [t for t in reversed(draft.tensors) if t.special == special]
 
 
-def pick_recent(draft: FunctionDraft, options: list[Tensor]) -> Tensor:
+def pick_recent(draft: FunctionDraft, options: list[DraftTensor]) -> DraftTensor:
     """One of them, most often one of the first. Raises Unfit where there is none."""
     if not options:
         raise Unfit("no tensor to read")
     return options[0] if draft.source.flip(draft.knobs.blocks.newest) else draft.source.pick(options)
 
 
-def result(draft: FunctionDraft, prefix: str, dims: tuple[Extent, ...], term: Term) -> Tensor:
+def result(draft: FunctionDraft, prefix: str, dims: tuple[Extent, ...], term: Term) -> DraftTensor:
     """The tensor that a stage writes: an output for the last stage and 15 % of the others."""
     output = draft.final or draft.source.flip(draft.knobs.blocks.output)
     layout: dict[str, Any] = {}
@@ -109,9 +109,9 @@ def _stage(
     value: Callable[[list[Term]], Term],
     drawn: list[Term],
     prefix: str = "T",
-) -> Tensor:
+) -> DraftTensor:
     """A block that stores `value(axis terms)` at each point of a new tensor."""
-    made: list[Tensor] = []
+    made: list[DraftTensor] = []
     order = list(range(len(dims)))
     if len(order) > 1 and draft.source.flip(draft.knobs.blocks.turned):
         order.reverse()
@@ -150,7 +150,7 @@ def draw_reshape(draft: FunctionDraft) -> None:
     _stage(draft, draft.new_name("reshape"), dims, value, [])
 
 
-def _unravelled(draft: FunctionDraft, flat: Expr, tensor: Tensor) -> list[Expr]:
+def _unravelled(draft: FunctionDraft, flat: Expr, tensor: DraftTensor) -> list[Expr]:
     """The indices of the element at a row-major position."""
     indices: list[Expr] = []
     stride = 1
@@ -275,7 +275,7 @@ def draw_special(draft: FunctionDraft) -> None:
     made = _stage(draft, draft.new_name("special"), list(tensor.dims), value, [], "N")
     draft.final = final
     if is_float(made.dtype):
-        draft.tensors[draft.tensors.index(made)] = Tensor(
+        draft.tensors[draft.tensors.index(made)] = DraftTensor(
             made.buffer, made.name, made.dims, made.dtype, made.range, made.fraction, made.role, True
         )
     draft.features.add("special_values")

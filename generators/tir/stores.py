@@ -6,14 +6,14 @@ from tvm import tirx
 
 from generators.ranges import Range
 from generators.tir.expressions import converted
-from generators.tir.function_draft import Tensor, Unfit, load
+from generators.tir.function_draft import DraftTensor, Unfit, load
 from generators.tir.reads import can_read
 from generators.tir.site import Inner, Site, sequence, store
 from generators.tir.terms import Term, capacity
 from generators.tvm_api import Expr, Stmt
 
 
-def writable(site: Site) -> Tensor:
+def writable(site: Site) -> DraftTensor:
     """A tensor to store to, whose dims can be counted here. Raises Unfit where there is none."""
     lengths = [point.extent for point in site.points]
     options = [t for t in site.writable if can_read(t, lengths)]
@@ -22,7 +22,7 @@ def writable(site: Site) -> Tensor:
     return site.near(options)
 
 
-def memory(site: Site, tensor: Tensor) -> str:
+def memory(site: Site, tensor: DraftTensor) -> str:
     """The name of the buffer that it lies in."""
     return site.memory.get(tensor.name, tensor.name)
 
@@ -33,7 +33,7 @@ def draw_store(site: Site, _inner: Inner) -> Stmt:
     return stored(site, tensor, site.index_of(tensor))
 
 
-def stored(site: Site, tensor: Tensor, indices: list[Expr]) -> Stmt:
+def stored(site: Site, tensor: DraftTensor, indices: list[Expr]) -> Stmt:
     """A store of any value to the element."""
     statement = store(tensor, site.value(tensor.dtype), indices)
     site.remember(tensor, indices)
@@ -46,7 +46,7 @@ def draw_update(site: Site, _inner: Inner) -> Stmt:
     return updated(site, tensor, site.index_of(tensor))
 
 
-def updated(site: Site, tensor: Tensor, indices: list[Expr]) -> Stmt:
+def updated(site: Site, tensor: DraftTensor, indices: list[Expr]) -> Stmt:
     """The element updated from its old value. Raises Unfit where that might overflow."""
     now = load(tensor, indices)
     if tensor.dtype == "bool":

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tvm import tirx
 
-from generators.tir.function_draft import FunctionDraft, Tensor, load
+from generators.tir.function_draft import DraftTensor, FunctionDraft, load
 from generators.tir.launch import SERIAL, Launch, made_of
 from generators.tir.reads import counter
 from generators.tir.site import Site, sequence, store
@@ -111,7 +111,7 @@ def _halved(kernel: Launch, inner: Site, indices: list[Expr], length: int, threa
     ]
 
 
-def _combined(kernel: Launch, site: Site, tensor: Tensor, indices: list[Expr], got: Term) -> Stmt:
+def _combined(kernel: Launch, site: Site, tensor: DraftTensor, indices: list[Expr], got: Term) -> Stmt:
     """An element made of its old value and the value read."""
     return store(tensor, made_of(site.operands([], 0), tensor.dtype, 1, got, load(tensor, indices)), indices)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvm import tirx
 
 from generators.dtypes import is_float
-from generators.tir.function_draft import FunctionDraft, Tensor, Unfit
+from generators.tir.function_draft import DraftTensor, FunctionDraft, Unfit
 from generators.tir.site import Inner, Site
 from generators.tir.terms import Term, constant, fits
 from generators.tvm_api import Expr, Stmt
@@ -34,17 +34,17 @@ def draw_lanes(site: Site, _inner: Inner) -> Stmt:
     return tirx.BufferStore(target.buffer, held, _at(site, target, lanes))
 
 
-def _at(site: Site, tensor: Tensor, lanes: int) -> list[Expr]:
+def _at(site: Site, tensor: DraftTensor, lanes: int) -> list[Expr]:
     """The indices of `lanes` elements in the last dim, in some stride."""
     draft = site.draft
     last = tensor.dims[-1].value
     stride = draft.source.pick([s for s in (1, 1, 2, 3) if s * (lanes - 1) < last])
     base = draft.source.integer(0, last - 1 - stride * (lanes - 1))
-    lead = site.index_of(Tensor(tensor.buffer, tensor.name, tensor.dims[:-1], tensor.dtype, tensor.range))
+    lead = site.index_of(DraftTensor(tensor.buffer, tensor.name, tensor.dims[:-1], tensor.dtype, tensor.range))
     return [*lead, tirx.Ramp(draft.number(base), draft.number(stride), lanes)]
 
 
-def _operand(site: Site, sources: list[Tensor], dtype: str, lanes: int) -> Term:
+def _operand(site: Site, sources: list[DraftTensor], dtype: str, lanes: int) -> Term:
     """A vector as a term: `range` and `fraction` are those of each lane."""
     draft = site.draft
     if sources and draft.source.flip(draft.knobs.loops.vector_loaded):
@@ -69,7 +69,7 @@ def _combined(draft: FunctionDraft, one: Term, other: Term, lanes: int) -> Term:
     return Term(chosen, one.dtype, hull, fraction)
 
 
-def _bounded(term: Term, tensor: Tensor, lanes: int) -> Expr:
+def _bounded(term: Term, tensor: DraftTensor, lanes: int) -> Expr:
     """Each lane brought into the tensor's range."""
     if term.range.within(tensor.range.low, tensor.range.high):
         return term.expr

@@ -26,7 +26,7 @@ from oracles.trace import Bench
 from oracles.tvm_errors import headline
 from oracles.verdict import BUILD, DOES_NOT_BUILD, Failed, Skipped
 
-Outcome: TypeAlias = "None | Wrong | Unsure"
+RunOutcome: TypeAlias = "None | Wrong | Unsure"
 LAUNCH_S = 3.0
 """CPU seconds that a launch of a kernel may take, which the reference has interpreted in less than a case may take."""
 EMPTY_LAUNCH = f"{machine.SYMPTOM}{machine.EMPTY}"
@@ -47,7 +47,7 @@ class Builder:
 
     passes: Callable[[IRModule, Phase], tuple[str, ...]]
     build: Callable[[IRModule, Phase, Bench, int, Announce], Any | llvm.NotBuilt | Failed | Skipped]
-    judge: Callable[[Any, Numbers, Calling], Outcome]
+    judge: Callable[[Any, Numbers, Calling], RunOutcome]
     run: Callable[[Any], Run]
     same_bug: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
     unusable: Callable[[], str | None] = lambda: None
@@ -57,7 +57,7 @@ _OF_THREADS = next(row.name for row in TARGETS.values() if row.threads)
 """A target with the pipelines for GPUs."""
 
 
-def _judged_by_llvm(built: llvm.Built, numbers: Numbers, calling: Calling) -> Outcome:
+def _judged_by_llvm(built: llvm.Built, numbers: Numbers, calling: Calling) -> RunOutcome:
     return numbers.judge_run(built.run, calling)
 
 
@@ -71,7 +71,7 @@ def _passes_for_threads(module: IRModule, phase: Phase) -> tuple[str, ...]:
 
 def _built_for_threads(
     module: IRModule, phase: Phase, bench: Bench, opt_level: int, announce: Announce
-) -> machine.Built | llvm.NotBuilt | Failed | Skipped:
+) -> machine.CudaCpuModule | llvm.NotBuilt | Failed | Skipped:
     """Host code is always built without optimisation: there is little of it. The schedule changes the module that it is
     given, which is to be a copy."""
     names = _passes_for_threads(module, phase)
@@ -87,7 +87,7 @@ def _built_for_threads(
 
 def _built_for_device(
     module: IRModule, phase: Phase, bench: Bench, opt_level: int, announce: Announce
-) -> cuda_device.Built | llvm.NotBuilt | Skipped:
+) -> cuda_device.DeviceModule | llvm.NotBuilt | Skipped:
     """Lowered here; code generation, which asks the device, and the runs are one step in a child of `judge`."""
     if (why := cuda_device.unusable()) is not None:
         return Skipped(f"{cuda_device.UNUSABLE}{why}")
@@ -97,7 +97,7 @@ def _built_for_device(
         return lowered
     if (reason := cuda_device.needs_host_memory(lowered[0])) is not None:
         return Skipped(f"build: {reason}")
-    return cuda_device.Built(*lowered, bench)
+    return cuda_device.DeviceModule(*lowered, bench)
 
 
 def refused(source: machine.NotCompiled) -> Failed | Skipped:

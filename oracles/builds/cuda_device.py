@@ -71,7 +71,7 @@ class DeviceFault(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class DeviceModule:
     """A module lowered so far that only the device is missing; its PrimFuncs stand in `phase`."""
 
     module: IRModule
@@ -96,7 +96,7 @@ def unusable() -> str | None:
     return f"a trial ends with {said.how}" if isinstance(said, Ended) else said
 
 
-def judge(built: Built, numbers: Numbers, calling: Calling = direct) -> None | Wrong | Unsure:
+def judge(built: DeviceModule, numbers: Numbers, calling: Calling = direct) -> None | Wrong | Unsure:
     """Builds for the device and makes every entry call there, `ROUNDS` times, each compared with the reference.
 
     None where all is well; Wrong("crash") or "hang" where the child that did it died, "does not build" where TVM
@@ -116,7 +116,7 @@ def judge(built: Built, numbers: Numbers, calling: Calling = direct) -> None | W
     return _of_the_end(ended, running[0] != 0, said) if isinstance(ended, Ended) else ended
 
 
-def runner(built: Built) -> Run:
+def runner(built: DeviceModule) -> Run:
     """Runs functions of a module on the device, in this process: for children alone. Builds it on the first call."""
 
     @functools.cache
@@ -179,13 +179,13 @@ def _returning(function: Callable[..., RuntimeTensor], device: Device) -> Callab
     return lambda *arguments: function(*arguments).copyto(device)
 
 
-def _compiled(built: Built, target: Target) -> Executable:
+def _compiled(built: DeviceModule, target: Target) -> Executable:
     with target:
         return compiled_from(built.module, target, built.phase, threads=True)
 
 
 def _in_child(
-    built: Built, numbers: Numbers, calling: Calling, running: mmap.mmap, errors: BinaryIO
+    built: DeviceModule, numbers: Numbers, calling: Calling, running: mmap.mmap, errors: BinaryIO
 ) -> None | Wrong | Unsure | Raised:
     """The outcome, or what was raised while it ran; `running` is set when that begins."""
     os.dup2(errors.fileno(), 2)

@@ -22,7 +22,7 @@ SYMBOL_PREFIX = "__tvm_ffi_"
 comes after it."""
 
 
-TirPipeline: TypeAlias = "tuple[Pass, Callable[[], Pass], Callable[[], Pass]]"
+TirPipeline: TypeAlias = tuple[Pass, Callable[[], Pass], Callable[[], Pass]]
 """What a registered TIR pipeline gives: the passes of all functions, and makers of those of host and device."""
 
 

@@ -87,11 +87,11 @@ def _signature(step: Step, before: BaseFunc, after: BaseFunc, name: str) -> Iter
         yield Loss(f"public function returns another type: {why}", name, ChangedSignature())
 
 
-def _entries(attrs: Node | None) -> dict[str, Node]:
+def _entries(attrs: Node | None) -> dict[str, object]:
     return {} if attrs is None else {str(key): attrs[key] for key in attrs.keys()}  # noqa: SIM118
 
 
-def _lost(before: dict[str, Node], after: dict[str, Node], what: str, where: str) -> Iterator[Loss]:
+def _lost(before: dict[str, object], after: dict[str, object], what: str, where: str) -> Iterator[Loss]:
     for key, value in before.items():
         if key not in after:
             yield Loss(f"{what} {key} is gone", where, AttributeGone(str(key)) if what != GLOBAL_INFO else None)

@@ -10,7 +10,7 @@ from tvm import relax
 
 from generators import tvm_api as T
 from generators.passes.row import Phase
-from generators.tvm_api import BaseFunc, Expr, GlobalVar, IRModule
+from generators.tvm_api import Expr, GlobalVar, IRModule
 from oracles.ir.module_caches import by_relax_functions
 from oracles.ir.operators import END_LIVES
 from oracles.ir.walk import CALL, OP, Bound, bindings, operands, relax_functions
@@ -82,7 +82,7 @@ def impure_callee(expr: Expr) -> str | None:
     return None
 
 
-def _callee_is_pure(callee: BaseFunc) -> bool:
+def _callee_is_pure(callee: Expr) -> bool:
     ty = T.type_of(callee)
     return bool(ty.purity) if type(ty) is T.FuncType else False
 

@@ -20,7 +20,7 @@ LIMIT = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class TypeFacts:
     """dtype: None where unknown, and for shapes. ndim: -1 where unknown. dims: None where unknown.
 
     symbols: the variables that the type mentions, in order; bare: those that stand alone. A tensor whose shape is a
@@ -35,12 +35,12 @@ class Facts:
     static: bool
 
 
-def facts_of(ty: Type) -> Facts:
+def facts_of(ty: Type) -> TypeFacts:
     """The facts of a TensorType or ShapeType."""
     return _READ.of(ty)
 
 
-def facts_in(ty: Type) -> list[Facts]:
+def facts_in(ty: Type) -> list[TypeFacts]:
     """The facts of every tensor and shape in a type, tuples flattened; function types are not entered."""
     if isinstance(ty, (T.TensorType, T.ShapeType)):
         return [facts_of(ty)]
@@ -49,7 +49,7 @@ def facts_in(ty: Type) -> list[Facts]:
     return []
 
 
-def _read(ty: Type) -> Facts:
+def _read(ty: Type) -> TypeFacts:
     if isinstance(ty, T.TensorType):
         dtype, shape = T.dtype_name(ty), ty.shape
         values = shape.values if isinstance(shape, relax.ShapeExpr) else None
@@ -60,7 +60,7 @@ def _read(ty: Type) -> Facts:
     unknown = mentioned if dims is None else [d for d in dims if not isinstance(d, int)]
     symbols = tuple(v for d in unknown for v in prim_vars(d))
     bare = tuple(d for d in unknown if isinstance(d, VAR))
-    return Facts(dtype, int(ty.ndim), dims, symbols, bare, dims is not None and not unknown)
+    return TypeFacts(dtype, int(ty.ndim), dims, symbols, bare, dims is not None and not unknown)
 
 
 _READ = CacheByAddress(_read, LIMIT)

@@ -11,7 +11,7 @@ from tvm import relax, tirx
 
 from generators import tvm_api as T
 from generators.tvm_api import BlockBuilder, Expr, Type, Var
-from oracles.ir.type_facts import Facts, facts_of
+from oracles.ir.type_facts import TypeFacts, facts_of
 from oracles.ir.walk import FUNCTION, TUPLE, TUPLE_GET_ITEM
 
 _KINDS: dict[type, str] = {
@@ -49,7 +49,7 @@ def _tensors(one: Type, other: Type) -> str | None:
     return _dims(_dims_of(one, left), _dims_of(other, right))
 
 
-def _dims_of(ty: Type, facts: Facts) -> tuple[int | Expr, ...] | None:
+def _dims_of(ty: Type, facts: TypeFacts) -> tuple[int | Expr, ...] | None:
     """The dimensions written in a tensor's type, through a shape variable's own type."""
     if facts.dims is not None or ty.shape is None or not isinstance(T.type_of(ty.shape), T.ShapeType):
         return facts.dims

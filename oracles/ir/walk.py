@@ -164,7 +164,7 @@ def prim_vars(expr: Expr) -> Iterator[Var]:
         yield from tirx.analysis.undefined_vars(expr)
 
 
-def nodes_of(body: Stmt, kinds: type[Node] | tuple[type[Node], ...]) -> list[Node]:
+def nodes_of(body: Stmt | Expr, kinds: type[Node] | tuple[type[Node], ...]) -> list[Node]:
     """The nodes of these classes (one, or a tuple) in the body of a PrimFunc."""
     found: list[Node] = []
 

@@ -21,9 +21,9 @@ from generators.operators.row import Operator, Rounding
 from oracles.reference.errors import Unsupported
 from oracles.reference.values import Tensor, round_to
 
-Carrier: TypeAlias = "Array | Scalar | Shape"
+Carrier: TypeAlias = Array | Scalar | Shape
 """What an operand is for the meaning of an operator."""
-Result: TypeAlias = "Array | Scalar | Sequence[Array | Scalar]"
+Result: TypeAlias = Array | Scalar | Sequence[Array | Scalar]
 Evaluate: TypeAlias = Callable[[Sequence[Carrier]], Result]
 """Runs the row's meaning on carriers given for its flattened operands."""
 Errors: TypeAlias = "list[Array | None]"

@@ -31,7 +31,7 @@ from generators.source import SeededSource
 from generators.targets import TARGETS
 from oracles.builds import agreement, builders, cuda_device, needs
 from oracles.builds import build as llvm
-from oracles.builds.cuda_device import UNUSABLE, Built, DeviceFault, NoDevice, judge, needs_host_memory, unusable
+from oracles.builds.cuda_device import UNUSABLE, DeviceFault, DeviceModule, NoDevice, judge, needs_host_memory, unusable
 from oracles.builds.needs import builder_of
 from oracles.builds.tir_build import compiled_from
 from oracles.reference.numbers import Numbers, Unsure, Wrong
@@ -89,10 +89,10 @@ def bench_of(numbers: Numbers, target: str = "llvm") -> Workbench:
     return Workbench(SeededSource(0), MeaningState(numbers), target=target)
 
 
-def lowered(module: Any, numbers: Numbers) -> Built:
+def lowered(module: Any, numbers: Numbers) -> DeviceModule:
     bench = bench_of(numbers)
     built = builders.BUILDERS["cuda"].build(module, Phase.HIGH, bench, 0, lambda stage: None)
-    assert isinstance(built, Built)
+    assert isinstance(built, DeviceModule)
     return built
 
 

@@ -11,7 +11,7 @@ from generators.passes.row import Phase
 from generators.passes.table import PIPELINES, rest_of_tir_pipeline
 from oracles.builds import build as llvm
 from oracles.builds import cuda_device
-from oracles.builds.cuda_device import Built
+from oracles.builds.cuda_device import DeviceModule
 from oracles.reference.numbers import Numbers
 from oracles.trace import Raised
 from tests.oracles.test_cuda_device import CALLS, bench_of, program
@@ -30,7 +30,7 @@ def test_nvcc_takes_what_tvm_makes(monkeypatch: pytest.MonkeyPatch, passes: int)
     assert not isinstance(found, llvm.NotBuilt)
     assert found[1].of_relax == (passes == 0)
     target = tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host={"kind": "llvm", "opt-level": 0})
-    executable = bench.guarded(lambda: cuda_device._compiled(Built(*found, bench), target))
+    executable = bench.guarded(lambda: cuda_device._compiled(DeviceModule(*found, bench), target))
     assert not isinstance(executable, Raised), executable
     sources = [part.inspect_source("cuda") for part in executable.mod.imports[0].imports if part.kind == "cuda"]
     assert sources and all("__global__" in text for text in sources)

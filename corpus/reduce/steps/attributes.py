@@ -8,7 +8,7 @@ from typing import Any
 
 from tvm import relax
 
-from corpus.reduce.draft import CALL, Bind, Draft, ModuleDraft, NotApplicable, at_binding, module_binds
+from corpus.reduce.draft import CALL, Draft, DraftBinding, ModuleDraft, NotApplicable, at_binding, module_binds
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan
 from corpus.reduce.realise import TVM_ERRORS
 from generators import tvm_api as T
@@ -64,7 +64,7 @@ def operators(view: PlanView) -> Sequence[Edit]:
 
 
 def _defaulted(var: T.Var) -> Edit:
-    def pieces(bind: Bind) -> tuple[Bind, ...]:
+    def pieces(bind: DraftBinding) -> tuple[DraftBinding, ...]:
         call: T.Call = bind.value
         default = _default_call(call)
         if T.structural_equal(default.attrs, call.attrs):

@@ -12,8 +12,8 @@ from corpus.reduce.draft import (
     CALL,
     TUPLE,
     VAR,
-    Bind,
     Draft,
+    DraftBinding,
     NotApplicable,
     all_binds,
     at_binding,
@@ -52,7 +52,7 @@ def to_operands(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def _same_type(view: PlanView, function: Draft, bind: Bind) -> Iterator[T.Var]:
+def _same_type(view: PlanView, function: Draft, bind: DraftBinding) -> Iterator[T.Var]:
     seen: set[T.Var] = set()
     for other in (*leaves(bind.value), *function.params):
         if other in seen or other not in view.types or other.same_as(bind.var):
@@ -120,7 +120,7 @@ def operands_shared(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def _shared(view: PlanView, bind: Bind) -> Iterator[Edit]:
+def _shared(view: PlanView, bind: DraftBinding) -> Iterator[Edit]:
     call: T.Call = bind.value
     arguments = list(call.args)
     variables = [a for a in arguments if isinstance(a, VAR) and a in view.types]
@@ -134,7 +134,7 @@ def _shared(view: PlanView, bind: Bind) -> Iterator[Edit]:
 
 def _with_argument(var: T.Var, number: int, expr: T.Expr) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
-        def pieces(bind: Bind) -> tuple[Bind, ...]:
+        def pieces(bind: DraftBinding) -> tuple[DraftBinding, ...]:
             call: T.Call = bind.value
             arguments = list(call.args)
             arguments[number] = expr

@@ -13,10 +13,10 @@ from corpus.reduce.draft import (
     CALL,
     CONSTANT,
     TUPLE,
-    Bind,
     BoundValue,
     Branch,
     Draft,
+    DraftBinding,
     NotApplicable,
     all_binds,
     map_leaves,
@@ -28,14 +28,14 @@ from generators import tvm_api as T
 from generators.case import Argument
 from generators.dtypes import Array, numpy_dtype
 
-Fill: TypeAlias = Callable[[tuple[int, ...], str], Array]
+Contents: TypeAlias = Callable[[tuple[int, ...], str], Array]
 
 
 def _ones(shape: tuple[int, ...], dtype: str) -> Array:
     return np.ones(shape, numpy_dtype(dtype))
 
 
-FILLS: tuple[Fill, ...] = (_ones, small_numbers)
+FILLS: tuple[Contents, ...] = (_ones, small_numbers)
 """Contents by simplicity."""
 
 
@@ -92,7 +92,7 @@ def _to_parameter(name: str, constant: T.Constant) -> Edit:
     return edit
 
 
-def _refilled(constant: T.Constant, fill: Fill) -> Edit:
+def _refilled(constant: T.Constant, fill: Contents) -> Edit:
     old = T.constant_array(constant)
 
     def edit(plan: ReductionPlan) -> ReductionPlan:
@@ -114,7 +114,7 @@ def _substituted(plan: ReductionPlan, constant: T.Constant, expr: T.Expr) -> Red
             return expr
         return old
 
-    def rewrite(bind: Bind) -> tuple[Bind, ...] | None:
+    def rewrite(bind: DraftBinding) -> tuple[DraftBinding, ...] | None:
         return None if isinstance(bind.value, (Branch, Draft)) else (replace(bind, value=map_leaves(bind.value, leaf)),)
 
     draft = rewrite_module(plan.draft, rewrite)
@@ -140,7 +140,7 @@ def simpler_inputs(view: PlanView) -> Sequence[Edit]:
     ]
 
 
-def _with_input(number: int, index: int, fill: Fill) -> Edit:
+def _with_input(number: int, index: int, fill: Contents) -> Edit:
     def filled(argument: Argument) -> Argument:
         if isinstance(argument, tuple):
             return tuple(filled(field) for field in argument)

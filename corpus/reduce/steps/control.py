@@ -9,12 +9,12 @@ from corpus.reduce.draft import (
     CALL,
     GLOBAL_VAR,
     VAR,
-    Bind,
-    Block,
     Body,
     BoundValue,
     Branch,
     Draft,
+    DraftBinding,
+    DraftBlock,
     ModuleDraft,
     NotApplicable,
     all_binds,
@@ -37,7 +37,7 @@ def _taking(var: T.Var, side: str) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
         results: list[T.Expr] = []
 
-        def pieces(bind: Bind) -> tuple[Bind | Block, ...]:
+        def pieces(bind: DraftBinding) -> tuple[DraftBinding | DraftBlock, ...]:
             if not isinstance(bind.value, Branch):
                 raise NotApplicable("not an If any more")
             body: Body = getattr(bind.value, side)
@@ -55,7 +55,7 @@ def calls(view: PlanView) -> Sequence[Edit]:
     return [_inlining(bind.var) for _, bind in module_binds(view.draft) if _callee(view.draft, bind) is not None]
 
 
-def _callee(draft: ModuleDraft, bind: Bind) -> Draft | None:
+def _callee(draft: ModuleDraft, bind: DraftBinding) -> Draft | None:
     if not isinstance(bind.value, CALL):
         return None
     op = bind.value.op
@@ -72,7 +72,7 @@ def _inlining(var: T.Var) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
         results: list[T.Expr] = []
 
-        def pieces(bind: Bind) -> tuple[Bind | Block, ...]:
+        def pieces(bind: DraftBinding) -> tuple[DraftBinding | DraftBlock, ...]:
             function = _callee(plan.draft, bind)
             if function is None:
                 raise NotApplicable("the callee is gone")
@@ -97,7 +97,7 @@ def _copy_body(body: Body, copies: dict[T.Var, T.Expr]) -> Body:
     return Body(blocks, _copy_expr(body.result, copies))
 
 
-def _copy_bind(bind: Bind, copies: dict[T.Var, T.Expr]) -> Bind:
+def _copy_bind(bind: DraftBinding, copies: dict[T.Var, T.Expr]) -> DraftBinding:
     match bind.value:
         case Branch(condition=condition, then=then, otherwise=otherwise):
             value: BoundValue = Branch(
@@ -128,7 +128,7 @@ def blocks(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def _with_blocks(name: str, change: Callable[[Body], tuple[Block, ...]]) -> Edit:
+def _with_blocks(name: str, change: Callable[[Body], tuple[DraftBlock, ...]]) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
         function = plan.draft.functions.get(name)
         if not isinstance(function, Draft):
@@ -139,14 +139,14 @@ def _with_blocks(name: str, change: Callable[[Body], tuple[Block, ...]]) -> Edit
     return edit
 
 
-def _merged(dataflow: bool) -> Callable[[Body], tuple[Block, ...]]:
-    def change(body: Body) -> tuple[Block, ...]:
+def _merged(dataflow: bool) -> Callable[[Body], tuple[DraftBlock, ...]]:
+    def change(body: Body) -> tuple[DraftBlock, ...]:
         if dataflow and any(isinstance(bind.value, Branch) for bind in all_binds(body)):
             raise NotApplicable("an If cannot stand in a dataflow block")
-        return (Block(dataflow, tuple(own_binds(body))),)
+        return (DraftBlock(dataflow, tuple(own_binds(body))),)
 
     return change
 
 
-def _plain(body: Body) -> tuple[Block, ...]:
-    return (Block(False, tuple(own_binds(body))),)
+def _plain(body: Body) -> tuple[DraftBlock, ...]:
+    return (DraftBlock(False, tuple(own_binds(body))),)

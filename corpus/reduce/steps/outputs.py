@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from corpus.reduce.draft import TUPLE, VAR, Bind, Body, Draft, ModuleDraft, NotApplicable, at_binding, own_binds
+from corpus.reduce.draft import TUPLE, VAR, Body, Draft, DraftBinding, ModuleDraft, NotApplicable, at_binding, own_binds
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, callers
 from generators import tvm_api as T
 
@@ -27,7 +27,7 @@ def returned(draft: ModuleDraft, body: Body) -> tuple[T.Expr, ...]:
     result = draft.resolve(body.result)
     if isinstance(result, VAR):
         bound = [bind.value for bind in own_binds(body) if bind.var.same_as(result)]
-        result = draft.resolve(bound[0]) if bound and not isinstance(bound[0], (Draft, Bind)) else None
+        result = draft.resolve(bound[0]) if bound and not isinstance(bound[0], (Draft, DraftBinding)) else None
     return tuple(result.fields) if isinstance(result, TUPLE) else ()
 
 
@@ -63,7 +63,7 @@ def bound_fields(view: PlanView) -> Sequence[Edit]:
 
 
 def _without_bound_field(var: T.Var, field: T.Expr) -> Edit:
-    def without(bind: Bind) -> tuple[Bind, ...]:
+    def without(bind: DraftBinding) -> tuple[DraftBinding, ...]:
         bound: T.Expr = bind.value
         kept = [value for value in bound.fields if not value.same_as(field)]
         if not kept or len(kept) == len(bound.fields):

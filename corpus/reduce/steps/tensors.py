@@ -16,9 +16,9 @@ from tvm import relax, tirx
 from corpus.reduce.draft import (
     CALL,
     CONSTANT,
-    Bind,
     Branch,
     Draft,
+    DraftBinding,
     ModuleDraft,
     NotApplicable,
     map_leaves,
@@ -125,7 +125,7 @@ def _throughout(
     def arguments(old: Argument) -> Argument:
         return tuple(arguments(field) for field in old) if isinstance(old, tuple) else argument(old)
 
-    def rewrite(bind: Bind) -> tuple[Bind, ...] | None:
+    def rewrite(bind: DraftBinding) -> tuple[DraftBinding, ...] | None:
         if isinstance(bind.value, (Branch, Draft)):
             return None
         cast = None if bind.cast is None else types(bind.cast)

@@ -12,9 +12,9 @@ from corpus.reduce.draft import (
     TUPLE,
     TUPLE_GET_ITEM,
     VAR,
-    Bind,
     Branch,
     Draft,
+    DraftBinding,
     ModuleDraft,
     NotApplicable,
     at_binding,
@@ -67,7 +67,7 @@ def _uses(function: T.PrimFunc, param: T.Var) -> bool:
     return any(var.same_as(param) for var in found)
 
 
-def _called_without(draft: ModuleDraft, bind: Bind, index: int) -> ModuleDraft:
+def _called_without(draft: ModuleDraft, bind: DraftBinding, index: int) -> ModuleDraft:
     """The draft with a call_tir that has an input or a result less. NotApplicable for other calls."""
     call = bind.value
     if not isinstance(call, T.Call) or T.op_name(call) != "relax.call_tir" or len(call.args) != 2:
@@ -88,14 +88,14 @@ def _call(call: T.Call, inputs: list[T.Expr], results: T.Type) -> T.Call:
     return T.Call(call.op, [call.args[0], TUPLE(inputs)], call.attrs, [results])
 
 
-def _with_value(draft: ModuleDraft, bind: Bind, value: T.Expr) -> ModuleDraft:
+def _with_value(draft: ModuleDraft, bind: DraftBinding, value: T.Expr) -> ModuleDraft:
     return at_binding(draft, bind.var, lambda found: (replace(found, value=value),))
 
 
-def _fields_moved(var: T.Var, gone: int, *, alone: bool) -> Callable[[Bind], tuple[Bind, ...] | None]:
+def _fields_moved(var: T.Var, gone: int, *, alone: bool) -> Callable[[DraftBinding], tuple[DraftBinding, ...] | None]:
     """Bindings of a field of `var`, of which one is gone; `alone`: the one that is left is the result itself."""
 
-    def rewrite(bind: Bind) -> tuple[Bind, ...] | None:
+    def rewrite(bind: DraftBinding) -> tuple[DraftBinding, ...] | None:
         value = bind.value
         if isinstance(value, (Branch, Draft)) or not isinstance(value, TUPLE_GET_ITEM):
             return None

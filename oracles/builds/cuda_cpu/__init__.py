@@ -12,8 +12,8 @@ functions of the process, where ours are; memory is the CPU's; asserts, which wo
 
     available()                  why this machine cannot, or None
     compile_source(text)         CUDA C++ -> CompiledSource, whose kernels can be launched on NumPy arrays
-    build(module, phase)         a module after the Relax pipeline for CUDA  -> Built | NotBuilt
-    Built.run(...)               one entry call in one order of threads; raises Fault
+    build(module, phase)         a module after the Relax pipeline for CUDA  -> CudaCpuModule | NotBuilt
+    CudaCpuModule.run(...)       one entry call in one order of threads; raises Fault
     judge(built, numbers, ...)   every entry call in every order, compared with the reference and with each other
     to_ptx(text)                 what nvcc says against the source
 

@@ -42,7 +42,7 @@ _PIPELINE = "passfuzz-cuda-cpu"
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class KernelLaunch:
     """What a launch of a kernel gives besides its arguments.
 
     tags: what the numbers after the parameters are ("threadIdx.x", ...; SHARED_BYTES for dynamic shared memory).
@@ -75,7 +75,7 @@ class Lowered:
 
     executable: Executable
     cuda: str
-    kernels: tuple[Kernel, ...]
+    kernels: tuple[KernelLaunch, ...]
 
 
 def lower(module: IRModule, phase: Phase) -> Lowered:
@@ -156,7 +156,7 @@ def _call_on_cpu(call: Call) -> Call:
     return tvm_api.Call(call.op, arguments, call.attrs, call.ty_args, call.span, call.ty)
 
 
-def _kernels(device: IRModule) -> list[Kernel]:
+def _kernels(device: IRModule) -> list[KernelLaunch]:
     found = []
     for variable, function in device.functions.items():
         attrs = function.attrs
@@ -168,7 +168,7 @@ def _kernels(device: IRModule) -> list[Kernel]:
             buffers.setdefault(declared.data.__chandle__(), []).append(declared.buffer)
         parameters = tuple(function.params)
         held = tuple(tuple(buffers.get(parameter.__chandle__(), ())) for parameter in parameters)
-        found.append(Kernel(name, tuple(map(str, attrs[LAUNCH_PARAMS])), parameters, held))
+        found.append(KernelLaunch(name, tuple(map(str, attrs[LAUNCH_PARAMS])), parameters, held))
     return found
 
 
@@ -184,4 +184,4 @@ def _bytes(buffer: Buffer, values: Mapping[Var, float]) -> int | None:
     return (before + elements if elements else 0) * int(dtype.lanes) * -(-int(dtype.bits) // 8)
 
 
-__all__ = ["NO_COMPILER", "NO_DEVICE", "SHARED_BYTES", "Kernel", "Lowered", "lower"]
+__all__ = ["NO_COMPILER", "NO_DEVICE", "SHARED_BYTES", "KernelLaunch", "Lowered", "lower"]

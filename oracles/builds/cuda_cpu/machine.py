@@ -20,7 +20,7 @@ from generators.passes.row import Phase
 from generators.tvm_api import Constant, IRModule, RuntimeTensor, VirtualMachine
 from oracles.builds import build as llvm
 from oracles.builds.cuda_cpu.compiler import CompileError, TooSlow
-from oracles.builds.cuda_cpu.lowering import NO_DEVICE, SHARED_BYTES, Kernel, Lowered, lower
+from oracles.builds.cuda_cpu.lowering import NO_DEVICE, SHARED_BYTES, KernelLaunch, Lowered, lower
 from oracles.builds.cuda_cpu.program import DEADLINE_S, ORDERS, Address, CompiledSource, Fault, Order, compile_source
 from oracles.evidence import InKernel
 from oracles.ir.compare import own_constant, with_own_constants
@@ -53,7 +53,7 @@ class NotCompiled:
 
 
 @dataclass(slots=True)
-class Built:
+class CudaCpuModule:
     """A module ready to run. cuda: the source of its kernels.
 
     Only one of a process runs at a time, and its constants are restored when another order begins.
@@ -102,7 +102,7 @@ class Launcher:
     fault: Fault | None = None
     launches: int = 0
 
-    def launch(self, kernel: Kernel, *passed: Any) -> None:
+    def launch(self, kernel: KernelLaunch, *passed: Any) -> None:
         """A call as the host makes it: arguments, then a number for each tag."""
         count = len(passed) - len(kernel.tags)
         numbers = dict(zip(kernel.tags, passed[count:], strict=True))
@@ -162,7 +162,7 @@ def _poisoned(order: Order) -> Iterator[None]:
 
 def build(
     module: IRModule, phase: Phase, bench: Bench, deadline_s: float = DEADLINE_S
-) -> Built | llvm.NotBuilt | NotCompiled:
+) -> CudaCpuModule | llvm.NotBuilt | NotCompiled:
     """Builds a module whose Relax functions are lowered for CUDA and whose PrimFuncs stand in `phase`.
 
     deadline_s: CPU seconds that each launch of a kernel may take. What passes raise on the way comes back as NotBuilt.
@@ -188,10 +188,10 @@ def _assembled(
     program: CompiledSource,
     deadline_s: float,
     constants: list[RuntimeTensor],
-) -> Built:
+) -> CudaCpuModule:
     launcher = Launcher(program, deadline_s)
     kernels = {kernel.name: partial(launcher.launch, kernel) for kernel in lowered.kernels}
-    return Built(machine, lowered.cuda, kernels, launcher, [(held, held.numpy().copy()) for held in constants])
+    return CudaCpuModule(machine, lowered.cuda, kernels, launcher, [(held, held.numpy().copy()) for held in constants])
 
 
 def _with_constants_kept(module: IRModule, constants: list[RuntimeTensor]) -> IRModule:
@@ -206,7 +206,7 @@ def _with_constants_kept(module: IRModule, constants: list[RuntimeTensor]) -> IR
     return with_own_constants(module, copied)
 
 
-def judge(built: Built, numbers: Numbers, calling: Calling = direct) -> None | Wrong | Unsure:
+def judge(built: CudaCpuModule, numbers: Numbers, calling: Calling = direct) -> None | Wrong | Unsure:
     """Every entry call in every order: whether the results are the reference's, and the same in every order.
 
     None where all is well. Results that float atomics may change with the order are compared with the reference alone.
@@ -232,7 +232,7 @@ def judge(built: Built, numbers: Numbers, calling: Calling = direct) -> None | W
 class _Recording:
     """Runs in one order and keeps the results; a fault becomes what the reference raises."""
 
-    built: Built
+    built: CudaCpuModule
     order: Order
     results: list[Runtime] = field(default_factory=list)
 

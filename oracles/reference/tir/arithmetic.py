@@ -15,7 +15,7 @@ import numpy as np
 from generators.dtypes import Array, Scalar, float_facts
 from oracles.reference.errors import Trap
 
-Mask: TypeAlias = "Array | None"
+Mask: TypeAlias = Array | None
 """Where a grid takes part; None: everywhere."""
 
 
@@ -41,21 +41,21 @@ def grid_in_range(value: Array, low: int, high: int, mask: Mask, site: str) -> A
     return value
 
 
-def add_int64(a: Array, b: Array, mask: Mask, site: str) -> Array:
+def add_int64(a: Array | Scalar, b: Array | Scalar, mask: Mask, site: str) -> Array:
     """Exact sum or a trap."""
     total = np.add(a, b, dtype=np.int64)
     trap_where(((a ^ total) & (b ^ total)) < 0, mask, "integer-overflow", site)
     return total
 
 
-def sub_int64(a: Array, b: Array, mask: Mask, site: str) -> Array:
+def sub_int64(a: Array | Scalar, b: Array | Scalar, mask: Mask, site: str) -> Array:
     """Exact difference or a trap."""
     difference = np.subtract(a, b, dtype=np.int64)
     trap_where(((a ^ b) & (a ^ difference)) < 0, mask, "integer-overflow", site)
     return difference
 
 
-def mul_int64(a: Array, b: Array, mask: Mask, site: str) -> Array:
+def mul_int64(a: Array | Scalar, b: Array | Scalar, mask: Mask, site: str) -> Array:
     """Exact product or a trap."""
     product = np.multiply(a, b, dtype=np.int64)
     if largest(a) * largest(b) >= 1 << 63:
@@ -158,7 +158,7 @@ def one_mod(a: int, b: int, _high: int, site: str) -> int:
     return abs(a) % abs(b) if a >= 0 else -(abs(a) % abs(b))
 
 
-def _divisor(a: Array, b: Array, low: int, mask: Mask, site: str) -> Array:
+def _divisor(a: Array, b: Array | Scalar, low: int, mask: Mask, site: str) -> Array:
     """`b` with harmless values where the division is not to be done; traps on 0 and on low / -1."""
     zero = b == 0
     trap_where(zero, mask, "division-by-zero", site)
@@ -169,23 +169,23 @@ def _divisor(a: Array, b: Array, low: int, mask: Mask, site: str) -> Array:
     return np.where(zero, 1, b).astype(b.dtype)
 
 
-def grid_floordiv(a: Array, b: Array, low: int, _high: int, mask: Mask, site: str) -> Array:
+def grid_floordiv(a: Array, b: Array | Scalar, low: int, _high: int, mask: Mask, site: str) -> Array:
     """Quotient rounded down."""
     return a // _divisor(a, b, low, mask, site)
 
 
-def grid_floormod(a: Array, b: Array, low: int, _high: int, mask: Mask, site: str) -> Array:
+def grid_floormod(a: Array, b: Array | Scalar, low: int, _high: int, mask: Mask, site: str) -> Array:
     """Remainder with the sign of the divisor."""
     return a % _divisor(a, b, low, mask, site)
 
 
-def grid_div(a: Array, b: Array, low: int, _high: int, mask: Mask, site: str) -> Array:
+def grid_div(a: Array, b: Array | Scalar, low: int, _high: int, mask: Mask, site: str) -> Array:
     """Quotient rounded towards zero."""
     divisor = _divisor(a, b, low, mask, site)
     return (a - np.fmod(a, divisor)) // divisor
 
 
-def grid_mod(a: Array, b: Array, low: int, _high: int, mask: Mask, site: str) -> Array:
+def grid_mod(a: Array, b: Array | Scalar, low: int, _high: int, mask: Mask, site: str) -> Array:
     """Remainder with the sign of the dividend."""
     return np.fmod(a, _divisor(a, b, low, mask, site))
 
@@ -232,12 +232,12 @@ def one_max(a: Scalar, b: Scalar) -> Scalar:
     return a if a > b else b
 
 
-def grid_min(a: Array, b: Array) -> Array:
+def grid_min(a: Array | Scalar, b: Array | Scalar) -> Array:
     """TVM's Min on floats."""
     return np.where(a < b, a, b)
 
 
-def grid_max(a: Array, b: Array) -> Array:
+def grid_max(a: Array | Scalar, b: Array | Scalar) -> Array:
     """TVM's Max on floats."""
     return np.where(a > b, a, b)
 

@@ -27,7 +27,7 @@ from oracles.reference.tir.nodes import Function
 from oracles.reference.tir.poison import carrying
 from oracles.reference.tir.program import FUEL, PythonProgram, program_of, refuel
 from oracles.reference.tir.recorded import RecordedCall, copied, full_of
-from oracles.reference.tir.signature import PackedSignature, Signature, is_packed
+from oracles.reference.tir.signature import PackedSignature, PrimFuncSignature, is_packed
 from oracles.reference.tir.threads_to_loops import without_threads
 
 CACHED_FUNCTIONS = 1024
@@ -55,7 +55,7 @@ class Compiled:
 
     def __init__(self, func: PrimFunc) -> None:
         self.func = func
-        self.signature = PackedSignature(func) if is_packed(func) else Signature(func)
+        self.signature = PackedSignature(func) if is_packed(func) else PrimFuncSignature(func)
         self.launches: frozenset[str] = frozenset()
         self.calls: frozenset[str] = frozenset()
         self.programs: Cache[Binding, PythonProgram] = Cache(self._compiled, self._key, CACHED_SHAPES)
@@ -87,7 +87,7 @@ class Compiled:
 
 
 def compile_function(
-    signature: Signature | PackedSignature,
+    signature: PrimFuncSignature | PackedSignature,
     func: PrimFunc,
     values: tuple[Described, ...],
     vectorise: bool = True,

@@ -11,9 +11,22 @@ from collections.abc import Hashable
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeAlias
 
-from generators.tvm_api import Expr, Stmt
 from oracles.reference.tir import nodes
-from oracles.reference.tir.nodes import Alloc, Bin, Block, Buffer, Cmp, Const, DType, Function, Load, Seq, Store, Var
+from oracles.reference.tir.nodes import (
+    Alloc,
+    Bin,
+    Block,
+    Buffer,
+    Cmp,
+    Const,
+    DType,
+    Expr,
+    Function,
+    Load,
+    Seq,
+    Store,
+    Var,
+)
 
 ProgramKey: TypeAlias = tuple[Hashable, ...]
 _FIELDS = {
@@ -70,7 +83,7 @@ class _Reader:
     def _indices(self, indices: tuple[Expr, ...]) -> ProgramKey:
         return tuple([index.value if type(index) is Const else self.key(index) for index in indices])
 
-    def _flatten(self, node: Stmt, parts: list[Hashable]) -> None:
+    def _flatten(self, node: Any, parts: list[Hashable]) -> None:
         """Adds the statements of a sequence, those of sequences in it among them."""
         kind = type(node)
         if kind is Seq and not node.single:

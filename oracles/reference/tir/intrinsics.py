@@ -18,9 +18,9 @@ from generators.dtypes import OF_ML_DTYPES, Array, Scalar
 from oracles.reference.errors import Unsupported
 from oracles.reference.tir.nodes import DType
 
-Function: TypeAlias = Callable[..., "Array | Scalar"]
+Elementwise: TypeAlias = Callable[..., Array | Scalar]
 """Of numbers, or arrays of them, all of one shape."""
-Maker: TypeAlias = Callable[[DType, DType, bool], Function]
+IntrinsicMaker: TypeAlias = Callable[[DType, DType, bool], Elementwise]
 
 
 class Intrinsic(NamedTuple):
@@ -29,13 +29,13 @@ class Intrinsic(NamedTuple):
     """
 
     kinds: str
-    make: Maker
+    make: IntrinsicMaker
 
 
-def _by_double(function: Function) -> Intrinsic:
+def _by_double(function: Elementwise) -> Intrinsic:
     """Computed in float64, rounded once."""
 
-    def make(first: DType, result: DType, _grid: bool) -> Function:
+    def make(first: DType, result: DType, _grid: bool) -> Elementwise:
         if first.bits == 64:
             return function
         target = result.numpy
@@ -48,10 +48,10 @@ def _by_double(function: Function) -> Intrinsic:
     return Intrinsic("f", make)
 
 
-def _exact(function: Function) -> Intrinsic:
+def _exact(function: Elementwise) -> Intrinsic:
     """Exact in every float type; those of ml_dtypes go through float32, which holds them."""
 
-    def make(first: DType, result: DType, _grid: bool) -> Function:
+    def make(first: DType, result: DType, _grid: bool) -> Elementwise:
         if first.name not in OF_ML_DTYPES:
             return function
         target = result.numpy
@@ -60,10 +60,10 @@ def _exact(function: Function) -> Intrinsic:
     return Intrinsic("f", make)
 
 
-def _predicate(function: Function) -> Intrinsic:
+def _predicate(function: Elementwise) -> Intrinsic:
     """A float to a bool."""
 
-    def make(_first: DType, _result: DType, grid: bool) -> Function:
+    def make(_first: DType, _result: DType, grid: bool) -> Elementwise:
         if grid:
             return lambda x: function(x.astype(np.float64))
         return lambda x: bool(function(np.float64(x)))
@@ -87,13 +87,13 @@ def _round_half_away(x: Array | Scalar) -> Array | Scalar:
     return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(np.ones_like(x), x), whole)[()]
 
 
-def _make_nextafter(first: DType, _result: DType, _grid: bool) -> Function:
+def _make_nextafter(first: DType, _result: DType, _grid: bool) -> Elementwise:
     if first.name in OF_ML_DTYPES:
         raise Unsupported(f"tirx.nextafter on {first.name}")
     return np.nextafter
 
 
-def _make_popcount(first: DType, _result: DType, grid: bool) -> Function:
+def _make_popcount(first: DType, _result: DType, grid: bool) -> Elementwise:
     mask = (1 << first.bits) - 1
     if not grid:
         return lambda x: (x & mask).bit_count()
@@ -102,7 +102,7 @@ def _make_popcount(first: DType, _result: DType, grid: bool) -> Function:
     return lambda x: np.bitwise_count(x.astype(unsigned)).astype(carrier)
 
 
-def _make_not(first: DType, _result: DType, grid: bool) -> Function:
+def _make_not(first: DType, _result: DType, grid: bool) -> Elementwise:
     if grid:
         return np.invert
     if first.kind == "b":
@@ -110,13 +110,13 @@ def _make_not(first: DType, _result: DType, grid: bool) -> Function:
     return (lambda x: ~x) if first.kind == "i" else (lambda x: x ^ first.high)
 
 
-def _make_abs(first: DType, _result: DType, _grid: bool) -> Function:
+def _make_abs(first: DType, _result: DType, _grid: bool) -> Elementwise:
     if first.kind == "f":
         return np.abs
     return lambda x: abs(x)
 
 
-def _make_reinterpret(first: DType, result: DType, grid: bool) -> Function:
+def _make_reinterpret(first: DType, result: DType, grid: bool) -> Elementwise:
     def bits(x: Array | Scalar) -> Array | Scalar:
         raw = np.asarray(x).astype(first.numpy).view(result.numpy)
         if grid:
@@ -126,7 +126,7 @@ def _make_reinterpret(first: DType, result: DType, grid: bool) -> Function:
     return bits
 
 
-_DOUBLE: dict[str, Function] = {
+_DOUBLE: dict[str, Elementwise] = {
     "exp": np.exp,
     "exp2": np.exp2,
     "exp10": lambda x: np.power(10.0, x),
@@ -156,7 +156,7 @@ _DOUBLE: dict[str, Function] = {
     "fma": lambda a, b, c: a * b + c,
     "ldexp": lambda a, b: a * np.exp2(b),
 }
-_EXACT: dict[str, Function] = {
+_EXACT: dict[str, Elementwise] = {
     "floor": np.floor,
     "ceil": np.ceil,
     "trunc": np.trunc,

@@ -16,9 +16,9 @@ from generators.dtypes import Array, Scalar
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.arithmetic import Mask, trap_where
 
-Positions: TypeAlias = "tuple[Array | int, ...]"
+Positions: TypeAlias = tuple[Array | int, ...]
 """An index: for each dimension a grid of positions, or one."""
-InitMask: TypeAlias = "Array | None"
+InitMask: TypeAlias = Array | None
 """Which elements are initialised; None: all."""
 
 

@@ -25,7 +25,7 @@ from oracles.reference.errors import Trap
 from oracles.reference.tir.arithmetic import Mask
 from oracles.reference.tir.memory import InitMask
 
-Access: TypeAlias = "tuple[Array | int, Array | int, Array | int]"
+AccessPlace: TypeAlias = tuple[Array | int, Array | int, Array | int]
 WARP = 32
 
 
@@ -51,7 +51,7 @@ class Races:
         self._phase = 0
 
     def load(
-        self, value: Array, memory: int, place: Access, statement: int, site: str, mask: Mask, parts: int
+        self, value: Array, memory: int, place: AccessPlace, statement: int, site: str, mask: Mask, parts: int
     ) -> Array:
         """Notes a load of `value`, which it gives back. place: element, block, thread. parts: into how many units the
         memory divides an element (views may see it as smaller elements)."""
@@ -63,7 +63,7 @@ class Races:
         self,
         value: Array | Scalar,
         memory: int,
-        place: Access,
+        place: AccessPlace,
         statement: int,
         site: str,
         mask: Mask,
@@ -107,7 +107,7 @@ def _by_unit(parts: int, element: Array, *others: Array) -> tuple[Array, ...]:
     return units.reshape(-1), *(np.repeat(other, parts) for other in others)
 
 
-def _chosen(place: Access, mask: Mask, value: Array | Scalar) -> tuple[Array, ...]:
+def _chosen(place: AccessPlace, mask: Mask, value: Array | Scalar) -> tuple[Array, ...]:
     """Element, block, thread and value of each access that the mask lets happen."""
     *parts, chosen = np.broadcast_arrays(*place, value, True if mask is None else mask)
     return tuple(part.reshape(-1)[chosen.reshape(-1)] for part in parts)
@@ -134,14 +134,14 @@ def _judge(accesses: list[_Access]) -> None:
     stores = np.repeat([a.bits is not None for a in accesses], sizes)
     none = [np.zeros(n, np.bool_) for n in sizes]
     changes = np.concatenate([n if a.changes is None else a.changes for a, n in zip(accesses, none, strict=True)])
-    noted = _Noted(element, block, thread, bits, stores, changes, source)
+    noted = _MemoryAccesses(element, block, thread, bits, stores, changes, source)
     warp = thread // WARP
     _conflict([element, block], warp, noted, accesses, False)
     phase = np.repeat([a.phase for a in accesses], sizes)
     _conflict([element, block, warp, phase], thread, noted, accesses, True)
 
 
-class _Noted(NamedTuple):
+class _MemoryAccesses(NamedTuple):
     """All accesses of one memory: one entry each."""
 
     element: Array
@@ -153,7 +153,7 @@ class _Noted(NamedTuple):
     source: Array
 
 
-def _conflict(keys: list[Array], who: Array, noted: _Noted, accesses: list[_Access], one_warp: bool) -> None:
+def _conflict(keys: list[Array], who: Array, noted: _MemoryAccesses, accesses: list[_Access], one_warp: bool) -> None:
     """Traps where accesses with the same keys are by different `who`, unless they only store the same."""
     order = np.lexsort((np.arange(len(who)), who, *keys))
     same = np.ones(len(order), np.bool_)
@@ -180,7 +180,7 @@ def _conflict(keys: list[Array], who: Array, noted: _Noted, accesses: list[_Acce
             _report(entries, noted, accesses)
 
 
-def _in_lock_step(entries: Array, noted: _Noted, accesses: list[_Access]) -> bool:
+def _in_lock_step(entries: Array, noted: _MemoryAccesses, accesses: list[_Access]) -> bool:
     """Whether the threads of a warp meet at an element in one statement only: its loads come before its stores."""
     statement = np.array([accesses[source].statement for source in noted.source[entries]])
     thread, stores = noted.thread[entries], noted.stores[entries]
@@ -202,7 +202,7 @@ def _span(group: Array, value: Array, count: int) -> tuple[Array, Array]:
     return least, greatest
 
 
-def _report(entries: Array, noted: _Noted, accesses: list[_Access]) -> None:
+def _report(entries: Array, noted: _MemoryAccesses, accesses: list[_Access]) -> None:
     """Traps with a store, and another thread's access of the same element."""
     store = next(
         entry for entry in entries if noted.stores[entry] and (noted.thread[entries] != noted.thread[entry]).any()

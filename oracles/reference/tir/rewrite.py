@@ -27,7 +27,7 @@ from oracles.reference.tir.nodes import (
     While,
 )
 
-Place = Callable[[Buffer, tuple[Expr, ...]], tuple[Buffer, tuple[Expr, ...]]]
+Relocation = Callable[[Buffer, tuple[Expr, ...]], tuple[Buffer, tuple[Expr, ...]]]
 """Where an element of a buffer lies."""
 
 
@@ -35,7 +35,7 @@ def _same_place(buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Buffer, tupl
     return buffer, indices
 
 
-def substitute(expr: Expr, by: dict[Expr, Expr], place: Place = _same_place) -> Expr:
+def substitute(expr: Expr, by: dict[Expr, Expr], place: Relocation = _same_place) -> Expr:
     """`expr` with the variables that are keys of `by` replaced, and accesses where `place` says."""
     if isinstance(expr, Const) or (not by and place is _same_place):
         return expr
@@ -54,7 +54,7 @@ def substitute(expr: Expr, by: dict[Expr, Expr], place: Place = _same_place) -> 
             return replace(expr, **changed)
 
 
-def rewritten(stmt: Stmt, change: Callable[[Expr], Expr], place: Place) -> Stmt:
+def rewritten(stmt: Stmt, change: Callable[[Expr], Expr], place: Relocation) -> Stmt:
     """A statement with every expression changed, and stores where `place` says. Unsupported where that has no meaning
     for a statement on its own (allocations, views, barriers)."""
 

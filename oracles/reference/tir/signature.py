@@ -24,12 +24,12 @@ FFI_PREFIX = "__tvm_ffi_"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArrayParam:
-    """A buffer. `dims`: a number, a `Symbol` or TVM's expression each; `fixed`: the shape if all are numbers."""
+    """A buffer. `dims`: a number, a `SymbolNumber` or TVM's expression each; `fixed`: the shape if all are numbers."""
 
     name: str
     dtype: DType
     handle: int
-    dims: tuple[int | Symbol | Expr, ...]
+    dims: tuple[int | SymbolNumber | Expr, ...]
     fixed: tuple[int, ...] | None
 
 
@@ -43,7 +43,7 @@ class ScalarParam:
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class SymbolNumber:
     """A dimension that is a variable, by its number among the function's symbols."""
 
     number: int
@@ -81,7 +81,7 @@ class PackedSignature:
         raise Unsupported(f"packed call with a {type(arg).__name__}")
 
 
-class Signature:
+class PrimFuncSignature:
     """The parameters in order, and the symbols (addresses of variables) that a call must give values."""
 
     def __init__(self, func: PrimFunc) -> None:
@@ -105,12 +105,12 @@ class Signature:
         fixed = known if len(known) == len(dims) else None
         return ArrayParam(str(param.name), dtype_of(ty), param.__chandle__(), dims, fixed)
 
-    def _symbol(self, handle: int) -> Symbol:
+    def _symbol(self, handle: int) -> SymbolNumber:
         if handle not in self.symbols:
             self.symbols.append(handle)
-        return Symbol(self.symbols.index(handle))
+        return SymbolNumber(self.symbols.index(handle))
 
-    def _dim(self, extent: Expr) -> int | Symbol | Expr:
+    def _dim(self, extent: Expr) -> int | SymbolNumber | Expr:
         name = type(extent).__name__
         if name == "IntImm":
             return int(extent.value)
@@ -159,7 +159,7 @@ class Signature:
             raise Trap("type", f"{self.name}: {param.name} has rank {arg.ndim}, declared {len(param.dims)}")
         for dim, extent in zip(param.dims, arg.shape, strict=True):
             known = dim
-            if isinstance(dim, Symbol):
+            if isinstance(dim, SymbolNumber):
                 known = values[dim.number]
                 if known is None:
                     values[dim.number] = known = extent
@@ -171,7 +171,7 @@ class Signature:
         state: DecodeState | None = None
         for param, arg in zip(self.params, args, strict=True):
             if isinstance(param, ArrayParam) and param.fixed is None and isinstance(arg, np.ndarray):
-                if all(isinstance(dim, int | Symbol) for dim in param.dims):
+                if all(isinstance(dim, int | SymbolNumber) for dim in param.dims):
                     continue
                 state = state or shape_state(self.name, dict(zip(self.symbols, values, strict=True)))
                 declared = self.shape(param, state)
@@ -184,7 +184,7 @@ class Signature:
             return param.fixed
         extents = []
         for dim in param.dims:
-            if isinstance(dim, Symbol):
+            if isinstance(dim, SymbolNumber):
                 extents.append(state.symbols[self.symbols[dim.number]])
             elif isinstance(dim, int):
                 extents.append(dim)

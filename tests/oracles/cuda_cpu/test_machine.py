@@ -18,7 +18,7 @@ from oracles.builds.build import NotBuilt
 from oracles.builds.cuda_cpu import Fault, available
 from oracles.builds.cuda_cpu import machine as machine_module
 from oracles.builds.cuda_cpu.machine import EMPTY as EMPTY_LAUNCH
-from oracles.builds.cuda_cpu.machine import RACE, SYMPTOM, Built, NotCompiled, build, judge
+from oracles.builds.cuda_cpu.machine import RACE, SYMPTOM, CudaCpuModule, NotCompiled, build, judge
 from oracles.reference.numbers import Numbers, Wrong
 from oracles.reference.values import from_argument
 from oracles.trace import MeaningState
@@ -54,21 +54,21 @@ def _lowered(program: str, names: tuple[str, ...]) -> tuple[Any, Workbench, Numb
 
 
 @pytest.fixture(scope="module")
-def whole() -> tuple[Built, Numbers]:
+def whole() -> tuple[CudaCpuModule, Numbers]:
     module, bench, numbers = _lowered(PROGRAM, PIPELINES["cuda"])
     built = build(module, Phase.HIGH, bench)
-    assert isinstance(built, Built), built
+    assert isinstance(built, CudaCpuModule), built
     return built, numbers
 
 
-def test_a_lowered_module_runs_as_the_reference_says(whole: tuple[Built, Numbers]) -> None:
+def test_a_lowered_module_runs_as_the_reference_says(whole: tuple[CudaCpuModule, Numbers]) -> None:
     built, numbers = whole
     assert "__syncthreads" in built.cuda
     assert judge(built, numbers) is None
     assert built.launcher.launches > 0
 
 
-def test_results_of_other_numbers_are_wrong(whole: tuple[Built, Numbers]) -> None:
+def test_results_of_other_numbers_are_wrong(whole: tuple[CudaCpuModule, Numbers]) -> None:
     built, numbers = whole
     halved = [EntryCall(c.function, (c.arguments[0] / np.float32(2), *c.arguments[1:])) for c in numbers.calls]
     arguments = [[from_argument(a) for a in call.arguments] for call in halved]
@@ -98,7 +98,7 @@ def test_a_module_without_its_barriers_is_found_out() -> None:
         if isinstance(function, tirx.PrimFunc) and variable.name_hint == "matmul":
             module.update_func(variable, tvm_ffi.structural_map(function, [(tirx.Evaluate, _nothing_for_barriers)]))
     built = build(module, Phase.SYNCED, bench)
-    assert isinstance(built, Built)
+    assert isinstance(built, CudaCpuModule)
     assert isinstance(judge(built, numbers), Wrong)
 
 
@@ -122,7 +122,7 @@ class Module:
 def test_a_fault_of_a_kernel_reaches_the_caller() -> None:
     module, bench, _ = _lowered(ENDLESS, PIPELINES["cuda"])
     built = build(module, Phase.HIGH, bench, deadline_s=0.1)
-    assert isinstance(built, Built), built
+    assert isinstance(built, CudaCpuModule), built
     with pytest.raises(Fault, match="deadline"):
         built.run("main", [from_argument(np.zeros(32, np.float32))])
     judged = judge(built, Numbers(module_of(COPIED), [COPY]))
@@ -163,7 +163,7 @@ LAST = COPIED.replace("R.add(x, x)", "R.strided_slice(x, axes=[0], begin=[31], e
 def test_a_result_that_only_one_order_gives_depends_on_the_order() -> None:
     module, bench, _ = _lowered(RACING, PIPELINES["cuda"])
     built = build(module, Phase.HIGH, bench)
-    assert isinstance(built, Built), built
+    assert isinstance(built, CudaCpuModule), built
     call = EntryCall("main", (np.arange(32, dtype=np.float32),))
     judged = judge(built, Numbers(module_of(LAST), [call]))
     assert isinstance(judged, Wrong)
@@ -178,7 +178,7 @@ EMPTY = COPIED.replace("R.add(x, x)", "R.strided_slice(x, axes=[0], begin=[0], e
 def test_a_kernel_for_no_element_runs_once_as_on_the_device() -> None:
     module, bench, _ = _lowered(EMPTY, PIPELINES["cuda"])
     built = build(module, Phase.HIGH, bench)
-    assert isinstance(built, Built), built
+    assert isinstance(built, CudaCpuModule), built
     judged = judge(built, Numbers(module_of(EMPTY), [COPY]))
     assert isinstance(judged, Wrong)
     assert judged.symptom == f"{SYMPTOM}{EMPTY_LAUNCH}"

@@ -9,7 +9,7 @@ from oracles.ir.walk import items
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.constants import fold
 from oracles.reference.tir.decode.dispatch import buffer_of, constant, expression, pointer
-from oracles.reference.tir.decode.pointer_kinds import Address, Pointer, Stack
+from oracles.reference.tir.decode.pointer_kinds import BufferAddress, Pointer, Stack
 from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules
 from oracles.reference.tir.decode.tvm_objects import lanes_of, scalar_of
 from oracles.reference.tir.decode.views import new_owner, view_at
@@ -97,7 +97,7 @@ def _with_gaps(state: DecodeState, ty: tvm_api.Type, shape: tuple[int, ...]) -> 
 
 def _fits(where: Pointer, dtype: DType, shape: tuple[int, ...], offset: int) -> bool:
     """Whether the memory at a pointer is known to hold a buffer of this shape, `offset` elements in."""
-    if not isinstance(where, Address):
+    if not isinstance(where, BufferAddress):
         return False
     held = math.prod(where.buffer.shape) * where.buffer.dtype.numpy.itemsize
     return bool((offset + math.prod(shape)) * dtype.numpy.itemsize <= held)

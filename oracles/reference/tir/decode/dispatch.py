@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from generators import tvm_api
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.decode.headers import statement_in_header
-from oracles.reference.tir.decode.pointer_kinds import Address, Pointer
+from oracles.reference.tir.decode.pointer_kinds import BufferAddress, Pointer
 from oracles.reference.tir.decode.state import DecodeState
 from oracles.reference.tir.decode.tvm_objects import op_name
 from oracles.reference.tir.nodes import Buffer, Const, Expr, Stmt
@@ -75,7 +75,7 @@ def data_of(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> Pointer:
     buffer, offsets = buffer_of(state, tvm_buffer)
     if offsets is not None:
         raise Unsupported("pointer into a matched buffer")
-    return Address(buffer)
+    return BufferAddress(buffer)
 
 
 # --- lanes ------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from math import prod
 from generators import tvm_api
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.decode.dispatch import constant, expression, pointer, statement
-from oracles.reference.tir.decode.pointer_kinds import Address, Pointer
+from oracles.reference.tir.decode.pointer_kinds import BufferAddress, Pointer
 from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules
 from oracles.reference.tir.decode.tvm_objects import POINTER_TYPE, dtype_of
 from oracles.reference.tir.decode.variables import fresh
@@ -39,7 +39,7 @@ def launched(state: DecodeState, name: str, args: list[Expr | Pointer]) -> Stmt:
     if len(args) != len(params) + len(tags):
         raise Trap("type", f"{state.name}: {name} takes {len(params)} arguments and {len(tags)} extents")
     for arg in args:
-        if isinstance(arg, Address) and arg.buffer.scope == "local":
+        if isinstance(arg, BufferAddress) and arg.buffer.scope == "local":
             given = arg.buffer.name or "memory"
             raise Trap("host-memory", f"{state.name}: a kernel is given {given}, which is on the host's stack")
     before = [_bound(state, name, param, arg) for param, arg in zip(params, args, strict=False)]
@@ -84,9 +84,9 @@ def called(state: DecodeState, call: tvm_api.Expr) -> tuple[Stmt, Expr | None]:
 def _bound(state: DecodeState, callee: str, param: tvm_api.Var, arg: Expr | Pointer) -> Stmt:
     """Gives a parameter of a callee its argument."""
     expected = type(param.ty).__name__
-    if isinstance(arg, Address) != (expected != "PrimType"):
+    if isinstance(arg, BufferAddress) != (expected != "PrimType"):
         raise Trap("type", f"{state.name}: {callee} takes {param.name} as another type")
-    if isinstance(arg, Address):
+    if isinstance(arg, BufferAddress):
         if expected != POINTER_TYPE:
             return _bound_buffer(state, param, arg)
         state.pointers[param.__chandle__()] = arg
@@ -101,7 +101,7 @@ def _bound(state: DecodeState, callee: str, param: tvm_api.Var, arg: Expr | Poin
     return Bind(var, arg)
 
 
-def _bound_buffer(state: DecodeState, param: tvm_api.Var, arg: Address) -> Stmt:
+def _bound_buffer(state: DecodeState, param: tvm_api.Var, arg: BufferAddress) -> Stmt:
     """A parameter that is a buffer: variables among its extents get the extents of the argument."""
     extents = list(param.ty.shape)
     if len(extents) == len(arg.buffer.shape):

@@ -26,7 +26,7 @@ from oracles.reference.tir.decode.abi import (
 )
 from oracles.reference.tir.decode.dispatch import constant, expression, pointer
 from oracles.reference.tir.decode.functions import launched, passed
-from oracles.reference.tir.decode.pointer_kinds import RESULT, Address, Pointer, Stack, StackElement
+from oracles.reference.tir.decode.pointer_kinds import RESULT, BufferAddress, Pointer, Stack, StackElement
 from oracles.reference.tir.decode.pointers import is_header_of
 from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules
 from oracles.reference.tir.decode.tvm_objects import POINTER_TYPE, dtype_of, op_name
@@ -167,7 +167,7 @@ def _array_on(state: DecodeState, place: StackElement, before: list[Stmt]) -> Bu
     """The buffer that a DLTensor on the stack describes."""
     stack, element = place.stack, place.element
     data, shape, rank = stack.field(element, DATA), stack.field(element, SHAPE), stack.field(element, NDIM)
-    if not isinstance(data, Address) or not isinstance(shape, StackElement) or not isinstance(rank, Const):
+    if not isinstance(data, BufferAddress) or not isinstance(shape, StackElement) or not isinstance(rank, Const):
         raise Unsupported("tensor of a packed call")
     if not is_header_of(stack, element, data.buffer):
         raise Trap("type", f"{state.name}: the header of {data.buffer.name} does not say what it is")
@@ -180,7 +180,7 @@ def _array_on(state: DecodeState, place: StackElement, before: list[Stmt]) -> Bu
 
 def _array(state: DecodeState, data: Pointer, shape: tuple[int, ...], before: list[Stmt]) -> Buffer:
     """The memory at `data` as a whole buffer of this shape."""
-    if not isinstance(data, Address):
+    if not isinstance(data, BufferAddress):
         raise Unsupported("tirx.tvm_stack_make_array[view]")
     buffer, stmt = part_of(state, data.buffer.name, data.buffer, data.buffer.dtype, shape, 0)
     if stmt is not EMPTY:

@@ -11,12 +11,12 @@ from oracles.reference.tir.nodes import Buffer, Expr
 RESULT = "result"
 """The kind of the stack on which a packed function leaves its result."""
 
-Described: TypeAlias = "tuple[tuple[int, ...], str] | int | str"
+Described: TypeAlias = tuple[tuple[int, ...], str] | int | str
 """What a function is decoded for: the value of a symbol, or an argument as `PackedSignature` describes it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class PackedArgument:
     """One argument of a packed call: a buffer, or the value of a number (a variable unless it is an integer)."""
 
     buffer: Buffer | None
@@ -48,7 +48,7 @@ class Null:
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class BufferAddress:
     """The address of a buffer's first element."""
 
     buffer: Buffer
@@ -84,6 +84,6 @@ class StackElement:
     element: int
 
 
-Pointer: TypeAlias = Arguments | TensorHandle | Extents | Null | Address | Workspace | Stack | StackElement
+Pointer: TypeAlias = Arguments | TensorHandle | Extents | Null | BufferAddress | Workspace | Stack | StackElement
 
 NULL = Null()

@@ -38,11 +38,11 @@ from oracles.reference.tir.decode.abi import (
 from oracles.reference.tir.decode.dispatch import constant, data_of, expression, pointer
 from oracles.reference.tir.decode.pointer_kinds import (
     NULL,
-    Address,
-    Argument,
     Arguments,
+    BufferAddress,
     Extents,
     Null,
+    PackedArgument,
     Pointer,
     Stack,
     StackElement,
@@ -111,7 +111,7 @@ def _pointer_field(state: DecodeState, node: tvm_api.Expr) -> Pointer:
         case Arguments() if kind == ANY_VALUE:
             return TensorHandle(element) if _argument(state, element).buffer is not None else NULL
         case TensorHandle(argument) if kind == DATA:
-            return Address(_tensor(state, argument))
+            return BufferAddress(_tensor(state, argument))
         case TensorHandle(argument) if kind == SHAPE:
             return Extents(argument)
         case TensorHandle() if kind == STRIDES:
@@ -129,7 +129,7 @@ def _field(state: DecodeState, node: tvm_api.Expr) -> tuple[Pointer, int, int]:
     return pointer(state, structure), constant(state, element, what), constant(state, kind, what)
 
 
-def _argument(state: DecodeState, number: int) -> Argument:
+def _argument(state: DecodeState, number: int) -> PackedArgument:
     if not 0 <= number < len(state.arguments):
         raise Trap("out-of-bounds", f"{state.name}: argument {number} of {len(state.arguments)}")
     return state.arguments[number]
@@ -176,7 +176,7 @@ def _number_field(state: DecodeState, node: tvm_api.Expr) -> Expr:
             raise Unsupported(f"tirx.tvm_struct_get[{kind}]")
 
 
-def _value(state: DecodeState, argument: Argument, dtype: DType) -> Expr:
+def _value(state: DecodeState, argument: PackedArgument, dtype: DType) -> Expr:
     value = argument.value
     if value is None:
         raise Trap("type", f"{state.name}: a tensor where a number is read")
@@ -187,7 +187,7 @@ def _value(state: DecodeState, argument: Argument, dtype: DType) -> Expr:
     return value
 
 
-def _type_index(argument: Argument) -> int:
+def _type_index(argument: PackedArgument) -> int:
     if argument.buffer is not None:
         return ANY_TENSOR
     assert argument.value is not None

@@ -15,17 +15,17 @@ from oracles.reference.tir.context import ALONE, Context, chooses_device
 from oracles.reference.tir.decode.abi import DL_CPU, DL_CUDA
 from oracles.reference.tir.decode.dispatch import statement
 from oracles.reference.tir.decode.headers import begin_header
-from oracles.reference.tir.decode.pointer_kinds import RESULT, Argument, Arguments, Described, Stack
+from oracles.reference.tir.decode.pointer_kinds import RESULT, Arguments, Described, PackedArgument, Stack
 from oracles.reference.tir.decode.state import DecodeState
 from oracles.reference.tir.decode.table import RULES
 from oracles.reference.tir.decode.tvm_objects import dtype_of
 from oracles.reference.tir.decode.views import element_units
 from oracles.reference.tir.nodes import DTYPES, Alloc, Buffer, Const, Function, Seq, Var
-from oracles.reference.tir.signature import ArrayParam, PackedSignature, ScalarParam, Signature
+from oracles.reference.tir.signature import ArrayParam, PackedSignature, PrimFuncSignature, ScalarParam
 
 
 def decode_function(
-    signature: Signature | PackedSignature, func: PrimFunc, values: tuple[Any, ...], context: Context = ALONE
+    signature: PrimFuncSignature | PackedSignature, func: PrimFunc, values: tuple[Any, ...], context: Context = ALONE
 ) -> Function:
     """The function's nodes. values: those that `signature.bind` gives. Raises Unsupported or Trap."""
     if isinstance(signature, PackedSignature):
@@ -76,16 +76,16 @@ def _decode_packed(
     return _decoded(state, func, tuple(params))
 
 
-def _argument(slot: int, what: tuple[tuple[int, ...], str] | int | str) -> Argument:
+def _argument(slot: int, what: tuple[tuple[int, ...], str] | int | str) -> PackedArgument:
     """An argument as `PackedSignature` describes it. An integer is known; of another number only the type is, and it is
     a parameter of the generated function."""
     match what:
         case (shape, dtype):
-            return Argument(Buffer(slot, f"argument{slot}", DTYPES[dtype], shape))
+            return PackedArgument(Buffer(slot, f"argument{slot}", DTYPES[dtype], shape))
         case str():
-            return Argument(None, Var(-1 - slot, f"argument{slot}", DTYPES[what]))
+            return PackedArgument(None, Var(-1 - slot, f"argument{slot}", DTYPES[what]))
         case _:
-            return Argument(None, Const(what, DTYPES["int64"]))
+            return PackedArgument(None, Const(what, DTYPES["int64"]))
 
 
 def _decoded(state: DecodeState, func: PrimFunc, params: tuple[Buffer | Var | None, ...]) -> Function:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from generators import tvm_api
 from oracles.reference.tir.context import ALONE, Context
 from oracles.reference.tir.decode.abi import DL_CPU
-from oracles.reference.tir.decode.pointer_kinds import Argument, Pointer, Stack
+from oracles.reference.tir.decode.pointer_kinds import PackedArgument, Pointer, Stack
 from oracles.reference.tir.nodes import Buffer, Expr, Seq, Stmt
 
 EMPTY = Seq(())
@@ -30,7 +30,7 @@ class DecodeState:
     rules: Rules
     symbols: dict[int, int]
     """The values of its shape variables and integer parameters."""
-    arguments: tuple[Argument, ...] = ()
+    arguments: tuple[PackedArgument, ...] = ()
     """Those of a packed call, in order."""
     context: Context = ALONE
     """The rest of the module."""

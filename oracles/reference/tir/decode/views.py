@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generators import tvm_api
 from oracles.reference.errors import Unsupported
-from oracles.reference.tir.decode.pointer_kinds import Address, Pointer, Workspace
+from oracles.reference.tir.decode.pointer_kinds import BufferAddress, Pointer, Workspace
 from oracles.reference.tir.decode.state import EMPTY, DecodeState
 from oracles.reference.tir.nodes import Alloc, Buffer, DType, Seq, Stmt, View
 
@@ -31,8 +31,8 @@ def view_at(
             extent = -(-pointer.size * 8 // max(8, dtype.bits))
             pointer.buffer = new_owner(state, str(tvm_buffer.name), dtype, (extent,))
             before = Alloc(pointer.buffer)
-        pointer = Address(pointer.buffer)
-    if not isinstance(pointer, Address):
+        pointer = BufferAddress(pointer.buffer)
+    if not isinstance(pointer, BufferAddress):
         raise Unsupported("tirx.DeclBuffer[pointer]")
     buffer, stmt = part_of(state, str(tvm_buffer.name), pointer.buffer, dtype, shape, offset)
     state.buffers[tvm_buffer.__chandle__()] = (buffer, None)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from generators.dtypes import FLOAT8
 from oracles.reference.errors import Unsupported
-from oracles.reference.tir.emit.state import Code, EmitExpr, State
+from oracles.reference.tir.emit.state import Code, EmitExpr, EmitState
 from oracles.reference.tir.nodes import Bin, DType
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "shl": "<<"}
@@ -18,7 +18,7 @@ def carrier(dtype: DType) -> str:
     return "int64" if dtype.kind == "i" else dtype.numpy.name.replace("bool", "bool_")
 
 
-def binary(state: State, node: Bin) -> Code:
+def binary(state: EmitState, node: Bin) -> Code:
     """A binary operation; integer arithmetic on axes that cannot trap is hoisted, so that statements share it."""
     if not state.axes or node.dtype.kind != "i" or not state.bounds.interval(node).safe:
         return _computed(state, node)
@@ -32,7 +32,7 @@ def binary(state: State, node: Bin) -> Code:
     return Code(state.hoist(node, code.text), True) if code.grid else code
 
 
-def _computed(state: State, node: Bin) -> Code:
+def _computed(state: EmitState, node: Bin) -> Code:
     a, b = state.expr(node.a), state.expr(node.b)
     grid = a.grid or b.grid
     kind = node.dtype.kind
@@ -73,7 +73,7 @@ def _float(node: Bin, a: str, b: str, grid: bool) -> str:
             raise Unsupported(f"prim.{node.op} on {node.dtype}")
 
 
-def _ring(state: State, node: Bin, a: Code, b: Code) -> str:
+def _ring(state: EmitState, node: Bin, a: Code, b: Code) -> str:
     """Addition, subtraction, multiplication. uint8 and uint16 wrap; elsewhere TVM's LLVM code has no defined
     overflow.
     """
@@ -91,7 +91,7 @@ def _ring(state: State, node: Bin, a: Code, b: Code) -> str:
     return f"grid_in_range({text}, {dtype.low}, {dtype.high}, {state.mask}, {site})"
 
 
-def _shift(state: State, node: Bin, a: Code, b: Code) -> str:
+def _shift(state: EmitState, node: Bin, a: Code, b: Code) -> str:
     amount = state.bounds.interval(node.b)
     legal = amount.low >= 0 and amount.high < node.dtype.bits
     if legal and node.op == "shr":
@@ -108,7 +108,7 @@ def _shift(state: State, node: Bin, a: Code, b: Code) -> str:
     return f"grid_{node.op}({parts}, {dtype.bits}, {dtype.low}, {dtype.high}, {state.mask}, {site})"
 
 
-def _division(state: State, node: Bin, a: Code, b: Code) -> str:
+def _division(state: EmitState, node: Bin, a: Code, b: Code) -> str:
     """Integer division and remainder, rounding down (floordiv, floormod) or towards zero (div, mod)."""
     sign = "//" if node.op in ("div", "floordiv") else "%"
     divisor = state.bounds.interval(node.b)
@@ -122,7 +122,7 @@ def _division(state: State, node: Bin, a: Code, b: Code) -> str:
     return f"grid_{node.op}({parts}, {dtype.low}, {dtype.high}, {state.mask}, {site})"
 
 
-def checked_float8(state: State, dtype: DType, text: str, grid: bool) -> str:
+def checked_float8(state: EmitState, dtype: DType, text: str, grid: bool) -> str:
     """The code of a computed float; one of 8 bits is checked, since implementations differ on some values."""
     if dtype.name not in FLOAT8:
         return text

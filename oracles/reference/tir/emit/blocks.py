@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from oracles.reference.tir.emit.declarations import alloc
-from oracles.reference.tir.emit.state import Code, EmitStmt, State
+from oracles.reference.tir.emit.state import Code, EmitState, EmitStmt
 from oracles.reference.tir.nodes import Block, Cmp, Const, Expr, If, Logic, Seq, Stmt
 
 
 @contextmanager
-def nested(state: State) -> Iterator[None]:
+def nested(state: EmitState) -> Iterator[None]:
     """A deeper indentation, with at least one line; what is hoisted there is forgotten afterwards."""
     state.indent += 1
     state.hoisted.append({})
@@ -23,13 +23,13 @@ def nested(state: State) -> Iterator[None]:
     state.indent -= 1
 
 
-def sequence(state: State, node: Seq) -> None:
+def sequence(state: EmitState, node: Seq) -> None:
     """One statement after the other."""
     for child in node.body:
         state.stmt(child)
 
 
-def branch(state: State, cond: Expr, then: Stmt, other: Stmt | None) -> None:
+def branch(state: EmitState, cond: Expr, then: Stmt, other: Stmt | None) -> None:
     """A branch."""
     code = state.expr(cond)
     if code.grid:
@@ -48,7 +48,7 @@ def branch(state: State, cond: Expr, then: Stmt, other: Stmt | None) -> None:
     buffers.full &= after
 
 
-def _masked(state: State, code: Code, then: Stmt, other: Stmt | None) -> None:
+def _masked(state: EmitState, code: Code, then: Stmt, other: Stmt | None) -> None:
     outer, before = state.mask, set(state.buffers.full)
     name = state.names.temporary()
     state.line(f"{name} = {code.text}.copy()" if code.view else f"{name} = {code.text}")
@@ -65,7 +65,7 @@ def _masked(state: State, code: Code, then: Stmt, other: Stmt | None) -> None:
     state.mask, state.buffers.full = outer, before
 
 
-def block(state: State, node: Block) -> None:
+def block(state: EmitState, node: Block) -> None:
     """An sblock, under its predicate."""
     outer, state.block = state.block, node.name
     for buffer in node.allocs:
@@ -79,7 +79,7 @@ def block(state: State, node: Block) -> None:
     state.block = outer
 
 
-def init(state: State, node: Block, hoisted: tuple[int, ...]) -> None:
+def init(state: EmitState, node: Block, hoisted: tuple[int, ...]) -> None:
     """The init statement, where all reduction axes but those numbered in `hoisted` are at their start."""
     cond: Expr | None = None
     for number, (binding, start) in enumerate(node.reduce):

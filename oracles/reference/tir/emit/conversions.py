@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from oracles.reference.errors import Unsupported
 from oracles.reference.tir.emit.arithmetic import carrier, checked_float8
-from oracles.reference.tir.emit.state import Code, EmitExpr, State
+from oracles.reference.tir.emit.state import Code, EmitExpr, EmitState
 from oracles.reference.tir.intrinsics import INTRINSICS
 from oracles.reference.tir.nodes import Call, Cast, DType, Expr
 
 
-def cast(state: State, node: Cast) -> Code:
+def cast(state: EmitState, node: Cast) -> Code:
     """A conversion."""
     inner, dtype = node.a, node.dtype
     code = state.expr(inner)
@@ -35,7 +35,7 @@ def _to_float(code: Code, source: DType, dtype: DType) -> str:
     return f"{carrier(dtype)}({code.text})"
 
 
-def _int_cast(state: State, inner: Expr, code: Code, dtype: DType) -> Code:
+def _int_cast(state: EmitState, inner: Expr, code: Code, dtype: DType) -> Code:
     """Between integers and from bool. To an unsigned type the value wraps; to a signed type that cannot hold
     it, it traps.
     """
@@ -58,7 +58,7 @@ def _int_cast(state: State, inner: Expr, code: Code, dtype: DType) -> Code:
     return Code(f"{code.text}.astype({carrier(dtype)})", True)
 
 
-def call(state: State, node: Call) -> Code:
+def call(state: EmitState, node: Call) -> Code:
     """A call of an intrinsic."""
     row = INTRINSICS.get(node.name)
     first = node.args[0].dtype if node.args else node.dtype

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from oracles.reference.tir.emit.state import Code, EmitStmt, State
+from oracles.reference.tir.emit.state import Code, EmitState, EmitStmt
 from oracles.reference.tir.nodes import Alloc, Bind, Buffer, DType, View
 
 
-def alloc(state: State, buffer: Buffer) -> None:
+def alloc(state: EmitState, buffer: Buffer) -> None:
     """A fresh buffer with nothing initialised."""
     shape, slot, parts = buffer.shape, buffer.slot, state.buffers.parts(buffer)
     known = f"zeros({shape}, bool_)" if parts == 1 else f"nothing_in({shape}, {parts})"
@@ -16,7 +16,7 @@ def alloc(state: State, buffer: Buffer) -> None:
         state.buffers.outside.add(slot)
 
 
-def view(state: State, node: View) -> None:
+def view(state: EmitState, node: View) -> None:
     """A view shares the memory and the initialisation mask of its source."""
     buffer, buffers = node.buffer, state.buffers
     source, slot = buffer.source, buffer.slot
@@ -33,7 +33,7 @@ def view(state: State, node: View) -> None:
         buffers.views.setdefault(buffer.memory, []).append(slot)
 
 
-def bind(state: State, node: Bind) -> None:
+def bind(state: EmitState, node: Bind) -> None:
     """A variable of the statements that follow."""
     code = state.expr(node.value)
     name = state.names.variable(node.var.key)

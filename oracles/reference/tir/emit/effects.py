@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from oracles.reference.errors import Unsupported
-from oracles.reference.tir.emit.state import EmitStmt, State
+from oracles.reference.tir.emit.state import EmitState, EmitStmt
 from oracles.reference.tir.emit.stores import settle
 from oracles.reference.tir.nodes import Assert, Buffer, PackedCall, Sync, Watched
 from oracles.reference.tir.packed import PACKED, BufferArgument
 
 
-def assertion(state: State, node: Assert) -> None:
+def assertion(state: EmitState, node: Assert) -> None:
     """A condition that must hold."""
     state.line(f"if not {state.expr(node.cond).text}: raise Trap('assertion', {state.site(node.message)})")
 
 
-def packed_call(state: State, node: PackedCall) -> None:
+def packed_call(state: EmitState, node: PackedCall) -> None:
     """A call of a function outside of the module."""
     if node.name not in PACKED:
         raise Unsupported(f"call_packed {node.name}", outside=True)
@@ -29,7 +29,7 @@ def packed_call(state: State, node: PackedCall) -> None:
     settle(state, {arg.memory for arg in node.args if isinstance(arg, Buffer)})
 
 
-def watched(state: State, node: Watched) -> None:
+def watched(state: EmitState, node: Watched) -> None:
     """A statement of threads, whose accesses to watched memory are checked for data races."""
     if state.buffers.watched & state.dependence.summary(node.body).accesses.keys():
         state.actor = node
@@ -37,7 +37,7 @@ def watched(state: State, node: Watched) -> None:
     state.actor = None
 
 
-def barrier(state: State, node: Sync) -> None:
+def barrier(state: EmitState, node: Sync) -> None:
     """A barrier, which all threads of a block must reach."""
     if node.guard is not None:
         state.line(f"same_for_all(b{node.guard.slot}, {node.blocks}, {state.site(node.site)})")

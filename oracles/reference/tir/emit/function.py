@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from oracles.reference.tir.dependence import Dependence
-from oracles.reference.tir.emit.state import Buffers, Code, State
+from oracles.reference.tir.emit.state import Buffers, Code, EmitState
 from oracles.reference.tir.emit.table import TABLES
 from oracles.reference.tir.intervals import Bounds
 from oracles.reference.tir.nodes import Buffer, Function
@@ -43,7 +43,7 @@ def emit_function(function: Function, vectorise: bool, full: frozenset[int]) -> 
         full=set(full - function.unsure),
         outside={param.slot for param in arrays},
     )
-    state = State(function.name, TABLES, bounds, dependence, buffers)
+    state = EmitState(function.name, TABLES, bounds, dependence, buffers)
     parameters = _parameters(state, function)
     # Parameters that are also seen as smaller elements have masks by units, which are joined at the end.
     finer = [param.slot for param in arrays if buffers.parts(param) > 1]
@@ -61,7 +61,7 @@ def emit_function(function: Function, vectorise: bool, full: frozenset[int]) -> 
     return Emitted(source, state.names.constants, frozenset(written & {param.slot for param in arrays}))
 
 
-def _parameters(state: State, function: Function) -> list[str]:
+def _parameters(state: EmitState, function: Function) -> list[str]:
     """The parameter list of the generated function; registers the numbers among the parameters."""
     names: list[str] = []
     for slot, param in enumerate(function.params):

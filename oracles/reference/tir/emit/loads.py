@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from oracles.reference.tir.emit.places import place_of, tuple_of
 from oracles.reference.tir.emit.slices import Slices, proven, slices_of
-from oracles.reference.tir.emit.state import Code, EmitExpr, State
+from oracles.reference.tir.emit.state import Code, EmitExpr, EmitState
 from oracles.reference.tir.nodes import Buffer, Expr, Known, Load
 
 
-def load(state: State, buffer: Buffer, indices: tuple[Expr, ...]) -> Code:
+def load(state: EmitState, buffer: Buffer, indices: tuple[Expr, ...]) -> Code:
     """A uniform element if no index is a grid, else a grid."""
     code = _load(state, buffer, indices)
     if state.actor is None or buffer.memory not in state.buffers.watched:
@@ -17,7 +17,7 @@ def load(state: State, buffer: Buffer, indices: tuple[Expr, ...]) -> Code:
     return code._replace(text=f"races.load({code.text}, {buffer.memory}, {place}, {state.mask}, {parts})")
 
 
-def _load(state: State, buffer: Buffer, indices: tuple[Expr, ...]) -> Code:
+def _load(state: EmitState, buffer: Buffer, indices: tuple[Expr, ...]) -> Code:
     if proven(state, buffer, indices):
         slices = slices_of(state, buffer, indices)
         if slices is not None:
@@ -32,7 +32,7 @@ def _load(state: State, buffer: Buffer, indices: tuple[Expr, ...]) -> Code:
     return Code(_widened(text, buffer), True, True)
 
 
-def known_at(state: State, buffer: Buffer, indices: tuple[Expr, ...]) -> Code:
+def known_at(state: EmitState, buffer: Buffer, indices: tuple[Expr, ...]) -> Code:
     """Whether an element, or each of a grid, is initialised."""
     codes = [state.expr(index) for index in indices]
     grid = any(code.grid for code in codes)
@@ -46,7 +46,7 @@ def _widened(text: str, buffer: Buffer) -> str:
     return f"{text}.astype(int64)" if narrow else text
 
 
-def _load_one(state: State, buffer: Buffer, indices: tuple[Expr, ...], codes: list[Code]) -> Code:
+def _load_one(state: EmitState, buffer: Buffer, indices: tuple[Expr, ...], codes: list[Code]) -> Code:
     name = f"b{buffer.slot}"
     if proven(state, buffer, indices):
         element = f"{name}[{', '.join(code.text for code in codes)}]" if codes else f"{name}[()]"
@@ -58,7 +58,7 @@ def _load_one(state: State, buffer: Buffer, indices: tuple[Expr, ...], codes: li
     return Code(element if buffer.dtype.kind == "f" else f"{element}.item()", False)
 
 
-def _load_slices(state: State, buffer: Buffer, slices: Slices) -> Code:
+def _load_slices(state: EmitState, buffer: Buffer, slices: Slices) -> Code:
     name = f"b{buffer.slot}"
     text = slices.of(name)
     if buffer.slot not in state.buffers.full:
@@ -68,7 +68,7 @@ def _load_slices(state: State, buffer: Buffer, slices: Slices) -> Code:
     return Code(_widened(text, buffer), True, True)
 
 
-def _load_gather(state: State, buffer: Buffer, codes: list[Code]) -> Code:
+def _load_gather(state: EmitState, buffer: Buffer, codes: list[Code]) -> Code:
     index = ", ".join(code.text for code in codes)
     text = f"b{buffer.slot}[{index}]"
     if buffer.slot not in state.buffers.full:

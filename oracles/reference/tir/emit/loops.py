@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from oracles.reference.tir.emit.blocks import nested
 from oracles.reference.tir.emit.reductions import reduction
-from oracles.reference.tir.emit.state import Axis, Code, EmitStmt, State
+from oracles.reference.tir.emit.state import Axis, Code, EmitState, EmitStmt
 from oracles.reference.tir.emit.stores import settle
 from oracles.reference.tir.nodes import Const, For, Jump, While
 
@@ -15,7 +15,7 @@ PARALLEL = "parallel"
 """The kind of loop whose iterations may run at the same time, and in any order."""
 
 
-def loop(state: State, node: For) -> None:
+def loop(state: EmitState, node: For) -> None:
     """Any loop over a range."""
     if _collides(state, node):
         return
@@ -29,7 +29,7 @@ def loop(state: State, node: For) -> None:
     _sequential(state, node)
 
 
-def _collides(state: State, node: For) -> bool:
+def _collides(state: EmitState, node: For) -> bool:
     """Whether the loop is parallel and its iterations are sure to change one element at the same time."""
     several = isinstance(node.extent, Const) and node.extent.value > 1
     if node.kind != PARALLEL or not several or state.mask is not None:
@@ -42,7 +42,7 @@ def _collides(state: State, node: For) -> bool:
     return True
 
 
-def _axis(state: State, node: For) -> None:
+def _axis(state: EmitState, node: For) -> None:
     """An independent loop: an axis of the grids inside."""
     assert isinstance(node.extent, Const)
     state.axes[node.var.key] = Axis(int(node.extent.value), state.depth - state.rank)
@@ -57,7 +57,7 @@ def _axis(state: State, node: For) -> None:
     del state.axes[node.var.key]
 
 
-def _sequential(state: State, node: For) -> None:
+def _sequential(state: EmitState, node: For) -> None:
     extent = state.expr(node.extent).text
     name = state.names.variable(node.var.key)
     before = set(state.buffers.full)
@@ -78,7 +78,7 @@ def _sequential(state: State, node: For) -> None:
         settle(state, summary.written)
 
 
-def while_(state: State, node: While) -> None:
+def while_(state: EmitState, node: While) -> None:
     """A loop as long as a condition holds."""
     before = set(state.buffers.full)
     code = state.expr(node.cond)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import prod
 
 from oracles.reference.tir.constants import fold
-from oracles.reference.tir.emit.state import Code, State
+from oracles.reference.tir.emit.state import Code, EmitState
 from oracles.reference.tir.nodes import INT64, Buffer, Const, Expr, Watched
 
 
-def place_of(state: State, buffer: Buffer, indices: tuple[Expr, ...], actor: Watched) -> str:
+def place_of(state: EmitState, buffer: Buffer, indices: tuple[Expr, ...], actor: Watched) -> str:
     """Element of the memory, block, thread and statement of an access, as code, and where that is."""
     parts = [state.expr(part) for part in (flat_index(buffer, indices), actor.block, actor.thread)]
     return f"{tuple_of(parts)}, {actor.statement}, {state.site(buffer.name)}"

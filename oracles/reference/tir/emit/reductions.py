@@ -15,7 +15,7 @@ from generators.dtypes import FLOAT8
 from oracles.reference.tir.dependence import walk
 from oracles.reference.tir.emit.blocks import init
 from oracles.reference.tir.emit.loads import load
-from oracles.reference.tir.emit.state import Axis, Code, State
+from oracles.reference.tir.emit.state import Axis, Code, EmitState
 from oracles.reference.tir.emit.stores import store
 from oracles.reference.tir.nodes import Bin, Bind, Block, Buffer, Const, Expr, For, Load, Seq, Stmt, Store, Var
 from oracles.reference.tir.rewrite import substitute
@@ -43,7 +43,7 @@ class _Plan(NamedTuple):
     init_axes: tuple[int, ...]
 
 
-def reduction(state: State, node: For) -> bool:
+def reduction(state: EmitState, node: For) -> bool:
     """Emits the loop nest at `node` if it is a reduction that can be evaluated at once; says whether it did."""
     dependence = state.dependence
     if state.mask is not None or node.thread or not dependence.vectorise or dependence.parallel(node):
@@ -55,7 +55,7 @@ def reduction(state: State, node: For) -> bool:
     return True
 
 
-def _planned(state: State, node: For) -> _Plan | None:
+def _planned(state: EmitState, node: For) -> _Plan | None:
     loops: list[tuple[For, bool]] = []
     inner: Stmt = node
     while isinstance(inner, For) and isinstance(inner.extent, Const):
@@ -134,7 +134,7 @@ def _loads(expr: Expr, buffer: Buffer, indices: tuple[Expr, ...]) -> bool:
     return isinstance(expr, Load) and expr.buffer is buffer and expr.indices == indices
 
 
-def _init_axes(state: State, block: Block | None, folded: set[int]) -> tuple[int, ...] | None:
+def _init_axes(state: EmitState, block: Block | None, folded: set[int]) -> tuple[int, ...] | None:
     """The reduction axes of the block that are exactly the folded loops; None if init depends on them in another
     way.
     """
@@ -155,7 +155,7 @@ def _init_axes(state: State, block: Block | None, folded: set[int]) -> tuple[int
     return tuple(found.values()) if set(found) == folded else None
 
 
-def _emit(state: State, plan: _Plan) -> None:
+def _emit(state: EmitState, plan: _Plan) -> None:
     outer_axes, outer_depth, outer_block = dict(state.axes), state.depth, state.block
     if plan.block is not None:
         state.block = plan.block.name
@@ -173,7 +173,7 @@ def _emit(state: State, plan: _Plan) -> None:
     state.axes, state.depth, state.block = outer_axes, outer_depth, outer_block
 
 
-def _fold(state: State, update: _Update, folded: list[For]) -> None:
+def _fold(state: EmitState, update: _Update, folded: list[For]) -> None:
     buffer, indices = update.store.buffer, update.store.indices
     shape = tuple(_extent(loop) for loop in folded)
     current = load(state, buffer, indices)

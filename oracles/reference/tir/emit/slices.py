@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from oracles.reference.tir.emit.state import State
+from oracles.reference.tir.emit.state import EmitState
 from oracles.reference.tir.nodes import Buffer, Expr, Var
 
 
@@ -33,7 +33,7 @@ class Slices(NamedTuple):
         return self.of(name) if self.subscript else f"{self.of(name)}[...]"
 
 
-def proven(state: State, buffer: Buffer, indices: tuple[Expr, ...]) -> bool:
+def proven(state: EmitState, buffer: Buffer, indices: tuple[Expr, ...]) -> bool:
     """Whether all indices are in bounds and computed without overflow, for all data."""
     for index, extent in zip(indices, buffer.shape, strict=True):
         low, high, safe = state.bounds.interval(index)
@@ -42,7 +42,7 @@ def proven(state: State, buffer: Buffer, indices: tuple[Expr, ...]) -> bool:
     return True
 
 
-def slices_of(state: State, buffer: Buffer, indices: tuple[Expr, ...]) -> Slices | None:
+def slices_of(state: EmitState, buffer: Buffer, indices: tuple[Expr, ...]) -> Slices | None:
     """The sliced form of a proven access, or None if some index is no number and no multiple of one axis."""
     if not state.axes:
         return None
@@ -58,7 +58,7 @@ def slices_of(state: State, buffer: Buffer, indices: tuple[Expr, ...]) -> Slices
     return _arranged(dims, buffer.shape)
 
 
-def _dim(state: State, index: Expr, extent: int) -> _Dim | None:
+def _dim(state: EmitState, index: Expr, extent: int) -> _Dim | None:
     form = state.bounds.linear(index)
     scale, axis, rest = 0, None, {}
     for term, factor in form.terms.items():
@@ -83,7 +83,7 @@ def _dim(state: State, index: Expr, extent: int) -> _Dim | None:
     return _Dim(f"({name} := {start}):{name} + {axis.extent}", axis.position, False)
 
 
-def _start(state: State, rest: dict[Expr, int], const: int) -> int | str | None:
+def _start(state: EmitState, rest: dict[Expr, int], const: int) -> int | str | None:
     """The first index along an axis: a number, or the code of a uniform expression; None if it is a grid."""
     if not rest:
         return const

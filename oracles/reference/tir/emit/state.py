@@ -16,9 +16,9 @@ from oracles.reference.tir.dependence import Dependence
 from oracles.reference.tir.intervals import Bounds
 from oracles.reference.tir.nodes import Buffer, DType, Expr, Stmt, Watched
 
-EmitExpr: TypeAlias = "Callable[[State, Any], Code]"
+EmitExpr: TypeAlias = "Callable[[EmitState, Any], Code]"
 """The code of one kind of expression."""
-EmitStmt: TypeAlias = "Callable[[State, Any], None]"
+EmitStmt: TypeAlias = "Callable[[EmitState, Any], None]"
 """Adds the lines of one kind of statement."""
 
 
@@ -113,7 +113,7 @@ class Buffers:
 
 
 @dataclass(slots=True)
-class State:
+class EmitState:
     """What is known at the current point of the generated function.
 
     name: of the PrimFunc. values: the code of each variable in scope that is no axis, by key. mask: the name of the

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from oracles.reference.tir.emit.places import place_of, tuple_of
 from oracles.reference.tir.emit.slices import proven, slices_of
-from oracles.reference.tir.emit.state import Code, EmitStmt, State
+from oracles.reference.tir.emit.state import Code, EmitState, EmitStmt
 from oracles.reference.tir.nodes import Buffer, Expr, Forget, Store
 
 
-def store(state: State, buffer: Buffer, indices: tuple[Expr, ...], value: Code) -> None:
+def store(state: EmitState, buffer: Buffer, indices: tuple[Expr, ...], value: Code) -> None:
     """The statements that store `value` and mark the elements as initialised."""
     if state.actor is not None and buffer.memory in state.buffers.watched:
         place = place_of(state, buffer, indices, state.actor)
@@ -39,14 +39,14 @@ def store(state: State, buffer: Buffer, indices: tuple[Expr, ...], value: Code) 
     _store_one(state, buffer, indices, codes, value)
 
 
-def _named(state: State, value: Code) -> str:
+def _named(state: EmitState, value: Code) -> str:
     """A name for the value, which is used twice; a copy where it may share memory with the buffer."""
     name = state.names.temporary()
     state.line(f"{name} = {value.text}.copy()" if value.view and value.grid else f"{name} = {value.text}")
     return name
 
 
-def _scatter(state: State, buffer: Buffer, indices: tuple[Expr, ...], value: Code) -> None:
+def _scatter(state: EmitState, buffer: Buffer, indices: tuple[Expr, ...], value: Code) -> None:
     """A store of iterations that may store to one element: the last one counts."""
     codes = [state.expr(index) for index in indices]
     extents = {axis.position: axis.extent for axis in state.axes.values()}
@@ -54,12 +54,12 @@ def _scatter(state: State, buffer: Buffer, indices: tuple[Expr, ...], value: Cod
     state.line(f"scatter(b{buffer.slot}, {_where(state, buffer, codes)}, {value.text}, {shape})")
 
 
-def _where(state: State, buffer: Buffer, codes: list[Code]) -> str:
+def _where(state: EmitState, buffer: Buffer, codes: list[Code]) -> str:
     """The arguments that say where a grid is stored."""
     return f"{state.buffers.mask_of(buffer)}, {state.mask}, {state.site(buffer.name)}, {tuple_of(codes)}"
 
 
-def _store_one(state: State, buffer: Buffer, indices: tuple[Expr, ...], codes: list[Code], value: Code) -> None:
+def _store_one(state: EmitState, buffer: Buffer, indices: tuple[Expr, ...], codes: list[Code], value: Code) -> None:
     name = f"b{buffer.slot}"
     if not proven(state, buffer, indices):
         arguments = f"{state.buffers.mask_of(buffer)}, {state.site(buffer.name)}, {tuple_of(codes)}, {value.text}"
@@ -70,7 +70,7 @@ def _store_one(state: State, buffer: Buffer, indices: tuple[Expr, ...], codes: l
     _mark(state, buffer, f"m{buffer.slot}[{index}]", all(extent == 1 for extent in buffer.shape))
 
 
-def _mark(state: State, buffer: Buffer, target: str, covers: bool) -> None:
+def _mark(state: EmitState, buffer: Buffer, target: str, covers: bool) -> None:
     """Marks what was stored as initialised. target: that part of the mask. covers: it is the whole buffer."""
     buffers = state.buffers
     if buffer.slot in buffers.full:
@@ -83,7 +83,7 @@ def _mark(state: State, buffer: Buffer, target: str, covers: bool) -> None:
         buffers.full.add(buffer.slot)
 
 
-def settle(state: State, slots: set[int]) -> None:
+def settle(state: EmitState, slots: set[int]) -> None:
     """Drops the masks of these memories, and of views of them, that are all true by now."""
     buffers = state.buffers
     views = {view for slot in slots for view in buffers.views.get(slot, ())}
@@ -92,7 +92,7 @@ def settle(state: State, slots: set[int]) -> None:
             state.line(f"m{slot} = settled(m{slot})")
 
 
-def forget(state: State, buffer: Buffer, indices: tuple[Expr, ...]) -> None:
+def forget(state: EmitState, buffer: Buffer, indices: tuple[Expr, ...]) -> None:
     """The statement that makes elements uninitialised."""
     codes = [state.expr(index) for index in indices]
     name = f"m{buffer.slot}"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from oracles.reference.errors import Unsupported
 from oracles.reference.tir.emit.arithmetic import carrier
-from oracles.reference.tir.emit.state import Code, EmitExpr, State
+from oracles.reference.tir.emit.state import Code, EmitExpr, EmitState
 from oracles.reference.tir.nodes import Cmp, Const, DType, Expr, Let, Logic, Not, Select, Var
 
 
-def constant(state: State, node: Const) -> Code:
+def constant(state: EmitState, node: Const) -> Code:
     """A literal; floats are named constants, which have exactly their type."""
     if node.dtype.kind == "f":
         return Code(state.names.float_constant(node.value, node.dtype), False)
     return Code(f"({node.value})" if node.value < 0 else f"{node.value}", False)
 
 
-def variable(state: State, var: Var) -> Code:
+def variable(state: EmitState, var: Var) -> Code:
     """A variable; that of an independent loop is a grid along its axis."""
     axis = state.axes.get(var.key)
     if axis is not None:
@@ -26,19 +26,19 @@ def variable(state: State, var: Var) -> Code:
     return found
 
 
-def comparison(state: State, node: Cmp) -> Code:
+def comparison(state: EmitState, node: Cmp) -> Code:
     """A comparison."""
     left, right = state.expr(node.a), state.expr(node.b)
     return Code(f"({left.text} {node.op} {right.text})", left.grid or right.grid)
 
 
-def negation(state: State, node: Not) -> Code:
+def negation(state: EmitState, node: Not) -> Code:
     """Logical negation."""
     code = state.expr(node.a)
     return Code(f"(~{code.text})" if code.grid else f"(not {code.text})", code.grid)
 
 
-def logic(state: State, node: Logic) -> Code:
+def logic(state: EmitState, node: Logic) -> Code:
     """And, or: the right operand may trap only where the left one does not decide."""
     a = state.expr(node.a)
     if not a.grid:
@@ -52,7 +52,7 @@ def logic(state: State, node: Logic) -> Code:
     return Code(f"(({name} := {a.text}) {'&' if node.op == 'and' else '|'} {b.text})", True)
 
 
-def select(state: State, node: Select) -> Code:
+def select(state: EmitState, node: Select) -> Code:
     """A choice: the value that is not chosen does not trap."""
     cond = state.expr(node.cond)
     if not cond.grid:
@@ -66,7 +66,7 @@ def select(state: State, node: Select) -> Code:
     return Code(f"where(({name} := {cond.text}), {chosen}, {rest})", True)
 
 
-def let(state: State, node: Let) -> Code:
+def let(state: EmitState, node: Let) -> Code:
     """A variable that is bound inside of an expression."""
     bound = state.expr(node.value)
     name = state.names.variable(node.var.key)
@@ -76,7 +76,7 @@ def let(state: State, node: Let) -> Code:
     return Code(f"({name} := {bound.text}, {inner.text})[1]", inner.grid, inner.view)
 
 
-def _branch(state: State, node: Expr, condition: str) -> Code:
+def _branch(state: EmitState, node: Expr, condition: str) -> Code:
     """The code of a part that counts only where the grid `condition` holds."""
     outer = state.mask
     state.mask = state.under(condition)

@@ -9,7 +9,7 @@ import pytest
 from oracles.reference.errors import Unsupported
 from oracles.reference.tir import nodes
 from oracles.reference.tir.dependence import Dependence
-from oracles.reference.tir.emit.state import Buffers, State
+from oracles.reference.tir.emit.state import Buffers, EmitState
 from oracles.reference.tir.emit.table import TABLES, joined
 from oracles.reference.tir.intervals import Bounds
 
@@ -27,7 +27,7 @@ def test_every_kind_of_statement_has_code_but_those_that_are_lowered_before() ->
 
 def test_a_statement_without_code_is_unsupported_by_name() -> None:
     bounds = Bounds()
-    state = State("main", TABLES, bounds, Dependence(bounds), Buffers())
+    state = EmitState("main", TABLES, bounds, Dependence(bounds), Buffers())
     never = nodes.Const(False, nodes.BOOL)
     with pytest.raises(Unsupported, match="Allreduce"):
         state.stmt(nodes.Allreduce((), (), (), (), (), never, (), ()))
