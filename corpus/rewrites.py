@@ -96,7 +96,7 @@ def _scalars_of_64_bits(script: str) -> Edits:
         if "." not in name or (name.startswith("T.") and not _SCALAR.fullmatch(name[2:])):
             numbers = [argument for argument in call.args if isinstance(argument, ast.Constant)]
             for number in [one for one in numbers if type(one.value) is int]:
-                yield number, f"T.int64({number.value})"
+                yield number, f"T.int64({number.value!r})"
 
 
 def _unfolded(script: str) -> Edits:
