@@ -18,7 +18,6 @@ SAID = {"symptom", "reason", "message", "detail", "how", "title"}
 
 READ = {
     "corpus/migration.py": "messages in old case folders, which have no evidence",
-    "corpus/repro.py": "scripts as TVM prints them",
     "corpus/repro_calls.py": "the script that is being written",
     "corpus/repro_passes.py": "constructors of passes",
     "corpus/store.py": "scripts of modules",
