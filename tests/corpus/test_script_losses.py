@@ -196,6 +196,11 @@ def test_what_cannot_be_said_is_kept_as_json() -> None:
     assert T.structural_equal(live_module(text), module)
 
 
+def test_a_name_that_python_has_not_is_kept_as_json() -> None:
+    module = module_of(PRIM.replace("VALUE", "1"))
+    assert text_of(tvm.IRModule({"not a name": module["prim"]})).json is not None
+
+
 def sharing() -> IRModule:
     """Two different functions with the same variables as parameters."""
     module = module_of(PRIM.replace("VALUE", "1"))
