@@ -152,8 +152,11 @@ def text_of(module: IRModule) -> ModuleText:
     from generators import tvm_api
 
     raw = tvm_api.script_of(module)
-    plain = rewrites.readable(inline_constants(raw))
-    script = _said(plain, module) or (_said(raw, module) if raw != plain else None)
+    try:
+        plain = rewrites.readable(inline_constants(raw))
+        script = _said(plain, module) or (_said(raw, module) if raw != plain else None)
+    except (SyntaxError, RecursionError):  # A name that Python has not, or an expression too deep for it.
+        script = None
     return ModuleText(raw, tvm_api.json_of(module)) if script is None else ModuleText(script)
 
 

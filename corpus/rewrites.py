@@ -19,6 +19,7 @@ Edits: TypeAlias = "Iterator[tuple[ast.expr, str]]"
 UNCHECKED = "check_well_formed=False"
 _SCALAR = re.compile(r"(u?int|float|bfloat)\d+\w*|bool")
 _UNFOLDED = {"T.min": "T.Min", "T.max": "T.Max", "T.truncmod": "T.Mod"}
+_AXES = ("T.axis.spatial", "T.axis.reduce", "T.axis.scan", "T.axis.opaque")
 _LARGEST_FLOAT32 = 3.4028234663852886e38
 
 
@@ -88,15 +89,15 @@ def _scalar_types(script: str) -> Edits:
 
 
 def _scalars_of_64_bits(script: str) -> Edits:
-    """Relax prints the int64 of a call of a variable, or of a sum, as a bare number, which is an int32 there."""
+    """Relax prints the int64 of a call of a variable, of a sum and of an index as a bare number, an int32 there."""
     functions = [node for node in ast.walk(ast.parse(script)) if isinstance(node, ast.FunctionDef)]
     relax = [node for node in functions if any("R.function" in ast.unparse(d) for d in node.decorator_list)]
     for call in [node for function in relax for node in ast.walk(function) if isinstance(node, ast.Call)]:
         name = ast.unparse(call.func)
-        if "." not in name or (name.startswith("T.") and not _SCALAR.fullmatch(name[2:])):
+        if "." not in name or name == "R.take" or (name.startswith("T.") and not _SCALAR.fullmatch(name[2:])):
             numbers = [argument for argument in call.args if isinstance(argument, ast.Constant)]
             for number in [one for one in numbers if type(one.value) is int]:
-                yield number, f"T.int64({number.value!r})"
+                yield number, f"T.int64({ast.unparse(number)})"
 
 
 def _unfolded(script: str) -> Edits:
@@ -104,6 +105,13 @@ def _unfolded(script: str) -> Edits:
     for call in _calls(script):
         if (name := ast.unparse(call.func)) in _UNFOLDED:
             yield call.func, _UNFOLDED[name]
+
+
+def _axes_from_int32(script: str) -> Edits:
+    """`T.axis.spatial(n, i)` begins at a zero of the dtype of n; Python code often makes a zero of int32."""
+    for call in _calls(script):
+        if ast.unparse(call.func) in _AXES and not isinstance(call.args[0], ast.Tuple):
+            yield call.args[0], f"(0, {ast.unparse(call.args[0])})"
 
 
 def _ill_formed(script: str) -> Edits:
@@ -114,5 +122,11 @@ def _ill_formed(script: str) -> Edits:
                 yield decorator, f"I.ir_module({UNCHECKED})"
 
 
-REWRITES: tuple[Callable[[str], Edits], ...] = (_scalar_types, _unfolded, _scalars_of_64_bits, _ill_formed)
+REWRITES: tuple[Callable[[str], Edits], ...] = (
+    _scalar_types,
+    _unfolded,
+    _scalars_of_64_bits,
+    _ill_formed,
+    _axes_from_int32,
+)
 """In the order to try; each is added to those before it."""

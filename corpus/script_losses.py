@@ -55,7 +55,18 @@ def laid_out(function, *names):
         return buffers.get(var.name, var)
     return tvm_ffi.structural_map(function, (tvm.tirx.Var, renewed))
 '''
-HELPERS = {"retyped": RETYPED, "laid_out": LAID_OUT}
+RANGED = '''\
+def ranged(function, dtype):
+    """The function with constants of this dtype in the ranges of its sblocks, of which TVMScript says none."""
+    def constant(expr):
+        return tvm.tirx.IntImm(dtype, expr.value) if isinstance(expr, tvm.tirx.IntImm) else expr
+
+    def renewed(given):
+        return tvm.ir.Range.from_min_extent(constant(given.min), constant(given.extent))
+
+    return tvm_ffi.structural_map(function, (tvm.ir.Range, renewed))
+'''
+HELPERS = {"retyped": RETYPED, "laid_out": LAID_OUT, "ranged": RANGED}
 """What scripts with such lines need besides."""
 
 
@@ -87,8 +98,11 @@ def lines_for(module: IRModule, parsed: IRModule) -> list[str]:
             lines.append(f'Module["{name}"] = Module["{twin}"]')
         elif types := _other_types(function, parsed[name]):
             lines.append(f'Module["{name}"] = retyped(Module["{name}"], {types})')
-        elif buffers := _row_major(function, parsed[name]):
-            lines.append(f'Module["{name}"] = laid_out(Module["{name}"], {", ".join(buffers)})')
+        else:
+            if buffers := _row_major(function, parsed[name]):
+                lines.append(f'Module["{name}"] = laid_out(Module["{name}"], {", ".join(buffers)})')
+            if dtype := _dtype_of_ranges(function, parsed[name]):
+                lines.append(f'Module["{name}"] = ranged(Module["{name}"], "{dtype}")')
     return lines
 
 
@@ -121,6 +135,23 @@ def _row_major(wanted: BaseFunc, parsed: BaseFunc) -> list[str]:
     """The names of the buffers of a PrimFunc that have a layout, and none once it is parsed. TE and TOPI make such."""
     pairs = zip(_buffers(wanted), _buffers(parsed), strict=False)
     return [f'"{there.name}"' for made, there in pairs if made.ty.layout is not None and there.ty.layout is None]
+
+
+def _dtype_of_ranges(wanted: BaseFunc, parsed: BaseFunc) -> str:
+    """The dtype of all constants in the ranges of a PrimFunc, where they have others once it is parsed; else ""."""
+    dtypes, there = _constants_of_ranges(wanted), _constants_of_ranges(parsed)
+    return dtypes[0] if len(set(dtypes)) == 1 and len(dtypes) == len(there) and dtypes != there else ""
+
+
+def _constants_of_ranges(function: BaseFunc) -> list[str]:
+    from tvm import ir, tirx
+    from tvm_ffi import structural_walk
+
+    ranges: list[Any] = []
+    if isinstance(function, tirx.PrimFunc):
+        structural_walk(function, (ir.Range, ranges.append), order="pre")
+    parts = [part for one in ranges for part in (one.min, one.extent)]
+    return [str(part.ty.dtype) for part in parts if isinstance(part, tirx.IntImm)]
 
 
 def _buffers(function: BaseFunc) -> list[Any]:

@@ -61,6 +61,18 @@ class Module:
         a: R.Any = f(T.int64(2))
         return a
 """
+SYMBOLIC = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def prim(a: T.handle):
+        n = T.int64()
+        A = T.match_buffer(a, (n,), "float32")
+        for i in range(n):
+            with T.sblock("one"):
+                v_i = T.axis.spatial(EXTENT, i)
+                A[v_i] = T.float32(1)
+"""
 WIDE = PRIM.replace("int32", "float64").replace("VALUE", 'T.FloatImm("float64", -1e300)')
 COPY = """
 @I.ir_module
@@ -122,6 +134,17 @@ def laid_out() -> IRModule:
     return tvm.IRModule({"prim": tirx.PrimFunc([buffer], store).with_attr("s_tir", True)})
 
 
+def ranged() -> IRModule:
+    """A PrimFunc with ranges as Python code often makes them."""
+    module = module_of(SYMBOLIC.replace("EXTENT", "n"))
+    module["prim"] = script_losses._helper("ranged")(module["prim"], "int32")
+    return module
+
+
+def axis_from_int32() -> IRModule:
+    return module_of(SYMBOLIC.replace("EXTENT", "(0, n)"))
+
+
 def same_name() -> IRModule:
     """Two variables of one name, of which one has a type that the script does not say."""
     module = wider_if()
@@ -135,6 +158,8 @@ LOSSES: dict[str, tuple[Callable[[], IRModule], str]] = {
     "type of an if": (wider_if, 'retyped(Module["main"], a=R.Tensor(dtype="float32", ndim=1))'),
     "type of one of two": (same_name, 'retyped(Module["main"], a_1=R.Tensor(dtype="float32", ndim=1))'),
     "layout": (laid_out, 'Module["prim"] = laid_out(Module["prim"], "A")'),
+    "ranges": (ranged, 'Module["prim"] = ranged(Module["prim"], "int32")'),
+    "begin of an axis": (axis_from_int32, "T.axis.spatial((0, n), i)"),
     "shared parameters": (twins, 'Module["twin"] = Module["prim"]'),
     "folded min": (folded("T.Min(1, 2)"), "T.Min(1, 2)"),
     "folded max": (folded("T.Max(1, 2)"), "T.Max(1, 2)"),
@@ -171,6 +196,11 @@ def test_what_cannot_be_said_is_kept_as_json() -> None:
     text = text_of(module)
     assert text.json is not None
     assert T.structural_equal(live_module(text), module)
+
+
+def test_a_name_that_python_has_not_is_kept_as_json() -> None:
+    module = module_of(PRIM.replace("VALUE", "1"))
+    assert text_of(tvm.IRModule({"not a name": module["prim"]})).json is not None
 
 
 def sharing() -> IRModule:
