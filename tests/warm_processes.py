@@ -16,6 +16,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.machinery import SourceFileLoader
 from typing import Any, ClassVar
 
 from _pytest.assertion.rewrite import AssertionRewritingHook
@@ -70,6 +71,15 @@ def status_of(work: Callable[[], object]) -> int:
     return 0
 
 
+def forget_pytest() -> None:
+    """Has modules found by Python alone: `runpy` takes no module from the loader that rewrites assertions."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, AssertionRewritingHook)]
+    for module in list(sys.modules.values()):
+        spec = getattr(module, "__spec__", None)
+        if spec is not None and spec.origin and isinstance(spec.loader, AssertionRewritingHook):
+            spec.loader = SourceFileLoader(spec.name, spec.origin)
+
+
 def become(words: list[str], cwd: str | None, env: dict[str, str] | None, descriptors: tuple[int, ...]) -> None:
     """Does in a forked child what the command would, and ends it."""
     status = 1
@@ -78,7 +88,7 @@ def become(words: list[str], cwd: str | None, env: dict[str, str] | None, descri
             if descriptor >= 0:
                 os.dup2(descriptor, number)
         faulthandler.disable()
-        sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, AssertionRewritingHook)]
+        forget_pytest()
         os.closerange(3, 1 << 16)
         warnings.simplefilter("ignore")
         if cwd is not None:

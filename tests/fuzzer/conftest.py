@@ -22,5 +22,5 @@ def generous_limits() -> Iterator[None]:
         patch.setattr(loop, "GRACE_S", 2 * HANGS_S)  # half of it bounds a reduction
         patch.setattr(loop, "plan_of", lambda *given: replace(plan_of(*given), deadline_s=HANGS_S))
         patch.setattr(confirm, "DEADLINE_S", HANGS_S)
-        raise_limits(patch, *OF_JUDGING, "fuzzer.oneshot.prepare.STAGE_S", "fuzzer.plugin.harvester.DEADLINE_S")
+        raise_limits(patch, *OF_JUDGING, "fuzzer.oneshot.prepare.STAGE_S")
         yield
