@@ -24,7 +24,7 @@ def finding(
 ) -> Finding:
     failed = Failed("ill-formed", message, culprit=culprit)
     return Finding(
-        case=Case(ModuleText("..."), (PassCall(culprit, f"relax.transform.{culprit}()"),)),
+        case=Case(ModuleText("class Module:\n    pass\n"), (PassCall(culprit, f"relax.transform.{culprit}()"),)),
         verdict=failed,
         oracle="well_formed",
         signature=signature_of("well_formed", failed),
