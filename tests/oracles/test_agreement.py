@@ -46,7 +46,7 @@ def test_witnesses_fall_into_groups_by_what_they_say() -> None:
 
 
 @pytest.mark.parametrize(
-    ("by_word", "word"),
+    ("engines_by_answer", "word"),
     [
         (((REFERENCE_BEFORE, BUILD_BEFORE), (REFERENCE_AFTER, BUILD_AFTER)), "The pass is wrong"),
         (((REFERENCE_BEFORE, BUILD_BEFORE, BUILD_AFTER), (REFERENCE_AFTER,)), "Only the reference"),
@@ -60,8 +60,8 @@ def test_witnesses_fall_into_groups_by_what_they_say() -> None:
         (((REFERENCE_BEFORE,), (REFERENCE_AFTER,), (BUILD_BEFORE,), (BUILD_AFTER,)), None),
     ],
 )
-def test_groups_say_whose_fault_it_is(by_word: tuple[tuple[Engine, ...], ...], word: str | None) -> None:
-    said = conclusion([Group(members, "") for members in by_word])
+def test_groups_say_whose_fault_it_is(engines_by_answer: tuple[tuple[Engine, ...], ...], word: str | None) -> None:
+    said = conclusion([Group(members, "") for members in engines_by_answer])
     assert (word in said) if word else said == ""
 
 
