@@ -3,8 +3,8 @@
 The choice depends on the seed and the name of a test alone, so a failure is repeated by giving the same seed, and each
 test comes up in a tenth of the seeds. Tests that are not deep are left to `-m`.
 
-Tests marked `warm` fork their Python processes (`tests/warm_processes.py`), but for deep ones: so every script that is
-replayed runs in a fresh Python at least each night.
+Tests marked `warm` fork their Python processes (`tests/warm_processes.py`), but for deep ones: so the
+scripts of deep tests run in a fresh Python.
 
 `inspect.stack` is cheap: TVM's parser asks for it at each function that it reads, for the line of one frame. To look
 for the modules of the sixty frames of pytest takes most of the time of reading a small decorated module (8 ms
