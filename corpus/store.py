@@ -189,6 +189,8 @@ def read_case(folder: Path) -> StoredCase:
         if reader is None:
             raise CorruptCase(folder / "case.json", f"unknown schema {data.get('schema')!r}")
         return reader(folder, data)
+    except FileNotFoundError as error:
+        raise CorruptCase(folder, f"no {Path(error.filename).name}") from error
     except CorruptCase:
         raise
     except KeyError as error:

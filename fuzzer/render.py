@@ -122,8 +122,10 @@ def show_reduction(result: ReduceResult, output: Path, as_json: bool) -> None:
         print_json({**result.to_json(), "output": str(output)})
         return
     terminal = console()
-    counts = ", ".join(f"{name} {number:g}" for name, number in result.reduced.items())
-    terminal.print(f"wrote {output} ({counts})", markup=False, highlight=False, soft_wrap=True)
+    told = result.reduced
+    sizes = [f"{told[f'{what}_before']:g} {what} -> {told[what]:g}" for what in ("bindings", "statements", "passes")]
+    cost = f"{told['oracle_calls']:g} trials, {told['seconds']:.1f} s"
+    terminal.print(f"wrote {output}: {', '.join(sizes)}, {cost}", markup=False, highlight=False, soft_wrap=True)
 
 
 def show_replay(result: ReplayResult, as_json: bool) -> None:

@@ -13,8 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
-_MISHEARD = 0.15
-"""The share of choices that an Echo makes anew."""
 
 
 class Source(Protocol):
@@ -98,18 +96,19 @@ class HypothesisSource:
 
 
 class Echo:
-    """Choices of another source. Each repeats the choice that was `given` before, in 85 % of the cases, if it has the
-    same kind and is allowed: the new draw resembles the earlier one.
+    """Choices of another source. Each repeats the choice that was `given` before, if it has the same kind and is
+    allowed, but for a share that is made anew: the new draw resembles the earlier one.
     """
 
-    def __init__(self, source: Source, earlier: Sequence[Any] = ()) -> None:
+    def __init__(self, source: Source, earlier: Sequence[Any] = (), anew: float = 0.0) -> None:
         self._source = source
         self._earlier = list(earlier)
+        self._anew = anew
         self.given: list[Any] = []
 
     def _choice(self, fresh: Callable[[], T], allowed: Callable[[T], bool]) -> T:
         place = len(self.given)
-        if place < len(self._earlier) and not self._source.flip(_MISHEARD):
+        if place < len(self._earlier) and not self._source.flip(self._anew):
             again = self._earlier[place]
             value = again if allowed(again) else fresh()
         else:

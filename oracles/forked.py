@@ -40,6 +40,11 @@ class Ended:
         return "hang" if self.hung else f"exit {self.status}"
 
     @property
+    def verb(self) -> str:
+        """The same as the verb of a sentence: "hung", or "ended by SIGSEGV"."""
+        return "hung" if self.hung else f"ended by {self.how}"
+
+    @property
     def hung(self) -> bool:
         """Whether it was killed because nothing happened in it for too long."""
         return self.by is None and self.status is None
@@ -149,7 +154,7 @@ def _ended(status: int, hung: bool) -> Ended | None:
     return None if code == 0 else Ended(status=code)
 
 
-def told_by(
+def written_by(
     work: Callable[[Write], None], deadline_s: float, progress: Callable[[], object] = lambda: None
 ) -> tuple[Ended | None, bytes]:
     """How a child ended that did `work` (None: well), and all that it wrote. The deadline is as in `await_child`."""
@@ -175,7 +180,7 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 def forked(action: Callable[[], T], limit_s: float) -> T | Ended:
     """What `action` gives in a child, pickled. It has `limit_s` seconds."""
-    ended, data = told_by(lambda write: write(pickle.dumps(action())), limit_s)
+    ended, data = written_by(lambda write: write(pickle.dumps(action())), limit_s)
     if ended is not None:
         return ended
     result: T = pickle.loads(data)

@@ -130,7 +130,7 @@ class StepOracle(Facts):
 class TraceOracle(Facts):
     """Judges a whole case after its last step.
 
-    of_passes: False where it judges the starting module alone, which says nothing of passes under test.
+    of_passes: False where it judges the starting module alone, before any pass under test.
     """
 
     name: str

@@ -1,4 +1,8 @@
-"""No decision hangs on the wording of a message of ours: what a text says to a person is a field or a record too."""
+"""No decision hangs on the wording of a message of ours: what a text says to a person is a field or a record too.
+
+A lint of the common forms: `==`, `in`, methods such as `startswith`, and `re`, with literals or constants. It does
+not see aliases, tables of texts and `match`.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +100,7 @@ def test_what_is_excused_is_there() -> None:
     [
         'verdict.symptom == "crash"',
         'failure.symptom in ("crash", "hang")',
-        '" behind a pass" not in said',
+        '" after a pass" not in said',
         "reason.startswith(start)",
         "name.startswith(USELESS)",
         'name.startswith(f"build {label}")',

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from oracles.oracle import Trust
+from oracles.table import ORACLES
+
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("fuzzer", "generators", "oracles", "corpus", "reports", "tests", "docs", "benchmarks")
 OF_TVM = ("tests/python", "docs/reference")
@@ -119,3 +122,17 @@ def test_links_and_short_paths_of_a_document_lead_somewhere(path: Path) -> None:
 @pytest.mark.parametrize("path", [*DOCUMENTS, *SOURCES], ids=name_of)
 def test_no_text_cites_a_paper_that_is_not_here(path: Path) -> None:
     assert PRIVATE.findall(prose(path)) == []
+
+
+def test_what_passes_of_tests_are_held_to() -> None:
+    """The rows of a table in docs/pytest-plugin.md, from most trust to least, name the oracles of that trust."""
+    table = (ROOT / "docs" / "pytest-plugin.md").read_text(encoding="utf-8").split("| held to |")[1]
+    rows = [line.replace("-", " ") for line in table.splitlines()[2:5]]
+    for trust, row in zip(sorted(Trust, reverse=True), rows, strict=True):
+        asked = {name.replace("well_formed", "well_formedness").replace("_", " ") for name in _asked(trust)}
+        every = {name.replace("well_formed", "well_formedness").replace("_", " ") for name in _asked(Trust.ROW)}
+        assert {name for name in every if name in row} == asked
+
+
+def _asked(trust: Trust) -> set[str]:
+    return {name for name, oracle in ORACLES.items() if oracle.holds_at(trust)}

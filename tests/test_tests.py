@@ -1,7 +1,9 @@
-"""Every test can fail, and none asks the clock.
+"""Two lints: every test holds something that can fail, and no wait has a number of seconds of its own.
 
-A test can fail when it, or a function of the tests that it calls, holds an assertion that is no constant, expects an
-exception, or calls an `assert_*` of a library.
+A test holds that when it, or a function of the tests that it calls, has an assertion that is no constant, expects an
+exception, or calls an `assert_*` of a library. Functions are matched by their bare names, so one of the same name
+elsewhere counts; whether the assertion is ever reached is not seen. Waits are found by a regular expression that knows
+`timeout=` and `.wait()` with a literal; other uses of the clock are not found.
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@ For tests marked `warm` (`tests/conftest.py`): importing TVM and our tables anew
 checks and scripts of tests then do. Processes, pipes, signals and exit statuses are real. What a fork lacks is a fresh
 import, a hash seed of its own, and other variables for the loader: tests of those are not marked. A process with a
 module search path of its own is started anew in any test.
+
+A fork also sees what the tests have done so far: modules that are imported, what the running test has patched, and
+functions that test files have registered. The guard around a command is skipped; `start_new_session` and `pass_fds` are
+ignored: a fork always leads a session.
 """
 
 from __future__ import annotations

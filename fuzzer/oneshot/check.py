@@ -57,10 +57,10 @@ def _fault(subject: Subject) -> tuple[str, ...]:
 
 
 def outcome_of(subject: Subject, oracle: str | None = None) -> Outcome:
-    """What the oracles (or one of them) say of the subject. Raises NotCarriedOut for an oracle there is not.
+    """What the oracles (or one of them) say of the subject. Raises NotCarriedOut for an unknown oracle.
 
     Where the user named no passes, the module that was given is what must round-trip, not what they make of it:
-    TVM's printer and parser do not agree on lowered modules, which says nothing of the module.
+    TVM's printer and parser do not agree on lowered modules, which is not the module's fault.
     """
     names = oracle_names(subject.plan)
     if oracle is not None:
@@ -79,7 +79,7 @@ def _judged(subject: Subject, oracles: frozenset[str], rows: list[CheckRow]) -> 
     heard = in_child(lambda say: _judge(subject, oracles, say), union, recorder, STAGE_S, per_activity=True)
     ended, activity = heard.ended, heard.activity
     if ended is not None and _only_the_reference(activity):
-        note = Inconclusive(f"the reference does not get through: {ended.how}")
+        note = Inconclusive(f"the reference interpreter {ended.verb}")
         without = replace(subject, start=replace(subject.start, calls=()))
         return _judged(without, oracles - NEED_NUMBERS, [*rows, row_of(numeric.ORACLE.name, None, note)])
     failures: list[Failure] = []
@@ -100,7 +100,7 @@ def _judged(subject: Subject, oracles: frozenset[str], rows: list[CheckRow]) -> 
 
 
 def _only_the_reference(activity: object) -> bool:
-    """Whether no code of TVM runs: who does not get through says nothing of a pass."""
+    """Whether no code of TVM runs: if it ends here, no pass is to blame."""
     return isinstance(activity, Interpreting) or (isinstance(activity, Asking) and activity.oracle in OURS)
 
 

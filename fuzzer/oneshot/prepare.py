@@ -143,7 +143,7 @@ def live_candidate(request: Request, recorder: Recorder) -> Candidate:
         raise NotCarriedOut(f"{where}: {unreadable.why}")
     if heard.ended is not None:
         activity = described(heard.activity)
-        raise NotCarriedOut(f"{where}: this TVM does not get through `{activity}`: {heard.ended.how}")
+        raise NotCarriedOut(f"{where}: this TVM {heard.ended.verb} in `{activity}`")
     candidate = candidate_of(request.case)
     return replace(candidate, module=_module_of(candidate.module))
 
@@ -190,7 +190,7 @@ def _entry_calls(candidate: Candidate, request: Request, recorder: Recorder) -> 
     heard = in_child(attempt, Usable | Unusable, recorder, STAGE_S, per_activity=True)
     if not heard.messages:
         ended = "own fault" if heard.ended is None or heard.ended.by_exit else heard.ended.how
-        return (), f"the reference does not get through any inputs: {ended}"
+        return (), f"the reference interpreter finished no inputs: {ended}"
     found: Usable | Unusable = heard.messages[-1]
     match found:
         case Usable(number):

@@ -204,9 +204,9 @@ class Watch:
             ledger.judged += 1
             ledger.tally.add({"cases": 1, "generated": 1})
         elif heard.ended is not None or not told:
-            ledger.missed["the judge did not get through"] += 1
+            ledger.missed["the judge did not finish"] += 1
         else:
-            ledger.missed["outside of what a pass may be held to"] += 1
+            ledger.missed["nothing could be judged"] += 1
 
 
 def _run(trial: ForeignTrial, say: Say) -> None:

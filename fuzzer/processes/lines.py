@@ -10,7 +10,7 @@ import msgspec
 
 from fuzzer.processes.flight import Recorder, plain
 from oracles.activities import Activity
-from oracles.forked import Ended, told_by, write_all
+from oracles.forked import Ended, write_all, written_by
 
 M = TypeVar("M")
 _ENCODER = msgspec.json.Encoder(enc_hook=plain)
@@ -88,6 +88,6 @@ def in_child(
     per_activity: the deadline is that of each activity, not of the whole work.
     """
     progress = recorder.read if per_activity else lambda: None
-    ended, data = told_by(lambda write: work(lambda message: write(line_of(message))), deadline_s, progress)
+    ended, data = written_by(lambda write: work(lambda message: write(line_of(message))), deadline_s, progress)
     messages = tuple(Lines[Any](union).take(data))
     return Heard(messages, ended, recorder.read()[1])

@@ -38,7 +38,8 @@ from oracles.walk import taken
 from oracles.workbench import Workbench
 
 _UNOPTIMISED_OF_TEN = 7
-"""Of ten cases, so many are built without optimisation, which is faster; the others at LLVM's level 2."""
+"""Of ten cases, so many are built without optimisation, which is faster; the others at LLVM's level 2.
+No ratio of a generator: the case's index decides, and nothing is drawn."""
 
 
 def judge_builds(

@@ -9,7 +9,7 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-from oracles.forked import Write, told_by
+from oracles.forked import Write, written_by
 
 DEADLINE_S = 60.0
 """Seconds that a file may take to be evaluated, what it imports included."""
@@ -22,7 +22,7 @@ def complaint_about(path: Path, deadline_s: float = DEADLINE_S) -> str | None:
 
     Exceptions are no complaint: who evaluates the file sees them.
     """
-    ended, said = told_by(lambda write: _evaluate(path, write), deadline_s)
+    ended, said = written_by(lambda write: _evaluate(path, write), deadline_s)
     if said == _THROUGH:
         return None
     if ended is None:

@@ -22,7 +22,7 @@ OnVerdict: TypeAlias = Callable[[str, str | None, Verdict], None]
 
 
 OURS = frozenset(row.name for row in ORACLES.values() if row.stage is Stage.NUMBERS)
-"""The oracles in which no code of TVM runs: who does not get through them says nothing about a pass."""
+"""The oracles in which no code of TVM runs: a child that ends in one puts no pass to blame."""
 
 
 def unheard(oracle: str, pass_name: str | None, verdict: Verdict) -> None:

@@ -37,7 +37,7 @@ _OURS = ReferenceTrap("operand")
 OURS = symptom_of(_OURS.kind)
 """An operator row does not take operands that TVM's type inference takes: a gap of ours."""
 NO_FUNCTION = "no function that can be called"
-GONE = Gap("no inputs: no function is left behind the pass", by_nature=True)
+GONE = Gap("no inputs: the pass leaves no function", by_nature=True)
 _CALM = (0, 1)
 
 
@@ -118,14 +118,14 @@ def _why_it_stops(module: IRModule, calls: tuple[EntryCall, ...]) -> Gap | None:
     except Unsupported as error:
         return gap_of(f"reference: {error.node}", error.stop)
     except Trap as trap:
-        return Gap(f"{symptom_of(trap.kind)} behind a pass that promises nothing")
+        return Gap(f"{symptom_of(trap.kind)} after a pass that promises nothing")
     return None
 
 
 def _again(step: Step, found: Numbers, bench: Bench, first: Failed) -> Compared:
     """A difference that shows on calm inputs as well, else Inconclusive."""
     if first.evidence == _OURS:
-        reason = f"{OURS} behind the pass"
+        reason = f"{OURS} after the pass"
         return Compared(Inconclusive(reason), step.before, (), Gap(reason))
     for whole in _CALM:
         numbers = Numbers(step.before, calm(found.calls, whole))

@@ -11,7 +11,7 @@ from fuzzer.trial.repertoire import Repertoire
 from generators.case import PassCall
 from generators.passes.row import PassRow, Phase
 from generators.source import SeededSource
-from oracles.builds.agreement import camps, conclusion, engines
+from oracles.builds.agreement import conclusion, engines, groups
 from oracles.builds.blame import first_wrong, lowering_of
 from oracles.builds.build import as_built
 from oracles.builds.needs import builder_of
@@ -29,8 +29,8 @@ def whose_fault(case: Candidate, plan: Plan, repertoire: Repertoire) -> tuple[st
     positions, bench = found
     passes, numbers = (*case.setup, *case.passes), bench.meaning.numbers
     after = positions[-1] if passes else None
-    agreeing = camps(engines(positions[0], after, numbers, bench, plan.target), numbers)
-    lines = [f"{', '.join(map(str, camp.members))}: {camp.says or 'what the program means'}" for camp in agreeing]
+    agreeing = groups(engines(positions[0], after, numbers, bench, plan.target), numbers)
+    lines = [f"{', '.join(map(str, group.members))}: {group.says or 'what the program means'}" for group in agreeing]
     inside = _wrong_part(passes[-1], repertoire.rows, positions[-2], bench) if passes else None
     return (*filter(None, (conclusion(agreeing), inside and f"The first wrong pass inside of it: {inside}.")), *lines)
 

@@ -153,13 +153,13 @@ class _Worker:
             self._report_own_fault(index, activity)
             return
         if ended.from_outside:
-            # The system out of memory, or a person: it says nothing about a pass.
+            # The system out of memory, or a person: no pass is to blame.
             self.say(Tallied({"generated": 1, "skipped": {"child ended from outside": 1}}))
             return
         stderr = self._stderr_tail()
         failure = lost_failure(index, activity, ended, deadline_s=self.plan.deadline_s, stderr=stderr, ours=OURS)
         if failure is None:
-            reason = f"the reference does not get through: {ended.how}"
+            reason = f"the reference interpreter {ended.verb}"
             self.say(Tallied({"generated": 1, "cases": 1, "inconclusive": {reason: 1}}))
             return
         self.say(Tallied({"generated": 1, "cases": 1, "skipped": {f"ended by {ended.how}": 1}}))

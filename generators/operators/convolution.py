@@ -92,7 +92,8 @@ def _draw_convolution(spatial: int, build: Callable[..., Expr]) -> Callable[[Sco
 
     def draw(s: Scope) -> Drawn:
         source = s.source
-        layout = "NCWH" if spatial == 2 and source.flip(KNOBS.shared.rare / 2) else draw_data_layout(source, spatial)
+        turned = spatial == 2 and source.flip(KNOBS.windows.width_before_height)
+        layout = "NCWH" if turned else draw_data_layout(source, spatial)
         x = _draw_data(s, layout)
         (channels,) = extents(x, layout, "C")
         groups = _draw_groups(s, channels)

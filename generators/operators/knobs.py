@@ -145,6 +145,9 @@ class NormKnobs:
 class WindowKnobs:
     """Convolutions, pools and padding."""
 
+    width_before_height: float = 0.02
+    """A convolution has the data layout NCWH, which TVM takes and often lowers wrongly: rare, so that it does not hide
+    other findings."""
     int8_widened: float = 0.7
     """A convolution of 8-bit operands gives a wider dtype: their own rarely holds the sums."""
     half_widened: float = 0.2

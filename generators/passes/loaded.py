@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from generators.passes.knobs import KNOBS
 from generators.passes.row import Fires, PassRow, Phase, Place, Promise
 from generators.program_facts import Feature
 
@@ -18,7 +19,7 @@ _PHASES: dict[str, Phase] = {
     "tir": Phase.LEGAL,
 }
 _FORMS = (None, "any", "sblock", "loops")
-_RECIPES = (*("chains",) * 6, "private_twins", "tuples_of_tuples", "nested_outputs", "if_on_truths")
+_RECIPES = (*("chains",) * KNOBS.repeats.chains, "private_twins", "tuples_of_tuples", "nested_outputs", "if_on_truths")
 """Shapes of program that rewrites of operators, of functions, of tuples and of branches look for."""
 _ON_BLOCKS = frozenset({Feature.PRIM_FUNCS, Feature.PART_BLOCKS})
 _ON_ANYTHING = frozenset({Feature.ANY_PRIM_FUNCS})

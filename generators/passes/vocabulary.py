@@ -13,6 +13,7 @@ from dataclasses import replace
 from types import CellType, FunctionType
 
 from generators.operators.table import OPERATORS
+from generators.passes.knobs import KNOBS
 from generators.passes.row import PassRow
 
 MOST = 24
@@ -20,12 +21,12 @@ MOST = 24
 _PREFIX = "relax."
 _NAMESPACE = "op"
 """What operators are attributes of, as in `relax.op.add`."""
-_NESTED = ("tuples_of_tuples", "nested_outputs")
+_NESTED = ("tuples_of_tuples", "nested_outputs") * KNOBS.repeats.nested
 SHAPES = {
-    "If": ("if_branches", "private_in_branch", *("if_on_truths",) * 4),
+    "If": ("if_branches", "private_in_branch", *("if_on_truths",) * KNOBS.repeats.if_on_truths),
     "MatchCast": ("match_cast_redundant", "match_cast_defines_symbol"),
-    "Tuple": ("tuple_bound", "tuple_nested", "nested_results", *_NESTED * 2),
-    "TupleGetItem": ("tuple_bound", "several_outputs", "private_tuple_arguments", "nested_results", *_NESTED * 2),
+    "Tuple": ("tuple_bound", "tuple_nested", "nested_results", *_NESTED),
+    "TupleGetItem": ("tuple_bound", "several_outputs", "private_tuple_arguments", "nested_results", *_NESTED),
     "GlobalVar": ("private_calls", "private_twins", "private_calls_symbolic"),
     "ShapeExpr": ("symbolic_shapes", "shape_of"),
 }

@@ -211,6 +211,8 @@ class MatmulKnobs:
 class SchedulableKnobs:
     """Shapes for schedule rules."""
 
+    by_rows: int = 7
+    """Of ten products, so many are of rows, which the rules were made for; the other three forms come once each."""
     vector_added: float = 0.6
     """An epilogue adds a vector, else a whole tensor."""
     lead_dim: float = 0.25

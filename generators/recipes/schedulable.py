@@ -54,7 +54,7 @@ def matrix_vector(s: Scope) -> None:
     lead: list[Dim] = (
         [s.source.integer(2, 3)] if s.source.flip(KNOBS.schedulable.lead_dim) and isinstance(k, int) and k <= 8 else []
     )
-    kind = s.source.pick((*("rows",) * 7, "sum", "columns", "one row"))
+    kind = s.source.pick((*("rows",) * KNOBS.schedulable.by_rows, "sum", "columns", "one row"))
     if kind == "rows":
         vector: list[Dim] = [*lead, k, 1] if lead or s.source.flip(KNOBS.schedulable.column_vector) else [k]
         out = b.matmul(s, _scaled(s, b.operand(s, [*lead, n, k], dtype)), b.operand(s, vector, dtype))

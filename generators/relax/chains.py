@@ -136,7 +136,8 @@ class _Chain:
         s, source = self._scope, self._scope.source
         s.frame.module.drawing = row.name
         s.leading = _with_literal(s, values)
-        echo = Echo(source, self._given.get(row.name, ()) if source.flip(self._knobs.likewise) else ())
+        earlier = self._given.get(row.name, ()) if source.flip(self._knobs.likewise) else ()
+        echo = Echo(source, earlier, self._knobs.likewise_anew)
         s.source = echo
         try:
             drawn = row.draw(s)

@@ -141,6 +141,8 @@ class ChainKnobs:
     """An operator follows itself: passes merge two of a kind most."""
     likewise: float = 0.6
     """An operator that was in the chain before has the same axes and bounds as then."""
+    likewise_anew: float = 0.15
+    """Then each choice is made anew all the same, which keeps such a call from being a copy."""
     rejoined: float = 0.4
     """The fields of a tuple are joined again, in any order."""
     forks: float = 0.3

@@ -114,7 +114,7 @@ def _draw_inputs(draft: FunctionDraft) -> None:
         _add_input(draft, kept, draft.draw_dtype())
     if source.flip(draft.knobs.inputs.positions):
         _add_input(draft, tuple(dims[:1]), source.pick(("int32", "int64")))
-    floats = [d for d in ("float32", "float16", "float64") if source.flip(draft.knobs.special_share / 3)]
+    floats = [d for d in ("float32", "float16", "float64") if source.flip(draft.knobs.special_share)]
     for dtype in floats:
         values = Range(-1, 1, True)
         draft.add_tensor("Z", tuple(dims), dtype, values, role="input", special=True)

@@ -85,8 +85,9 @@ class TirKnobs:
     do."""
     local_share: float = 0.12
     """A buffer between blocks has the scope "local": on a GPU each thread then has its own."""
-    special_share: float = 0.08
-    """A float input holds NaN, infinities, signed zeros and subnormals."""
+    special_share: float = 0.08 / 3
+    """Of each of three float dtypes, an input holds NaN, infinities, signed zeros and subnormals: 0.08 of functions
+    have one."""
     fraction_share: float = 0.3
     """A float input holds halves or quarters, else whole numbers: casts to integers then have to cut."""
     inexact_share: float = 0.15

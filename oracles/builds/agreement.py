@@ -57,7 +57,7 @@ class Engine:
 
 
 @dataclass(frozen=True, slots=True)
-class Camp:
+class Group:
     """Engines that give one result. says: how it differs from what the program means, "" where it does not."""
 
     members: tuple[Engine, ...]
@@ -94,7 +94,7 @@ def _by_llvm(after: bool, state: Position, numbers: Numbers, bench: Bench) -> di
     return {Engine(after, LLVM.name, level): _built(LLVM.name, state, level, numbers, bench) for level in LEVELS}
 
 
-def camps(answers: Mapping[Engine, Answer], numbers: Numbers) -> tuple[Camp, ...]:
+def groups(answers: Mapping[Engine, Answer], numbers: Numbers) -> tuple[Group, ...]:
     """The engines by what they say, those who agree with the program's meaning first."""
     assert not isinstance(numbers.expected, NoMeaning)
     expected = numbers.expected
@@ -106,12 +106,12 @@ def camps(answers: Mapping[Engine, Answer], numbers: Numbers) -> tuple[Camp, ...
                 break
         else:
             found.append(([engine], said, said if isinstance(said, str) else _difference(expected, said)))
-    return tuple(Camp(tuple(members), says) for members, _, says in found)
+    return tuple(Group(tuple(members), says) for members, _, says in found)
 
 
-def conclusion(camps: Sequence[Camp]) -> str:
-    """Whose fault it looks like, in a sentence; "" where the camps do not say."""
-    place = {member: number for number, camp in enumerate(camps) for member in camp.members}
+def conclusion(groups: Sequence[Group]) -> str:
+    """Whose fault it looks like, in a sentence; "" where the groups do not say."""
+    place = {member: number for number, group in enumerate(groups) for member in group.members}
     before, after = ({place[e] for e in place if e.builder == LLVM.name and e.after is when} for when in (False, True))
     if not before | after:
         return ""

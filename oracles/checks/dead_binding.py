@@ -28,7 +28,7 @@ from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import headline
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
-DEAD = "nobody_uses_this"
+DEAD = "unused_value"
 
 
 def with_dead_binding(module: IRModule, phase: Phase, source: Source) -> tuple[IRModule, str] | None:

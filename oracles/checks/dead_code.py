@@ -35,7 +35,7 @@ from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import headline
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
-DEAD = "nobody_calls_this"
+DEAD = "unused_function"
 _TIDY = tuple(default_call(the(role).name) for role in (Role.TIDIES_BINDINGS, Role.DROPS_DEAD_CODE))
 
 

@@ -156,4 +156,4 @@ def check_read(value: Runtime, reader: str) -> None:
         if memory.taken_by:
             raise Trap("storage-overlap", f"{found}, but {memory.taken_by} has overwritten it")
         if not memory.used:
-            raise Trap("uninitialised", f"{found}, and nobody has written it")
+            raise Trap("uninitialised", f"{found}, but is not initialised")

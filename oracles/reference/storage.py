@@ -230,7 +230,7 @@ def explained(
             return Trap("storage-overlap", f"{where}, but {memory.taken_by} has overwritten it")
         if memory.known is None:
             return Trap("storage-overlap", f"{where}, which may also write into its bytes by another argument")
-        return Trap("uninitialised", f"{where}, and nobody has written it")
+        return Trap("uninitialised", f"{where}, but is not initialised")
     return trap
 
 

@@ -139,6 +139,7 @@ def test_a_corrupt_case(passfuzz: Run, command: str, spoil: Callable[[Path], Non
     status, line = passfuzz(command, "case")
     assert status == 2
     assert "not a case: case" in line
+    assert "Errno" not in line
 
 
 def test_a_case_with_an_unknown_pass(passfuzz: Run) -> None:

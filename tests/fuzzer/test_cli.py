@@ -181,14 +181,16 @@ def test_reduce_writes_the_script(passfuzz: Any, fake: Any, tmp_path: Path) -> N
 
     def reduce_case(path: Path, **options: Any) -> ReduceResult:
         calls.append((path, options))
-        return ReduceResult("print(1)\n", {"bindings_before": 9.0, "bindings": 2.0}, "well_formed-FuseOps-1", "{}")
+        sizes = {"bindings_before": 9, "bindings": 2, "statements_before": 0, "statements": 0}
+        reduced = {**sizes, "passes_before": 3, "passes": 1, "oracle_calls": 14, "seconds": 2.15}
+        return ReduceResult("print(1)\n", reduced, "well_formed-FuseOps-1", "{}")
 
     fake("fuzzer.commands.reduce", "reduce_case", reduce_case)
     output = tmp_path / "small.py"
     status, stdout, _ = passfuzz("reduce", tmp_path, "--interesting", "./check.sh", "--time", "2m", "-o", output)
     assert status == 0
     assert (output.read_text(), (tmp_path / "small.py.json").read_text()) == ("print(1)\n", "{}")
-    assert "bindings 2" in stdout
+    assert "9 bindings -> 2, 0 statements -> 0, 3 passes -> 1, 14 trials, 2.1 s" in stdout
     options = {"passes": (), "oracle": None, "interesting": "./check.sh", "time_s": 120.0, "load": None}
     assert calls == [(tmp_path, options)]
 

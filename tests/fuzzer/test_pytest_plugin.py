@@ -258,7 +258,7 @@ def test_outcomes_are_the_same_with_and_without(tmp_path: Path) -> None:
     [
         pytest.param("os.kill(os.getpid(), 11)", "SIGSEGV", marks=pytest.mark.deep),
         pytest.param("time.sleep(60)", "hang", marks=pytest.mark.deep),
-        ("os._exit(5)", "did not get through"),
+        ("os._exit(5)", "did not finish"),
     ],
 )
 def test_the_end_of_the_judge_is_none_of_the_test(tmp_path: Path, harm: str, told: str) -> None:
@@ -266,7 +266,7 @@ def test_the_end_of_the_judge_is_none_of_the_test(tmp_path: Path, harm: str, tol
     status, text, outcomes = run(tmp_path, ENDS_THE_JUDGE.replace("HARM", harm), *limit, "--passfuzz-out", "out")
     found = summary(tmp_path / "out")
     assert (status, set(outcomes.values()), found["findings"]) == (0, {"PASSED"}, [])
-    assert found["skipped"]["the judge did not get through"] == 1
+    assert found["skipped"]["the judge did not finish"] == 1
     assert any(told in reason for reason in found["skipped"])
     assert "judged 0 pass calls" in text
 

@@ -9,7 +9,7 @@ from tvm import relax
 from corpus.module_text import live_module
 from generators.case import EntryCall, ModuleText
 from generators.source import SeededSource
-from oracles.builds.agreement import Camp, Engine, camps, conclusion, engines
+from oracles.builds.agreement import Engine, Group, conclusion, engines, groups
 from oracles.reference.numbers import Numbers
 from oracles.reference.values import carried
 from oracles.trace import MeaningState, Position
@@ -35,18 +35,18 @@ BUILD_BEFORE, BUILD_AFTER = Engine(False, "llvm", 0), Engine(True, "llvm", 0)
 DEVICE_BEFORE, DEVICE_AFTER = Engine(False, "cuda"), Engine(True, "cuda")
 
 
-def test_witnesses_fall_into_camps_by_what_they_say() -> None:
+def test_witnesses_fall_into_groups_by_what_they_say() -> None:
     a, b, c, d, e, f = (Engine(after=False, builder=name) for name in "abcdef")
     answers = {a: RIGHT, b: WRONG, c: NEAR, d: "does not build: planted", e: OTHER, f: WRONG}
-    found = camps(answers, numbers())
-    assert [camp.members for camp in found] == [(a, c), (b, f), (d,), (e,)]
+    found = groups(answers, numbers())
+    assert [group.members for group in found] == [(a, c), (b, f), (d,), (e,)]
     assert found[0].says == ""
     assert "output 0[0] is 0.0, not 0.11" in found[1].says
     assert found[2].says == "does not build: planted"
 
 
 @pytest.mark.parametrize(
-    ("groups", "word"),
+    ("engines_by_answer", "word"),
     [
         (((REFERENCE_BEFORE, BUILD_BEFORE), (REFERENCE_AFTER, BUILD_AFTER)), "The pass is wrong"),
         (((REFERENCE_BEFORE, BUILD_BEFORE, BUILD_AFTER), (REFERENCE_AFTER,)), "Only the reference"),
@@ -60,8 +60,8 @@ def test_witnesses_fall_into_camps_by_what_they_say() -> None:
         (((REFERENCE_BEFORE,), (REFERENCE_AFTER,), (BUILD_BEFORE,), (BUILD_AFTER,)), None),
     ],
 )
-def test_camps_say_whose_fault_it_is(groups: tuple[tuple[Engine, ...], ...], word: str | None) -> None:
-    said = conclusion([Camp(group, "") for group in groups])
+def test_groups_say_whose_fault_it_is(engines_by_answer: tuple[tuple[Engine, ...], ...], word: str | None) -> None:
+    said = conclusion([Group(members, "") for members in engines_by_answer])
     assert (word in said) if word else said == ""
 
 
@@ -69,8 +69,8 @@ def test_the_builds_of_a_wrong_pass_agree_with_the_reference_of_its_result() -> 
     known = numbers()
     bench = Workbench(SeededSource(0), MeaningState(known))
     swapped = Position.at(replaced_add(known))
-    found = camps(engines(Position.at(known.start), swapped, known, bench), known)
-    assert [tuple(map(str, camp.members)) for camp in found] == [
+    found = groups(engines(Position.at(known.start), swapped, known, bench), known)
+    assert [tuple(map(str, group.members)) for group in found] == [
         ("reference before", "build before at -O0", "build before at -O3"),
         ("reference after", "build after at -O0", "build after at -O3"),
     ]
@@ -87,5 +87,5 @@ def test_what_a_call_writes_into_a_constant_the_next_one_reads() -> None:
     call = EntryCall("main", (np.ones(2, np.float32),))
     known = Numbers(module, [call, call])
     bench = Workbench(SeededSource(0), MeaningState(known))
-    found = camps(engines(Position.at(module), Position.at(module), known, bench), known)
-    assert [len(camp.members) for camp in found] == [1, 5]
+    found = groups(engines(Position.at(module), Position.at(module), known, bench), known)
+    assert [len(group.members) for group in found] == [1, 5]

@@ -28,7 +28,11 @@ from oracles.walk import walk
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import RealBench, constructed, module_of, step_between
 
-externs.register()
+
+@pytest.fixture(scope="module", autouse=True)
+def registered() -> None:
+    """Not while collecting: a script that forgets to register its functions must not find them in a forked process."""
+    externs.register()
 
 
 def array(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:

@@ -377,9 +377,9 @@ def test_the_witnesses_have_the_device_among_them(stand_in: None) -> None:
     module = program("add")
     numbers = Numbers(module, CALLS)
     answers = agreement.engines(Position.at(module), None, numbers, bench_of(numbers), "cuda")
-    (camp,) = agreement.camps(answers, numbers)
+    (group,) = agreement.groups(answers, numbers)
     names = ("reference before", "build before at -O0", "build before at -O3", "cuda before")
-    assert tuple(map(str, camp.members)) == names
+    assert tuple(map(str, group.members)) == names
 
 
 @pytest.mark.parametrize(("text", "says"), [(HINTED, "the program names"), (OF_THE_HOST, "run-time library")])
