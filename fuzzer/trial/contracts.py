@@ -19,10 +19,10 @@ from generators.passes.phases import UNMEMORIED
 from generators.passes.row import Meaning, PassRow, Phase, Place, Promise
 from generators.passes.table import PASSES
 from oracles.calls.table import CONVENTIONS
-from oracles.checks import idempotence
 from oracles.evidence import AttributeGone, Evidence
 from oracles.ir.operators import operator_calls
 from oracles.ir.walk import relax_functions
+from oracles.oracle import StepOracle
 from oracles.oracle import Trust as Trust
 from oracles.table import ORACLES
 from oracles.trace import Raised
@@ -34,11 +34,12 @@ def is_by_request(evidence: Evidence | None) -> bool:
     return isinstance(evidence, AttributeGone) and any(evidence.key in row.promise.consumes for row in PASSES.values())
 
 
-def asked_of(contract: Contract, module: T.IRModule) -> list[str]:
+def asked_of(contract: Contract, module: T.IRModule) -> list[StepOracle]:
     """The oracles that have a say on what such a pass made of `module`, in their order; numbers apart."""
-    rows = [row for row in ORACLES.values() if row.holds_at(contract.trust)]
+    steps = [row for row in ORACLES.values() if isinstance(row, StepOracle)]
+    rows = [row for row in steps if row.holds_at(contract.trust)]
     settles = promises_idempotence(contract, module)
-    return [row.name for row in rows if settles or row is not idempotence.ORACLE]
+    return [row for row in rows if settles or not row.of_idempotent]
 
 
 def promises_idempotence(contract: Contract, module: T.IRModule) -> bool:
