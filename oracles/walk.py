@@ -22,7 +22,7 @@ from oracles.trace import Bench, Position, Raised, Step
 def moved(start: Position, call: PassCall, row: PassRow, module: IRModule, code: int) -> Position:
     """The position after a pass that made `module`, whose fingerprint is `code`, of the module at `start`."""
     calling = start.calling
-    if row.promise.calling != "same":
+    if not row.promise.keeps_signature:
         calling = after_pass(calling, row.promise.calling, AppliedPass(call.source, start.module, module))
     return Position(
         module,

@@ -16,7 +16,7 @@ import tvm
 
 from generators import tvm_api as T
 from generators.passes.phases import UNMEMORIED
-from generators.passes.row import Meaning, PassRow, Phase, Place, Promise
+from generators.passes.row import SAME_CALLING, Meaning, PassRow, Phase, Place, Promise
 from generators.passes.table import PASSES
 from oracles.calls.table import CONVENTIONS
 from oracles.evidence import AttributeGone, Evidence
@@ -112,7 +112,7 @@ def row_of_no_table(name: str, same_meaning: frozenset[str] = frozenset()) -> Pa
         "a pass of no row",
         Place(UNMEMORIED),
         Promise(
-            calling="same" if keeps else "unknown",
+            calling=SAME_CALLING if keeps else "unknown",
             meaning=Meaning.ROUNDED if keeps else Meaning.CHANGED,
             idempotent=False,
         ),
@@ -143,7 +143,7 @@ def no_numbers(contract: Contract, module: T.IRModule) -> str | None:
         return "numbers: what the pass keeps follows from its arguments"
     if contract.trust is Trust.ROW:
         return None
-    if row.promise.calling != "same" or row.foreign.by_arguments or len(rows_named(row.name)) > 1:
+    if not row.promise.keeps_signature or row.foreign.by_arguments or len(rows_named(row.name)) > 1:
         return "numbers: what the pass keeps follows from its arguments"
     return None
 
@@ -151,5 +151,5 @@ def no_numbers(contract: Contract, module: T.IRModule) -> str | None:
 def keeps_meaning(contract: Contract, module: T.IRModule) -> bool:
     """Whether the numbers of `module` must stay what they are, and so those of a whole that holds the pass."""
     row = contract.row
-    unbound = row.promise.calling == "same" and row.promise.lowers_to is None and not row.promise.inference_only
+    unbound = row.promise.keeps_signature and row.promise.lowers_to is None and not row.promise.inference_only
     return unbound and no_numbers(contract, module) is None

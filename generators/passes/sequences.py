@@ -83,11 +83,11 @@ class _Walk:
     def _combines(self, row: PassRow) -> bool:
         names = {step.name for step in self.steps if not step.setup}
         overwritten = any(self.table[name].place.overwrites for name in names if name in self.table)
-        conventions = any(self.table[name].promise.calling != "same" for name in names if name in self.table)
+        conventions = any(not self.table[name].promise.keeps_signature for name in names if name in self.table)
         return not (
             (row.place.first_only and names)
             or (overwritten and row.place.gives is None)
-            or (row.promise.calling != "same" and conventions)
+            or (not row.promise.keeps_signature and conventions)
             or (not row.promise.idempotent and row.name in names)
         )
 

@@ -97,7 +97,7 @@ def test_odd_orders_are_tier_c_and_rare() -> None:
 def test_at_most_one_pass_changes_how_the_result_is_called() -> None:
     for index in MANY:
         steps = draw_names(SeededSource(10, index), PASSES, kinds=("walk", "walk_then_pipeline"))
-        changing = [s.name for s in steps if PASSES[s.name].promise.calling != "same"]
+        changing = [s.name for s in steps if not PASSES[s.name].promise.keeps_signature]
         assert len(changing) <= 1 or changing[-1] == "LazyTransformParams"
 
 
