@@ -44,7 +44,7 @@ def binary(dtype: str, make: Any, size: int) -> Any:
 def both_ways(func: Any, args: list[Any]) -> Array:
     """The last argument after a vectorised run, which must be what plain loops give."""
     plain = [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args]
-    signature = engine.Signature(func)
+    signature = engine.PrimFuncSignature(func)
     program = engine.compile_function(signature, func, signature.bind(plain), vectorise=False)
     engine.run_program(program, plain, [None] * len(plain))
     run_prim_func(func, args)

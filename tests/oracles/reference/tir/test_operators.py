@@ -35,7 +35,7 @@ def flat(result: Any) -> list[Array]:
 def both_ways(pairs: list[tuple[Any, Any]], func: Any, args: list[Any], ready: list[bool]) -> None:
     """Runs vectorised and by plain loops, and keeps what each gives."""
     plain = [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args]
-    signature = engine.Signature(func)
+    signature = engine.PrimFuncSignature(func)
     program = engine.compile_function(signature, func, signature.bind(plain), vectorise=False)
     known = [None if ok else np.zeros(arg.shape, bool) for arg, ok in zip(plain, ready, strict=True)]
     engine.run_program(program, plain, known)
