@@ -51,12 +51,11 @@ class PlannedPass:
 
 @dataclass(frozen=True, slots=True)
 class DrawnSequence:
-    """Passes ready to apply: `tiers` goes with `passes`; `dropped` had nothing to do in this program."""
+    """Passes ready to apply: `tiers` goes with `passes`."""
 
     setup: tuple[PassCall, ...]
     passes: tuple[PassCall, ...]
     tiers: tuple[Tier, ...]
-    dropped: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -315,9 +314,7 @@ def instantiate(source: Source, steps: Sequence[PlannedPass], facts: ProgramFact
         else:
             options = "" if official else row.draw_options(source)
             passes.append((PassCall(step.name, text, options), step.tier))
-    return DrawnSequence(
-        tuple(setup), tuple(call for call, _ in passes), tuple(tier for _, tier in passes), tuple(dropped)
-    )
+    return DrawnSequence(tuple(setup), tuple(call for call, _ in passes), tuple(tier for _, tier in passes))
 
 
 def draw_sequence(
