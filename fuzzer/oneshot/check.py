@@ -18,6 +18,7 @@ from fuzzer.trial.judge import judge
 from fuzzer.trial.lost import lost_failure
 from fuzzer.trial.options import OURS, options_of, oracle_names
 from fuzzer.trial.whose_fault import whose_fault
+from generators.case import Tier
 from generators.passes.table import PIPELINES
 from generators.source import SeededSource
 from generators.tvm_api import IRModule
@@ -154,7 +155,7 @@ def _judge_as_given(subject: Subject, name: str, judge_given: Callable[[IRModule
         say(Found(failure))
 
 
-def _tiers(names: tuple[str, ...]) -> tuple[str, ...]:
+def _tiers(names: tuple[str, ...]) -> tuple[Tier, ...]:
     """A where an official pipeline starts with these passes, else B."""
     official = any(pipeline[: len(names)] == names for pipeline in PIPELINES.values())
     return tuple("A" if official else "B" for _ in names)

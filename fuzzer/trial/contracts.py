@@ -15,6 +15,7 @@ from typing import Any
 import tvm
 
 from generators import tvm_api as T
+from generators.case import Tier
 from generators.passes.phases import UNMEMORIED
 from generators.passes.row import SAME_CALLING, Meaning, PassRow, Phase, Place, Promise
 from generators.passes.table import PASSES
@@ -65,7 +66,7 @@ class Contract:
     source: str = ""
 
 
-def tier_of(contract: Contract, phase: Phase) -> str:
+def tier_of(contract: Contract, phase: Phase) -> Tier:
     """ "C" where a pass is outside of its documented phases, "B" elsewhere; phases of TIR passes do not show."""
     phases = contract.row.place.phases
     shown = phase in phases or contract.trust is Trust.NOTHING or min(phases) > Phase.SHAPELESS

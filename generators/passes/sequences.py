@@ -2,8 +2,6 @@
 
 Two halves, because the program is drawn between them: `draw_names` says which passes will run, so that the
 program can hold what they fire on (`to_fire`), and `instantiate` makes their constructors when the program is known.
-
-Tiers: A = a step of an official pipeline, B = a pass in its documented phase, C = at any phase.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from generators.case import PassCall
+from generators.case import PassCall, Tier
 from generators.passes.knobs import KNOBS
 from generators.passes.row import PassRow, Phase, Role
 from generators.passes.table import PASSES, PIPELINES, SETUP, THREADED_SETUP, TIR_PIPELINE, the
@@ -20,7 +18,6 @@ from generators.program_facts import Feature, ProgramFacts
 from generators.source import Source, weighted
 from generators.targets import DEFAULT, TARGETS, TargetRow
 
-Tier: TypeAlias = Literal["A", "B", "C"]
 Kind: TypeAlias = Literal["single", "walk", "pipeline", "tir_pipeline", "walk_then_pipeline", "unusual", "schedule"]
 Table: TypeAlias = Mapping[str, PassRow]
 
