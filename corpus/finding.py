@@ -9,7 +9,7 @@ import numpy as np
 
 from corpus.poison_fill import Fill
 from corpus.signature import Signature
-from generators.case import Argument, Case, Shape
+from generators.case import Argument, Case, Shape, Tier
 from oracles.verdict import Failed
 
 Status: TypeAlias = Literal["new", "known", "fixed"]
@@ -63,7 +63,7 @@ class Finding:
     verdict: Failed
     oracle: str
     signature: Signature
-    tier: str
+    tier: Tier
     at_s: float
     tvm: str
     count: int = 1

@@ -11,6 +11,7 @@ from zlib import crc32
 
 from msgspec import Struct
 
+from generators.case import Tier
 from generators.targets import DEFAULT
 from oracles.evidence import Evidence
 
@@ -60,7 +61,7 @@ class Failure:
     message: str
     detail: str
     culprit: str
-    tier: str
+    tier: Tier
     step: int | None = None
     tail: tuple[str, ...] = ()
     """Passes of an official pipeline that were applied after those of the case, up to the culprit."""
@@ -81,7 +82,7 @@ class Sample:
     index: int
     digests: tuple[str, ...]
     passes: tuple[str, ...]
-    tiers: tuple[str, ...]
+    tiers: tuple[Tier, ...]
     counts: tuple[bool, ...]
 
 

@@ -7,10 +7,13 @@ in workers. Nothing here imports TVM, so that the campaign process can hold case
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from generators.dtypes import Array
 from generators.targets import DEFAULT
+
+Tier: TypeAlias = Literal["A", "B", "C"]
+"""How a pass comes into a case: A = a step of an official pipeline, B = in its documented phase, C = at any phase."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-"""What a row of the oracle table says. Each oracle is one file with one row; `oracles.table` collects them.
+"""What a row of the oracle table says. Each oracle of `oracles/checks` is one file with one row;
+`oracles.table` collects them and adds those that build.
 
 A row holds every fact about its oracle: who asks it, how often, what its failure means for the case, and what it needs.
 No other list of oracles exists. Code that means one oracle names it, such as survival for a pass whose
@@ -13,6 +14,8 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum, auto
 from typing import TypeAlias
 
+from generators.passes.row import Phase
+from generators.tvm_api import IRModule
 from oracles.builds.cpu_builds import CpuBuild
 from oracles.trace import Bench, Step, Trace
 from oracles.verdict import Verdict
@@ -82,6 +85,8 @@ class Facts:
     needs_numbers: it needs the reference's numbers. judges_numbers: its word on a case is a verdict on its numbers.
     foreign: the least trust at which it holds for passes of other people's tests; None where it is not asked of them in
     turn with the others.
+    of_idempotent: of other people's tests it is asked only where a second application of the pass must change nothing.
+    until: the last phase of the starting modules that it judges; None for any.
     across: of which cases another process is asked as well; None for no case.
     builders: the builders of `generators.targets` where it has something to run; None where it needs no builder.
     """
@@ -94,6 +99,8 @@ class Facts:
     needs_numbers: bool = False
     judges_numbers: bool = False
     foreign: Trust | None = None
+    of_idempotent: bool = False
+    until: Phase | None = None
     across: Across | None = None
     builders: frozenset[str] | None = None
 
@@ -111,6 +118,10 @@ class Facts:
         """Whether it judges passes of other people's tests of which this much is known."""
         return self.foreign is not None and trust >= self.foreign
 
+    def judges_from(self, phase: Phase) -> bool:
+        """Whether it judges cases that start at this phase."""
+        return self.until is None or phase <= self.until
+
     def has_work_at(self, builder: str | None) -> bool:
         """Whether it has anything to run where `builder` builds the modules, None for no builder."""
         return self.builders is None or builder in self.builders
@@ -118,12 +129,17 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class StepOracle(Facts):
-    """Judges one step. `on_error` says whether steps that raised are judged too."""
+    """Judges one step.
+
+    on_error: whether steps that raised are judged too. judge_given: judges a module before any pass, in place of the
+    steps, where a user names no passes; None where it has nothing to say of one.
+    """
 
     name: str
     promise: str
     judge: Callable[[Step, Bench], Verdict]
     on_error: bool = False
+    judge_given: Callable[[IRModule], Verdict] | None = None
 
 
 @dataclass(frozen=True, slots=True)

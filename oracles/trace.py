@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from generators.case import EntryCall, PassCall
+from generators.case import EntryCall, PassCall, Tier
 from generators.passes.row import PassRow, Phase
 from generators.source import Source
 from generators.targets import DEFAULT
@@ -96,7 +96,7 @@ class Step:
     end: Position | None
     changed: bool
     input_kept: bool
-    tier: str = "B"
+    tier: Tier = "B"
     under_test: bool = True
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
-from generators.case import PassCall
+from generators.case import PassCall, Tier
 from generators.passes.row import PassRow, Phase
 from generators.tvm_api import IRModule
 from oracles.calls.after_pass import after_pass
@@ -22,7 +22,7 @@ from oracles.trace import Bench, Position, Raised, Step
 def moved(start: Position, call: PassCall, row: PassRow, module: IRModule, code: int) -> Position:
     """The position after a pass that made `module`, whose fingerprint is `code`, of the module at `start`."""
     calling = start.calling
-    if row.promise.calling != "same":
+    if not row.promise.keeps_signature:
         calling = after_pass(calling, row.promise.calling, AppliedPass(call.source, start.module, module))
     return Position(
         module,
@@ -42,7 +42,7 @@ def taken(
     call: PassCall,
     row: PassRow,
     outcome: IRModule | Raised,
-    tier: str = "B",
+    tier: Tier = "B",
     under_test: bool = True,
 ) -> Step:
     """The step of a pass that has just been applied to the module at `start`.
@@ -71,7 +71,7 @@ def walk(
     rows: Mapping[str, PassRow],
     bench: Bench,
     *,
-    tiers: Sequence[str] = (),
+    tiers: Sequence[Tier] = (),
     under_test: Collection[str] | None = None,
     around: Callable[[PassCall], AbstractContextManager[None]] = lambda call: nullcontext(),
 ) -> Iterator[Step]:

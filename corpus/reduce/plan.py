@@ -131,11 +131,12 @@ def drop_parameter(plan: ReductionPlan, name: str, param: T.Var) -> ReductionPla
         attrs["num_input"] = int(attrs["num_input"]) - 1
     params = function.params[:index] + function.params[index + 1 :]
     draft = plan.draft.with_function(name, replace(function, params=params, attrs=attrs))
-    calls = tuple(_without_argument(call, index) if call.function == name else call for call in plan.calls)
+    calls = tuple(without_argument(call, index) if call.function == name else call for call in plan.calls)
     return replace(plan, draft=_at_call_sites(draft, name, index), calls=calls)
 
 
-def _without_argument(call: EntryCall, index: int) -> EntryCall:
+def without_argument(call: EntryCall, index: int) -> EntryCall:
+    """The entry call without one of its arguments."""
     return replace(call, arguments=call.arguments[:index] + call.arguments[index + 1 :])
 
 

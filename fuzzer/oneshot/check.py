@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from typing_extensions import assert_never
@@ -17,14 +18,21 @@ from fuzzer.trial.judge import judge
 from fuzzer.trial.lost import lost_failure
 from fuzzer.trial.options import OURS, options_of, oracle_names
 from fuzzer.trial.whose_fault import whose_fault
-from generators.passes.row import Phase
+from generators.case import Tier
 from generators.passes.table import PIPELINES
 from generators.source import SeededSource
+from generators.tvm_api import IRModule
 from oracles.activities import Asking, Interpreting, Working, described
-from oracles.checks import numeric, pipelines, round_trip, survives
+from oracles.checks import numeric, survives
 from oracles.forked import Ended, forked, limit_memory
-from oracles.table import NEED_NUMBERS
+from oracles.oracle import StepOracle
+from oracles.table import NEED_NUMBERS, ORACLES
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
+
+_OF_GIVEN = {
+    row.name: row.judge_given for row in ORACLES.values() if isinstance(row, StepOracle) and row.judge_given is not None
+}
+"""What judges the module that was given, where the user named no passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +118,8 @@ def _judge(subject: Subject, oracles: frozenset[str], say: Say) -> None:
     start, given = subject.start, oracles
     options = options_of(subject.plan, subject.repertoire)
     if subject.implied:
-        oracles -= {round_trip.ORACLE.name}
-    if options.phase > Phase.LEGAL:
-        oracles -= {pipelines.ORACLE.name}
+        oracles -= frozenset(_OF_GIVEN)
+    oracles -= {row.name for row in ORACLES.values() if not row.judges_from(options.phase)}
     options = replace(
         options,
         force=True,
@@ -123,8 +130,9 @@ def _judge(subject: Subject, oracles: frozenset[str], say: Say) -> None:
     tiers = _tiers(tuple(call.name for call in start.passes))
     experiment = Experiment(0, start.module, start.calls, start.setup, start.passes, tiers)
     try:
-        if subject.implied and round_trip.ORACLE.name in given:
-            _judge_as_given(subject, say)
+        for name, judge_given in _OF_GIVEN.items():
+            if subject.implied and name in given:
+                _judge_as_given(subject, name, judge_given, say)
         judged = judge(experiment, options, SeededSource(subject.plan.seed, 0))
     except Exception as error:  # noqa: BLE001 - the worker boundary: an error of ours is said in one line
         say(OwnFault(f"{type(error).__name__}: {error}"))
@@ -133,21 +141,21 @@ def _judge(subject: Subject, oracles: frozenset[str], say: Say) -> None:
         say(Found(failure))
 
 
-def _judge_as_given(subject: Subject, say: Say) -> None:
-    """The round trip of the module before any pass."""
-    name = round_trip.ORACLE.name
+def _judge_as_given(subject: Subject, name: str, judge_given: Callable[[IRModule], Verdict], say: Say) -> None:
+    """What an oracle says of the module before any pass."""
     subject.recorder.write(0, Asking(name))
-    verdict = round_trip.judge_module(subject.start.module)
+    verdict = judge_given(subject.start.module)
     say(Row(row_of(name, None, verdict)))
     if isinstance(verdict, Failed):
-        culprit = verdict.culprit or round_trip.PRINTER
+        culprit = verdict.culprit
+        assert culprit is not None, "no pass has run that could be it"
         failure = Failure(
             0, name, verdict.symptom, verdict.message, verdict.detail, culprit, "A", 0, (), verdict.evidence
         )
         say(Found(failure))
 
 
-def _tiers(names: tuple[str, ...]) -> tuple[str, ...]:
+def _tiers(names: tuple[str, ...]) -> tuple[Tier, ...]:
     """A where an official pipeline starts with these passes, else B."""
     official = any(pipeline[: len(names)] == names for pipeline in PIPELINES.values())
     return tuple("A" if official else "B" for _ in names)

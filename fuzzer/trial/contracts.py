@@ -15,14 +15,15 @@ from typing import Any
 import tvm
 
 from generators import tvm_api as T
+from generators.case import Tier
 from generators.passes.phases import UNMEMORIED
-from generators.passes.row import Meaning, PassRow, Phase, Place, Promise
+from generators.passes.row import SAME_CALLING, Meaning, PassRow, Phase, Place, Promise
 from generators.passes.table import PASSES
 from oracles.calls.table import CONVENTIONS
-from oracles.checks import idempotence
 from oracles.evidence import AttributeGone, Evidence
 from oracles.ir.operators import operator_calls
 from oracles.ir.walk import relax_functions
+from oracles.oracle import StepOracle
 from oracles.oracle import Trust as Trust
 from oracles.table import ORACLES
 from oracles.trace import Raised
@@ -34,11 +35,12 @@ def is_by_request(evidence: Evidence | None) -> bool:
     return isinstance(evidence, AttributeGone) and any(evidence.key in row.promise.consumes for row in PASSES.values())
 
 
-def asked_of(contract: Contract, module: T.IRModule) -> list[str]:
+def asked_of(contract: Contract, module: T.IRModule) -> list[StepOracle]:
     """The oracles that have a say on what such a pass made of `module`, in their order; numbers apart."""
-    rows = [row for row in ORACLES.values() if row.holds_at(contract.trust)]
+    steps = [row for row in ORACLES.values() if isinstance(row, StepOracle)]
+    rows = [row for row in steps if row.holds_at(contract.trust)]
     settles = promises_idempotence(contract, module)
-    return [row.name for row in rows if settles or row is not idempotence.ORACLE]
+    return [row for row in rows if settles or not row.of_idempotent]
 
 
 def promises_idempotence(contract: Contract, module: T.IRModule) -> bool:
@@ -64,7 +66,7 @@ class Contract:
     source: str = ""
 
 
-def tier_of(contract: Contract, phase: Phase) -> str:
+def tier_of(contract: Contract, phase: Phase) -> Tier:
     """ "C" where a pass is outside of its documented phases, "B" elsewhere; phases of TIR passes do not show."""
     phases = contract.row.place.phases
     shown = phase in phases or contract.trust is Trust.NOTHING or min(phases) > Phase.SHAPELESS
@@ -111,7 +113,7 @@ def row_of_no_table(name: str, same_meaning: frozenset[str] = frozenset()) -> Pa
         "a pass of no row",
         Place(UNMEMORIED),
         Promise(
-            calling="same" if keeps else "unknown",
+            calling=SAME_CALLING if keeps else "unknown",
             meaning=Meaning.ROUNDED if keeps else Meaning.CHANGED,
             idempotent=False,
         ),
@@ -142,7 +144,7 @@ def no_numbers(contract: Contract, module: T.IRModule) -> str | None:
         return "numbers: what the pass keeps follows from its arguments"
     if contract.trust is Trust.ROW:
         return None
-    if row.promise.calling != "same" or row.foreign.by_arguments or len(rows_named(row.name)) > 1:
+    if not row.promise.keeps_signature or row.foreign.by_arguments or len(rows_named(row.name)) > 1:
         return "numbers: what the pass keeps follows from its arguments"
     return None
 
@@ -150,5 +152,5 @@ def no_numbers(contract: Contract, module: T.IRModule) -> str | None:
 def keeps_meaning(contract: Contract, module: T.IRModule) -> bool:
     """Whether the numbers of `module` must stay what they are, and so those of a whole that holds the pass."""
     row = contract.row
-    unbound = row.promise.calling == "same" and row.promise.lowers_to is None and not row.promise.inference_only
+    unbound = row.promise.keeps_signature and row.promise.lowers_to is None and not row.promise.inference_only
     return unbound and no_numbers(contract, module) is None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from fuzzer.protocol import Failure, Sample
+from generators.case import Tier
 from oracles.evidence import AcrossProcesses
 from oracles.verdict import ACROSS_PROCESSES, DETERMINISM
 
@@ -72,7 +73,7 @@ def compared(sample: Sample, digests: tuple[str, ...]) -> Comparison:
     return Differs(failure_of(sample.index, sample.passes[step], sample.tiers[step], step, here, there))
 
 
-def failure_of(index: int, name: str, tier: str, step: int, here: str, there: tuple[str, ...]) -> Failure:
+def failure_of(index: int, name: str, tier: Tier, step: int, here: str, there: tuple[str, ...]) -> Failure:
     """A pass that gives something else in another process."""
     message = "another process, with another hash seed and memory layout, gets something else"
     detail = f"structural hash of the result: {here} in one process, {there[0] if there else 'none'} in the other"

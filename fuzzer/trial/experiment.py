@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from generators.case import EntryCall, PassCall
+from generators.case import EntryCall, PassCall, Tier
 from generators.tvm_api import IRModule
 
 
@@ -18,9 +18,9 @@ class Experiment:
     calls: tuple[EntryCall, ...]
     setup: tuple[PassCall, ...]
     passes: tuple[PassCall, ...]
-    tiers: tuple[str, ...]
+    tiers: tuple[Tier, ...]
 
     @property
-    def widest_tier(self) -> str:
+    def widest_tier(self) -> Tier:
         """The least official tier of the passes: A only where every one is a step of an official pipeline."""
         return max(self.tiers, default="A")

@@ -35,13 +35,12 @@ from generators.source import SeededSource, Source
 from generators.targets import of_kind
 from generators.tvm_api import IRModule, Pass
 from oracles.activities import Activity, Announce, Asking, Working, kind_of
-from oracles.checks import input_unchanged, numeric
+from oracles.checks import numeric
 from oracles.forked import limit_memory
 from oracles.ir.fingerprint import fingerprint
 from oracles.nested import Part
-from oracles.oracle import StepOracle
+from oracles.oracle import Stage, StepOracle
 from oracles.reference.numbers import Numbers
-from oracles.table import ORACLES
 from oracles.trace import MeaningState, Position, Raised, Step
 from oracles.verdict import Failed, Skipped, Verdict
 from oracles.walk import taken
@@ -186,7 +185,9 @@ class ForeignTrial:
         if given is not None:
             kept = fingerprint(given) == part.hash_before
             seen = replace(step, start=replace(start, module=given), input_kept=kept)
-            self._ask(input_unchanged.ORACLE, seen, step, contract, bench, record)
+            for row in asked_of(contract, part.before):
+                if row.stage is Stage.INPUT:
+                    self._ask(row, seen, step, contract, bench, record)
         keeps = keeps_meaning(contract, part.before)
         if step.changed and self._ask_structure(step, contract, bench, record):
             keeps = self._ask_numbers(step, contract, bench, record) and keeps
@@ -195,7 +196,7 @@ class ForeignTrial:
 
     def _ask_structure(self, step: Step, contract: Contract, bench: ForeignBench, record: Record) -> bool:
         """Asks every oracle that has a say, numbers apart; whether these are worth looking at."""
-        rows = [row for name in asked_of(contract, step.before) if isinstance(row := ORACLES[name], StepOracle)]
+        rows = [row for row in asked_of(contract, step.before) if row.stage is not Stage.INPUT]
 
         def ask(row: StepOracle, of: Step) -> Verdict:
             self._tell(record, step, contract, step.before, ())

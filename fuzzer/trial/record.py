@@ -12,6 +12,7 @@ from typing_extensions import assert_never
 
 from fuzzer.protocol import Counts, Failure
 from fuzzer.trial.options import OnVerdict, unheard
+from generators.case import Tier
 from oracles.builds.build import CODEGEN
 from oracles.trace import Step
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
@@ -29,7 +30,7 @@ class Record:
     """
 
     index: int
-    tier: str = "B"
+    tier: Tier = "B"
     only: frozenset[str] | None = None
     on_verdict: OnVerdict = unheard
     last_changer: str = CODEGEN

@@ -26,7 +26,7 @@ from fuzzer.trial.options import OURS, options_of
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrink_across import RejudgeAcross
 from fuzzer.trial.whose_fault import whose_fault, wrong_lowering
-from generators.case import Case
+from generators.case import Case, Tier
 from generators.dtypes import is_float
 from generators.source import SeededSource
 from generators.targets import TARGETS
@@ -111,7 +111,7 @@ class Rejudge:
         return failures
 
     def _judge(self, candidate: Candidate, say: Callable[[Found], None]) -> None:
-        tiers = tuple("B" for _ in candidate.passes)
+        tiers: tuple[Tier, ...] = tuple("B" for _ in candidate.passes)
         # The entry calls are kept for every oracle: the reference must find the program meaningful.
         experiment = Experiment(
             self._failure.index, candidate.module, candidate.calls, candidate.setup, candidate.passes, tiers

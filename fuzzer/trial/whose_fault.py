@@ -59,7 +59,7 @@ def _positions(case: Candidate, plan: Plan, repertoire: Repertoire) -> tuple[lis
 
 def _wrong_part(call: PassCall, rows: Mapping[str, PassRow], before: Position, bench: Workbench) -> str | None:
     """The first pass inside of a pass after which the reference gives another result; None if it cannot decide."""
-    if rows[call.name].promise.calling != "same":
+    if not rows[call.name].promise.keeps_signature:
         return None
     entries = {entry.function for entry in bench.meaning.numbers.calls}
     for part in bench.parts(call, before.module):

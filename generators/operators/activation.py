@@ -9,6 +9,7 @@ import numpy as np
 from tvm.relax.op import nn
 
 from generators.dtypes import Array, Scalar
+from generators.operators.elementwise import erf
 from generators.operators.knobs import KNOBS
 from generators.operators.row import NumpyMeaning, Operator, Rounding
 from generators.ranges import TRUTH, Range
@@ -37,10 +38,6 @@ def _smooth(
     return Operator(f"relax.nn.{name}", draw, meaning, Rounding.SMOOTH, elementwise=True, ulps=ulps)
 
 
-def _erf(x: Array) -> Array:
-    return np.vectorize(math.erf, otypes=[np.float64])(x) if x.size else x
-
-
 def _above(low: float) -> Callable[[Range], Range]:
     """The range of a unit that is at least `low` and never above max(x, 0)."""
     return lambda r: Range(low, max(r.high, 0.0))
@@ -59,7 +56,7 @@ def _silu(x: Array) -> Array | Scalar:
 
 
 def _gelu(x: Array) -> Array | Scalar:
-    return 0.5 * x * (1 + _erf(x * math.sqrt(0.5)))
+    return 0.5 * x * (1 + erf(x * math.sqrt(0.5)))
 
 
 def _gelu_tanh(x: Array) -> Array | Scalar:

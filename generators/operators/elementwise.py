@@ -44,7 +44,8 @@ def _round_half_even(x: Array) -> Array:
     return np.round(x)
 
 
-def _erf(x: Array) -> Array:
+def erf(x: Array) -> Array:
+    """The error function of each element."""
     return np.vectorize(math.erf, otypes=[np.float64])(x) if x.size else x
 
 
@@ -79,7 +80,7 @@ OPERATORS = (
     _unary("asinh", np.arcsinh, _monotone(math.asinh)),
     _unary("acosh", np.arccosh, _monotone(math.acosh), domain=(1, math.inf)),
     _unary("atanh", np.arctanh, _monotone(math.atanh), domain=(-0.9, 0.9)),
-    _unary("erf", _erf, lambda _: UNIT),
+    _unary("erf", erf, lambda _: UNIT),
     _unary("sigmoid", lambda x: 1 / (1 + np.exp(-x)), lambda _: Range(0, 1)),
     _unary("square", np.square, lambda r: r.absolute() * r.absolute(), Rounding.RING, NUMERIC),
     _unary("floor", np.floor, lambda r: Range(math.floor(r.low), math.floor(r.high), True), Rounding.STEP, ulps=0),

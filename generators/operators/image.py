@@ -16,20 +16,17 @@ from tvm.relax.op import image
 from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
-from generators.operators.spatial import SPATIAL, extents, moved
+from generators.operators.spatial import MARGIN, SPATIAL, draw_data, extents, moved
 from generators.ranges import UNIT, Range
 from generators.relax.scope import Drawn, Scope
-from generators.relax.values import Value
 from generators.source import Source
 from generators.tvm_api import Expr
-from generators.unavailable import Unavailable
 
 # float64 is left out: coordinates and pixels pass through float32 whatever the operands are (topi/image/resize.py).
 _DTYPES = ("float32", "float16")
 _LAYOUTS = {2: ("NCHW", "NCHW", "NHWC"), 3: ("NCDHW", "NCDHW", "NDHWC")}
 _MODES = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn")
 _ROUNDINGS = ("round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
-_MARGIN = 1e-3
 _CLOSEST: dict[str, Callable[[float], float]] = {
     "floor": np.floor,
     "ceil": np.ceil,
@@ -63,14 +60,14 @@ def _rounding(rounding_method: str, mode: str) -> str:
 
 def _near_whole(x: Array) -> bool:
     """Whether a coordinate is near a whole number."""
-    return bool((np.abs(x - np.round(x)) < _MARGIN).any())
+    return bool((np.abs(x - np.round(x)) < MARGIN).any())
 
 
 def _decided(coordinates: Array, rounding: str) -> bool:
     """Whether float32 coordinates round as exact ones do: floor and ceil snap to whole numbers, the rest may tie."""
     if rounding in ("floor", "ceil"):
         off = np.abs(coordinates - np.round(coordinates))
-        return not ((off > 1e-9) & (off < _MARGIN)).any()
+        return not ((off > 1e-9) & (off < MARGIN)).any()
     return not _near_whole(coordinates + 0.5)
 
 
@@ -133,7 +130,7 @@ def _draw_crop(source: Source, sizes: list[int], targets: list[int]) -> tuple[fl
     ends = [source.pick((0.75, 0.875, 1.25)) for _ in sizes]
     for n, m, start, end in zip(sizes, targets, starts, ends, strict=True):
         at = _coordinates("tf_crop_and_resize", n, m, start, end)
-        unclear = (np.abs(at - (n - 1)) < _MARGIN) | ((np.abs(at) < _MARGIN) & (at != 0))
+        unclear = (np.abs(at - (n - 1)) < MARGIN) | ((np.abs(at) < MARGIN) & (at != 0))
         if unclear.any():
             return None
     return (*starts, *ends)
@@ -151,20 +148,11 @@ def _draw_method(source: Source, mode: str, sizes: list[int], targets: list[int]
     return (method, rounding) if decided else ("linear", rounding)
 
 
-def _draw_data(s: Scope, layout: str, dtypes: tuple[str, ...] = _DTYPES) -> Value:
-    rank = len(layout)
-    x = s.tensor(dtypes, (rank, rank), static=not s.source.flip(KNOBS.shared.symbolic), nonempty=True)
-    assert x.dims is not None
-    if not all(isinstance(d, int) or axis in "NC" for d, axis in zip(x.dims, layout, strict=True)):
-        raise Unavailable("only batch and channels may be symbolic")
-    return x
-
-
 def _draw_resize(spatial: int, build: Callable[..., Expr]) -> Callable[[Scope], Drawn]:
     def draw(s: Scope) -> Drawn:
         source = s.source
         layout = source.pick(_LAYOUTS[spatial])
-        x = _draw_data(s, layout)
+        x = draw_data(s, _DTYPES, layout)
         sizes = extents(x, layout, SPATIAL[spatial])
         targets = [source.integer(1, min(2 * n + 1, 8)) for n in sizes]
         mode, roi = source.pick(_MODES), None
@@ -210,7 +198,7 @@ def _affine_grid(theta: Array, size: tuple[int, ...], *, align_corners: bool) ->
 
 def _draw_grid_sample(s: Scope) -> Drawn:
     source = s.source
-    x = _draw_data(s, "NCHW", _DTYPES if source.flip(KNOBS.shared.rare) else _DTYPES[:1])
+    x = draw_data(s, _DTYPES if source.flip(KNOBS.shared.rare) else _DTYPES[:1], "NCHW")
     assert x.dims is not None
     grid = s.tensor((x.dtype,), dims=(x.dims[0], 2, source.integer(1, 4), source.integer(1, 4)), low=-1.5, high=1.5)
     method, mode = source.pick(("bilinear", "bicubic")), source.pick(("zeros", "border"))

@@ -6,7 +6,7 @@ since neither the documentation of gather_* nor their lowering gives negative on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from tvm import tirx
@@ -15,7 +15,7 @@ from tvm.relax import op
 from generators import tvm_api
 from generators.dtypes import Array, is_float
 from generators.operators.knobs import KNOBS
-from generators.operators.row import NumpyMeaning, Operator, Rounding
+from generators.operators.row import moving
 from generators.ranges import of_values
 from generators.relax.scope import EVERY, INDEX, Drawn, Scope
 from generators.relax.values import Value
@@ -137,15 +137,9 @@ def _draw_index_tensor(s: Scope) -> Drawn:
     return Drawn(op.index_tensor(x.expr, indices), x.range)
 
 
-def _move(
-    name: str, draw: Callable[[Scope], Drawn], meaning: NumpyMeaning, attributes: tuple[str, ...] = (), weight: int = 4
-) -> Operator:
-    return Operator(f"relax.{name}", draw, meaning, Rounding.MOVE, attributes, weight=weight)
-
-
 OPERATORS = (
-    _move("take", _draw_take, _take, ("axis", "mode"), 8),
-    _move("gather_elements", _draw_gather_elements, _gather_elements, ("axis",), 3),
-    _move("gather_nd", _draw_gather_nd, _gather_nd, ("batch_dims",), 3),
-    _move("index_tensor", _draw_index_tensor, lambda x, indices: np.asarray(x[tuple(indices)]), weight=3),
+    moving("take", _draw_take, _take, ("axis", "mode"), 8),
+    moving("gather_elements", _draw_gather_elements, _gather_elements, ("axis",), 3),
+    moving("gather_nd", _draw_gather_nd, _gather_nd, ("batch_dims",), 3),
+    moving("index_tensor", _draw_index_tensor, lambda x, indices: np.asarray(x[tuple(indices)]), weight=3),
 )

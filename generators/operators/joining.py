@@ -9,7 +9,7 @@ from tvm.relax import Tuple, op
 
 from generators.dtypes import Array
 from generators.operators.knobs import KNOBS
-from generators.operators.row import NumpyMeaning, Operator, Rounding
+from generators.operators.row import moving
 from generators.ranges import Range
 from generators.relax.scope import EVERY, INDEX, Drawn, Scope
 from generators.relax.values import Dim, TupleValue, Value
@@ -199,19 +199,13 @@ def _reverse_sequence(x: Array, lengths: Array, seq_axis: int, batch_axis: int) 
     return np.moveaxis(result, (0, 1), (batch_axis, seq_axis))
 
 
-def _move(
-    name: str, draw: Callable[[Scope], Drawn], meaning: NumpyMeaning, attributes: tuple[str, ...] = (), weight: int = 4
-) -> Operator:
-    return Operator(f"relax.{name}", draw, meaning, Rounding.MOVE, attributes, weight=weight)
-
-
 OPERATORS = (
-    _move("concat", _draw_concat, _concat, ("axis",), 8),
-    _move("stack", _draw_stack, lambda tensors, axis: np.stack(tensors, axis or 0), ("axis",), 4),
-    _move("meshgrid", _draw_meshgrid, _meshgrid, ("indexing",), 2),
-    _move("split", _draw_split, _split, ("indices_or_sections", "axis"), 7),
-    _move("tile", _draw_tile, lambda x, repeats: np.tile(x, repeats), ("repeats",), 3),
-    _move("repeat", _draw_repeat, lambda x, repeats, axis: np.repeat(x, repeats, axis), ("repeats", "axis"), 3),
-    _move("flip", _draw_flip, lambda x, axis: np.flip(x, axis), ("axis",), 3),
-    _move("reverse_sequence", _draw_reverse_sequence, _reverse_sequence, ("seq_axis", "batch_axis"), 2),
+    moving("concat", _draw_concat, _concat, ("axis",), 8),
+    moving("stack", _draw_stack, lambda tensors, axis: np.stack(tensors, axis or 0), ("axis",), 4),
+    moving("meshgrid", _draw_meshgrid, _meshgrid, ("indexing",), 2),
+    moving("split", _draw_split, _split, ("indices_or_sections", "axis"), 7),
+    moving("tile", _draw_tile, lambda x, repeats: np.tile(x, repeats), ("repeats",), 3),
+    moving("repeat", _draw_repeat, lambda x, repeats, axis: np.repeat(x, repeats, axis), ("repeats", "axis"), 3),
+    moving("flip", _draw_flip, lambda x, axis: np.flip(x, axis), ("axis",), 3),
+    moving("reverse_sequence", _draw_reverse_sequence, _reverse_sequence, ("seq_axis", "batch_axis"), 2),
 )

@@ -14,6 +14,7 @@ from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import (
     SPATIAL,
+    draw_data,
     draw_data_layout,
     draw_out_layout,
     extents,
@@ -23,22 +24,10 @@ from generators.operators.spatial import (
     window_extent,
 )
 from generators.relax.scope import FLOAT, NUMERIC, Drawn, Scope
-from generators.relax.values import Value
-from generators.unavailable import Unavailable
 
 _ATTRIBUTES = (
     "pool_size", "strides", "padding", "dilation", "ceil_mode", "count_include_pad", "layout", "out_layout",
 )  # fmt: skip
-
-
-def _draw_data(s: Scope, dtypes: tuple[str, ...], layout: str) -> Value:
-    """Data in this layout: static, but the batch and the channels may be symbolic."""
-    rank = len(layout)
-    x = s.tensor(dtypes, (rank, rank), static=not s.source.flip(KNOBS.shared.symbolic), nonempty=True)
-    assert x.dims is not None
-    if not all(isinstance(d, int) or axis in "NC" for d, axis in zip(x.dims, layout, strict=True)):
-        raise Unavailable("only batch and channels may be symbolic")
-    return x
 
 
 def _out_extent(n: int, kernel: int, stride: int, dilation: int, head: int, tail: int, ceil: bool) -> int:
@@ -60,7 +49,7 @@ def _draw_pool(name: str, spatial: int, dtypes: tuple[str, ...]) -> Callable[[Sc
     def draw(s: Scope) -> Drawn:
         source = s.source
         layout = draw_data_layout(source, spatial)
-        x = _draw_data(s, dtypes, layout)
+        x = draw_data(s, dtypes, layout)
         ceil = source.flip(KNOBS.windows.ceil_mode)
         columns: list[tuple[int, int, int, int, int]] = []
         for n in extents(x, layout, axes):
@@ -156,7 +145,7 @@ def _draw_adaptive(name: str, spatial: int) -> Callable[[Scope], Drawn]:
     def draw(s: Scope) -> Drawn:
         source = s.source
         layout = draw_data_layout(source, spatial)
-        x = _draw_data(s, FLOAT, layout)
+        x = draw_data(s, FLOAT, layout)
         sizes = [source.integer(1, min(n + 1, 6)) for n in extents(x, layout, axes)]
         size = (
             None

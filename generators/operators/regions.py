@@ -19,14 +19,13 @@ from generators import tvm_api
 from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
-from generators.operators.spatial import extents, moved, spelled
+from generators.operators.spatial import MARGIN, extents, moved, spelled
 from generators.relax.scope import Drawn, Scope
 from generators.source import Source
 from generators.tvm_api import Expr
 
 _DTYPES = ("float32", "float64")
 _SCALES = (1.0, 0.5, 0.25, 2.0)
-_MARGIN = 1e-3
 _SNAP = 1e-5
 
 
@@ -47,7 +46,7 @@ def _samples(start: float, end: float, bins: int, ratio: int, aligned: bool) -> 
 
 def _clear(points: Array, n: int) -> bool:
     """Whether every sample point keeps its distance from -1 and n, beyond which zero is read."""
-    return points.size > 0 and not ((np.abs(points + 1) < _MARGIN) | (np.abs(points - n) < _MARGIN)).any()
+    return points.size > 0 and not ((np.abs(points + 1) < MARGIN) | (np.abs(points - n) < MARGIN)).any()
 
 
 def _draw_ends(source: Source, n: int, bins: int, ratio: int, aligned: bool) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from tvm.relax import op
 
 from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
-from generators.operators.row import NumpyMeaning, Operator, Rounding
+from generators.operators.row import Operator, Rounding, moving
 from generators.prim_expr import evaluate
 from generators.relax.scope import EVERY, NUMERIC, Drawn, Scope
 from generators.relax.values import Dim, ShapeValue, SymbolicDim, Value, dim_expr, extent
@@ -276,22 +276,16 @@ def _layout_transform(x: Array, index_map: Node, pad_value: float | None) -> Arr
     return result
 
 
-def _move(
-    name: str, draw: Callable[[Scope], Drawn], meaning: NumpyMeaning, attributes: tuple[str, ...] = (), weight: int = 4
-) -> Operator:
-    return Operator(f"relax.{name}", draw, meaning, Rounding.MOVE, attributes, weight=weight)
-
-
 OPERATORS = (
-    _move("reshape", _draw_reshape, lambda x, shape: x.reshape(shape), weight=8),
-    _move("flatten", _draw_flatten, lambda x: x.reshape(-1), weight=3),
-    _move("nn.batch_flatten", _draw_batch_flatten, _batch_flatten, weight=2),
-    _move("permute_dims", _draw_permute_dims, lambda x, axes: np.transpose(x, axes), ("axes",), 10),
-    _move("expand_dims", _draw_expand_dims, lambda x, axis: np.expand_dims(x, axis), ("axis",), 5),
-    _move("squeeze", _draw_squeeze, _squeeze, ("axis",), 5),
-    _move("broadcast_to", _draw_broadcast_to, np.broadcast_to, weight=5),
-    _move("nn.pixel_shuffle", _draw_pixel_shuffle, _pixel_shuffle, ("upscale_factor",), 2),
-    _move("layout_transform", _draw_layout_transform, _layout_transform, ("index_map", "pad_value"), 2),
+    moving("reshape", _draw_reshape, lambda x, shape: x.reshape(shape), weight=8),
+    moving("flatten", _draw_flatten, lambda x: x.reshape(-1), weight=3),
+    moving("nn.batch_flatten", _draw_batch_flatten, _batch_flatten, weight=2),
+    moving("permute_dims", _draw_permute_dims, lambda x, axes: np.transpose(x, axes), ("axes",), 10),
+    moving("expand_dims", _draw_expand_dims, lambda x, axis: np.expand_dims(x, axis), ("axis",), 5),
+    moving("squeeze", _draw_squeeze, _squeeze, ("axis",), 5),
+    moving("broadcast_to", _draw_broadcast_to, np.broadcast_to, weight=5),
+    moving("nn.pixel_shuffle", _draw_pixel_shuffle, _pixel_shuffle, ("upscale_factor",), 2),
+    moving("layout_transform", _draw_layout_transform, _layout_transform, ("index_map", "pad_value"), 2),
     Operator("relax.collapse_sum_to", _draw_collapse_sum_to, _collapse_sum_to, Rounding.RING, weight=2),
     Operator("relax.collapse_sum_like", _draw_collapse_sum_like, lambda x, like: _collapse_sum_to(x, like.shape),
              Rounding.RING, weight=2),

@@ -91,3 +91,10 @@ class ExcludedOperator:
 
     name: str
     reason: str
+
+
+def moving(
+    name: str, draw: Callable[[Scope], Drawn], meaning: NumpyMeaning, attributes: tuple[str, ...] = (), weight: int = 4
+) -> Operator:
+    """A row for relax.<name>, which computes nothing."""
+    return Operator(f"relax.{name}", draw, meaning, Rounding.MOVE, attributes, weight=weight)

@@ -10,11 +10,15 @@ from collections.abc import Sequence
 
 from generators.dtypes import Array
 from generators.operators.knobs import KNOBS
+from generators.relax.scope import Scope
 from generators.relax.values import Value, extent
 from generators.source import Source, weighted
+from generators.unavailable import Unavailable
 
 SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 """The spatial axes of an operator with this many of them, in canonical order."""
+MARGIN = 1e-3
+"""The distance, in pixels, of sample points from places where the result jumps."""
 
 _DATA: dict[int, tuple[tuple[str, int], ...]] = {
     1: (("NCW", 8), ("NWC", 3)),
@@ -33,6 +37,16 @@ def draw_out_layout(source: Source, spatial: int, layout: str) -> str | None:
     if source.flip(KNOBS.shared.rare):
         return source.pick(_DATA[spatial])[0]
     return layout if source.flip(KNOBS.windows.out_layout_named) else None
+
+
+def draw_data(s: Scope, dtypes: tuple[str, ...], layout: str) -> Value:
+    """Data in this layout: static, but the batch and the channels may be symbolic."""
+    rank = len(layout)
+    x = s.tensor(dtypes, (rank, rank), static=not s.source.flip(KNOBS.shared.symbolic), nonempty=True)
+    assert x.dims is not None
+    if not all(isinstance(d, int) or axis in "NC" for d, axis in zip(x.dims, layout, strict=True)):
+        raise Unavailable("only batch and channels may be symbolic")
+    return x
 
 
 def moved(array: Array, source: str, target: str) -> Array:

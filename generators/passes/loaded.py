@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from generators.passes.knobs import KNOBS
-from generators.passes.row import Fires, PassRow, Phase, Place, Promise
+from generators.passes.row import SAME_CALLING, Fires, PassRow, Phase, Place, Promise
 from generators.program_facts import Feature
 
 _PHASES: dict[str, Phase] = {
@@ -56,7 +56,7 @@ def _row(name: str, contract: Mapping[str, object]) -> PassRow:
         _WHY,
         Place(frozenset(phases), needs_target=needs_target, of_any_loops=Phase.LOOPS in phases),
         Promise(
-            calling="same" if contract.get("preserves_signature", True) else "unknown",
+            calling=SAME_CALLING if contract.get("preserves_signature", True) else "unknown",
             idempotent=bool(contract.get("idempotent", False)),
             keeps_functions=False,
         ),

@@ -13,6 +13,9 @@ from enum import Enum, IntEnum, auto
 from generators.program_facts import Feature, ProgramFacts
 from generators.source import Source
 
+SAME_CALLING = "same"
+"""The calling convention of a pass that keeps signatures."""
+
 
 class Phase(IntEnum):
     """How far a module has been lowered: by `relax.get_default_pipeline`, then its PrimFuncs by `tvm.tirx.build`."""
@@ -157,7 +160,7 @@ class Promise:
     """What stays of the numbers."""
     lowers_to: str | None = None
     """The dtype whose precision is all that an APPROXIMATE pass keeps."""
-    calling: str = "same"
+    calling: str = SAME_CALLING
     """How to call the result: the name of a row of `oracles.calls.table`."""
     idempotent: bool = True
     """A second application changes nothing. False where what the pass makes can give it new work: rewrites of patterns
@@ -189,6 +192,11 @@ class Promise:
     follows_annotations: bool = False
     """The pass does as annotations of loops say, which the reference ignores: where its result is wrong, the fault may
     be that of the pass that wrote the annotation."""
+
+    @property
+    def keeps_signature(self) -> bool:
+        """Whether public functions are called as before."""
+        return self.calling == SAME_CALLING
 
 
 @dataclass(frozen=True, slots=True)

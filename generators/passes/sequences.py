@@ -2,8 +2,6 @@
 
 Two halves, because the program is drawn between them: `draw_names` says which passes will run, so that the
 program can hold what they fire on (`to_fire`), and `instantiate` makes their constructors when the program is known.
-
-Tiers: A = a step of an official pipeline, B = a pass in its documented phase, C = at any phase.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from generators.case import PassCall
+from generators.case import PassCall, Tier
 from generators.passes.knobs import KNOBS
 from generators.passes.row import PassRow, Phase, Role
 from generators.passes.table import PASSES, PIPELINES, SETUP, THREADED_SETUP, TIR_PIPELINE, the
@@ -20,7 +18,6 @@ from generators.program_facts import Feature, ProgramFacts
 from generators.source import Source, weighted
 from generators.targets import DEFAULT, TARGETS, TargetRow
 
-Tier: TypeAlias = Literal["A", "B", "C"]
 Kind: TypeAlias = Literal["single", "walk", "pipeline", "tir_pipeline", "walk_then_pipeline", "unusual", "schedule"]
 Table: TypeAlias = Mapping[str, PassRow]
 
@@ -51,12 +48,11 @@ class PlannedPass:
 
 @dataclass(frozen=True, slots=True)
 class DrawnSequence:
-    """Passes ready to apply: `tiers` goes with `passes`; `dropped` had nothing to do in this program."""
+    """Passes ready to apply: `tiers` goes with `passes`."""
 
     setup: tuple[PassCall, ...]
     passes: tuple[PassCall, ...]
     tiers: tuple[Tier, ...]
-    dropped: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -83,11 +79,11 @@ class _Walk:
     def _combines(self, row: PassRow) -> bool:
         names = {step.name for step in self.steps if not step.setup}
         overwritten = any(self.table[name].place.overwrites for name in names if name in self.table)
-        conventions = any(self.table[name].promise.calling != "same" for name in names if name in self.table)
+        conventions = any(not self.table[name].promise.keeps_signature for name in names if name in self.table)
         return not (
             (row.place.first_only and names)
             or (overwritten and row.place.gives is None)
-            or (row.promise.calling != "same" and conventions)
+            or (not row.promise.keeps_signature and conventions)
             or (not row.promise.idempotent and row.name in names)
         )
 
@@ -315,9 +311,7 @@ def instantiate(source: Source, steps: Sequence[PlannedPass], facts: ProgramFact
         else:
             options = "" if official else row.draw_options(source)
             passes.append((PassCall(step.name, text, options), step.tier))
-    return DrawnSequence(
-        tuple(setup), tuple(call for call, _ in passes), tuple(tier for _, tier in passes), tuple(dropped)
-    )
+    return DrawnSequence(tuple(setup), tuple(call for call, _ in passes), tuple(tier for _, tier in passes))
 
 
 def draw_sequence(

@@ -17,7 +17,8 @@ SPATIAL, REDUCE, OPAQUE = 0, 2, 4
 """IterVar types: DataPar, CommReduce, Opaque."""
 _NAMES = {SPATIAL: "v", REDUCE: "k", OPAQUE: "o"}
 _UNROLLED = 8
-_VECTOR = (2, 3, 4, 8, 16)
+VECTOR = (2, 3, 4, 8, 16)
+"""Extents of loops that are vectorised."""
 
 
 Segment = tuple[int, int]
@@ -258,7 +259,7 @@ def _kind(draft: FunctionDraft, loop: _NestLoop, *, outermost: bool, innermost: 
     if loop.kinds == {SPATIAL} and loop.step is None:
         if outermost:
             options.append(("parallel", tirx.ForKind.PARALLEL))
-        if innermost and loop.static and loop.length in _VECTOR:
+        if innermost and loop.static and loop.length in VECTOR:
             options.append(("vectorized", tirx.ForKind.VECTORIZED))
     if not options:
         return tirx.ForKind.SERIAL

@@ -6,12 +6,12 @@ from typing import Any
 
 from tvm import tirx
 
+from generators.tir.block_loops import VECTOR
 from generators.tir.schedule_row import Primitive
 from generators.tir.schedule_view import NoPlace, ScheduledBlock, ScheduledLoop, ScheduleView
 
 _SPATIAL = int(tirx.IterVar.DataPar)
 _UNROLLED = 16
-_VECTOR = (2, 3, 4, 8, 16)
 
 
 def _divisible(_: ScheduledBlock, loop: ScheduledLoop) -> bool:
@@ -109,7 +109,7 @@ def _parallel(view: ScheduleView) -> str:
 
 def _vectorize(view: ScheduleView) -> str:
     _, loop = view.loop(
-        lambda b, x: x.serial and x.extent in _VECTOR and x.node.same_as(b.loops[-1].node) and _spatial(view, x)
+        lambda b, x: x.serial and x.extent in VECTOR and x.node.same_as(b.loops[-1].node) and _spatial(view, x)
     )
     return f"sch.vectorize({loop.text})"
 

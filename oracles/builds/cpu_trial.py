@@ -18,6 +18,7 @@ from pathlib import Path
 
 import tvm
 from tvm import relax
+from typing_extensions import assert_never
 
 from generators import tvm_api as T
 from generators.passes.row import Phase
@@ -155,7 +156,9 @@ def _machine(row: CpuBuild, module: IRModule, phase: Phase, folder: Path) -> Vir
             for library in executable.mod.imports:
                 if library.kind == "llvm":  # A module without PrimFuncs comes with an empty one of C.
                     library.write_to_file(str(folder / "emitted.o"), "o")
-    return None
+            return None
+        case _:
+            assert_never(row.how)
 
 
 @functools.cache
@@ -179,7 +182,8 @@ def _numbers(row: CpuBuild, built: llvm.Built, bench: Bench, calling: Calling) -
             if meaning.lost:
                 return Skipped(meaning.lost)
             return _failed(row, symptom, message, f"entry call {call}: {message}", evidence)
-    raise AssertionError(outcome)
+        case _:
+            assert_never(outcome)
 
 
 # --- what is said of a failure ---------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from generators.case import PassCall
+from generators.passes.row import SAME_CALLING
 from generators.passes.table import PASSES
 from oracles.calls.script import Way, option, tuple_source
 
@@ -100,7 +101,7 @@ CONVENTIONS: dict[str, Convention] = {
     row.name: row
     for row in (
         Convention(
-            "same",
+            SAME_CALLING,
             "Every public function that was there takes and returns what it did. Private functions may change in any "
             "way, and public functions may be added.",
             "oracles.calls.after_pass:same",

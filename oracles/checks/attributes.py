@@ -64,8 +64,7 @@ def _lost_functions(step: Step) -> Iterator[Loss]:
             mine = {
                 key: value
                 for key, value in _entries(function.attrs).items()
-                if (step.row.promise.calling == "same" or key not in CONVENTION)
-                and key not in step.row.promise.consumes
+                if (step.row.promise.keeps_signature or key not in CONVENTION) and key not in step.row.promise.consumes
             }
             yield from _lost(mine, _entries(after[name].attrs), "function attribute", name)
 
@@ -75,7 +74,7 @@ def _is_called_by_people(function: BaseFunc) -> bool:
 
 
 def _signature(step: Step, before: BaseFunc, after: BaseFunc, name: str) -> Iterator[Loss]:
-    if step.row.promise.calling != "same":
+    if not step.row.promise.keeps_signature:
         return
     if len(before.params) != len(after.params):
         yield Loss("public function has another number of parameters", name, ChangedSignature())

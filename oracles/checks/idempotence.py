@@ -71,4 +71,5 @@ ORACLE = StepOracle(
     share_of_chosen=1.0,
     of_result=True,
     foreign=Trust.ROW,
+    of_idempotent=True,
 )

@@ -6,7 +6,7 @@ changed its input either.
 
 from __future__ import annotations
 
-from oracles.oracle import Stage, StepOracle
+from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Verdict
 
@@ -26,4 +26,5 @@ ORACLE = StepOracle(
     on_error=True,
     stage=Stage.INPUT,
     rank=10,
+    foreign=Trust.NOTHING,
 )

@@ -7,6 +7,8 @@ pass that lowers the precision on purpose, the bounds are those of the dtype tha
 
 from __future__ import annotations
 
+from typing_extensions import assert_never
+
 from generators.passes.row import Meaning
 from generators.tvm_api import IRModule
 from oracles.forked import Ended, forked
@@ -47,6 +49,8 @@ def judge(step: Step, bench: Bench) -> Verdict:
             meaning.lost = "numbers: wrong after an earlier pass"
             shown = _shown(step.before, step.after, bench)
             return Failed(symptom, message, f"entry call {call}: {message}", evidence=evidence, difference=shown)
+        case _:
+            assert_never(outcome)
 
 
 def _shown(before: IRModule, after: IRModule, bench: Bench) -> str:

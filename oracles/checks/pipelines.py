@@ -21,6 +21,7 @@ from tvm import relax
 from generators import tvm_api as T
 from generators.case import EntryCall
 from generators.dtypes import is_float
+from generators.passes.row import Phase
 from generators.passes.table import PIPELINES, TIR_PIPELINE
 from generators.tvm_api import IRModule, Pass, Target, VirtualMachine
 from oracles.builds.blame import first_wrong
@@ -207,6 +208,7 @@ ORACLE = TraceOracle(
     rank=70,
     share=0.01,
     of_passes=False,
+    until=Phase.LEGAL,
     needs_numbers=True,
     builders=frozenset({LLVM.name}),
 )

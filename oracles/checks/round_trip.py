@@ -134,5 +134,11 @@ def _touched(step: Step) -> tuple[IRModule, IRModule]:
 
 
 ORACLE = StepOracle(
-    "round_trip", "script and JSON of a result parse back to it", judge, stage=Stage.COSTLY, rank=65, share=0.0007
+    "round_trip",
+    "script and JSON of a result parse back to it",
+    judge,
+    judge_given=judge_module,
+    stage=Stage.COSTLY,
+    rank=65,
+    share=0.0007,
 )

@@ -1,4 +1,4 @@
-"""The constructs of TVM that the interpreter does not know, and why: the complement of `coverage.py`.
+"""The constructs of TVM that the interpreter does not know, and why: the complement of its tables.
 
 Entries are patterns (see `fnmatch`) of TVM's registered names. Every name matches one entry, and every entry a name. A
 program that has such a construct all the same raises `Unsupported` with its name.
@@ -55,7 +55,7 @@ NODES: tuple[Exclusion, ...] = (
     ),
     *_because("tuning: searches for schedules", "s_tir.meta_schedule.*"),
 )
-"""Registered types of the dialects `coverage.DIALECTS` that are not decoded as statement or expression."""
+"""Registered types of the dialects of TIR that are not decoded as statement or expression."""
 
 _TENSOR_CORES = "matrix units of a GPU: only tensorised schedules make it, and its operands have no layout in TIR"
 _PTX = "instruction of some generations of NVIDIA GPUs: made by tile programs and by tensor intrinsics written by hand"

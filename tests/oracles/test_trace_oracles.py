@@ -11,7 +11,8 @@ import tvm
 from generators.case import PassCall
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, default_call
-from oracles.checks import legalised, sequential
+from oracles.checks import executable, sequential
+from oracles.checks.legalised import LEGALIZE
 from oracles.oracle import BuildOracle
 from oracles.table import ORACLES
 from oracles.trace import Step, Trace
@@ -73,22 +74,22 @@ def test_an_official_pipeline_leaves_nothing_for_the_vm() -> None:
     bench = RealBench(target="llvm")
     trace = traced([default_call(name) for name in PIPELINES["llvm"]], module_of(DATAFLOW), bench)
     assert trace.steps[-1].row.place.gives is Phase.SYMBOLED
-    assert isinstance(legalised.judge_trace(trace, bench), Passed)
+    assert isinstance(executable.judge(trace, bench), Passed)
 
 
 def test_an_operator_left_for_the_vm_is_found_with_its_reason() -> None:
     bench = RealBench(target="llvm")
     trace = traced([default_call(name) for name in PIPELINES["default_build"]], module_of(UNKNOWN_SHAPE), bench)
-    verdict = legalised.judge_trace(trace, bench)
+    verdict = executable.judge(trace, bench)
     assert isinstance(verdict, Failed)
     assert verdict.message == "an operator with operands of unknown shape or dtype is left for the VM"
-    assert verdict.culprit == legalised.LEGALIZE
+    assert verdict.culprit == LEGALIZE
 
 
 def test_every_row_has_a_name_a_promise_and_a_file() -> None:
-    here = Path(legalised.__file__).parent
+    here = Path(executable.__file__).parent
     for name, row in ORACLES.items():
         assert row.name == name
         assert row.promise
         assert 0 < row.share <= 1
-        assert isinstance(row, BuildOracle) or (here / f"{name}.py").exists() or name == "executable"
+        assert isinstance(row, BuildOracle) or (here / f"{name}.py").exists()

@@ -22,9 +22,8 @@ from corpus.reduce.draft import (
     module_binds,
     rewrite_module,
 )
-from corpus.reduce.plan import Edit, PlanView, ReductionPlan
+from corpus.reduce.plan import Edit, PlanView, ReductionPlan, without_argument
 from generators import tvm_api as T
-from generators.case import EntryCall
 
 
 def parameters(view: PlanView) -> Sequence[Edit]:
@@ -48,14 +47,10 @@ def _without_parameter(name: str, param: T.Var) -> Edit:
         for _, bind in list(module_binds(draft)):
             if name in called_names(bind.value):
                 draft = _called_without(draft, bind, index)
-        calls = tuple(_without(call, index) if call.function == name else call for call in plan.calls)
+        calls = tuple(without_argument(call, index) if call.function == name else call for call in plan.calls)
         return replace(plan, draft=draft, calls=calls)
 
     return edit
-
-
-def _without(call: EntryCall, index: int) -> EntryCall:
-    return replace(call, arguments=call.arguments[:index] + call.arguments[index + 1 :])
 
 
 def _uses(function: T.PrimFunc, param: T.Var) -> bool:

@@ -175,9 +175,9 @@ def run_returning(
         raise Trap("type", f"{program.name}: {len(args)} arguments, {len(known)} initialisation masks")
     program.check_memory(args)
     if context.record is None:
-        return _run(program, args, known, steps)
+        return run_program(program, args, known, steps)
     call = RecordedCall.begun(func, found, program, args, known, len(context.record))
-    masks, number = _run(program, args, known, steps)
+    masks, number = run_program(program, args, known, steps)
     call.ended(args, masks, number)
     context.record.append(call)
     return masks, number
@@ -193,7 +193,7 @@ def gives_again(call: RecordedCall, func: PrimFunc, context: Context) -> bool:
         return False
     args, known = copied(call.arguments), copied(call.known)
     program.check_memory(args)
-    masks, number = _run(program, args, known, FUEL)
+    masks, number = run_program(program, args, known)
     if not call.gave(args, masks, number):
         return False
     call.program = program
@@ -202,14 +202,8 @@ def gives_again(call: RecordedCall, func: PrimFunc, context: Context) -> bool:
 
 def run_program(
     program: PythonProgram, args: Sequence[object], known: Sequence[InitMask], steps: int = FUEL
-) -> tuple[InitMask, ...]:
-    """Runs generated code; see `run_tracked`."""
-    return _run(program, args, known, steps)[0]
-
-
-def _run(
-    program: PythonProgram, args: Sequence[object], known: Sequence[InitMask], steps: int
 ) -> tuple[tuple[InitMask, ...], float | None]:
+    """Runs generated code; see `run_tracked`. The second result is the number that it returns."""
     passed: list[object] = []
     for value, mask in zip(args, known, strict=True):
         passed.append(value)

@@ -27,6 +27,7 @@ from oracles.reference.tir.memory import InitMask
 
 AccessPlace: TypeAlias = tuple[Array | int, Array | int, Array | int]
 WARP = 32
+"""The threads of a warp."""
 
 
 class _Access(NamedTuple):

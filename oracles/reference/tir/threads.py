@@ -52,8 +52,8 @@ from oracles.reference.tir.nodes import (
     Watched,
     While,
 )
+from oracles.reference.tir.races import WARP
 
-WARP = 32
 Guards = tuple[Expr, ...]
 """Conditions that must all hold for a thread to do a statement."""
 EMPTY = Seq(())

@@ -38,9 +38,10 @@ from oracles.reference.tir.nodes import (
     Store,
     Var,
 )
+from oracles.reference.tir.races import WARP
 from oracles.reference.tir.rewrite import substitute
 from oracles.reference.tir.thread_memory import converted, new_buffer, per_thread, placed
-from oracles.reference.tir.threads import WARP, Guards, Kernel, conjunction, for_all, parts
+from oracles.reference.tir.threads import Guards, Kernel, conjunction, for_all, parts
 
 SHUFFLES = ("shuffle", "shuffle_up", "shuffle_down", "shuffle_xor")
 

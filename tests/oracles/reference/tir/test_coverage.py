@@ -14,9 +14,10 @@ import tvm_ffi
 from tvm import relax, s_tir, tirx
 from tvm.tirx import PrimFunc
 
-from oracles.reference import coverage, exclusions
+from oracles.reference import exclusions
 from oracles.reference.exclusions import Exclusion
 from oracles.reference.tir import Unsupported, intrinsics, run_prim_func
+from tests.oracles.reference.tir import coverage
 
 REGISTERED = (relax, s_tir)
 """Imported because importing registers."""

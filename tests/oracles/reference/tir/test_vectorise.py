@@ -41,7 +41,7 @@ def outcome(function: Function, vectorise: bool, complete: bool) -> tuple[str, l
     arrays, known = inputs(function, complete)
     program = program_of(function, vectorise)
     try:
-        left = run_program(program, arrays, known)
+        left, _ = run_program(program, arrays, known)
     except Trap:
         return "trap", []
     masks = [np.ones(a.shape, bool) if mask is None else mask for a, mask in zip(arrays, left, strict=True)]

@@ -1,7 +1,7 @@
 """The constructs of TVM that the interpreter knows, by TVM's names: the keys of its own tables.
 
-The others, each with a reason, are in `exclusions.py`. `tests/oracles/reference/tir/test_coverage.py` compares both
-with the names that TVM registers.
+The others, each with a reason, are in `oracles.reference.exclusions`. `test_coverage.py` compares both with the names
+that TVM registers.
 """
 
 from __future__ import annotations
