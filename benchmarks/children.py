@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from oracles.forked import fork_child, write_all
+from oracles.forked import THROUGH, fork_child, write_all
 
 Say: TypeAlias = Callable[[str], None]
 """Says one line, which may not hold a line break."""
@@ -42,4 +42,4 @@ def in_child(action: Callable[[Say], None], deadline_s: int = DEADLINE_S) -> Sai
     with os.fdopen(reading) as stream:
         lines = [line[:-1] for line in stream if line.endswith("\n")]
     _, status, usage = os.wait4(pid, 0)
-    return Said(lines, usage.ru_utime + usage.ru_stime, status == 0)
+    return Said(lines, usage.ru_utime + usage.ru_stime, os.waitstatus_to_exitcode(status) == THROUGH)

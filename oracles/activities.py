@@ -14,9 +14,10 @@ from typing_extensions import assert_never
 
 
 class Working(Struct, frozen=True, tag="working"):
-    """Our own work, in a few words: "draw", "reduce", "well-formedness"."""
+    """Our own work, in a few words: "draw", "reduce", "well-formedness". pass_name: the pass that it applies."""
 
     what: str
+    pass_name: str | None = None
 
 
 class Interpreting(Struct, frozen=True, tag="interpreting"):

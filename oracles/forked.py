@@ -20,6 +20,9 @@ from typing import TypeAlias, TypeVar
 T = TypeVar("T")
 Write: TypeAlias = Callable[[bytes], None]
 """Writes all of the bytes into the pipe to the parent."""
+THROUGH, RAISED = 100, 101
+"""Exit statuses of a child that did its work, and of one whose work raised. Any other, 0 too, is of code that has ended
+the process: none of ours does."""
 _PR_SET_PDEATHSIG = 1
 _POLL_S = 0.5
 
@@ -34,9 +37,11 @@ class Ended:
 
     @property
     def how(self) -> str:
-        """For a person: "hang", a signal's name, or "exit N"."""
+        """For a person: "hang", a signal's name, "an exception" or "exit N"."""
         if self.by is not None:
             return self.by.name
+        if self.raised:
+            return "an exception"
         return "hang" if self.hung else f"exit {self.status}"
 
     @property
@@ -51,8 +56,13 @@ class Ended:
 
     @property
     def by_exit(self) -> bool:
-        """Whether it ended itself, with a status other than 0: an exception of ours, or a call of exit."""
+        """Whether it ended itself: its work raised, or called exit."""
         return self.status is not None
+
+    @property
+    def raised(self) -> bool:
+        """Whether its work raised: an exception of ours, since those of TVM and of passes are values."""
+        return self.status == RAISED
 
     @property
     def from_outside(self) -> bool:
@@ -76,18 +86,18 @@ def limit_memory(extra_bytes: int) -> None:
 
 
 def fork_child(work: Callable[[], None], on_error: Callable[[], None] = lambda: None) -> int:
-    """The process id of a child that does `work` and ends: with status 0, or 1 after `on_error` where `work` raised.
+    """The process id of a child that does `work` and ends: THROUGH, or RAISED after `on_error` where `work` raised.
 
     This is the worker boundary: what `work` raises stays in the child.
     """
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
-        status = 1
+        status = RAISED
         try:
             die_with_parent(parent)
             work()
-            status = 0
+            status = THROUGH
         except BaseException:  # noqa: BLE001 - the worker boundary: the parent sees the exit status
             on_error()
         finally:
@@ -98,7 +108,7 @@ def fork_child(work: Callable[[], None], on_error: Callable[[], None] = lambda: 
 def await_child(
     pid: int, deadline_s: float, progress: Callable[[], object] = lambda: None, reader: int | None = None
 ) -> tuple[Ended | None, bytes]:
-    """Waits for a child and takes what it writes: how it ended (None: with status 0), and the bytes from `reader`.
+    """Waits for a child and takes what it writes: how it ended (None: well), and the bytes from `reader`.
 
     It is killed when `deadline_s` seconds have passed since `progress()` last gave another value. Its end counts when
     it has ended, not when its pipe is closed: a process that it started may hold that open.
@@ -151,7 +161,7 @@ def _ended(status: int, hung: bool) -> Ended | None:
         # A child may set an alarm for a part of its work.
         return Ended() if number is signal.SIGALRM else Ended(number)
     code = os.WEXITSTATUS(status)
-    return None if code == 0 else Ended(status=code)
+    return None if code == THROUGH else Ended(status=code)
 
 
 def written_by(

@@ -15,14 +15,14 @@ from fuzzer.protocol import Failure, Found, OwnFault
 from fuzzer.results import CheckRow
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.judge import judge
-from fuzzer.trial.lost import lost_failure
-from fuzzer.trial.options import OURS, options_of, oracle_names
+from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
+from fuzzer.trial.options import options_of, oracle_names
 from fuzzer.trial.whose_fault import whose_fault
 from generators.case import Tier
 from generators.passes.table import PIPELINES
 from generators.source import SeededSource
 from generators.tvm_api import IRModule
-from oracles.activities import Asking, Interpreting, Working, described
+from oracles.activities import Asking, Working, described
 from oracles.checks import numeric, survives
 from oracles.forked import Ended, forked, limit_memory
 from oracles.oracle import StepOracle
@@ -81,35 +81,40 @@ def outcome_of(subject: Subject, oracle: str | None = None) -> Outcome:
 
 
 def _judged(subject: Subject, oracles: frozenset[str], rows: list[CheckRow]) -> Outcome:
+    """What the oracles say, after `rows`. Raises NotCarriedOut where the child's end says nothing of the subject."""
     recorder = subject.recorder
     recorder.write(0, Working("start"))
     union = Row | Found | OwnFault
     heard = in_child(lambda say: _judge(subject, oracles, say), union, recorder, STAGE_S, per_activity=True)
-    ended, activity = heard.ended, heard.activity
-    if ended is not None and _only_the_reference(activity):
-        note = Inconclusive(f"the reference interpreter {ended.verb}")
-        without = replace(subject, start=replace(subject.start, calls=()))
-        return _judged(without, oracles - NEED_NUMBERS, [*rows, row_of(numeric.ORACLE.name, None, note)])
-    failures: list[Failure] = []
+    ended, where = heard.ended, described(heard.activity)
+    told, failures = list(rows), list[Failure]()
     for message in heard.messages:
         match message:
             case Row(row):
-                rows.append(row)
+                told.append(row)
             case Found(failure):
                 failures.append(failure)
             case OwnFault(what):
-                raise NotCarriedOut(f"internal error: {what} in {described(activity)}", usage=False)
-    if ended is not None:
-        lost = _lost(subject, lost_failure(0, activity, ended, deadline_s=subject.plan.deadline_s, ours=OURS))
-        if lost is not None:
-            failures.append(lost)
-            rows.append(row_of(survives.ORACLE.name, _pass_named(subject, lost), Failed(lost.symptom, lost.message)))
-    return Outcome(tuple(rows), tuple(failures))
-
-
-def _only_the_reference(activity: object) -> bool:
-    """Whether no code of TVM runs: if it ends here, no pass is to blame."""
-    return isinstance(activity, Interpreting) or (isinstance(activity, Asking) and activity.oracle in OURS)
+                raise NotCarriedOut(f"internal error: {what} in {where}", usage=False)
+    if ended is None:
+        return Outcome(tuple(told), tuple(failures))
+    end = judged_end(0, heard.activity, ended, deadline_s=subject.plan.deadline_s)
+    match end:
+        case OurFault():
+            raise NotCarriedOut(f"internal error: {ended.how} in {where}", usage=False)
+        case FromOutside():
+            why = f"the process that judged was killed from outside, or there was no memory: {ended.how} in {where}"
+            raise NotCarriedOut(why, usage=False)
+        case ReferenceStuck():
+            note = Inconclusive(f"the reference interpreter {ended.verb}")
+            without = replace(subject, start=replace(subject.start, calls=()))
+            return _judged(without, oracles - NEED_NUMBERS, [*rows, row_of(numeric.ORACLE.name, None, note)])
+        case Failure():
+            lost = _with_step(subject, end)
+            row = row_of(survives.ORACLE.name, _pass_named(subject, lost), Failed(lost.symptom, lost.message))
+            return Outcome((*told, row), (*failures, lost))
+        case _:
+            assert_never(end)
 
 
 def _judge(subject: Subject, oracles: frozenset[str], say: Say) -> None:
@@ -161,10 +166,10 @@ def _tiers(names: tuple[str, ...]) -> tuple[Tier, ...]:
     return tuple("A" if official else "B" for _ in names)
 
 
-def _lost(subject: Subject, failure: Failure | None) -> Failure | None:
+def _with_step(subject: Subject, failure: Failure) -> Failure:
     """The end of a child as a failure, with its step where it was a pass that was running."""
     names = [call.name for call in subject.start.passes]
-    if failure is None or failure.culprit not in names or failure.oracle != survives.ORACLE.name:
+    if failure.culprit not in names or failure.oracle != survives.ORACLE.name:
         return failure
     return replace(failure, step=names.index(failure.culprit))
 

@@ -46,7 +46,7 @@ def explain(subject: Subject, culprit: str | None, say: Say) -> None:
     heard = in_child(look, Value, subject.recorder, STAGE_S, per_activity=True)
     for value in heard.messages:
         say(value)
-    if heard.ended is not None and not heard.ended.by_exit:
+    if heard.ended is not None and not heard.ended.raised:
         say(Value(_note("", f"stopped: {heard.ended.how} in {described(heard.activity)}")))
 
 

@@ -28,9 +28,11 @@ from fuzzer.protocol import Failure, OwnFault, Tallied
 from fuzzer.trial.application import Application
 from fuzzer.trial.foreign import ForeignFound, ForeignTrial, Pair, Say, Terms
 from fuzzer.trial.gaps import Gap
+from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
 from generators.case import Case
-from oracles.activities import Asking, kind_of
+from oracles.activities import Activity, Asking, kind_of
 from oracles.checks import numeric
+from oracles.forked import Ended
 from oracles.ir.fingerprint import fingerprint
 from oracles.verdict import WRONG_RESULT
 from reports.tally import Tally
@@ -195,11 +197,8 @@ class Watch:
                     ledger.see(Sighting(failure, phase, pickle.loads(case), self._clock() - self._began))
                 case _:
                     assert_never(message)
-        if heard.ended is not None and not heard.ended.by_exit:
-            why = f"the judge ended: {heard.ended.how} in {kind_of(heard.activity)}"
-            ledger.tally.add({"skipped": {why: 1}})
-            if isinstance(heard.activity, Asking) and heard.activity.oracle == numeric.ORACLE.name:
-                ledger.pairs[Gap(why)] += 1
+        if heard.ended is not None:
+            self._record_end(heard.activity, heard.ended)
         if spoke:
             ledger.judged += 1
             ledger.tally.add({"cases": 1, "generated": 1})
@@ -207,6 +206,20 @@ class Watch:
             ledger.missed["the judge did not finish"] += 1
         else:
             ledger.missed["nothing could be judged"] += 1
+
+    def _record_end(self, activity: Activity, ended: Ended) -> None:
+        """The end of a child. None is a finding here: the case that shows it was in the child."""
+        end, kind = judged_end(0, activity, ended, deadline_s=self._deadline_s), kind_of(activity)
+        match end:
+            case OurFault():
+                self.ledger.at_fault(f"{ended.how} in {kind}")
+            case FromOutside() | ReferenceStuck() | Failure():
+                why = f"the judge ended: {ended.how} in {kind}"
+                self.ledger.tally.add({"skipped": {why: 1}})
+                if isinstance(activity, Asking) and activity.oracle == numeric.ORACLE.name:
+                    self.ledger.pairs[Gap(why)] += 1
+            case _:
+                assert_never(end)
 
 
 def _run(trial: ForeignTrial, say: Say) -> None:

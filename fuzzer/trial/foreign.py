@@ -158,7 +158,7 @@ class ForeignTrial:
         whole = Part(application.name, before, application.hash_before, application.after)
         if rows_named(application.name) or application.name in EXCLUDED:
             return [whole]
-        self._announce(Working("parts"))
+        self._announce(Working("parts", application.name))
         return [*parts_of(application.transform, before, lambda name: bool(rows_named(name))), whole]
 
     # --- one pass -----------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ class ForeignTrial:
 
     def _judge(self, part: Part, given: IRModule | None, same_meaning: frozenset[str]) -> bool:
         """Judges a pass; whether it keeps what its module means. given: the object that the test handed over."""
-        self._announce(Working("constructors"))
+        self._announce(Working("constructors", part.name))
         contract = contract_of(part.name, part.before, part.after, guarded, same_meaning)
         phase = phase_of(part.before)
         call = PassCall(contract.row.name, contract.source)

@@ -25,8 +25,7 @@ def complaint_about(path: Path, deadline_s: float = DEADLINE_S) -> str | None:
     ended, said = written_by(lambda write: _evaluate(path, write), deadline_s)
     if said == _THROUGH:
         return None
-    if ended is None:
-        return "ends the process that reads it with status 0"
+    assert ended is not None, "a child that gets through says so"
     if ended.hung:
         return f"is not read to its end within {deadline_s:g} s"
     if ended.by_exit:

@@ -2,28 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TypeAlias
+
 from typing_extensions import assert_never
 
 from fuzzer.protocol import Failure
+from fuzzer.trial.options import OURS
 from oracles.activities import Activity, Applying, Asking, Blaming, Building, Interpreting, SettingUp, Working
 from oracles.checks import survives
 from oracles.evidence import Hung
 from oracles.forked import Ended
+from oracles.oracle import Stage
+from oracles.table import ORACLES
 from oracles.verdict import CRASH, HANG
 
 SURVIVES = survives.ORACLE.name
+_APPLYING = frozenset(row.name for row in ORACLES.values() if row.stage in (Stage.COSTLY, Stage.CASE))
+"""The oracles that apply passes, or have TVM read a text."""
 
 
-def lost_failure(
-    index: int, activity: Activity, ended: Ended, *, deadline_s: float, stderr: str = "", ours: frozenset[str]
-) -> Failure | None:
-    """The failure that the end of a process shows; None where no code of TVM ran in it.
+@dataclass(frozen=True, slots=True)
+class OurFault:
+    """An exception of ours, or an exit where no pass was applied and nothing was built."""
 
-    ours: the oracles in which only the reference runs.
-    """
-    found = _blamed(activity, ours)
+
+@dataclass(frozen=True, slots=True)
+class FromOutside:
+    """The system, out of memory, or a person has killed it: says nothing about a pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceStuck:
+    """It crashed or hung in the reference, where no code of TVM runs."""
+
+
+End: TypeAlias = OurFault | FromOutside | ReferenceStuck | Failure
+
+
+def judged_end(index: int, activity: Activity, ended: Ended, *, deadline_s: float, stderr: str = "") -> End:
+    """Whose fault the end of a process is, by what was going on in it."""
+    if ended.from_outside:
+        return FromOutside()
+    if ended.raised or (ended.by_exit and not _applies(activity)):
+        return OurFault()
+    found = _blamed(activity)
     if found is None:
-        return None
+        return ReferenceStuck()
     oracle, culprit = found
     message = f"no answer within {deadline_s:g} s" if ended.hung else f"{ended.how} in {culprit}"
     return Failure(
@@ -40,18 +65,33 @@ def lost_failure(
     )
 
 
-def _blamed(activity: Activity, ours: frozenset[str]) -> tuple[str, str] | None:
-    """The oracle that speaks of the end, and the culprit."""
+def _applies(activity: Activity) -> bool:
+    """Whether it applies a pass or builds."""
+    match activity:
+        case Applying() | SettingUp() | Blaming() | Building():
+            return True
+        case Asking(oracle):
+            return oracle in _APPLYING
+        case Interpreting():
+            return False
+        case Working(_, name):
+            return name is not None
+        case _:
+            assert_never(activity)
+
+
+def _blamed(activity: Activity) -> tuple[str, str] | None:
+    """The oracle that speaks of the end, and the culprit; None in the reference."""
     match activity:
         case Applying(name) | SettingUp(name) | Blaming(name):
             return SURVIVES, name
         case Asking(oracle, name):
-            return None if oracle in ours else (SURVIVES, name or oracle)
+            return None if oracle in OURS else (SURVIVES, name or oracle)
         case Building(oracle, culprit):
             return oracle, culprit
         case Interpreting():
             return None
-        case Working(what):
-            return SURVIVES, what
+        case Working(what, name):
+            return SURVIVES, name or what
         case _:
             assert_never(activity)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import tvm
+from typing_extensions import assert_never
 
 from corpus.finding import Expectation, Finding, flatten_outputs
 from corpus.reduce import Candidate, as_case, reduce
@@ -21,8 +22,8 @@ from fuzzer.processes.lines import in_child
 from fuzzer.protocol import Failure, Found, Plan
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.judge import judge
-from fuzzer.trial.lost import lost_failure
-from fuzzer.trial.options import OURS, options_of
+from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
+from fuzzer.trial.options import options_of
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrink_across import RejudgeAcross
 from fuzzer.trial.whose_fault import whose_fault, wrong_lowering
@@ -103,12 +104,16 @@ class Rejudge:
     def _failures(self, candidate: Candidate) -> list[Failure]:
         heard = in_child(lambda say: self._judge(candidate, say), Found, self._recorder, self._plan.deadline_s)
         failures = [found.failure for found in heard.messages]
-        if heard.ended is not None:
-            lost = lost_failure(
-                self._failure.index, heard.activity, heard.ended, deadline_s=self._plan.deadline_s, ours=OURS
-            )
-            failures += [] if lost is None else [lost]
-        return failures
+        if heard.ended is None:
+            return failures
+        end = judged_end(self._failure.index, heard.activity, heard.ended, deadline_s=self._plan.deadline_s)
+        match end:
+            case Failure():
+                return [*failures, end]
+            case OurFault() | FromOutside() | ReferenceStuck():
+                return failures
+            case _:
+                assert_never(end)
 
     def _judge(self, candidate: Candidate, say: Callable[[Found], None]) -> None:
         tiers: tuple[Tier, ...] = tuple("B" for _ in candidate.passes)

@@ -27,6 +27,7 @@ from fuzzer.protocol import (
     CaseDigests,
     Command,
     Done,
+    Failure,
     Found,
     JudgeCases,
     Plan,
@@ -145,25 +146,24 @@ class _Worker:
 
     def _report_lost(self, index: int, activity: Activity, ended: Ended) -> None:
         """A case that ended its child is a failure of what it was doing."""
-        from fuzzer.trial.lost import lost_failure
-        from fuzzer.trial.options import OURS
+        from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
 
         cut(self._answers)
-        if ended.by_exit:
-            self._report_own_fault(index, activity)
-            return
-        if ended.from_outside:
-            # The system out of memory, or a person: no pass is to blame.
-            self.say(Tallied({"generated": 1, "skipped": {"child ended from outside": 1}}))
-            return
         stderr = self._stderr_tail()
-        failure = lost_failure(index, activity, ended, deadline_s=self.plan.deadline_s, stderr=stderr, ours=OURS)
-        if failure is None:
-            reason = f"the reference interpreter {ended.verb}"
-            self.say(Tallied({"generated": 1, "cases": 1, "inconclusive": {reason: 1}}))
-            return
-        self.say(Tallied({"generated": 1, "cases": 1, "skipped": {f"ended by {ended.how}": 1}}))
-        self.say(Found(failure))
+        end = judged_end(index, activity, ended, deadline_s=self.plan.deadline_s, stderr=stderr)
+        match end:
+            case OurFault():
+                self._report_own_fault(index, activity)
+            case FromOutside():
+                self.say(Tallied({"generated": 1, "skipped": {"child ended from outside": 1}}))
+            case ReferenceStuck():
+                reason = f"the reference interpreter {ended.verb}"
+                self.say(Tallied({"generated": 1, "cases": 1, "inconclusive": {reason: 1}}))
+            case Failure():
+                self.say(Tallied({"generated": 1, "cases": 1, "skipped": {f"ended by {ended.how}": 1}}))
+                self.say(Found(end))
+            case _:
+                assert_never(end)
 
     def _report_own_fault(self, index: int, activity: Activity) -> None:
         """An exception of ours in a child: counted as an invalid case, its traceback kept under OUT."""

@@ -6,6 +6,8 @@ from pathlib import Path
 
 TEXT = '''\
 import ctypes
+import os
+import signal
 import time
 
 import tvm
@@ -83,6 +85,20 @@ def hangs(mod, context):
     return mod
 
 
+@the_pass("Exits")
+def exits(mod, context):
+    if has_call(mod):
+        os._exit(3)
+    return mod
+
+
+@the_pass("IsKilled")
+def is_killed(mod, context):
+    if has_call(mod):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return mod
+
+
 @the_pass("Identity")
 def identity(mod, context):
     return mod
@@ -99,7 +115,7 @@ def copies(mod, context):
     return tvm.ir.IRModule(functions, attrs=mod.attrs, global_infos=mod.global_infos)
 
 
-ALL = [wrong_numbers, mutates, segfaults, raises, eats_memory, hangs, identity, copies]
+ALL = [wrong_numbers, mutates, segfaults, raises, eats_memory, hangs, exits, is_killed, identity, copies]
 PASSES = {p.info.name: (lambda p=p: p) for p in ALL if p.info.name in WANTED}
 '''
 

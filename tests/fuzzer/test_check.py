@@ -121,6 +121,7 @@ def module(tmp_path: Path) -> Path:
         pytest.param("EatsMemory", "survives", "crash", marks=pytest.mark.deep),
         ("Raises", "survives", "crash"),
         pytest.param("Hangs", "survives", "hang", marks=pytest.mark.deep),
+        ("Exits", "survives", "crash"),
     ],
 )
 def test_check_names_the_planted_culprit(
@@ -134,6 +135,12 @@ def test_check_names_the_planted_culprit(
     failed = [(row.oracle, row.pass_name, row.symptom) for row in result.rows if row.verdict == "failed"]
     assert failed[0] == (oracle, name, symptom)
     assert {row.verdict for row in result.rows if row.pass_name == "Identity"} <= {"passed", "skipped"}
+
+
+def test_no_pass_is_blamed_for_a_kill_from_outside(module: Path, tmp_path: Path) -> None:
+    load = write_passes(tmp_path, "IsKilled")
+    with pytest.raises(EnvironmentFault, match="killed from outside, or there was no memory: SIGKILL in IsKilled"):
+        check_module(module, ("IsKilled",), "llvm", load)
 
 
 def test_check_shows_what_a_wrong_pass_did(module: Path, tmp_path: Path) -> None:

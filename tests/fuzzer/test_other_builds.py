@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from inspect import getmodule, getsource
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,22 @@ import pytest
 from corpus.findings import save_finding
 from corpus.module_text import live_module, text_of
 from corpus.reduce import Candidate
-from fuzzer.protocol import Plan
+from fuzzer.protocol import Failure, Plan
 from fuzzer.trial import build as building
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.judge import Judged, judge
-from fuzzer.trial.lost import lost_failure
-from fuzzer.trial.options import OURS, options_of, oracle_names
+from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
+from fuzzer.trial.options import options_of, oracle_names
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrink import shrink
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from generators.passes.table import PASSES
 from generators.source import SeededSource
-from oracles.activities import Activity, Applying, Asking, Blaming, Building, Interpreting, SettingUp
+from oracles.activities import Activity, Applying, Asking, Blaming, Building, Interpreting, SettingUp, Working
 from oracles.builds.cpu_builds import CPU_BUILDS, GROUPS
-from oracles.forked import Ended
+from oracles.forked import RAISED, Ended
+from oracles.oracle import BuildOracle
+from oracles.table import ORACLES
 from oracles.verdict import Failed, Passed, Skipped, Verdict
 
 pytestmark = pytest.mark.warm
@@ -122,19 +125,44 @@ def test_nothing_is_said_where_the_ordinary_build_does_not_agree(
         (SettingUp("FuseTIR"), "survives", "FuseTIR"),
         (Asking("idempotence", "FuseOps"), "survives", "FuseOps"),
         (Asking("pipelines"), "survives", "pipelines"),
+        (Working("parts", "Mine"), "survives", "Mine"),
         (Applying("s_tir.Schedule"), "survives", "s_tir.Schedule"),
         (Blaming("FuseTIR"), "survives", "FuseTIR"),
     ],
 )
 def test_who_is_blamed_for_the_end_of_a_child(activity: Activity, oracle: str, culprit: str) -> None:
-    lost = lost_failure(3, activity, Ended(signal.SIGSEGV), deadline_s=20, ours=OURS)
-    assert lost is not None
-    assert (lost.oracle, lost.culprit, lost.symptom) == (oracle, culprit, "crash")
+    for ended in (Ended(signal.SIGSEGV), Ended(), Ended(status=0), Ended(status=3)):
+        lost = judged_end(3, activity, ended, deadline_s=20)
+        assert isinstance(lost, Failure)
+        symptom = "hang" if ended.hung else "crash"
+        assert (lost.oracle, lost.culprit, lost.symptom) == (oracle, culprit, symptom)
+        assert ended.hung or lost.message == f"{ended.how} in {culprit}"
+    assert judged_end(3, activity, Ended(signal.SIGKILL), deadline_s=20) == FromOutside()
+    assert judged_end(3, activity, Ended(status=RAISED), deadline_s=20) == OurFault()
 
 
 @pytest.mark.parametrize("activity", [Interpreting(), Asking("numeric", "FuseOps")])
 def test_no_pass_is_blamed_for_what_ends_in_the_reference(activity: Activity) -> None:
-    assert lost_failure(3, activity, Ended(), deadline_s=20, ours=OURS) is None
+    for ended in (Ended(), Ended(signal.SIGSEGV)):
+        assert judged_end(3, activity, ended, deadline_s=20) == ReferenceStuck()
+    assert judged_end(3, activity, Ended(signal.SIGKILL), deadline_s=20) == FromOutside()
+
+
+@pytest.mark.parametrize("activity", [Interpreting(), Working("draw"), Asking("numeric", "FuseOps")])
+@pytest.mark.parametrize("status", [0, 3, RAISED])
+def test_an_exit_where_no_pass_is_applied_is_our_fault(activity: Activity, status: int) -> None:
+    assert judged_end(3, activity, Ended(status=status), deadline_s=20) == OurFault()
+
+
+JUDGING = [row for row in ORACLES.values() if not isinstance(row, BuildOracle)]
+APPLYING = [row.name for row in JUDGING if "bench.apply" in getsource(getmodule(row.judge) or row.judge)]
+"""The oracles whose file applies passes."""
+
+
+@pytest.mark.parametrize("name", APPLYING)
+def test_an_exit_where_an_oracle_applies_the_pass_is_a_crash_of_the_pass(name: str) -> None:
+    end = judged_end(3, Asking(name, "FuseOps"), Ended(status=3), deadline_s=20)
+    assert isinstance(end, Failure) and end.culprit == "FuseOps"
 
 
 @pytest.mark.parametrize("name", ["build_no_cse", "cross_wasm32"])

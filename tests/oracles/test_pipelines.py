@@ -16,7 +16,7 @@ from generators.case import EntryCall
 from generators.source import SeededSource
 from oracles.checks import pipelines
 from oracles.checks.pipelines import BOTH, DEFAULT_BUILD, TARGET_DEFAULT, compared
-from oracles.forked import Ended, forked
+from oracles.forked import RAISED, Ended, forked
 from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Tensor
 from oracles.trace import MeaningState, Trace
@@ -150,7 +150,9 @@ def test_what_ends_a_child_is_a_value() -> None:
     for work, ended, how in (
         (lambda: os.kill(os.getpid(), signal.SIGSEGV), Ended(signal.SIGSEGV), "SIGSEGV"),
         (signal.pause, Ended(), "hang"),
-        (lambda: 1 // 0, Ended(status=1), "exit 1"),
+        (lambda: 1 // 0, Ended(status=RAISED), "an exception"),
+        (lambda: os._exit(3), Ended(status=3), "exit 3"),
+        (lambda: os._exit(0), Ended(status=0), "exit 0"),
     ):
         assert forked(work, 1 if ended.hung else 10) == ended
         assert ended.how == how

@@ -5,17 +5,25 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from corpus.finding import Finding
+from corpus.reduce import candidate_of
+from corpus.replayable import CORPUS
 from corpus.store import read_case
 from fuzzer.campaign import loop
 from fuzzer.campaign.loop import plan_of, run_campaign
 from fuzzer.campaign.observer import Observers
+from fuzzer.processes.flight import Recorder
+from fuzzer.protocol import Failure, Plan
 from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
+from fuzzer.trial.repertoire import repertoire_of
+from fuzzer.trial.shrink import Rejudge
+from generators.case import PassCall
 from tests.fuzzer.planted import CORRECT, FAULTY, write_passes
 from tests.patience import HANGS_S
 
@@ -88,6 +96,36 @@ def test_the_repro_of_a_mended_pass_says_so(campaign: CampaignResult, out: Path,
     repro.write_text(script.replace(str(out / "planted_passes.py"), str(mended)).replace(str(out), str(tmp_path)))
     ended = subprocess.run([sys.executable, str(repro)], capture_output=True, timeout=HANGS_S, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_a_pass_that_ends_its_process_by_an_exit_is_to_blame(tmp_path: Path) -> None:
+    """Also while its finding is made small, and by its script."""
+    load = write_passes(tmp_path, "Exits")
+    result = run_campaign(read_settings(cases=8, seed=1, jobs=2, load=load, out=tmp_path), Observers())
+    (finding,) = result.findings
+    said = (finding.oracle, finding.verdict.symptom, finding.signature.culprit, finding.verdict.message)
+    assert said == ("survives", "crash", "Exits", "exit 3 in Exits")
+    assert finding.reduced is not None and finding.reduced.bindings <= 3
+    assert result.tally.skipped["ended by exit 3"] > 0
+    assert not [why for why in result.tally.skipped if why.startswith("own fault")]
+
+
+def test_no_pass_is_to_blame_for_a_kill_from_outside(tmp_path: Path) -> None:
+    load = write_passes(tmp_path, "IsKilled")
+    result = run_campaign(read_settings(cases=8, seed=1, jobs=2, load=load, out=tmp_path), Observers())
+    assert result.findings == ()
+    assert result.tally.skipped["child ended from outside"] > 0
+
+
+@pytest.mark.parametrize(("name", "shows"), [("Exits", True), ("IsKilled", False)])
+def test_reduction_keeps_what_a_pass_ended_by_an_exit(tmp_path: Path, name: str, shows: bool) -> None:
+    plan = Plan(1, scratch=str(tmp_path), load=str(write_passes(tmp_path, name)))
+    how = "exit 3" if shows else "SIGKILL"
+    failure = Failure(0, "survives", "crash", f"{how} in {name}", "", name, "B", None, (), None)
+    case = read_case(CORPUS / "20277-adjust-matmul-order-identity-permutation").case
+    candidate = replace(candidate_of(case), passes=(PassCall(name, f"PASSES[{name!r}]()"),))
+    rejudge = Rejudge(plan, repertoire_of(plan), failure, Recorder.create(tmp_path / "flight"))
+    assert rejudge.interesting(candidate) == shows
 
 
 @pytest.mark.deep
