@@ -13,12 +13,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import get_args
 
 from fuzzer.errors import UsageError
+from generators.case import Tier
 from generators.targets import DEFAULT, TARGETS
 
 PASS_GROUPS = ("@relax", "@tir", "@pipelines")
-TIERS = ("A", "B", "C")
+TIERS: tuple[str, ...] = get_args(Tier)
 DEFAULT_TIME_S = 60.0
 DEFAULT_OUT = Path("passfuzz-out")
 
