@@ -96,6 +96,8 @@ def _judged(subject: Subject, oracles: frozenset[str], rows: list[CheckRow]) -> 
                 failures.append(failure)
             case OwnFault(what):
                 raise NotCarriedOut(f"internal error: {what} in {where}", usage=False)
+            case _:
+                assert_never(message)
     if ended is None:
         return Outcome(tuple(told), tuple(failures))
     end = judged_end(0, heard.activity, ended, deadline_s=subject.plan.deadline_s)
