@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from corpus.finding import Finding
 from corpus.readme import readme_text
 from corpus.repro import fills_for, repro_text
 from corpus.store import StoredCase, write_case
+
+PART = ".part-"
+"""How the folder begins in which a finding is made; a kill may leave one."""
 
 
 def stored_from(finding: Finding) -> StoredCase:
@@ -43,6 +47,19 @@ def save_finding(out: Path, finding: Finding) -> Path:
     text = readme_text(stored, repro, finding.tvm, finding.count, difference, finding.fault, finding.promise)
     write_case(folder, stored, repro, text)
     return folder
+
+
+def keep_finding(out: Path, finding: Finding) -> Path:
+    """The same, written whole or not at all. Raises OSError."""
+    out.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=PART, dir=out, ignore_cleanup_errors=True) as folder:
+        made = save_finding(Path(folder), finding)
+        target = out / finding.folder
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists():
+            target.replace(Path(folder) / "before")
+        made.replace(target)
+    return target
 
 
 def _one_line(text: str, limit: int = 120) -> str:

@@ -69,6 +69,10 @@ def run(
     shard: Annotated[str | None, typer.Option(help="Part i of n, from 1.", metavar="i/n")] = None,
     on: Annotated[str, typer.Option(help="local, dask://ADDRESS or ray://ADDRESS.")] = "local",
     out: Annotated[Path | None, typer.Option(help="Results. [default: passfuzz-out]", metavar="DIR")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Remove the results of an earlier run under --out.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run under --out, and reduce what it has left.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Fuzz passes until the time or the cases are spent; results are under --out."""
@@ -90,6 +94,8 @@ def run(
         shard=shard,
         on=on,
         out=out,
+        fresh=fresh,
+        resume=resume,
     )
     check_pass_names(settings.passes, settings.load is not None)
     from fuzzer.commands.run import run_and_report  # after the options were checked: it takes longer than they do

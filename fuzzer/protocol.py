@@ -5,8 +5,8 @@ A worker process gets a Plan and then Commands on its standard input, and says A
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 from zlib import crc32
 
 from msgspec import Struct
@@ -14,6 +14,7 @@ from msgspec import Struct
 from generators.case import Tier
 from generators.targets import DEFAULT
 from oracles.evidence import Evidence
+from reports.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,41 +87,14 @@ class Sample:
     counts: tuple[bool, ...]
 
 
-@dataclass(slots=True)
-class Counts:
-    """Counters of one or more cases, in the shape of a `reports.tally` delta."""
-
-    numbers: dict[str, float] = field(default_factory=dict)
-    named: dict[str, dict[str, float]] = field(default_factory=dict)
-    tables: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
-
-    def count(self, field_name: str, amount: float = 1) -> None:
-        """Adds to a plain counter (cases, generated, invalid, seeded, numeric_verdicts, cpu_s)."""
-        self.numbers[field_name] = self.numbers.get(field_name, 0) + amount
-
-    def name(self, field_name: str, name: str, amount: float = 1) -> None:
-        """Adds to a counter with names (skipped, inconclusive, ops, phases)."""
-        names = self.named.setdefault(field_name, {})
-        names[name] = names.get(name, 0) + amount
-
-    def cell(self, table: str, name: str, column: str) -> None:
-        """Adds one to a column of a table (passes, oracles)."""
-        row = self.tables.setdefault(table, {}).setdefault(name, {})
-        row[column] = row.get(column, 0) + 1
-
-    def delta(self) -> dict[str, Any]:
-        """The counts as a tally takes them."""
-        return {**self.numbers, **self.named, **self.tables}
-
-
 # --- commands -------------------------------------------------------------------------------------------
 
 
 class JudgeCases(Struct, frozen=True, tag="judge cases"):
-    """Draw and judge these cases, beginning none after `until` (seconds of `time.time`)."""
+    """Draw and judge these cases in this order, beginning none after `seconds`."""
 
     indices: tuple[int, ...]
-    until: float
+    seconds: float
 
 
 class Reduce(Struct, frozen=True, tag="reduce"):
@@ -129,6 +103,13 @@ class Reduce(Struct, frozen=True, tag="reduce"):
     failure: Failure
     token: int
     budget_s: float
+
+
+class Confirm(Struct, frozen=True, tag="confirm"):
+    """Show a finding in a fresh process; the answer carries `token`. finding: pickled."""
+
+    finding: bytes
+    token: int
 
 
 class TakeDigests(Struct, frozen=True, tag="take digests"):
@@ -144,16 +125,18 @@ class Begin(Struct, frozen=True, tag="begin"):
     plan: Plan
 
 
-Command: TypeAlias = JudgeCases | Reduce | TakeDigests | Begin
+Command: TypeAlias = JudgeCases | Reduce | Confirm | TakeDigests | Begin
 
 
 # --- answers --------------------------------------------------------------------------------------------
 
 
 class Ready(Struct, frozen=True, tag="ready"):
-    """TVM is imported, and the plan can be carried out."""
+    """TVM is imported, and the plan can be carried out. The versions that decide what a case is."""
 
     tvm: str
+    ffi: str = ""
+    passfuzz: str = ""
 
 
 class Refused(Struct, frozen=True, tag="refused"):
@@ -164,9 +147,9 @@ class Refused(Struct, frozen=True, tag="refused"):
 
 
 class Tallied(Struct, frozen=True, tag="tallied"):
-    """Counters, as `reports.tally` adds them."""
+    """Counters beside those of a case."""
 
-    delta: dict[str, Any]
+    counts: Tally
 
 
 class Found(Struct, frozen=True, tag="found"):
@@ -175,17 +158,42 @@ class Found(Struct, frozen=True, tag="found"):
     failure: Failure
 
 
-class Sampled(Struct, frozen=True, tag="sampled"):
-    """A case that another process is to be asked about."""
+class Judged(Struct, frozen=True, tag="judged"):
+    """All about one case, in one message: who hears it has heard everything, and who does not has heard nothing.
 
-    sample: Sample
+    sample: where another process is to be asked about the case. own_fault: the traceback of an exception of ours.
+    """
+
+    index: int
+    counts: Tally
+    failures: tuple[Failure, ...] = ()
+    sample: Sample | None = None
+    own_fault: str = ""
+
+
+class Killed(Struct, frozen=True, tag="killed"):
+    """The child that judged a case was killed from outside: nothing is known of the case."""
+
+    index: int
 
 
 class Reduced(Struct, frozen=True, tag="reduced"):
-    """The answer to Reduce: the file of the pickled Finding, None where the failure does not show again."""
+    """The answer to Reduce: the pickled Finding; None where the failure does not show again, or where the child ended
+    early. ended: how that was."""
 
     token: int
-    file: str | None
+    finding: bytes | None
+    ended: str = ""
+
+
+class Confirmed(Struct, frozen=True, tag="confirmed"):
+    """The answer to Confirm: the pickled Finding as it was tried last, and whether it was shown. ended: how the process
+    ended that was to show it, where it was killed from outside or took too long, so that nothing is known."""
+
+    token: int
+    finding: bytes
+    shown: bool
+    ended: str = ""
 
 
 class CaseDigests(Struct, frozen=True, tag="case digests"):
@@ -212,5 +220,5 @@ class OwnFault(Struct, frozen=True, tag="own fault"):
     what: str
 
 
-Answer: TypeAlias = Ready | Refused | Tallied | Found | Sampled | Reduced | CaseDigests | CandidateDigests | Done
+Answer: TypeAlias = Ready | Refused | Judged | Killed | Reduced | Confirmed | CaseDigests | CandidateDigests | Done
 """Of a worker."""

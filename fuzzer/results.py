@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
-from corpus.finding import Finding
 from fuzzer.errors import ExitStatus
 from fuzzer.versions import Probe
-from reports.finding_row import row_of
+from reports.finding_row import FindingRow
 from reports.tally import Tally
 
 MAX_INVALID_SHARE = 0.01
@@ -20,13 +19,17 @@ ReplayWord: TypeAlias = Literal["ok", "fixed", "still-failing", "regression", "u
 
 @dataclass(frozen=True, slots=True)
 class CampaignResult:
-    """A finished campaign. own_fault: one line when passfuzz itself failed, else None."""
+    """A finished campaign. own_fault: one line when passfuzz itself failed, else None.
+
+    unreduced: how many failures were seen that are neither findings nor known to be none.
+    """
 
     tally: Tally
-    findings: tuple[Finding, ...]
+    findings: tuple[FindingRow, ...]
     wall_s: float
     interrupted: bool = False
     own_fault: str | None = None
+    unreduced: int = 0
 
     def fault(self) -> str | None:
         """One line when these results cannot be trusted: own_fault, too many invalid cases, or no case at all."""
@@ -42,7 +45,7 @@ class CampaignResult:
         """An own fault first, because its findings cannot be trusted; then new findings of the tiers that fail."""
         if self.fault() is not None:
             return ExitStatus.OWN_FAULT
-        if any(row_of(finding).is_failure(fail_on) for finding in self.findings):
+        if any(row.is_failure(fail_on) for row in self.findings):
             return ExitStatus.NEW_FINDING
         return ExitStatus.CLEAN
 

@@ -48,6 +48,7 @@ class Settings:
     time_s, cases: whichever ends first ends the campaign; None is no limit, and at least one is set.
     passes: names and groups (PASS_GROUPS); empty means every pass. oracles: names; empty means all.
     fail_on: tiers whose new findings give exit status 1. on: "local", "dask://ADDRESS" or "ray://ADDRESS".
+    fresh: results of an earlier run under `out` are removed. resume: that run is gone on with.
     """
 
     seed: int
@@ -64,6 +65,8 @@ class Settings:
     shard: Shard = Shard()
     on: str = "local"
     out: Path = DEFAULT_OUT
+    fresh: bool = False
+    resume: bool = False
 
 
 def read_settings(
@@ -82,8 +85,16 @@ def read_settings(
     shard: str | None = None,
     on: str = "local",
     out: Path | None = None,
+    fresh: bool = False,
+    resume: bool = False,
 ) -> Settings:
     """Settings from the options as typed. Raises UsageError with one line naming the option."""
+    if resume:
+        given = {"seed": seed, "target": targets, "passes": passes, "oracles": oracles, "load": load}
+        given |= {"corpus": corpus, "known": known, "shard": shard, "fresh": fresh}
+        for name, value in given.items():
+            if value not in (None, (), [], False):
+                raise UsageError(f"--resume goes on as the run was begun: leave out --{name}")
     return Settings(
         seed=secrets.randbits(32) if seed is None else seed,
         time_s=_time_limit(time, cases),
@@ -99,6 +110,8 @@ def read_settings(
         shard=read_shard(shard),
         on=_engine(on),
         out=_out_folder(DEFAULT_OUT if out is None else out),
+        fresh=fresh,
+        resume=resume,
     )
 
 

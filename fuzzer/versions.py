@@ -47,6 +47,11 @@ def passfuzz_version() -> str:
     return installed("passfuzz")
 
 
+def ffi_version() -> str:
+    """The version of TVM's foreign function interface that is installed."""
+    return installed("apache-tvm-ffi")
+
+
 def has_tvm() -> bool:
     """Whether there is a package tvm, wherever it comes from."""
     return find_spec("tvm") is not None

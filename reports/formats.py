@@ -30,6 +30,12 @@ FORMATS: tuple[Format, ...] = tuple(
 )
 
 
+def write_formats(out: Path, report: Report) -> None:
+    """Writes a report in every format."""
+    for row in FORMATS:
+        row.write(out, report)
+
+
 def format_named(name: str) -> Format:
     """The row of a format. Raises KeyError."""
     return {row.name: row for row in FORMATS}[name]

@@ -6,12 +6,16 @@ A new finding is a failure of its culprit pass, or of its oracle when no pass is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 from xml.etree import ElementTree
 
 from reports.finding_row import NO_CULPRIT, FindingRow
 from reports.summary import Report
+from reports.tally import OracleColumn, PassColumn
+
+Counted: TypeAlias = Mapping[PassColumn, int] | Mapping[OracleColumn, int]
 
 NAME = "junit"
 FILE = "junit.xml"
@@ -97,7 +101,13 @@ def _oracle_cases(report: Report) -> list[TestCase]:
     return cases
 
 
-def _case(classname: str, name: str, rows: list[FindingRow], counts: dict[str, int], idle: str | None) -> TestCase:
+def _case(
+    classname: str,
+    name: str,
+    rows: list[FindingRow],
+    counts: Mapping[PassColumn, int] | Mapping[OracleColumn, int],
+    idle: str | None,
+) -> TestCase:
     failures = tuple((f"{row.symptom}: {row.message}", _detail(row)) for row in rows if not row.known)
     known = [f"known: {row.signature}" for row in rows if row.known]
     output = ", ".join([*(f"{column} {count}" for column, count in counts.items()), *known])

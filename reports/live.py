@@ -14,8 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from corpus.finding import Finding
-from reports.finding_row import FindingRow, row_of
+from reports.finding_row import FindingRow
 from reports.tally import PASS_COLUMNS, Tally
 from reports.words import finding_line, neediest_first, progress_line
 
@@ -69,8 +68,7 @@ class LiveDisplay:
         else:
             self._live.update(self._screen(now), refresh=True)
 
-    def on_finding(self, finding: Finding) -> None:
-        row = row_of(finding)
+    def on_finding(self, row: FindingRow) -> None:
         is_news = row.signature not in self._rows
         self._rows[row.signature] = row
         if is_news and self._live is None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from corpus.finding import Finding
-from reports.finding_row import FindingRow, row_of
+from reports.finding_row import FindingRow
 from reports.summary import Report, RunFacts, append_finding, write_findings, write_out
 from reports.tally import Tally
 
@@ -16,11 +16,18 @@ INTERVAL_S = 5.0
 class OutWriter:
     """An observer of a campaign (see fuzzer.campaign.observer) that writes OUT/summary.json and OUT/findings.jsonl.
 
-    A new finding is on disk at once; counters every `interval_s`. Files of an earlier run are replaced.
+    A new finding is on disk at once; counters every `interval_s`, and with them what `others` writes, the reports.
     """
 
-    def __init__(self, out: Path, facts: RunFacts, interval_s: float = INTERVAL_S) -> None:
+    def __init__(
+        self,
+        out: Path,
+        facts: RunFacts,
+        interval_s: float = INTERVAL_S,
+        others: Callable[[Path, Report], None] = lambda out, report: None,
+    ) -> None:
         self._out = out
+        self._others = others
         self._facts = facts
         self._interval_s = interval_s
         self._tally = Tally()
@@ -36,8 +43,7 @@ class OutWriter:
         if now - self._written_at >= self._interval_s:
             self._write()
 
-    def on_finding(self, finding: Finding) -> None:
-        row = row_of(finding)
+    def on_finding(self, row: FindingRow) -> None:
         seen = row.signature in self._rows
         self._rows[row.signature] = row
         if seen:
@@ -51,4 +57,6 @@ class OutWriter:
     def _write(self) -> None:
         self._written_at = self._now
         facts = replace(self._facts, wall_s=self._now)
-        write_out(self._out, Report(facts, self._tally, tuple(self._rows.values())))
+        report = Report(facts, self._tally, tuple(self._rows.values()))
+        write_out(self._out, report)
+        self._others(self._out, report)

@@ -7,11 +7,13 @@ import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from corpus.store import write_atomically
 from reports.finding_row import FindingRow
-from reports.tally import FIELDS, Tally
+from reports.tally import FIELDS, Tally, tally_of
+
+Ended: TypeAlias = Literal["done", "interrupted", "fault"]
 
 SCHEMA = 1
 SUMMARY_FILE = "summary.json"
@@ -23,7 +25,8 @@ class RunFacts:
     """What a campaign was, besides its counts.
 
     tvm, passfuzz: versions. shard: "i/n". interrupted: ended by a signal.
-    own_fault: one line when its results cannot be trusted.
+    own_fault: one line when its results cannot be trusted. ended: how; None while it runs, and when it was killed.
+    unreduced: how many failures were seen that are neither findings nor known to be none.
     """
 
     tvm: str
@@ -34,6 +37,8 @@ class RunFacts:
     shard: str = "1/1"
     interrupted: bool = False
     own_fault: str | None = None
+    ended: Ended | None = None
+    unreduced: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +106,10 @@ def read_out(out: Path) -> Report:
         if data["schema"] > SCHEMA:
             raise UnreadableOut(f"{path}: schema {data['schema']} is newer than this passfuzz, which reads {SCHEMA}")
         facts = {field.name: data[field.name] for field in fields(RunFacts) if field.name in data}
-        tally = Tally({name: data[name] for name in FIELDS if name in data})
+        tally = tally_of({name: data[name] for name in FIELDS if name in data})
         rows = tuple(FindingRow.from_json(row) for row in data["findings"])
         path, what = out / FINDINGS_FILE, "findings"
-        rows = _read_findings(path) or rows
+        rows = read_findings(out) or rows
         return Report(RunFacts(**{**facts, "targets": tuple(facts["targets"])}), tally, rows)
     except FileNotFoundError:
         raise UnreadableOut(f"{path}: no such file; is {out} the --out folder of a run?") from None
@@ -112,8 +117,9 @@ def read_out(out: Path) -> Report:
         raise UnreadableOut(f"{path}: not {what} of passfuzz ({type(error).__name__}: {error})") from error
 
 
-def _read_findings(path: Path) -> tuple[FindingRow, ...]:
+def read_findings(out: Path) -> tuple[FindingRow, ...]:
     """The last row of each signature; a line cut off by a kill is at the end and is left out."""
+    path = out / FINDINGS_FILE
     if not path.exists():
         return ()
     rows: dict[str, FindingRow] = {}

@@ -1,107 +1,118 @@
-"""What a campaign has counted so far. Workers send deltas; shards and workers add up. No files, no display."""
+"""What a campaign has counted so far: workers send the counts of a case, shards add up. No files, no display."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
-Delta: TypeAlias = Mapping[str, Any]
-"""Counts with the keys of FIELDS; absent keys count nothing. Plain JSON values, so that it crosses processes."""
+import msgspec
+from msgspec import Struct
 
-FIELDS: dict[str, int] = {
-    "cases": 0,
-    "generated": 0,
-    "invalid": 0,
-    "seeded": 0,
-    "numeric_verdicts": 0,
-    "cpu_s": 0,
-    "skipped": 1,
-    "not_applicable": 1,
-    "inconclusive": 1,
-    "ops": 1,
-    "phases": 1,
-    "passes": 2,
-    "oracles": 2,
-}
-"""Every counter and how many levels of names it has: 0 a number, 1 {name: n}, 2 {name: {column: n}}.
+PassColumn: TypeAlias = Literal["applied", "changed", "rejected", "failed"]
+OracleColumn: TypeAlias = Literal["passed", "failed", "skipped", "inconclusive"]
+PASS_COLUMNS: tuple[PassColumn, ...] = get_args(PassColumn)
+ORACLE_COLUMNS: tuple[OracleColumn, ...] = get_args(OracleColumn)
 
-cases: judged. generated: drawn, valid or not. invalid: not well-formed before any pass, our fault.
-seeded: of the judged cases those that start from a module of --corpus. numeric_verdicts: results compared by value.
-skipped: verdicts by reason, and cases. not_applicable: those verdicts among them where there was nothing to judge.
-cpu_s: CPU seconds of all workers. phases: CPU seconds by stage (generate, passes, reference, build, run, ...). passes
-and oracles: see PASS_COLUMNS and ORACLE_COLUMNS.
-"""
-
-PASS_COLUMNS = ("applied", "changed", "rejected", "failed")
-ORACLE_COLUMNS = ("passed", "failed", "skipped", "inconclusive")
-_COLUMNS = {"passes": PASS_COLUMNS, "oracles": ORACLE_COLUMNS}
+Column = TypeVar("Column", PassColumn, OracleColumn)
+Number = TypeVar("Number", int, float)
 
 
-class Tally:
-    """Mutable counters of a campaign.
+class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """Mutable counters, of one case or of a campaign; a message between processes.
 
-    `add` takes a delta (see FIELDS) and raises ValueError for a key or column that is not in the table.
-    `to_json` gives every field, and every column of a pass or oracle, also those that are 0.
+    cases: judged. generated: drawn, valid or not. invalid: not well-formed before any pass, our fault.
+    seeded: of the judged cases those that start from a module of --corpus. numeric_verdicts: results compared by value.
+    skipped: verdicts by reason, and cases. not_applicable: those verdicts among them where there was nothing to judge.
+    cpu_s: CPU seconds of all workers. phases: CPU seconds by stage (generate, passes, reference, build, run, ...).
+    passes and oracles: a row for each name; a row that was added to a tally has every column.
     """
 
-    def __init__(self, delta: Delta | None = None) -> None:
-        self.cases = 0
-        self.generated = 0
-        self.invalid = 0
-        self.seeded = 0
-        self.numeric_verdicts = 0
-        self.cpu_s = 0.0
-        self.skipped: dict[str, int] = {}
-        self.not_applicable: dict[str, int] = {}
-        self.inconclusive: dict[str, int] = {}
-        self.ops: dict[str, int] = {}
-        self.phases: dict[str, float] = {}
-        self.passes: dict[str, dict[str, int]] = {}
-        self.oracles: dict[str, dict[str, int]] = {}
-        self.add(delta or {})
+    cases: int = 0
+    generated: int = 0
+    invalid: int = 0
+    seeded: int = 0
+    numeric_verdicts: int = 0
+    cpu_s: float = 0.0
+    skipped: dict[str, int] = {}
+    not_applicable: dict[str, int] = {}
+    inconclusive: dict[str, int] = {}
+    ops: dict[str, int] = {}
+    phases: dict[str, float] = {}
+    passes: dict[str, dict[PassColumn, int]] = {}
+    oracles: dict[str, dict[OracleColumn, int]] = {}
 
-    def add(self, delta: Delta) -> None:
-        """Adds the counts of a delta."""
-        for field, counted in delta.items():
-            match FIELDS.get(field):
-                case 0:
-                    setattr(self, field, getattr(self, field) + counted)
-                case 1:
-                    _add_counts(getattr(self, field), counted)
-                case 2:
-                    self._add_table(field, counted)
-                case _:
-                    raise ValueError(f"no counter is called {field!r}")
+    def add(self, other: Tally) -> None:
+        """Adds the counts of another: a case, a worker, a shard."""
+        self.cases += other.cases
+        self.generated += other.generated
+        self.invalid += other.invalid
+        self.seeded += other.seeded
+        self.numeric_verdicts += other.numeric_verdicts
+        self.cpu_s += other.cpu_s
+        _add_counts(self.skipped, other.skipped)
+        _add_counts(self.not_applicable, other.not_applicable)
+        _add_counts(self.inconclusive, other.inconclusive)
+        _add_counts(self.ops, other.ops)
+        _add_counts(self.phases, other.phases)
+        _add_table(self.passes, other.passes, PASS_COLUMNS)
+        _add_table(self.oracles, other.oracles, ORACLE_COLUMNS)
 
-    def merge(self, other: Tally) -> None:
-        """Adds another tally, of another shard for example."""
-        self.add(other.to_json())
+    def count_pass(self, name: str, *columns: PassColumn) -> None:
+        """Adds one to columns of a pass."""
+        _add_table(self.passes, {name: dict.fromkeys(columns, 1)}, PASS_COLUMNS)
+
+    def count_oracle(self, name: str, column: OracleColumn) -> None:
+        """Adds one to a column of an oracle."""
+        _add_table(self.oracles, {name: {column: 1}}, ORACLE_COLUMNS)
 
     def to_json(self) -> dict[str, Any]:
-        """The counters under the keys of FIELDS, names sorted; as `summary.json` holds them."""
-        return {field: _plain(getattr(self, field), levels) for field, levels in FIELDS.items()}
+        """The counters by name, names sorted, times in milliseconds; as `summary.json` holds them."""
+        return {field: _plain(getattr(self, field)) for field in FIELDS}
 
     @property
     def invalid_share(self) -> float:
         """Invalid cases over generated ones, 0 before the first."""
         return self.invalid / self.generated if self.generated else 0.0
 
-    def _add_table(self, field: str, counted: Mapping[str, Mapping[str, int]]) -> None:
-        table: dict[str, dict[str, int]] = getattr(self, field)
-        for name, row in counted.items():
-            unknown = set(row) - set(_COLUMNS[field])
-            if unknown:
-                raise ValueError(f"{field} have no column {', '.join(sorted(unknown))}")
-            _add_counts(table.setdefault(name, dict.fromkeys(_COLUMNS[field], 0)), row)
+
+FIELDS: tuple[str, ...] = Tally.__struct_fields__
 
 
-def _add_counts(into: dict[str, Any], counted: Mapping[str, Any]) -> None:
+def tally_of(data: Mapping[str, Any]) -> Tally:
+    """A tally from plain JSON values. Absent counters are 0, absent columns too.
+
+    Raises ValueError for a counter or column that there is not, or one of another type.
+    """
+    try:
+        read = msgspec.convert(dict(data), Tally)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from error
+    tally = Tally()
+    tally.add(read)
+    return tally
+
+
+def bump(counts: dict[str, Number], name: str, amount: Number) -> None:
+    """Adds to a counter with names."""
+    counts[name] = counts.get(name, 0) + amount
+
+
+def _add_counts(into: dict[str, Number], counted: Mapping[str, Number]) -> None:
     for name, number in counted.items():
         into[name] = into.get(name, 0) + number
 
 
-def _plain(value: Any, levels: int) -> Any:
+def _add_table(
+    into: dict[str, dict[Column, int]], counted: Mapping[str, Mapping[Column, int]], columns: tuple[Column, ...]
+) -> None:
+    for name, row in counted.items():
+        cells = into.setdefault(name, {})
+        for column in columns:
+            cells[column] = cells.get(column, 0) + row.get(column, 0)
+
+
+def _plain(value: Any) -> Any:
     """A copy with sorted names, columns in their order, and times rounded to milliseconds."""
-    if levels == 0:
-        return round(value, 3) if isinstance(value, float) else value
-    return {name: dict(value[name]) if levels == 2 else _plain(value[name], 0) for name in sorted(value)}
+    if isinstance(value, dict):
+        return {name: dict(one) if isinstance(one, dict) else _plain(one) for name, one in sorted(value.items())}
+    return round(value, 3) if isinstance(value, float) else value

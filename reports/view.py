@@ -28,7 +28,7 @@ def merge_reports(reports: Sequence[Report]) -> Report:
     """One report of several: counts add up, findings are deduplicated, wall time is the longest."""
     tally = Tally()
     for report in reports:
-        tally.merge(report.tally)
+        tally.add(report.tally)
     rows = merge_rows(tuple(row for report in reports for row in report.findings))
     return Report(_merge_facts([report.facts for report in reports]), tally, rows)
 

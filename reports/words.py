@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from oracles.verdict import Skipped
 from reports.finding_row import FindingRow
-from reports.tally import Tally
+from reports.tally import PassColumn, Tally
 
 SHOWN_REASONS = 3
 """Reasons that are named where there is room for one line."""
@@ -40,7 +40,7 @@ def not_judged_line(tally: Tally, shown: int = SHOWN_REASONS) -> str:
     return f"{counts}: {', '.join(reasons + more)}"
 
 
-def neediest_first(tally: Tally) -> list[tuple[str, dict[str, int]]]:
+def neediest_first(tally: Tally) -> list[tuple[str, dict[PassColumn, int]]]:
     """The passes that changed the fewest modules first: what the generator serves worst."""
     return sorted(tally.passes.items(), key=lambda item: (item[1]["changed"], item[1]["applied"], item[0]))
 

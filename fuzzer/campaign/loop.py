@@ -1,355 +1,390 @@
 """A campaign: hands cases to workers, keeps one finding per signature, has each reduced and confirmed.
 
-The campaign process never imports TVM. Its loop is the only place that decides what happens next; workers
-judge and reduce, `fuzzer.campaign.confirm` runs repros in fresh processes, observers show and store.
+The campaign process never imports TVM. Its loop is the only place that decides what happens next; workers judge, reduce
+and confirm, observers show and store. What is dealt out is in the `Deck` and the `Docket` until it is answered, so that
+a worker that ends costs nothing but time.
 """
 
 from __future__ import annotations
 
 import pickle
-import signal
-import tempfile
 import time
-from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from math import inf
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 from typing_extensions import assert_never
 
-from corpus.finding import Finding
+from corpus.finding import Finding, Status
+from corpus.findings import keep_finding
 from corpus.known import read_known
 from corpus.replayable import replayable
-from corpus.signature import signature_of
 from corpus.store import CorruptCase, StoredCase
-from fuzzer.campaign.confirm import Confirmations
+from fuzzer.campaign.checkpoint import (
+    SCHEMA,
+    Begun,
+    Checkpoint,
+    read_checkpoint,
+    write_checkpoint,
+    write_unreduced,
+)
+from fuzzer.campaign.deck import Deck
+from fuzzer.campaign.docket import Docket, Key
+from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.observer import Observer
+from fuzzer.campaign.out_folder import OWN_FAULTS, UNCONFIRMED, held
 from fuzzer.campaign.second_process import SecondProcess
 from fuzzer.errors import EnvironmentFault, UsageError
-from fuzzer.processes.pool import FromWorker, Pool, Slot, WorkerLost
+from fuzzer.processes.pool import Pool
+from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost, Workforce
 from fuzzer.protocol import (
     CandidateDigests,
     CaseDigests,
+    Command,
+    Confirm,
+    Confirmed,
     Done,
     Failure,
-    Found,
     JudgeCases,
+    Judged,
+    Killed,
     Plan,
     Ready,
     Reduce,
     Reduced,
     Refused,
-    Sampled,
-    Tallied,
+    TakeDigests,
 )
 from fuzzer.results import CampaignResult
 from fuzzer.selection import PIPELINE_KINDS, named_passes
 from fuzzer.settings import Settings
 from fuzzer.trial.determinism import hash_seeds
-from oracles.verdict import WRONG_RESULT, Failed
-from reports.tally import Tally
+from reports.finding_row import FindingRow, row_of
+from reports.summary import read_findings
+from reports.tally import Tally, bump
 
-BATCH = 48
-"""Cases that a worker is handed at once: a few seconds of work, in one child whose caches live that long."""
 REDUCE_S = 15.0
 """Seconds that one reduction may take."""
-REDUCING_SHARE = 0.5
-"""Reductions take at most this share of a worker's time while there is time left to look for more."""
+ASIDE_SHARE = 0.6
+"""Reducing and confirming take at most this share of a worker's time while there is time left to look for more."""
 READY_S = 180.0
 """Seconds until the first worker has imported TVM and the loaded file."""
 GRACE_S = 25.0
 """Seconds after the campaign's time in which waiting failures are still reduced and confirmed."""
-SAME_PLACE = 4
-"""Failures of one oracle and pass that may differ by operator only: so many reductions in a row may find
-nothing new before only every tenth of them is tried."""
-
-
-@dataclass(slots=True)
-class _Place:
-    """Failures that look alike before reduction."""
-
-    sightings: int = 0
-    fruitless: int = 0
-    slug: str | None = None
-
-
-@dataclass(slots=True)
-class _State:
-    tally: Tally = field(default_factory=Tally)
-    findings: dict[str, Finding] = field(default_factory=dict)
-    places: dict[tuple[str, ...], _Place] = field(default_factory=dict)
-    waiting: deque[tuple[tuple[str, ...], Failure, float]] = field(default_factory=deque)
-    reducing: dict[int, tuple[tuple[str, ...], Failure, float]] = field(default_factory=dict)
-    next_case: int = 0
-    tokens: int = 0
-    tvm: str = ""
-    fault: str | None = None
-    interrupted: bool = False
-    lost_workers: int = 0
+CHECKPOINT_S = 5.0
+"""Seconds between two checkpoints: what a killed campaign has to judge again."""
+LOST_PER_JOB = 10
+"""So many workers may end for each of `--jobs` before the campaign ends by its own fault."""
 
 
 class _Campaign:
-    def __init__(self, settings: Settings, observer: Observer, scratch: Path) -> None:
+    def __init__(self, settings: Settings, observer: Observer, interrupts: Interrupts, scratch: Path) -> None:
         self.settings = settings
         self.observer = observer
-        self.state = _State()
-        self.known = _known_signatures(settings)
+        self.interrupts = interrupts
         self.plan = plan_of(settings, scratch)
-        self.scratch = scratch
-        self.confirmations = Confirmations(settings.out, settings.jobs)
+        self.known = _known_signatures(settings)
         self.second = SecondProcess(self.plan)
+        self.tally = Tally()
+        shard = settings.shard
+        self.deck = Deck(shard.index, shard.count, settings.cases)
+        self.docket = Docket(in_order=settings.time_s is None)
+        self.rows: dict[str, FindingRow] = {}
+        self.later: dict[int, list[tuple[Failure, float]]] = {}
+        """Failures of cases that were answered before an earlier case, where failures are taken in order."""
+        self.tokens = 0
+        self.working: dict[int, Key] = {}
+        """The place in the docket that a command with a token is about."""
+        self.tvm = ""
+        self.fault: str | None = None
+        self.lost_workers = 0
+        self.before_s = 0.0
+        """The seconds of the campaign that this one goes on with."""
         self.start = time.monotonic()
+        self.checked_at = 0.0
+        self.unreduced: object = None
 
     @property
     def now(self) -> float:
-        return time.monotonic() - self.start
+        """Seconds of the campaign, beginning when its first worker is ready."""
+        return self.before_s + time.monotonic() - self.start
+
+    @property
+    def end(self) -> float | None:
+        """When no case is dealt any more, in the same seconds."""
+        return None if self.settings.time_s is None else self.before_s + self.settings.time_s
+
+    def go_on(self, checkpoint: Checkpoint) -> None:
+        """Takes over what an earlier campaign has done and left."""
+        self.before_s, self.tally = checkpoint.wall_s, checkpoint.tally
+        self.deck, self.later = checkpoint.deck, checkpoint.later
+        self.deck.limit = self.settings.cases
+        self.deck.returned(sorted(self.deck.out))
+        self.docket.go_on(checkpoint.places, checkpoint.given_up)
+        self.rows = {row.signature: row for row in read_findings(self.settings.out)}
 
     def run(self) -> CampaignResult:
-        pool = Pool(self.plan, self.settings.jobs, hash_seeds(self.plan.seed)[0])
+        pool: Workforce = Pool(self.plan, self.settings.jobs, hash_seeds(self.plan.seed)[0])
         try:
             self._await_worker(pool)
-        except BaseException:
-            pool.close()
-            raise
-        self.observer.on_start(self.settings)
-        try:
-            with self._interruptible():
-                self._loop(pool)
+            self.start = time.monotonic()
+            self.observer.on_start(self.settings)
+            for row in self.rows.values():
+                self.observer.on_finding(row)
+            self._loop(pool)
         finally:
             pool.close()
-            self.confirmations.close()
             self.second.close()
-            self.observer.on_tally(self.state.tally, self.now)
-            self.observer.on_end()
-        state = self.state
-        return CampaignResult(state.tally, tuple(state.findings.values()), self.now, state.interrupted, state.fault)
+        self._take_in_order(inf)
+        self._store(at_once=True)
+        self.observer.on_tally(self.tally, self.now)
+        self.observer.on_end()
+        return CampaignResult(
+            self.tally,
+            tuple(self.rows.values()),
+            self.now,
+            self.interrupts.happened,
+            self.fault,
+            len(self.docket.unsettled),
+        )
 
-    def _await_worker(self, pool: Pool) -> None:
-        """Until a worker is ready, so that what cannot work leaves the results of an earlier run as they are.
+    def _await_worker(self, pool: Workforce) -> None:
+        """Until a worker is ready, or the user does not want to wait.
 
         Raises UsageError for what workers refuse (the loaded file), EnvironmentFault where TVM cannot be imported.
         """
-        while not any(slot.ready for slot in pool.slots):
+        began = time.monotonic()
+        while not (self.interrupts.happened or any(slot.ready for slot in pool.slots)):
             for heard in pool.answers(0.2):
                 if isinstance(heard.answer, Refused):
                     raise UsageError(heard.answer.message)
                 if isinstance(heard.answer, WorkerLost):
-                    how = _ended(heard.answer.status, heard.slot.process.pid, self.scratch)
-                    raise EnvironmentFault(f"TVM cannot be imported: {how}")
+                    raise EnvironmentFault(
+                        f"TVM cannot be imported: {heard.answer.how}; `passfuzz doctor` looks closer"
+                    )
                 self._take(pool, heard)
-            if self.now > READY_S:
+            if time.monotonic() - began > READY_S:
                 raise EnvironmentFault(f"TVM is not imported within {READY_S:g} s; `passfuzz doctor` looks closer")
-
-    @contextmanager
-    def _interruptible(self) -> Iterator[None]:
-        """Ctrl-C (and SIGTERM) ends the campaign in order; a second one ends it at once."""
-
-        def stop(_number: int, _frame: FrameType | None) -> None:
-            if self.state.interrupted:
-                raise KeyboardInterrupt
-            self.state.interrupted = True
-
-        old = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in old.items():
-                signal.signal(number, handler)
 
     # --- the loop ---------------------------------------------------------------------------------------
 
-    def _loop(self, pool: Pool) -> None:
-        while self.state.fault is None and not self._finished(pool):
+    def _loop(self, pool: Workforce) -> None:
+        while self.fault is None and not self._finished(pool):
             for slot in pool.slots:
                 if slot.ready and slot.busy is None:
                     self._employ(pool, slot)
             for heard in pool.answers(0.1):
                 self._take(pool, heard)
-            for slug, finding, shown in self.confirmations.finished():
-                self._confirmed(slug, finding, shown)
-            for said in self.second.answers(self.now, not self._drawing()):
-                self._said_by_second(said)
-            self.observer.on_tally(self.state.tally, self.now)
+            for judged in self.second.answers(self.now, not self._drawing()):
+                self._count(judged)
+            self._take_in_order(self.deck.first_open())
+            self._store()
+            self.observer.on_tally(self.tally, self.now)
 
     def _drawing(self) -> bool:
-        """Whether new cases are still handed out."""
-        if self.state.interrupted:
+        """Whether cases are still handed out."""
+        if self.interrupts.happened or self.deck.empty:
             return False
-        if self.settings.cases is not None and self.state.next_case >= self.settings.cases:
-            return False
-        return self.settings.time_s is None or self.now < self.settings.time_s
+        return self.end is None or self.now < self.end
 
-    def _finished(self, pool: Pool) -> bool:
+    def _finished(self, pool: Workforce) -> bool:
         if self._drawing():
             return False
-        limit = self.settings.time_s if self.settings.time_s is not None else self.now
-        if self.state.interrupted or (self.settings.time_s is not None and self.now > limit + GRACE_S):
-            self._give_up_waiting()
+        if self.interrupts.happened or (self.end is not None and self.now > self.end + GRACE_S):
             return True
         busy = any(slot.busy for slot in pool.slots) or not all(slot.ready for slot in pool.slots)
-        return not busy and self.second.idle and not self.state.waiting and not self.confirmations.pending
+        return not busy and self.second.idle and self.docket.idle
 
-    def _give_up_waiting(self) -> None:
-        """Failures without time to reduce or confirm them are counted, not lost."""
-        left = [*self.state.waiting, *self.state.reducing.values()]
-        for _, failure, _ in left:
-            self._count_skip(f"not reduced in time: {failure.oracle} {failure.culprit}")
-        for finding in self.confirmations.pending.values():
-            self._count_skip(f"not confirmed in time: {finding.oracle} {finding.signature.culprit}")
-
-    def _employ(self, pool: Pool, slot: Slot) -> None:
+    def _employ(self, pool: Workforce, slot: Slot) -> None:
         drawing = self._drawing()
-        allowed = not drawing or slot.reducing_s <= REDUCING_SHARE * self.now + 2.0
-        if self.state.waiting and allowed:
-            self._order_reduction(pool, slot)
-        elif drawing:
-            pool.command(slot, JudgeCases(self._next_indices(), self._until()), self.now)
+        allowed = not drawing or slot.aside_s <= ASIDE_SHARE * (self.now - self.before_s) + 2.0
+        if self.docket.waits and allowed:
+            pool.command(slot, self._next_of_docket(), self.now)
+        elif drawing and (indices := self.deck.deal(pool.batch)):
+            left = 1e9 if self.end is None else self.end - self.now
+            pool.command(slot, JudgeCases(indices, left), self.now)
 
-    def _until(self) -> float:
-        limit = self.settings.time_s
-        return time.time() + (limit - self.now if limit is not None else 1e9)
-
-    def _next_indices(self) -> tuple[int, ...]:
-        first = self.state.next_case
-        last = first + BATCH if self.settings.cases is None else min(first + BATCH, self.settings.cases)
-        self.state.next_case = last
-        shard = self.settings.shard
-        return tuple(shard.index + shard.count * k for k in range(first, last))
-
-    def _order_reduction(self, pool: Pool, slot: Slot) -> None:
-        state = self.state
-        item = state.waiting.popleft()
-        state.tokens += 1
-        state.reducing[state.tokens] = item
-        left = GRACE_S if self.settings.time_s is None else self.settings.time_s + GRACE_S - self.now
-        budget = max(2.0, min(REDUCE_S, left / 2))
-        pool.command(slot, Reduce(item[1], state.tokens, budget), self.now)
+    def _next_of_docket(self) -> Command:
+        key, work = self.docket.take()
+        self.tokens += 1
+        self.working[self.tokens] = key
+        if work.finding is not None:
+            return Confirm(work.finding, self.tokens)
+        left = GRACE_S if self.end is None else self.end + GRACE_S - self.now
+        return Reduce(work.failure, self.tokens, max(2.0, min(REDUCE_S, left / 2)))
 
     # --- answers ----------------------------------------------------------------------------------------
 
-    def _take(self, pool: Pool, heard: FromWorker) -> None:
+    def _take(self, pool: Workforce, heard: FromWorker) -> None:
         answer = heard.answer
         match answer:
-            case Tallied(delta):
-                self.state.tally.add(delta)
-            case Found(failure):
-                self._sighted(failure)
-            case Sampled(sample):
-                self.second.ask(sample)
-            case Reduced(token, file):
-                self._reduced(token, file)
-                heard.slot.reducing_s += self.now - heard.slot.since
+            case Judged(index):
+                if self.deck.answered(index):
+                    self._count(answer)
+            case Killed(index):
+                if self.deck.killed(index):
+                    self._give_up_case("child killed from outside, twice")
+            case Reduced(token, finding, ended):
+                self._reduced(token, finding, ended)
+            case Confirmed(token, finding, shown, ended):
+                self._confirmed(token, finding, shown, ended)
             case Ready(tvm):
-                self.state.tvm = tvm
+                self.tvm = tvm
             case Refused(message):
-                self.state.fault = message
+                self.fault = message
             case WorkerLost():
-                self._lost_worker(pool, answer)
+                self._lost_worker(pool, answer, heard.about)
             case Done():
-                pass  # The pool has noted it.
+                self._done(heard.slot, heard.about)
             case CaseDigests() | CandidateDigests():
                 raise AssertionError("a worker of the campaign says digests, which only the second process is asked")
             case _:
                 assert_never(answer)
 
-    def _said_by_second(self, said: Found | Tallied) -> None:
-        match said:
-            case Found(failure):
-                self._sighted(failure)
-            case Tallied(delta):
-                self.state.tally.add(delta)
+    def _done(self, slot: Slot, about: Command | None) -> None:
+        match about:
+            case JudgeCases(indices):
+                self.deck.returned(indices)  # The time was up before it came to these.
+            case Reduce() | Confirm():
+                slot.aside_s += self.now - slot.since
+            case TakeDigests() | None:
+                pass
             case _:
-                assert_never(said)
+                raise AssertionError(f"a worker has done {about}")
 
-    def _lost_worker(self, pool: Pool, lost: WorkerLost) -> None:
-        if self.state.fault is not None:
+    def _lost_worker(self, pool: Workforce, lost: WorkerLost, about: Command | None) -> None:
+        """Its cases and its failure are dealt out again, and another worker takes its place."""
+        match about:
+            case JudgeCases(indices):
+                if self.deck.lost(indices) is not None:
+                    self._give_up_case("worker killed, twice")
+            case Reduce(_, token) | Confirm(_, token):
+                if token in self.working:
+                    self._ended_early(token, f"the worker was lost: {lost.how}")
+            case _:
+                pass
+        if self.fault is not None:
             return
-        self.state.lost_workers += 1
-        if not lost.was_ready or self.state.lost_workers > 10 * self.settings.jobs:
-            self.state.fault = f"a worker process ended with status {lost.status} before it was ready"
+        self.lost_workers += 1
+        if not lost.was_ready or self.lost_workers > LOST_PER_JOB * self.settings.jobs:
+            self.fault = f"a worker process ended ({lost.how}) before it was ready"
+            if lost.was_ready:
+                self.fault = f"{self.lost_workers} worker processes ended, the last one {lost.how}"
             return
-        self._count_skip("worker process lost")
+        bump(self.tally.skipped, "worker process lost", 1)
         pool.replace()
 
-    def _sighted(self, failure: Failure) -> None:
-        """A failure: one like it is counted, a new one waits for its reduction."""
-        key = place_of(failure)
-        place = self.state.places.setdefault(key, _Place())
-        place.sightings += 1
-        if place.slug is not None and not _differs_by_operator(failure):
-            self._seen_again(place.slug)
-            return
-        waits = any(item[0] == key for item in (*self.state.waiting, *self.state.reducing.values()))
-        enough = place.fruitless >= SAME_PLACE and place.sightings % 10
-        if waits or enough or (place.fruitless and not _differs_by_operator(failure) and place.sightings % 10):
-            if place.slug is not None:
-                self._seen_again(place.slug)
-            return
-        self.state.waiting.append((key, failure, self.now))
+    def _give_up_case(self, reason: str) -> None:
+        self.tally.add(Tally(generated=1, skipped={reason: 1}))
 
-    def _seen_again(self, slug: str) -> None:
-        if slug in self.state.findings:
-            self.state.findings[slug] = self.state.findings[slug].seen_again()
-
-    def _reduced(self, token: int, file: str | None) -> None:
-        key, failure, at_s = self.state.reducing.pop(token)
-        place = self.state.places[key]
-        if file is None:
-            place.fruitless += 1
-            self._inconclusive(f"does not show again: {failure.oracle} {failure.culprit}")
+    def _count(self, judged: Judged) -> None:
+        """All about one case: what was counted, what failed, and what another process is to be asked."""
+        self.tally.add(judged.counts)
+        if judged.own_fault:
+            with (self.settings.out / OWN_FAULTS).open("a", encoding="utf-8", errors="replace") as file:
+                file.write(f"case {judged.index} of seed {self.plan.seed}, {judged.own_fault}\n\n")
+        if judged.sample is not None:
+            self.second.ask(judged.sample)
+        if self.docket.in_order:
+            if judged.failures:
+                seen = self.later.setdefault(judged.index, [])
+                seen += [(failure, self.now) for failure in judged.failures]
             return
-        finding: Finding = pickle.loads(Path(file).read_bytes())
-        Path(file).unlink()
+        for failure in judged.failures:
+            self._seen_again(self.docket.sighted(failure, self.now))
+
+    def _take_in_order(self, first_open: float) -> None:
+        """The failures of cases below `first_open`, before which none is open."""
+        for index in sorted(index for index in self.later if index < first_open):
+            for failure, at_s in self.later.pop(index):
+                self._seen_again(self.docket.sighted(failure, at_s))
+
+    def _seen_again(self, *slugs: str | None) -> None:
+        for slug in slugs:
+            if slug is not None and slug in self.rows:
+                row = self.rows[slug]
+                self.rows[slug] = replace(row, count=row.count + 1)
+
+    def _ended_early(self, token: int, why: str) -> None:
+        key = self.working.pop(token)
+        self._seen_again(*self.docket.ended_early(key, why))
+
+    def _reduced(self, token: int, pickled: bytes | None, ended: str) -> None:
+        if ended:
+            self._ended_early(token, f"ended by {ended} while it was reduced")
+            return
+        key = self.working.pop(token)
+        if pickled is None:
+            failure = self.docket.failure_at(key)
+            bump(self.tally.inconclusive, f"does not show again: {failure.oracle} {failure.culprit}", 1)
+            self._seen_again(*self.docket.reduced(key, None, None, False))
+            return
+        finding: Finding = pickle.loads(pickled)
         slug = finding.signature.slug
-        place.slug = slug
-        if slug in self.state.findings or slug in self.confirmations.pending:
-            place.fruitless += 1
-            self._seen_again(slug)
+        known = slug in self.rows or self.docket.is_on_its_way(slug)
+        self._seen_again(*self.docket.reduced(key, pickled, slug, known))
+
+    def _confirmed(self, token: int, pickled: bytes, shown: bool, ended: str) -> None:
+        if ended:
+            self._ended_early(token, f"ended by {ended} while it was confirmed")
             return
-        place.fruitless = 0
-        status: Any = "known" if slug in self.known else "new"
-        self.confirmations.start(replace(finding, at_s=at_s, status=status))
+        key = self.working.pop(token)
+        finding: Finding = pickle.loads(pickled)
+        slug = finding.signature.slug
+        status: Status = "known" if slug in self.known else "new"
+        finding = replace(finding, at_s=self.docket.seen_at(key), status=status)
+        out = self.settings.out if shown else self.settings.out / UNCONFIRMED
+        keep_finding(out, finding)
+        if shown:
+            self.rows[slug] = row_of(finding)
+            self.observer.on_finding(self.rows[slug])
+        else:
+            what = f"{finding.oracle} {finding.signature.culprit}"
+            bump(self.tally.inconclusive, f"repro does not show it: {what}", 1)
+        self._seen_again(*self.docket.confirmed(key))
 
-    def _confirmed(self, slug: str, finding: Finding, shown: bool) -> None:
-        if not shown:
-            self._inconclusive(f"repro does not show it: {finding.oracle} {finding.signature.culprit}")
-            return
-        self.state.findings[slug] = finding
-        self.observer.on_finding(finding)
+    # --- what is on disk --------------------------------------------------------------------------------
 
-    def _inconclusive(self, reason: str) -> None:
-        self.state.tally.add({"inconclusive": {reason: 1}})
+    def _store(self, at_once: bool = False) -> None:
+        """Keeps what is not settled on disk at every moment, and now and then all that is needed to go on."""
+        unreduced = [(one.failure.index, one.failure.oracle, one.stage) for one in self.docket.unsettled]
+        if unreduced != self.unreduced:
+            self.unreduced = unreduced
+            write_unreduced(self.settings.out, self.plan.seed, self.docket)
+        if at_once or self.now - self.checked_at > CHECKPOINT_S:
+            self.checked_at = self.now
+            write_checkpoint(self.settings.out, self._checkpoint())
 
-    def _count_skip(self, reason: str) -> None:
-        self.state.tally.add({"skipped": {reason: 1}})
+    def _checkpoint(self) -> Checkpoint:
+        return Checkpoint(
+            SCHEMA,
+            Begun.with_settings(self.settings),
+            self.tvm,
+            self.now,
+            self.tally,
+            self.deck,
+            list(self.docket.places.items()),
+            self.docket.given_up,
+            self.later,
+        )
 
 
-def run_campaign(settings: Settings, observer: Observer) -> CampaignResult:
-    """Runs a campaign to its end.
+def run_campaign(settings: Settings, observer: Observer, interrupts: Interrupts | None = None) -> CampaignResult:
+    """Runs a campaign to its end, or goes on with the one that was begun under `settings.out`.
 
     Raises UsageError for settings that this machine cannot carry out, EnvironmentFault where the folders
     cannot be written.
     """
     if settings.on != "local":
         raise UsageError(f"--on {settings.on}: this version runs campaigns on one machine only")
-    try:
-        settings.out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".scratch-", dir=settings.out, ignore_cleanup_errors=True) as scratch:
-            return _Campaign(settings, observer, Path(scratch).absolute()).run()
-    except PermissionError as error:
-        raise EnvironmentFault(f"--out {settings.out}: {error.strerror}") from error
-
-
-def _ended(status: int, pid: int, scratch: Path) -> str:
-    """How worker `pid` ended that never was ready, with the last line that it wrote on stderr."""
-    how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"status {status}"
-    log = scratch / f"stderr-{pid}"
-    lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
-    said = f": {lines[-1][:300]}" if lines and status >= 0 else ""
-    return f"{how}{said}; `passfuzz doctor` looks closer"
+    if interrupts is None:
+        with Interrupts() as own:
+            return run_campaign(settings, observer, own)
+    with held(settings.out, fresh=settings.fresh, resume=settings.resume) as scratch:
+        campaign = _Campaign(settings, observer, interrupts, scratch)
+        if settings.resume:
+            campaign.go_on(read_checkpoint(settings.out))
+        return campaign.run()
 
 
 def plan_of(settings: Settings, scratch: Path) -> Plan:
@@ -366,18 +401,6 @@ def plan_of(settings: Settings, scratch: Path) -> Plan:
         scratch=str(scratch),
         corpus=str(settings.corpus.absolute()) if settings.corpus else None,
     )
-
-
-def place_of(failure: Failure) -> tuple[str, ...]:
-    """What failures have in common before reduction: their signature without operators."""
-    verdict = Failed(failure.symptom, failure.message)
-    signature = signature_of(failure.oracle, verdict, failure.culprit)
-    return (signature.oracle, signature.symptom, signature.culprit, signature.message)
-
-
-def _differs_by_operator(failure: Failure) -> bool:
-    """Wrong results are distinguished by the operators of the reduced module, which are not known yet."""
-    return failure.symptom == WRONG_RESULT
 
 
 def _known_signatures(settings: Settings) -> frozenset[str]:

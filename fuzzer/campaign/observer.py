@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from corpus.finding import Finding
 from fuzzer.settings import Settings
+from reports.finding_row import FindingRow
 from reports.tally import Tally
 
 
@@ -21,7 +21,7 @@ class Observer(Protocol):
         """Whenever counters moved; often, so observers do costly things now and then only."""
         ...
 
-    def on_finding(self, finding: Finding) -> None:
+    def on_finding(self, row: FindingRow) -> None:
         """A finding with a new signature, or the same signature again when it changed (reduced, counted)."""
         ...
 
@@ -44,9 +44,9 @@ class Observers:
         for member in self.members:
             member.on_tally(tally, now)
 
-    def on_finding(self, finding: Finding) -> None:
+    def on_finding(self, row: FindingRow) -> None:
         for member in self.members:
-            member.on_finding(finding)
+            member.on_finding(row)
 
     def on_end(self) -> None:
         for member in self.members:

@@ -8,28 +8,29 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from typing_extensions import assert_never
 
-from fuzzer.processes.pool import Pool, WorkerLost
+from fuzzer.processes.pool import Pool
+from fuzzer.processes.workforce import WorkerLost
 from fuzzer.protocol import (
     Answer,
     CandidateDigests,
     CaseDigests,
+    Confirmed,
     Done,
-    Found,
+    Judged,
+    Killed,
     Plan,
     Ready,
     Reduced,
     Refused,
     Sample,
-    Sampled,
     TakeDigests,
-    Tallied,
 )
 from fuzzer.trial.determinism import Differs, DrawnOtherwise, NotAsked, Same, compared, hash_seeds
 from oracles.verdict import DETERMINISM
+from reports.tally import Tally
 
 WAITING = 50
 """The most samples that wait: the second process must not slow down a campaign with many workers."""
@@ -38,6 +39,8 @@ BATCH, BATCH_S = 8, 5.0
 then paid once for all of them."""
 LOST = 3
 """After so many ends of second processes none is started any more."""
+TRIES = 2
+"""So many ends of a second process may a sample see: the first of those not answered was being applied."""
 
 
 @dataclass(slots=True)
@@ -47,6 +50,7 @@ class SecondProcess:
     plan: Plan
     _waiting: deque[Sample] = field(default_factory=deque)
     _asked: dict[int, Sample] = field(default_factory=dict)
+    _tries: dict[int, int] = field(default_factory=dict)
     _pool: Pool | None = None
     _lost: int = 0
 
@@ -60,7 +64,7 @@ class SecondProcess:
         if len(self._waiting) < WAITING and self._lost < LOST:
             self._waiting.append(sample)
 
-    def answers(self, now: float, hurry: bool) -> Iterator[Found | Tallied]:
+    def answers(self, now: float, hurry: bool) -> Iterator[Judged]:
         """What has been found out since the last time. Never waits. hurry: no more samples will come."""
         if self._pool is None:
             if not self._waiting:
@@ -75,48 +79,51 @@ class SecondProcess:
                 self._asked = {sample.index: sample for sample in batch}
                 self._pool.command(slot, TakeDigests(tuple(self._asked)), now)
 
-    def _take(self, answer: Answer | WorkerLost) -> Iterator[Found | Tallied]:
+    def _take(self, answer: Answer | WorkerLost) -> Iterator[Judged]:
         match answer:
             case CaseDigests(index, digests, cpu_s):
-                yield Tallied({"cpu_s": cpu_s, "phases": {"second process": cpu_s}})
+                yield Judged(index, Tally(cpu_s=cpu_s, phases={"second process": cpu_s}))
                 yield from self._compared(self._asked.pop(index), digests)
             case Done():
                 yield from self._unanswered()
             case WorkerLost() | Refused():
-                yield from self._unanswered()
                 self.close()
+                yield from self._unanswered()
                 self._lost += 1
                 if self._lost >= LOST:
                     self._waiting.clear()
-            case Ready() | Tallied() | Found() | Sampled() | Reduced() | CandidateDigests():
+            case Ready() | Judged() | Killed() | Reduced() | Confirmed() | CandidateDigests():
                 pass  # It is asked for digests of cases only, and says those it has.
             case _:
                 assert_never(answer)
 
-    def _compared(self, sample: Sample, digests: tuple[str, ...]) -> Iterator[Found | Tallied]:
-        found = compared(sample, digests)
+    def _compared(self, sample: Sample, digests: tuple[str, ...]) -> Iterator[Judged]:
+        found, counts = compared(sample, digests), Tally()
         match found:
             case Same():
-                yield Tallied({"oracles": {DETERMINISM: {"passed": 1}}})
+                counts.count_oracle(DETERMINISM, "passed")
+                yield Judged(sample.index, counts)
             case DrawnOtherwise():
-                yield self._own_fault(sample.index)
+                reason = "drawn otherwise in another process"
+                yield Judged(sample.index, Tally(invalid=1, skipped={f"own fault: {reason}": 1}), own_fault=reason)
             case NotAsked(reason):
-                yield _skipped(reason)
+                yield _skipped(sample.index, reason)
             case Differs(failure):
-                yield Tallied({"oracles": {DETERMINISM: {"failed": 1}}, "passes": {failure.culprit: {"failed": 1}}})
-                yield Found(failure)
+                counts.count_oracle(DETERMINISM, "failed")
+                counts.count_pass(failure.culprit, "failed")
+                yield Judged(sample.index, counts, (failure,))
             case _:
                 assert_never(found)
 
-    def _unanswered(self) -> Iterator[Tallied]:
-        yield from (_skipped("not applied again: the process ended") for _ in self._asked)
+    def _unanswered(self) -> Iterator[Judged]:
+        """The process has ended, or its child has: what it had not come to is asked again."""
+        for number, (index, sample) in enumerate(self._asked.items()):
+            self._tries[index] = self._tries.get(index, 0) + (number == 0)
+            if self._tries[index] < TRIES and self._lost + 1 < LOST:
+                self._waiting.append(sample)
+            else:
+                yield _skipped(index, "not applied again: the process ended")
         self._asked = {}
-
-    def _own_fault(self, index: int) -> Tallied:
-        """A program that is drawn otherwise in another process: nothing that TVM did."""
-        with (Path(self.plan.scratch).parent / "own-faults.txt").open("a") as file:
-            file.write(f"case {index} of seed {self.plan.seed}: drawn otherwise in another process\n\n")
-        return Tallied({"invalid": 1, "skipped": {"own fault: drawn otherwise in another process": 1}})
 
     def close(self) -> None:
         """Ends the process."""
@@ -125,5 +132,7 @@ class SecondProcess:
             self._pool = None
 
 
-def _skipped(reason: str) -> Tallied:
-    return Tallied({"oracles": {DETERMINISM: {"skipped": 1}}, "skipped": {reason: 1}})
+def _skipped(index: int, reason: str) -> Judged:
+    counts = Tally(skipped={reason: 1})
+    counts.count_oracle(DETERMINISM, "skipped")
+    return Judged(index, counts)

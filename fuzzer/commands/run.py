@@ -5,50 +5,62 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
+from rich.console import Console
+
 from corpus.replayable import replayable
 from corpus.store import CorruptCase
+from fuzzer.campaign.checkpoint import UNREDUCED_FILE, read_checkpoint
+from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observers
-from fuzzer.errors import EnvironmentFault, ExitStatus, PassfuzzError
+from fuzzer.errors import EnvironmentFault, ExitStatus
 from fuzzer.render import console, print_json
 from fuzzer.results import CampaignResult
 from fuzzer.settings import Settings
 from fuzzer.versions import passfuzz_version, require_tvm, tvm_version
 from oracles.builds.needs import missing
-from reports.finding_row import row_of
-from reports.formats import FORMATS
+from reports.formats import write_formats
 from reports.live import LiveDisplay
 from reports.out_writer import OutWriter
-from reports.summary import Report, RunFacts, write_out
+from reports.summary import Ended, Report, RunFacts, write_out
 from reports.view import show
 
 
 def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
     """Runs the campaign and leaves every report format under OUT. Raises EnvironmentFault when nothing can run."""
-    require_tvm()
-    settings = able(settings)
-    _make_out(settings)
-    terminal = console(stderr=as_json)
-    _tell_corrupt(settings)
-    observers = Observers((OutWriter(settings.out, _facts(settings)), LiveDisplay(terminal)))
-    try:
-        result = run_campaign(settings, observers)
-    except PassfuzzError:
-        _leave_no_empty(settings)
-        raise
-    report = report_of(settings, result)
-    write_out(settings.out, report)
-    for row in FORMATS:
-        row.write(settings.out, report)
+    with Interrupts() as interrupts:
+        require_tvm()
+        if settings.resume:
+            settings = read_checkpoint(settings.out).begun.within(settings)
+        settings = able(settings)
+        terminal = console(stderr=as_json)
+        _tell_corrupt(settings)
+        writer = OutWriter(settings.out, _facts(settings), others=write_formats)
+        result = run_campaign(settings, Observers((writer, LiveDisplay(terminal))), interrupts)
+        report = report_of(settings, result)
+        write_out(settings.out, report)
+        write_formats(settings.out, report)
     if as_json:
         print_json(report.to_json())
     else:
         show(report, terminal)
-        terminal.print(f"reports are in {settings.out}", markup=False, highlight=False, soft_wrap=True)
+    _say_last(settings, result, terminal)
     fault = result.fault()
     if fault is not None:
         print(f"passfuzz: error: {fault}", file=sys.stderr)
     return result.status(settings.fail_on)
+
+
+def _say_last(settings: Settings, result: CampaignResult, terminal: Console) -> None:
+    """Where the results are, and what is not in them."""
+    said = f"reports are in {settings.out}"
+    if result.unreduced:
+        failures = "failure was" if result.unreduced == 1 else "failures were"
+        said += (
+            f"; {result.unreduced} more {failures} seen and not reduced: {settings.out / UNREDUCED_FILE} lists them, "
+            f"`passfuzz run --resume --out {settings.out}` takes them up"
+        )
+    terminal.print(said, markup=False, highlight=False, soft_wrap=True)
 
 
 def able(settings: Settings) -> Settings:
@@ -67,22 +79,26 @@ def able(settings: Settings) -> Settings:
 
 def report_of(settings: Settings, result: CampaignResult) -> Report:
     """A campaign's result as the report formats take it."""
-    facts = _facts(settings, result.wall_s, result.interrupted, result.fault())
-    return Report(facts, result.tally, tuple(row_of(finding) for finding in result.findings))
+    fault = result.fault()
+    ended: Ended = "fault" if fault is not None else "interrupted" if result.interrupted else "done"
+    facts = replace(
+        _facts(settings),
+        wall_s=result.wall_s,
+        interrupted=result.interrupted,
+        own_fault=fault,
+        ended=ended,
+        unreduced=result.unreduced,
+    )
+    return Report(facts, result.tally, result.findings)
 
 
-def _facts(
-    settings: Settings, wall_s: float = 0.0, interrupted: bool = False, own_fault: str | None = None
-) -> RunFacts:
+def _facts(settings: Settings) -> RunFacts:
     return RunFacts(
         tvm=tvm_version(),
         passfuzz=passfuzz_version(),
         seed=settings.seed,
         targets=settings.targets,
-        wall_s=wall_s,
         shard=str(settings.shard),
-        interrupted=interrupted,
-        own_fault=own_fault,
     )
 
 
@@ -91,16 +107,3 @@ def _tell_corrupt(settings: Settings) -> None:
     for found in replayable(settings.corpus) if settings.corpus is not None else ():
         if isinstance(found.case, CorruptCase):
             print(f"passfuzz: warning: --corpus: left out: {found.case}", file=sys.stderr)
-
-
-def _leave_no_empty(settings: Settings) -> None:
-    """Removes the results folder of a campaign that was refused, unless something is in it."""
-    if not any(settings.out.iterdir()):
-        settings.out.rmdir()
-
-
-def _make_out(settings: Settings) -> None:
-    try:
-        settings.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise EnvironmentFault(f"--out {settings.out}: cannot be made: {error.strerror}") from error

@@ -9,16 +9,18 @@ import json
 import os
 import time
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from corpus.finding import Finding
-from corpus.findings import save_finding, stored_from
+from corpus.findings import keep_finding, save_finding, stored_from
 from corpus.readme import readme_text
 from corpus.reduce import candidate_of
 from corpus.signature import operators_in, signature_of
 from corpus.store import write_atomically, write_case
-from fuzzer.campaign.confirm import UNCONFIRMED, Confirmations
+from fuzzer.campaign.out_folder import UNCONFIRMED
 from fuzzer.plugin.pairs import Pairs
 from fuzzer.plugin.repro import script_that_runs_the_test
 from fuzzer.plugin.watch import Ledger, Sighting
@@ -29,6 +31,7 @@ from fuzzer.trial.foreign import be_quiet
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrink import shrink
 from fuzzer.versions import passfuzz_version, tvm_version
+from fuzzer.worker.confirm import Tried, confirmed
 from generators.passes.loaded import source_of
 from generators.passes.table import PASSES
 from generators.targets import DEFAULT
@@ -37,6 +40,7 @@ from oracles.table import ORACLES
 from oracles.verdict import Failed
 from reports.finding_row import row_of
 from reports.summary import Report, RunFacts, write_out
+from reports.tally import bump
 from reports.words import finding_line, largest_first
 
 FAIL_ON = ("A", "B")
@@ -46,7 +50,6 @@ REDUCE_S = 15.0
 """Seconds that making one finding small may take, after which it is as small as it has become."""
 REDUCE_ALL_S = 180.0
 """Seconds after which no further finding is made small."""
-_POLL_S = 0.2
 _SHOWN_REASONS = 4
 
 
@@ -64,7 +67,7 @@ def end(ledger: Ledger, out: Path | None, scratch: Path, folder: str) -> Ending:
     place.mkdir(parents=True, exist_ok=True)
     findings, unconfirmed = _findings(ledger, place, scratch, folder)
     for reason, number in ledger.missed.items():
-        ledger.tally.add({"skipped": {reason: number}})
+        bump(ledger.tally.skipped, reason, number)
     rows = tuple(row_of(finding) for finding in findings)
     facts = RunFacts(tvm_version(), passfuzz_version(), 0, (DEFAULT,), ledger.seconds, own_fault=ledger.fault)
     write_out(place, Report(facts, ledger.tally, rows))
@@ -122,9 +125,10 @@ def _findings(ledger: Ledger, out: Path, scratch: Path, folder: str) -> tuple[li
     merged: dict[str, Finding] = {}
     for finding in by_script:
         _add(merged, finding)
-    for finding, shown in _confirmed(merged.values(), out):
-        if shown:
-            _add(found, finding)
+    for tried in _confirmed(merged.values(), scratch):
+        keep_finding(out if tried.shown else out / UNCONFIRMED, tried.finding)
+        if tried.shown:
+            _add(found, tried.finding)
         else:
             unconfirmed += 1
     return sorted(found.values(), key=lambda finding: finding.at_s), unconfirmed
@@ -177,19 +181,11 @@ def _shrink(sighting: Sighting, scratch: Path, budget_s: float) -> Finding | Non
     return shrink(plan, Repertoire(rows), sighting.failure, candidate_of(case), case, budget_s)
 
 
-def _confirmed(findings: Iterable[Finding], out: Path) -> Iterable[tuple[Finding, bool]]:
+def _confirmed(findings: Iterable[Finding], scratch: Path) -> Iterable[Tried]:
     """Each finding with whether its own script shows it in a fresh process."""
-    trials = Confirmations(out, available_cpus())
     by_slug = {finding.signature.slug: finding for finding in findings}
-    for finding in by_slug.values():
-        trials.start(finding)
-    try:
-        while trials.pending:
-            for _, finding, shown in trials.finished():
-                yield finding, shown
-            time.sleep(_POLL_S)
-    finally:
-        trials.close()
+    with ThreadPoolExecutor(available_cpus()) as pool:
+        yield from pool.map(partial(confirmed, room=scratch), by_slug.values())
 
 
 def _save_with_test(out: Path, finding: Finding, folder: str) -> None:

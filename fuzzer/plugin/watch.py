@@ -35,7 +35,7 @@ from oracles.checks import numeric
 from oracles.forked import Ended
 from oracles.ir.fingerprint import fingerprint
 from oracles.verdict import WRONG_RESULT
-from reports.tally import Tally
+from reports.tally import Tally, bump
 
 Said: TypeAlias = Tallied | Pair | OwnFault | ForeignFound
 """By the child that judges a pass call."""
@@ -103,7 +103,7 @@ class Ledger:
         self.missed.update(other.missed)
         self.pairs.update(other.pairs)
         self.seconds += other.seconds
-        self.tally.merge(other.tally)
+        self.tally.add(other.tally)
         for sighting in other.sightings.values():
             self.see(replace(sighting))
 
@@ -143,7 +143,7 @@ class Watch:
         self.ledger.calls += 1
         self.ledger.missed[why.reason] += 1
         if name and why.raised:
-            self.ledger.tally.add({"passes": {name: {"applied": 1, "rejected": 1}}})
+            self.ledger.tally.count_pass(name, "applied", "rejected")
 
     def _applied(self, application: Application) -> None:
         start = self._clock()
@@ -171,7 +171,8 @@ class Watch:
         keep = out is not None and not module_file(out, application.hash_before).exists()
         if len(set(key[1:])) == 1 and not keep:
             ledger.judged += 1
-            ledger.tally.add({"cases": 1, "generated": 1, "passes": {application.name: {"applied": 1}}})
+            ledger.tally.add(Tally(cases=1, generated=1))
+            ledger.tally.count_pass(application.name, "applied")
             return
         terms = Terms(self.where, self._same_meaning, partial(keep_module, out, self.where) if keep and out else None)
 
@@ -185,10 +186,10 @@ class Watch:
         spoke, told = False, False
         for message in heard.messages:
             match message:
-                case Tallied(delta):
-                    ledger.tally.add(delta)
-                    spoke = spoke or "oracles" in delta
-                    told = told or "skipped" in delta
+                case Tallied(counts):
+                    ledger.tally.add(counts)
+                    spoke = spoke or bool(counts.oracles)
+                    told = told or bool(counts.skipped)
                 case Pair(missing):
                     ledger.pairs[missing] += 1
                 case OwnFault(what):
@@ -201,7 +202,7 @@ class Watch:
             self._record_end(heard.activity, heard.ended)
         if spoke:
             ledger.judged += 1
-            ledger.tally.add({"cases": 1, "generated": 1})
+            ledger.tally.add(Tally(cases=1, generated=1))
         elif heard.ended is not None or not told:
             ledger.missed["the judge did not finish"] += 1
         else:
@@ -215,7 +216,7 @@ class Watch:
                 self.ledger.at_fault(f"{ended.how} in {kind}")
             case FromOutside() | ReferenceStuck() | Failure():
                 why = f"the judge ended: {ended.how} in {kind}"
-                self.ledger.tally.add({"skipped": {why: 1}})
+                bump(self.ledger.tally.skipped, why, 1)
                 if isinstance(activity, Asking) and activity.oracle == numeric.ORACLE.name:
                     self.ledger.pairs[Gap(why)] += 1
             case _:

@@ -4,51 +4,39 @@ from __future__ import annotations
 
 import os
 import selectors
+import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from fuzzer.processes.lines import Lines, line_of
 from fuzzer.processes.start import module_command, worker_environment
+from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost
 from fuzzer.protocol import Answer, Begin, Command, Done, Plan, Ready
 
+BATCH = 48
+"""Cases that a worker is handed at once: a few seconds of work, in one child whose caches live that long."""
 
-@dataclass(slots=True)
-class Slot:
-    """One worker process. busy: its command that it has not answered yet, None while idle."""
 
-    process: subprocess.Popen[bytes]
-    busy: Command | None = None
-    ready: bool = False
+@dataclass(slots=True, eq=False)
+class LocalSlot(Slot):
+    """A worker process of this machine."""
+
+    process: subprocess.Popen[bytes] = field(kw_only=True)
     lines: Lines[Answer] = field(default_factory=lambda: Lines(Answer))
-    reducing_s: float = 0.0
-    since: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerLost:
-    """A worker itself has ended. was_ready: whether it had imported TVM before."""
-
-    status: int
-    was_ready: bool
-
-
-@dataclass(frozen=True, slots=True)
-class FromWorker:
-    """What a worker said, or its end."""
-
-    slot: Slot
-    answer: Answer | WorkerLost
 
 
 class Pool:
-    """`jobs` workers with one plan, and one seed of Python's hashes."""
+    """`jobs` worker processes with one plan, and one seed of Python's hashes."""
+
+    batch = BATCH
 
     def __init__(self, plan: Plan, jobs: int, hash_seed: int) -> None:
         self._plan = plan
         self._hash_seed = hash_seed
         self._selector = selectors.DefaultSelector()
-        self.slots: list[Slot] = []
+        self.slots: list[LocalSlot] = []
         for _ in range(jobs):
             self._start()
 
@@ -60,48 +48,59 @@ class Pool:
             env=worker_environment(self._hash_seed),
             start_new_session=True,
         )
-        slot = Slot(process)
+        slot = LocalSlot(process=process)
         self.slots.append(slot)
         self._send(slot, Begin(self._plan))
         assert process.stdout is not None
         self._selector.register(process.stdout, selectors.EVENT_READ, slot)
 
-    def _send(self, slot: Slot, command: Command) -> None:
+    def _send(self, slot: LocalSlot, command: Command) -> None:
         assert slot.process.stdin is not None
         try:
             slot.process.stdin.write(line_of(command))
             slot.process.stdin.flush()
         except BrokenPipeError:
-            slot.busy = None  # its end of file follows and is heard as WorkerLost
+            return  # its end of file follows and is heard as WorkerLost
 
     def command(self, slot: Slot, command: Command, now: float) -> None:
         """Sends an idle worker a command."""
+        assert isinstance(slot, LocalSlot)
         slot.busy, slot.since = command, now
         self._send(slot, command)
 
     def answers(self, timeout_s: float) -> Iterator[FromWorker]:
         """What workers have said, waiting at most `timeout_s` for the first."""
         for key, _ in self._selector.select(timeout_s):
-            slot: Slot = key.data
+            slot: LocalSlot = key.data
             assert slot.process.stdout is not None
             data = os.read(slot.process.stdout.fileno(), 1 << 16)
             if not data:
-                yield FromWorker(slot, self._lost(slot))
+                yield FromWorker(slot, self._lost(slot), slot.busy)
                 continue
             for answer in slot.lines.take(data):
+                about = slot.busy
                 if isinstance(answer, Ready):
                     slot.ready = True
                 if isinstance(answer, Done):
                     slot.busy = None
-                yield FromWorker(slot, answer)
+                yield FromWorker(slot, answer, about)
 
-    def _lost(self, slot: Slot) -> WorkerLost:
+    def _lost(self, slot: LocalSlot) -> WorkerLost:
         """A worker has ended; `replace` starts another in its place."""
         assert slot.process.stdout is not None
         self._selector.unregister(slot.process.stdout)
         slot.process.wait()
         self.slots.remove(slot)
-        return WorkerLost(slot.process.returncode, slot.ready)
+        return WorkerLost(self._how(slot), slot.ready)
+
+    def _how(self, slot: LocalSlot) -> str:
+        """How a worker ended, with the last line that it wrote on stderr."""
+        status = slot.process.returncode
+        if status < 0:
+            return f"killed by {signal.Signals(-status).name}"
+        log = Path(self._plan.scratch) / f"stderr-{slot.process.pid}"
+        lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
+        return f"status {status}" + (f": {lines[-1][:300]}" if lines else "")
 
     def replace(self) -> None:
         """Starts a worker in the place of a lost one."""

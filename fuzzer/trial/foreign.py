@@ -18,7 +18,7 @@ import msgspec
 import tvm
 
 from corpus.module_text import text_of
-from fuzzer.protocol import Counts, Failure, Tallied
+from fuzzer.protocol import Failure, Tallied
 from fuzzer.trial.application import Application
 from fuzzer.trial.ask import ask_in_order
 from fuzzer.trial.contracts import Contract, asked_of, contract_of, is_by_request, keeps_meaning, rows_named, tier_of
@@ -45,6 +45,7 @@ from oracles.trace import MeaningState, Position, Raised, Step
 from oracles.verdict import Failed, Skipped, Verdict
 from oracles.walk import taken
 from oracles.workbench import constructed
+from reports.tally import Tally
 
 MEMORY_BYTES = 4 << 30
 Say: TypeAlias = Callable[[msgspec.Struct], None]
@@ -115,9 +116,7 @@ class ForeignTrial:
     def _announce(self, activity: Activity) -> None:
         """Announces an activity, and counts the CPU time of the one before."""
         if self._doing is not None:
-            counts = Counts()
-            counts.name("phases", kind_of(self._doing), time.process_time() - self._since)
-            self._say(Tallied(counts.delta()))
+            self._say(Tallied(Tally(phases={kind_of(self._doing): time.process_time() - self._since})))
         self._doing, self._since = activity, time.process_time()
         self._announced(activity)
 
@@ -225,7 +224,7 @@ class ForeignTrial:
         found = compared(step, contract, bench)
         record.verdict(oracle, found.verdict, step)
         if record.has_judged(oracle):
-            record.counts.count("numeric_verdicts")
+            record.counts.numeric_verdicts += 1
         self._say(Pair(found.missing))
         self._tell(record, step, contract, found.module, found.calls)
         return not isinstance(found.verdict, Failed)
@@ -233,14 +232,14 @@ class ForeignTrial:
     # --- what is said -------------------------------------------------------------------------------------------
 
     def _skip(self, reason: str) -> None:
-        self._say(Tallied({"skipped": {reason: 1}}))
+        self._say(Tallied(Tally(skipped={reason: 1})))
 
     def _tell(
         self, record: Record, step: Step, contract: Contract, module: IRModule, calls: tuple[EntryCall, ...]
     ) -> None:
         """Says what the record holds by now, and empties it: this process may not live to say it later."""
         counts, failures = record.take()
-        if counts:
+        if counts != Tally():
             self._say(Tallied(counts))
         for failure in failures:
             self._announce(Working("text of the input"))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
-from fuzzer.protocol import Counts, Failure
+from fuzzer.protocol import Failure
 from fuzzer.trial.ask import ask_in_order
 from fuzzer.trial.build import judge_builds
 from fuzzer.trial.experiment import Experiment
@@ -28,6 +28,7 @@ from oracles.trace import MeaningState, Position, Step, Trace
 from oracles.verdict import PASSED, Verdict
 from oracles.walk import walk
 from oracles.workbench import Workbench
+from reports.tally import Tally
 
 DISCARDED = ("integer-overflow", "fuel")
 """Why the reference gives no result for some valid programs: TVM leaves overflow open, and some run for long."""
@@ -37,7 +38,7 @@ DISCARDED = ("integer-overflow", "fuel")
 class Judged:
     """What became of a case: what was counted, what failed, and the steps of the passes after the setup."""
 
-    counts: Counts = field(default_factory=Counts)
+    counts: Tally = field(default_factory=Tally)
     failures: Sequence[Failure] = ()
     steps: Sequence[Step] = ()
 
@@ -76,19 +77,19 @@ class _Trial:
 def judge(experiment: Experiment, options: JudgeOptions, source: Source) -> Judged:
     """Everything the oracles say of one case, with its counters."""
     record = Record(experiment.index, experiment.widest_tier, options.only, options.on_verdict)
-    record.counts.count("generated")
+    record.counts.generated += 1
     numbers = _numbers_of(experiment, options, record)
     if numbers is None:
         return Judged(record.counts)
     bench = Workbench(source, MeaningState(numbers), options.names, options.target)
     trial = _Trial(experiment, options, source, record, bench)
-    record.counts.count("cases")
+    record.counts.cases += 1
     start = _set_up(trial)
     steps = () if start is None else _judge_from(trial, start)
     for reason, amount in numbers.left_out.items():
         record.skip(reason, amount)
     if any(row.judges_numbers and record.has_judged(row.name) for row in ORACLES.values()):
-        record.counts.count("numeric_verdicts")
+        record.counts.numeric_verdicts += 1
     return Judged(record.counts, record.failures, steps)
 
 
@@ -96,7 +97,7 @@ def _numbers_of(experiment: Experiment, options: JudgeOptions, record: Record) -
     """What the reference gives for the starting module; None, counted, where the case is invalid: our fault."""
     options.announce(Working("well-formedness"))
     if COMPLAINTS.fresh(experiment.module):
-        record.counts.count("invalid")
+        record.counts.invalid += 1
         record.skip("invalid: ill-formed before any pass")
         return None
     options.announce(Interpreting())
@@ -104,7 +105,7 @@ def _numbers_of(experiment: Experiment, options: JudgeOptions, record: Record) -
         numbers = Numbers(experiment.module, experiment.calls)
     expected = numbers.expected
     if isinstance(expected, NoMeaning) and expected.trap and expected.kind not in DISCARDED:
-        record.counts.count("invalid")
+        record.counts.invalid += 1
         record.skip(f"invalid: {expected.reason}")
         return None
     return numbers

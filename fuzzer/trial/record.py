@@ -6,16 +6,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from typing_extensions import assert_never
 
-from fuzzer.protocol import Counts, Failure
+from fuzzer.protocol import Failure
 from fuzzer.trial.options import OnVerdict, unheard
 from generators.case import Tier
 from oracles.builds.build import CODEGEN
 from oracles.trace import Step
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
+from reports.tally import Tally, bump
 
 LONGEST_DETAIL = 20_000
 """Characters of a verdict's detail that are kept: its end."""
@@ -34,7 +34,7 @@ class Record:
     only: frozenset[str] | None = None
     on_verdict: OnVerdict = unheard
     last_changer: str = CODEGEN
-    counts: Counts = field(default_factory=Counts)
+    counts: Tally = field(default_factory=Tally)
     failures: list[Failure] = field(default_factory=list)
 
     @contextmanager
@@ -42,20 +42,20 @@ class Record:
         """Counts the CPU time of the block."""
         start = time.thread_time()
         yield
-        self.counts.name("phases", what, time.thread_time() - start)
+        bump(self.counts.phases, what, time.thread_time() - start)
 
     def skip(self, reason: str, amount: int = 1) -> None:
         """Counts something that was not judged."""
-        self.counts.name("skipped", reason, amount)
+        bump(self.counts.skipped, reason, amount)
 
     def step(self, step: Step) -> None:
         """Counts the application of a pass."""
         name = step.call.name
-        self.counts.cell("passes", name, "applied")
+        self.counts.count_pass(name, "applied")
         if step.error is not None and step.error.explicit:
-            self.counts.cell("passes", name, "rejected")
+            self.counts.count_pass(name, "rejected")
         if step.changed:
-            self.counts.cell("passes", name, "changed")
+            self.counts.count_pass(name, "changed")
             self.last_changer = name
 
     def verdict(self, oracle: str, verdict: Verdict, step: Step | None = None, tail: tuple[str, ...] = ()) -> None:
@@ -66,15 +66,15 @@ class Record:
         self.on_verdict(oracle, None if step is None else step.call.name, verdict)
         match verdict:
             case Passed():
-                self.counts.cell("oracles", oracle, "passed")
+                self.counts.count_oracle(oracle, "passed")
             case Skipped(reason, applies):
-                self.counts.cell("oracles", oracle, "skipped")
+                self.counts.count_oracle(oracle, "skipped")
                 self.skip(verdict.key)
                 if not applies:
-                    self.counts.name("not_applicable", reason)
+                    bump(self.counts.not_applicable, reason, 1)
             case Inconclusive(reason):
-                self.counts.cell("oracles", oracle, "inconclusive")
-                self.counts.name("inconclusive", reason)
+                self.counts.count_oracle(oracle, "inconclusive")
+                bump(self.counts.inconclusive, reason, 1)
             case Failed():
                 self._fail(oracle, verdict, step, tail)
             case _:
@@ -83,12 +83,12 @@ class Record:
     def _fail(self, oracle: str, verdict: Failed, step: Step | None, tail: tuple[str, ...]) -> None:
         culprit = verdict.culprit or (self.last_changer if step is None else step.call.name)
         if not self._blames(step, culprit):
-            self.counts.cell("oracles", oracle, "skipped")
+            self.counts.count_oracle(oracle, "skipped")
             self.skip(f"not under test: {culprit}")
             return
-        self.counts.cell("oracles", oracle, "failed")
+        self.counts.count_oracle(oracle, "failed")
         if step is not None:
-            self.counts.cell("passes", step.call.name, "failed")
+            self.counts.count_pass(step.call.name, "failed")
         self.failures.append(
             Failure(
                 index=self.index,
@@ -110,11 +110,11 @@ class Record:
 
     def has_judged(self, oracle: str) -> bool:
         """Whether the oracle has said that something is right or wrong."""
-        said = self.counts.tables.get("oracles", {}).get(oracle, {})
+        said = self.counts.oracles.get(oracle, {})
         return bool(said.get("passed") or said.get("failed"))
 
-    def take(self) -> tuple[dict[str, Any], list[Failure]]:
+    def take(self) -> tuple[Tally, list[Failure]]:
         """What has been counted and what failed since the last time; the record is empty then."""
-        delta, failures = self.counts.delta(), self.failures
-        self.counts, self.failures = Counts(), []
-        return delta, failures
+        counts, failures = self.counts, self.failures
+        self.counts, self.failures = Tally(), []
+        return counts, failures

@@ -73,6 +73,10 @@ class Rejudging(Protocol):
         ...
 
 
+class NotJudged(Exception):
+    """The child that judged the case again was killed from outside, or failed by our fault."""
+
+
 class Rejudge:
     """Judges candidates of one failure in children, under its own oracle alone."""
 
@@ -85,6 +89,7 @@ class Rejudge:
         self._likeness = Likeness.of(failure)
         self._sound: tuple[bool, ...] | None = None
         """What the first candidate, which is the case itself, has right: nothing smaller may have it wrong."""
+        self._judged_before = False
         self.last: Failure | None = None
 
     def interesting(self, candidate: Candidate) -> bool:
@@ -95,13 +100,16 @@ class Rejudge:
             self._sound = sound
         elif any(was and not still for was, still in zip(self._sound, sound, strict=True)):
             return False
-        for failure in self._failures(candidate):
+        failures = self._failures(candidate)
+        self._judged_before = True
+        for failure in failures:
             if Likeness.of(failure) == self._likeness:
                 self.last = failure
                 return True
         return False
 
     def _failures(self, candidate: Candidate) -> list[Failure]:
+        """Raises NotJudged where nothing is known of the case itself; a smaller one of that kind is not taken."""
         heard = in_child(lambda say: self._judge(candidate, say), Found, self._recorder, self._plan.deadline_s)
         failures = [found.failure for found in heard.messages]
         if heard.ended is None:
@@ -110,7 +118,11 @@ class Rejudge:
         match end:
             case Failure():
                 return [*failures, end]
-            case OurFault() | FromOutside() | ReferenceStuck():
+            case OurFault() | FromOutside():
+                if not self._judged_before:
+                    raise NotJudged(heard.ended.how)
+                return failures
+            case ReferenceStuck():
                 return failures
             case _:
                 assert_never(end)

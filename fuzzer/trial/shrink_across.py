@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from corpus.reduce import Candidate
-from fuzzer.processes.pool import Pool, WorkerLost
+from fuzzer.processes.pool import Pool
+from fuzzer.processes.workforce import WorkerLost
 from fuzzer.protocol import CandidateDigests, Failure, Plan, Ready, Refused, TakeDigests
 from fuzzer.trial.determinism import failure_of, first_difference, hash_seeds
 from fuzzer.trial.digests import digests_in

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from fuzzer.processes.flight import Recorder
-from fuzzer.protocol import Answer, Counts, Found, Plan, Sampled, Tallied
+from fuzzer.protocol import Judged, Plan
 from fuzzer.trial.digests import digests_of, sample_of
 from fuzzer.trial.judge import judge
 from fuzzer.trial.options import options_of
@@ -20,6 +20,7 @@ from generators.unavailable import Unavailable
 from oracles.builds.builders import BUILDERS
 from oracles.builds.needs import builder_of, missing
 from oracles.checks import determinism
+from reports.tally import Tally, bump
 
 YOUNG = 1_000_000
 """Objects that a child makes before it looks for garbage among them. Of those that it makes by default, 700, nearly
@@ -40,38 +41,32 @@ def before_forking(targets: Sequence[str] = ()) -> None:
     gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
 
 
-def judge_case(plan: Plan, repertoire: Repertoire, index: int, recorder: Recorder) -> Iterator[Answer]:
+def judge_case(plan: Plan, repertoire: Repertoire, index: int, recorder: Recorder) -> Judged:
     """Draws and judges case `index`: what was counted, and each failed verdict."""
     start = time.process_time()
-    plan, counts = plan.at(index), Counts()
+    plan = plan.at(index)
     try:
         case = draw_experiment(plan, repertoire, index)
     except Unavailable as reason:
-        counts.name("skipped", f"not drawn: {reason}")
-        yield Tallied(counts.delta())
-        return
+        return Judged(index, Tally(skipped={f"not drawn: {reason}": 1}))
     drawn = time.process_time()
     options = replace(options_of(plan, repertoire), announce=lambda activity: recorder.write(index, activity))
     judged = judge(case.experiment, options, case.source)
     counts = judged.counts
-    counts.name("phases", "generate", drawn - start)
-    counts.count("cpu_s", time.process_time() - start)
-    if isinstance(case.program, SeedProgram) and counts.numbers.get("cases"):
-        counts.count("seeded")
+    bump(counts.phases, "generate", drawn - start)
+    counts.cpu_s += time.process_time() - start
+    if isinstance(case.program, SeedProgram) and counts.cases:
+        counts.seeded += 1
     for name, number in case.program.operators.items():
-        counts.name("ops", name, number)
+        bump(counts.ops, name, number)
     for (row, _), number in case.program.rejected.items():
-        counts.name("skipped", f"draw refused by type inference: {row}", number)
+        bump(counts.skipped, f"draw refused by type inference: {row}", number)
     for why, number in case.left_out.items():
-        counts.name("skipped", f"seed left out: {why}", number)
-    yield Tallied(counts.delta())
-    for failure in judged.failures:
-        yield Found(failure)
+        bump(counts.skipped, f"seed left out: {why}", number)
     across = determinism.ORACLE.across if determinism.ORACLE.name in options.oracles else None
-    if across is not None and across.takes(plan.seed, index):
-        sample = sample_of(case.experiment, judged)
-        if sample is not None:
-            yield Sampled(sample)
+    sampled = across is not None and across.takes(plan.seed, index)
+    sample = sample_of(case.experiment, judged) if sampled else None
+    return Judged(index, counts, tuple(judged.failures), sample)
 
 
 def digests_of_case(plan: Plan, repertoire: Repertoire, index: int) -> list[str]:

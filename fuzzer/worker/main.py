@@ -8,6 +8,7 @@ come on standard input, answers go to standard output (`fuzzer.protocol`).
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,20 +27,24 @@ from fuzzer.protocol import (
     CandidateDigests,
     CaseDigests,
     Command,
+    Confirm,
+    Confirmed,
     Done,
     Failure,
-    Found,
     JudgeCases,
+    Judged,
+    Killed,
     Plan,
     Ready,
     Reduce,
     Reduced,
     Refused,
     TakeDigests,
-    Tallied,
 )
+from fuzzer.versions import ffi_version, passfuzz_version
 from oracles.activities import Activity, Working, described
 from oracles.forked import Ended, await_child, die_with_parent, fork_child, limit_memory
+from reports.tally import Tally
 
 _STDERR_KEPT = 6000
 
@@ -101,16 +106,18 @@ class _Worker:
             self.say(Refused(f"--oracles {unknown[0]}: unknown oracle; `passfuzz list oracles` shows them all"))
             return False
         before_forking(self.plan.targets)
-        self.say(Ready(str(tvm.__version__)))
+        self.say(Ready(str(tvm.__version__), ffi_version(), passfuzz_version()))
         return True
 
     def obey(self, command: Command) -> None:
         """Carries out one command in children; always ends with Done."""
         match command:
-            case JudgeCases(indices, until):
-                self._run_cases(indices, until)
+            case JudgeCases(indices, seconds):
+                self._run_cases(indices, time.monotonic() + seconds)
             case Reduce():
                 self._reduce(command)
+            case Confirm():
+                self._confirm(command)
             case TakeDigests():
                 self._say_digests(command)
             case Begin():
@@ -124,7 +131,7 @@ class _Worker:
     def _run_cases(self, indices: Sequence[int], until: float) -> None:
         """Judges the cases in as few children as survive."""
         left = list(indices)
-        while left and time.time() < until:
+        while left and time.monotonic() < until:
             self.recorder.write(left[0], Working("start"))
             pid = self._fork(partial(self._judge_batch, tuple(left), until))
             ended = self._watch(pid, self.plan.deadline_s, per_case=True)
@@ -138,11 +145,10 @@ class _Worker:
         from fuzzer.worker.child import judge_case
 
         for index in indices:
-            if time.time() >= until:
+            if time.monotonic() >= until:
                 return
             self.recorder.write(index, Working("draw"))
-            for answer in judge_case(self.plan, self.repertoire, index, self.recorder):
-                self.say(answer)
+            self.say(judge_case(self.plan, self.repertoire, index, self.recorder))
 
     def _report_lost(self, index: int, activity: Activity, ended: Ended) -> None:
         """A case that ended its child is a failure of what it was doing."""
@@ -153,43 +159,44 @@ class _Worker:
         end = judged_end(index, activity, ended, deadline_s=self.plan.deadline_s, stderr=stderr)
         match end:
             case OurFault():
-                self._report_own_fault(index, activity)
+                self.say(self._own_fault(index, activity))
             case FromOutside():
-                self.say(Tallied({"generated": 1, "skipped": {"child ended from outside": 1}}))
+                self.say(Killed(index))
             case ReferenceStuck():
                 reason = f"the reference interpreter {ended.verb}"
-                self.say(Tallied({"generated": 1, "cases": 1, "inconclusive": {reason: 1}}))
+                self.say(Judged(index, Tally(generated=1, cases=1, inconclusive={reason: 1})))
             case Failure():
-                self.say(Tallied({"generated": 1, "cases": 1, "skipped": {f"ended by {ended.how}": 1}}))
-                self.say(Found(end))
+                self.say(Judged(index, Tally(generated=1, cases=1, skipped={f"ended by {ended.how}": 1}), (end,)))
             case _:
                 assert_never(end)
 
-    def _report_own_fault(self, index: int, activity: Activity) -> None:
-        """An exception of ours in a child: counted as an invalid case, its traceback kept under OUT."""
+    def _own_fault(self, index: int, activity: Activity) -> Judged:
+        """An exception of ours in a child: an invalid case."""
         text, where = self._stderr_tail(), described(activity)
         last = (text.strip().splitlines() or ["no message"])[-1]
-        with (Path(self.plan.scratch).parent / "own-faults.txt").open("a") as file:
-            file.write(f"case {index} of seed {self.plan.seed}, in {where}\n{text}\n\n")
-        reason = f"own fault: {last.split(':')[0][:60]} in {where}"
-        self.say(Tallied({"generated": 1, "invalid": 1, "skipped": {reason: 1}}))
+        counts = Tally(generated=1, invalid=1, skipped={f"own fault: {last.split(':')[0][:60]} in {where}": 1})
+        return Judged(index, counts, own_fault=f"in {where}\n{text}")
 
-    # --- reduction --------------------------------------------------------------------------------------
+    # --- findings ---------------------------------------------------------------------------------------
 
     def _reduce(self, command: Reduce) -> None:
-        out = Path(self.plan.scratch) / f"reduced-{command.token}"
-
         def work() -> None:
             from fuzzer.worker.shrink_drawn import shrink_failure
 
-            shrunk = shrink_failure(self.plan, self.repertoire, command.failure, out, command.budget_s)
-            self.say(Reduced(command.token, str(out) if shrunk else None))
+            finding = shrink_failure(self.plan, self.repertoire, command.failure, command.budget_s)
+            self.say(Reduced(command.token, None if finding is None else pickle.dumps(finding)))
 
         self.recorder.write(command.failure.index, Working("reduce"))
         ended = self._watch(self._fork(work), 3 * command.budget_s + 30, per_case=False)
         if ended is not None:
             cut(self._answers)
-            self.say(Reduced(command.token, None))
+            self.say(Reduced(command.token, None, ended.how))
+
+    def _confirm(self, command: Confirm) -> None:
+        from fuzzer.worker.confirm import confirmed
+
+        said = confirmed(pickle.loads(command.finding), Path(self.plan.scratch))
+        self.say(Confirmed(command.token, pickle.dumps(said.finding), said.shown, said.ended))
 
     # --- digests ----------------------------------------------------------------------------------------
 

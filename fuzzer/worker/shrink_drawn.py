@@ -1,10 +1,8 @@
-"""Reduces a failure of a drawn case: draws it again, and leaves the Finding in a file. Worker processes only."""
+"""Reduces a failure of a drawn case, which is drawn again. Worker processes only."""
 
 from __future__ import annotations
 
-import pickle
-from pathlib import Path
-
+from corpus.finding import Finding
 from corpus.module_text import text_of
 from corpus.reduce import Candidate
 from fuzzer.protocol import Failure, Plan
@@ -15,11 +13,8 @@ from generators.case import Case
 from generators.passes.table import default_call
 
 
-def shrink_failure(plan: Plan, repertoire: Repertoire, failure: Failure, out: Path, budget_s: float) -> bool:
-    """Draws the failing case again, reduces it, and leaves the Finding pickled in `out`.
-
-    False when the failure does not show again: it is then no finding.
-    """
+def shrink_failure(plan: Plan, repertoire: Repertoire, failure: Failure, budget_s: float) -> Finding | None:
+    """What a failing case reduces to; None when the failure does not show again: it is then no finding."""
     plan = plan.at(failure.index)
     case = draw_experiment(plan, repertoire, failure.index)
     experiment = case.experiment
@@ -32,10 +27,4 @@ def shrink_failure(plan: Plan, repertoire: Repertoire, failure: Failure, out: Pa
         text_of(experiment.module), passes, experiment.calls, plan.target, experiment.setup,
         origin_of(plan, failure.index, case.program), plan.load,
     )  # fmt: skip
-    finding = shrink(plan, repertoire, failure, start, like, budget_s)
-    if finding is None:
-        return False
-    temporary = out.with_suffix(".part")
-    temporary.write_bytes(pickle.dumps(finding))
-    temporary.replace(out)
-    return True
+    return shrink(plan, repertoire, failure, start, like, budget_s)

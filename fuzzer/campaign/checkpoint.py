@@ -1,0 +1,120 @@
+"""What a campaign needs to go on after it has ended, or was killed: OUT/resume.json, one consistent moment of it.
+
+And for people, OUT/unreduced.jsonl: what was seen and is not a finding yet.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from corpus.store import write_atomically
+from fuzzer.campaign.deck import Deck
+from fuzzer.campaign.docket import Docket, Key, Open, Place
+from fuzzer.errors import UsageError
+from fuzzer.processes.flight import plain
+from fuzzer.processes.lines import line_of
+from fuzzer.protocol import Failure
+from fuzzer.settings import Settings, Shard
+from reports.summary import write_text
+from reports.tally import Tally
+
+CHECKPOINT_FILE, UNREDUCED_FILE = "resume.json", "unreduced.jsonl"
+SCHEMA = 1
+
+
+class Begun(Struct, frozen=True):
+    """The options that decide which cases a campaign has and how they are judged."""
+
+    seed: int
+    targets: tuple[str, ...]
+    passes: tuple[str, ...]
+    oracles: tuple[str, ...]
+    load: str | None
+    corpus: str | None
+    known: str | None
+    shard: tuple[int, int]
+
+    @staticmethod
+    def with_settings(settings: Settings) -> Begun:
+        """Those of `settings`; paths absolute."""
+        load, corpus, known = (
+            None if path is None else str(path.absolute()) for path in (settings.load, settings.corpus, settings.known)
+        )
+        shard = (settings.shard.index, settings.shard.count)
+        return Begun(settings.seed, settings.targets, settings.passes, settings.oracles, load, corpus, known, shard)
+
+    def within(self, settings: Settings) -> Settings:
+        """The settings with these options."""
+        load, corpus, known = (None if path is None else Path(path) for path in (self.load, self.corpus, self.known))
+        return replace(
+            settings,
+            seed=self.seed,
+            targets=self.targets,
+            passes=self.passes,
+            oracles=self.oracles,
+            load=load,
+            corpus=corpus,
+            known=known,
+            shard=Shard(*self.shard),
+        )
+
+
+class Checkpoint(Struct):
+    """One moment of a campaign. later: failures of cases that were answered before an earlier case."""
+
+    schema: int
+    begun: Begun
+    tvm: str
+    wall_s: float
+    tally: Tally
+    deck: Deck
+    places: list[tuple[Key, Place]]
+    given_up: list[Open]
+    later: dict[int, list[tuple[Failure, float]]]
+
+
+def write_checkpoint(out: Path, checkpoint: Checkpoint) -> None:
+    """Writes OUT/resume.json whole or not at all. Raises OSError."""
+    write_atomically(out / CHECKPOINT_FILE, line_of(checkpoint))
+
+
+def read_checkpoint(out: Path) -> Checkpoint:
+    """The campaign that was begun in a folder. Raises UsageError where there is none, or none that can be read."""
+    path = out / CHECKPOINT_FILE
+    try:
+        checkpoint = msgspec.json.decode(path.read_bytes(), type=Checkpoint)
+    except FileNotFoundError:
+        raise UsageError(f"--resume: {path}: no such file; is {out} the --out folder of a run?") from None
+    except (OSError, msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise UsageError(f"--resume: {path}: cannot be read: {error}") from error
+    if checkpoint.schema != SCHEMA:
+        raise UsageError(f"--resume: {path}: schema {checkpoint.schema}; this passfuzz reads {SCHEMA}")
+    return checkpoint
+
+
+def write_unreduced(out: Path, seed: int, docket: Docket) -> None:
+    """Writes OUT/unreduced.jsonl: an object for each failure that is seen and not settled. Raises OSError."""
+    rows = (_row(seed, one) for one in docket.unsettled)
+    write_text(out / UNREDUCED_FILE, "".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+def _row(seed: int, one: Open) -> dict[str, object]:
+    failure = one.failure
+    row = {
+        "seed": seed,
+        "index": failure.index,
+        "oracle": failure.oracle,
+        "culprit": failure.culprit,
+        "symptom": failure.symptom,
+        "tier": failure.tier,
+        "message": failure.message,
+        "at_s": round(one.at_s, 3),
+        "stage": one.stage,
+        "why": one.why,
+    }
+    return {name: value if isinstance(value, (int, float)) else plain(value) for name, value in row.items()}

@@ -1,0 +1,217 @@
+"""The failures of a campaign: which of them are reduced, in which order, and what became of each.
+
+Failures that look alike before reduction share a place; of a place one is reduced at a time. Bookkeeping alone: no
+process, no clock, no file. What is neither dropped here nor settled is in `open`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from corpus.signature import signature_of
+from fuzzer.protocol import Failure
+from oracles.verdict import WRONG_RESULT, Failed
+
+SAME_PLACE = 4
+"""Failures of one oracle and pass that may differ by operator only: so many reductions in a row may find
+nothing new before only every tenth of them is tried."""
+TRIES = 2
+"""So many processes may end early over a failure before it is left as it was seen."""
+
+Stage: TypeAlias = Literal["waiting", "reducing", "confirming", "given up"]
+Key: TypeAlias = tuple[str, ...]
+
+
+class Open(Struct):
+    """A failure that is neither settled nor dropped. number: of its sighting, at its place. at_s: when it was seen.
+
+    finding: what it was reduced to, pickled. why: what ended the processes that worked on it.
+    """
+
+    failure: Failure
+    number: int
+    at_s: float
+    stage: Stage = "waiting"
+    finding: bytes | None = None
+    tries: int = 0
+    why: str = ""
+
+
+class Place(Struct):
+    """Failures that look alike before reduction.
+
+    sightings: how often. fruitless: reductions in a row that found nothing new. slug: of its last finding.
+    open: being worked on. held: seen since then, to be looked at afterwards.
+    """
+
+    sightings: int = 0
+    looked_at: int = 0
+    fruitless: int = 0
+    slug: str | None = None
+    open: Open | None = None
+    held: list[tuple[Failure, float]] = []
+
+
+class Docket:
+    """What is done about failures. in_order: none is dropped because another of its place is being worked on, so that
+    what is found does not hang on when a reduction ends; it costs more reductions."""
+
+    def __init__(self, in_order: bool = False) -> None:
+        self.in_order = in_order
+        self.places: dict[Key, Place] = {}
+        self.given_up: list[Open] = []
+        self._waiting: list[tuple[int, int, Key]] = []
+        self._arrived = 0
+
+    def go_on(self, places: Iterable[tuple[Key, Place]], given_up: Iterable[Open]) -> None:
+        """Takes over what an earlier campaign has left: what it was working on, and what it had given up, waits."""
+        self.places = dict(places)
+        for key, place in self.places.items():
+            if place.open is not None:
+                place.open.tries = 0
+                self._queue(key, place)
+        for one in given_up:
+            place = self.places.setdefault(place_of(one.failure), Place())
+            if place.open is None:
+                one.tries = 0
+                place.open = one
+                self._queue(place_of(one.failure), place)
+            else:
+                self.given_up.append(one)
+
+    def sighted(self, failure: Failure, at_s: float) -> str | None:
+        """A failure was seen: the slug of the finding that it is another sighting of, None where there is none."""
+        key = place_of(failure)
+        place = self.places.setdefault(key, Place())
+        place.sightings += 1
+        if place.slug is not None and not _differs_by_operator(failure):
+            return place.slug
+        if place.open is not None:
+            if self.in_order:
+                place.held.append((failure, at_s))
+                return None
+            place.looked_at += 1
+            return place.slug
+        return self._look_at(key, place, failure, at_s)
+
+    def _look_at(self, key: Key, place: Place, failure: Failure, at_s: float) -> str | None:
+        place.looked_at += 1
+        rarely = place.fruitless >= (SAME_PLACE if _differs_by_operator(failure) else 1)
+        if rarely and place.looked_at % 10:
+            return place.slug
+        place.open = Open(failure, place.looked_at, at_s)
+        self._queue(key, place)
+        return None
+
+    def _queue(self, key: Key, place: Place) -> None:
+        assert place.open is not None
+        place.open.stage = "waiting"
+        self._arrived += 1
+        heapq.heappush(self._waiting, (place.open.number, self._arrived, key))
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is something for `take`."""
+        return bool(self._waiting)
+
+    def take(self) -> tuple[Key, Open]:
+        """The next to be reduced, or confirmed where it has been reduced: places that are new come first."""
+        key = heapq.heappop(self._waiting)[2]
+        work = self.places[key].open
+        assert work is not None
+        work.stage = "reducing" if work.finding is None else "confirming"
+        return key, work
+
+    def failure_at(self, key: Key) -> Failure:
+        """What is being worked on at a place."""
+        work = self.places[key].open
+        assert work is not None
+        return work.failure
+
+    def seen_at(self, key: Key) -> float:
+        """When that was seen, in seconds of the campaign."""
+        work = self.places[key].open
+        assert work is not None
+        return work.at_s
+
+    def is_on_its_way(self, slug: str) -> bool:
+        """Whether a finding waits for its confirmation, or is being confirmed."""
+        return any(
+            place.slug == slug and place.open is not None and place.open.finding is not None
+            for place in self.places.values()
+        )
+
+    def reduced(self, key: Key, finding: bytes | None, slug: str | None, known: bool) -> list[str]:
+        """A reduction has ended well: to `finding`, or to None where the failure did not show again.
+
+        known: whether the finding is one already, or is on its way. The slugs that were seen again.
+        """
+        place = self.places[key]
+        assert place.open is not None
+        if finding is None or known:
+            place.fruitless += 1
+            place.slug = slug or place.slug
+            return [*([slug] if slug else []), *self._settled(key, place)]
+        place.fruitless, place.slug = 0, slug
+        place.open.finding, place.open.tries = finding, 0
+        self._queue(key, place)
+        return []
+
+    def confirmed(self, key: Key) -> list[str]:
+        """It has been decided whether the finding of a place is shown by its script. The slugs that were seen again."""
+        return self._settled(key, self.places[key])
+
+    def ended_early(self, key: Key, why: str) -> list[str]:
+        """The process that worked on it has ended: it is tried again, or given up. The slugs that were seen again."""
+        place = self.places[key]
+        assert place.open is not None
+        place.open.tries += 1
+        place.open.why = why
+        if place.open.tries < TRIES:
+            self._queue(key, place)
+            return []
+        place.open.stage = "given up"
+        self.given_up.append(place.open)
+        if place.open.finding is not None:
+            place.slug = None  # Another sighting may be confirmed.
+        return self._settled(key, place)
+
+    def _settled(self, key: Key, place: Place) -> list[str]:
+        place.open = None
+        seen: list[str] = []
+        while place.held and place.open is None:
+            failure, at_s = place.held.pop(0)
+            if place.slug is not None and not _differs_by_operator(failure):
+                slug: str | None = place.slug
+            else:
+                slug = self._look_at(key, place, failure, at_s)
+            seen += [slug] if slug is not None else []
+        return seen
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing waits or is being worked on."""
+        return not any(place.open for place in self.places.values())
+
+    @property
+    def unsettled(self) -> list[Open]:
+        """What was seen and is neither a finding nor known to be none, in the order of sighting."""
+        being = [place.open for place in self.places.values() if place.open is not None]
+        held = [Open(failure, place.looked_at, at_s) for place in self.places.values() for failure, at_s in place.held]
+        return sorted([*being, *held, *self.given_up], key=lambda one: one.at_s)
+
+
+def place_of(failure: Failure) -> Key:
+    """What failures have in common before reduction: their signature without operators."""
+    verdict = Failed(failure.symptom, failure.message)
+    signature = signature_of(failure.oracle, verdict, failure.culprit)
+    return (signature.oracle, signature.symptom, signature.culprit, signature.message)
+
+
+def _differs_by_operator(failure: Failure) -> bool:
+    """Wrong results are distinguished by the operators of the reduced module, which are not known yet."""
+    return failure.symptom == WRONG_RESULT

@@ -1,0 +1,55 @@
+"""Ctrl-C, SIGTERM and SIGHUP end a campaign in order, from its first moment on; a second one ends it at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import threading
+from types import FrameType, TracebackType
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupts:
+    """A context in which these signals are noted. happened: whether one has come."""
+
+    def __init__(self) -> None:
+        self.happened = False
+        self._old: dict[int, object] = {}
+
+    def __enter__(self) -> Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            # What is ignored stays ignored (nohup).
+            live = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+            self._old = {number: signal.signal(number, self._note) for number in live}
+        return self
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            _leave_terminal()
+        if self.happened:
+            raise KeyboardInterrupt
+        self.happened = True
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for number, handler in self._old.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+
+def _leave_terminal() -> None:
+    """The terminal is gone: what is written to it would fail."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        if _is_device(descriptor):
+            os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
+def _is_device(descriptor: int) -> bool:
+    try:
+        return stat.S_ISCHR(os.fstat(descriptor).st_mode)
+    except OSError:
+        return False

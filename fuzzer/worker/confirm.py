@@ -1,0 +1,105 @@
+"""Confirms findings: a finding counts when its own repro.py shows it in a fresh process. No TVM here.
+
+A script that reads uninitialised memory, and says that the bug is gone, is tried with other bytes there
+(`corpus.poison_fill`); what is kept is the script that was run last.
+Where a target runs in threads, no script of TVM's alone can show numbers without a device: there `passfuzz check` must
+find the case wrong. What a device has shown, the script shows there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from corpus.finding import Finding
+from corpus.findings import save_finding, with_each_fill
+from corpus.repro import shown_by_script
+from fuzzer.processes.guard import guarded
+from fuzzer.processes.start import module_command, worker_environment
+from oracles.evidence import AcrossProcesses
+
+SHOWN, GONE = 1, 0
+"""Exit statuses of a repro that shows its bug, and of one that does not (docs/architecture.md)."""
+KILLED = (128 + signal.SIGKILL, -signal.SIGKILL)
+"""Of a guard whose command was killed, and of a guard that was: a script that shows a crash forks, and ends with 1."""
+DEADLINE_S = 90.0
+TRIALS_BY_CHANCE = 4
+"""How often a repro must show, without a miss, what may hang on chance (addresses, hash seeds)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A finding as it was tried last, and whether its repro showed it. ended: how the process ended from which nothing
+    was heard, "" where it said something."""
+
+    finding: Finding
+    shown: bool
+    ended: str = ""
+
+
+def confirmed(finding: Finding, room: Path) -> Tried:
+    """Whether the finding shows, with any of the fills that its script is to be tried with. Writes under `room`."""
+    tried = Tried(finding, False)
+    for filled in with_each_fill(finding):
+        with tempfile.TemporaryDirectory(prefix="trial-", dir=room, ignore_cleanup_errors=True) as folder:
+            tried, gone = _tried(filled, Path(folder))
+        if not gone:
+            break
+    return tried
+
+
+def _tried(finding: Finding, room: Path) -> tuple[Tried, bool]:
+    """What came of it, and whether the script has said that the bug is gone."""
+    by_chance = isinstance(finding.verdict.evidence, AcrossProcesses)
+    folder = save_finding(room, finding)
+    for _ in range(TRIALS_BY_CHANCE if by_chance else 1):
+        try:
+            status, said = _run(_command(finding, folder))
+        except subprocess.TimeoutExpired:
+            return Tried(finding, False, f"no answer within {DEADLINE_S:g} s"), False
+        if status in KILLED:
+            return Tried(finding, False, signal.SIGKILL.name), False
+        if not (status == SHOWN and _is_said(finding, said)):
+            return Tried(finding, False), status == GONE
+    return Tried(finding, True), False
+
+
+def _run(command: list[str]) -> tuple[int, bytes]:
+    """Exit status and standard output of a command, which ends with this process. Raises TimeoutExpired."""
+    with subprocess.Popen(
+        guarded(command),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=worker_environment(),
+        start_new_session=True,
+    ) as process:
+        try:
+            said, _ = process.communicate(timeout=DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # the guard, the repro and what it has forked
+            raise
+        return process.returncode, said
+
+
+def _command(finding: Finding, folder: Path) -> list[str]:
+    if shown_by_script(finding):
+        return [sys.executable, str(folder / "repro.py")]
+    return module_command("fuzzer.cli", "check", str(folder), "--json")
+
+
+def _is_said(finding: Finding, said: bytes) -> bool:
+    """Whether `check` has said the very thing that was found; a script says it by its status."""
+    if shown_by_script(finding):
+        return True
+    try:
+        rows = json.loads(said)["rows"]
+    except (ValueError, KeyError):
+        return False
+    return any((row["oracle"], row["symptom"]) == (finding.oracle, finding.verdict.symptom) for row in rows)
