@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ class OutWriter:
     """An observer of a campaign (see fuzzer.campaign.observer) that writes OUT/summary.json and OUT/findings.jsonl.
 
     A new finding is on disk at once; counters every `interval_s`, and with them what `others` writes, the reports.
+    rows: findings that there are already, of the campaign that this one goes on with.
     """
 
     def __init__(
@@ -25,6 +26,7 @@ class OutWriter:
         facts: RunFacts,
         interval_s: float = INTERVAL_S,
         others: Callable[[Path, Report], None] = lambda out, report: None,
+        rows: Iterable[FindingRow] = (),
     ) -> None:
         self._out = out
         self._others = others
@@ -33,7 +35,7 @@ class OutWriter:
         self._tally = Tally()
         self._now = 0.0
         self._written_at = 0.0
-        self._rows: dict[str, FindingRow] = {}
+        self._rows = {row.signature: row for row in rows}
 
     def on_start(self, settings: object) -> None:
         self._write()

@@ -20,6 +20,7 @@ from fuzzer.processes.flight import plain
 from fuzzer.processes.lines import line_of
 from fuzzer.protocol import Failure
 from fuzzer.settings import Settings, Shard
+from reports.finding_row import FindingRow
 from reports.summary import write_text
 from reports.tally import Tally
 
@@ -76,6 +77,7 @@ class Checkpoint(Struct):
     places: list[tuple[Key, Place]]
     given_up: list[Open]
     later: dict[int, list[tuple[Failure, float]]]
+    rows: list[FindingRow]
 
 
 def write_checkpoint(out: Path, checkpoint: Checkpoint) -> None:

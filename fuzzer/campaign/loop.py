@@ -117,7 +117,7 @@ class _Campaign:
         self.deck.limit = self.settings.cases
         self.deck.returned(sorted(self.deck.out))
         self.docket.go_on(checkpoint.places, checkpoint.given_up)
-        self.rows = {row.signature: row for row in read_findings(self.settings.out)}
+        self.rows = {row.signature: row for row in (*checkpoint.rows, *read_findings(self.settings.out))}
 
     def run(self) -> CampaignResult:
         pool: Workforce = Pool(self.plan, self.settings.jobs, hash_seeds(self.plan.seed)[0])
@@ -362,6 +362,7 @@ class _Campaign:
             list(self.docket.places.items()),
             self.docket.given_up,
             self.later,
+            list(self.rows.values()),
         )
 
 

@@ -19,10 +19,11 @@ from fuzzer.results import CampaignResult
 from fuzzer.settings import Settings
 from fuzzer.versions import passfuzz_version, require_tvm, tvm_version
 from oracles.builds.needs import missing
+from reports.finding_row import FindingRow
 from reports.formats import write_formats
 from reports.live import LiveDisplay
 from reports.out_writer import OutWriter
-from reports.summary import Ended, Report, RunFacts, write_out
+from reports.summary import Ended, Report, RunFacts, read_findings, write_out
 from reports.view import show
 
 
@@ -30,12 +31,14 @@ def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
     """Runs the campaign and leaves every report format under OUT. Raises EnvironmentFault when nothing can run."""
     with Interrupts() as interrupts:
         require_tvm()
+        rows: tuple[FindingRow, ...] = ()
         if settings.resume:
             settings = read_checkpoint(settings.out).begun.within(settings)
+            rows = read_findings(settings.out)
         settings = able(settings)
         terminal = console(stderr=as_json)
         _tell_corrupt(settings)
-        writer = OutWriter(settings.out, _facts(settings), others=write_formats)
+        writer = OutWriter(settings.out, _facts(settings), others=write_formats, rows=rows)
         result = run_campaign(settings, Observers((writer, LiveDisplay(terminal))), interrupts)
         report = report_of(settings, result)
         write_out(settings.out, report)

@@ -1,0 +1,73 @@
+"""A worker that judges nothing and speaks like one: for tests of what a campaign does about workers. No TVM.
+
+Case `index` fails where `index % 5 == 0`, in one of four passes; each failure reduces to one finding per pass.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import time
+from dataclasses import replace
+
+import msgspec
+
+from corpus.signature import signature_of
+from fuzzer.processes.lines import Lines, send
+from fuzzer.protocol import Command, Confirm, Confirmed, Done, Failure, JudgeCases, Judged, Ready, Reduce, Reduced
+from oracles.forked import die_with_parent
+from oracles.verdict import Failed
+from reports.tally import Tally
+from tests.reports.reports_data import finding
+
+CASE_S = 0.002
+PASSES = ("FuseOps", "CSE", "LegalizeOps", "ToNonDataflow")
+
+
+def failures_of(index: int) -> tuple[Failure, ...]:
+    """The failed verdicts of a case."""
+    culprit = PASSES[index % len(PASSES)]
+    return (Failure(index, "survives", "crash", "it crashed", "", culprit, "B"),) if index % 5 == 0 else ()
+
+
+def say(message: msgspec.Struct) -> None:
+    send(1, message)
+
+
+def obey(command: Command) -> None:
+    """Carries out one command."""
+    match command:
+        case JudgeCases(indices):
+            for index in indices:
+                time.sleep(CASE_S)
+                say(Judged(index, Tally(generated=1, cases=1, ops={f"op{index}": 1}), failures_of(index)))
+        case Reduce(failure, token):
+            time.sleep(10 * CASE_S)
+            failed = Failed(failure.symptom, failure.message, culprit=failure.culprit)
+            found = replace(finding(failure.culprit), verdict=failed, signature=signature_of("survives", failed))
+            say(Reduced(token, pickle.dumps(found)))
+        case Confirm(pickled, token):
+            time.sleep(10 * CASE_S)
+            say(Confirmed(token, pickled, shown=True))
+        case _:
+            raise AssertionError(command)
+    say(Done())
+
+
+def main() -> None:
+    """Obeys until standard input closes."""
+    die_with_parent(int(sys.argv[1]))
+    lines = Lines[Command](Command)
+    begun = False
+    while data := os.read(0, 1 << 16):
+        for command in lines.take(data):
+            if begun:
+                obey(command)
+            else:
+                begun = True
+                say(Ready("0.27", "0.1", "0.1.0"))
+
+
+if __name__ == "__main__":
+    main()

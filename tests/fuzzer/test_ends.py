@@ -1,0 +1,306 @@
+"""Workers that end, campaigns that end, folders that are used twice: with workers that judge nothing, in no time."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fuzzer.campaign import loop
+from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, UNREDUCED_FILE, read_checkpoint
+from fuzzer.campaign.interrupts import Interrupts
+from fuzzer.campaign.loop import run_campaign
+from fuzzer.campaign.observer import Observers
+from fuzzer.campaign.out_folder import held
+from fuzzer.errors import UsageError
+from fuzzer.processes import pool, start
+from fuzzer.processes.pool import Pool
+from fuzzer.results import CampaignResult
+from fuzzer.settings import Settings, read_settings
+from reports.finding_row import FindingRow
+from reports.out_writer import OutWriter
+from reports.summary import RunFacts, read_findings
+from tests.fuzzer.fake_worker import PASSES
+from tests.patience import HANGS_S
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def fake_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def command(_module: str, *arguments: str) -> list[str]:
+        return start.module_command("tests.fuzzer.fake_worker", *arguments)
+
+    monkeypatch.setattr(pool, "module_command", command)
+    monkeypatch.setattr(loop, "LOST_PER_JOB", 10_000)
+
+
+@pytest.fixture
+def pools(monkeypatch: pytest.MonkeyPatch) -> list[Pool]:
+    """The pools of the campaigns of a test."""
+    made: list[Pool] = []
+
+    class Noted(Pool):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            made.append(self)
+
+    monkeypatch.setattr(loop, "Pool", Noted)
+    return made
+
+
+def settings(out: Path, **options: Any) -> Settings:
+    return read_settings(**{"seed": 1, "cases": 400, "jobs": 2, "out": out, **options})
+
+
+def campaign(out: Path, **options: Any) -> CampaignResult:
+    return run_campaign(settings(out, **options), writer(out))
+
+
+def writer(out: Path) -> OutWriter:
+    return OutWriter(out, RunFacts("0.27", "0.1", 1, ("llvm",)))
+
+
+def slugs(result: CampaignResult) -> set[str]:
+    return {row.signature for row in result.findings}
+
+
+def whole(result: CampaignResult, cases: int = 400) -> None:
+    """Every case was judged once, and every failure is a finding."""
+    assert (result.tally.cases, result.tally.generated) == (cases, cases)
+    assert result.tally.ops == {f"op{index}": 1 for index in range(cases)}
+    assert {row.culprit for row in result.findings} == set(PASSES)
+    assert result.unreduced == 0
+    assert result.fault() is None
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_every_case_is_judged_once_and_every_failure_is_found(tmp_path: Path, jobs: int) -> None:
+    result = campaign(tmp_path / "out", jobs=jobs)
+    whole(result)
+    assert {row.signature for row in read_findings(tmp_path / "out")} == slugs(result)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_workers_lose_nothing(tmp_path: Path, pools: list[Pool], seed: int) -> None:
+    """Workers are killed while they judge, reduce and confirm; a case is given up when that happens to it twice."""
+    chance, done = random.Random(seed), threading.Event()
+    killed: list[int] = []
+
+    def kill() -> None:
+        while not done.wait(chance.uniform(0.02, 0.3)):
+            slots = [slot for made in pools for slot in made.slots if slot.ready]
+            if slots:
+                slot = chance.choice(slots)
+                killed.append(slot.process.pid)
+                slot.process.kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        result = campaign(tmp_path / "out", jobs=3)
+    finally:
+        done.set()
+        killer.join()
+    given_up = result.tally.skipped.pop("worker killed, twice", 0)
+    assert killed
+    assert result.tally.cases + given_up == 400
+    assert all(count == 1 for count in result.tally.ops.values())
+    assert given_up <= len(killed) // 2
+    open_ones = [json.loads(line)["culprit"] for line in (tmp_path / "out" / UNREDUCED_FILE).read_text().splitlines()]
+    assert {row.culprit for row in result.findings} | set(open_ones) == set(PASSES)
+    assert result.unreduced == len(open_ones)
+
+
+class Stops:
+    """An observer that interrupts its campaign after so many cases."""
+
+    def __init__(self, interrupts: Interrupts, cases: int) -> None:
+        self.interrupts, self.cases = interrupts, cases
+        self.rows: list[FindingRow] = []
+
+    def on_start(self, settings: Settings) -> None: ...
+
+    def on_tally(self, tally: Any, now: float) -> None:
+        if tally.cases >= self.cases:
+            self.interrupts.happened = True
+
+    def on_finding(self, row: FindingRow) -> None:
+        self.rows.append(row)
+
+    def on_end(self) -> None: ...
+
+
+@pytest.mark.parametrize("after", [0, 60, 200])
+def test_a_campaign_that_was_interrupted_goes_on(tmp_path: Path, after: int) -> None:
+    out = tmp_path / "out"
+    with Interrupts() as interrupts:
+        first = run_campaign(settings(out), Stops(interrupts, after), interrupts)
+    assert first.interrupted and first.tally.cases < 400
+    result = campaign(out, seed=None, resume=True)
+    whole(result)
+    assert slugs(first) <= slugs(result)
+    assert result.wall_s > first.wall_s
+
+
+def test_a_campaign_that_was_killed_goes_on(tmp_path: Path) -> None:
+    """From its last checkpoint: what came after it is judged again, and counts once."""
+    out, again = tmp_path / "out", tmp_path / "again"
+    script = f"""
+import sys
+from tests.fuzzer import test_ends as t
+from fuzzer.processes import pool, start
+from fuzzer.campaign import loop
+loop.CHECKPOINT_S = 0.1
+real = start.module_command
+pool.module_command = lambda module, *given: real("tests.fuzzer.fake_worker", *given)
+print("begun", flush=True)
+t.campaign(t.Path({str(out)!r}), cases=4000)
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE
+    )
+    while not (out / CHECKPOINT_FILE).exists() or read_checkpoint(out).tally.cases < 100:
+        assert process.poll() is None
+    process.kill()
+    process.wait()
+    before = read_findings(out)
+    assert [path.name for path in out.iterdir() if path.name.startswith(".scratch-")]
+    result = campaign(out, seed=None, cases=400, resume=True)
+    assert all(count == 1 for count in result.tally.ops.values())
+    assert result.tally.cases >= 400
+    assert {row.signature for row in before} <= slugs(result)
+    assert {row.culprit for row in result.findings} == set(PASSES)
+    assert [path.name for path in out.iterdir() if path.name.startswith(".")] == []
+    assert not again.exists()
+
+
+def test_what_is_seen_and_not_reduced_in_time_stands_in_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "ASIDE_SHARE", -1e9)  # nothing is reduced while there are cases
+    out = tmp_path / "out"
+    with Interrupts() as interrupts:
+        result = run_campaign(settings(out), Stops(interrupts, 100), interrupts)
+    rows = [json.loads(line) for line in (out / UNREDUCED_FILE).read_text().splitlines()]
+    assert result.unreduced == len(rows) > 0
+    for row in rows:
+        assert (row["seed"], row["index"] % 5, row["oracle"], row["symptom"]) == (1, 0, "survives", "crash")
+        assert row["culprit"] == PASSES[row["index"] % len(PASSES)]
+    monkeypatch.undo()
+    monkeypatch.setattr(pool, "module_command", _fake)
+    whole(campaign(out, seed=None, resume=True))
+    assert (out / UNREDUCED_FILE).read_text() == ""
+
+
+def _fake(_module: str, *arguments: str) -> list[str]:
+    return start.module_command("tests.fuzzer.fake_worker", *arguments)
+
+
+# --- the folder -----------------------------------------------------------------------------------------
+
+
+def test_a_used_folder_is_refused_unless_asked(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = campaign(out, cases=60)
+    (out / "notes.txt").write_text("mine")
+    with pytest.raises(UsageError, match=r"--out .*: holds \S+ of an earlier run; --fresh .* --resume"):
+        campaign(out, cases=60)
+    assert slugs(first) and (out / "findings").exists()
+    again = campaign(out, cases=3, fresh=True)
+    assert {row.signature for row in read_findings(out)} == slugs(again)
+    assert {path.name for path in (out / "findings").iterdir()} == slugs(again)
+    assert (out / "notes.txt").read_text() == "mine"
+
+
+def test_a_link_in_a_used_folder_is_removed_and_not_followed(tmp_path: Path) -> None:
+    out, other = tmp_path / "out", tmp_path / "other"
+    other.mkdir()
+    (other / "precious").write_text("")
+    out.mkdir()
+    (out / "findings").symlink_to(other)
+    with held(out, fresh=True, resume=False):
+        assert not (out / "findings").exists()
+    assert (other / "precious").exists()
+
+
+def test_one_run_at_a_time(tmp_path: Path) -> None:
+    with held(tmp_path, fresh=False, resume=False):
+        with pytest.raises(UsageError, match="another run is writing there"):
+            campaign(tmp_path, cases=1)
+        with pytest.raises(UsageError, match="another run is writing there"):
+            campaign(tmp_path, cases=1, fresh=True)
+    whole(campaign(tmp_path))
+
+
+def test_leftovers_of_killed_runs_are_swept(tmp_path: Path) -> None:
+    for name in (".scratch-abc", ".part-xyz", "unconfirmed/.part-1"):
+        (tmp_path / name / "deep").mkdir(parents=True)
+    campaign(tmp_path, cases=1, fresh=True)
+    assert [path.name for path in tmp_path.rglob(".*")] == []
+
+
+def test_nothing_is_left_of_a_refused_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError):
+        run_campaign(replace(settings(tmp_path / "out"), resume=True), Observers())
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 1}', "\0", '{"schema": 99, "begun": null}'])
+def test_a_checkpoint_that_cannot_be_read_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / CHECKPOINT_FILE).write_text(text)
+    with pytest.raises(UsageError, match=r"--resume: .*resume\.json: "):
+        read_checkpoint(tmp_path)
+
+
+# --- signals --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=[signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def number(request: pytest.FixtureRequest) -> Iterator[signal.Signals]:
+    old = signal.getsignal(request.param)
+    yield request.param
+    assert signal.getsignal(request.param) == old
+
+
+def test_a_signal_is_noted_and_the_second_one_ends(number: signal.Signals) -> None:
+    standard = [os.dup(descriptor) for descriptor in (0, 1, 2)]
+    try:
+        with Interrupts() as interrupts:
+            assert not interrupts.happened
+            os.kill(os.getpid(), number)
+            assert interrupts.happened
+            with pytest.raises(KeyboardInterrupt):
+                os.kill(os.getpid(), number)
+    finally:
+        for descriptor, kept in enumerate(standard):
+            os.dup2(kept, descriptor)
+            os.close(kept)
+
+
+def test_what_is_ignored_stays_ignored() -> None:
+    old = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Interrupts() as interrupts:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not interrupts.happened
+    finally:
+        signal.signal(signal.SIGHUP, old)
+
+
+def test_an_interrupt_before_a_worker_is_ready_ends_in_order(tmp_path: Path) -> None:
+    with Interrupts() as interrupts:
+        interrupts.happened = True
+        result = run_campaign(settings(tmp_path / "out"), Observers(), interrupts)
+    assert (result.interrupted, result.tally.cases, result.fault()) == (True, 0, None)
+    assert read_checkpoint(tmp_path / "out").tally.cases == 0
+    assert HANGS_S > 0
