@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from corpus.reduce import Candidate, Reduction, reduce
+from corpus.reduce import Candidate, Smallest, reduce
 from corpus.reduce.draft import all_binds, leaves, lift
 from corpus.reduce.realise import TVM_ERRORS
 from generators import tvm_api as T
@@ -75,7 +75,7 @@ def main() -> None:
     parser.add_argument("--modules", type=int, default=50)
     parser.add_argument("--seed", type=int, default=2)
     options = parser.parse_args()
-    results: dict[str, list[Reduction]] = {}
+    results: dict[str, list[Smallest]] = {}
     useful: Counter[str] = Counter()
     for index in range(options.modules):
         program = draw_program(SeededSource(options.seed, index), Knobs(operators=(12, 12)))

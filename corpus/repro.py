@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from corpus.finding import Finding
+from corpus.frames import FRAMES
 from corpus.module_text import without_imports
-from corpus.poison_fill import FILLS, Fill, malloc_text, scratch_text
+from corpus.poison_fill import FILLS, Fill
 from corpus.repro_calls import Calls
 from corpus.repro_imports import imports_for, needs_late_annotations
 from corpus.repro_passes import PassLines, folded
@@ -28,15 +27,12 @@ from generators.targets import DEFAULT, TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.builds.needs import row_of
 from oracles.evidence import Hung, NotANumber, OutOfMemory, ReferenceTrap
-from oracles.scripts import ENVIRONMENT, Script, script_for
+from oracles.scripts import Script, script_for
 from oracles.verdict import BUILD
 
 DEADLINE_S, HANG_S = 120, 15
 """Seconds after which a script ends itself; those that show a hang need not take as long as others may."""
 _FROM_HERE = "status[0] = 1  # From here on, an exception is the bug."
-FRAMES = ENVIRONMENT.overlay(loader=jinja2.PackageLoader("corpus", "frames"))
-"""What stands around the check of a script."""
-FRAMES.filters["repr"] = repr
 
 
 def runs_kernels(found: StoredCase | Finding) -> bool:
@@ -65,7 +61,7 @@ def repro_text(stored: StoredCase, single: bool = False) -> str:
         title=title_of(stored),
         script=script,
         late_annotations=needs_late_annotations(_module(stored, single)[0]),
-        malloc=malloc_text(stored.fill) if _reads_uninitialised(stored, script) else "",
+        fill=stored.fill if _reads_uninitialised(stored, script) else None,
         imports=imports_for(body.text),
         body=body.text.rstrip("\n"),
     )
@@ -178,9 +174,9 @@ def _body(stored: StoredCase, script: Script, single: bool, target: str, maker: 
         build=CPU_BUILDS.get(stored.oracle),
     )
     if compiled.used and whole:
-        lines = f"# {stored.culprit} stands in the TIR pipeline, which tvm.compile applies.\nmod = {name}\n"
+        lines = FRAMES.get_template("whole_pipeline.py.j2").render(culprit=stored.culprit, module=name)
     else:
-        lines += scratch_text(stored.fill)
+        lines += FRAMES.get_template("scratch.py.j2").render(fill=stored.fill) if stored.fill.scratch else ""
     names: dict[str, Any] = {
         "script": script,
         "path": None if case.load is None else repr(case.load),

@@ -11,13 +11,14 @@ import base64
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from corpus.encoding import INLINE_ELEMENTS
 from corpus.finding import Expectation, Tolerance
-from corpus.module_text import array_source, indented, number_source
+from corpus.frames import FRAMES
+from corpus.module_text import array_source, number_source
 from corpus.store import StoredCase, to_json
 from generators.case import Argument, Shape
 from generators.dtypes import OF_ML_DTYPES
@@ -25,42 +26,43 @@ from generators.externs import EXTERNS
 from oracles.calls.script import Way
 from oracles.calls.table import way_after
 
-WIDTH = 120
+Gives: TypeAlias = Literal["tensor", "tensors", "anything", "handed", "inputs"]
+"""What a call gives: one tensor, a tuple of tensors, anything (an object, a shape, nested tuples), nothing as its
+outputs go to a callback, or nothing as it is a PrimFunc that writes into its inputs."""
 
-_BESIDE = 'ARRAYS = np.load(os.path.join(os.path.dirname(__file__), "inputs.npz"))\n'
-_EMBEDDED = """\
-import base64, io
 
-ARRAYS = np.load(io.BytesIO(base64.b64decode("{data}")))
-"""
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One entry call as the template `calls.py.j2` reads it: sources of its arguments, and of what it must give.
 
-_FLAT = """\
-def flat(value):
-    if hasattr(value, "numpy"):
-        return [value.numpy()]
-    if isinstance(value, tvm.runtime.ShapeTuple) or not hasattr(value, "__iter__"):
-        return [np.array(value)]
-    return [leaf for field in value for leaf in flat(field)]
+    prelude: lines before the call. arrays: which arguments are arrays. dtypes: of the outputs. any_value: some elements
+    may hold any value, so that they are not compared.
+    """
 
-"""
+    function: str
+    prelude: str
+    arguments: Sequence[str]
+    arrays: Sequence[int]
+    gives: Gives
+    wanted: Sequence[str]
+    tolerances: Sequence[str]
+    dtypes: frozenset[str]
+    any_value: bool
 
-_EACH = """\
-assert len(results) == len(wanted), f"{len(results)} outputs instead of {len(wanted)}"
-for number, (got, want, tolerance) in enumerate(zip(results, wanted, tolerances)):
-"""
+    @property
+    def all_arrays(self) -> bool:
+        """Whether every argument is an array."""
+        return len(self.arrays) == len(self.arguments)
 
-_SAME_TYPE = """\
-kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
-assert kinds[0] == kinds[1], f"OUTPUT is {kinds[0]} instead of {kinds[1]}"
-"""
-_EXACT = "wrong = got != want\n"
-_BOUNDED = "wrong = ~np.isclose({got}, {want}, rtol=0, atol={tolerance}, equal_nan=True)\n"
-_DEFINED = """\
-tolerance = np.broadcast_to(tolerance, want.shape)
-defined = np.isfinite(tolerance)  # Elsewhere any value is right.
-got, want, tolerance = got[defined], want[defined], tolerance[defined]
-"""
-_SAY = 'assert not wrong.any(), f"OUTPUT is {got[wrong][0]} instead of {want[wrong][0]}"\n'
+    @property
+    def floats(self) -> frozenset[str]:
+        """Those of the dtypes that are inexact."""
+        return frozenset(dtype for dtype in self.dtypes if "float" in dtype)
+
+    @property
+    def wide(self) -> bool:
+        """Whether differences of the floats can be taken as they are."""
+        return self.floats <= {"float32", "float64"}
 
 
 @dataclass(slots=True)
@@ -70,13 +72,13 @@ class Calls:
 
     stored: StoredCase
     single: bool
-    _arrays: dict[str, Any] = field(init=False, default_factory=dict)
-    _names: dict[object, str] = field(init=False)
-    _text: str = field(init=False, default="")
+    _sources: _Sources = field(init=False)
+    _made: Sequence[Call] = field(init=False, default=())
 
     def __post_init__(self) -> None:
-        to_json(self.stored, self._arrays)
-        self._names = {_identity(array): name for name, array in self._arrays.items()}
+        arrays: dict[str, Any] = {}
+        to_json(self.stored, arrays)
+        self._sources = _Sources(arrays)
 
     @property
     def use_machine(self) -> bool:
@@ -91,93 +93,84 @@ class Calls:
         compiled: the expression that compiles `mod`, for calls of PrimFuncs. tensor: the function that makes a
         tensor of an array. walled: inputs stand between pages that cannot be read, by the check's own `walled`.
         """
-        ways = _Ways(self._names, compiled, tensor, walled)
-        calls = _in_turn([_call(self.stored, expectation, ways) for expectation in self.stored.expectations])
-        if self.use_machine:
-            calls = f"vm = relax.VirtualMachine({built}, {device})\n{calls}"
-        self._text = calls
-        return calls
+        ways = _Ways(self._sources, tensor, walled)
+        calls = [_call(self.stored, expectation, ways) for expectation in self.stored.expectations]
+        self._made = calls
+        return FRAMES.get_template("calls.py.j2").render(
+            machine=built if self.use_machine else None,
+            device=device,
+            compiled=compiled,
+            calls=calls,
+            repeated=len(calls) > 1 and all(call == calls[0] for call in calls),
+        )
 
     def once(self) -> str:
         """What the calls of `text` need once, before the passes."""
-        lines = ""
-        if "ARRAYS[" in self._text:
-            lines += _embedded(self._arrays) if self.single else _BESIDE
         script = self.stored.case.module.script
-        for extern in EXTERNS.values():
-            if f'"{extern.name}"' in script and self._text:
-                lines += f'tvm.register_global_func("{extern.name}", {extern.source})\n'
-        return lines + (_FLAT if " flat(" in self._text else "")
+        named = [extern for extern in EXTERNS.values() if f'"{extern.name}"' in script]
+        return FRAMES.get_template("once.py.j2").render(
+            reads_arrays=self._sources.read,
+            arrays=_embedded(self._sources.arrays) if self.single and self._sources.read else None,
+            externs=named if self._made else (),
+            flattens=any(call.gives == "anything" for call in self._made),
+        )
+
+
+class _Sources:
+    """How a script names arrays. arrays: those in `inputs.npz`. read: whether the script reads one of them."""
+
+    def __init__(self, arrays: dict[str, Any]) -> None:
+        self.arrays = arrays
+        self.read = False
+        self._names = {_identity(array): name for name, array in arrays.items()}
+
+    def of(self, array: np.ndarray[Any, Any]) -> str:
+        """The source of an array: its elements, or where it is read from."""
+        text = array_source(array)
+        if text is not None and (array.size <= INLINE_ELEMENTS or _identity(array) not in self._names):
+            return text
+        self.read = True
+        name = f'ARRAYS["{self._names[_identity(array)]}"]'
+        return f'{name}.view("{array.dtype}")' if str(array.dtype) in OF_ML_DTYPES else name
 
 
 @dataclass(frozen=True, slots=True)
 class _Ways:
-    """How a script names arrays, compiles for a call of a PrimFunc, and makes tensors."""
+    """How a script names arrays, and makes tensors of them."""
 
-    names: dict[object, str]
-    compiled: object
+    sources: _Sources
     tensor: str
     walled: bool
-
-
-def _in_turn(calls: list[str]) -> str:
-    """The calls one after the other; a loop where they are the same, for memory that outlives a call."""
-    if len(calls) < 2 or len(set(calls)) > 1:
-        return "".join(calls)
-    return f"for _ in range({len(calls)}):\n{indented(calls[0])}"
 
 
 def _embedded(arrays: dict[str, Any]) -> str:
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)
-    return _EMBEDDED.format(data=base64.b64encode(buffer.getvalue()).decode())
+    return base64.b64encode(buffer.getvalue()).decode()
 
 
 # --- calls ----------------------------------------------------------------------------------------------
 
 
-def _call(stored: StoredCase, expectation: Expectation, ways: _Ways) -> str:
+def _call(stored: StoredCase, expectation: Expectation, ways: _Ways) -> Call:
     entry = stored.case.calls[expectation.call]
-    names = ways.names
     arguments = [_given(argument, ways) for argument in entry.arguments]
     function = _function(stored.case.module.script, entry.function)
-    if _is_prim_func(function):
-        return _prim_func_call(entry.function, entry.arguments, arguments, ways) + _compare(expectation, names, None)
     way = Way(entry.function, arguments, function)
-    for call in (*stored.case.setup, *stored.case.passes):
-        way_after(call, way)
-    shape = _returned(function)
-    called = f'vm["{entry.function}"]'
-    if way.handed:
-        call_line = _line("handed = {}\n" + called, way.arguments, "")
-        shape = "handed"
-        lines = call_line + "results = [handed[index] for index in sorted(handed)]\n"
-    elif shape == "tensor" and len(expectation.outputs) == 1:
-        lines = _line(f"got = {called}", way.arguments, ".numpy()")
-    elif shape == "tuple":
-        lines = _line("results = [t.numpy() for t in " + called, way.arguments, "]")
-    else:
-        lines = _line(f"results = flat({called}", way.arguments, ")")
-    return way.prelude + lines + _compare(expectation, names, shape)
-
-
-def _prim_func_call(name: str, values: Sequence[Argument], arguments: list[str], ways: _Ways) -> str:
-    arrays = [index for index, value in enumerate(values) if isinstance(value, np.ndarray)]
-    kept = "inputs" if len(arrays) == len(arguments) else f"[inputs[index] for index in {arrays}]"
-    return (
-        _line("inputs = ", arguments, "", "[]")
-        + f'{ways.compiled}["{name}"](*inputs)\n'
-        + f"results = [t.numpy() for t in {kept}]\n"
+    if not _is_prim_func(function):
+        for call in (*stored.case.setup, *stored.case.passes):
+            way_after(call, way)
+    return Call(
+        function=entry.function,
+        prelude=way.prelude,
+        arguments=way.arguments,
+        arrays=[index for index, value in enumerate(entry.arguments) if isinstance(value, np.ndarray)],
+        gives="handed" if way.handed else _gives(function, len(expectation.outputs)),
+        wanted=[ways.sources.of(output) for output in expectation.outputs],
+        tolerances=[_tolerance_source(tolerance, ways.sources) for tolerance in expectation.tolerances],
+        dtypes=frozenset(str(output.dtype) for output in expectation.outputs),
+        any_value=not all(np.isfinite(tolerance).all() for tolerance in expectation.tolerances),
     )
-
-
-def _line(head: str, entries: Sequence[str], tail: str, brackets: str = "()") -> str:
-    """`head(entries)tail`, one line where it fits, else one line per entry."""
-    line = f"{head}{brackets[0]}{', '.join(entries)}{brackets[1]}{tail}"
-    if len(line.splitlines()[-1]) <= WIDTH:
-        return f"{line}\n"
-    rows = "".join(f"    {entry},\n" for entry in entries)
-    return f"{head}{brackets[0]}\n{rows}{brackets[1]}{tail}\n"
 
 
 # --- what is read off the text --------------------------------------------------------------------------
@@ -195,49 +188,23 @@ def _is_prim_func(function: ast.FunctionDef | None) -> bool:
     return function is not None and any("T.prim_func" in ast.unparse(d) for d in function.decorator_list)
 
 
-def _returned(function: ast.FunctionDef | None) -> str:
-    """What it returns: "tensor", "tuple" of tensors, or "" for anything else and for what the text does not say."""
+def _gives(function: ast.FunctionDef | None, outputs: int) -> Gives:
+    """What a function with so many outputs gives, "anything" where the text does not say."""
+    if _is_prim_func(function):
+        return "inputs"
     returns = None if function is None else function.returns
-    if _is_type(returns, "Tensor"):
+    if _is_type(returns, "Tensor") and outputs == 1:
         return "tensor"
     if isinstance(returns, ast.Call) and _is_type(returns, "Tuple"):
-        return "tuple" if all(_is_type(field, "Tensor") for field in returns.args) else ""
-    return ""
+        return "tensors" if all(_is_type(field, "Tensor") for field in returns.args) else "anything"
+    return "anything"
 
 
 def _is_type(node: ast.expr | None, name: str) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == name
 
 
-# --- what is compared -----------------------------------------------------------------------------------
-
-
-def _compare(expectation: Expectation, names: dict[object, str], shape: str | None) -> str:
-    wanted = [_array_source(output, names) for output in expectation.outputs]
-    tolerances = [_tolerance_source(tolerance, names) for tolerance in expectation.tolerances]
-    dtypes = {str(output.dtype) for output in expectation.outputs}
-    open_ended = not all(np.isfinite(tolerance).all() for tolerance in expectation.tolerances)
-    kinds = _SAME_TYPE + (_DEFINED if open_ended else "")
-    if shape == "tensor" and len(wanted) == 1:
-        body = kinds + _wrong(dtypes, "tolerance" if open_ended else tolerances[0]) + _SAY
-        rows = f"want = {wanted[0]}\n" + (f"tolerance = {tolerances[0]}\n" if open_ended else "")
-        return rows + body.replace("OUTPUT", "the output")
-    rows = _line("wanted = ", wanted, "", "[]") + _line("tolerances = ", tolerances, "", "[]")
-    body = (kinds + _wrong(dtypes, "tolerance") + _SAY).replace("OUTPUT", "output {number}")
-    return rows + _EACH + "".join(f"    {line}\n" for line in body.splitlines())
-
-
-def _wrong(dtypes: set[str], tolerance: str) -> str:
-    """Integers are compared exactly; floats of few bits in float64, so that the difference is not rounded."""
-    floats = {dtype for dtype in dtypes if "float" in dtype}
-    if not floats:
-        return _EXACT
-    wide = floats <= {"float32", "float64"}
-    got, want = ("got", "want") if wide else ('got.astype("float64")', 'want.astype("float64")')
-    bounded = _BOUNDED.format(got=got, want=want, tolerance=tolerance)
-    if floats == dtypes:
-        return bounded
-    return bounded.rstrip("\n") + ' if "float" in str(want.dtype) else got != want\n'
+# --- sources -----------------------------------------------------------------------------------------------
 
 
 def _given(argument: Argument, ways: _Ways) -> str:
@@ -247,26 +214,18 @@ def _given(argument: Argument, ways: _Ways) -> str:
     if isinstance(argument, Shape):
         return f"tvm.runtime.ShapeTuple({list(argument.extents)})"
     if isinstance(argument, np.ndarray):
-        source = _array_source(argument, ways.names)
+        source = ways.sources.of(argument)
         walled = ways.walled and argument.dtype.kind in "iuf"
         return f"walled({source}, at_end)" if walled else f"{ways.tensor}({source})"
     return number_source(argument)
 
 
-def _tolerance_source(tolerance: Tolerance, names: dict[object, str]) -> str:
+def _tolerance_source(tolerance: Tolerance, sources: _Sources) -> str:
     if not isinstance(tolerance, np.ndarray):
         return number_source(tolerance)
     same = tolerance.size > 0 and (tolerance == tolerance.flat[0]).all()
-    return number_source(tolerance.flat[0].item()) if same else _array_source(tolerance, names)
+    return number_source(tolerance.flat[0].item()) if same else sources.of(tolerance)
 
 
 def _identity(array: np.ndarray[Any, Any]) -> object:
     return array.shape, array.tobytes()
-
-
-def _array_source(array: np.ndarray[Any, Any], names: dict[object, str]) -> str:
-    text = array_source(array)
-    if text is not None and (array.size <= INLINE_ELEMENTS or _identity(array) not in names):
-        return text
-    name = f'ARRAYS["{names[_identity(array)]}"]'
-    return f'{name}.view("{array.dtype}")' if str(array.dtype) in OF_ML_DTYPES else name

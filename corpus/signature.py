@@ -10,16 +10,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from oracles.reference.errors import symptom_of
+from oracles.evidence import Evidence, ReferenceTrap
 from oracles.verdict import WRONG_RESULT, Failed
 
 LONGEST_MESSAGE = 200
 
-PLACES = tuple(
-    symptom_of(kind)
-    for kind in ("uninitialised", "out-of-bounds", "use-after-kill", "double-free", "storage-overlap", "data-race")
-)
-"""Symptoms whose message says where, by names that the program gave."""
+PLACES = frozenset(("uninitialised", "out-of-bounds", "use-after-kill", "double-free", "storage-overlap", "data-race"))
+"""Kinds of traps whose message says where, by names that the program gave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +45,12 @@ def signature_of(oracle: str, failed: Failed, culprit: str | None = None, operat
     if failed.symptom == WRONG_RESULT:  # its numbers say nothing
         message = " ".join(sorted(set(operators)))
     else:
-        message = "" if failed.symptom in PLACES else normalise(failed.message)
+        message = "" if _says_where(failed.evidence) else normalise(failed.message)
     return Signature(oracle, failed.symptom, failed.culprit or culprit or "none", message)
+
+
+def _says_where(evidence: Evidence | None) -> bool:
+    return isinstance(evidence, ReferenceTrap) and evidence.kind in PLACES
 
 
 def _folder_word(word: str) -> str:

@@ -29,7 +29,7 @@ from oracles import evidence
 from oracles.evidence import Evidence
 
 SCHEMA = 2
-Outcome: TypeAlias = Literal["fails", "passes"]
+ScriptOutcome: TypeAlias = Literal["fails", "passes"]
 
 
 class CorruptCase(Exception):
@@ -57,13 +57,13 @@ class StoredCase:
     culprit: str
     message: str = ""
     issue: str | None = None
-    expected: tuple[tuple[str, Outcome], ...] = ()
+    expected: tuple[tuple[str, ScriptOutcome], ...] = ()
     signature: str | None = None
     expectations: tuple[Expectation, ...] = field(default=())
     fill: Fill = Fill()
     evidence: Evidence | None = None
 
-    def outcome_on(self, version: str) -> Outcome | None:
+    def outcome_on(self, version: str) -> ScriptOutcome | None:
         """What is expected on a TVM version, None when nothing is known of it."""
         known = [(len(prefix), outcome) for prefix, outcome in self.expected if _is_prefix(prefix, version)]
         return max(known)[1] if known else None
@@ -268,7 +268,7 @@ def _read_expectation(entry: Json, arrays: Mapping[str, np.ndarray[Any, Any]]) -
     return Expectation(int(entry["call"]), outputs, tolerances)  # type: ignore[arg-type]
 
 
-def _read_outcome(outcome: Json) -> Outcome:
+def _read_outcome(outcome: Json) -> ScriptOutcome:
     if outcome not in ("fails", "passes"):
         raise ValueError(f"expected outcome {outcome!r}")
     return outcome  # type: ignore[no-any-return]

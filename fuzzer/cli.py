@@ -28,7 +28,9 @@ Load = Annotated[
     Path | None, typer.Option("--load", help="Python file that defines PASSES under test.", metavar="FILE.py")
 ]
 Target = Annotated[str | None, typer.Option("--target", help="llvm, cuda or cuda-cpu; a case's own, else llvm.")]
-Subject = Annotated[Path, typer.Argument(help="A module (TVMScript .py or TVM JSON) or a case (folder or case.json).")]
+SubjectPath = Annotated[
+    Path, typer.Argument(help="A module (TVMScript .py or TVM JSON) or a case (folder or case.json).")
+]
 
 
 def _show_version(wanted: bool) -> None:
@@ -105,7 +107,7 @@ def run(
 
 @app.command()
 def check(
-    subject: Subject,
+    subject: SubjectPath,
     passes: Passes = None,
     target: Target = None,
     load: Load = None,
@@ -128,7 +130,7 @@ def check(
 
 @app.command()
 def reduce(
-    subject: Subject,
+    subject: SubjectPath,
     passes: Passes = None,
     oracle: Annotated[str | None, typer.Option(help="Keep a failure of this oracle.")] = None,
     interesting: Annotated[

@@ -77,6 +77,12 @@ class InKernel(msgspec.Struct, frozen=True, tag=True):
     detail: str
 
 
+class OrderOfThreads(msgspec.Struct, frozen=True, tag=True):
+    """A result is wrong, or another one, only when the threads of a kernel run in this order."""
+
+    order: str
+
+
 class NotANumber(msgspec.Struct, frozen=True, tag=True):
     """A result is NaN where the reference gives a number."""
 
@@ -92,6 +98,7 @@ Evidence: TypeAlias = (
     | AttributeGone
     | ReferenceTrap
     | InKernel
+    | OrderOfThreads
     | NotANumber
 )
 

@@ -44,6 +44,17 @@ class Stage(Enum):
     """The last module of the case, compiled and run."""
 
 
+class Runs(Enum):
+    """What runs while an oracle is asked: who is to blame where the process ends in it."""
+
+    REFERENCE = auto()
+    """Our interpreter: a process that ends in it puts no pass to blame."""
+    TVM = auto()
+    """Functions of TVM that look at a module. They raise or crash, but do not call exit."""
+    PASSES = auto()
+    """Passes, or TVM's parser on a text: code under test, which may do anything."""
+
+
 _ENDS_CASE = frozenset({Stage.SURVIVAL, Stage.STRUCTURE, Stage.NUMBERS})
 
 
@@ -79,6 +90,7 @@ class Facts:
 
     rank: oracles are asked in this order: cheap ones first, and the check that says
     what is wrong with a result before the one that says that something is.
+    runs: what runs while it is asked. Oracles of whole cases and builds run passes, unless their row says otherwise.
     share: of the steps, or of the cases, that are judged. share_of_chosen: the share where only some passes are under
     test, None for the same.
     of_result: it looks at the result alone, so that a result that is the input again has been judged already.
@@ -93,6 +105,7 @@ class Facts:
 
     stage: Stage
     rank: int = 100
+    runs: Runs = Runs.TVM
     share: float = 1.0
     share_of_chosen: float | None = None
     of_result: bool = False
@@ -127,12 +140,17 @@ class Facts:
         return self.builders is None or builder in self.builders
 
 
+def _fits(step: Step) -> str | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class StepOracle(Facts):
     """Judges one step.
 
     on_error: whether steps that raised are judged too. judge_given: judges a module before any pass, in place of the
-    steps, where a user names no passes; None where it has nothing to say of one.
+    steps, where a user names no passes; None where it has nothing to say of one. unfit: says how the result of a step,
+    though right, is no input for passes that a user chose to come next; None where it is one.
     """
 
     name: str
@@ -140,6 +158,7 @@ class StepOracle(Facts):
     judge: Callable[[Step, Bench], Verdict]
     on_error: bool = False
     judge_given: Callable[[IRModule], Verdict] | None = None
+    unfit: Callable[[Step], str | None] = _fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +173,7 @@ class TraceOracle(Facts):
     judge: Callable[[Trace, Bench], Verdict]
     of_passes: bool = True
     stage: Stage = field(default=Stage.CASE, kw_only=True)
+    runs: Runs = field(default=Runs.PASSES, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +187,7 @@ class BuildOracle(Facts):
     promise: str
     how: CpuBuild | None = None
     stage: Stage = field(default=Stage.BUILD, kw_only=True)
+    runs: Runs = field(default=Runs.PASSES, kw_only=True)
     needs_numbers: bool = field(default=True, kw_only=True)
     rank: int = field(default=200, kw_only=True)
 

@@ -22,7 +22,6 @@ SAID = {"symptom", "reason", "message", "detail", "how", "title"}
 
 READ = {
     "corpus/migration.py": "messages in old case folders, which have no evidence",
-    "corpus/repro_calls.py": "the script that is being written",
     "corpus/repro_passes.py": "constructors of passes",
     "corpus/store.py": "scripts of modules",
     "fuzzer/commands/doctor.py": "names of probes",

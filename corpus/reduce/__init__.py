@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from corpus.reduce.candidate import Candidate, Reduction, as_case, candidate_of
+from corpus.reduce.candidate import Candidate, Smallest, as_case, candidate_of
 from corpus.reduce.search import ReductionStep, search
 from corpus.reduce.table import STEPS
 
@@ -21,7 +21,7 @@ def reduce(
     budget_s: float = 60.0,
     max_calls: int = 2000,
     clock: Callable[[], float] = time.monotonic,
-) -> Reduction:
+) -> Smallest:
     """The smallest candidate found that is interesting, as `candidate` is taken to be.
 
     `interesting` must demand the same signature. Deterministic as long as neither budget_s (seconds of
@@ -30,4 +30,4 @@ def reduce(
     return search(candidate, interesting, STEPS, budget_s=budget_s, max_calls=max_calls, clock=clock)
 
 
-__all__ = ["STEPS", "Candidate", "Reduction", "ReductionStep", "as_case", "candidate_of", "reduce"]
+__all__ = ["STEPS", "Candidate", "Smallest", "ReductionStep", "as_case", "candidate_of", "reduce"]

@@ -1,4 +1,4 @@
-"""What reduction takes and gives: a Candidate (live module, passes, calls), and the Reduction with its sizes."""
+"""What reduction takes and gives: a Candidate (live module, passes, calls), and the Smallest that still fails."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def as_case(candidate: Candidate, like: Case) -> Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Reduction:
+class Smallest:
     """The smallest candidate found, and what finding it cost.
 
     oracle_calls counts calls of `interesting`; bindings are those of all Relax functions, statements those

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from corpus.reduce.candidate import Candidate, Reduction, count_bindings, count_statements
+from corpus.reduce.candidate import Candidate, Smallest, count_bindings, count_statements
 from corpus.reduce.draft import NotApplicable
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, plan_of, pruned, view_of
 from corpus.reduce.realise import GaveUp, Realised, realise
@@ -185,12 +185,12 @@ def search(
     budget_s: float,
     max_calls: int,
     clock: Callable[[], float],
-) -> Reduction:
+) -> Smallest:
     """See `corpus.reduce.reduce`; with the steps as an argument."""
     start = clock()
     run = Search(candidate, interesting, max_calls=max_calls, deadline=start + budget_s, clock=clock)
     finished = run.run(steps)
-    return Reduction(
+    return Smallest(
         candidate=run.best,
         oracle_calls=run.calls,
         seconds=clock() - start,

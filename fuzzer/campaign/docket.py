@@ -207,7 +207,7 @@ class Docket:
 
 def place_of(failure: Failure) -> Key:
     """What failures have in common before reduction: their signature without operators."""
-    verdict = Failed(failure.symptom, failure.message)
+    verdict = Failed(failure.symptom, failure.message, evidence=failure.evidence)
     signature = signature_of(failure.oracle, verdict, failure.culprit)
     return (signature.oracle, signature.symptom, signature.culprit, signature.message)
 

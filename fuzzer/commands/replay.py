@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from corpus.replayable import CORPUS, Replayable, replayable
-from corpus.store import CorruptCase, Outcome, StoredCase
+from corpus.store import CorruptCase, ScriptOutcome, StoredCase
 from fuzzer.commands.environments import python_with
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.results import ReplayResult, ReplayRow, ReplayWord
@@ -126,7 +126,7 @@ def _run(command: list[str], limit_s: float) -> ScriptEnd:
     return ScriptEnd(child.returncode, stdout, stderr)
 
 
-def expected_on(case: StoredCase, version: str) -> Outcome | None:
+def expected_on(case: StoredCase, version: str) -> ScriptOutcome | None:
     """What is recorded for a version; for a version of which nothing is, what the newest older one did."""
     recorded = case.outcome_on(version)
     if recorded is not None:
@@ -135,7 +135,7 @@ def expected_on(case: StoredCase, version: str) -> Outcome | None:
     return max(older)[1] if older else None
 
 
-def _outcome(status: int, expected: Outcome | None) -> ReplayWord:
+def _outcome(status: int, expected: ScriptOutcome | None) -> ReplayWord:
     match status, expected:
         case 1, "passes":
             return "regression"

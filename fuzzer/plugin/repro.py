@@ -5,7 +5,8 @@ Scripts for all other findings are `corpus.repro`'s, and need tvm and numpy only
 
 from __future__ import annotations
 
-from corpus.repro import FRAMES, title_of
+from corpus.frames import FRAMES
+from corpus.repro import title_of
 from corpus.store import StoredCase
 from fuzzer.versions import MISSING, passfuzz_version
 

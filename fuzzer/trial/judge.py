@@ -19,9 +19,8 @@ from fuzzer.trial.record import Record
 from generators.case import PassCall
 from generators.source import Source
 from oracles.activities import Activity, Applying, Asking, Interpreting, SettingUp, Working
-from oracles.checks.purity import ends_lives_early
 from oracles.ir.verifier import COMPLAINTS
-from oracles.oracle import Oracle, Stage, StepOracle, TraceOracle
+from oracles.oracle import Oracle, Runs, StepOracle, TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.table import ORACLES
 from oracles.trace import MeaningState, Position, Step, Trace
@@ -166,10 +165,16 @@ def _apply_passes(trial: _Trial, start: Position) -> tuple[Sequence[Step], Posit
         if not good or step.end is None:
             return steps, None
         last = step.end
-        if options.only is not None and ends_lives_early(step):
-            trial.record.skip(f"passes after {step.call.name}, which ends lives of values early")
+        if options.only is not None and (how := _unfit(step)) is not None:
+            trial.record.skip(f"passes after {step.call.name}, which {how}")
             break
     return steps, last
+
+
+def _unfit(step: Step) -> str | None:
+    """How the result of a step is no input for the next pass that a user chose; None where it is one."""
+    said = (row.unfit(step) for row in ORACLES.values() if isinstance(row, StepOracle))
+    return next((how for how in said if how is not None), None)
 
 
 def _ask(trial: _Trial, row: StepOracle, step: Step) -> Verdict | None:
@@ -178,7 +183,7 @@ def _ask(trial: _Trial, row: StepOracle, step: Step) -> Verdict | None:
     if row.of_result and step.after is not None and not step.changed:
         return PASSED  # The result is the input again, which has been judged already.
     trial.options.announce(Asking(row.name, step.call.name))
-    with trial.record.timed("reference" if row.stage is Stage.NUMBERS else "oracles"):
+    with trial.record.timed("reference" if row.runs is Runs.REFERENCE else "oracles"):
         return row.judge(step, trial.bench)
 
 

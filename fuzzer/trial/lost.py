@@ -8,18 +8,15 @@ from typing import TypeAlias
 from typing_extensions import assert_never
 
 from fuzzer.protocol import Failure
-from fuzzer.trial.options import OURS
 from oracles.activities import Activity, Applying, Asking, Blaming, Building, Interpreting, SettingUp, Working
 from oracles.checks import survives
 from oracles.evidence import Hung
 from oracles.forked import Ended
-from oracles.oracle import Stage
+from oracles.oracle import Runs
 from oracles.table import ORACLES
 from oracles.verdict import CRASH, HANG
 
 SURVIVES = survives.ORACLE.name
-_APPLYING = frozenset(row.name for row in ORACLES.values() if row.stage in (Stage.COSTLY, Stage.CASE))
-"""The oracles that apply passes, or have TVM read a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +68,7 @@ def _applies(activity: Activity) -> bool:
         case Applying() | SettingUp() | Blaming() | Building():
             return True
         case Asking(oracle):
-            return oracle in _APPLYING
+            return ORACLES[oracle].runs is Runs.PASSES
         case Interpreting():
             return False
         case Working(_, name):
@@ -86,7 +83,7 @@ def _blamed(activity: Activity) -> tuple[str, str] | None:
         case Applying(name) | SettingUp(name) | Blaming(name):
             return SURVIVES, name
         case Asking(oracle, name):
-            return None if oracle in OURS else (SURVIVES, name or oracle)
+            return None if ORACLES[oracle].runs is Runs.REFERENCE else (SURVIVES, name or oracle)
         case Building(oracle, culprit):
             return oracle, culprit
         case Interpreting():

@@ -13,16 +13,11 @@ from generators.targets import DEFAULT
 from oracles.activities import Announce, unannounced
 from oracles.builds.cpu_builds import expanded, only_builds
 from oracles.builds.needs import builder_of
-from oracles.oracle import Stage
 from oracles.table import ORACLES
 from oracles.verdict import Verdict
 
 OnVerdict: TypeAlias = Callable[[str, str | None, Verdict], None]
 """Called with each verdict: the oracle, the pass whose step it judged (None for the whole case), and the verdict."""
-
-
-OURS = frozenset(row.name for row in ORACLES.values() if row.stage is Stage.NUMBERS)
-"""The oracles in which no code of TVM runs: a child that ends in one puts no pass to blame."""
 
 
 def unheard(oracle: str, pass_name: str | None, verdict: Verdict) -> None:

@@ -59,7 +59,8 @@ class Likeness:
     @staticmethod
     def of(failure: Failure) -> Likeness:
         """The likeness of a failure; all wrong results are alike."""
-        signature = signature_of(failure.oracle, Failed(failure.symptom, failure.message), failure.culprit)
+        failed = Failed(failure.symptom, failure.message, evidence=failure.evidence)
+        signature = signature_of(failure.oracle, failed, failure.culprit)
         return Likeness(failure.oracle, failure.symptom, failure.culprit, signature.message)
 
 

@@ -23,7 +23,7 @@ from oracles.checks.survives import happened_to
 from oracles.evidence import DeadBinding
 from oracles.ir.compare import first_difference, part_from, public_names, same_bindings
 from oracles.ir.walk import FUNCTION
-from oracles.oracle import Stage, StepOracle
+from oracles.oracle import Runs, Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import headline
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
@@ -95,6 +95,7 @@ ORACLE = StepOracle(
     "an unused binding changes nothing for the others",
     judge,
     stage=Stage.COSTLY,
+    runs=Runs.PASSES,
     rank=64,
     share=0.015,
 )

@@ -30,7 +30,7 @@ from oracles.ir.compare import (
     with_functions,
 )
 from oracles.ir.walk import FUNCTION, PRIM_FUNC
-from oracles.oracle import Stage, StepOracle
+from oracles.oracle import Runs, Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import headline
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
@@ -155,6 +155,7 @@ ORACLE = StepOracle(
     "a function without callers changes nothing for the others",
     judge,
     stage=Stage.COSTLY,
+    runs=Runs.PASSES,
     rank=63,
     share=0.03,
     share_of_chosen=1.0,

@@ -12,7 +12,7 @@ from generators.tvm_api import IRModule
 from oracles.checks.applied_again import incomparable
 from oracles.evidence import AcrossProcesses, Evidence
 from oracles.ir.compare import equal, first_difference
-from oracles.oracle import Across, Stage, StepOracle
+from oracles.oracle import Across, Runs, Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import headline, out_of_memory
 from oracles.verdict import ACROSS_PROCESSES, DETERMINISM, PASSED, Failed, Skipped, Verdict
@@ -50,6 +50,7 @@ ORACLE = StepOracle(
     "applied twice to one input, a pass gives the same",
     judge,
     stage=Stage.COSTLY,
+    runs=Runs.PASSES,
     rank=60,
     share=0.04,
     share_of_chosen=1.0,

@@ -13,7 +13,7 @@ from generators.passes.table import PASSES
 from generators.tvm_api import Call
 from oracles.checks.legalised import LEGALIZE, unknown_part
 from oracles.ir.operators import CONSUMED, operator_calls
-from oracles.oracle import TraceOracle
+from oracles.oracle import Runs, TraceOracle
 from oracles.trace import Bench, Trace
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
@@ -61,4 +61,5 @@ ORACLE = TraceOracle(
     "an official pipeline leaves nothing that the VM cannot run",
     judge,
     rank=51,
+    runs=Runs.TVM,
 )

@@ -10,7 +10,7 @@ from generators.tvm_api import IRModule
 from oracles.checks.definedness import has_free_names
 from oracles.checks.survives import happened_to
 from oracles.ir.compare import first_difference, same_bindings
-from oracles.oracle import Stage, StepOracle, Trust
+from oracles.oracle import Runs, Stage, StepOracle, Trust
 from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import headline, out_of_memory
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
@@ -66,6 +66,7 @@ ORACLE = StepOracle(
     "applied to its own result, a pass changes nothing",
     judge,
     stage=Stage.COSTLY,
+    runs=Runs.PASSES,
     rank=61,
     share=0.3,
     share_of_chosen=1.0,

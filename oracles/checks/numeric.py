@@ -14,7 +14,7 @@ from generators.tvm_api import IRModule
 from oracles.forked import Ended, forked
 from oracles.ir.difference import difference
 from oracles.ir.operators import BATCH_NORM, operator_calls
-from oracles.oracle import Stage, StepOracle
+from oracles.oracle import Runs, Stage, StepOracle
 from oracles.reference.numbers import NoMeaning, Unsure, Wrong
 from oracles.trace import Bench, Step
 from oracles.tvm_errors import headline
@@ -72,6 +72,7 @@ ORACLE = StepOracle(
     "the reference gives the same numbers before and after the pass",
     judge,
     stage=Stage.NUMBERS,
+    runs=Runs.REFERENCE,
     rank=40,
     of_result=True,
     needs_numbers=True,

@@ -30,12 +30,12 @@ EFFECTS: dict[str, str] = {
 definition; so is allocation, whose result is fresh. call_packed is an ExternFunc call, see `_callee_is_pure`."""
 
 
-def ends_lives_early(step: Step) -> bool:
-    """Whether a pass has ended lives of values in a phase before KILLED: passes after it expect every named value to be
-    there."""
+def ends_lives_early(step: Step) -> str | None:
+    """Says so where a pass has ended lives of values in a phase before KILLED: passes after it expect every named value
+    to be there."""
     if step.after is None or step.returned_input or step.row.place.gives is not None or step.phase >= Phase.KILLED:
-        return False
-    return _ends_lives(step.after) and not _ends_lives(step.before)
+        return None
+    return "ends lives of values early" if _ends_lives(step.after) and not _ends_lives(step.before) else None
 
 
 def _ends_lives(module: IRModule) -> bool:
@@ -117,5 +117,6 @@ ORACLE = StepOracle(
     stage=Stage.STRUCTURE,
     rank=20,
     of_result=True,
+    unfit=ends_lives_early,
     foreign=Trust.NAME,
 )

@@ -24,7 +24,7 @@ from oracles.ir.fingerprint import same_function
 from oracles.ir.module_caches import by_module
 from oracles.ir.verifier import COMPLAINTS
 from oracles.ir.walk import PRIM_FUNC, functions_of
-from oracles.oracle import Stage, StepOracle
+from oracles.oracle import Runs, Stage, StepOracle
 from oracles.trace import Bench, Step
 from oracles.tvm_errors import headline
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
@@ -139,6 +139,7 @@ ORACLE = StepOracle(
     judge,
     judge_given=judge_module,
     stage=Stage.COSTLY,
+    runs=Runs.PASSES,
     rank=65,
     share=0.0007,
 )

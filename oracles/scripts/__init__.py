@@ -39,6 +39,7 @@ from oracles.evidence import (
     Hung,
     InKernel,
     NotANumber,
+    OrderOfThreads,
     OutOfMemory,
     ReferenceTrap,
     WithoutDead,
@@ -109,9 +110,9 @@ def _of_evidence(evidence: Evidence | None, walls: bool) -> str | None:
             return "numeric.storage"
         case ReferenceTrap(kind="out-of-bounds") if walls:
             return "numeric.out_of_bounds"
-        case Hung() | OutOfMemory() | DeadBinding() | AttributeGone() | InKernel() | NotANumber() | ReferenceTrap():
+        case Hung() | OutOfMemory() | DeadBinding() | AttributeGone() | NotANumber() | ReferenceTrap():
             return None
-        case None:
+        case InKernel() | OrderOfThreads() | None:
             return None
         case _:
             assert_never(evidence)

@@ -12,7 +12,7 @@ import tvm
 from tvm import relax
 
 from corpus.module_text import live_module
-from corpus.reduce import STEPS, Candidate, Reduction, reduce
+from corpus.reduce import STEPS, Candidate, Smallest, reduce
 from corpus.reduce.draft import lift
 from corpus.reduce.realise import realise
 from generators import tvm_api as T
@@ -346,7 +346,7 @@ def test_random_modules_get_small(index: int) -> None:
     program = draw_program(SeededSource(6, index), Knobs(operators=(12, 12)))
     wanted = operators(program.module)[-1]
     start = Candidate(program.module, (), PASSES, program.calls)
-    reduction: Reduction = reduce(start, lambda c: wanted in operators(c.module))
+    reduction: Smallest = reduce(start, lambda c: wanted in operators(c.module))
     assert reduction.bindings_after <= 2, reduction.candidate.module.script()
     assert reduction.oracle_calls < 200
 

@@ -26,6 +26,7 @@ from oracles.evidence import (
     Hung,
     InKernel,
     NotANumber,
+    OrderOfThreads,
     OutOfMemory,
     ReferenceTrap,
     WithoutDead,
@@ -273,6 +274,7 @@ EVIDENCE: dict[str, tuple[str, str, Evidence]] = {
     "a read outside of the inputs": ("numeric", "Subtracting", ReferenceTrap("out-of-bounds")),
     "not a number": ("numeric", "Subtracting", NotANumber()),
     "a kernel": ("build", "Unbuildable", InKernel("memory", "k", "reads beside")),
+    "an order of threads": ("build", "Unbuildable", OrderOfThreads("descending")),
 }
 """A planted fault by evidence; those that are not here have a test of their own."""
 OWN_TEST = {ChangedSignature, GivenToCallTir, WithoutDead}

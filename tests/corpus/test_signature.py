@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from corpus.signature import Signature, normalise, operators_in, signature_of
+from corpus.known import read_notes
+from corpus.replayable import CORPUS
+from corpus.signature import PLACES, Signature, normalise, operators_in, signature_of
+from corpus.store import StoredCase, read_case
+from fuzzer.campaign.loop import place_of
+from fuzzer.protocol import Failure
+from fuzzer.trial.shrink import Likeness
+from oracles.evidence import Evidence, InKernel, NotANumber, OrderOfThreads, ReferenceTrap
+from oracles.reference.errors import symptom_of
 from oracles.verdict import Failed
 
 UNDEFINED = "Var {} is not defined."
@@ -134,6 +144,73 @@ def test_wrong_results_are_told_apart_by_operators_not_numbers() -> None:
     other = signature_of("numeric", Failed("wrong result", "off by 3.5 at (0, 1)"), "P", ("take",))
     assert first == again
     assert first != other
+
+
+def trapped(kind: str, message: str) -> Failed:
+    return Failed(symptom_of(kind), message, evidence=ReferenceTrap(kind))
+
+
+@pytest.mark.parametrize("kind", sorted(PLACES))
+def test_where_a_trap_is_does_not_count(kind: str) -> None:
+    messages = ("main, block root: A, dimension 0 of shape (4,)", "prim_func, block add: T_add[3]")
+    assert {signature_of("numeric", trapped(kind, message), "P").message for message in messages} == {""}
+
+
+def test_what_other_traps_say_counts() -> None:
+    failures = [trapped("type", "f: x has rank 2, declared 3"), trapped("type", "f: x is a tuple, not an array")]
+    assert len({signature_of("numeric", failed, "P") for failed in failures}) == 2
+
+
+def test_the_evidence_says_whether_a_message_is_a_place() -> None:
+    said = "the words of main"
+    reworded = Failed("reworded", said, evidence=ReferenceTrap("out-of-bounds"))
+    assert signature_of("numeric", reworded, "P").message == ""
+    others: list[Evidence | None] = [
+        None,
+        NotANumber(),
+        InKernel("out-of-bounds", "f", "A"),
+        OrderOfThreads("descending"),
+    ]
+    for evidence in others:
+        failed = Failed(symptom_of("out-of-bounds"), said, evidence=evidence)
+        assert signature_of("numeric", failed, "P").message == said
+
+
+def test_before_the_reduction_failures_are_told_apart_by_the_same_evidence() -> None:
+    sightings = [
+        Failure(0, "numeric", failed.symptom, failed.message, "", "P", "B", evidence=failed.evidence)
+        for failed in (trapped("uninitialised", "main: A"), trapped("uninitialised", "relu, block root: B"))
+    ]
+    assert len(set(map(place_of, sightings))) == 1
+    assert Likeness.of(sightings[0]) == Likeness.of(sightings[1])
+
+
+def by_the_symptom(stored: StoredCase) -> Signature:
+    """The signature as it was when the symptom decided and not the evidence: baselines are full of it."""
+    failed = Failed(stored.symptom, stored.message)
+    if stored.symptom in {symptom_of(kind) for kind in PLACES}:
+        failed = Failed(stored.symptom, "")
+    return signature_of(stored.oracle, failed, stored.culprit, operators_in(stored.case.module.script))
+
+
+@pytest.mark.parametrize("folder", sorted(CORPUS.iterdir()), ids=lambda folder: folder.name)
+def test_a_stored_case_keeps_its_signature(folder: Path) -> None:
+    stored = read_case(folder)
+    failed = Failed(stored.symptom, stored.message, evidence=stored.evidence)
+    now = signature_of(stored.oracle, failed, stored.culprit, operators_in(stored.case.module.script))
+    assert now == by_the_symptom(stored)
+    assert stored.signature in (None, now.slug)
+
+
+def test_the_baseline_keeps_its_signatures() -> None:
+    """Those of traps, whose slug follows from what a note says first: "culprit: symptom: message"."""
+    notes = read_notes(CORPUS.parent / "known.json")
+    places = {kind: f": {symptom_of(kind)}" for kind in PLACES}
+    traps = [(slug, note, kind) for slug, note in notes.items() for kind, said in places.items() if said in note]
+    assert len(traps) > 20
+    for slug, note, kind in traps:
+        culprit = note.partition(places[kind])[0]
+        assert signature_of(slug.partition("-")[0], trapped(kind, note), culprit).slug == slug
 
 
 def test_the_verdicts_own_culprit_wins() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from corpus.store import Outcome, StoredCase, write_case
+from corpus.store import ScriptOutcome, StoredCase, write_case
 from fuzzer.commands import environments, replay
 from fuzzer.commands.replay import expected_on
 from fuzzer.errors import EnvironmentFault, UsageError
@@ -17,12 +17,12 @@ pytestmark = pytest.mark.warm
 VERSION = "0.27.0.post1"
 
 
-def stored(*expected: tuple[str, Outcome]) -> StoredCase:
+def stored(*expected: tuple[str, ScriptOutcome]) -> StoredCase:
     case = Case(ModuleText("@I.ir_module\nclass Module:\n    x = 1\n"), (PassCall("CSE", "relax.transform.CSE()"),))
     return StoredCase(case, "a title", "well_formed", "ill-formed", "CSE", expected=expected)
 
 
-def put(corpus: Path, slug: str, script: str, *expected: tuple[str, Outcome]) -> None:
+def put(corpus: Path, slug: str, script: str, *expected: tuple[str, ScriptOutcome]) -> None:
     """A case whose repro is this script."""
     write_case(corpus / slug, stored(*expected), script, "readme")
 
@@ -45,7 +45,7 @@ def this_tvm(monkeypatch: pytest.MonkeyPatch) -> None:
         ("raise SystemExit(7)", "passes", "error", 3),
     ],
 )
-def test_outcomes(tmp_path: Path, script: str, recorded: Outcome, outcome: str, status: int) -> None:
+def test_outcomes(tmp_path: Path, script: str, recorded: ScriptOutcome, outcome: str, status: int) -> None:
     put(tmp_path, "case", script, ("0.27", recorded))
     result = replay.replay(tmp_path, ())
     (row,) = result.rows
@@ -101,7 +101,7 @@ def test_a_corpus_without_cases_is_wrong_usage(tmp_path: Path) -> None:
     ("version", "outcome"),
     [("0.27.0.post1", "passes"), ("0.28.0", "passes"), ("0.26.1", "fails"), ("0.100.0", "passes"), ("0.25.0", None)],
 )
-def test_a_new_version_is_expected_to_do_what_the_last_one_did(version: str, outcome: Outcome | None) -> None:
+def test_a_new_version_is_expected_to_do_what_the_last_one_did(version: str, outcome: ScriptOutcome | None) -> None:
     assert expected_on(stored(("0.26", "fails"), ("0.27", "passes")), version) == outcome
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -22,7 +22,7 @@ from oracles.builds import build as llvm
 from oracles.builds.cuda_cpu.compiler import CompileError, TooSlow
 from oracles.builds.cuda_cpu.lowering import NO_DEVICE, SHARED_BYTES, KernelLaunch, Lowered, lower
 from oracles.builds.cuda_cpu.program import DEADLINE_S, ORDERS, Address, CompiledSource, Fault, Order, compile_source
-from oracles.evidence import InKernel
+from oracles.evidence import InKernel, OrderOfThreads
 from oracles.ir.compare import own_constant, with_own_constants
 from oracles.reference.calling import Calling, direct
 from oracles.reference.errors import Trap
@@ -224,7 +224,7 @@ def judge(built: CudaCpuModule, numbers: Numbers, calling: Calling = direct) -> 
         if order is ORDERS[0]:
             first, unsure = results, outcome
         elif "atomic" not in built.cuda and not all(map(_identical, first, results)):
-            return Wrong(f"{SYMPTOM}{RACE}", f"{order.name.lower()} differs from {ORDERS[0].name.lower()}", 0)
+            return _race(f"{order.name.lower()} differs from {ORDERS[0].name.lower()}", 0, order)
     return unsure
 
 
@@ -250,11 +250,15 @@ class _Recording:
 
 def _named(wrong: Wrong, order: Order) -> Wrong:
     """A fault under its own name; a wrong result that only a later order shows is one of the order."""
+    message = f"{wrong.message} (threads {order.name.lower()})"
     if isinstance(wrong.evidence, InKernel):
-        symptom = f"{SYMPTOM}{wrong.evidence.kind}"
-    else:
-        symptom = wrong.symptom if order is ORDERS[0] else f"{SYMPTOM}{RACE}"
-    return Wrong(symptom, f"{wrong.message} (threads {order.name.lower()})", wrong.call, wrong.evidence)
+        return Wrong(f"{SYMPTOM}{wrong.evidence.kind}", message, wrong.call, wrong.evidence)
+    return replace(wrong, message=message) if order is ORDERS[0] else _race(message, wrong.call, order)
+
+
+def _race(message: str, call: int, order: Order) -> Wrong:
+    """What only this order of threads shows."""
+    return Wrong(f"{SYMPTOM}{RACE}", message, call, OrderOfThreads(order.name.lower()))
 
 
 def _identical(first: Runtime, second: Runtime) -> bool:

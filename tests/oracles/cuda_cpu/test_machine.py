@@ -19,8 +19,9 @@ from oracles.builds.cuda_cpu import Fault, available
 from oracles.builds.cuda_cpu import machine as machine_module
 from oracles.builds.cuda_cpu.machine import EMPTY as EMPTY_LAUNCH
 from oracles.builds.cuda_cpu.machine import RACE, SYMPTOM, CudaCpuModule, NotCompiled, build, judge
+from oracles.evidence import OrderOfThreads
 from oracles.reference.numbers import Numbers, Wrong
-from oracles.reference.values import from_argument
+from oracles.reference.values import Tensor, from_argument
 from oracles.trace import MeaningState
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
@@ -168,6 +169,19 @@ def test_a_result_that_only_one_order_gives_depends_on_the_order() -> None:
     judged = judge(built, Numbers(module_of(LAST), [call]))
     assert isinstance(judged, Wrong)
     assert judged.symptom == f"{SYMPTOM}{RACE}"
+    assert judged.evidence == OrderOfThreads("descending")
+
+
+def test_an_order_that_is_told_apart_by_its_results_alone_is_the_evidence() -> None:
+    """The reference takes any value: only the first order's result is there to compare with."""
+    module, bench, _ = _lowered(RACING, PIPELINES["cuda"])
+    built = build(module, Phase.HIGH, bench)
+    assert isinstance(built, CudaCpuModule), built
+    numbers = Numbers(module_of(LAST), [EntryCall("main", (np.arange(32, dtype=np.float32),))])
+    numbers.expected = (Tensor(np.zeros(1), "float32", np.full(1, np.inf)),)
+    judged = judge(built, numbers)
+    assert isinstance(judged, Wrong)
+    assert (judged.symptom, judged.evidence) == (f"{SYMPTOM}{RACE}", OrderOfThreads("descending"))
 
 
 EMPTY = COPIED.replace("R.add(x, x)", "R.strided_slice(x, axes=[0], begin=[0], end=[0])").replace(
