@@ -8,7 +8,6 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +23,8 @@ from fuzzer.campaign.observer import Observers
 from fuzzer.campaign.out_folder import held
 from fuzzer.errors import UsageError
 from fuzzer.processes import pool, start
-from fuzzer.processes.pool import Pool
+from fuzzer.processes.pool import LocalSlot, Pool
+from fuzzer.protocol import Confirm, Reduce
 from fuzzer.results import CampaignResult
 from fuzzer.settings import Settings, read_settings
 from reports.finding_row import FindingRow
@@ -91,33 +91,47 @@ def test_every_case_is_judged_once_and_every_failure_is_found(tmp_path: Path, jo
     assert {row.signature for row in read_findings(tmp_path / "out")} == slugs(result)
 
 
+class Kills:
+    """An observer that kills a worker, or stops it for a while, whenever so many more cases are judged; and each time
+    that one begins to reduce or confirm, up to a limit."""
+
+    def __init__(self, pools: list[Pool], seed: int) -> None:
+        self.pools, self.chance = pools, random.Random(seed)
+        self.next, self.killed, self.aside = 0, 0, 0
+
+    def on_start(self, settings: Settings) -> None: ...
+
+    def on_tally(self, tally: Any, now: float) -> None:
+        slots = [slot for made in self.pools for slot in made.slots if slot.busy]
+        aside = [slot for slot in slots if isinstance(slot.busy, (Reduce, Confirm))]
+        if aside and self.aside < 4 and self.chance.random() < 0.5:
+            self.aside += 1
+            self._kill(self.chance.choice(aside))
+        elif slots and tally.cases >= self.next:
+            self.next = tally.cases + self.chance.randrange(1, 80)
+            self._kill(self.chance.choice(slots))
+
+    def _kill(self, slot: LocalSlot) -> None:
+        self.killed += 1
+        slot.process.kill()
+
+    def on_finding(self, row: FindingRow) -> None: ...
+
+    def on_end(self) -> None: ...
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_killed_workers_lose_nothing(tmp_path: Path, pools: list[Pool], seed: int) -> None:
     """Workers are killed while they judge, reduce and confirm; a case is given up when that happens to it twice."""
-    chance, done = random.Random(seed), threading.Event()
-    killed: list[int] = []
-
-    def kill() -> None:
-        while not done.wait(chance.uniform(0.02, 0.3)):
-            slots = [slot for made in pools for slot in made.slots if slot.ready]
-            if slots:
-                slot = chance.choice(slots)
-                killed.append(slot.process.pid)
-                slot.process.kill()
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    try:
-        result = campaign(tmp_path / "out", jobs=3)
-    finally:
-        done.set()
-        killer.join()
+    out, kills = tmp_path / "out", Kills(pools, seed)
+    result = run_campaign(settings(out, jobs=3), Observers((writer(out), kills)))
     given_up = result.tally.skipped.pop("worker killed, twice", 0)
-    assert killed
+    assert result.tally.skipped == {"worker process lost": kills.killed}
+    assert kills.killed > 4
     assert result.tally.cases + given_up == 400
     assert all(count == 1 for count in result.tally.ops.values())
-    assert given_up <= len(killed) // 2
-    open_ones = [json.loads(line)["culprit"] for line in (tmp_path / "out" / UNREDUCED_FILE).read_text().splitlines()]
+    assert given_up <= kills.killed // 2
+    open_ones = [json.loads(line)["culprit"] for line in (out / UNREDUCED_FILE).read_text().splitlines()]
     assert {row.culprit for row in result.findings} | set(open_ones) == set(PASSES)
     assert result.unreduced == len(open_ones)
 
