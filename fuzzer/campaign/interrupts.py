@@ -20,8 +20,8 @@ class Interrupts:
 
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
-            # What is ignored stays ignored (nohup).
-            live = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+            hung_up = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN  # nohup: it stays ignored
+            live = [number for number in _SIGNALS if not (hung_up and number == signal.SIGHUP)]
             self._old = {number: signal.signal(number, self._note) for number in live}
         return self
 

@@ -8,7 +8,9 @@ a worker that ends costs nothing but time.
 from __future__ import annotations
 
 import pickle
+import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -32,7 +34,7 @@ from fuzzer.campaign.observer import Observer
 from fuzzer.campaign.out_folder import OWN_FAULTS, UNCONFIRMED, held
 from fuzzer.campaign.plan import known_signatures, plan_of
 from fuzzer.campaign.second_process import SecondProcess
-from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.errors import EnvironmentFault, UsageError, line_of
 from fuzzer.processes.pool import Pool
 from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost, Workforce
 from fuzzer.protocol import (
@@ -99,6 +101,8 @@ class _Campaign:
         self.start = time.monotonic()
         self.checked_at = 0.0
         self.unreduced: object = None
+        self.cannot_write: OSError | None = None
+        """Why something that could be tried again later was not written."""
 
     @property
     def now(self) -> float:
@@ -132,7 +136,7 @@ class _Campaign:
             pool.close()
             self.second.close()
         self._take_in_order(inf)
-        self._store(at_once=True)
+        self._store(at_once=True)  # What cannot be written now is an error.
         self.observer.on_tally(self.tally, self.now)
         self.observer.on_end()
         return CampaignResult(
@@ -174,8 +178,8 @@ class _Campaign:
             for judged in self.second.answers(self.now, not self._drawing()):
                 self._count(judged)
             self._take_in_order(self.deck.first_open())
-            self._store()
-            self.observer.on_tally(self.tally, self.now)
+            self._write(self._store)
+            self._write(lambda: self.observer.on_tally(self.tally, self.now))
 
     def _drawing(self) -> bool:
         """Whether cases are still handed out."""
@@ -277,8 +281,7 @@ class _Campaign:
         """All about one case: what was counted, what failed, and what another process is to be asked."""
         self.tally.add(judged.counts)
         if judged.own_fault:
-            with (self.settings.out / OWN_FAULTS).open("a", encoding="utf-8", errors="replace") as file:
-                file.write(f"case {judged.index} of seed {self.plan.seed}, {judged.own_fault}\n\n")
+            self._write(lambda: self._note_own_fault(judged))
         if judged.sample is not None:
             self.second.ask(judged.sample)
         if self.docket.in_order:
@@ -288,6 +291,10 @@ class _Campaign:
             return
         for failure in judged.failures:
             self._seen_again(self.docket.sighted(failure, self.now))
+
+    def _note_own_fault(self, judged: Judged) -> None:
+        with (self.settings.out / OWN_FAULTS).open("a", encoding="utf-8", errors="replace") as file:
+            file.write(f"case {judged.index} of seed {self.plan.seed}, {judged.own_fault}\n\n")
 
     def _take_in_order(self, first_open: float) -> None:
         """The failures of cases below `first_open`, before which none is open."""
@@ -330,16 +337,29 @@ class _Campaign:
         status: Status = "known" if slug in self.known else "new"
         finding = replace(finding, at_s=self.docket.seen_at(key), status=status)
         out = self.settings.out if shown else self.settings.out / UNCONFIRMED
-        keep_finding(out, finding)
+        if not self._write(lambda: keep_finding(out, finding)):
+            self._seen_again(*self.docket.ended_early(key, f"its folder cannot be written: {self.cannot_write}"))
+            return
         if shown:
-            self.rows[slug] = row_of(finding)
-            self.observer.on_finding(self.rows[slug])
+            row = self.rows[slug] = row_of(finding)
+            self._write(lambda: self.observer.on_finding(row))
         else:
             what = f"{finding.oracle} {finding.signature.culprit}"
             bump(self.tally.inconclusive, f"repro does not show it: {what}", 1)
         self._seen_again(*self.docket.confirmed(key))
 
     # --- what is on disk --------------------------------------------------------------------------------
+
+    def _write(self, action: Callable[[], object]) -> bool:
+        """Whether something could be written. A disk that is full for a while does not end a campaign."""
+        try:
+            action()
+        except OSError as error:
+            if self.cannot_write is None:
+                print(f"passfuzz: warning: {line_of(error)}; the campaign goes on", file=sys.stderr)
+            self.cannot_write = error
+            return False
+        return True
 
     def _store(self, at_once: bool = False) -> None:
         """Keeps what is not settled on disk at every moment, and now and then all that is needed to go on."""

@@ -1,0 +1,230 @@
+"""Disturbs campaigns at random and counts what is lost: `python -m benchmarks.bench_faults_injected --injections 300`.
+
+A campaign on planted passes is run undisturbed, then again and again while its processes are killed, stopped, sent
+signals, limited in memory, and its disk is full for a while. A campaign that ends early is gone on with (--resume).
+What the passes do wrong is known, so that each case, finding and false finding can be counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fuzzer.processes.start import module_command
+from reports.summary import FINDINGS_FILE, SUMMARY_FILE
+from tests.fuzzer.planted import CORRECT, FAULTY, write_passes
+
+MARK = "PASSFUZZ_BENCH_INJECTED"
+"""In the environment of everything that a disturbed campaign starts."""
+FAULTS = ("KILL", "STOP", "TERM", "HUP", "INT", "memory", "disk")
+ROLES = ("campaign", "worker", "child", "guard")
+QUIET_S = 10.0
+"""Seconds after which nothing of a campaign that has ended may live."""
+
+
+@dataclass(slots=True)
+class Score:
+    """What was injected, by role and fault, and what was lost by it."""
+
+    injected: Counter[str] = field(default_factory=Counter)
+    campaigns: int = 0
+    begun_again: int = 0
+    with_findings: int = 0
+    lost_cases: int = 0
+    given_up: int = 0
+    lost_findings: list[str] = field(default_factory=list)
+    false_findings: list[str] = field(default_factory=list)
+    orphans: int = 0
+    torn: list[str] = field(default_factory=list)
+
+
+def roles(root: int) -> dict[str, list[int]]:
+    """The processes of a campaign by what they are."""
+    found: dict[str, list[int]] = {role: [] for role in ROLES}
+    found["campaign"] = [root]
+    parents: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(stat.parent.name)] = int(stat.read_text().rsplit(")", 1)[1].split()[1])
+        except (OSError, IndexError):
+            continue
+    workers = [pid for pid, parent in parents.items() if parent == root]
+    found["worker"] = workers
+    for pid, parent in parents.items():
+        if parent in workers:
+            found["guard" if b"guard.py" in _command_line(pid) else "child"].append(pid)
+    return found
+
+
+def _command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def inject(chance: random.Random, root: int, score: Score) -> None:
+    """One fault into one process."""
+    there = {role: pids for role, pids in roles(root).items() if pids}
+    role = chance.choice(sorted(there))
+    pid, fault = chance.choice(there[role]), chance.choice(FAULTS)
+    try:
+        if fault == "memory":
+            pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
+            resource.prlimit(pid, resource.RLIMIT_AS, (pages * resource.getpagesize() + (1 << 20), -1))
+        elif fault == "disk":
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, -1))
+            time.sleep(chance.uniform(0.1, 3.0))
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, (-1, -1))
+        elif fault == "STOP":
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(chance.uniform(0.1, 3.0))
+            os.kill(pid, signal.SIGCONT)
+        else:
+            os.kill(pid, getattr(signal, f"SIG{fault}"))
+    except (ProcessLookupError, FileNotFoundError, PermissionError):
+        return
+    score.injected[f"{role} {fault}"] += 1
+
+
+def campaign(options: list[str], out: Path) -> subprocess.Popen[bytes]:
+    """A campaign that is running."""
+    return subprocess.Popen(
+        [*module_command("fuzzer.cli"), "run", "--out", str(out), "--jobs", "2", *options],
+        env={**os.environ, MARK: str(out)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def undisturbed(options: list[str], out: Path) -> tuple[int, frozenset[str]]:
+    """How many cases are generated or skipped, and the culprits that are found."""
+    campaign(options, out).wait()
+    summary = json.loads((out / SUMMARY_FILE).read_text())
+    return summary["generated"], frozenset(row["culprit"] for row in summary["findings"])
+
+
+def disturb(options: list[str], out: Path, chance: random.Random, score: Score, left: int, pause_s: float) -> int:
+    """One campaign with faults, gone on with until it has ended by itself; how many faults there were."""
+    done = 0
+    running = campaign(options, out)
+    score.campaigns += 1
+    while True:
+        try:
+            running.wait(chance.uniform(0.0, 2 * pause_s))
+        except subprocess.TimeoutExpired:
+            if done < left:
+                lines = (out / FINDINGS_FILE).read_text().splitlines() if (out / FINDINGS_FILE).exists() else []
+                before = score.injected.total()
+                inject(chance, running.pid, score)
+                done += score.injected.total() - before
+                score.with_findings += (score.injected.total() - before) * bool(lines)
+            continue
+        check_left(out, score)
+        if ended_by_itself(out):
+            return done
+        score.begun_again += 1
+        resumable = (out / "resume.json").exists()
+        more = ["--resume", *_cases_of(options)] if resumable else ["--fresh", *options]
+        running = campaign(more, out)
+
+
+def _cases_of(options: list[str]) -> list[str]:
+    return options[options.index("--cases") : options.index("--cases") + 2]
+
+
+def ended_by_itself(out: Path) -> bool:
+    """Whether the campaign has come to its end."""
+    try:
+        return bool(json.loads((out / SUMMARY_FILE).read_text()).get("ended") == "done")
+    except FileNotFoundError:
+        return False
+
+
+def check_left(out: Path, score: Score) -> None:
+    """Counts torn files, and processes that outlive their campaign."""
+    for path in (out / SUMMARY_FILE, out / "resume.json"):
+        try:
+            json.loads(path.read_text())
+        except FileNotFoundError:
+            pass
+        except ValueError as error:
+            score.torn.append(f"{path.name}: {error}")
+    for folder in (out / "findings").glob("*"):
+        score.torn += [f"{folder.name}: {name}" for name in ("repro.py", "case.json") if not (folder / name).exists()]
+    end = time.monotonic() + QUIET_S
+    while (alive := marked(out)) and time.monotonic() < end:
+        time.sleep(0.2)
+    score.orphans += len(alive)
+    for pid in alive:
+        os.kill(pid, signal.SIGKILL)
+
+
+def marked(out: Path) -> list[int]:
+    """The processes that a campaign into `out` has started and that live."""
+    mark, found = f"{MARK}={out}".encode(), []
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if mark in environ.read_bytes().split(b"\0"):
+                found.append(int(environ.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def compare(out: Path, generated: int, culprits: frozenset[str], score: Score) -> None:
+    """Counts what a campaign that was disturbed has lost, and what it has found that is not there."""
+    summary = json.loads((out / SUMMARY_FILE).read_text())
+    given_up = sum(number for reason, number in summary["skipped"].items() if reason.endswith("twice"))
+    score.given_up += given_up
+    score.lost_cases += generated - summary["generated"]
+    found = {row["culprit"] for row in summary["findings"]}
+    unreduced = {json.loads(line)["culprit"] for line in (out / "unreduced.jsonl").read_text().splitlines()}
+    score.lost_findings += sorted(culprits - found - unreduced)
+    score.false_findings += sorted(found - set(FAULTY))
+
+
+def main() -> None:
+    """Prints the score."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--injections", type=int, default=300)
+    parser.add_argument("--cases", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--pause", type=float, default=1.5, help="seconds between two faults, on average")
+    given = parser.parse_args()
+    chance, score, left = random.Random(given.seed), Score(), given.injections
+    with tempfile.TemporaryDirectory(prefix="injected-") as folder:
+        load = write_passes(Path(folder), *FAULTY, *CORRECT)
+        options = ["--cases", str(given.cases), "--seed", str(given.seed), "--load", str(load)]
+        generated, culprits = undisturbed(options, Path(folder) / "undisturbed")
+        print(f"undisturbed: {generated} cases, findings in {', '.join(sorted(culprits))}", flush=True)
+        for number in range(given.injections):
+            if left <= 0:
+                break
+            out = Path(folder) / f"out-{number}"
+            left -= disturb(options, out, chance, score, left, given.pause)
+            compare(out, generated, culprits, score)
+            print(f"{score.injected.total()} of {given.injections}: {score}", file=sys.stderr, flush=True)
+    print(
+        f"{score.injected.total()} faults in {score.campaigns} campaigns, {score.with_findings} with findings in hand"
+    )
+    print(f"by role and fault: {dict(sorted(score.injected.items()))}")
+    print(f"gone on with {score.begun_again} times; cases given up after two kills: {score.given_up}")
+    print(f"cases lost {score.lost_cases}, findings lost {score.lost_findings}, false {score.false_findings}")
+    print(f"orphans {score.orphans}, torn files {score.torn}")
+
+
+if __name__ == "__main__":
+    main()
