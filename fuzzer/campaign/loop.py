@@ -8,9 +8,7 @@ a worker that ends costs nothing but time.
 from __future__ import annotations
 
 import pickle
-import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -18,23 +16,16 @@ from pathlib import Path
 from typing_extensions import assert_never
 
 from corpus.finding import Finding, Status
-from corpus.findings import keep_finding
-from fuzzer.campaign.checkpoint import (
-    SCHEMA,
-    Begun,
-    Checkpoint,
-    read_checkpoint,
-    write_checkpoint,
-    write_unreduced,
-)
+from fuzzer.campaign.checkpoint import SCHEMA, Begun, Checkpoint, read_checkpoint
 from fuzzer.campaign.deck import Deck
+from fuzzer.campaign.disk import Disk
 from fuzzer.campaign.docket import Docket, Key
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.observer import Observer
-from fuzzer.campaign.out_folder import OWN_FAULTS, UNCONFIRMED, held
+from fuzzer.campaign.out_folder import held
 from fuzzer.campaign.plan import known_signatures, plan_of
 from fuzzer.campaign.second_process import SecondProcess
-from fuzzer.errors import EnvironmentFault, UsageError, line_of
+from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.processes.pool import Pool
 from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost, Workforce
 from fuzzer.protocol import (
@@ -69,8 +60,6 @@ READY_S = 180.0
 """Seconds until the first worker has imported TVM and the loaded file."""
 GRACE_S = 25.0
 """Seconds after the campaign's time in which waiting failures are still reduced and confirmed."""
-CHECKPOINT_S = 5.0
-"""Seconds between two checkpoints: what a killed campaign has to judge again."""
 LOST_PER_JOB = 10
 """So many workers may end for each of `--jobs` before the campaign ends by its own fault."""
 
@@ -99,10 +88,7 @@ class _Campaign:
         self.before_s = 0.0
         """The seconds of the campaign that this one goes on with."""
         self.start = time.monotonic()
-        self.checked_at = 0.0
-        self.unreduced: object = None
-        self.cannot_write: OSError | None = None
-        """Why something that could be tried again later was not written."""
+        self.disk = Disk(settings.out, settings.seed)
 
     @property
     def now(self) -> float:
@@ -136,7 +122,9 @@ class _Campaign:
             pool.close()
             self.second.close()
         self._take_in_order(inf)
-        self._store(at_once=True)  # What cannot be written now is an error.
+        self.disk.store(
+            self.docket, self._checkpoint, self.now, at_once=True
+        )  # What cannot be written now is an error.
         self.observer.on_tally(self.tally, self.now)
         self.observer.on_end()
         return CampaignResult(
@@ -178,8 +166,8 @@ class _Campaign:
             for judged in self.second.answers(self.now, not self._drawing()):
                 self._count(judged)
             self._take_in_order(self.deck.first_open())
-            self._write(self._store)
-            self._write(lambda: self.observer.on_tally(self.tally, self.now))
+            self.disk.tries(lambda: self.disk.store(self.docket, self._checkpoint, self.now))
+            self.disk.tries(lambda: self.observer.on_tally(self.tally, self.now))
 
     def _drawing(self) -> bool:
         """Whether cases are still handed out."""
@@ -281,7 +269,7 @@ class _Campaign:
         """All about one case: what was counted, what failed, and what another process is to be asked."""
         self.tally.add(judged.counts)
         if judged.own_fault:
-            self._write(lambda: self._note_own_fault(judged))
+            self.disk.note_own_fault(judged)
         if judged.sample is not None:
             self.second.ask(judged.sample)
         if self.docket.in_order:
@@ -291,10 +279,6 @@ class _Campaign:
             return
         for failure in judged.failures:
             self._seen_again(self.docket.sighted(failure, self.now))
-
-    def _note_own_fault(self, judged: Judged) -> None:
-        with (self.settings.out / OWN_FAULTS).open("a", encoding="utf-8", errors="replace") as file:
-            file.write(f"case {judged.index} of seed {self.plan.seed}, {judged.own_fault}\n\n")
 
     def _take_in_order(self, first_open: float) -> None:
         """The failures of cases below `first_open`, before which none is open."""
@@ -336,40 +320,17 @@ class _Campaign:
         slug = finding.signature.slug
         status: Status = "known" if slug in self.known else "new"
         finding = replace(finding, at_s=self.docket.seen_at(key), status=status)
-        out = self.settings.out if shown else self.settings.out / UNCONFIRMED
-        if not self._write(lambda: keep_finding(out, finding)):
-            self._seen_again(*self.docket.ended_early(key, f"its folder cannot be written: {self.cannot_write}"))
+        if not self.disk.keep(finding, shown):
+            why = f"its folder cannot be written: {self.disk.cannot_write}"
+            self._seen_again(*self.docket.ended_early(key, why))
             return
         if shown:
             row = self.rows[slug] = row_of(finding)
-            self._write(lambda: self.observer.on_finding(row))
+            self.disk.tries(lambda: self.observer.on_finding(row))
         else:
             what = f"{finding.oracle} {finding.signature.culprit}"
             bump(self.tally.inconclusive, f"repro does not show it: {what}", 1)
         self._seen_again(*self.docket.confirmed(key))
-
-    # --- what is on disk --------------------------------------------------------------------------------
-
-    def _write(self, action: Callable[[], object]) -> bool:
-        """Whether something could be written. A disk that is full for a while does not end a campaign."""
-        try:
-            action()
-        except OSError as error:
-            if self.cannot_write is None:
-                print(f"passfuzz: warning: {line_of(error)}; the campaign goes on", file=sys.stderr)
-            self.cannot_write = error
-            return False
-        return True
-
-    def _store(self, at_once: bool = False) -> None:
-        """Keeps what is not settled on disk at every moment, and now and then all that is needed to go on."""
-        unreduced = [(one.failure.index, one.failure.oracle, one.stage) for one in self.docket.unsettled]
-        if unreduced != self.unreduced:
-            self.unreduced = unreduced
-            write_unreduced(self.settings.out, self.plan.seed, self.docket)
-        if at_once or self.now - self.checked_at > CHECKPOINT_S:
-            self.checked_at = self.now
-            write_checkpoint(self.settings.out, self._checkpoint())
 
     def _checkpoint(self) -> Checkpoint:
         return Checkpoint(

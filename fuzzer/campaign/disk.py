@@ -1,0 +1,63 @@
+"""What a campaign leaves under OUT while it runs. A disk that is full for a while does not end it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from corpus.finding import Finding
+from corpus.findings import keep_finding
+from fuzzer.campaign.checkpoint import Checkpoint, write_checkpoint, write_unreduced
+from fuzzer.campaign.docket import Docket
+from fuzzer.campaign.out_folder import OWN_FAULTS, UNCONFIRMED
+from fuzzer.errors import line_of
+from fuzzer.protocol import Judged
+
+CHECKPOINT_S = 5.0
+"""Seconds between two checkpoints: what a killed campaign has to judge again."""
+
+
+class Disk:
+    """Writes under `out` for the campaign of a seed. cannot_write: why something was not written that may be later."""
+
+    def __init__(self, out: Path, seed: int) -> None:
+        self._out = out
+        self._seed = seed
+        self._unsettled: object = None
+        self._checked_at = 0.0
+        self.cannot_write: OSError | None = None
+
+    def tries(self, action: Callable[[], object]) -> bool:
+        """Whether something could be written; a warning on stderr, once, where it could not."""
+        try:
+            action()
+        except OSError as error:
+            if self.cannot_write is None:
+                print(f"passfuzz: warning: {line_of(error)}; the campaign goes on", file=sys.stderr)
+            self.cannot_write = error
+            return False
+        return True
+
+    def store(self, docket: Docket, checkpoint: Callable[[], Checkpoint], now: float, at_once: bool = False) -> None:
+        """What is not settled, whenever that changes, and now and then all that is needed to go on. Raises OSError."""
+        unsettled = [(one.failure.index, one.failure.oracle, one.stage) for one in docket.unsettled]
+        if unsettled != self._unsettled:
+            write_unreduced(self._out, self._seed, docket)
+            self._unsettled = unsettled
+        if at_once or now - self._checked_at > CHECKPOINT_S:
+            self._checked_at = now
+            write_checkpoint(self._out, checkpoint())
+
+    def keep(self, finding: Finding, shown: bool) -> bool:
+        """Whether the folder of a finding could be written. shown: by its script; else it is kept apart."""
+        return self.tries(lambda: keep_finding(self._out if shown else self._out / UNCONFIRMED, finding))
+
+    def note_own_fault(self, judged: Judged) -> None:
+        """Adds the traceback of an exception of ours to OUT/own-faults.txt."""
+
+        def note() -> None:
+            with (self._out / OWN_FAULTS).open("a", encoding="utf-8", errors="replace") as file:
+                file.write(f"case {judged.index} of seed {self._seed}, {judged.own_fault}\n\n")
+
+        self.tries(note)
