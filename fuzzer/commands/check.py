@@ -25,9 +25,9 @@ def check_module(
     other. Raises UsageError for what cannot be read or is ill-formed, EnvironmentFault for a TVM that does not work.
     """
     refuse_groups(passes)
-    case = judged_on(read_subject(path, load), target)
+    case = judged_on(read_subject(path, load), target, path)
     with scratch_folder() as scratch:
-        replies = ask(Request("check", case, passes, scratch=scratch, explain=explain), LIMIT_S)
+        replies = ask(Request("check", case, passes, scratch=scratch, explain=explain, subject=str(path)), LIMIT_S)
     rows = tuple(reply.row for reply in replies if isinstance(reply, Row))
     culprit = next((reply.name for reply in replies if isinstance(reply, Culprit)), None)
     values = tuple(reply.row for reply in replies if isinstance(reply, Value))

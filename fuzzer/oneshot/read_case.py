@@ -5,15 +5,20 @@ Whether this TVM can read the text is found out in `fuzzer.oneshot.main`.
 
 from __future__ import annotations
 
+import stat
 from dataclasses import replace
 from pathlib import Path
 
-from corpus.module_text import UnreadableModule, read_module_file
+from corpus.module_text import UnreadableModule, module_of_file
 from corpus.store import CorruptCase, read_case
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.settings import PASS_GROUPS, read_load
 from generators.case import Case, Origin
 from oracles.builds.needs import missing
+
+FILE_BYTES = 64 << 20
+"""What a file of text may have; a parser takes many times as much memory."""
+TEXTS, ARRAYS = ("case.json", "module.py", "module.json"), "inputs.npz"
 
 
 def read_subject(path: Path, load: Path | None) -> Case:
@@ -28,11 +33,14 @@ def read_subject(path: Path, load: Path | None) -> Case:
     return replace(case, load=None if load is None else str(load.absolute()))
 
 
-def judged_on(case: Case, target: str | None) -> Case:
-    """The case for a target, None for its own. Raises EnvironmentFault where this machine has not what it needs."""
+def judged_on(case: Case, target: str | None, path: Path) -> Case:
+    """The case, read from `path`, for a target, None for its own.
+
+    Raises EnvironmentFault where this machine has not what it needs.
+    """
     wanted = target or case.target
     if (why := missing(wanted)) is not None:
-        whose = f"--target {wanted}" if target else f"the case is for target {wanted}"
+        whose = f"--target {wanted}" if target else f"{path}: is for target {wanted}"
         raise EnvironmentFault(f"{whose}: {why}")
     return replace(case, target=wanted)
 
@@ -45,6 +53,9 @@ def refuse_groups(names: tuple[str, ...]) -> None:
 
 
 def _stored_case(folder: Path) -> Case:
+    for name in (*TEXTS, ARRAYS):
+        if (why := _unreadable(folder / name, FILE_BYTES if name in TEXTS else None)) is not None:
+            raise UsageError(f"not a case: {folder / name}: {why}")
     try:
         return read_case(folder).case
     except CorruptCase as error:
@@ -52,8 +63,23 @@ def _stored_case(folder: Path) -> Case:
 
 
 def _module_case(path: Path) -> Case:
+    if (why := _unreadable(path, FILE_BYTES)) is not None:
+        raise UsageError(f"{path}: {why}")
     try:
-        text = read_module_file(path)
+        text = module_of_file(path.read_text(encoding="utf-8-sig"))
     except (UnreadableModule, UnicodeDecodeError, OSError) as error:
         raise UsageError(f"{path}: neither TVMScript nor TVM JSON: {error}") from error
     return Case(text, (), origin=Origin(file=str(path)))
+
+
+def _unreadable(path: Path, most: int | None) -> str | None:
+    """Why a file that is there must not be read: what it is (a pipe, a device), or more bytes than `most`."""
+    try:
+        status = path.stat()
+    except OSError:  # said by who reads it
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return "not a regular file; write it into one first"
+    if most is not None and status.st_size > most:
+        return f"larger than {most >> 20} MiB, which is what is read"
+    return None

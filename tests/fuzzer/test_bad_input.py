@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import pytest
 
 from corpus.replayable import CORPUS
 from fuzzer import cli
+from fuzzer.oneshot.read_case import FILE_BYTES
 from fuzzer.trial.load_file import complaint_about
 
 pytestmark = pytest.mark.warm
@@ -73,6 +75,14 @@ def passfuzz(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: py
         ("imports.py", "import os\n" + GOOD, "may import tvm and numpy only, not os"),
         ("half.json", '{"a": ', "neither TVMScript nor TVM JSON"),
         ("latin.py", b"\xff\xfe\x00", "neither TVMScript nor TVM JSON"),
+        ("wide.py", GOOD.encode("utf-16"), "neither TVMScript nor TVM JSON"),
+        ("null.py", GOOD.replace("x, x", "x, \0x"), "null byte"),
+        ("null.json", '{"a": "\0"}', "neither TVMScript nor TVM JSON"),
+        ("deep.json", '{"a":' * 100_000, "nested too deeply"),
+        ("deep_list.json", '{"a":' + "[" * 100_000, "nested too deeply"),
+        ("long_number.json", '{"a": ' + "9" * 5000 + "}", "neither TVMScript nor TVM JSON"),
+        ("deep.py", "x = " + "(" * 100_000, "neither TVMScript nor TVM JSON"),
+        ("deep_signs.py", "x = " + "-" * 100_000 + "1", "nested too deeply"),
     ],
 )
 def test_text_that_is_no_module(passfuzz: Run, command: str, name: str, text: Any, words: str) -> None:
@@ -81,6 +91,49 @@ def test_text_that_is_no_module(passfuzz: Run, command: str, name: str, text: An
     assert status == 2
     assert name in line
     assert words in line
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _large(path: Path) -> None:
+    path.touch()
+    os.truncate(path, FILE_BYTES + 1)
+
+
+TEXT_FILES = ("module.py", "case/case.json", "case/module.py")
+ENDLESS = [
+    *((name, make, "not a regular file") for name in (*TEXT_FILES, "case/inputs.npz") for make in (_pipe, _device)),
+    *((name, _large, "larger than 64 MiB") for name in TEXT_FILES),
+]
+
+
+@pytest.mark.parametrize("command", ["check", "reduce"])
+@pytest.mark.parametrize(("name", "make", "words"), ENDLESS)
+def test_files_without_end(passfuzz: Run, command: str, name: str, make: Callable[[Path], None], words: str) -> None:
+    shutil.copytree(CASE, "case")
+    Path(name).unlink(missing_ok=True)
+    make(Path(name))
+    status, line = passfuzz(command, name.partition("/")[0])
+    assert status == 2
+    assert name in line
+    assert words in line
+
+
+@pytest.mark.parametrize("text", ["\ufeff" + GOOD, "\ufeff# from another editor\r\n" + GOOD.replace("\n", "\r\n")])
+def test_a_byte_order_mark_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("good.py").write_bytes(text.encode())
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["check", "good.py", "--passes", "DeadCodeElimination"])
+    assert (ended.value.code, capsys.readouterr().err) == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -94,6 +147,7 @@ def test_text_that_is_no_module(passfuzz: Run, command: str, name: str, text: An
         ("ill_typed.py", GOOD.replace('-> R.Tensor((2,)', '-> R.Tensor((3,)'), "ill-typed before any pass"),
         ("other.json", '{"a": 1}', "this TVM cannot read it"),
         ("node.json", json.dumps({"root_index": 7, "nodes": []}), "this TVM cannot read it"),
+        ("exits.py", GOOD + "\n\nexit(0)\n", "exits.py"),
     ],
 )  # fmt: skip
 def test_modules_that_tvm_or_we_refuse(passfuzz: Run, name: str, text: str, words: str) -> None:
@@ -149,7 +203,18 @@ def test_a_case_with_an_unknown_pass(passfuzz: Run) -> None:
     Path("case/case.json").write_text(json.dumps(data))
     status, line = passfuzz("check", "case")
     assert status == 2
-    assert "Gone" in line
+    assert "error: case: applies Gone" in line
+
+
+def test_an_error_about_a_case_says_which(passfuzz: Run) -> None:
+    """Not where the case came from once, as its `origin` says."""
+    shutil.copytree(CASE, "case")
+    text = Path("case/module.py").read_text()
+    Path("case/module.py").write_text(text.replace("R.", "R.bogus."))
+    for path in ("case", "case/case.json"):
+        status, line = passfuzz("check", path)
+        assert status == 2
+        assert line.startswith(f"passfuzz: error: {path}: this TVM cannot read it")
 
 
 def test_a_case_whose_loaded_file_is_gone(passfuzz: Run) -> None:
@@ -245,7 +310,7 @@ def test_a_pass_that_the_loaded_file_does_not_bring(passfuzz: Run, arguments: tu
         (("reduce", "good.py", "--oracle", "nope", "--passes", "DeadCodeElimination"), "--oracle nope"),
         (("reduce", "good.py", "--interesting", "./nope.sh"), "no such program"),
         (("reduce", "good.py", "--interesting", "'x"), "--interesting 'x"),
-        (("reduce", "good.py", "--interesting", ""), "no such program"),
+        (("reduce", "good.py", "--interesting", ""), "--interesting: is empty"),
         (("reduce", "good.py", "--interesting", "false"), "ends with status 1 on the module as it is"),
         (("reduce", "good.py", "--interesting", "true", "--oracle", "numeric"), "--oracle"),
         (("reduce", "good.py", "--interesting", "true", "--passes", "DeadCodeElimination"), "--passes"),
@@ -275,11 +340,47 @@ def test_a_target_that_needs_a_compiler(
     assert "install g++" in line
 
 
-@pytest.mark.parametrize("out", ["good.py/out", "/proc/out"])
-def test_an_output_folder_that_cannot_be_made(passfuzz: Run, out: str) -> None:
+def _file_limit(patch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    patch.setattr("fuzzer.settings.TemporaryFile", refused)
+
+
+FOLDERS = [("run", "--cases", "2", "--out"), ("report", "results", "--merge"), ("harvest", "results", "--output")]
+
+
+@pytest.mark.parametrize("command", FOLDERS)
+@pytest.mark.parametrize("out", ["good.py/out", "/proc/out", "/proc"])
+def test_an_output_folder_that_cannot_be_made(passfuzz: Run, command: tuple[str, ...], out: str) -> None:
+    Path("results").mkdir()
+    status, line = passfuzz(*command, out)
+    assert status == 3
+    assert f"{command[-1]} {out}: " in line
+    assert "cannot be made" in line or out == "/proc"
+    assert "nothing can be written into" in line
+
+
+@pytest.mark.parametrize("out", ["out", "."])
+def test_a_full_disk_is_said_with_its_option(passfuzz: Run, monkeypatch: pytest.MonkeyPatch, out: str) -> None:
+    _file_limit(monkeypatch)
     status, line = passfuzz("run", "--cases", "2", "--out", out)
     assert status == 3
-    assert f"--out {out}: cannot be made" in line
+    assert f"--out {out}: " in line
+    assert "No space left on device" in line
+
+
+@pytest.mark.parametrize("arguments", [("check", "good.py"), ("reduce", "good.py")])
+def test_no_room_for_temporary_files(
+    passfuzz: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    def refused(descriptor: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("fuzzer.oneshot.ask.os.write", refused)
+    status, line = passfuzz(*arguments)
+    assert status == 3
+    assert "No space left on device; TMPDIR names another" in line
 
 
 @pytest.mark.parametrize(
