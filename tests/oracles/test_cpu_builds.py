@@ -265,8 +265,9 @@ def test_a_build_without_an_end_is_ended(
 ) -> None:
     plant(monkeypatch, change)
     monkeypatch.setattr(cpu_trial, "LIMIT_S", 4)
-    # What computes has used more of the CPU than this by then, on any machine; what sleeps has not used four seconds.
-    monkeypatch.setattr(cpu_trial, "HANG_CPU_S", 0.2 if change is computes else cpu_trial.LIMIT_S)
+    # What computes has used more of the CPU than this by then, on a machine with a load of eighty for each of its CPUs;
+    # what sleeps has not used four seconds.
+    monkeypatch.setattr(cpu_trial, "HANG_CPU_S", 0.05 if change is computes else cpu_trial.LIMIT_S)
     verdict = judged(row_or_skip(name))
     assert isinstance(verdict, wanted)
     assert not isinstance(verdict, Failed) or verdict.symptom == "hang"
