@@ -49,14 +49,17 @@ class EnvironmentFault(PassfuzzError):
 def status_of_command(command: Callable[[], int]) -> int:
     """The exit status of a command: what it gives, or that of the exception that ends it, told in one line on stderr.
 
-    With PASSFUZZ_DEBUG=1 Python's traceback comes before the line. SystemExit passes through.
+    With PASSFUZZ_DEBUG=1 Python's traceback comes before the line.
     """
     try:
         return command()
     except typer.Exit as end:
         return end.exit_code
-    except SystemExit:
-        raise
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or ExitStatus.CLEAN
+        tell(f"error: {end.code}")  # Python would say it, and end with 1
+        return ExitStatus.OWN_FAULT
     except BaseException as error:  # noqa: BLE001 - the top: an exception that passes ends Python with 1, a finding
         if os.environ.get(DEBUG_VARIABLE) == "1":
             traceback.print_exception(error)

@@ -9,6 +9,7 @@ import math
 import os
 import re
 import secrets
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ DEFAULT_OUT = Path("passfuzz-out")
 WORKER_BYTES = 210 << 20
 """What a worker takes that has imported TVM (resident, measured)."""
 CGROUP = Path("/sys/fs/cgroup")
+FILE_BYTES = 64 << 20
+"""What a file of text that is read may have; a parser takes many times as much memory."""
 PROBE_BYTES = 4096
 """Written to see whether a folder takes files."""
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -166,9 +169,23 @@ def read_load(path: Path) -> Path:
     """The file of `--load`. Raises UsageError when it is not a readable Python file."""
     if path.suffix != ".py":
         raise UsageError(f"--load {path}: a Python file that defines PASSES is wanted")
-    if not path.is_file():
-        raise UsageError(f"--load {path}: no such file")
-    return path
+    return _existing_file(path, "--load")
+
+
+def unreadable(path: Path, most: int | None) -> str | None:
+    """Why a file that is there must not be read: what it is (a pipe, a device, a folder), or more bytes than `most`.
+
+    None where it may be, or is not there.
+    """
+    try:
+        status = path.stat()
+    except OSError:  # said by who reads it
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return "not a regular file; write it into one first"
+    if most is not None and status.st_size > most:
+        return f"larger than {most >> 20} MiB, which is what is read"
+    return None
 
 
 def existing(path: Path) -> Path:
@@ -294,6 +311,12 @@ def _folder(path: Path | None, option: str) -> Path | None:
 
 
 def _file(path: Path | None, option: str) -> Path | None:
-    if path is not None and not path.is_file():
+    return None if path is None else _existing_file(path, option)
+
+
+def _existing_file(path: Path, option: str) -> Path:
+    if not path.exists():
         raise UsageError(f"{option} {path}: no such file")
+    if (why := unreadable(path, FILE_BYTES)) is not None:
+        raise UsageError(f"{option} {path}: {why}")
     return path

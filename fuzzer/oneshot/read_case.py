@@ -5,19 +5,16 @@ Whether this TVM can read the text is found out in `fuzzer.oneshot.main`.
 
 from __future__ import annotations
 
-import stat
 from dataclasses import replace
 from pathlib import Path
 
 from corpus.module_text import UnreadableModule, module_of_file
 from corpus.store import CorruptCase, read_case
 from fuzzer.errors import EnvironmentFault, UsageError
-from fuzzer.settings import PASS_GROUPS, read_load
+from fuzzer.settings import FILE_BYTES, PASS_GROUPS, read_load, unreadable
 from generators.case import Case, Origin
 from oracles.builds.needs import missing
 
-FILE_BYTES = 64 << 20
-"""What a file of text may have; a parser takes many times as much memory."""
 TEXTS, ARRAYS = ("case.json", "module.py", "module.json"), "inputs.npz"
 
 
@@ -54,7 +51,7 @@ def refuse_groups(names: tuple[str, ...]) -> None:
 
 def _stored_case(folder: Path) -> Case:
     for name in (*TEXTS, ARRAYS):
-        if (why := _unreadable(folder / name, FILE_BYTES if name in TEXTS else None)) is not None:
+        if (why := unreadable(folder / name, FILE_BYTES if name in TEXTS else None)) is not None:
             raise UsageError(f"not a case: {folder / name}: {why}")
     try:
         return read_case(folder).case
@@ -63,23 +60,10 @@ def _stored_case(folder: Path) -> Case:
 
 
 def _module_case(path: Path) -> Case:
-    if (why := _unreadable(path, FILE_BYTES)) is not None:
+    if (why := unreadable(path, FILE_BYTES)) is not None:
         raise UsageError(f"{path}: {why}")
     try:
         text = module_of_file(path.read_text(encoding="utf-8-sig"))
     except (UnreadableModule, UnicodeDecodeError, OSError) as error:
         raise UsageError(f"{path}: neither TVMScript nor TVM JSON: {error}") from error
     return Case(text, (), origin=Origin(file=str(path)))
-
-
-def _unreadable(path: Path, most: int | None) -> str | None:
-    """Why a file that is there must not be read: what it is (a pipe, a device), or more bytes than `most`."""
-    try:
-        status = path.stat()
-    except OSError:  # said by who reads it
-        return None
-    if not stat.S_ISREG(status.st_mode):
-        return "not a regular file; write it into one first"
-    if most is not None and status.st_size > most:
-        return f"larger than {most >> 20} MiB, which is what is read"
-    return None

@@ -335,6 +335,7 @@ def test_wrong_usage_is_one_line_and_status_2(passfuzz: Any, fake: Any, argument
         ),
         (KeyError("x"), 3, "passfuzz: internal error: KeyError: 'x' (set PASSFUZZ_DEBUG=1 for the traceback)\n"),
         (KeyboardInterrupt(), 130, "passfuzz: interrupted\n"),
+        (SystemExit("a reason"), 3, "passfuzz: error: a reason\n"),
     ],
 )
 def test_every_error_is_one_line(

@@ -11,7 +11,8 @@ import pytest
 
 from corpus.replayable import CORPUS
 from fuzzer.errors import UsageError
-from fuzzer.oneshot.read_case import FILE_BYTES, read_subject
+from fuzzer.oneshot.read_case import read_subject
+from fuzzer.settings import FILE_BYTES, read_load, read_settings
 
 CASE = CORPUS / "17340-kill-after-last-use-in-dataflow"
 MODULE = "import tvm\n\n\nclass Module:\n    x = 1\n"
@@ -82,3 +83,17 @@ def test_files_without_end(tmp_path: Path, name: str, make: Callable[[Path], Non
     said = refusal(path if path.name == name else path.parent)
     assert f"{path}: " in said
     assert words in said
+
+
+@pytest.mark.parametrize(
+    ("make", "words"), [(_pipe, "not a regular file"), (_device, "not a regular file"), (_large, "larger than 64 MiB")]
+)
+def test_options_that_name_a_file(tmp_path: Path, make: Callable[[Path], None], words: str) -> None:
+    path = tmp_path / "mine.py"
+    with pytest.raises(UsageError, match=f"--known {path}: no such file"):
+        read_settings(known=path, out=tmp_path)
+    make(path)
+    with pytest.raises(UsageError, match=f"--load {path}: {words}"):
+        read_load(path)
+    with pytest.raises(UsageError, match=f"--known {path}: {words}"):
+        read_settings(known=path, out=tmp_path)
