@@ -34,8 +34,8 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-fuzz: $(READY) ## Fuzz for TIME=60s; the report is in OUT=passfuzz-out (ARGS= more options of passfuzz run)
-	@status=0; $(BIN)/passfuzz run --time $(TIME) --out $(OUT) $(ARGS) || status=$$?; \
+fuzz: $(READY) ## Fuzz anew for TIME=60s; the report is in OUT=passfuzz-out (ARGS= more options of passfuzz run)
+	@status=0; $(BIN)/passfuzz run --time "$(TIME)" --fresh --out "$(OUT)" $(ARGS) || status=$$?; \
 	if [ $$status -gt 1 ]; then exit $$status; fi; \
 	echo "Open $(OUT)/report.html or $(OUT)/report.md; each finding has a script under $(OUT)/findings/."
 

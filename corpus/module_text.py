@@ -83,13 +83,21 @@ def without_imports(text: str) -> str:
 
 def read_module_file(path: Path) -> ModuleText:
     """A TVMScript `.py` file or a TVM JSON file. UnreadableModule when it is neither, OSError as usual."""
-    text = path.read_text(encoding="utf-8")
-    if not text.lstrip().startswith("{"):
-        return ModuleText(without_imports(text))
+    return module_of_file(path.read_text(encoding="utf-8-sig"))
+
+
+def module_of_file(text: str) -> ModuleText:
+    """The module in the text of such a file. UnreadableModule when it is neither."""
     try:
+        if not text.lstrip().startswith("{"):
+            return ModuleText(without_imports(text))
         json.loads(text)
-    except json.JSONDecodeError as error:
-        raise UnreadableModule(f"{path.name}: {error}") from error
+    except (RecursionError, MemoryError) as error:  # the parsers' own limits
+        raise UnreadableModule(f"nested too deeply ({type(error).__name__})") from error
+    except UnreadableModule:
+        raise
+    except ValueError as error:  # no JSON, or a number of thousands of digits
+        raise UnreadableModule(str(error)) from error
     return ModuleText("", text)
 
 

@@ -23,6 +23,7 @@ from corpus.encoding import Json, UnreadableArgument, decode, encode
 from corpus.finding import Expectation
 from corpus.migration import evidence_in_message
 from corpus.module_text import UnreadableModule, with_imports, without_imports
+from corpus.named_errors import naming
 from corpus.poison_fill import Fill
 from generators.case import Case, EntryCall, ModuleText, Origin, PassCall
 from oracles import evidence
@@ -92,11 +93,17 @@ def write_case(folder: Path, stored: StoredCase, repro: str, readme: str) -> Non
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
         contents["inputs.npz"] = buffer.getvalue()
-    _write_folder(folder, contents)
+    with naming(folder):
+        _write_folder(folder, contents)
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Writes a file so that readers see the old content or the new, never a part."""
+    """Writes a file so that readers see the old content or the new, never a part. An OSError names `path`."""
+    with naming(path):
+        _replace(path, content)
+
+
+def _replace(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:

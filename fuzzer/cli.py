@@ -12,7 +12,8 @@ from typing import Annotated
 
 import typer
 
-from fuzzer.errors import EnvironmentFault, ExitStatus, OneLineErrors
+from fuzzer.errors import EnvironmentFault, ExitStatus, refuse_empty, status_of_command, tell
+from fuzzer.streams import swallowing_streams
 
 app = typer.Typer(
     name="passfuzz",
@@ -29,7 +30,8 @@ Load = Annotated[
 ]
 Target = Annotated[str | None, typer.Option("--target", help="llvm, cuda or cuda-cpu; a case's own, else llvm.")]
 SubjectPath = Annotated[
-    Path, typer.Argument(help="A module (TVMScript .py or TVM JSON) or a case (folder or case.json).")
+    Path,
+    typer.Argument(help="A module (TVMScript .py or TVM JSON) or a case (folder or case.json).", metavar="SUBJECT"),
 ]
 
 
@@ -78,8 +80,8 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Fuzz passes until the time or the cases are spent; results are under --out."""
-    from fuzzer.selection import check_pass_names
-    from fuzzer.settings import read_settings
+    from fuzzer.selection import check_oracle_names, check_pass_names
+    from fuzzer.settings import jobs_warning, read_settings
 
     settings = read_settings(
         time=time,
@@ -100,6 +102,9 @@ def run(
         resume=resume,
     )
     check_pass_names(settings.passes, settings.load is not None)
+    check_oracle_names(settings.oracles, "--oracles")
+    if (warning := jobs_warning(settings.jobs)) is not None:
+        tell(f"warning: {warning}")
     from fuzzer.commands.run import run_and_report  # after the options were checked: it takes longer than they do
 
     raise typer.Exit(run_and_report(settings, as_json))
@@ -145,12 +150,13 @@ def reduce(
     from corpus.repro import json_beside
     from fuzzer.commands.reduce import reduce_case
     from fuzzer.render import show_reduction
-    from fuzzer.selection import check_pass_names
+    from fuzzer.selection import check_oracle_names, check_pass_names
     from fuzzer.settings import existing, output_file, read_load, read_sequence, read_time
     from reports.summary import write_text
 
     names, loaded = read_sequence(passes, "--passes"), None if load is None else read_load(load)
     check_pass_names(names, loaded is not None)
+    check_oracle_names(() if oracle is None else (oracle,), "--oracle")
     output_file(output)
     result = reduce_case(
         existing(subject),
@@ -168,7 +174,9 @@ def reduce(
 
 @app.command()
 def replay(
-    corpus: Annotated[Path | None, typer.Argument(help="Corpus folder. [default: the one in passfuzz]")] = None,
+    corpus: Annotated[
+        Path | None, typer.Argument(help="Corpus folder. [default: the one in passfuzz]", metavar="CORPUS")
+    ] = None,
     tvm: Annotated[list[str] | None, typer.Option(help="TVM version to replay on; repeatable.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Also write JUnit XML.", metavar="FILE")] = None,
     as_json: Json = False,
@@ -176,10 +184,12 @@ def replay(
     """Replay a corpus of known bugs, on this TVM or on released ones."""
     from fuzzer.commands.replay import replay as replay_corpus
     from fuzzer.render import replay_cases, show_replay
-    from fuzzer.settings import existing
+    from fuzzer.settings import existing, output_file
     from reports.junit import document
     from reports.summary import write_text
 
+    if junit is not None:
+        output_file(junit, "--junit")
     result = replay_corpus(None if corpus is None else existing(corpus), tuple(tvm or ()))
     if junit is not None:
         write_text(junit, document((("replay", replay_cases(result)),)))
@@ -189,7 +199,9 @@ def replay(
 
 @app.command()
 def report(
-    out: Annotated[list[Path], typer.Argument(help="The --out folder of a run; several (shards) are merged.")],
+    out: Annotated[
+        list[Path], typer.Argument(help="The --out folder of a run; several (shards) are merged.", metavar="OUT")
+    ],
     html: Annotated[bool, typer.Option("--html", help="One self-contained page.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="A CI job summary.")] = False,
     junit: Annotated[bool, typer.Option("--junit", help="JUnit XML.")] = False,
@@ -200,28 +212,34 @@ def report(
 ) -> None:
     """Show results again, from the files alone. Formats are written into OUT; a single one is printed too."""
     from fuzzer.commands.report import report_on
+    from fuzzer.settings import output_file, output_folder
 
+    if merge is not None:
+        output_folder(merge, "--merge")
+    if known is not None:
+        output_file(known, "--known")
     asked = {"html": html, "markdown": markdown, "junit": junit, "sarif": sarif}
     report_on(tuple(out), tuple(name for name, wanted in asked.items() if wanted), merge, as_json, known)
 
 
 @app.command()
 def harvest(
-    out: Annotated[Path, typer.Argument(help="The --passfuzz-out folder of a pytest run.")],
+    out: Annotated[Path, typer.Argument(help="The --passfuzz-out folder of a pytest run.", metavar="OUT")],
     seeds: Annotated[Path, typer.Option("--output", "-o", help="Folder for the seeds.")] = Path("seeds"),
     as_json: Json = False,
 ) -> None:
     """Turn the modules that `pytest --passfuzz` has seen into a folder of seeds."""
     from fuzzer.commands.harvest import harvest as harvest_modules
     from fuzzer.commands.harvest import show_harvest
-    from fuzzer.settings import existing
+    from fuzzer.settings import existing, output_folder
 
-    show_harvest(harvest_modules(existing(out), seeds), seeds, as_json)
+    show_harvest(harvest_modules(existing(out), output_folder(seeds, "--output")), seeds, as_json)
 
 
 @app.command("list")
 def list_rows(
-    table: Annotated[str, typer.Argument(help="passes, ops, oracles or targets.")], as_json: Json = False
+    table: Annotated[str, typer.Argument(help="passes, ops, oracles or targets.", metavar="TABLE")],
+    as_json: Json = False,
 ) -> None:
     """List a table: passes, ops, oracles or targets."""
     from fuzzer.commands.listing import read_listing
@@ -245,10 +263,18 @@ def doctor(as_json: Json = False) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point. Ends the process with an ExitStatus; errors are one line on stderr."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    with OneLineErrors():
-        status = app(given or ["--help"], prog_name="passfuzz", standalone_mode=False)
-        sys.stdout.flush()  # here, where a reader that went away is an exit status and not a traceback
-        raise SystemExit(int(status or ExitStatus.CLEAN))
+    with swallowing_streams() as streams:
+        status = streams.status(status_of_command(lambda: _invoke(given or ["--help"])))
+    raise SystemExit(int(status))
+
+
+def _invoke(arguments: list[str]) -> int:
+    """Runs a command. Not by Typer's `main`, which ends with 1 for any broken pipe and takes an EOFError for Ctrl-C."""
+    refuse_empty(arguments)
+    command = typer.main.get_command(app)
+    with command.make_context("passfuzz", arguments) as context:
+        command.invoke(context)
+    return ExitStatus.CLEAN
 
 
 if __name__ == "__main__":

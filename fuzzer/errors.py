@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
+from collections.abc import Callable, Sequence
 from enum import IntEnum
-from types import TracebackType
 
 import typer
 
 DEBUG_VARIABLE = "PASSFUZZ_DEBUG"
-"""Set to 1 to see the Python traceback of an error instead of one line."""
+"""Set to 1 to see the Python traceback of an error above its line."""
 
 
 class ExitStatus(IntEnum):
@@ -45,28 +46,47 @@ class EnvironmentFault(PassfuzzError):
     """This machine or this installation cannot do what was asked."""
 
 
-class OneLineErrors:
-    """A context in which every exception ends the process with its exit status and one line on stderr.
+def status_of_command(command: Callable[[], int]) -> int:
+    """The exit status of a command: what it gives, or that of the exception that ends it, told in one line on stderr.
 
-    With PASSFUZZ_DEBUG=1 exceptions pass through, and Python prints its traceback.
+    With PASSFUZZ_DEBUG=1 Python's traceback comes before the line.
     """
+    try:
+        return command()
+    except typer.Exit as end:
+        return end.exit_code
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or ExitStatus.CLEAN
+        tell(f"error: {end.code}")  # Python would say it, and end with 1
+        return ExitStatus.OWN_FAULT
+    except BaseException as error:  # noqa: BLE001 - the top: an exception that passes ends Python with 1, a finding
+        if os.environ.get(DEBUG_VARIABLE) == "1":
+            traceback.print_exception(error)
+        tell(line_of(error))
+        return status_of(error)
 
-    def __enter__(self) -> None:
-        return None
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
-            error = error.__context__  # Typer would exit with 1, which says that there is a new finding.
-        if error is None or isinstance(error, SystemExit) or os.environ.get(DEBUG_VARIABLE) == "1":
-            return
-        if isinstance(error, BrokenPipeError):
-            # Python flushes at exit, which must not fail again.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def refuse_empty(arguments: Sequence[str]) -> None:
+    """Raises UsageError for an empty argument: no option takes one, and an empty path would be the current folder. An
+    unset variable of a script gives one: `--out "$OUT"`."""
+    for place, word in enumerate(arguments):
+        if word == "":
+            before = arguments[place - 1] if place else ""
+            option = before if before.startswith("-") else f"argument {place + 1}"
+        elif word.startswith("--") and word.endswith("=") and word.count("=") == 1:
+            option = word[:-1]
         else:
-            print(f"passfuzz: {line_of(error)}", file=sys.stderr)
-        raise SystemExit(int(status_of(error))) from None
+            continue
+        raise UsageError(f"{option}: is empty")
+
+
+def tell(line: str) -> None:
+    """Says a line on stderr. Where that cannot be written, nothing is said."""
+    try:
+        print(f"passfuzz: {line}", file=sys.stderr)
+    except (OSError, ValueError):  # the stream of somebody who calls `main` from Python
+        return
 
 
 def status_of(error: BaseException) -> ExitStatus:
@@ -78,8 +98,6 @@ def status_of(error: BaseException) -> ExitStatus:
             return ExitStatus.WRONG_USAGE
         case KeyboardInterrupt() | typer.Abort():
             return ExitStatus.INTERRUPTED
-        case BrokenPipeError():
-            return ExitStatus.NO_READER
         case _:
             return ExitStatus.OWN_FAULT
 
@@ -95,6 +113,8 @@ def line_of(error: BaseException) -> str:
             text = "interrupted"
         case OSError():
             text = f"error: {error}"
+        case MemoryError():
+            text = "error: out of memory"
         case _:
             text = f"internal error: {type(error).__name__}: {error} (set {DEBUG_VARIABLE}=1 for the traceback)"
     return " ".join(text.split())

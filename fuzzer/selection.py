@@ -1,4 +1,4 @@
-"""Whether names of passes that a user typed exist, said before anything runs."""
+"""Whether names of passes and oracles that a user typed exist, said before anything runs. No TVM here."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from difflib import get_close_matches
 from fuzzer.errors import UsageError
 from fuzzer.settings import PASS_GROUPS
 from generators.passes.table import PASSES, TIR_PASSES
+from oracles import scripts
+from oracles.builds.cpu_builds import CPU_BUILDS, GROUPS
 
 PIPELINE_KINDS = ("pipeline", "tir_pipeline", "walk_then_pipeline")
 """Kinds of sequence that `@pipelines` asks for."""
@@ -40,3 +42,16 @@ def check_pass_names(names: Sequence[str], loaded: bool) -> None:
             close = get_close_matches(name, PASSES, n=1)
             hint = f"did you mean {close[0]}?" if close else "`passfuzz list passes` shows them all"
             raise UsageError(f"--passes {name}: unknown pass; {hint}")
+
+
+def check_oracle_names(names: Sequence[str], option: str) -> None:
+    """Raises UsageError for a name that is neither an oracle nor a group of them.
+
+    The table of oracles needs TVM; every oracle has a script, or is one of the other builds.
+    """
+    known = scripts.named() | CPU_BUILDS.keys() | GROUPS.keys()
+    for name in names:
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]}?" if close else "`passfuzz list oracles` shows them all"
+            raise UsageError(f"{option} {name}: unknown oracle; {hint}")

@@ -9,13 +9,15 @@ import math
 import os
 import re
 import secrets
+import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import get_args
 
-from fuzzer.errors import UsageError
+from fuzzer.errors import EnvironmentFault, UsageError
 from generators.case import Tier
 from generators.targets import DEFAULT, TARGETS
 
@@ -24,6 +26,13 @@ TIERS: tuple[str, ...] = get_args(Tier)
 DEFAULT_TIME_S = 60.0
 DEFAULT_OUT = Path("passfuzz-out")
 
+WORKER_BYTES = 210 << 20
+"""What a worker takes that has imported TVM (resident, measured)."""
+CGROUP = Path("/sys/fs/cgroup")
+FILE_BYTES = 64 << 20
+"""What a file of text that is read may have; a parser takes many times as much memory."""
+PROBE_BYTES = 4096
+"""Written to see whether a folder takes files."""
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _TIME_PART = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
 _ENGINES = ("dask://", "ray://")
@@ -99,7 +108,7 @@ def read_settings(
         seed=secrets.randbits(32) if seed is None else seed,
         time_s=_time_limit(time, cases),
         cases=None if cases is None else _at_least_one(cases, "--cases"),
-        jobs=available_cpus() if jobs is None else _at_least_one(jobs, "--jobs"),
+        jobs=available_cpus() if jobs is None else _jobs(jobs),
         targets=read_targets(targets),
         passes=_pass_names(passes),
         oracles=read_names(oracles, "--oracles"),
@@ -109,7 +118,7 @@ def read_settings(
         fail_on=_tiers(fail_on),
         shard=read_shard(shard),
         on=_engine(on),
-        out=_out_folder(DEFAULT_OUT if out is None else out),
+        out=output_folder(DEFAULT_OUT if out is None else out, "--out"),
         fresh=fresh,
         resume=resume,
     )
@@ -120,6 +129,21 @@ def available_cpus() -> int:
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1
+
+
+def memory_bytes() -> int:
+    """The memory of this machine, or of the control group (container) that this process is in where that is less."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):  # version 2 and version 1
+        with suppress(OSError, ValueError):  # ValueError: "max"
+            limits.append(int((CGROUP / name).read_text(encoding="ascii")))
+    return min(limits)
+
+
+def jobs_warning(jobs: int) -> str | None:
+    """What is to be said of so many workers: more than CPUs gain nothing. None where there is nothing to say."""
+    cpus = available_cpus()
+    return f"--jobs {jobs}: there are {cpus} CPUs; more workers judge no more cases" if jobs > 2 * cpus else None
 
 
 def read_time(text: str, option: str = "--time") -> float:
@@ -158,9 +182,23 @@ def read_load(path: Path) -> Path:
     """The file of `--load`. Raises UsageError when it is not a readable Python file."""
     if path.suffix != ".py":
         raise UsageError(f"--load {path}: a Python file that defines PASSES is wanted")
-    if not path.is_file():
-        raise UsageError(f"--load {path}: no such file")
-    return path
+    return _existing_file(path, "--load")
+
+
+def unreadable(path: Path, most: int | None) -> str | None:
+    """Why a file that is there must not be read: what it is (a pipe, a device, a folder), or more bytes than `most`.
+
+    None where it may be, or is not there.
+    """
+    try:
+        status = path.stat()
+    except OSError:  # said by who reads it
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return "not a regular file; write it into one first"
+    if most is not None and status.st_size > most:
+        return f"larger than {most >> 20} MiB, which is what is read"
+    return None
 
 
 def existing(path: Path) -> Path:
@@ -174,12 +212,40 @@ def output_file(path: Path, option: str = "--output") -> Path:
     """Where a file is to be written. Raises UsageError where that cannot work, before anything has taken its time."""
     if path.is_dir():
         raise UsageError(f"{option} {path}: is a folder; a file is wanted")
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{option} {path}: is a device or a pipe; a file is wanted")
+    folder = _nearest(path.absolute().parent)
+    if (why := _unwritable(folder)) is not None:
+        raise UsageError(f"{option} {path}: nothing can be written into {folder}: {why}")
+    return path
+
+
+def output_folder(path: Path, option: str) -> Path:
+    """Where files are to be written, in a folder that need not be there. Raises UsageError for a file, EnvironmentFault
+    where nothing can be written."""
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{option} {path}: is a file; a folder is wanted")
+    folder = _nearest(path.absolute())
+    if (why := _unwritable(folder)) is not None:
+        what = "" if path.exists() else "cannot be made: "
+        raise EnvironmentFault(f"{option} {path}: {what}nothing can be written into {folder}: {why}")
+    return path
+
+
+def _nearest(path: Path) -> Path:
+    """The path, or the nearest of its parents that is there."""
+    return next(one for one in (path, *path.parents) if one.exists())
+
+
+def _unwritable(folder: Path) -> str | None:
+    """Why no file can be written into a folder (no folder, read-only, a full disk, a limit); None where one can."""
     try:
-        with TemporaryFile(dir=folder):
-            return path
+        with TemporaryFile(dir=folder) as file:
+            file.write(bytes(PROBE_BYTES))
+            file.flush()
     except OSError as error:
-        raise UsageError(f"{option} {path}: nothing can be written into {folder}: {error.strerror}") from error
+        return error.strerror or str(error)
+    return None
 
 
 def read_names(text: str | None, option: str) -> tuple[str, ...]:
@@ -216,6 +282,15 @@ def _at_least_one(number: int, option: str) -> int:
     return number
 
 
+def _jobs(number: int) -> int:
+    """Raises UsageError for more workers than the memory of this machine holds."""
+    most = max(1, memory_bytes() // WORKER_BYTES)
+    if number > most:
+        held = f"{memory_bytes() / (1 << 30):.1f} GiB of memory hold {most} workers of {WORKER_BYTES >> 20} MiB"
+        raise UsageError(f"--jobs {number}: {held}; this machine has {available_cpus()} CPUs")
+    return _at_least_one(number, "--jobs")
+
+
 def _pass_names(text: str | None) -> tuple[str, ...]:
     names = read_names(text, "--passes")
     for name in names:
@@ -249,12 +324,12 @@ def _folder(path: Path | None, option: str) -> Path | None:
 
 
 def _file(path: Path | None, option: str) -> Path | None:
-    if path is not None and not path.is_file():
+    return None if path is None else _existing_file(path, option)
+
+
+def _existing_file(path: Path, option: str) -> Path:
+    if not path.exists():
         raise UsageError(f"{option} {path}: no such file")
-    return path
-
-
-def _out_folder(path: Path) -> Path:
-    if path.exists() and not path.is_dir():
-        raise UsageError(f"--out {path}: is a file; a folder is wanted")
+    if (why := unreadable(path, FILE_BYTES)) is not None:
+        raise UsageError(f"{option} {path}: {why}")
     return path

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from corpus.named_errors import naming
 from corpus.store import write_atomically
 from reports.finding_row import FindingRow
 from reports.tally import FIELDS, Tally, tally_of
@@ -83,8 +84,9 @@ def write_findings(out: Path, rows: Iterable[FindingRow]) -> None:
 
 
 def append_finding(out: Path, row: FindingRow) -> None:
-    """Adds one line to findings.jsonl, on disk when this returns."""
-    with (out / FINDINGS_FILE).open("a", encoding="utf-8") as file:
+    """Adds one line to findings.jsonl, on disk when this returns. An OSError names the file."""
+    path = out / FINDINGS_FILE
+    with naming(path), path.open("a", encoding="utf-8") as file:
         file.write(_line(row))
         file.flush()
         os.fsync(file.fileno())

@@ -14,9 +14,52 @@ OF_JUDGING = (
     "oracles.builds.cuda_device.BUILD_S",
     "oracles.builds.cuda_device.RUN_S",
     "oracles.builds.cuda_device.TRIAL_S",
+    "oracles.checks.numeric.PRINT_S",
     "oracles.checks.pipelines.LIMIT_S",
 )
 """Limits of the product on the clock: a test of one sets it back for itself."""
+OF_COMMANDS = (
+    "fuzzer.campaign.loop.GRACE_S",
+    "fuzzer.campaign.loop.READY_S",
+    "fuzzer.campaign.loop.REDUCE_S",
+    "fuzzer.commands.doctor.PROBE_TIMEOUT_S",
+    "fuzzer.commands.reduce.CONFIRM_S",
+    "fuzzer.commands.replay.CASE_TIMEOUT_S",
+    "fuzzer.commands.replay.IMPORT_TIMEOUT_S",
+    "fuzzer.oneshot.ask.READY_S",
+    "fuzzer.oneshot.check.STAGE_S",
+    "fuzzer.oneshot.prepare.STAGE_S",
+    "fuzzer.oneshot.reduce.COMMAND_S",
+    "fuzzer.oneshot.values.STAGE_S",
+    "fuzzer.trial.load_file.DEADLINE_S",
+    "fuzzer.trial.shrink_across.READY_S",
+    "fuzzer.worker.confirm.DEADLINE_S",
+)
+"""The same of commands, their processes and campaigns."""
+LEFT = {
+    "corpus.repro.DEADLINE_S": "120 s, written into scripts",
+    "corpus.repro.HANG_S": "15 s, written into scripts of hangs",
+    "fuzzer.commands.check.LIMIT_S": "an hour",
+    "fuzzer.commands.environments.INSTALL_TIMEOUT_S": "no test installs anything",
+    "fuzzer.commands.reduce.SLACK_S": "ten minutes",
+    "fuzzer.plugin.ending.REDUCE_S": "ends with what is small by then; no test asks how small",
+    "fuzzer.plugin.ending.REDUCE_ALL_S": "the same",
+    "fuzzer.plugin.harvester.DEADLINE_S": "in a process of its own, of modules of three bindings",
+    "fuzzer.settings.DEFAULT_TIME_S": "a default, no limit on work",
+    "fuzzer.trial.shrink.HANG_S": "of candidates that hang: what is longer takes as much longer to reduce",
+    "oracles.builds.builders.LAUNCH_S": "seconds of the CPU",
+    "oracles.builds.cpu_trial.HANG_CPU_S": "seconds of the CPU",
+    "oracles.builds.cuda_cpu.compiler.TIMEOUT_S": "two minutes for a compiler",
+    "fuzzer.campaign.disk.CHECKPOINT_S": "how often a campaign is written",
+    "fuzzer.campaign.second_process.BATCH_S": "how long samples wait for others",
+    "oracles.builds.cuda_cpu.machine.DEADLINE_S": "seconds of the CPU",
+    "oracles.builds.cuda_cpu.program.DEADLINE_S": "seconds of the CPU",
+    "oracles.builds.cuda_cpu.ptx.TIMEOUT_S": "two minutes for a compiler",
+    "reports.live.LINE_S": "how often a line is printed",
+    "reports.live.REDRAW_S": "how often the screen is drawn",
+    "reports.out_writer.INTERVAL_S": "how often files are written",
+}
+"""Limits that tests leave as they are, and why."""
 
 
 def raise_limits(patch: pytest.MonkeyPatch, *names: str) -> None:

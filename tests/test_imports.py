@@ -43,8 +43,8 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("table",),
     ),
     "corpus": (
-        ("encoding", "frames", "migration", "poison_fill", "repro_imports", "rewrites"),
-        ("schedule", "script_losses", "signature"),
+        ("encoding", "frames", "migration", "named_errors", "poison_fill", "repro_imports"),
+        ("rewrites", "schedule", "script_losses", "signature"),
         ("finding", "module_text"),
         ("repro_passes", "store"),
         ("known", "replayable", "repro_calls"),
@@ -65,7 +65,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "fuzzer": (
         ("errors", "protocol"),
-        ("versions",),
+        ("streams", "versions"),
         ("processes", "settings"),
         ("results", "selection"),
         ("trial/subject",),

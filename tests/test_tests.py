@@ -1,9 +1,11 @@
-"""Two lints: every test holds something that can fail, and no wait has a number of seconds of its own.
+"""Three lints: every test holds something that can fail, no wait has a number of seconds of its own, and tests raise
+the product's limits on the clock.
 
 A test holds that when it, or a function of the tests that it calls, has an assertion that is no constant, expects an
 exception, or calls an `assert_*` of a library. Functions are matched by their bare names, so one of the same name
 elsewhere counts; whether the assertion is ever reached is not seen. Waits are found by a regular expression that knows
-`timeout=` and `.wait()` with a literal; other uses of the clock are not found.
+`timeout=` and `.wait()` with a literal; other uses of the clock are not found. A limit of the product is a name of a
+module that ends in `_S`.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.patience import LEFT, OF_COMMANDS, OF_JUDGING
 
 TESTS = Path(__file__).resolve().parent
 FILES = sorted(TESTS.rglob("*.py"))
@@ -79,3 +83,34 @@ def test_limits_on_the_clock_are_generous(path: Path) -> None:
     """A limit is HANGS_S of tests/patience.py; campaigns are bounded by `cases`, or asked for their end alone."""
     text = path.read_text(encoding="utf-8")
     assert re.findall(r"timeout=\d[\d.]*|\.wait\(\d[\d.]*\)", text) == []
+
+
+def limits() -> set[str]:
+    """The constants of the product that are a number of seconds, under the name of each module that knows them, without
+    short ones between two looks (`_POLL_S`, `_LONG_S`)."""
+    found: set[str] = set()
+    for room in ("corpus", "fuzzer", "generators", "oracles", "reports"):
+        for path in sorted((TESTS.parent / room).rglob("*.py")):
+            module = ".".join(path.relative_to(TESTS.parent).with_suffix("").parts)
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            assigned = [one for node in tree.body for one in names_of(node)]
+            found.update(f"{module}.{name}" for name in assigned if name.endswith("_S") and name not in SHORT)
+    return found
+
+
+SHORT = ("_POLL_S", "_LONG_S")
+
+
+def names_of(node: ast.stmt) -> list[str]:
+    """The names that a statement of a module binds to a value, or takes from another module."""
+    if isinstance(node, ast.ImportFrom):
+        return [alias.asname or alias.name for alias in node.names]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    flat = [one for target in targets for one in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    return [one.id for one in flat if isinstance(one, ast.Name)]
+
+
+def test_every_limit_of_the_product_on_the_clock_is_raised_or_left_for_a_reason() -> None:
+    """On a busy machine a limit of seconds ends what does not hang."""
+    assert limits() == {*OF_JUDGING, *OF_COMMANDS, *LEFT}
+    assert all(LEFT.values())

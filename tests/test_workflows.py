@@ -7,8 +7,10 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.conftest import is_chosen
 
@@ -50,6 +52,18 @@ def test_the_nightly_job_fuzzes_and_reports(tmp_path: Path) -> None:
     assert fuzzed.returncode in (0, 1), fuzzed.stderr
     assert bash(report.replace(".venv/bin/passfuzz", PASSFUZZ), **environment).returncode == 0
     assert summary.read_text(encoding="utf-8").startswith("# passfuzz: ")
+
+
+def test_the_property_test_of_the_readme_works() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code,) = (block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "@given" in block)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    few = settings(max_examples=2, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    seen: list[object] = []
+    names["MyPass"] = lambda: lambda module: seen.append(module) or module
+    few(names["test_my_pass_keeps_modules_well_formed"])()
+    assert seen
 
 
 def test_every_test_runs_each_night_and_a_tenth_of_the_deep_ones_in_each_run() -> None:
@@ -94,6 +108,13 @@ def test_continuous_integration_uses_make_alone_and_no_clock() -> None:
     assert made_by(ROOT / ".ci" / "run") == ["make lint", "make fuzz", "make test", "make test-sample"]
     (fuzz,) = re.findall(r"^make fuzz.+$", script, re.MULTILINE)
     assert "--cases" in fuzz
+
+
+def test_a_second_make_fuzz_begins_anew_and_an_empty_folder_is_no_folder() -> None:
+    """`run` refuses a folder that holds a run; an unset OUT must not become the option that follows."""
+    for out in ("passfuzz-out", "", "two words"):
+        (command,) = (line for line in bash(f"make --dry-run fuzz OUT='{out}'").stdout.splitlines() if " run " in line)
+        assert f'--fresh --out "{out}" ' in command
 
 
 def test_continuous_integration_is_one_command() -> None:

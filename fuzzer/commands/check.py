@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fuzzer.errors import EnvironmentFault
 from fuzzer.oneshot.ask import ask, scratch_folder
 from fuzzer.oneshot.messages import Culprit, FaultLine, Request, Row, Value
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
@@ -22,13 +23,16 @@ def check_module(
     default build pipeline.
     explain: whether the values of the first entry call are wanted too.
     Inputs of `main` are drawn from its parameters' types where there are none. A crash or a hang is a row like any
-    other. Raises UsageError for what cannot be read or is ill-formed, EnvironmentFault for a TVM that does not work.
+    other. Raises UsageError for what cannot be read or is ill-formed, EnvironmentFault for a TVM that does not work
+    and where no oracle has said anything, which is no success.
     """
     refuse_groups(passes)
-    case = judged_on(read_subject(path, load), target)
+    case = judged_on(read_subject(path, load), target, path)
     with scratch_folder() as scratch:
-        replies = ask(Request("check", case, passes, scratch=scratch, explain=explain), LIMIT_S)
+        replies = ask(Request("check", case, passes, scratch=scratch, explain=explain, subject=str(path)), LIMIT_S)
     rows = tuple(reply.row for reply in replies if isinstance(reply, Row))
+    if not rows:
+        raise EnvironmentFault(f"{path}: no oracle said anything of it")
     culprit = next((reply.name for reply in replies if isinstance(reply, Culprit)), None)
     values = tuple(reply.row for reply in replies if isinstance(reply, Value))
     fault = tuple(reply.line for reply in replies if isinstance(reply, FaultLine))

@@ -17,6 +17,7 @@ from fuzzer.oneshot.messages import Reduction, Request
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
 from fuzzer.results import ReduceResult
 from generators.targets import DEFAULT
+from reports.summary import write_text
 
 SLACK_S = 600.0
 """Seconds beyond the budget: judging the start, and a last candidate that hangs."""
@@ -45,9 +46,9 @@ def reduce_case(
     refuse_groups(passes)
     if interesting is not None:
         _check_command(interesting, passes, oracle)
-    case = judged_on(read_subject(path, load), DEFAULT)
+    case = judged_on(read_subject(path, load), DEFAULT, path)
     with scratch_folder() as scratch:
-        request = Request("reduce", case, passes, oracle, interesting, time_s, scratch)
+        request = Request("reduce", case, passes, oracle, interesting, time_s, scratch, subject=str(path))
         replies = ask(request, time_s + SLACK_S)
         reduction = next(reply for reply in replies if isinstance(reply, Reduction))
         repro = shown_by(reduction, Path(scratch)) if interesting is None else reduction.repros[0]
@@ -74,9 +75,9 @@ def shown_by(reduction: Reduction, scratch: Path) -> str:
     """
     script = scratch / "repro.py"
     if reduction.module_json is not None:
-        json_beside(script).write_text(reduction.module_json, encoding="utf-8")
+        write_text(json_beside(script), reduction.module_json)
     for repro in reduction.repros:
-        script.write_text(repro, encoding="utf-8")
+        write_text(script, repro)
         ended = _run(script)
         if ended.returncode == FAILS:
             return repro

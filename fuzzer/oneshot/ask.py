@@ -25,6 +25,8 @@ from fuzzer.versions import require_tvm
 
 READY_S = 180.0
 """Seconds until TVM and the loaded file are imported."""
+ROOM_BYTES = 4096
+"""What must be free for the messages of a one-shot process."""
 
 _ERROR = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b")
 """How the line begins with which Python ends a traceback; TVM's warnings may follow it."""
@@ -38,6 +40,7 @@ def ask(request: Request, limit_s: float) -> list[Reply]:
     """
     require_tvm()
     with tempfile.TemporaryFile() as stderr:
+        _require_room(stderr.fileno())
         process = subprocess.Popen(
             module_command("fuzzer.oneshot.main", str(os.getpid())),
             stdin=subprocess.PIPE,
@@ -51,6 +54,17 @@ def ask(request: Request, limit_s: float) -> list[Reply]:
             return _replies(process, stderr.fileno(), limit_s)
         finally:
             _end(process)
+
+
+def _require_room(file: int) -> None:
+    """Raises EnvironmentFault where the temporary file takes nothing: a child could not say what ends it."""
+    try:
+        os.write(file, bytes(ROOM_BYTES))
+        os.lseek(file, 0, os.SEEK_SET)
+        os.ftruncate(file, 0)
+    except OSError as error:
+        place = f"nothing can be written into the folder for temporary files, {tempfile.gettempdir()}"
+        raise EnvironmentFault(f"{place}: {error.strerror}; TMPDIR names another") from error
 
 
 def _hand_over(process: subprocess.Popen[bytes], request: Request) -> None:

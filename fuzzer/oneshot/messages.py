@@ -19,7 +19,7 @@ class Request:
     """What to do. passes: names given by the user, () for the case's own or else the default.
 
     explain: as given to `passfuzz check`; oracle, interesting, time_s: to `passfuzz reduce`. scratch: a folder that the
-    process may write into.
+    process may write into. subject: the path of the case or module, as typed, for messages.
     """
 
     what: What
@@ -30,6 +30,7 @@ class Request:
     time_s: float = 60.0
     scratch: str = ""
     explain: bool = False
+    subject: str = "the case"
 
 
 class Row(Struct, frozen=True, tag="row"):

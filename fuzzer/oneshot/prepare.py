@@ -138,7 +138,7 @@ def live_candidate(request: Request, recorder: Recorder) -> Candidate:
 
     recorder.write(0, Working("read"))
     heard = in_child(read, Unreadable, recorder, STAGE_S, per_activity=True)
-    where = request.case.origin.file or "the case"
+    where = request.subject
     for unreadable in heard.messages:
         raise NotCarriedOut(f"{where}: {unreadable.why}")
     if heard.ended is not None:
@@ -152,7 +152,7 @@ def _unreadable(request: Request, lenient: bool, recorder: Recorder) -> str | No
     """Why a module cannot be used; None when it can."""
     try:
         module = candidate_of(request.case).module
-    except Exception as error:  # noqa: BLE001 - the boundary to TVM: its parser and its loader raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary to TVM and the file: they raise anything
         text = headline(str(error)) or "no message"
         if "No result exists in IRBuilder" in text:
             text = "no module in the file"
@@ -196,7 +196,7 @@ def _entry_calls(candidate: Candidate, request: Request, recorder: Recorder) -> 
         case Usable(number):
             return candidate.calls or drawn_calls(candidate.module, number, ROUNDS), ""
         case Unusable(why, True):
-            raise NotCarriedOut(f"{request.case.origin.file or 'the case'}: ill-typed before any pass: {why}")
+            raise NotCarriedOut(f"{request.subject}: ill-typed before any pass: {why}")
         case Unusable(why):
             return (), f"no inputs that the module takes: {why}"
         case _:
@@ -235,7 +235,7 @@ def _passes(
         unknown = [call.name for call in request.case.passes + request.case.setup if call.name not in repertoire.rows]
         if unknown:
             where = "which is neither in the pass table nor in a loaded file"
-            raise NotCarriedOut(f"the case applies {unknown[0]}, {where}")
+            raise NotCarriedOut(f"{request.subject}: applies {unknown[0]}, {where}")
         return request.case.passes
     drawn: list[PassCall] = []
     facts, source = facts_of(module, calls), SeededSource(0)

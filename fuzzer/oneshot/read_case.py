@@ -8,12 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from corpus.module_text import UnreadableModule, read_module_file
+from corpus.module_text import UnreadableModule, module_of_file
 from corpus.store import CorruptCase, read_case
 from fuzzer.errors import EnvironmentFault, UsageError
-from fuzzer.settings import PASS_GROUPS, read_load
+from fuzzer.settings import FILE_BYTES, PASS_GROUPS, read_load, unreadable
 from generators.case import Case, Origin
 from oracles.builds.needs import missing
+
+TEXTS, ARRAYS = ("case.json", "module.py", "module.json"), "inputs.npz"
 
 
 def read_subject(path: Path, load: Path | None) -> Case:
@@ -28,11 +30,14 @@ def read_subject(path: Path, load: Path | None) -> Case:
     return replace(case, load=None if load is None else str(load.absolute()))
 
 
-def judged_on(case: Case, target: str | None) -> Case:
-    """The case for a target, None for its own. Raises EnvironmentFault where this machine has not what it needs."""
+def judged_on(case: Case, target: str | None, path: Path) -> Case:
+    """The case, read from `path`, for a target, None for its own.
+
+    Raises EnvironmentFault where this machine has not what it needs.
+    """
     wanted = target or case.target
     if (why := missing(wanted)) is not None:
-        whose = f"--target {wanted}" if target else f"the case is for target {wanted}"
+        whose = f"--target {wanted}" if target else f"{path}: is for target {wanted}"
         raise EnvironmentFault(f"{whose}: {why}")
     return replace(case, target=wanted)
 
@@ -45,6 +50,9 @@ def refuse_groups(names: tuple[str, ...]) -> None:
 
 
 def _stored_case(folder: Path) -> Case:
+    for name in (*TEXTS, ARRAYS):
+        if (why := unreadable(folder / name, FILE_BYTES if name in TEXTS else None)) is not None:
+            raise UsageError(f"not a case: {folder / name}: {why}")
     try:
         return read_case(folder).case
     except CorruptCase as error:
@@ -52,8 +60,10 @@ def _stored_case(folder: Path) -> Case:
 
 
 def _module_case(path: Path) -> Case:
+    if (why := unreadable(path, FILE_BYTES)) is not None:
+        raise UsageError(f"{path}: {why}")
     try:
-        text = read_module_file(path)
+        text = module_of_file(path.read_text(encoding="utf-8-sig"))
     except (UnreadableModule, UnicodeDecodeError, OSError) as error:
         raise UsageError(f"{path}: neither TVMScript nor TVM JSON: {error}") from error
     return Case(text, (), origin=Origin(file=str(path)))

@@ -14,6 +14,7 @@ from pathlib import Path
 from corpus.finding import stats_row, to_line
 from corpus.findings import stored_from, with_each_fill
 from corpus.module_text import text_of, with_imports
+from corpus.named_errors import naming
 from corpus.reduce import Candidate, reduce
 from corpus.repro import repro_text
 from fuzzer.oneshot.check import outcome_of
@@ -77,7 +78,8 @@ def reduce_by_command(request: Request, start: Candidate, say: Say) -> None:
     limit = min(COMMAND_S, request.time_s)
 
     def status(candidate: Candidate) -> int | None:
-        file.write_text(_module_file(candidate), encoding="utf-8")
+        with naming(file):
+            file.write_text(_module_file(candidate), encoding="utf-8")
         return status_of([*command, str(file)], limit)
 
     first = status(module_only)

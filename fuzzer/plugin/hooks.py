@@ -38,6 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--passfuzz-out") == "":  # an unset variable of a script; it would be the current folder
+        raise pytest.UsageError("--passfuzz-out: is empty")
     if config.getoption("--passfuzz") or config.getoption("--passfuzz-out"):
         os.environ.setdefault("TVM_NUM_THREADS", "1")  # before TVM is loaded: a forked child with more would hang
         config.pluginmanager.register(_Session(config), "passfuzz-session")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from corpus.named_errors import naming
 from oracles.activities import Activity, Working
 
 _SIZE = 512
@@ -42,7 +43,8 @@ class Recorder:
     @staticmethod
     def create(path: Path) -> Recorder:
         """A recorder on a fresh file; children inherit it by fork."""
-        path.write_bytes(b"\0" * _SIZE)
+        with naming(path):
+            path.write_bytes(b"\0" * _SIZE)
         with path.open("r+b") as file:
             return Recorder(mmap.mmap(file.fileno(), _SIZE))
 

@@ -103,7 +103,7 @@ def _built_for_device(
 def refused(source: machine.NotCompiled) -> Failed | Skipped:
     """What is to be said of CUDA source that the C++ compiler does not take: TVM is wrong where nvcc says so too."""
     if source.slow:
-        return Skipped("cuda-cpu: the C++ compiler takes too long")
+        return Skipped("cuda-cpu: the C++ compiler takes too long, or the disk is full")
     if shutil.which("nvcc") is None:
         return Skipped("cuda-cpu: source not known to our header, and no nvcc to ask")
     try:

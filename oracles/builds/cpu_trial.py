@@ -26,6 +26,7 @@ from generators.tvm_api import IRModule, Pass, VirtualMachine
 from oracles.builds import build as llvm
 from oracles.builds.blame import first_wrong, lowering_of
 from oracles.builds.cpu_builds import CpuBuild, How, no_compiler
+from oracles.builds.room import NO_ROOM, no_room
 from oracles.builds.tir_build import compiled_from
 from oracles.evidence import Evidence, Hung
 from oracles.forked import Ended, forked
@@ -79,6 +80,9 @@ def judge(row: CpuBuild, last: Position, bench: Bench) -> Verdict:
         ended = forked(lambda: _in_child(row, last, bench, errors), LIMIT_S)
         spent = _cpu_of_children() - spent
         said = errors.read_text(errors="replace")[-SAID:] if errors.exists() else ""
+        full = isinstance(ended, (Ended, Failed, str)) and no_room(Path(folder))
+    if full:
+        return Skipped(NO_ROOM)
     if isinstance(ended, str):
         raise RuntimeError(f"{row.name}: {ended}")
     if isinstance(ended, Failed) and ended.symptom == WRONG_RESULT and row.lowers:

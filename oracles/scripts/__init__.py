@@ -56,6 +56,8 @@ ENVIRONMENT = jinja2.Environment(
     autoescape=False,  # noqa: S701 - Python is written, not HTML
 )
 _ENDING = ".py.j2"
+_ON_CPU = "build_on_cpu"
+"""The template of all oracles in CPU_BUILDS."""
 
 
 class MissingScript(Exception):
@@ -93,6 +95,12 @@ def require_script(oracle: str) -> None:
     _source(_of_oracle(oracle, False))
 
 
+def named() -> frozenset[str]:
+    """The names of the templates that show what an oracle found, without those of one kind of evidence."""
+    names = (name.removesuffix(_ENDING) for name in ENVIRONMENT.list_templates() if name.endswith(_ENDING))
+    return frozenset(name for name in names if not {".", "/"} & set(name) and name != _ON_CPU)
+
+
 def _of_evidence(evidence: Evidence | None, walls: bool) -> str | None:
     """The check that this evidence has for itself; None where the oracle's shows it."""
     match evidence:
@@ -120,7 +128,7 @@ def _of_evidence(evidence: Evidence | None, walls: bool) -> str | None:
 
 def _of_oracle(oracle: str, expectations: bool) -> str:
     if oracle in CPU_BUILDS:
-        return "build_on_cpu"
+        return _ON_CPU
     return "build.run" if oracle == BUILD and expectations else oracle
 
 

@@ -11,17 +11,14 @@ from dataclasses import replace
 import pytest
 
 from fuzzer.campaign import loop
-from fuzzer.worker import confirm
-from tests.patience import HANGS_S, OF_JUDGING, raise_limits
+from tests.patience import HANGS_S, OF_COMMANDS, OF_JUDGING, raise_limits
 
 
 @pytest.fixture(scope="session", autouse=True)
 def generous_limits() -> Iterator[None]:
     plan_of = loop.plan_of
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop, "REDUCE_S", HANGS_S)
+        raise_limits(patch, *OF_JUDGING, *OF_COMMANDS)
         patch.setattr(loop, "GRACE_S", 2 * HANGS_S)  # half of it bounds a reduction
         patch.setattr(loop, "plan_of", lambda *given: replace(plan_of(*given), deadline_s=HANGS_S))
-        patch.setattr(confirm, "DEADLINE_S", HANGS_S)
-        raise_limits(patch, *OF_JUDGING, "fuzzer.oneshot.prepare.STAGE_S")
         yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -94,6 +95,7 @@ def test_text_that_is_no_module(passfuzz: Run, command: str, name: str, text: An
         ("ill_typed.py", GOOD.replace('-> R.Tensor((2,)', '-> R.Tensor((3,)'), "ill-typed before any pass"),
         ("other.json", '{"a": 1}', "this TVM cannot read it"),
         ("node.json", json.dumps({"root_index": 7, "nodes": []}), "this TVM cannot read it"),
+        ("exits.py", GOOD + "\n\nexit(0)\n", "exits.py"),
     ],
 )  # fmt: skip
 def test_modules_that_tvm_or_we_refuse(passfuzz: Run, name: str, text: str, words: str) -> None:
@@ -149,7 +151,18 @@ def test_a_case_with_an_unknown_pass(passfuzz: Run) -> None:
     Path("case/case.json").write_text(json.dumps(data))
     status, line = passfuzz("check", "case")
     assert status == 2
-    assert "Gone" in line
+    assert "error: case: applies Gone" in line
+
+
+def test_an_error_about_a_case_says_which(passfuzz: Run) -> None:
+    """Not where the case came from once, as its `origin` says."""
+    shutil.copytree(CASE, "case")
+    text = Path("case/module.py").read_text()
+    Path("case/module.py").write_text(text.replace("R.", "R.bogus."))
+    for path in ("case", "case/case.json"):
+        status, line = passfuzz("check", path)
+        assert status == 2
+        assert line.startswith(f"passfuzz: error: {path}: this TVM cannot read it")
 
 
 def test_a_case_whose_loaded_file_is_gone(passfuzz: Run) -> None:
@@ -245,7 +258,7 @@ def test_a_pass_that_the_loaded_file_does_not_bring(passfuzz: Run, arguments: tu
         (("reduce", "good.py", "--oracle", "nope", "--passes", "DeadCodeElimination"), "--oracle nope"),
         (("reduce", "good.py", "--interesting", "./nope.sh"), "no such program"),
         (("reduce", "good.py", "--interesting", "'x"), "--interesting 'x"),
-        (("reduce", "good.py", "--interesting", ""), "no such program"),
+        (("reduce", "good.py", "--interesting", ""), "--interesting: is empty"),
         (("reduce", "good.py", "--interesting", "false"), "ends with status 1 on the module as it is"),
         (("reduce", "good.py", "--interesting", "true", "--oracle", "numeric"), "--oracle"),
         (("reduce", "good.py", "--interesting", "true", "--passes", "DeadCodeElimination"), "--passes"),
@@ -275,11 +288,47 @@ def test_a_target_that_needs_a_compiler(
     assert "install g++" in line
 
 
-@pytest.mark.parametrize("out", ["good.py/out", "/proc/out"])
-def test_an_output_folder_that_cannot_be_made(passfuzz: Run, out: str) -> None:
+def _file_limit(patch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    patch.setattr("fuzzer.settings.TemporaryFile", refused)
+
+
+FOLDERS = [("run", "--cases", "2", "--out"), ("report", "results", "--merge"), ("harvest", "results", "--output")]
+
+
+@pytest.mark.parametrize("command", FOLDERS)
+@pytest.mark.parametrize("out", ["good.py/out", "/proc/out", "/proc"])
+def test_an_output_folder_that_cannot_be_made(passfuzz: Run, command: tuple[str, ...], out: str) -> None:
+    Path("results").mkdir()
+    status, line = passfuzz(*command, out)
+    assert status == 3
+    assert f"{command[-1]} {out}: " in line
+    assert "cannot be made" in line or out == "/proc"
+    assert "nothing can be written into" in line
+
+
+@pytest.mark.parametrize("out", ["out", "."])
+def test_a_full_disk_is_said_with_its_option(passfuzz: Run, monkeypatch: pytest.MonkeyPatch, out: str) -> None:
+    _file_limit(monkeypatch)
     status, line = passfuzz("run", "--cases", "2", "--out", out)
     assert status == 3
-    assert f"--out {out}: cannot be made" in line
+    assert f"--out {out}: " in line
+    assert "No space left on device" in line
+
+
+@pytest.mark.parametrize("arguments", [("check", "good.py"), ("reduce", "good.py")])
+def test_no_room_for_temporary_files(
+    passfuzz: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    def refused(descriptor: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("fuzzer.oneshot.ask.os.write", refused)
+    status, line = passfuzz(*arguments)
+    assert status == 3
+    assert "No space left on device; TMPDIR names another" in line
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_run_hands_on_every_option(passfuzz: Any, fake: Any, tmp_path: Path) -> 
     (tmp_path / "mine.py").write_text("PASSES = {}")
     (tmp_path / "known.jsonl").write_text("")
     options = ("--time", "10m", "--cases", 9, "--seed", 3, "--jobs", 2, "--target", "cuda", "--target", "llvm")
-    more = ("--passes", "Mine,@tir", "--oracles", "x", "--load", tmp_path / "mine.py", "--corpus", tmp_path)
+    more = ("--passes", "Mine,@tir", "--oracles", "purity", "--load", tmp_path / "mine.py", "--corpus", tmp_path)
     rest = (
         "--known",
         tmp_path / "known.jsonl",
@@ -137,7 +137,7 @@ def test_run_hands_on_every_option(passfuzz: Any, fake: Any, tmp_path: Path) -> 
     assert (status, err) == (0, "")
     (settings,) = seen
     assert (settings.time_s, settings.cases, settings.seed, settings.jobs) == (600.0, 9, 3, 2)
-    assert (settings.targets, settings.passes, settings.oracles) == (("cuda", "llvm"), ("Mine", "@tir"), ("x",))
+    assert (settings.targets, settings.passes, settings.oracles) == (("cuda", "llvm"), ("Mine", "@tir"), ("purity",))
     assert (settings.load, settings.corpus) == (tmp_path / "mine.py", tmp_path)
     assert (settings.known, settings.fail_on) == (tmp_path / "known.jsonl", ("A",))
     assert (settings.shard.index, settings.shard.count, settings.on, settings.out) == (1, 4, "ray://h", tmp_path)
@@ -307,6 +307,13 @@ def test_list(passfuzz: Any, table: str) -> None:
         ("replay", "no-such-corpus"),
         ("report", "no-such-out"),
         ("list", "everything"),
+        ("run", "--oracles", "nope"),
+        ("reduce", "README.md", "--oracle", "nope"),
+        ("run", "--jobs", "100000"),
+        ("replay", "--junit", "/proc/x"),
+        ("replay", "--junit", "/dev/null"),
+        ("reduce", "README.md", "-o", "/dev/null"),
+        ("report", "no-such-out", "--known", "/proc/x"),
     ],
 )
 def test_wrong_usage_is_one_line_and_status_2(passfuzz: Any, fake: Any, arguments: tuple[str, ...]) -> None:
@@ -330,22 +337,29 @@ def test_wrong_usage_is_one_line_and_status_2(passfuzz: Any, fake: Any, argument
         ),
         (KeyError("x"), 3, "passfuzz: internal error: KeyError: 'x' (set PASSFUZZ_DEBUG=1 for the traceback)\n"),
         (KeyboardInterrupt(), 130, "passfuzz: interrupted\n"),
+        (SystemExit("a reason"), 3, "passfuzz: error: a reason\n"),
     ],
 )
 def test_every_error_is_one_line(
     error: BaseException, status: int, line: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(errors.DEBUG_VARIABLE, raising=False)
-    with pytest.raises(SystemExit) as ended, errors.OneLineErrors():
+
+    def command() -> int:
         raise error
-    assert ended.value.code == status
+
+    assert errors.status_of_command(command) == status
     assert capsys.readouterr().err == line
 
 
-def test_debugging_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_debugging_shows_the_traceback_and_keeps_the_status(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv(errors.DEBUG_VARIABLE, "1")
-    with pytest.raises(KeyError), errors.OneLineErrors():
-        raise KeyError("x")
+    assert errors.status_of_command(lambda: {"a": 1}["x"]) == 3
+    said = capsys.readouterr().err
+    assert said.startswith("Traceback")
+    assert said.splitlines()[-1].startswith("passfuzz: internal error: KeyError: 'x'")
 
 
 def test_help_names_every_command(passfuzz: Any) -> None:

@@ -218,6 +218,12 @@ def test_the_repro_of_a_users_pass_runs_the_test_again(faulty: tuple[Path, int, 
     assert (gone.returncode, gone.stdout.strip()) == (0, "the bug is gone")
 
 
+def test_an_empty_folder_is_not_the_current_one(tmp_path: Path) -> None:
+    status, _, outcomes = run(tmp_path, CLEAN, *JUDGES, "--passfuzz-out", "")
+    assert (status, outcomes) == (pytest.ExitCode.USAGE_ERROR, {})
+    assert not (tmp_path / "summary.json").exists()
+
+
 @pytest.mark.deep
 def test_strict_fails_the_session(tmp_path: Path) -> None:
     status, _, outcomes = run(tmp_path, FAULTY, *JUDGES, "--passfuzz-strict", "-k", "loses")

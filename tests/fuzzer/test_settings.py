@@ -7,8 +7,18 @@ from typing import Any
 
 import pytest
 
+from fuzzer import settings as of_settings
 from fuzzer.errors import UsageError
-from fuzzer.settings import Settings, Shard, available_cpus, read_settings, read_time
+from fuzzer.settings import (
+    WORKER_BYTES,
+    Settings,
+    Shard,
+    available_cpus,
+    jobs_warning,
+    memory_bytes,
+    read_settings,
+    read_time,
+)
 
 
 @pytest.mark.parametrize(
@@ -107,3 +117,42 @@ def test_wrong_options_are_refused_by_name_in_one_line(option: str, value: Any) 
     name = {"targets": "target", "fail_on": "fail-on"}.get(option, option)
     assert str(raised.value).startswith(f"--{name}")
     assert "\n" not in str(raised.value)
+
+
+# --- workers and memory ---------------------------------------------------------------------------------
+
+
+def test_more_workers_than_the_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(of_settings, "memory_bytes", lambda: 10 * WORKER_BYTES)
+    assert read_settings(jobs=10).jobs == 10
+    with pytest.raises(UsageError, match="--jobs 11: 2.1 GiB of memory hold 10 workers of 210 MiB"):
+        read_settings(jobs=11)
+    with pytest.raises(UsageError, match="--jobs 0: must be at least 1"):
+        read_settings(jobs=0)
+
+
+def test_more_workers_than_twice_the_cpus_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(of_settings, "available_cpus", lambda: 4)
+    assert jobs_warning(8) is None
+    assert jobs_warning(9) == "--jobs 9: there are 4 CPUs; more workers judge no more cases"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "bytes_"),
+    [
+        ("memory.max", str(1 << 20), 1 << 20),
+        ("memory/memory.limit_in_bytes", str(2 << 20), 2 << 20),
+        ("memory.max", "max", None),
+        ("memory.max", str(1 << 60), None),
+        ("other", "1", None),
+    ],
+)
+def test_the_memory_of_a_container_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, bytes_: int | None
+) -> None:
+    monkeypatch.setattr(of_settings, "CGROUP", tmp_path / "none")
+    machine = memory_bytes()
+    monkeypatch.setattr(of_settings, "CGROUP", tmp_path)
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(text + "\n")
+    assert memory_bytes() == (machine if bytes_ is None else bytes_)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+import resource
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from oracles.builds.cpu_builds import (
     no_compiler,
     only_builds,
 )
+from oracles.builds.room import NO_ROOM
 from oracles.reference.numbers import Numbers
 from oracles.trace import MeaningState, Position
 from oracles.verdict import Failed, Passed, Skipped, Verdict
@@ -265,8 +267,9 @@ def test_a_build_without_an_end_is_ended(
 ) -> None:
     plant(monkeypatch, change)
     monkeypatch.setattr(cpu_trial, "LIMIT_S", 4)
-    # What computes has used more of the CPU than this by then, on any machine; what sleeps has not used four seconds.
-    monkeypatch.setattr(cpu_trial, "HANG_CPU_S", 0.2 if change is computes else cpu_trial.LIMIT_S)
+    # What computes has used more of the CPU than this by then, on a machine with a load of eighty for each of its CPUs;
+    # what sleeps has not used four seconds.
+    monkeypatch.setattr(cpu_trial, "HANG_CPU_S", 0.05 if change is computes else cpu_trial.LIMIT_S)
     verdict = judged(row_or_skip(name))
     assert isinstance(verdict, wanted)
     assert not isinstance(verdict, Failed) or verdict.symptom == "hang"
@@ -347,3 +350,31 @@ def test_a_compiler_that_is_not_there_or_does_not_work_is_said(monkeypatch: pyte
     monkeypatch.delenv("CXX")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert str(no_compiler()).startswith("no C++ compiler: neither $CXX")
+
+
+# --- a full disk ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_file_may_grow() -> Iterator[None]:
+    """As a full disk: files of more than 100 bytes fail, in children too."""
+    no_compiler()  # kept for later, as it is while files may grow
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("name", [min(GROUPS["cross_builds"]), "build_c", "build_exported"])
+def test_a_full_disk_is_no_fault_of_tvm(name: str, no_file_may_grow: None) -> None:
+    verdict = judged(row_or_skip(name))
+    assert isinstance(verdict, Skipped)
+    assert verdict.reason == NO_ROOM
+
+
+def test_a_crash_is_one_where_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, lambda module: os._exit(1))
+    verdict = judged(CPU_BUILDS["build_o3"])
+    assert isinstance(verdict, Failed) and verdict.symptom == "crash"
+    monkeypatch.setattr(cpu_trial, "no_room", lambda folder: True)
+    assert judged(CPU_BUILDS["build_o3"]) == Skipped(NO_ROOM)

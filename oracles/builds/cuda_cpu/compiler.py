@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from oracles.builds.cuda_cpu.source import UnknownDeclaration, adapted
+from oracles.builds.room import no_room
 
 INCLUDE = Path(__file__).parent / "include"
 HEADER = "cuda_cpu.h"
@@ -42,7 +43,7 @@ class CompileError(Exception):
 
 
 class TooSlow(CompileError):
-    """The compiler takes too long."""
+    """The compiler takes too long, or the disk is full: nothing is said of the source."""
 
 
 class NoCompiler(Exception):
@@ -168,6 +169,8 @@ def _run(command: list[str], folder: Path | None = None, timeout_s: float = TIME
         )
     except subprocess.TimeoutExpired as error:
         raise TooSlow(f"{command[0]} takes longer than {timeout_s:.0f} s") from error
+    if done.returncode != 0 and folder is not None and no_room(folder):
+        raise TooSlow(f"{command[0]} has no room for what it writes")
     if done.returncode != 0:
         errors = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
         first = errors[0] if errors else f"exit status {done.returncode}"

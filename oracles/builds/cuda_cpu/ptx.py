@@ -7,6 +7,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from oracles.builds.room import no_room
+
 TIMEOUT_S = 120.0
 
 
@@ -27,4 +29,6 @@ def to_ptx(cuda: str, arch: str = "sm_90", timeout_s: float = TIMEOUT_S) -> str 
             done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, cwd=place)
         except subprocess.TimeoutExpired as error:
             raise TimeoutError(f"nvcc takes longer than {timeout_s:.0f} s") from error
+        if done.returncode != 0 and no_room(Path(place)):
+            raise TimeoutError("nvcc has no room for what it writes")
     return None if done.returncode == 0 else done.stderr.strip() or f"exit status {done.returncode}"
