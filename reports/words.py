@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from typing_extensions import assert_never
+
 from oracles.verdict import Skipped
 from reports.finding_row import FindingRow
+from reports.summary import RunFacts
 from reports.tally import Tally
 
 SHOWN_REASONS = 3
@@ -43,6 +46,23 @@ def not_judged_line(tally: Tally, shown: int = SHOWN_REASONS) -> str:
 def neediest_first(tally: Tally) -> list[tuple[str, dict[str, int]]]:
     """The passes that changed the fewest modules first: what the generator serves worst."""
     return sorted(tally.passes.items(), key=lambda item: (item[1]["changed"], item[1]["applied"], item[0]))
+
+
+def ended_line(facts: RunFacts) -> str:
+    """What a reader must know of how the run ended; empty where it went to its end, or own_fault says more."""
+    match facts.ended:
+        case "done" | "fault":
+            return ""
+        case "interrupted":
+            return "The run was interrupted before its end."
+        case None:
+            return "The run has not ended: it is still running, or it was killed."
+        case "unknown":
+            if facts.interrupted:
+                return "The run was interrupted before its end."
+            return "Its files do not say whether the run went to its end."
+        case _:
+            assert_never(facts.ended)
 
 
 def finding_line(row: FindingRow) -> str:

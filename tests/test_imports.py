@@ -43,7 +43,9 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("table",),
     ),
     "corpus": (
-        ("encoding", "migration", "poison_fill", "repro_imports", "rewrites", "schedule", "script_losses", "signature"),
+        ("escapes", "regular_files"),
+        ("arrays_file", "encoding", "migration", "poison_fill", "repro_imports"),
+        ("rewrites", "schedule", "script_losses", "signature"),
         ("finding", "module_text"),
         ("repro_passes", "store"),
         ("known", "replayable", "repro_calls"),
@@ -57,8 +59,9 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("reduce",),
     ),
     "reports": (
-        ("finding_row", "tally"),
-        ("summary", "words"),
+        ("finding_row", "tally", "terminal"),
+        ("summary",),
+        ("words",),
         ("html", "junit", "live", "markdown", "out_writer", "sarif"),
         ("formats", "view"),
     ),

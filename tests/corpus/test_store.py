@@ -211,13 +211,13 @@ def _edit(path: Path, **changes: Any) -> None:
 
 CORRUPTIONS = [
     ("absent folder", lambda folder: folder.rename(folder.with_name("elsewhere")), "no case.json"),
-    ("truncated json", lambda folder: _truncate(folder / "case.json"), "JSONDecodeError"),
-    ("binary json", lambda folder: (folder / "case.json").write_bytes(b"\xff\xfe\x00"), "UnicodeDecodeError"),
-    ("a list", lambda folder: (folder / "case.json").write_text("[]"), "not an object"),
+    ("truncated json", lambda folder: _truncate(folder / "case.json"), "truncated"),
+    ("binary json", lambda folder: (folder / "case.json").write_bytes(b"\xff\xfe\x00"), "malformed"),
+    ("a list", lambda folder: (folder / "case.json").write_text("[]"), "Expected `object`, got `array`"),
     ("later schema", lambda folder: _edit(folder / "case.json", schema=99), "unknown schema 99"),
     ("no schema", lambda folder: _edit(folder / "case.json", schema="absent"), "unknown schema None"),
-    ("no passes", lambda folder: _edit(folder / "case.json", passes="absent"), "no entry 'passes'"),
-    ("passes of another form", lambda folder: _edit(folder / "case.json", passes=[1]), "TypeError"),
+    ("no passes", lambda folder: _edit(folder / "case.json", passes="absent"), "required field `passes`"),
+    ("passes of another form", lambda folder: _edit(folder / "case.json", passes=[1]), "at `$.passes[0]`"),
     ("odd outcome", lambda folder: _edit(folder / "case.json", expected={"0.27": "maybe"}), "maybe"),
     ("no module", lambda folder: (folder / "module.py").unlink(), "no module.py"),
     ("truncated module", lambda folder: _truncate(folder / "module.py"), "line"),

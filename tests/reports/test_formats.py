@@ -128,7 +128,7 @@ def test_junit_is_xml_whatever_a_message_holds() -> None:
     cases = _cases(junit.render(report(finding(message=NASTY))))
     failure = cases["FuseOps"].find("failure")
     assert failure is not None
-    assert failure.attrib["message"] == "ill-formed: " + NASTY.replace("\x00", "\ufffd").replace("\x1b", "\ufffd")
+    assert failure.attrib["message"] == "ill-formed: " + NASTY.replace("\x00", r"\x00").replace("\x1b", r"\x1b")
 
 
 # --- SARIF ----------------------------------------------------------------------------------------------
