@@ -23,9 +23,10 @@ _KINDS = "biuf"
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _MALFORMED = (
     *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError),
-    *(SyntaxError, AttributeError, EOFError, NotImplementedError),
+    *(SyntaxError, AttributeError, EOFError, RuntimeError, MemoryError),
+    *(ValueError, TypeError, LookupError, ArithmeticError),
 )
-"""What zipfile, and NumPy for the header of an array, raise besides built-in errors of values."""
+"""What zipfile raises, and NumPy for the header of an array."""
 
 
 class UnreadableArrays(ValueError):
@@ -47,6 +48,8 @@ def read_arrays(path: Path) -> dict[str, Array]:
             if sum(entry.file_size for entry in entries) > MOST_ARRAYS:
                 raise UnreadableArrays(f"{path.name}: arrays of more than {MOST_ARRAYS:,} bytes")
             return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in entries}
+    except UnreadableArrays:
+        raise
     except _MALFORMED as error:
         raise UnreadableArrays(f"{path.name}: {type(error).__name__}: {error}") from error
 

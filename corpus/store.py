@@ -289,7 +289,8 @@ def read_case(folder: Path) -> StoredCase:
     except CorruptCase:
         raise
     except UNREADABLE as error:
-        raise CorruptCase(folder, why(error)) from error
+        at_fault = error.filename if isinstance(error, OSError) else None
+        raise CorruptCase(folder if at_fault is None else Path(at_fault), why(error)) from error
 
 
 def why(error: BaseException) -> str:
