@@ -30,7 +30,9 @@ def render(report: Report) -> str:
     title = Html.of("passfuzz: {} new, {} known", len(report.new), len(report.known))
     body = Html.joined("\n", (_facts(report), _findings(report), _counts(report), _passes(report)))
     return Html.of(
-        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{}</title>\n'
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        "<title>{}</title>\n"
         "<style>{}</style>\n<h1>{}</h1>\n{}\n</html>\n",
         *(title, _STYLE, title, body),
     )

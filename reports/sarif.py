@@ -52,7 +52,8 @@ def _invocation(report: Report) -> dict[str, Any]:
     doubts = [line for line in (report.facts.own_fault, ended_line(report.facts), *report.notes) if line]
     notifications = [{"level": "warning", "message": {"text": line}} for line in doubts]
     said = {"toolExecutionNotifications": notifications} if notifications else {}
-    return {"executionSuccessful": report.facts.own_fault is None, **said}
+    successful = report.facts.own_fault is None and report.facts.ended is not None
+    return {"executionSuccessful": successful, **said}
 
 
 def _result(row: FindingRow, rule: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from typing_extensions import assert_never
 
+from corpus.escapes import one_line
 from oracles.verdict import Skipped
 from reports.finding_row import FindingRow
 from reports.summary import RunFacts
@@ -68,7 +69,7 @@ def ended_line(facts: RunFacts) -> str:
 def finding_line(row: FindingRow) -> str:
     """A finding in one line, culprit first."""
     known = " (known)" if row.known else ""
-    return f"{row.where}: {row.symptom}{known}, by {row.oracle}, tier {row.tier}: {row.message}"
+    return one_line(f"{row.where}: {row.symptom}{known}, by {row.oracle}, tier {row.tier}: {row.message}")
 
 
 def progress_line(tally: Tally, seconds: float) -> str:

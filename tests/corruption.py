@@ -6,6 +6,7 @@ import io
 import json
 import os
 import zipfile
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -95,9 +96,9 @@ def json_like(draw: st.DrawFn, base: bytes) -> bytes:
             case "rename" if isinstance(holder, dict):
                 holder[draw(texts)] = holder.pop(key)
             case "double" if isinstance(holder, list):
-                holder.extend([holder[key]] * draw(st.sampled_from((1, 100))))
+                holder.extend([deepcopy(holder[key]) for _ in range(draw(st.sampled_from((1, 100))))])
             case _:
-                holder[key] = draw(_odd)
+                holder[key] = deepcopy(draw(_odd))
     text = json.dumps(document)
     for written, raw in _AS_THEY_STAND.items():
         text = text.replace(written, raw)

@@ -6,9 +6,12 @@ import io
 from dataclasses import replace
 from pathlib import Path
 
-from reports.summary import Report, read_out, write_out
+import pytest
+
+from reports.summary import Ended, Report, read_out, write_out
 from reports.terminal import Terminal
 from reports.view import read_outs, show, write_merged
+from reports.words import ended_line
 from tests.reports.reports_data import facts, finding, report, tally
 
 
@@ -61,3 +64,12 @@ def test_people_see_findings_before_statistics() -> None:
     assert text.index("FuseOps") < text.index("98 cases")
     assert "no reference 5, too large 2" in text
     assert "not to be trusted: x [y]" in text
+
+
+@pytest.mark.parametrize("ended", [None, "unknown", "interrupted"])
+def test_people_see_how_the_run_ended(ended: Ended | None) -> None:
+    stream = io.StringIO()
+    shown = replace(report(), facts=replace(facts(), ended=ended))
+    show(shown, Terminal(file=stream, width=160))
+    assert ended_line(shown.facts) in stream.getvalue()
+    assert ended_line(replace(facts(), ended="done")) == ""
