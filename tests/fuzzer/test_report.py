@@ -76,14 +76,15 @@ NULLS = ["tvm", "passfuzz", "seed", "targets", "wall_s", "shard", "cases", "skip
 
 @pytest.mark.parametrize("field", NULLS)
 def test_a_null_is_one_line_that_names_it(passfuzz: Any, tmp_path: Path, field: str) -> None:
-    write_out(tmp_path, report(finding()))
-    path = tmp_path / "summary.json"
+    out = tmp_path / "out"
+    write_out(out, report(finding()))
+    path = out / "summary.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), field: None}))
     for arguments in ((), ("--html",), ("--json",), ("--merge", tmp_path / "all")):
-        status, stdout, err = passfuzz("report", tmp_path, *arguments)
+        status, stdout, err = passfuzz("report", out, *arguments)
         assert (status, stdout, len(err.splitlines())) == (2, "", 1)
         assert str(path) in err
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["findings.jsonl", "summary.json"]
+    assert sorted(one.name for one in tmp_path.rglob("*")) == ["findings.jsonl", "out", "summary.json"]
 
 
 @pytest.mark.parametrize("text", ["[/bold]", "[red]x[/red]", "\x1b[31m", "\u202e", "```"])
