@@ -6,11 +6,15 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 _SLOW = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large)
-settings.register_profile("long", max_examples=50_000, deadline=None, suppress_health_check=_SLOW)
+
+
+def register_profiles() -> None:
+    """For `pytest --hypothesis-profile long`."""
+    settings.register_profile("long", max_examples=50_000, deadline=None, suppress_health_check=_SLOW)
 
 
 def examples(number: int) -> settings:
-    """So many generated examples, the same in every run. `pytest --hypothesis-profile long` asks for many others."""
+    """So many generated examples, the same in every run; with `pytest --hypothesis-profile long` many, and others."""
     if settings.get_current_profile_name() == "long":
         return settings()
     return settings(max_examples=number, deadline=None, derandomize=True, database=None, suppress_health_check=_SLOW)

@@ -101,7 +101,11 @@ def _maker(
         except CorruptCase as error:
             say(NoSeed(f"{file.name} cannot be read: {error.reason}"))
             return
-        module = with_entries(T.module_from_json(kept.module))
+        live = _module(kept.module)
+        if live is None:
+            say(NoSeed("this TVM cannot read it"))
+            return
+        module = with_entries(live)
         name = digest(module)
         if name in seen:
             say(NoSeed("the same as another but for names of variables"))
@@ -122,6 +126,14 @@ def _maker(
         say(Seed(folder.name))
 
     return make
+
+
+def _module(text: str) -> T.IRModule | None:
+    """The module; None where this TVM cannot read it."""
+    try:
+        return T.module_from_json(text)
+    except Exception:  # noqa: BLE001 - what TVM says of a text that is none of its own
+        return None
 
 
 def _passes(name: str) -> tuple[PassCall, ...]:

@@ -44,6 +44,7 @@ from reports.summary import Report, RunFacts
 from reports.tally import FIELDS, Tally
 from reports.terminal import Terminal, cell
 from reports.view import show
+from reports.words import finding_line
 from tests.corpus.markdown_shape import shape, words
 from tests.hostile import HOSTILE, examples, texts
 from tests.reports.reports_data import finding
@@ -248,6 +249,14 @@ def _unescaped(terminal: Terminal, text: str) -> None:
 @example(text="[/bold]")
 def test_a_text_does_nothing_to_a_terminal(draw: Callable[[Terminal, str], None], text: str) -> None:
     on_terminals(draw, text.encode("utf-8", "replace").decode() if draw is _live else text)
+
+
+@examples(40)
+@given(texts)
+@example(HOSTILE)
+def test_the_line_of_a_finding_is_one_line(text: str) -> None:
+    for row in report_of(text).findings:
+        assert finding_line(row) == one_line(finding_line(row))
 
 
 def test_markup_is_shown() -> None:
