@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import tempfile
 import warnings
@@ -261,6 +262,7 @@ class _CaseFile2(_CaseFile, kw_only=True):
         return self.evidence
 
 
+_VERSION = re.compile(r"[\w.+-]{0,64}", re.ASCII)
 _SCHEMAS: dict[object, type[_CaseFile]] = {1: _CaseFile, 2: _CaseFile2}
 
 _File = TypeVar("_File", bound=msgspec.Struct)
@@ -325,7 +327,7 @@ def _stored(folder: Path, file: _CaseFile) -> StoredCase:
         culprit=file.culprit,
         message=file.message,
         issue=file.issue,
-        expected=tuple(file.expected.items()),
+        expected=tuple((_version(prefix), outcome) for prefix, outcome in file.expected.items()),
         signature=_signature(file.signature),
         expectations=tuple(_read_expectation(entry, len(case.calls), arrays) for entry in file.expectations),
         fill=file.fill.fill(),
@@ -337,6 +339,12 @@ def _origin(file: _OriginFile) -> Origin:
     return Origin(file.seed, file.index, file.file)
 
 
+def _version(prefix: str) -> str:
+    if not _VERSION.fullmatch(prefix):
+        raise ValueError(f"no version of TVM: {prefix!r}")
+    return prefix
+
+
 def _target(name: str) -> str:
     if name not in TARGETS:
         raise ValueError(f"unknown target {name!r}")
@@ -345,7 +353,7 @@ def _target(name: str) -> str:
 
 def _signature(slug: str | None) -> str | None:
     if slug is not None and not is_slug(slug):
-        raise ValueError(f"signature {slug!r} is no name of a folder")
+        raise ValueError(f"signature that is no name of a folder: {slug!r}")
     return slug
 
 
@@ -367,9 +375,14 @@ def _arguments(values: list[Json], arrays: Mapping[str, np.ndarray[Any, Any]]) -
 def _read_expectation(entry: _ExpectationFile, calls: int, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Expectation:
     if entry.call >= calls:
         raise ValueError(f"an expectation of call {entry.call} of {calls}")
-    outputs, tolerances = _arguments(entry.outputs, arrays), _arguments(entry.tolerances, arrays)
-    if not all(isinstance(output, np.ndarray) for output in outputs):
+    outputs = [one for one in _arguments(entry.outputs, arrays) if isinstance(one, np.ndarray)]
+    tolerances = [one for one in _arguments(entry.tolerances, arrays) if isinstance(one, (np.ndarray, int, float))]
+    if len(outputs) != len(entry.outputs):
         raise UnreadableArgument("an expected output is not an array")
-    if not all(isinstance(tolerance, (np.ndarray, int, float)) for tolerance in tolerances):
+    if len(tolerances) != len(entry.tolerances):
         raise UnreadableArgument("a tolerance is neither a number nor an array")
-    return Expectation(entry.call, outputs, tolerances)  # type: ignore[arg-type]
+    expectation = Expectation(entry.call, tuple(outputs), tuple(tolerances))
+    for output, tolerance in zip(outputs, tolerances, strict=True):
+        if isinstance(tolerance, np.ndarray) and tolerance.shape != output.shape:
+            raise UnreadableArgument(f"tolerances of shape {tolerance.shape} for an output of {output.shape}")
+    return expectation

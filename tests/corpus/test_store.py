@@ -283,6 +283,13 @@ def _arguments(folder: Path, *arguments: Any) -> None:
     _edit(folder / "case.json", calls=[{"function": "main", "arguments": list(arguments)}], expectations=[])
 
 
+_ONES = {"dtype": "float32", "extents": [2], "values": [1.0, 1.0]}
+
+
+def _expectation(folder: Path, outputs: list[Any], tolerances: list[Any]) -> None:
+    _edit(folder / "case.json", expectations=[{"call": 0, "outputs": outputs, "tolerances": tolerances}])
+
+
 ESCAPED = [
     ("deep json", lambda f: _raw(f, "title", "[" * 100_000), "recursion"),
     ("deep json in what is ignored", lambda f: _raw(f, "more", "[" * 100_000 + "]" * 100_000), "recursion"),
@@ -326,10 +333,19 @@ ESCAPED = [
     ("another fill", lambda f: _edit(f / "case.json", fill={"byte": 7}), "no byte 7"),
     ("fill of another type", lambda f: _edit(f / "case.json", fill={"byte": "7"}), "at `$.fill.byte`"),
     ("signature of another type", lambda f: _edit(f / "case.json", signature=5), "at `$.signature`"),
-    ("signature that is a path", lambda f: _edit(f / "case.json", signature="../../x"), "no name of a folder"),
+    ("signature that is a path", lambda f: _edit(f / "case.json", signature="../../x"), "no name of a folder: '../../x'"),
     ("module elsewhere", lambda f: _edit(f / "case.json", module="../../etc/passwd"), "at `$.module`"),
     ("schema of another type", lambda f: _edit(f / "case.json", schema=[1]), "unknown schema [1]"),
     ("evidence of no kind", lambda f: _edit(f / "case.json", evidence={"type": "x"}), "at `$.evidence"),
+    ("a version of many digits", lambda f: _edit(f / "case.json", expected={"1" * 5000: "fails"}), "no version"),
+    (
+        "tolerances of another shape",
+        lambda f: _expectation(f, [_ONES], [{**_ONES, "extents": [1, 2]}]),
+        "of shape (1, 2)",
+    ),
+    ("a tolerance that is a shape", lambda f: _expectation(f, [_ONES], [{"shape": [2]}]), "neither a number"),
+    ("an output that is a number", lambda f: _expectation(f, [{"scalar": 1}], [{"scalar": 1}]), "not an array"),
+    ("fewer tolerances", lambda f: _expectation(f, [_ONES], []), "1 outputs but 0 tolerances"),
     ("expectation of no call", lambda f: _edit(f / "case.json", calls=[]), "expectation of call 0 of 0"),
     *((f"case.json is {what}", partial(lambda what, f: put(f / "case.json", what), what), "") for what in SPECIAL),
     *((f"module.py is {what}", partial(lambda what, f: put(f / "module.py", what), what), "") for what in SPECIAL),
