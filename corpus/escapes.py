@@ -73,7 +73,8 @@ class Html(Written):
         return cls(html.escape(visible(text)))
 
 
-_MARKDOWN = re.compile(r"[\\`*_{}\[\]|~$^]")
+_MARKDOWN = re.compile(r"[\\`*{}\[\]|~$^]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+"""An underscore within a word is no emphasis (CommonMark 0.31, section 6.2)."""
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _APART = "&#8203;"
 """A blank of no width: GitHub looks for mentions and addresses in the text that is left after Markdown."""

@@ -43,17 +43,10 @@ FRAGMENTS = (
         "__",
         "~~",
     ),
-    *(
-        "[x](http://evil)",
-        "![x](http://evil)",
-        "[x][y]",
-        "[y]: http://evil",
-        "<http://evil>",
-        "http://evil",
-        "www.evil.org",
-    ),
-    *("@user", "@org/team", "a@b.org", "#1", "GH-1", "org/repo#1", "mailto:a@b.org", "$x$", "$$", "&lt;", "&#64;", "&"),
-    *("- x", "+ x", "1. x", "2) x", "> x", "    x", "[ ] x", "<!--", "-->", "<details>", "</details>", "\n</td>\n"),
+    *("_x_", "a_b_c", "é_é_", "[x](http://evil)", "![x](http://evil)", "[x][y]", "[y]: http://evil", "<http://evil>"),
+    *("http://evil", "www.evil.org", "@user", "@org/team", "a@b.org", "#1", "GH-1", "org/repo#1", "mailto:a@b.org"),
+    *("$x$", "$$", "&lt;", "&#64;", "&", "- x", "+ x", "1. x", "2) x", "> x", "    x", "[ ] x", "<!--", "-->"),
+    *("<details>", "</details>", "\n</td>\n"),
     # HTML and XML
     *("<script>alert(1)</script>", "</code></a>", '" onmouseover="x', "' x='", "]]>", "<![CDATA[", "<?x?>", "&bogus;"),
     # paths, schemes, templates

@@ -108,6 +108,10 @@ def test_the_text_is_still_there(fragment: str) -> None:
     assert "".join(shown.split()) == "".join(f"x{one_line(fragment)}".split())
 
 
+def test_names_in_code_stay_readable() -> None:
+    assert Markdown.escaped("call_tir of x86_64 -> T.int32(3)") == "call_tir of x86_64 -&gt; T.int32(3)"
+
+
 def test_an_issue_stays_a_link_and_nothing_else_does() -> None:
     assert Markdown.issue("apache/tvm#1") == "apache/tvm#1"
     assert Markdown.issue("https://github.com/apache/tvm/issues/1") == "https://github.com/apache/tvm/issues/1"

@@ -333,7 +333,11 @@ ESCAPED = [
     ("another fill", lambda f: _edit(f / "case.json", fill={"byte": 7}), "no byte 7"),
     ("fill of another type", lambda f: _edit(f / "case.json", fill={"byte": "7"}), "at `$.fill.byte`"),
     ("signature of another type", lambda f: _edit(f / "case.json", signature=5), "at `$.signature`"),
-    ("signature that is a path", lambda f: _edit(f / "case.json", signature="../../x"), "no name of a folder: '../../x'"),
+    (
+        "signature that is a path",
+        lambda f: _edit(f / "case.json", signature="../../x"),
+        "no name of a folder: '../../x'",
+    ),
     ("module elsewhere", lambda f: _edit(f / "case.json", module="../../etc/passwd"), "at `$.module`"),
     ("schema of another type", lambda f: _edit(f / "case.json", schema=[1]), "unknown schema [1]"),
     ("evidence of no kind", lambda f: _edit(f / "case.json", evidence={"type": "x"}), "at `$.evidence"),
