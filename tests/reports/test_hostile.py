@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from html.parser import HTMLParser
-from typing import Any
+from typing import Any, get_type_hints
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
@@ -40,7 +41,7 @@ from reports import html, junit, markdown, sarif
 from reports.finding_row import FindingRow
 from reports.formats import FORMATS
 from reports.live import LiveDisplay
-from reports.summary import Report, RunFacts
+from reports.summary import Ended, Report, RunFacts
 from reports.tally import FIELDS, Tally
 from reports.terminal import Terminal, cell
 from reports.view import show
@@ -52,16 +53,28 @@ from tests.reports.reports_data import finding
 WORD = "word"
 
 
+def filled(kind: Any, text: str, **others: Any) -> Any:
+    """A record whose every text is `text`, whatever fields it has."""
+    values: dict[Any, Any] = {
+        str: text,
+        str | None: text,
+        tuple[str, ...]: (text, text),
+        Mapping[str, float]: {text: 1},
+        float: 1.0,
+        int: 2,
+        bool: False,
+        Ended | None: None,
+    }
+    hints = get_type_hints(kind)
+    return kind(**{field.name: values[hints[field.name]] for field in fields(kind)} | others)
+
+
 def report_of(text: str) -> Report:
     """A report all of whose texts are one, in findings that are new and known, of a pass and of none."""
-    rows = [
-        FindingRow(text, text, culprit, text, text, text, (text, text), text, 1.0, 2, known, text, text, {text: 1})
-        for culprit, known in ((text, False), (text, True), ("none", False))
-    ]
-    facts = RunFacts(text, text, 1, (text, text), 1.0, text, False, text, None)
+    rows = (filled(FindingRow, text), filled(FindingRow, text, known=True), filled(FindingRow, text, culprit="none"))
     counted = (1, {text: 1, "second": 1}, {text: {}, "second": {}})
     tally = Tally({name: counted[levels] for name, levels in FIELDS.items()})
-    return Report(facts, tally, tuple(rows), (text, text))
+    return Report(filled(RunFacts, text), tally, rows, (text, text))
 
 
 def same_shape(of: Callable[[Any], object], render: Callable[[Report], str], text: str) -> bool:
