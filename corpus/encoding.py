@@ -13,12 +13,18 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from generators.case import Argument, Shape
-from generators.dtypes import OF_ML_DTYPES, Array, numpy_dtype
+from generators.dtypes import FLOAT8, FLOATS, INTEGERS, OF_ML_DTYPES, Array, numpy_dtype
 
 Json: TypeAlias = Any
 
 INLINE_ELEMENTS = 64
 """Arrays up to this size stand in the JSON, where a reader sees them."""
+
+
+_DTYPES = ("bool", *INTEGERS, *FLOATS, *FLOAT8)
+_NOT_FINITE = ("nan", "inf", "-inf")
+_MOST_AXES = 64
+"""More than NumPy has."""
 
 
 class UnreadableArgument(ValueError):
@@ -49,11 +55,11 @@ def decode(value: Json, arrays: Mapping[str, Array]) -> Argument:
         if "dtype" in value:
             return _decode_array(value, arrays)
         if "shape" in value:
-            return Shape(tuple(int(extent) for extent in value["shape"]))
+            return Shape(_extents(value["shape"], -(2**63)))
         if "tuple" in value:
             return tuple(decode(field, arrays) for field in value["tuple"])
         return _decode_number(value["scalar"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, ArithmeticError, RuntimeError, MemoryError) as error:
         raise UnreadableArgument(f"{type(error).__name__}: {error}") from error
 
 
@@ -68,17 +74,28 @@ def _encode_array(array: Array, arrays: dict[str, Array]) -> Json:
 
 
 def _decode_array(entry: Mapping[str, Json], arrays: Mapping[str, Array]) -> Array:
-    dtype = numpy_dtype(str(entry["dtype"]))
-    extents = tuple(int(extent) for extent in entry["extents"])
+    name = entry["dtype"]
+    if name not in _DTYPES:
+        raise UnreadableArgument(f"no dtype {name!r}")
+    dtype, extents = numpy_dtype(name), _extents(entry["extents"], 0)
     if "npz" in entry:
         stored = arrays[entry["npz"]]
-        array = stored.view(dtype) if entry["dtype"] in OF_ML_DTYPES else stored
+        array = stored.view(dtype) if name in OF_ML_DTYPES else stored
         if array.shape != extents or array.dtype != dtype:
             raise ValueError(f"array {entry['npz']} is {array.dtype}{array.shape}, not {dtype}{extents}")
         return array
     values = [_decode_number(element) for element in entry["values"]]
     # uint64 and int64 do not survive a detour through float64, so the dtype is given at once.
     return np.array(values, dtype=dtype).reshape(extents)
+
+
+def _extents(values: Json, least: int) -> tuple[int, ...]:
+    if not isinstance(values, list):
+        raise TypeError(f"not a shape: {type(values).__name__}")
+    wrong = [value for value in values if type(value) is not int or not least <= value < 2**63]
+    if wrong or len(values) > _MOST_AXES:
+        raise ValueError(f"no extent of a shape: {wrong[0]!r}" if wrong else f"{len(values)} axes")
+    return tuple(values)
 
 
 def _encode_number(number: float) -> Json:
@@ -88,8 +105,10 @@ def _encode_number(number: float) -> Json:
 
 
 def _decode_number(value: Json) -> int | float:
-    if isinstance(value, str):
+    if isinstance(value, str) and value in _NOT_FINITE:
         return float(value)
     if not isinstance(value, (int, float)):
         raise TypeError(f"not a number: {value!r}")
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise OverflowError("an integer of more than 64 bits")
     return value

@@ -7,10 +7,15 @@ several, and a new variant of a known bug is reported again.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
-from corpus.store import CorruptCase, write_atomically
+import msgspec
+
+from corpus.regular_files import read_regular
+from corpus.store import MOST_TEXT, UNREADABLE, CorruptCase, why, write_atomically
 
 SCHEMA = 1
 
@@ -20,29 +25,32 @@ def read_known(path: Path) -> frozenset[str]:
     return frozenset(read_notes(path))
 
 
+class _Entry(msgspec.Struct):
+    signature: str
+    note: str = ""
+
+
+class _File(msgspec.Struct):
+    schema: Literal[1]
+    known: list[_Entry]
+
+
 def read_notes(path: Path) -> dict[str, str]:
     """The notes by signature (slug). CorruptCase when the file is no baseline, FileNotFoundError when absent."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise CorruptCase(path, str(error)) from error
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        raise CorruptCase(path, "not a baseline of this schema")
-    known = data.get("known")
-    if not isinstance(known, list) or not all(_is_entry(entry) for entry in known):
-        raise CorruptCase(path, 'no list "known" of objects with "signature"')
-    return {entry["signature"]: str(entry.get("note", "")) for entry in known}
-
-
-def _is_entry(entry: object) -> bool:
-    return isinstance(entry, dict) and isinstance(entry.get("signature"), str)
+        file = msgspec.json.decode(read_regular(path, MOST_TEXT), type=_File)
+    except FileNotFoundError:
+        raise
+    except UNREADABLE as error:
+        raise CorruptCase(path, f"not a baseline: {why(error)}") from error
+    return {entry.signature: entry.note for entry in file.known}
 
 
 def write_known(path: Path, notes: Mapping[str, str]) -> None:
     """Writes a baseline; a note says of a signature what is known of it (an issue, say)."""
     entries = [{"signature": slug, "note": notes[slug]} for slug in sorted(notes)]
     text = json.dumps({"schema": SCHEMA, "known": entries}, indent=1, ensure_ascii=False) + "\n"
-    write_atomically(path, text.encode())
+    write_atomically(path, text.encode("utf-8", "replace"))
 
 
 def add_known(path: Path, notes: Mapping[str, str]) -> tuple[int, int]:
@@ -50,7 +58,7 @@ def add_known(path: Path, notes: Mapping[str, str]) -> tuple[int, int]:
 
     Raises CorruptCase, and OSError for what cannot be written.
     """
-    before = read_notes(path) if path.exists() else {}
+    before = read_notes(path) if os.path.lexists(path) else {}
     after = {**notes, **before}
     write_known(path, after)
     return len(after) - len(before), len(after)

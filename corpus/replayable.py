@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,13 +29,26 @@ class Replayable:
 def case_folders(corpus: Path) -> list[Path]:
     """The case folders of a corpus by name; a folder that is itself a case is the only one.
 
-    NotADirectoryError when there is no such folder.
+    What cannot be looked into is among them: reading it says why. NotADirectoryError when there is no such folder, or
+    it cannot be listed.
     """
-    if (corpus / "case.json").exists():
+    if os.path.lexists(corpus / "case.json"):
         return [corpus]
-    if not corpus.is_dir():
-        raise NotADirectoryError(f"{corpus} is not a folder")
-    return sorted(path for path in corpus.iterdir() if path.is_dir() and not path.name.startswith((".", "__")))
+    try:
+        paths = sorted(corpus.iterdir())
+    except FileNotFoundError:
+        raise NotADirectoryError(f"{corpus} is not a folder") from None
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) else error
+        raise NotADirectoryError(f"{corpus} is not a folder that can be listed: {said}") from error
+    return [path for path in paths if not path.name.startswith((".", "__")) and _may_be_case(path)]
+
+
+def _may_be_case(path: Path) -> bool:
+    try:
+        return path.is_dir() or (path.is_symlink() and not path.exists())
+    except OSError:
+        return True
 
 
 def replayable(corpus: Path = CORPUS) -> Iterator[Replayable]:

@@ -9,37 +9,46 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import tempfile
-import zipfile
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
+import msgspec
 import numpy as np
 
+from corpus.arrays_file import read_arrays
 from corpus.encoding import Json, UnreadableArgument, decode, encode
+from corpus.escapes import is_slug, one_line
 from corpus.finding import Expectation
 from corpus.migration import evidence_in_message
 from corpus.module_text import UnreadableModule, with_imports, without_imports
 from corpus.named_errors import naming
-from corpus.poison_fill import Fill
-from generators.case import Case, EntryCall, ModuleText, Origin, PassCall
+from corpus.poison_fill import MEANINGS, Fill
+from corpus.regular_files import MEBIBYTE, NotRegular, read_regular
+from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall
+from generators.targets import TARGETS
 from oracles import evidence
 from oracles.evidence import Evidence
 
 SCHEMA = 2
+MOST_TEXT = 64 * MEBIBYTE
+"""Bytes of a text file of a case that are read; the largest that passfuzz has written is smaller by far."""
+LONGEST_REASON = 300
 ScriptOutcome: TypeAlias = Literal["fails", "passes"]
 
 
 class CorruptCase(Exception):
-    """A case folder that cannot be read. `path` is the folder or file, `reason` says what is wrong with it."""
+    """A case folder that cannot be read. `path` is the folder or file, `reason` says in a line what is wrong."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
         self.path = path
-        self.reason = reason
+        self.reason = one_line(reason)[:LONGEST_REASON]
+        super().__init__(f"{one_line(path)}: {self.reason}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +97,7 @@ def write_case(folder: Path, stored: StoredCase, repro: str, readme: str) -> Non
     }
     if stored.case.module.json is not None:
         files["module.json"] = stored.case.module.json
-    contents = {name: text.encode() for name, text in files.items()}
+    contents = {name: text.encode("utf-8", "replace") for name, text in files.items()}
     if arrays:
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
@@ -186,96 +195,201 @@ def _expectation_json(expectation: Expectation, arrays: dict[str, np.ndarray[Any
 # --- reading --------------------------------------------------------------------------------------------
 
 
+class _PassFile(msgspec.Struct):
+    name: str
+    source: str
+    options: str = ""
+
+    def call(self) -> PassCall:
+        return PassCall(self.name, self.source, self.options)
+
+
+class _CallFile(msgspec.Struct):
+    function: str
+    arguments: list[Json]
+
+
+class _OriginFile(msgspec.Struct):
+    seed: int | None = None
+    index: int | None = None
+    file: str | None = None
+
+
+class _ExpectationFile(msgspec.Struct):
+    call: Annotated[int, msgspec.Meta(ge=0)]
+    outputs: list[Json]
+    tolerances: list[Json]
+
+
+class _FillFile(msgspec.Struct):
+    byte: int = Fill().byte
+    scratch: bool = Fill().scratch
+
+    def fill(self) -> Fill:
+        if self.byte not in MEANINGS:
+            raise ValueError(f"fill: no byte {self.byte}")
+        return Fill(self.byte, self.scratch)
+
+
+class _SchemaOnly(msgspec.Struct):
+    schema: Json = None
+
+
+class _CaseFile(msgspec.Struct):
+    """`case.json` of schema 1, whose failures had no evidence."""
+
+    title: str
+    oracle: str
+    symptom: str
+    culprit: str
+    expected: dict[str, ScriptOutcome]
+    module: Literal["module.py", "module.json"]
+    target: str
+    setup: list[_PassFile]
+    passes: list[_PassFile]
+    calls: list[_CallFile]
+    message: str = ""
+    issue: str | None = None
+    signature: str | None = None
+    load: str | None = None
+    origin: _OriginFile | None = None
+    expectations: list[_ExpectationFile] = []
+    fill: _FillFile = msgspec.field(default_factory=_FillFile)
+
+    def what_is_wrong(self) -> Evidence | None:
+        return evidence_in_message(self.oracle, self.symptom, self.message)
+
+
+class _CaseFile2(_CaseFile, kw_only=True):
+    """Schema 2."""
+
+    evidence: Evidence | None
+
+    def what_is_wrong(self) -> Evidence | None:
+        return self.evidence
+
+
+_VERSION = re.compile(r"[\w.+-]{0,64}", re.ASCII)
+_SCHEMAS: dict[object, type[_CaseFile]] = {1: _CaseFile, 2: _CaseFile2}
+
+_File = TypeVar("_File", bound=msgspec.Struct)
+
+UNREADABLE = (OSError, ValueError, TypeError, LookupError, ArithmeticError, EOFError, RuntimeError, MemoryError)
+"""What reading what somebody else wrote may raise, subclasses included: malformed JSON (`msgspec.ValidationError`),
+text that is no UTF-8, nesting too deep (RecursionError), large numbers (OverflowError), a cut archive (EOFError)."""
+
+
 def read_case(folder: Path) -> StoredCase:
-    """Reads a case folder of any schema. CorruptCase when it is unreadable in any way."""
+    """Reads a case folder of any schema. CorruptCase when it is unreadable in any way.
+
+    Nothing of the case is run. What it takes is bounded by `MOST_TEXT` and `MOST_ARRAYS`.
+    """
     try:
-        data = json.loads((folder / "case.json").read_text(encoding="utf-8"))
-        if not isinstance(data, dict):
-            raise CorruptCase(folder / "case.json", "not an object")
-        reader = _READERS.get(data.get("schema"))
-        if reader is None:
-            raise CorruptCase(folder / "case.json", f"unknown schema {data.get('schema')!r}")
-        return reader(folder, data)
+        data = read_regular(folder / "case.json", MOST_TEXT)
+        schema = _file_of(folder / "case.json", data, _SchemaOnly).schema
+        shape = _SCHEMAS.get(schema) if isinstance(schema, int) else None
+        if shape is None:
+            raise CorruptCase(folder / "case.json", f"unknown schema {schema!r}")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python would print it with a line of the case
+            return _stored(folder, _file_of(folder / "case.json", data, shape))
     except FileNotFoundError as error:
         raise CorruptCase(folder, f"no {Path(error.filename).name}") from error
     except CorruptCase:
         raise
-    except KeyError as error:
-        raise CorruptCase(folder / "case.json", f"no entry {error}") from error
-    except (OSError, ValueError, TypeError, AttributeError, zipfile.BadZipFile) as error:
-        raise CorruptCase(folder, f"{type(error).__name__}: {error}") from error
+    except UNREADABLE as error:
+        at_fault = error.filename if isinstance(error, OSError) else None
+        raise CorruptCase(folder if at_fault is None else Path(at_fault), why(error)) from error
 
 
-def _read_schema_1(folder: Path, data: Mapping[str, Json]) -> StoredCase:
-    arrays = _read_arrays(folder / "inputs.npz")
+def why(error: BaseException) -> str:
+    """What an exception of `UNREADABLE` says, in words for a line on stderr."""
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return said if isinstance(error, (NotRegular, msgspec.MsgspecError)) else f"{type(error).__name__}: {said}"
+
+
+def _file_of(path: Path, data: bytes, shape: type[_File]) -> _File:
+    try:
+        return msgspec.json.decode(data, type=shape)
+    except UNREADABLE as error:
+        raise CorruptCase(path, why(error)) from error
+
+
+def _stored(folder: Path, file: _CaseFile) -> StoredCase:
+    arrays = read_arrays(folder / "inputs.npz")
     case = Case(
-        module=_read_module(folder, str(data["module"])),
-        passes=_read_passes(data["passes"]),
-        calls=tuple(_read_call(call, arrays) for call in data["calls"]),
-        target=str(data["target"]),
-        setup=_read_passes(data["setup"]),
-        origin=Origin(**data["origin"]) if data.get("origin") else Origin(file=str(folder)),
-        load=data.get("load"),
+        module=_read_module(folder, file.module),
+        passes=tuple(entry.call() for entry in file.passes),
+        calls=tuple(EntryCall(call.function, _arguments(call.arguments, arrays)) for call in file.calls),
+        target=_target(file.target),
+        setup=tuple(entry.call() for entry in file.setup),
+        origin=Origin(file=str(folder)) if file.origin is None else _origin(file.origin),
+        load=file.load,
     )
     return StoredCase(
         case=case,
-        title=str(data["title"]),
-        oracle=str(data["oracle"]),
-        symptom=str(data["symptom"]),
-        culprit=str(data["culprit"]),
-        message=str(data.get("message", "")),
-        issue=data.get("issue"),
-        expected=tuple((str(prefix), _read_outcome(outcome)) for prefix, outcome in data["expected"].items()),
-        signature=data.get("signature"),
-        expectations=tuple(_read_expectation(entry, arrays) for entry in data.get("expectations", ())),
-        fill=Fill(**data.get("fill", {})),
-        evidence=evidence_in_message(str(data["oracle"]), str(data["symptom"]), str(data.get("message", ""))),
+        title=file.title,
+        oracle=file.oracle,
+        symptom=file.symptom,
+        culprit=file.culprit,
+        message=file.message,
+        issue=file.issue,
+        expected=tuple((_version(prefix), outcome) for prefix, outcome in file.expected.items()),
+        signature=_signature(file.signature),
+        expectations=tuple(_read_expectation(entry, len(case.calls), arrays) for entry in file.expectations),
+        fill=file.fill.fill(),
+        evidence=file.what_is_wrong(),
     )
 
 
-def _read_schema_2(folder: Path, data: Mapping[str, Json]) -> StoredCase:
-    """As schema 1, which had no evidence."""
-    return replace(_read_schema_1(folder, data), evidence=evidence.from_json(data["evidence"]))
+def _origin(file: _OriginFile) -> Origin:
+    return Origin(file.seed, file.index, file.file)
 
 
-_READERS: dict[object, Callable[[Path, Mapping[str, Json]], StoredCase]] = {1: _read_schema_1, 2: _read_schema_2}
+def _version(prefix: str) -> str:
+    if not _VERSION.fullmatch(prefix):
+        raise ValueError(f"no version of TVM: {prefix!r}")
+    return prefix
+
+
+def _target(name: str) -> str:
+    if name not in TARGETS:
+        raise ValueError(f"unknown target {name!r}")
+    return name
+
+
+def _signature(slug: str | None) -> str | None:
+    if slug is not None and not is_slug(slug):
+        raise ValueError(f"signature that is no name of a folder: {slug!r}")
+    return slug
 
 
 def _read_module(folder: Path, name: str) -> ModuleText:
     script_file = folder / "module.py"
     try:
-        script = without_imports(script_file.read_text(encoding="utf-8"))
+        script = without_imports(read_regular(script_file, MOST_TEXT).decode())
     except UnreadableModule as error:
         raise CorruptCase(script_file, str(error)) from error
     if name != "module.json" and "class " not in script:
         raise CorruptCase(script_file, "no module in the file")
-    return ModuleText(script, (folder / name).read_text(encoding="utf-8") if name == "module.json" else None)
+    return ModuleText(script, read_regular(folder / name, MOST_TEXT).decode() if name == "module.json" else None)
 
 
-def _read_arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
-    if not path.exists():
-        return {}
-    with np.load(path, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
+def _arguments(values: list[Json], arrays: Mapping[str, np.ndarray[Any, Any]]) -> tuple[Argument, ...]:
+    return tuple(decode(value, arrays) for value in values)
 
 
-def _read_passes(entries: Json) -> tuple[PassCall, ...]:
-    return tuple(PassCall(str(entry["name"]), str(entry["source"]), str(entry.get("options", ""))) for entry in entries)
-
-
-def _read_call(entry: Json, arrays: Mapping[str, np.ndarray[Any, Any]]) -> EntryCall:
-    return EntryCall(str(entry["function"]), tuple(decode(argument, arrays) for argument in entry["arguments"]))
-
-
-def _read_expectation(entry: Json, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Expectation:
-    outputs = tuple(decode(output, arrays) for output in entry["outputs"])
-    tolerances = tuple(decode(tolerance, arrays) for tolerance in entry["tolerances"])
-    if not all(isinstance(output, np.ndarray) for output in outputs):
+def _read_expectation(entry: _ExpectationFile, calls: int, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Expectation:
+    if entry.call >= calls:
+        raise ValueError(f"an expectation of call {entry.call} of {calls}")
+    outputs = [one for one in _arguments(entry.outputs, arrays) if isinstance(one, np.ndarray)]
+    tolerances = [one for one in _arguments(entry.tolerances, arrays) if isinstance(one, (np.ndarray, int, float))]
+    if len(outputs) != len(entry.outputs):
         raise UnreadableArgument("an expected output is not an array")
-    return Expectation(int(entry["call"]), outputs, tolerances)  # type: ignore[arg-type]
-
-
-def _read_outcome(outcome: Json) -> ScriptOutcome:
-    if outcome not in ("fails", "passes"):
-        raise ValueError(f"expected outcome {outcome!r}")
-    return outcome  # type: ignore[no-any-return]
+    if len(tolerances) != len(entry.tolerances):
+        raise UnreadableArgument("a tolerance is neither a number nor an array")
+    expectation = Expectation(entry.call, tuple(outputs), tuple(tolerances))
+    for output, tolerance in zip(outputs, tolerances, strict=True):
+        if isinstance(tolerance, np.ndarray) and tolerance.shape != output.shape:
+            raise UnreadableArgument(f"tolerances of shape {tolerance.shape} for an output of {output.shape}")
+    return expectation

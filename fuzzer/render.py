@@ -9,13 +9,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
 from rich.syntax import Syntax
 from rich.table import Table
+from rich.text import Text
 
+from corpus.escapes import one_line, visible
 from fuzzer.results import CheckResult, CheckRow, Diagnosis, Listing, ReduceResult, ReplayResult, ValueRow
 from reports.junit import TestCase
+from reports.terminal import Terminal, cell
 
 _STYLES = {
     "failed": "bold red",
@@ -50,22 +51,22 @@ SHOWN_MESSAGE = 100
 """Characters of a message in a table of many."""
 
 
-def console(stderr: bool = False) -> Console:
+def console(stderr: bool = False) -> Terminal:
     """Stdout or stderr, wide when it is not a terminal."""
-    terminal = Console(stderr=stderr)
-    return terminal if terminal.is_terminal else Console(stderr=stderr, width=PIPE_WIDTH)
+    terminal = Terminal(stderr=stderr)
+    return terminal if terminal.is_terminal else Terminal(stderr=stderr, width=PIPE_WIDTH)
 
 
 def print_json(data: dict[str, Any]) -> None:
-    """One JSON object on stdout."""
-    print(json.dumps(data, indent=1))
+    """One JSON object on stdout, in ASCII: no character in it does anything to a terminal."""
+    print(json.dumps(data, indent=1).replace("\x7f", r"\u007f"))
 
 
-def _show_values(terminal: Console, after: str, values: Sequence[ValueRow]) -> None:
+def _show_values(terminal: Terminal, after: str, values: Sequence[ValueRow]) -> None:
     table = Table("function", "variable", "type", "first elements", box=None, header_style="bold")
     for row in values:
-        table.add_row(*(escape(text) for text in (row.function, row.variable, row.type, row.elements)))
-    terminal.print(f"\nvalues after {after}:" if after else "\nvalues:", markup=False, highlight=False)
+        table.add_row(*map(cell, (row.function, row.variable, row.type, row.elements)))
+    terminal.say(f"\nvalues after {one_line(after)}:" if after else "\nvalues:", soft_wrap=False)
     terminal.print(table)
 
 
@@ -77,21 +78,21 @@ def show_check(result: CheckResult, as_json: bool) -> None:
     table = Table("pass", "verdict", "oracles", "what", box=None, header_style="bold")
     for name, rows in groupby(result.rows, key=lambda row: row.pass_name):
         for verdict, what, oracles in _verdicts(tuple(rows)):
-            table.add_row(escape(name or WHOLE), _styled(verdict), escape(oracles), escape(what))
+            table.add_row(cell(name or WHOLE), _styled(verdict), cell(oracles), cell(what))
     terminal = console()
     terminal.print(table)
     counts = ", ".join(f"{number} {word}" for word, number in _counted(result.rows))
-    terminal.print(f"{counts}.", markup=False, highlight=False)
+    terminal.say(f"{counts}.", soft_wrap=False)
     for after, values in groupby(result.values, key=lambda row: row.after):
         _show_values(terminal, after, tuple(values))
     shown = next((row for row in result.rows if row.difference), None)
     if shown is not None:
-        terminal.print(f"\nwhat {shown.pass_name} did:", markup=False, highlight=False)
-        terminal.print(Syntax(shown.difference, "diff", background_color="default", word_wrap=True))
+        terminal.say(f"\nwhat {one_line(shown.pass_name)} did:", soft_wrap=False)
+        terminal.print(Syntax(visible(shown.difference), "diff", background_color="default", word_wrap=True))
     for line in result.fault:
-        terminal.print(f"- {line}", markup=False, highlight=False)
+        terminal.say(f"- {one_line(line)}", soft_wrap=False)
     if result.failed:
-        terminal.print(f"culprit: {result.culprit or '(no single pass)'}", style="bold", markup=False, highlight=False)
+        terminal.say(one_line(f"culprit: {result.culprit or '(no single pass)'}"), "bold", soft_wrap=False)
 
 
 def _verdicts(rows: Sequence[CheckRow]) -> list[tuple[str, str, str]]:
@@ -125,7 +126,7 @@ def show_reduction(result: ReduceResult, output: Path, as_json: bool) -> None:
     told = result.reduced
     sizes = [f"{told[f'{what}_before']:g} {what} -> {told[what]:g}" for what in ("bindings", "statements", "passes")]
     cost = f"{told['oracle_calls']:g} trials, {told['seconds']:.1f} s"
-    terminal.print(f"wrote {output}: {', '.join(sizes)}, {cost}", markup=False, highlight=False, soft_wrap=True)
+    terminal.say(one_line(f"wrote {output}: {', '.join(sizes)}, {cost}"))
 
 
 def show_replay(result: ReplayResult, as_json: bool) -> None:
@@ -135,7 +136,7 @@ def show_replay(result: ReplayResult, as_json: bool) -> None:
         return
     table = Table("case", "TVM", "outcome", "what", box=None, header_style="bold")
     for row in result.rows:
-        table.add_row(escape(row.case), row.tvm, _styled(row.outcome), escape(row.message[:SHOWN_MESSAGE]))
+        table.add_row(cell(row.case), cell(row.tvm), _styled(row.outcome), cell(row.message[:SHOWN_MESSAGE]))
     console().print(table)
 
 
@@ -161,10 +162,10 @@ def show_listing(listing: Listing, as_json: bool) -> None:
         return
     table = Table(*listing.columns, box=None, header_style="bold")
     for row in listing.rows:
-        table.add_row(*(escape(str(cell)) for cell in row))
+        table.add_row(*map(cell, row))
     terminal = console()
     terminal.print(table)
-    terminal.print(f"{len(listing.rows)} {listing.name}", highlight=False)
+    terminal.say(f"{len(listing.rows)} {listing.name}")
 
 
 def show_diagnosis(diagnosis: Diagnosis, as_json: bool) -> None:
@@ -174,10 +175,9 @@ def show_diagnosis(diagnosis: Diagnosis, as_json: bool) -> None:
         return
     table = Table("what", "state", "detail", box=None, header_style="bold")
     for probe in diagnosis.probes:
-        table.add_row(escape(probe.name), _styled(probe.state), escape(probe.detail))
+        table.add_row(cell(probe.name), _styled(probe.state), cell(probe.detail))
     console().print(table)
 
 
-def _styled(word: str) -> str:
-    style = _STYLES.get(word)
-    return f"[{style}]{escape(word)}[/]" if style else escape(word)
+def _styled(word: str) -> Text:
+    return cell(word, _STYLES.get(word, ""))

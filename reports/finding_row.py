@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Annotated, Any, TypeAlias, TypeVar
 
+import msgspec
+
+from corpus.escapes import is_finding_folder, is_finding_script, is_slug
 from corpus.finding import Finding, to_line
 from generators.targets import DEFAULT
 
 NO_CULPRIT = "none"
+Where = TypeVar("Where")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,38 +49,91 @@ class FindingRow:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> FindingRow:
-        """Reads what `to_json` wrote; unknown keys of newer versions are ignored. Raises TypeError for missing ones."""
-        names = {f.name for f in fields(FindingRow)}
-        known = {name: value for name, value in data.items() if name in names}
-        return FindingRow(**{**known, "passes": tuple(known.get("passes", ())), "reduced": known.get("reduced") or {}})
+        """Reads what `to_json` wrote; unknown keys of newer versions are ignored, and paths that passfuzz does not
+        write are left out.
+
+        Raises ValueError for anything else: a missing or mistyped field, a signature that is no name of a folder.
+        """
+        line = msgspec.convert(data, _Line)
+        if not is_slug(line.signature):
+            raise ValueError(f"signature {line.signature[:100]!r} is no name of a folder")
+        given = {name: getattr(line, name) for name in line.__struct_fields__}
+        return FindingRow(
+            **{
+                **given,
+                "passes": tuple(line.passes),
+                "reduced": line.reduced or {},
+                "case": line.case if is_finding_folder(line.case) else "",
+                "repro": line.repro if is_finding_script(line.repro) else "",
+            }
+        )
 
     @property
     def where(self) -> str:
         """The culprit for people."""
         return "(no single pass)" if self.culprit == NO_CULPRIT else self.culprit
 
+    @property
+    def script(self) -> str:
+        """`repro` where it is a path that passfuzz writes, else nothing: what a report may link and tell people to run.
+
+        Letters, digits, `_`, `.`, `-` and `/`.
+        """
+        return self.repro if is_finding_script(self.repro) else ""
+
     def is_failure(self, fail_on: tuple[str, ...]) -> bool:
         """Whether it is new and of a tier that fails a campaign."""
         return not self.known and self.tier in fail_on
 
 
+Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)] | Annotated[float, msgspec.Meta(ge=0, le=float(2**53))]
+"""A count or a time in a file: finite, not negative, and exact as a float."""
+
+
+class _Line(msgspec.Struct):
+    """A FindingRow as its line says it."""
+
+    signature: str
+    oracle: str
+    culprit: str
+    symptom: str
+    message: str
+    tier: str = "B"
+    passes: list[str] = []
+    target: str = DEFAULT
+    at_s: Number = 0.0
+    count: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 1
+    known: bool = False
+    case: str = ""
+    repro: str = ""
+    reduced: dict[str, Number] | None = None
+
+
 def row_of(finding: Finding) -> FindingRow:
     """The row of a live finding."""
-    return FindingRow.from_json(to_line(finding))
+    line = to_line(finding)
+    return FindingRow(**{**line, "passes": tuple(line["passes"]), "reduced": line["reduced"] or {}})
 
 
-def merge_rows(rows: tuple[FindingRow, ...]) -> tuple[FindingRow, ...]:
+def merge_rows(rows: Iterable[FindingRow]) -> tuple[FindingRow, ...]:
     """One row per signature: the smallest reduction wins, counts add up, the first sighting is kept; sorted by time."""
-    merged: dict[str, FindingRow] = {}
-    for row in rows:
+    return tuple(row for row, _ in merge_sighted((row, None) for row in rows))
+
+
+def merge_sighted(rows: Iterable[tuple[FindingRow, Where]]) -> list[tuple[FindingRow, Where]]:
+    """The same for rows with where each is from: that of the row whose reduction won."""
+    merged: dict[str, tuple[FindingRow, Where]] = {}
+    for row, where in rows:
         seen = merged.get(row.signature)
-        merged[row.signature] = row if seen is None else _merged(seen, row)
-    return tuple(sorted(merged.values(), key=lambda row: row.at_s))
+        merged[row.signature] = (row, where) if seen is None else _merged(seen, (row, where))
+    return sorted(merged.values(), key=lambda pair: pair[0].at_s)
 
 
-def _merged(one: FindingRow, other: FindingRow) -> FindingRow:
-    best = min(one, other, key=_size)
-    return replace(best, count=one.count + other.count, at_s=min(one.at_s, other.at_s), known=one.known or other.known)
+def _merged(one: tuple[FindingRow, Where], other: tuple[FindingRow, Where]) -> tuple[FindingRow, Where]:
+    best, where = min(one, other, key=lambda pair: _size(pair[0]))
+    rows = (one[0], other[0])
+    count, at_s = sum(row.count for row in rows), min(row.at_s for row in rows)
+    return replace(best, count=count, at_s=at_s, known=any(row.known for row in rows)), where
 
 
 def _size(row: FindingRow) -> tuple[bool, float, int]:

@@ -5,23 +5,22 @@ A new finding is a failure of its culprit pass, or of its oracle when no pass is
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 from xml.etree import ElementTree
 
+from corpus.escapes import visible
 from reports.finding_row import NO_CULPRIT, FindingRow
 from reports.summary import Report
 from reports.tally import OracleColumn, PassColumn
+from reports.words import ended_line
 
 Counted: TypeAlias = Mapping[PassColumn, int] | Mapping[OracleColumn, int]
 
 NAME = "junit"
 FILE = "junit.xml"
-
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold, section 2.2; compilers do print it."""
+Tag: TypeAlias = Literal["testsuite", "properties", "property", "testcase", "failure", "skipped", "system-out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +38,18 @@ class TestCase:
 def render(report: Report) -> str:
     """The whole document."""
     suites = (("passes", _pass_cases(report)), ("oracles", _oracle_cases(report)))
-    return document(suites, report.facts.wall_s)
+    doubts = [line for line in (ended_line(report.facts), report.facts.own_fault, *report.notes) if line]
+    return document(suites, report.facts.wall_s, [("warning", line) for line in doubts])
 
 
-def document(suites: Iterable[tuple[str, list[TestCase]]], seconds: float = 0.0) -> str:
-    """JUnit XML of named suites."""
+def document(
+    suites: Iterable[tuple[str, list[TestCase]]], seconds: float = 0.0, properties: Iterable[tuple[str, str]] = ()
+) -> str:
+    """JUnit XML of named suites. properties: (name, value), of each suite."""
     root = ElementTree.Element("testsuites", name="passfuzz", time=f"{seconds:.3f}")
+    said = list(properties)
     for name, cases in suites:
-        suite = ElementTree.SubElement(
+        suite = _add(
             root,
             "testsuite",
             name=name,
@@ -55,26 +58,36 @@ def document(suites: Iterable[tuple[str, list[TestCase]]], seconds: float = 0.0)
             errors="0",
             skipped=str(sum(case.skipped is not None for case in cases)),
         )
+        if said:
+            _add_properties(suite, said)
         for case in cases:
             _add_case(suite, case)
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
 
+def _add(parent: ElementTree.Element, tag: Tag, text: str | None = None, **attributes: str) -> ElementTree.Element:
+    """An element below another. The one place through which texts come into the document."""
+    element = ElementTree.SubElement(parent, tag, {name: visible(value) for name, value in attributes.items()})
+    if text is not None:
+        element.text = visible(text)
+    return element
+
+
+def _add_properties(suite: ElementTree.Element, said: Iterable[tuple[str, str]]) -> None:
+    properties = _add(suite, "properties")
+    for name, value in said:
+        _add(properties, "property", name=name, value=value)
+
+
 def _add_case(suite: ElementTree.Element, case: TestCase) -> None:
-    attributes = {"classname": case.classname, "name": case.name, "time": f"{case.seconds:.3f}"}
-    element = ElementTree.SubElement(suite, "testcase", {key: xml_text(text) for key, text in attributes.items()})
+    element = _add(suite, "testcase", classname=case.classname, name=case.name, time=f"{case.seconds:.3f}")
     for line, detail in case.failures:
-        ElementTree.SubElement(element, "failure", message=xml_text(line)).text = xml_text(detail)
+        _add(element, "failure", detail, message=line)
     if case.skipped is not None:
-        ElementTree.SubElement(element, "skipped", message=xml_text(case.skipped))
+        _add(element, "skipped", message=case.skipped)
     if case.output:
-        ElementTree.SubElement(element, "system-out").text = xml_text(case.output)
-
-
-def xml_text(text: str) -> str:
-    """The text with what XML cannot hold replaced."""
-    return _NOT_XML.sub("\ufffd", text)
+        _add(element, "system-out", case.output)
 
 
 def _pass_cases(report: Report) -> list[TestCase]:
@@ -122,6 +135,6 @@ def _detail(row: FindingRow) -> str:
         f"target: {row.target}",
         f"seen: {row.count}",
         f"passes: {'; '.join(row.passes)}",
-        f"reproduce: python OUT/{row.repro}",
+        *([f"reproduce: python OUT/{row.script}"] if row.script else []),
     )
     return "\n".join(lines)

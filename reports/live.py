@@ -8,14 +8,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from corpus.escapes import one_line
 from reports.finding_row import FindingRow
 from reports.tally import PASS_COLUMNS, Tally
+from reports.terminal import Terminal, cell
 from reports.words import finding_line, neediest_first, progress_line
 
 REDRAW_S = 0.25
@@ -42,7 +43,7 @@ class Limits(Protocol):
 class LiveDisplay:
     """Cases per second, valid share, newest findings with their culprit, passes that fire least, time left."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Terminal) -> None:
         self._console = console
         self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
         self._limits: Limits | None = None
@@ -52,9 +53,7 @@ class LiveDisplay:
 
     def on_start(self, settings: Limits) -> None:
         self._limits = settings
-        self._console.print(
-            f"seed {settings.seed}, {settings.jobs} workers, results in {settings.out}", highlight=False
-        )
+        self._print(f"seed {settings.seed}, {settings.jobs} workers, results in {settings.out}")
         if self._live is not None:
             self._live.start()
 
@@ -89,7 +88,7 @@ class LiveDisplay:
         return Group(Text(self._status(now)), findings, fire_table(self._tally, SHOWN_PASSES))
 
     def _print(self, line: str) -> None:
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._console.say(one_line(line))
 
 
 def left_line(limits: Limits, tally: Tally, now: float) -> str:
@@ -108,7 +107,7 @@ def fire_table(tally: Tally, rows: int) -> Table:
     for column in PASS_COLUMNS:
         table.add_column(column, justify="right")
     for name, counts in neediest_first(tally)[:rows]:
-        table.add_row(escape(name), *(str(counts[column]) for column in PASS_COLUMNS))
+        table.add_row(cell(name), *(str(counts[column]) for column in PASS_COLUMNS))
     return table
 
 
@@ -120,5 +119,5 @@ def _findings_table(rows: list[FindingRow]) -> Table:
     table.add_column("message", no_wrap=True, overflow="ellipsis", ratio=1)
     for row in reversed(rows):
         cells = (row.where, row.symptom, row.oracle, row.tier, f"{row.count}", row.message)
-        table.add_row(*(escape(cell) for cell in cells), style="dim" if row.known else "red")
+        table.add_row(*map(cell, cells), style="dim" if row.known else "red")
     return table

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import quote
 
+from corpus.escapes import visible
 from reports.finding_row import FindingRow
 from reports.summary import Report
+from reports.words import ended_line
 
 NAME = "sarif"
 FILE = "report.sarif"
@@ -23,15 +26,38 @@ def render(report: Report) -> str:
     driver = {"name": "passfuzz", "version": report.facts.passfuzz, "rules": rules}
     run = {
         "tool": {"driver": driver},
-        "invocations": [{"executionSuccessful": report.facts.own_fault is None}],
+        "invocations": [_invocation(report)],
         "results": [_result(row, oracles.index(row.oracle)) for row in report.findings],
         "properties": {"tvm": report.facts.tvm, "seed": report.facts.seed, "cases": report.tally.cases},
     }
-    return json.dumps({"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+    return json.dumps(_plain({"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}), indent=1) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """The document with every text as people may see it: no control characters, and none that a viewer takes for a
+    link (SARIF 2.1.0, section 3.11.6: `[text](target)`)."""
+    match value:
+        case str():
+            return visible(value).replace("](", "] (")
+        case dict():
+            return {name: _plain(one) for name, one in value.items()}
+        case list():
+            return [_plain(one) for one in value]
+        case _:
+            return value
+
+
+def _invocation(report: Report) -> dict[str, Any]:
+    """How the run went, with a notification for each doubt."""
+    doubts = [line for line in (report.facts.own_fault, ended_line(report.facts), *report.notes) if line]
+    notifications = [{"level": "warning", "message": {"text": line}} for line in doubts]
+    said = {"toolExecutionNotifications": notifications} if notifications else {}
+    successful = report.facts.own_fault is None and report.facts.ended is not None
+    return {"executionSuccessful": successful, **said}
 
 
 def _result(row: FindingRow, rule: int) -> dict[str, Any]:
-    location = {"artifactLocation": {"uri": row.repro or ".", "uriBaseId": BASE}, "region": {"startLine": 1}}
+    location = {"artifactLocation": {"uri": quote(row.script) or ".", "uriBaseId": BASE}, "region": {"startLine": 1}}
     return {
         "ruleId": row.oracle,
         "ruleIndex": rule,

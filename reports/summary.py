@@ -5,20 +5,30 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
+import msgspec
+
+from corpus.escapes import one_line
 from corpus.named_errors import naming
-from corpus.store import write_atomically
-from reports.finding_row import FindingRow
+from corpus.regular_files import MEBIBYTE, read_regular
+from corpus.store import LONGEST_REASON, UNREADABLE, why, write_atomically
+from reports.finding_row import FindingRow, Number
 from reports.tally import FIELDS, Tally, tally_of
-
-Ended: TypeAlias = Literal["done", "interrupted", "fault"]
 
 SCHEMA = 1
 SUMMARY_FILE = "summary.json"
 FINDINGS_FILE = "findings.jsonl"
+MOST = 256 * MEBIBYTE
+"""Bytes of a file under OUT that are read."""
+SHOWN_WRONG = 3
+"""Corrupt lines that a note names."""
+
+Ended: TypeAlias = Literal["done", "interrupted", "fault", "unknown"]
+UNKNOWN: Ended = "unknown"
+"""How a run ended whose files do not say it: an older passfuzz wrote them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +36,8 @@ class RunFacts:
     """What a campaign was, besides its counts.
 
     tvm, passfuzz: versions. shard: "i/n". interrupted: ended by a signal.
-    own_fault: one line when its results cannot be trusted. ended: how; None while it runs, and when it was killed.
+    own_fault: one line when its results cannot be trusted.
+    ended: how; None while it runs, and of a run that was killed. merged: several runs, by `report --merge`.
     unreduced: how many failures were seen that are neither findings nor known to be none.
     """
 
@@ -40,15 +51,20 @@ class RunFacts:
     own_fault: str | None = None
     ended: Ended | None = None
     unreduced: int = 0
+    merged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything the report formats show, from a campaign that has ended or from the files of one."""
+    """Everything the report formats show, from a campaign that has ended or from the files of one.
+
+    notes: lines on what its reader must know, of files that were read: corrupt lines, runs that were counted twice.
+    """
 
     facts: RunFacts
     tally: Tally
     findings: tuple[FindingRow, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def new(self) -> tuple[FindingRow, ...]:
@@ -63,12 +79,17 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """The contents of summary.json."""
         facts = {**asdict(self.facts), "targets": list(self.facts.targets), "wall_s": round(self.facts.wall_s, 3)}
+        if self.facts.ended == UNKNOWN:
+            del facts["ended"]
         findings = [row.to_json() for row in self.findings]
         return {"schema": SCHEMA, **facts, **self.tally.to_json(), "findings": findings}
 
 
 class UnreadableOut(Exception):
-    """A folder that holds no readable results of passfuzz; the text says which file and why."""
+    """A folder that holds no readable results of passfuzz; the text is one line that says which file and why."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{one_line(path)}: {one_line(reason)[:LONGEST_REASON]}")
 
 
 def write_out(out: Path, report: Report) -> None:
@@ -97,39 +118,94 @@ def write_text(path: Path, text: str) -> None:
     write_atomically(path, text.encode("utf-8", "replace"))
 
 
+# --- reading --------------------------------------------------------------------------------------------
+
+
+class _SchemaOnly(msgspec.Struct):
+    schema: Annotated[int, msgspec.Meta(ge=1)]
+
+
+class _Facts(msgspec.Struct):
+    """RunFacts as summary.json says them."""
+
+    tvm: str
+    passfuzz: str
+    seed: int
+    targets: list[str]
+    wall_s: Number = 0.0
+    shard: str = "1/1"
+    interrupted: bool = False
+    own_fault: str | None = None
+    ended: Ended | None = UNKNOWN
+    unreduced: Annotated[int, msgspec.Meta(ge=0)] = 0
+    merged: bool = False
+
+    def facts(self) -> RunFacts:
+        given = {name: getattr(self, name) for name in self.__struct_fields__}
+        return RunFacts(**{**given, "targets": tuple(self.targets)})
+
+
 def read_out(out: Path) -> Report:
     """Reads the files of a campaign. findings.jsonl is the newer one where both tell of findings.
 
-    Raises UnreadableOut.
+    A corrupt line of a finding is named in the report's notes, and the others count. Raises UnreadableOut.
     """
-    path, what = out / SUMMARY_FILE, "a summary"
+    path = out / SUMMARY_FILE
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data["schema"] > SCHEMA:
-            raise UnreadableOut(f"{path}: schema {data['schema']} is newer than this passfuzz, which reads {SCHEMA}")
-        facts = {field.name: data[field.name] for field in fields(RunFacts) if field.name in data}
-        tally = tally_of({name: data[name] for name in FIELDS if name in data})
-        rows = tuple(FindingRow.from_json(row) for row in data["findings"])
-        path, what = out / FINDINGS_FILE, "findings"
-        rows = read_findings(out) or rows
-        return Report(RunFacts(**{**facts, "targets": tuple(facts["targets"])}), tally, rows)
+        data = read_regular(path, MOST)
+        schema = msgspec.json.decode(data, type=_SchemaOnly).schema
+        if schema > SCHEMA:
+            raise UnreadableOut(path, f"schema {schema} is newer than this passfuzz, which reads {SCHEMA}")
+        raw = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        facts = msgspec.json.decode(data, type=_Facts).facts()
+        tally = tally_of({name: msgspec.json.decode(raw[name]) for name in FIELDS if name in raw})
+        lines = msgspec.json.decode(raw["findings"], type=list[msgspec.Raw])
     except FileNotFoundError:
-        raise UnreadableOut(f"{path}: no such file; is {out} the --out folder of a run?") from None
-    except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
-        raise UnreadableOut(f"{path}: not {what} of passfuzz ({type(error).__name__}: {error})") from error
+        raise UnreadableOut(path, f"no such file; is {out} the --out folder of a run?") from None
+    except UNREADABLE as error:
+        raise UnreadableOut(path, f"not a summary of passfuzz ({why(error)})") from error
+    newer, notes = _read_findings(out / FINDINGS_FILE)
+    if newer:
+        return Report(facts, tally, newer, notes)
+    rows, more = _rows(path, "finding", enumerate(map(bytes, lines), 1))
+    return Report(facts, tally, rows, (*notes, *more))
 
 
 def read_findings(out: Path) -> tuple[FindingRow, ...]:
-    """The last row of each signature; a line cut off by a kill is at the end and is left out."""
-    path = out / FINDINGS_FILE
-    if not path.exists():
-        return ()
+    """The last row of each signature. Raises UnreadableOut."""
+    return _read_findings(out / FINDINGS_FILE)[0]
+
+
+def _read_findings(path: Path) -> tuple[tuple[FindingRow, ...], tuple[str, ...]]:
+    """The last row of each signature, and the notes; a line cut off by a kill is at the end and is left out."""
+    try:
+        data = read_regular(path, MOST)
+    except FileNotFoundError:
+        return (), ()
+    except OSError as error:
+        raise UnreadableOut(path, f"not findings of passfuzz ({why(error)})") from error
+    *lines, _ = data.split(b"\n")
+    return _rows(path, "line", ((number, line) for number, line in enumerate(lines, 1) if line.strip()))
+
+
+def _rows(path: Path, what: str, lines: Iterable[tuple[int, bytes]]) -> tuple[tuple[FindingRow, ...], tuple[str, ...]]:
+    """The last row of each signature, and a note on the lines that are corrupt, which names the first ones."""
     rows: dict[str, FindingRow] = {}
-    for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
-        if line.endswith("\n"):
-            row = FindingRow.from_json(json.loads(line))
+    wrong: list[str] = []
+    for number, line in lines:
+        try:
+            row = FindingRow.from_json(msgspec.json.decode(line))
+        except UNREADABLE as error:
+            wrong.append(f"{what} {number}: {why(error)}"[:LONGEST_REASON])
+        else:
             rows[row.signature] = row
-    return tuple(rows.values())
+    return tuple(rows.values()), (_note(path, wrong),) if wrong else ()
+
+
+def _note(path: Path, wrong: list[str]) -> str:
+    more = f"; and {len(wrong) - SHOWN_WRONG} more" if len(wrong) > SHOWN_WRONG else ""
+    findings = "1 corrupt finding is" if len(wrong) == 1 else f"{len(wrong)} corrupt findings are"
+    return one_line(f"{path}: {findings} left out: {'; '.join(wrong[:SHOWN_WRONG])}{more}")
 
 
 def _line(row: FindingRow) -> str:

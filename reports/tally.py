@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 PassColumn: TypeAlias = Literal["applied", "changed", "rejected", "failed"]
 OracleColumn: TypeAlias = Literal["passed", "failed", "skipped", "inconclusive"]
 PASS_COLUMNS: tuple[PassColumn, ...] = get_args(PassColumn)
 ORACLE_COLUMNS: tuple[OracleColumn, ...] = get_args(OracleColumn)
+
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 62)]
+Seconds: TypeAlias = Annotated[float, Meta(ge=0.0, le=1e15)]
 
 Column = TypeVar("Column", PassColumn, OracleColumn)
 Number = TypeVar("Number", int, float)
@@ -27,19 +30,19 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
     passes and oracles: a row for each name; a row that was added to a tally has every column.
     """
 
-    cases: int = 0
-    generated: int = 0
-    invalid: int = 0
-    seeded: int = 0
-    numeric_verdicts: int = 0
-    cpu_s: float = 0.0
-    skipped: dict[str, int] = {}
-    not_applicable: dict[str, int] = {}
-    inconclusive: dict[str, int] = {}
-    ops: dict[str, int] = {}
-    phases: dict[str, float] = {}
-    passes: dict[str, dict[PassColumn, int]] = {}
-    oracles: dict[str, dict[OracleColumn, int]] = {}
+    cases: Count = 0
+    generated: Count = 0
+    invalid: Count = 0
+    seeded: Count = 0
+    numeric_verdicts: Count = 0
+    cpu_s: Seconds = 0.0
+    skipped: dict[str, Count] = {}
+    not_applicable: dict[str, Count] = {}
+    inconclusive: dict[str, Count] = {}
+    ops: dict[str, Count] = {}
+    phases: dict[str, Seconds] = {}
+    passes: dict[str, dict[PassColumn, Count]] = {}
+    oracles: dict[str, dict[OracleColumn, Count]] = {}
 
     def add(self, other: Tally) -> None:
         """Adds the counts of another: a case, a worker, a shard."""

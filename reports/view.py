@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from shutil import copytree
 
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
-from reports.finding_row import merge_rows
+from corpus.escapes import one_line
+from corpus.regular_files import MEBIBYTE, is_real_folder, read_regular, regular_files
+from reports.finding_row import merge_rows, merge_sighted
 from reports.live import fire_table
-from reports.summary import Report, RunFacts, read_out, write_out
+from reports.summary import SUMMARY_FILE, UNKNOWN, Ended, Report, RunFacts, read_out, write_out
 from reports.tally import Tally
-from reports.words import largest_first, missed, progress_line
+from reports.terminal import Terminal, cell
+from reports.words import ended_line, largest_first, missed, progress_line
 
+FINDINGS = "findings"
+SHOWN_SEEDS = 5
 SHOWN_PASSES = 15
+MOST_FILE = 512 * MEBIBYTE
+"""Bytes of a file of a finding that a merge copies."""
+
+
+class NoMerge(Exception):
+    """Folders that cannot be merged as was asked; the text is one line that says why. Nothing has been written."""
 
 
 def read_outs(outs: Sequence[Path]) -> Report:
-    """The results of one run, or of the shards of one as a whole. Raises UnreadableOut."""
+    """The results of one run, or of the shards of one as a whole. Raises UnreadableOut, and NoMerge."""
+    _refuse_twice(outs)
     return merge_reports([read_out(out) for out in outs])
 
 
@@ -29,27 +43,115 @@ def merge_reports(reports: Sequence[Report]) -> Report:
     tally = Tally()
     for report in reports:
         tally.add(report.tally)
-    rows = merge_rows(tuple(row for report in reports for row in report.findings))
-    return Report(_merge_facts([report.facts for report in reports]), tally, rows)
+    rows = merge_rows(row for report in reports for row in report.findings)
+    facts = [report.facts for report in reports]
+    notes = (*(note for report in reports for note in report.notes), *_doubts(facts))
+    return Report(_merge_facts(facts), tally, rows, notes)
 
 
 def write_merged(outs: Sequence[Path], into: Path) -> Report:
-    """Merges shards into one results folder: files, and the folder of every finding."""
-    report = read_outs(outs)
+    """Merges runs into one results folder: files, and the folder of every finding, from the run whose row is shown.
+
+    What an earlier merge has left there is replaced, so that repeating one counts nothing again. Of the folder of a
+    finding its regular files are copied; a symbolic link is not followed, and named in the notes.
+    Raises UnreadableOut, NoMerge, and OSError for what cannot be written.
+    """
+    _refuse_twice(outs)
+    _refuse_target(outs, into)
+    reports = [read_out(out) for out in outs]
+    report = merge_reports(reports)
+    sighted = merge_sighted((row, out) for out, one in zip(outs, reports, strict=True) for row in one.findings)
+    into.mkdir(parents=True, exist_ok=True)
+    left_out = _copy_findings([(out, row.signature) for row, out in sighted], into / FINDINGS)
+    report = replace(report, facts=replace(report.facts, merged=True), notes=(*report.notes, *left_out))
     write_out(into, report)
-    for out in outs:
-        if (out / "findings").is_dir():
-            copytree(out / "findings", into / "findings", dirs_exist_ok=True)
     return report
 
 
-def show(report: Report, console: Console) -> None:
+def _refuse_twice(outs: Sequence[Path]) -> None:
+    for index, out in enumerate(outs):
+        if any(_same(out, other) for other in outs[:index]):
+            raise NoMerge(f"{one_line(out)} is given twice; its cases would count twice")
+
+
+def _refuse_target(outs: Sequence[Path], into: Path) -> None:
+    """A merge writes over what is in its folder, which may be another merge and nothing else."""
+    for out in outs:
+        if _same(out, into):
+            raise NoMerge(f"--merge {one_line(into)}: one of the folders that are merged; give a new one")
+        above, below = Path(os.path.realpath(out)), Path(os.path.realpath(into))
+        if above in below.parents or below / FINDINGS in above.parents:
+            raise NoMerge(f"--merge {one_line(into)}: {one_line(out)} and it lie in each other; give a new one")
+    if not os.path.lexists(into / SUMMARY_FILE):
+        if os.path.lexists(into / FINDINGS):
+            raise NoMerge(f"--merge {one_line(into)}: a folder with findings that are no merge; give a new one")
+        return
+    if not read_out(into).facts.merged:
+        raise NoMerge(f"--merge {one_line(into)}: it holds the results of a run; give a new one")
+
+
+def _same(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _copy_findings(chosen: Sequence[tuple[Path, str]], into: Path) -> list[str]:
+    """Copies the folders (OUT, signature) of findings, replacing all that is there; lines on what was left out."""
+    fresh = Path(tempfile.mkdtemp(prefix=f".{into.name}.", dir=into.parent))
+    try:
+        left_out = [line for out, slug in chosen for line in _copy_folder(out / FINDINGS / slug, fresh / slug)]
+        fresh.chmod(0o755)
+        if into.is_symlink():
+            into.unlink()
+        elif into.exists():
+            shutil.rmtree(into)
+        if any(fresh.iterdir()):
+            fresh.rename(into)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return left_out
+
+
+def _copy_folder(source: Path, into: Path) -> list[str]:
+    """Copies the regular files of a folder; lines for the notes on what is none. OSError where it cannot write."""
+    if not (is_real_folder(source.parent) and is_real_folder(source)):
+        return [f"{one_line(source)}: no such folder, its finding comes without files"]
+    try:
+        names = regular_files(source)
+        others = sorted(set(os.listdir(source)) - set(names))
+    except OSError as error:
+        return [f"{one_line(source)}: cannot be listed: {error.strerror}"]
+    into.mkdir()
+    left_out = [f"{one_line(source / name)}: not a regular file, left out" for name in others]
+    for name in names:
+        try:
+            content = read_regular(source / name, MOST_FILE, follow=False)
+        except OSError as error:
+            left_out.append(f"{one_line(source / name)}: {error.strerror}, left out")
+        else:
+            (into / name).write_bytes(content)
+    return left_out
+
+
+def _doubts(facts: Sequence[RunFacts]) -> list[str]:
+    """Lines on why counts of these runs together may mislead."""
+    shards = [(fact.seed, fact.shard, fact.targets) for fact in facts]
+    doubts = []
+    if len(set(shards)) < len(shards):
+        doubts.append("Runs of the same seed and shard are merged: their cases count twice.")
+    seeds = list(dict.fromkeys(fact.seed for fact in facts))
+    if len(seeds) > 1:
+        shown = ", ".join(map(str, seeds[:SHOWN_SEEDS])) + (", ..." if len(seeds) > SHOWN_SEEDS else "")
+        doubts.append(f"Runs of different seeds are merged: {shown}. The first one is shown.")
+    return doubts
+
+
+def show(report: Report, console: Terminal) -> None:
     """Findings first, then whether the campaign was any good."""
     facts, tally = report.facts, report.tally
-    console.print(f"[bold]{len(report.new)} new[/], {len(report.known)} known findings", highlight=False)
+    console.print(Text.assemble((f"{len(report.new)} new", "bold"), f", {len(report.known)} known findings"))
     if report.findings:
         console.print(_findings(report))
-    console.print(f"{progress_line(tally, facts.wall_s)}, TVM {facts.tvm}, seed {facts.seed}", highlight=False)
+    console.say(f"{progress_line(tally, facts.wall_s)}, TVM {facts.tvm}, seed {facts.seed}", soft_wrap=False)
     for title, counts in (
         ("skipped", missed(tally)),
         ("inconclusive", tally.inconclusive),
@@ -57,18 +159,20 @@ def show(report: Report, console: Console) -> None:
     ):
         if counts:
             reasons = ", ".join(f"{reason} {number}" for reason, number in largest_first(counts))
-            console.print(f"{title}: {reasons}", highlight=False, markup=False)
+            console.say(one_line(f"{title}: {reasons}"), soft_wrap=False)
     if tally.passes:
         console.print(fire_table(tally, SHOWN_PASSES))
+    if (ended := ended_line(facts)) != "":
+        console.say(ended, "bold")
     if facts.own_fault:
-        console.print(f"[bold red]not to be trusted:[/] {escape(facts.own_fault)}", highlight=False)
+        console.say(one_line(f"not to be trusted: {facts.own_fault}"), "bold red")
 
 
 def _findings(report: Report) -> Table:
     table = Table("culprit", "symptom", "oracle", "tier", "seen", "repro", box=None, header_style="bold")
     for row in (*report.new, *report.known):
-        cells = (row.where, row.symptom, row.oracle, row.tier, str(row.count), row.repro)
-        table.add_row(*(escape(cell) for cell in cells), style="dim" if row.known else "")
+        cells = (row.where, row.symptom, row.oracle, row.tier, row.count, row.script)
+        table.add_row(*map(cell, cells), style="dim" if row.known else "")
     table.columns[-1].overflow = "fold"
     return table
 
@@ -87,7 +191,15 @@ def _merge_facts(facts: Sequence[RunFacts]) -> RunFacts:
         shard=", ".join(fact.shard for fact in facts),
         interrupted=any(fact.interrupted for fact in facts),
         own_fault="; ".join(faults) or None,
+        ended=_worst(fact.ended for fact in facts),
+        unreduced=sum(fact.unreduced for fact in facts),
     )
+
+
+def _worst(ends: Iterable[Ended | None]) -> Ended | None:
+    """How runs as a whole ended: as the one that did worst."""
+    order: tuple[Ended | None, ...] = (None, "fault", "interrupted", UNKNOWN, "done")
+    return min(ends, key=order.index)
 
 
 def _one_or_all(values: Iterable[str]) -> str:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from typing_extensions import assert_never
+
+from corpus.escapes import one_line
 from oracles.verdict import Skipped
 from reports.finding_row import FindingRow
+from reports.summary import RunFacts
 from reports.tally import PassColumn, Tally
 
 SHOWN_REASONS = 3
@@ -45,10 +49,35 @@ def neediest_first(tally: Tally) -> list[tuple[str, dict[PassColumn, int]]]:
     return sorted(tally.passes.items(), key=lambda item: (item[1]["changed"], item[1]["applied"], item[0]))
 
 
+def ended_line(facts: RunFacts) -> str:
+    """What a reader must know of how the run ended; empty where it went to its end, or own_fault says more."""
+    left = ""
+    if facts.unreduced:
+        failures = "failure was" if facts.unreduced == 1 else "failures were"
+        left = f"{facts.unreduced} more {failures} seen and not reduced: see unreduced.jsonl."
+    return " ".join(line for line in (_ended_line(facts), left) if line)
+
+
+def _ended_line(facts: RunFacts) -> str:
+    match facts.ended:
+        case "done" | "fault":
+            return ""
+        case "interrupted":
+            return "The run was interrupted before its end."
+        case None:
+            return "The run has not ended: it is still running, or it was killed."
+        case "unknown":
+            if facts.interrupted:
+                return "The run was interrupted before its end."
+            return "Its files do not say whether the run went to its end."
+        case _:
+            assert_never(facts.ended)
+
+
 def finding_line(row: FindingRow) -> str:
     """A finding in one line, culprit first."""
     known = " (known)" if row.known else ""
-    return f"{row.where}: {row.symptom}{known}, by {row.oracle}, tier {row.tier}: {row.message}"
+    return one_line(f"{row.where}: {row.symptom}{known}, by {row.oracle}, tier {row.tier}: {row.message}")
 
 
 def progress_line(tally: Tally, seconds: float) -> str:

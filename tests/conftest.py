@@ -3,6 +3,8 @@
 The choice depends on the seed and the name of a test alone, so a failure is repeated by giving the same seed, and each
 test comes up in a tenth of the seeds. Tests that are not deep are left to `-m`.
 
+`--hypothesis-profile long` tries many more generated inputs where tests use `tests/hostile.py`.
+
 Tests marked `warm` fork their Python processes (`tests/warm_processes.py`), but for deep ones: so the
 scripts of deep tests run in a fresh Python.
 
@@ -22,7 +24,7 @@ from types import FrameType
 
 import pytest
 
-from tests import warm_processes
+from tests import hostile, warm_processes
 
 ONE_IN = 10
 
@@ -41,6 +43,7 @@ def stack(context: int = 1) -> list[inspect.FrameInfo]:
 
 inspect.stack = stack
 subprocess.Popen = warm_processes.Popen
+hostile.register_profiles()
 
 
 @pytest.hookimpl(tryfirst=True)

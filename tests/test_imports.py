@@ -43,7 +43,8 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("table",),
     ),
     "corpus": (
-        ("encoding", "frames", "migration", "named_errors", "poison_fill", "repro_imports"),
+        ("escapes", "regular_files"),
+        ("arrays_file", "encoding", "frames", "migration", "named_errors", "poison_fill", "repro_imports"),
         ("rewrites", "schedule", "script_losses", "signature"),
         ("finding", "module_text"),
         ("repro_passes", "store"),
@@ -58,8 +59,9 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("reduce",),
     ),
     "reports": (
-        ("finding_row", "tally"),
-        ("summary", "words"),
+        ("finding_row", "tally", "terminal"),
+        ("summary",),
+        ("words",),
         ("html", "junit", "live", "markdown", "out_writer", "sarif"),
         ("formats", "view"),
     ),

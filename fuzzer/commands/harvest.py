@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from corpus.escapes import one_line
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.plugin.harvested import Harvested, NoSeed, Seed
 from fuzzer.processes.lines import Lines
@@ -49,7 +50,9 @@ def harvest(out: Path, seeds: Path) -> HarvestResult:
     )
     if ended.returncode != 0:
         last = (ended.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
-        raise EnvironmentFault(f"the process that reads the modules ended with status {ended.returncode}: {last[:300]}")
+        raise EnvironmentFault(
+            f"the process that reads the modules ended with status {ended.returncode}: {one_line(last[:300])}"
+        )
     said = tuple(Lines[Harvested](Harvested).take(ended.stdout))
     found = tuple(one.folder for one in said if isinstance(one, Seed))
     left_out = Counter(one.why for one in said if isinstance(one, NoSeed))
@@ -61,6 +64,6 @@ def show_harvest(result: HarvestResult, seeds: Path, as_json: bool) -> None:
     if as_json:
         print_json(result.to_json())
         return
-    sys.stdout.write(f"{len(result.seeds)} seeds of {result.modules} modules in {seeds}\n")
+    sys.stdout.write(f"{len(result.seeds)} seeds of {result.modules} modules in {one_line(seeds)}\n")
     for reason, number in result.left_out.items():
-        sys.stdout.write(f"  left out {number}: {reason}\n")
+        sys.stdout.write(f"  left out {number}: {one_line(reason)}\n")

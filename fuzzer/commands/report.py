@@ -6,13 +6,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from corpus.escapes import one_line
 from corpus.known import add_known
 from corpus.store import CorruptCase
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.render import console, print_json
-from reports.formats import format_named
+from reports.formats import FORMATS, format_named
 from reports.summary import Report, UnreadableOut
-from reports.view import read_outs, show, write_merged
+from reports.view import NoMerge, read_outs, show, write_merged
 
 
 def report_on(
@@ -25,12 +26,14 @@ def report_on(
     """
     folder = outs[0] if merge is None else merge
     try:
-        report = read_outs(outs) if merge is None else write_merged(outs, merge)
+        report = read_outs(outs) if merge is None else _merged(outs, merge)
         paths = {name: str(format_named(name).write(folder, report)) for name in formats}
-    except UnreadableOut as error:
+    except (UnreadableOut, NoMerge) as error:
         raise UsageError(str(error)) from error
     except OSError as error:
-        raise EnvironmentFault(f"cannot write into {folder}: {error.strerror}") from error
+        raise EnvironmentFault(f"cannot write into {one_line(folder)}: {error.strerror or error}") from error
+    for note in report.notes:
+        print(f"passfuzz: warning: {one_line(note)}", file=sys.stderr)
     if known is not None:
         said = _add_to_baseline(known, report)
         if not paths and not as_json:
@@ -38,6 +41,14 @@ def report_on(
             return
         paths["known"] = str(known)
     _print(report, paths, as_json)
+
+
+def _merged(outs: Sequence[Path], into: Path) -> Report:
+    """The merge, written; reports of an earlier one in the same folder are gone."""
+    report = write_merged(outs, into)
+    for row in FORMATS:
+        (into / row.file).unlink(missing_ok=True)
+    return report
 
 
 def _add_to_baseline(path: Path, report: Report) -> str:
@@ -50,8 +61,8 @@ def _add_to_baseline(path: Path, report: Report) -> str:
     except CorruptCase as error:
         raise UsageError(f"--known {error}") from error
     except OSError as error:
-        raise EnvironmentFault(f"--known {path}: cannot be written: {error.strerror}") from error
-    return f"{path}: {added} of {len(notes)} findings added, {total} known"
+        raise EnvironmentFault(f"--known {one_line(path)}: cannot be written: {error.strerror or error}") from error
+    return f"{one_line(path)}: {added} of {len(notes)} findings added, {total} known"
 
 
 def _print(report: Report, paths: dict[str, str], as_json: bool) -> None:
@@ -64,4 +75,4 @@ def _print(report: Report, paths: dict[str, str], as_json: bool) -> None:
         sys.stdout.write(format_named(shown[0]).render(report))
     else:
         for path in paths.values():
-            print(path)
+            print(one_line(path))

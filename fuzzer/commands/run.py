@@ -13,7 +13,7 @@ from fuzzer.campaign.checkpoint import UNREDUCED_FILE, read_checkpoint
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observers
-from fuzzer.errors import EnvironmentFault, ExitStatus
+from fuzzer.errors import EnvironmentFault, ExitStatus, UsageError
 from fuzzer.render import console, print_json
 from fuzzer.results import CampaignResult
 from fuzzer.settings import Settings
@@ -23,7 +23,7 @@ from reports.finding_row import FindingRow
 from reports.formats import write_formats
 from reports.live import LiveDisplay
 from reports.out_writer import OutWriter
-from reports.summary import Ended, Report, RunFacts, read_findings, write_out
+from reports.summary import Ended, Report, RunFacts, UnreadableOut, read_findings, write_out
 from reports.view import show
 
 
@@ -34,7 +34,7 @@ def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
         rows: tuple[FindingRow, ...] = ()
         if settings.resume:
             settings = read_checkpoint(settings.out).begun.within(settings)
-            rows = read_findings(settings.out)
+            rows = _rows_of(settings)
         settings = able(settings)
         terminal = console(stderr=as_json)
         _tell_corrupt(settings)
@@ -52,6 +52,14 @@ def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
     if fault is not None:
         print(f"passfuzz: error: {fault}", file=sys.stderr)
     return result.status(settings.fail_on)
+
+
+def _rows_of(settings: Settings) -> tuple[FindingRow, ...]:
+    """The findings of the run that is gone on with. Raises UsageError."""
+    try:
+        return read_findings(settings.out)
+    except UnreadableOut as error:
+        raise UsageError(f"--resume: {error}") from error
 
 
 def _say_last(settings: Settings, result: CampaignResult, terminal: Console) -> None:

@@ -69,7 +69,15 @@ def end(ledger: Ledger, out: Path | None, scratch: Path, folder: str) -> Ending:
     for reason, number in ledger.missed.items():
         bump(ledger.tally.skipped, reason, number)
     rows = tuple(row_of(finding) for finding in findings)
-    facts = RunFacts(tvm_version(), passfuzz_version(), 0, (DEFAULT,), ledger.seconds, own_fault=ledger.fault)
+    facts = RunFacts(
+        tvm_version(),
+        passfuzz_version(),
+        0,
+        (DEFAULT,),
+        ledger.seconds,
+        own_fault=ledger.fault,
+        ended="done" if ledger.fault is None else "fault",
+    )
     write_out(place, Report(facts, ledger.tally, rows))
     pairs = Pairs.of(ledger.pairs)
     write_atomically(place / PAIRS_FILE, json.dumps(pairs.to_json(), indent=1).encode())

@@ -8,7 +8,6 @@ object per line.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -18,9 +17,12 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
+from corpus.escapes import one_line, slug_of
 from corpus.module_text import text_of
+from corpus.readme import seed_text
+from corpus.regular_files import read_regular
 from corpus.repro import repro_text
-from corpus.store import StoredCase, write_case
+from corpus.store import MOST_TEXT, UNREADABLE, CorruptCase, StoredCase, why, write_case
 from fuzzer.plugin.harvested import Digest, Harvested, NoSeed, Seed
 from fuzzer.plugin.modules import FOLDER
 from fuzzer.processes.flight import Recorder
@@ -39,12 +41,12 @@ from oracles.ir.compare import digest
 from oracles.verdict import CRASH
 
 DEADLINE_S = 30.0
-_README = """\
-# {title}
 
-A seed: a module that `{test}` gives to `{name}`. It is well-formed, and the reference interprets it on the inputs in
-`case.json`. `passfuzz check` judges it under that pass.
-"""
+
+class _KeptFile(msgspec.Struct):
+    name: str = msgspec.field(name="pass")
+    test: str
+    module: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,17 @@ class Kept:
 
     @staticmethod
     def read(file: Path) -> Kept:
-        data = json.loads(file.read_text(encoding="utf-8"))
-        return Kept(file, str(data["pass"]), str(data["test"]), str(data["module"]))
+        """Raises CorruptCase for what is no such file."""
+        try:
+            said = msgspec.json.decode(read_regular(file, MOST_TEXT), type=_KeptFile)
+        except UNREADABLE as error:
+            raise CorruptCase(file, why(error)) from error
+        return Kept(file, one_line(said.name), one_line(said.test), said.module)
+
+    @property
+    def folder(self) -> str:
+        """What the folder of its seed is called, but for the digest."""
+        return slug_of(self.name.replace(".", "_"))
 
 
 def harvest(out: Path, seeds: Path, say: Callable[[Harvested], None]) -> None:
@@ -85,8 +96,16 @@ def _maker(
 ) -> Callable[[Callable[[msgspec.Struct], None]], None]:
     def make(say: Callable[[msgspec.Struct], None]) -> None:
         limit_memory(MEMORY_BYTES)
-        kept = Kept.read(file)
-        module = with_entries(T.module_from_json(kept.module))
+        try:
+            kept = Kept.read(file)
+        except CorruptCase as error:
+            say(NoSeed(f"{file.name} cannot be read: {error.reason}"))
+            return
+        live = _module(kept.module)
+        if live is None:
+            say(NoSeed("this TVM cannot read it"))
+            return
+        module = with_entries(live)
         name = digest(module)
         if name in seen:
             say(NoSeed("the same as another but for names of variables"))
@@ -102,11 +121,19 @@ def _maker(
             return
         recorder.write(0, Working("text"))
         case = Case(text_of(module), _passes(kept.name), numbers.calls, origin=Origin(file=kept.test))
-        folder = seeds / f"{kept.name.replace('.', '_')}-{name[:8]}"
+        folder = seeds / f"{kept.folder}-{name[:8]}"
         _write(folder, kept, case)
         say(Seed(folder.name))
 
     return make
+
+
+def _module(text: str) -> T.IRModule | None:
+    """The module; None where this TVM cannot read it."""
+    try:
+        return T.module_from_json(text)
+    except Exception:  # noqa: BLE001 - what TVM says of a text that is none of its own
+        return None
 
 
 def _passes(name: str) -> tuple[PassCall, ...]:
@@ -126,8 +153,7 @@ def _write(folder: Path, kept: Kept, case: Case) -> None:
         culprit=kept.name,
         expected=((tvm_version(), "passes"),),
     )
-    readme = _README.format(title=stored.title, test=kept.test, name=kept.name)
-    write_case(folder, stored, repro_text(stored), readme)
+    write_case(folder, stored, repro_text(stored), seed_text(stored.title, kept.test, kept.name))
 
 
 def main() -> None:

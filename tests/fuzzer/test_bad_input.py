@@ -184,7 +184,7 @@ def test_a_campaign_names_the_corrupt_cases_of_its_corpus_and_goes_on(
     assert ended.value.code in (0, 1)
     warnings = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
     assert len(warnings) == 1
-    assert "corpus/a: JSONDecodeError" in warnings[0]
+    assert "corpus/a/case.json: Input data was truncated" in warnings[0]
 
 
 # --- loaded files and names -----------------------------------------------------------------------------

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from corpus.escapes import is_slug
 from corpus.store import read_case
 from fuzzer.cli import app
 from fuzzer.commands.harvest import harvest
@@ -80,3 +82,31 @@ def test_a_seed_can_be_checked(kept: Path, tmp_path: Path) -> None:
 def test_a_folder_without_modules_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no folder modules"):
         harvest(tmp_path, tmp_path / "seeds")
+
+
+def test_a_hostile_name_is_no_path_and_a_corrupt_file_stops_no_other(kept: Path, tmp_path: Path) -> None:
+    folder = kept / "modules"
+    entry = json.loads((folder / "a.json").read_text())
+    for name in ("b", "unknown"):
+        (folder / f"{name}.json").unlink()
+    hostile = str(tmp_path / "elsewhere" / "\x1b[31m")
+    (folder / "a.json").write_text(json.dumps({**entry, "pass": hostile, "test": "\ud800 ](x) @user\n# head"}))
+    (folder / "b.json").write_text("[" * 100_000)
+    (folder / "c.json").write_text(json.dumps({**entry, "module": 5}))
+    (folder / "d.json").write_text(json.dumps({**entry, "module": "{}"}))
+    (folder / "e.json").mkdir()
+    os.mkfifo(folder / "f.json")
+    seeds = tmp_path / "seeds"
+    result = harvest(kept, seeds)
+    assert (result.modules, len(result.seeds), sum(result.left_out.values())) == (6, 0, 6)
+    (folder / "a.json").write_text(json.dumps({**entry, "pass": hostile, "test": "](x) @user\n# head"}))
+    result = harvest(kept, seeds)
+    assert (result.modules, len(result.seeds)) == (6, 1)
+    assert not (tmp_path / "elsewhere").exists()
+    assert [path.name for path in seeds.iterdir()] == list(result.seeds)
+    assert all(map(is_slug, result.seeds))
+    readme = (seeds / result.seeds[0] / "README.md").read_text()
+    assert "\x1b" not in readme and "\n# head" not in readme
+    for file in ("b", "c", "e", "f"):
+        assert any(f"{file}.json cannot be read" in reason for reason in result.left_out)
+    assert not [reason for reason in result.left_out if "own fault" in reason]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -11,7 +12,7 @@ import pytest
 
 from reports import html, junit, markdown, sarif
 from reports.formats import FORMATS, Format, format_named
-from reports.summary import Report
+from reports.summary import Ended, Report
 from tests.reports.reports_data import NASTY, facts, finding, report, tally
 
 
@@ -128,7 +129,7 @@ def test_junit_is_xml_whatever_a_message_holds() -> None:
     cases = _cases(junit.render(report(finding(message=NASTY))))
     failure = cases["FuseOps"].find("failure")
     assert failure is not None
-    assert failure.attrib["message"] == "ill-formed: " + NASTY.replace("\x00", "\ufffd").replace("\x1b", "\ufffd")
+    assert failure.attrib["message"] == "ill-formed: " + NASTY.replace("\x00", r"\x00").replace("\x1b", r"\x1b")
 
 
 # --- SARIF ----------------------------------------------------------------------------------------------
@@ -175,3 +176,40 @@ def test_html_is_one_self_contained_page_without_script() -> None:
     assert "script" not in page.tags
     assert page.loads == []
     assert page.tags.count("table") == 5
+
+
+# --- how the run ended, and what its reader must know ---------------------------------------------------
+
+
+ENDS = [
+    ("done", None),
+    (None, "has not ended: it is still running, or it was killed"),
+    ("unknown", "do not say whether the run went to its end"),
+    ("interrupted", "was interrupted before its end"),
+    ("fault", None),
+]
+
+
+@pytest.mark.parametrize(("ended", "says"), ENDS)
+@pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.name)
+def test_every_format_says_how_the_run_ended(row: Format, ended: Ended | None, says: str | None) -> None:
+    text = row.render(Report(replace(facts(), ended=ended), tally(), ()))
+    assert [other for _, other in ENDS if other is not None and other in text] == [says] * (says is not None)
+
+
+@pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.name)
+def test_every_format_shows_the_notes(row: Format) -> None:
+    text = row.render(replace(report(finding()), notes=("first note", "second note")))
+    assert "first note" in text and "second note" in text
+
+
+def test_the_markdown_and_the_page_say_it_before_the_findings() -> None:
+    text, page = (format_named(name).render(report(finding())) for name in ("markdown", "html"))
+    assert text.index("has not ended") < text.index("## Findings")
+    assert page.index("has not ended") < page.index("<h2>Findings")
+
+
+def test_sarif_calls_no_run_successful_that_has_not_ended() -> None:
+    for ended, fault, successful in (("done", None, True), (None, None, False), ("done", "x", False)):
+        (run,) = json.loads(sarif.render(Report(replace(facts(own_fault=fault), ended=ended), tally(), ())))["runs"]
+        assert run["invocations"][0]["executionSuccessful"] is successful

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import io
 
-from rich.console import Console
-
 from fuzzer.settings import Settings
 from reports.finding_row import row_of
 from reports.live import LINE_S, REDRAW_S, LiveDisplay, left_line
 from reports.tally import Tally
+from reports.terminal import Terminal
 from reports.words import neediest_first, progress_line
 from tests.reports.reports_data import finding, tally
 
@@ -19,7 +18,7 @@ SETTINGS = Settings(seed=11, time_s=60.0, cases=200, jobs=3)
 def watched(terminal: bool, message: str = "Var [x] is not defined", width: int = 160) -> str:
     """What a campaign of two moments and one finding prints."""
     stream = io.StringIO()
-    display = LiveDisplay(Console(file=stream, force_terminal=terminal, width=width))
+    display = LiveDisplay(Terminal(file=stream, force_terminal=terminal, width=width))
     display.on_start(SETTINGS)
     display.on_tally(tally(), LINE_S)
     display.on_finding(row_of(finding("FuseOps", message=message)))
@@ -53,7 +52,7 @@ def test_a_long_message_does_not_push_the_culprit_out() -> None:
 
 def test_lines_do_not_come_more_often_than_every_few_seconds() -> None:
     stream = io.StringIO()
-    display = LiveDisplay(Console(file=stream))
+    display = LiveDisplay(Terminal(file=stream))
     display.on_start(SETTINGS)
     for tenth in range(100):
         display.on_tally(Tally(), tenth * REDRAW_S / 10)

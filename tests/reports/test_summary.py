@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from reports.finding_row import FindingRow, merge_rows, row_of
+from reports.finding_row import FindingRow, _Line, merge_rows, row_of
 from reports.out_writer import OutWriter
 from reports.summary import Report, UnreadableOut, append_finding, read_out, write_out
 from reports.tally import Tally
@@ -87,6 +89,93 @@ def test_what_is_not_a_summary_is_refused_by_name(tmp_path: Path, text: str | No
     with pytest.raises(UnreadableOut, match=says) as raised:
         read_out(tmp_path)
     assert "summary.json" in str(raised.value)
+
+
+def _summary(tmp_path: Path, **changes: Any) -> Path:
+    write_out(tmp_path, report(finding()))
+    (tmp_path / "findings.jsonl").unlink()
+    path = tmp_path / "summary.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    return path
+
+
+ODD = [
+    ({"cases": None}, "cases: "),
+    ({"cases": "3"}, "cases: "),
+    ({"cases": -1}, "cases: "),
+    ({"cases": 10**30}, "cases: "),
+    ({"passes": {"FuseOps": {"applied": None}}}, "passes: "),
+    ({"passes": {"FuseOps": {"odd": 1}}}, "odd"),
+    ({"skipped": {"x": []}}, "skipped: "),
+    ({"wall_s": float("nan")}, "malformed"),
+    ({"wall_s": float("inf")}, "malformed"),
+    ({"tvm": None}, "$.tvm"),
+    ({"tvm": ["0.27"]}, "$.tvm"),
+    ({"targets": "llvm"}, "$.targets"),
+    ({"targets": [None]}, "$.targets"),
+    ({"seed": 1.5}, "$.seed"),
+    ({"own_fault": 3}, "$.own_fault"),
+    ({"ended": "maybe"}, "$.ended"),
+    ({"schema": "1"}, "$.schema"),
+    ({"findings": None}, "array"),
+]
+
+
+@pytest.mark.parametrize(("changes", "says"), ODD)
+def test_a_mistyped_field_is_named(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
+    path = _summary(tmp_path, **changes)
+    with pytest.raises(UnreadableOut) as raised:
+        read_out(tmp_path)
+    assert str(raised.value).startswith(f"{path}: not a summary of passfuzz")
+    assert says in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["[/bold]", "[red]", "\x1b[31m", "\u202e", "{}", "%s"])
+def test_a_text_of_a_summary_is_data(tmp_path: Path, text: str) -> None:
+    _summary(tmp_path, tvm=text, targets=[text], shard=text)
+    assert read_out(tmp_path).facts.tvm == text
+
+
+def test_a_corrupt_finding_of_a_summary_is_named_and_the_others_count(tmp_path: Path) -> None:
+    rows = report(finding(), finding("CSE")).to_json()["findings"]
+    path = _summary(tmp_path, findings=[rows[0], {**rows[1], "count": "many"}, None, rows[1]])
+    read = read_out(tmp_path)
+    assert [row.culprit for row in read.findings] == ["FuseOps", "CSE"]
+    (note,) = read.notes
+    assert note.startswith(f"{path}: 2 corrupt findings are left out: finding 2: ") and "$.count" in note
+
+
+def test_many_corrupt_lines_make_one_note(tmp_path: Path) -> None:
+    write_out(tmp_path, report(finding()))
+    with (tmp_path / "findings.jsonl").open("a") as file:
+        file.write("[1]\n" * 100)
+    (note,) = read_out(tmp_path).notes
+    assert "100 corrupt findings" in note and note.endswith("; and 97 more") and len(note) < 2000
+
+
+def test_how_a_run_ended_comes_back_and_old_files_do_not_say_it(tmp_path: Path) -> None:
+    for ended in (None, "done", "interrupted", "fault"):
+        write_out(tmp_path, Report(replace(facts(), ended=ended), tally(), ()))
+        assert json.loads((tmp_path / "summary.json").read_text())["ended"] == ended
+        assert read_out(tmp_path).facts.ended == ended
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    del summary["ended"]
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    assert read_out(tmp_path).facts.ended == "unknown"
+    write_out(tmp_path, read_out(tmp_path))
+    assert "ended" not in json.loads((tmp_path / "summary.json").read_text())
+
+
+@pytest.mark.parametrize(
+    "path", ["javascript:alert(1)", "/etc/passwd", "findings/../x/repro.py", "findings/a/repro.py\n"]
+)
+def test_paths_that_passfuzz_does_not_write_are_left_out(path: str) -> None:
+    row = FindingRow.from_json({**row_of(finding()).to_json(), "repro": path, "case": path})
+    assert (row.repro, row.case) == ("", "")
+
+
+def test_the_line_of_a_finding_has_the_fields_of_its_row() -> None:
+    assert set(_Line.__struct_fields__) == {field.name for field in fields(FindingRow)}
 
 
 def test_shards_merge_by_signature() -> None:

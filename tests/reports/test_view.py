@@ -6,10 +6,12 @@ import io
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
+import pytest
 
-from reports.summary import Report, read_out, write_out
+from reports.summary import Ended, Report, read_out, write_out
+from reports.terminal import Terminal
 from reports.view import read_outs, show, write_merged
+from reports.words import ended_line
 from tests.reports.reports_data import facts, finding, report, tally
 
 
@@ -18,9 +20,10 @@ def _shards(tmp_path: Path) -> list[Path]:
     write_out(outs[0], Report(facts(wall_s=50.0, shard="1/2"), tally(), report(finding("FuseOps")).findings))
     other = replace(facts(wall_s=61.0, shard="2/2"), targets=("llvm", "cuda-cpu"))
     write_out(outs[1], Report(other, tally(), report(finding("FuseOps"), finding("CSE")).findings))
-    for out, slug in zip(outs, ("a", "b"), strict=True):
-        (out / "findings" / slug).mkdir(parents=True)
-        (out / "findings" / slug / "repro.py").write_text("")
+    for out in outs:
+        for row in read_out(out).findings:
+            (out / row.case).mkdir(parents=True)
+            (out / row.repro).write_text(out.name)
     return outs
 
 
@@ -49,14 +52,24 @@ def test_a_merge_has_the_files_and_folders_of_all(tmp_path: Path) -> None:
     into = tmp_path / "all"
     merged = write_merged(outs, into)
     assert read_out(into).to_json() == merged.to_json()
-    assert sorted(path.name for path in (into / "findings").iterdir()) == ["a", "b"]
+    assert sorted(path.name for path in (into / "findings").iterdir()) == sorted(r.signature for r in merged.findings)
+    assert len(merged.findings) == 2
 
 
 def test_people_see_findings_before_statistics() -> None:
     stream = io.StringIO()
-    show(report(finding("FuseOps"), own_fault="x [y]"), Console(file=stream, width=160))
+    show(report(finding("FuseOps"), own_fault="x [y]"), Terminal(file=stream, width=160))
     text = stream.getvalue()
     assert text.startswith("1 new, 0 known findings")
     assert text.index("FuseOps") < text.index("98 cases")
     assert "no reference 5, too large 2" in text
     assert "not to be trusted: x [y]" in text
+
+
+@pytest.mark.parametrize("ended", [None, "unknown", "interrupted"])
+def test_people_see_how_the_run_ended(ended: Ended | None) -> None:
+    stream = io.StringIO()
+    shown = replace(report(), facts=replace(facts(), ended=ended))
+    show(shown, Terminal(file=stream, width=160))
+    assert ended_line(shown.facts) in stream.getvalue()
+    assert ended_line(replace(facts(), ended="done")) == ""

@@ -1,0 +1,305 @@
+"""Every text of a report, filled with hostile text: each format parses to the same shape as with a harmless word."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from html.parser import HTMLParser
+from typing import Any, get_type_hints
+from urllib.parse import urlsplit
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import example, given
+from rich.table import Table
+from rich.text import Text
+
+from corpus.escapes import is_finding_script, one_line, visible
+from fuzzer.render import (
+    replay_cases,
+    show_check,
+    show_diagnosis,
+    show_listing,
+    show_reduction,
+    show_replay,
+)
+from fuzzer.results import (
+    CheckResult,
+    CheckRow,
+    Diagnosis,
+    Listing,
+    ReduceResult,
+    ReplayResult,
+    ReplayRow,
+    ValueRow,
+)
+from fuzzer.versions import Probe
+from reports import html, junit, markdown, sarif
+from reports.finding_row import FindingRow
+from reports.formats import FORMATS
+from reports.live import LiveDisplay
+from reports.summary import Ended, Report, RunFacts
+from reports.tally import FIELDS, Tally, tally_of
+from reports.terminal import Terminal, cell
+from reports.view import show
+from reports.words import finding_line
+from tests.corpus.markdown_shape import shape, words
+from tests.hostile import HOSTILE, examples, texts
+from tests.reports.reports_data import finding
+
+WORD = "word"
+TABLES = ("passes", "oracles")
+
+
+def filled(kind: Any, text: str, **others: Any) -> Any:
+    """A record whose every text is `text`, whatever fields it has."""
+    values: dict[Any, Any] = {
+        str: text,
+        str | None: text,
+        tuple[str, ...]: (text, text),
+        Mapping[str, float]: {text: 1},
+        float: 1.0,
+        int: 2,
+        bool: False,
+        Ended | None: None,
+    }
+    hints = get_type_hints(kind)
+    return kind(**{field.name: values[hints[field.name]] for field in fields(kind)} | others)
+
+
+def report_of(text: str) -> Report:
+    """A report all of whose texts are one, in findings that are new and known, of a pass and of none."""
+    rows = (filled(FindingRow, text), filled(FindingRow, text, known=True), filled(FindingRow, text, culprit="none"))
+    counted = {name: {text: 1, "second": 1} for name in FIELDS if isinstance(getattr(Tally(), name), dict)}
+    tally = tally_of({**dict.fromkeys(FIELDS, 1), **counted, **{name: {text: {}, "second": {}} for name in TABLES}})
+    return Report(filled(RunFacts, text), tally, rows, (text, text))
+
+
+def same_shape(of: Callable[[Any], object], render: Callable[[Report], str], text: str) -> bool:
+    return not one_line(text) or of(render(report_of(text))) == of(render(report_of(WORD)))
+
+
+# --- files ----------------------------------------------------------------------------------------------
+
+
+class _Page(HTMLParser):
+    """Tags with the names of their attributes, and where links lead."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, tuple[str, ...]]] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, tuple(name for name, _ in attrs)))
+        self.links += [value or "" for name, value in attrs if name in ("href", "src")]
+
+    def handle_endtag(self, tag: str) -> None:
+        self.tags.append((f"/{tag}", ()))
+
+    def handle_comment(self, data: str) -> None:
+        self.tags.append(("!--", ()))
+
+    def handle_pi(self, data: str) -> None:
+        self.tags.append(("?", ()))
+
+
+def page(text: str) -> _Page:
+    parsed = _Page()
+    parsed.feed(text)
+    parsed.close()
+    return parsed
+
+
+@examples(40)
+@given(texts)
+@example(HOSTILE)
+def test_html(text: str) -> None:
+    assert same_shape(lambda written: page(written).tags, html.render, text)
+    assert all(map(is_finding_script, page(html.render(report_of(text))).links))
+
+
+@examples(40)
+@given(texts)
+@example(HOSTILE)
+def test_markdown(text: str) -> None:
+    assert same_shape(shape, markdown.render, text)
+    assert words(markdown.render(report_of(text)))[1] == []
+
+
+def tree(element: ElementTree.Element) -> Any:
+    """Tags and names of attributes; neighbours in any order, as those of a suite follow their names."""
+    return (element.tag, sorted(element.attrib), sorted(tree(child) for child in element))
+
+
+@examples(40)
+@given(texts)
+@example(HOSTILE)
+def test_junit(text: str) -> None:
+    assert same_shape(lambda written: tree(ElementTree.fromstring(written.encode())), junit.render, text)
+
+
+def form(value: Any) -> Any:
+    """JSON without its texts and numbers."""
+    match value:
+        case dict():
+            return {name: form(one) for name, one in value.items()}
+        case list():
+            return [form(one) for one in value]
+        case _:
+            return type(value).__name__
+
+
+def strings(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for one in value.values():
+                yield from strings(one)
+        case list():
+            for one in value:
+                yield from strings(one)
+
+
+@examples(40)
+@given(texts)
+@example(HOSTILE)
+def test_sarif(text: str) -> None:
+    assert same_shape(lambda written: form(json.loads(written)), sarif.render, text)
+    (run,) = json.loads(sarif.render(report_of(text)))["runs"]
+    for result in run["results"]:
+        (place,) = result["locations"]
+        uri = place["physicalLocation"]["artifactLocation"]["uri"]
+        assert uri == "." or is_finding_script(uri)
+        assert not urlsplit(uri).scheme
+    assert not [said for said in strings(run) if "](" in said or visible(said) != said]
+
+
+@pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.name)
+@examples(20)
+@given(text=texts)
+@example(text=HOSTILE)
+def test_a_format_that_is_printed_does_nothing_to_a_terminal(row: Any, text: str) -> None:
+    written = row.render(report_of(text))
+    assert visible(written) == written
+    written.encode()
+
+
+PLACES = ["javascript:alert(1)", "findings/a/../../x/repro.py", "/etc/passwd", "findings/a/repro.py\n```\n# x",
+          "https://evil.org/findings/a/repro.py", "findings/a b/repro.py", "findings/a/repro.py;id"]  # fmt: skip
+
+
+@pytest.mark.parametrize("repro", PLACES)
+@pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.name)
+def test_no_format_links_or_tells_to_run_another_path(row: Any, repro: str) -> None:
+    found = FindingRow("slug", "numeric", "FuseOps", "crash", "value", repro=repro)
+    facts = RunFacts("0.27", "0.1", 1, ("llvm",), ended="done")
+    written = row.render(Report(facts, Tally(), (found,)))
+    assert "findings/" not in written
+    assert "javascript" not in written and "passwd" not in written
+
+
+# --- terminals ------------------------------------------------------------------------------------------
+
+_OF_RICH = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+"""What rich writes on a terminal: styles, and the cursor of a live display."""
+
+
+def on_terminals(draw: Callable[[Terminal, str], None], text: str) -> None:
+    """Asserts that a text comes out without effect, through a pipe and on a terminal, where only rich's styles have."""
+    plain = _drawn(draw, text, None)
+    assert "".join(set(plain) & {chr(code) for code in range(32)} - {"\n"}) == ""
+    assert visible(plain) == plain
+    styled, harmless = (_drawn(draw, one, True) for one in (text, WORD))
+    assert set(_OF_RICH.findall(styled)) <= set(_OF_RICH.findall(harmless)) | set(
+        _OF_RICH.findall(_drawn(draw, "", True))
+    )
+    rest = _OF_RICH.sub("", styled).replace("\r", "")
+    assert visible(rest) == rest
+
+
+def _drawn(draw: Callable[[Terminal, str], None], text: str, force: bool | None) -> str:
+    stream = io.StringIO()
+    draw(Terminal(file=stream, width=200, force_terminal=force), text)
+    return stream.getvalue()
+
+
+def _show(terminal: Terminal, text: str) -> None:
+    show(report_of(text), terminal)
+
+
+class _Limits:
+    seed, time_s, cases, jobs = 1, None, 3, 1
+
+    def __init__(self, text: str) -> None:
+        self.out: Any = text
+
+
+def _live(terminal: Terminal, text: str) -> None:
+    display = LiveDisplay(terminal)
+    display.on_start(_Limits(text))
+    display.on_finding(finding(message=text))
+    display.on_tally(report_of(text).tally, 100.0)
+    display.on_end()
+
+
+def _unescaped(terminal: Terminal, text: str) -> None:
+    """What forgets `cell` is held back by the terminal."""
+    table = Table(text)
+    table.add_row(text)
+    table.add_row(Text(text))
+    terminal.print(table)
+    terminal.print(text)
+
+
+@pytest.mark.parametrize("draw", [_show, _live, _unescaped], ids=lambda draw: draw.__name__)
+@examples(20)
+@given(text=texts)
+@example(text=HOSTILE)
+@example(text="[/bold]")
+def test_a_text_does_nothing_to_a_terminal(draw: Callable[[Terminal, str], None], text: str) -> None:
+    on_terminals(draw, text.encode("utf-8", "replace").decode() if draw is _live else text)
+
+
+@examples(40)
+@given(texts)
+@example(HOSTILE)
+def test_the_line_of_a_finding_is_one_line(text: str) -> None:
+    for row in report_of(text).findings:
+        assert finding_line(row) == one_line(finding_line(row))
+
+
+def test_markup_is_shown() -> None:
+    shown = _drawn(_show, "[red]x[/red] :smile:", True)
+    assert "[red]x[/red] :smile:" in shown
+    assert cell("a\n\x1bb").plain == r"a \x1bb"
+
+
+def _commands(text: str) -> Iterator[Callable[[], None]]:
+    check = CheckRow(text, text, "failed", text, text, text)
+    yield lambda: show_check(CheckResult((check,), text, (ValueRow(*[text] * 5),), (text,)), False)
+    numbers = {f"{what}{part}": 1.0 for what in ("bindings", "statements", "passes") for part in ("", "_before")}
+    reduced = {**numbers, "oracle_calls": 1.0, "seconds": 1.0}
+    yield lambda: show_reduction(ReduceResult(text, reduced), text, False)  # type: ignore[arg-type]
+    yield lambda: show_replay(ReplayResult((ReplayRow(text, text, "error", text),)), False)
+    yield lambda: show_listing(Listing(text, (text,), ((text,),)), False)
+    yield lambda: show_diagnosis(Diagnosis((Probe(text, "ok", text),)), False)
+    yield lambda: show_diagnosis(Diagnosis((Probe(text, "ok", text),)), True)
+
+
+@pytest.mark.parametrize("number", range(len(list(_commands(WORD)))))
+def test_no_command_lets_a_text_act(capsys: pytest.CaptureFixture[str], number: int) -> None:
+    list(_commands(HOSTILE))[number]()
+    shown = capsys.readouterr().out
+    assert shown and visible(shown) == shown
+
+
+def test_a_replay_is_xml() -> None:
+    rows = ReplayResult((ReplayRow(HOSTILE, HOSTILE, "error", HOSTILE),))
+    written = junit.document((("replay", replay_cases(rows)),))
+    assert len(list(ElementTree.fromstring(written.encode()).iter("failure"))) == 1
+    assert visible(written) == written
