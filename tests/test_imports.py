@@ -30,7 +30,8 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("strategies",),
     ),
     "oracles": (
-        ("activities", "evidence", "forked"),
+        ("activities", "evidence", "family"),
+        ("forked",),
         ("verdict",),
         ("ir",),
         ("nested", "reference"),

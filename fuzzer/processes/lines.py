@@ -82,12 +82,13 @@ def in_child(
     recorder: Recorder,
     deadline_s: float,
     per_activity: bool = False,
+    guarded: bool = False,
 ) -> Heard[Any]:
     """Runs `work` in a forked child and hears what it says, messages of `union`.
 
-    per_activity: the deadline is that of each activity, not of the whole work.
+    per_activity: the deadline is that of each activity, not of the whole work. guarded: as in `fork_child`.
     """
     progress = recorder.read if per_activity else lambda: None
-    ended, data = written_by(lambda write: work(lambda message: write(line_of(message))), deadline_s, progress)
+    ended, data = written_by(lambda write: work(lambda message: write(line_of(message))), deadline_s, progress, guarded)
     messages = tuple(Lines[Any](union).take(data))
     return Heard(messages, ended, recorder.read()[1])

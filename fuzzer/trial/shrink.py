@@ -35,7 +35,7 @@ from oracles.builds.blame import excuses
 from oracles.builds.build import CODEGEN, excess_precision
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.evidence import AcrossProcesses, Hung
-from oracles.forked import Ended, forked
+from oracles.forked import ChildRaised, Ended, forked
 from oracles.ir.regions import declares_what_it_does, divides_in_the_open
 from oracles.oracle import TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers
@@ -45,6 +45,9 @@ from oracles.verdict import CRASH, Failed
 
 HANG_S = 4.0
 """Seconds after which a candidate of a hang counts as hanging: stages that end take milliseconds."""
+
+KILLED_AGAIN = 2
+"""How often a candidate is judged again whose child was killed from outside: another process had the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,9 @@ class Rejudge:
                 return True
         return False
 
-    def _failures(self, candidate: Candidate) -> list[Failure]:
+    def _failures(self, candidate: Candidate, left: int = KILLED_AGAIN) -> list[Failure]:
+        """What fails in the candidate, and how its child ended. `left`: how often it is judged again where that was
+        killed from outside. Raises ChildRaised for our fault before the failure has shown itself."""
         heard = in_child(lambda say: self._judge(candidate, say), Found, self._recorder, self._plan.deadline_s)
         failures = [found.failure for found in heard.messages]
         if heard.ended is None:
@@ -110,6 +115,10 @@ class Rejudge:
         match end:
             case Failure():
                 return [*failures, end]
+            case FromOutside() if left:
+                return self._failures(candidate, left - 1)
+            case OurFault() if self.last is None:
+                raise ChildRaised(heard.ended.what or heard.ended.how)
             case OurFault() | FromOutside() | ReferenceStuck():
                 return failures
             case _:
