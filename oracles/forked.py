@@ -11,14 +11,12 @@ and what was raised. What a child forks is not the child: it says nothing and en
 from __future__ import annotations
 
 import contextlib
-import errno
 import mmap
 import os
 import pickle
 import resource
 import select
 import signal
-import stat
 import struct
 import time
 import traceback
@@ -27,17 +25,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn, TypeAlias, TypeVar
 
-from oracles.family import (
-    adopt_orphans,
-    children,
-    die_with_parent,
-    end_children,
-    family,
-    go_on_guarded,
-    is_stopped,
-    starved_s,
-    used_s,
-)
+from oracles.family import adopt_orphans, children, die_with_parent, end_children, family, go_on_guarded, used_s
+from oracles.pace import Clock
+from oracles.pipes import CannotAnswer, note_pipes, require_pipes, rest_of, write_all
 
 T = TypeVar("T")
 Write: TypeAlias = Callable[[bytes], None]
@@ -50,8 +40,6 @@ any more: the code under test has closed what it was to be written to."""
 KEPT_TMPDIR = "PASSFUZZ_TMPDIR"
 """The variable that names the folder for what outlives a run, in processes whose $TMPDIR is the run's own."""
 _POLL_S = 0.5
-_LONGEST_POLL_S = 2 * _POLL_S
-"""Seconds between two looks that count at most: in longer ones this process itself did not get on."""
 _PATIENCE = 10
 """So many times its deadline a child may last at most that gets no CPU, or is stopped."""
 _TERM_S = 5.0
@@ -118,10 +106,6 @@ class Ended:
 
 class ChildRaised(RuntimeError):
     """The work of a child raised: a fault of ours. The message is what it raised, and where."""
-
-
-class CannotAnswer(OSError):
-    """The pipe for answers is closed or full for ever."""
 
 
 def limit_memory(extra_bytes: int) -> None:
@@ -203,7 +187,7 @@ def _do(
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         die_with_parent(parent)
         _close_input()
-        _note_pipes()
+        note_pipes()
         work(me)
         status = word = THROUGH
     except CannotAnswer:
@@ -217,30 +201,6 @@ def _do(
         if os.getpid() == me.pid:
             me.say(word, text)
         os._exit(status)
-
-
-_ANSWERED_THROUGH: dict[int, tuple[int, int]] = {}
-"""The pipes of this child but its standard streams: what each descriptor led to when its work began."""
-
-
-def _note_pipes() -> None:
-    _ANSWERED_THROUGH.clear()
-    for number in map(int, os.listdir("/proc/self/fd")):
-        with contextlib.suppress(OSError):  # The listing had a descriptor of its own.
-            led = os.fstat(number)
-            if number > 2 and stat.S_ISFIFO(led.st_mode):
-                _ANSWERED_THROUGH[number] = led.st_dev, led.st_ino
-
-
-def require_pipes() -> None:
-    """Raises CannotAnswer in a child whose pipes the code under test has closed or replaced since its work began."""
-    for number, led in _ANSWERED_THROUGH.items():
-        try:
-            leads = os.fstat(number)
-        except OSError as error:
-            raise CannotAnswer(*error.args) from error
-        if (leads.st_dev, leads.st_ino) != led:
-            raise CannotAnswer(errno.EBADF, "a pipe was replaced")
 
 
 def _close_input() -> None:
@@ -273,28 +233,6 @@ def _status_of(end: BaseException) -> int:
 # --- the parent -------------------------------------------------------------------------------------------
 
 
-class _Clock:
-    """Seconds in which a process could have got on: those of the clock on the wall without those in which it, or what
-    it started, waited for a CPU that others had, and those in which it was stopped."""
-
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self._at = time.monotonic()
-        self._starved: dict[int, float] = {}
-        self.restart()
-
-    def restart(self) -> None:
-        self.seconds, self.since = 0.0, time.monotonic()
-
-    def look(self) -> None:
-        now = time.monotonic()
-        passed, self._at = min(now - self._at, _LONGEST_POLL_S), now
-        before, self._starved = self._starved, {pid: starved_s(pid) for pid in family(self._pid)}
-        starved = sum(spent - before.get(pid, 0.0) for pid, spent in self._starved.items())
-        if not is_stopped(self._pid):
-            self.seconds += max(0.0, passed - starved)
-
-
 def await_child(
     pid: int, deadline_s: float, progress: Callable[[], object] = lambda: None, reader: int | None = None
 ) -> tuple[Ended | None, bytes]:
@@ -316,7 +254,7 @@ def await_child(
         if not watched.guarded:
             end_children(watched.siblings)
     if reader is not None:
-        chunks.append(_rest_of(reader))
+        chunks.append(rest_of(reader))
     data = b"".join(chunks)
     word, written, what = watched.word()
     watched.last_words.close()
@@ -330,7 +268,7 @@ def _watch(
 ) -> Ended | None:
     """Returns when the child has ended (None), or when it must be killed, which counts as this end."""
     sources = [handle] if reader is None else [handle, reader]
-    seen, clock = progress(), _Clock(pid)
+    seen, clock = progress(), Clock(pid)
     while True:
         ready = select.select(sources, [], [], max(0.01, min(_POLL_S, deadline_s - clock.seconds)))[0]
         if reader is not None and reader in ready:
@@ -340,11 +278,11 @@ def _watch(
                 sources.remove(reader)
         if handle in ready:
             return None
+        clock.look()
         now = progress()
         if now != seen:
             seen = now
             clock.restart()
-        clock.look()
         if clock.seconds >= deadline_s:
             return Ended(cpu_s=_cpu_s(pid))
         if time.monotonic() - clock.since > _PATIENCE * deadline_s:
@@ -368,17 +306,6 @@ def _cpu_s(pid: int) -> float:
     return sum(map(used_s, family(pid)))
 
 
-def _rest_of(reader: int) -> bytes:
-    """What has been written into a pipe until now."""
-    chunks: list[bytes] = []
-    while select.select([reader], [], [], 0.0)[0]:
-        chunk = os.read(reader, 1 << 16)
-        if not chunk:
-            break
-        chunks.append(chunk)
-    return b"".join(chunks)
-
-
 def _ended(status: int, word: int, what: str, cpu_s: float) -> Ended | None:
     if os.WIFSIGNALED(status):
         return Ended(signal.Signals(os.WTERMSIG(status)), cpu_s=cpu_s)
@@ -398,7 +325,7 @@ def written_by(
 
     def answering(me: _Child) -> None:
         os.close(reader)
-        _note_pipes()
+        note_pipes()
 
         def write(data: bytes) -> None:
             if os.getpid() != me.pid:  # A pass has forked, and this is what it forked.
@@ -420,15 +347,6 @@ def written_by(
         return await_child(pid, deadline_s, progress, reader)
     finally:
         os.close(reader)
-
-
-def write_all(descriptor: int, data: bytes) -> None:
-    """Writes all of the bytes. Raises CannotAnswer."""
-    try:
-        while data:
-            data = data[os.write(descriptor, data) :]
-    except OSError as error:
-        raise CannotAnswer(*error.args) from error
 
 
 def forked(action: Callable[[], T], limit_s: float, guarded: bool = False) -> T | Ended:

@@ -30,7 +30,8 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("strategies",),
     ),
     "oracles": (
-        ("activities", "evidence", "family"),
+        ("activities", "evidence", "family", "pipes"),
+        ("pace",),
         ("forked",),
         ("verdict",),
         ("ir",),

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from oracles.activities import Activity, Working
-from oracles.forked import require_pipes
+from oracles.pipes import require_pipes
 
 _SIZE = 512
 _LONGEST = 100

@@ -10,7 +10,8 @@ import msgspec
 
 from fuzzer.processes.flight import Recorder, plain
 from oracles.activities import Activity
-from oracles.forked import Ended, write_all, written_by
+from oracles.forked import Ended, written_by
+from oracles.pipes import write_all
 
 M = TypeVar("M")
 _ENCODER = msgspec.json.Encoder(enc_hook=plain)

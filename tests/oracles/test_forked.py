@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from oracles import forked as module_under_test
+from oracles import pace
 from oracles.family import children
 from oracles.forked import CUT_OFF, RAISED, ChildRaised, Ended, await_child, fork_child, forked, written_by
 from tests.hostile import CUT_OFF as DESCRIPTORS
@@ -43,7 +44,7 @@ def silently(deed: Callable[[], object]) -> Callable[[], str]:
     return work
 
 
-@pytest.mark.parametrize("guarded", [False, True], ids=["child", "guarded"])
+@pytest.mark.parametrize("guarded", [False, pytest.param(True, marks=pytest.mark.deep)], ids=["child", "guarded"])
 @pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.name)
 def test_what_a_deed_ends_is_told_and_nothing_is_left(
     deed: Deed, guarded: bool, deeds: dict[str, Callable[[], object]], tmp_path: Path
@@ -127,7 +128,7 @@ def test_a_child_that_computes_without_end_hangs_and_has_used_the_cpu() -> None:
 
 def test_a_child_that_gets_no_cpu_does_not_hang(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine where every process waits for a CPU as long as the clock runs."""
-    monkeypatch.setattr(module_under_test, "starved_s", lambda pid: time.monotonic())
+    monkeypatch.setattr(pace, "starved_s", lambda pid: time.monotonic())
     monkeypatch.setattr(module_under_test, "_POLL_S", 0.02)
     assert forked(lambda: time.sleep(1.0), 0.2) is None
 
