@@ -117,7 +117,7 @@ DEEDS = {
     "ClosesAll": lambda: os.closerange(0, 1 << 16),
     "ClosesPipes": lambda: os.closerange(3, 1 << 16),
     "ReplacesPipes": lambda: [os.dup2(os.open(os.devnull, os.O_RDWR), number) for number in range(3, 64)],
-    "ClosesStdout": lambda: os.close(1),
+    "ClosesStdout": lambda: os.closerange(1, 2),
     "ReadsInput": lambda: os.read(0, 10),
     "Fills": fills,
     "Threads": starts_threads,
@@ -216,8 +216,11 @@ def has_call(mod):
 
 
 def a_pass(name):
+    done = []
+
     def act(mod, context):
-        if has_call(mod):
+        if has_call(mod) and not done:
+            done.append(name)
             DEEDS[name]()
         return mod
 
@@ -230,7 +233,7 @@ PASSES = {name: a_pass(name) for name in WANTED}
 
 
 def write_hostile(folder: Path, *names: str) -> Path:
-    """A `--load` file with these passes, which do what their names say to modules with a call."""
+    """A `--load` file with these passes, which do what their names say at the first module with a call."""
     path = folder / "hostile_passes.py"
     path.write_text(f"WANTED = {names!r}\n{PASSES}", encoding="utf-8")
     return path

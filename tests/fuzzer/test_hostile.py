@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,9 @@ import pytest
 
 from fuzzer.commands.check import check_module
 from fuzzer.errors import EnvironmentFault
-from tests.hostile import CUT_OFF, DEEDS, EXIT, FROM_OUTSIDE, NOTHING, RAISES, SIGNAL, Deed, left_alive, write_hostile
+from oracles.family import children
+from tests.fuzzer.test_campaign import wait_for
+from tests.hostile import CUT_OFF, DEEDS, EXIT, FROM_OUTSIDE, NOTHING, SIGNAL, Deed, is_alive, left_alive, write_hostile
 from tests.patience import HANGS_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +34,7 @@ class Module:
 QUICK = {"Exit0", "Exit_100", "ClosesAll", "ReplacesPipes", "DeafDaemon", "SleeperAndKill", "Forks"}
 """A deed of each kind, with those that were taken for success once."""
 AS_EXCEPTIONS = {"Exit0", "Exit5", "Interrupts", "RaisesBase", "RaisesOdd"}
-"""What Python raises in a pass comes through TVM as an error of the pass, in TVM's words, or as a crash of TVM."""
+"""What Python raises in a pass comes through TVM as a RuntimeError of the pass, or as a crash of TVM."""
 SOME = "survives,well_formed,numeric"
 """Oracles that find nothing in a pass that changes nothing, and ask it for nothing twice."""
 
@@ -68,9 +71,13 @@ def test_check_says_what_a_pass_did_to_its_process(deed: Deed, place: Path, tmp_
             assert not result.failed
             assert said["numeric", deed.name].verdict in ("passed", "skipped")
             assert row.verdict == "passed"
+        elif deed.name in AS_EXCEPTIONS:
+            # A RuntimeError with a text is a rejection by the pass.
+            assert (row.verdict, row.pass_name) in (("failed", deed.name), ("skipped", deed.name))
+            assert ("numeric", deed.name) not in said
         else:
             assert (row.verdict, row.symptom, result.culprit, result.status()) == ("failed", "crash", deed.name, 1)
-            assert deed.name in AS_EXCEPTIONS or row.message == f"{deed.how} in {deed.name}"
+            assert row.message == f"{deed.how} in {deed.name}"
     assert left_alive(place) == []
 
 
@@ -86,8 +93,44 @@ def test_a_campaign_says_what_a_pass_did_to_its_process(deed: Deed, place: Path,
     culprits = [json.loads(line)["culprit"] for line in (out / "findings.jsonl").read_text().splitlines()]
     assert summary["invalid"] == 0, "the generator is not to blame"
     assert summary["generated"] == 4
-    if deed.kind in (EXIT, SIGNAL, CUT_OFF, RAISES):
+    if deed.name in AS_EXCEPTIONS:
+        assert ended.returncode in (0, 1) and set(culprits) <= {deed.name}, ended.stderr
+    elif deed.kind in (EXIT, SIGNAL, CUT_OFF):
         assert (ended.returncode, set(culprits)) == (1, {deed.name}), ended.stderr
     else:
         assert (ended.returncode, culprits) == (0, []), ended.stderr
     assert left_alive(place) == []
+
+
+WAITS = """
+DEEDS["Waits"] = lambda: (stays(), stays(os.setsid, again), stays(os.setsid, again, deaf), time.sleep(10_000))
+PASSES["Waits"] = a_pass("Waits")
+"""
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda number: number.name)
+@pytest.mark.parametrize("depth", range(3))
+@pytest.mark.parametrize("what", ["check", "run"])
+def test_nothing_outlives_a_command(what: str, depth: int, number: signal.Signals, place: Path, tmp_path: Path) -> None:
+    """Whichever is killed of the command, the guard of its process and that process, by a person or for its memory."""
+    module, load = tmp_path / "module.py", write_hostile(tmp_path)
+    module.write_text(MODULE, encoding="utf-8")
+    load.write_text(load.read_text(encoding="utf-8") + WAITS, encoding="utf-8")
+    named = [str(module)] if what == "check" else ["--jobs", "1", "--cases", "1", "--out", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "fuzzer.cli", what, *named, "--passes", "Waits", "--load", str(load)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: len(left_alive(place)) >= 3)
+        killed = process.pid
+        for _ in range(depth):
+            (killed,) = children(killed)
+        began = left_alive(place)
+        os.kill(killed, number)
+        wait_for(lambda: not any(map(is_alive, began)))
+        assert what == "run" or process.wait(HANGS_S) != 0
+    finally:
+        process.terminate()
+        process.wait(HANGS_S)
+    wait_for(lambda: left_alive(place) == [])

@@ -91,6 +91,14 @@ def test_a_child_without_a_pipe_is_believed_by_its_word_alone() -> None:
     assert ended is not None and ended.what.startswith("IndexError: list index out of range (test_forked.py:")
 
 
+def test_a_process_that_ignores_the_end_of_its_children_hears_of_it() -> None:
+    def work() -> object:
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        return forked(lambda: os._exit(4), HANGS_S)
+
+    assert forked(work, HANGS_S) == Ended(status=4)
+
+
 def test_what_a_child_forks_says_nothing_in_its_name() -> None:
     def forks(write: Callable[[bytes], None]) -> None:
         write(b"one ")
