@@ -164,6 +164,7 @@ def go_on_guarded(parent: int, ends: Callable[[int], NoReturn] = end_alike) -> N
     """
     die_with_parent(parent, signal.SIGTERM)
     adopt_orphans()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # Where it is ignored, no end of a child is heard of.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS | {signal.SIGCHLD})
     guard = os.getpid()
     pid = os.fork()

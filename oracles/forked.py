@@ -163,9 +163,7 @@ def fork_child(work: Callable[[], None], on_error: Callable[[], None] = lambda: 
 def _forked(work: Callable[[_Child], None], on_error: Callable[[], None], guarded: bool) -> int:
     if not guarded:
         adopt_orphans()
-    if (
-        signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN
-    ):  # A pass did so: nothing would be heard of how a child ended.
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # A pass did so: no child's end would be heard of.
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     siblings, last_words, parent = children(), mmap.mmap(-1, mmap.PAGESIZE), os.getpid()
     pid = os.fork()

@@ -33,6 +33,7 @@ class Module:
 """
 QUICK = {"Exit0", "Exit_100", "ClosesAll", "ReplacesPipes", "DeafDaemon", "SleeperAndKill", "Forks"}
 """A deed of each kind, with those that were taken for success once."""
+IN_CAMPAIGNS = {"Exit_100", "ReplacesPipes", "DeafDaemon"}
 AS_EXCEPTIONS = {"Exit0", "Exit5", "Interrupts", "RaisesBase", "RaisesOdd"}
 """What Python raises in a pass comes through TVM as a RuntimeError of the pass, or as a crash of TVM."""
 SOME = "survives,well_formed,numeric"
@@ -82,7 +83,7 @@ def test_check_says_what_a_pass_did_to_its_process(deed: Deed, place: Path, tmp_
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.name)
+@pytest.mark.parametrize("deed", [deed for deed in DEEDS if deed.name in IN_CAMPAIGNS], ids=lambda deed: deed.name)
 def test_a_campaign_says_what_a_pass_did_to_its_process(deed: Deed, place: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     command = [*(sys.executable, "-m", "fuzzer.cli", "run", "--cases", "4", "--seed", "1", "--jobs", "1")]
@@ -95,7 +96,11 @@ def test_a_campaign_says_what_a_pass_did_to_its_process(deed: Deed, place: Path,
     assert summary["generated"] == 4
     if deed.name in AS_EXCEPTIONS:
         assert ended.returncode in (0, 1) and set(culprits) <= {deed.name}, ended.stderr
-    elif deed.kind in (EXIT, SIGNAL, CUT_OFF):
+    elif deed.kind == CUT_OFF or deed.name == "KillsGroup":
+        # Its script has no pipe to lose, or kills who would hear of it: it is seen, and not confirmed.
+        assert (ended.returncode, culprits) == (0, []), ended.stderr
+        assert summary["inconclusive"].get(f"repro does not show it: survives {deed.name}"), summary["inconclusive"]
+    elif deed.kind in (EXIT, SIGNAL):
         assert (ended.returncode, set(culprits)) == (1, {deed.name}), ended.stderr
     else:
         assert (ended.returncode, culprits) == (0, []), ended.stderr
