@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from oracles.forked import THROUGH, fork_child, write_all
+from oracles.forked import THROUGH, fork_child
+from oracles.pipes import write_all
 
 Say: TypeAlias = Callable[[str], None]
 """Says one line, which may not hold a line break."""

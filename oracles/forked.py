@@ -1,47 +1,76 @@
-"""Forked children: what they answer, and what ended them. A child ends with its parent, however that ends.
+"""Forked children: what they answer, and what ended them. A child ends with its parent, however that ends, and what it
+has started ends with it (`oracles.family`).
 
 A native crash, a hang or the end of memory in a child is a value here and ends there. No TVM is imported.
+
+A child says when it is done, in memory that it shares with its parent, and its parent believes no exit status alone:
+code under test may end the process with any. The memory holds its last word, the number of bytes that it has written,
+and what was raised. What a child forks is not the child: it says nothing and ends where the child's work ends.
 """
 
 from __future__ import annotations
 
-import ctypes
+import contextlib
+import mmap
 import os
 import pickle
 import resource
 import select
 import signal
+import struct
 import time
+import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import NoReturn, TypeAlias, TypeVar
+
+from oracles.family import adopt_orphans, children, die_with_parent, end_children, family, go_on_guarded, used_s
+from oracles.pace import Clock
+from oracles.pipes import CannotAnswer, note_pipes, require_pipes, rest_of, write_all
 
 T = TypeVar("T")
 Write: TypeAlias = Callable[[bytes], None]
 """Writes all of the bytes into the pipe to the parent."""
-THROUGH, RAISED = 100, 101
-"""Exit statuses of a child that did its work, and of one whose work raised. Any other, 0 too, is of code that has ended
-the process: none of ours does."""
-_PR_SET_PDEATHSIG = 1
+THROUGH = 100
+"""Exit status of a child that did its work. Others, 0 too, are of code that ends the process: none of ours does."""
+RAISED, CUT_OFF = 1000, 1001
+"""What `Ended.status` is, in place of an exit status, of a child whose work raised, and of one that could not answer
+any more: the code under test has closed what it was to be written to."""
+KEPT_TMPDIR = "PASSFUZZ_TMPDIR"
+"""The variable that names the folder for what outlives a run, in processes whose $TMPDIR is the run's own."""
 _POLL_S = 0.5
+_PATIENCE = 10
+"""So many times its deadline a child may last at most that gets no CPU, or is stopped."""
+_TERM_S = 5.0
+"""Seconds that a guard has to end its family."""
+_LAST_WORD = struct.Struct("=qqq")
+"""The last word (0 for none), the bytes written, and the length of the text that follows."""
+_TEXT = mmap.PAGESIZE - _LAST_WORD.size
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
     """How a child ended that did not end well: killed by a signal, by itself with a status, or, where both are None,
-    killed by its parent because it hung."""
+    killed by its parent because it hung.
+
+    what: what its work raised, in a line. cpu_s: CPU seconds that it has used, with the processes that it waited for.
+    """
 
     by: signal.Signals | None = None
     status: int | None = None
+    what: str = field(default="", compare=False)
+    cpu_s: float = field(default=0.0, compare=False)
 
     @property
     def how(self) -> str:
-        """For a person: "hang", a signal's name, "an exception" or "exit N"."""
+        """For a person: "hang", a signal's name, "an exception", "closed descriptors" or "exit N"."""
         if self.by is not None:
             return self.by.name
         if self.raised:
             return "an exception"
+        if self.cut_off:
+            return "closed descriptors"
         return "hang" if self.hung else f"exit {self.status}"
 
     @property
@@ -65,16 +94,18 @@ class Ended:
         return self.status == RAISED
 
     @property
+    def cut_off(self) -> bool:
+        """Whether it could not answer any more: what it wrote into was closed, or replaced."""
+        return self.status == CUT_OFF
+
+    @property
     def from_outside(self) -> bool:
         """Whether it was killed from outside: by a system without memory, or a person."""
         return self.by is signal.SIGKILL
 
 
-def die_with_parent(parent: int) -> None:
-    """Has the kernel end this process when its parent, process `parent`, ends, however that happens."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # It has ended before the kernel was asked.
-        os._exit(0)
+class ChildRaised(RuntimeError):
+    """The work of a child raised: a fault of ours. The message is what it raised, and where."""
 
 
 def limit_memory(extra_bytes: int) -> None:
@@ -85,24 +116,123 @@ def limit_memory(extra_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))
 
 
-def fork_child(work: Callable[[], None], on_error: Callable[[], None] = lambda: None) -> int:
-    """The process id of a child that does `work` and ends: THROUGH, or RAISED after `on_error` where `work` raised.
+# --- the child --------------------------------------------------------------------------------------------
 
-    This is the worker boundary: what `work` raises stays in the child.
+
+@dataclass(slots=True)
+class _Watched:
+    """What a parent knows of a child: its last words, its siblings, which live on, and whether it has a guard."""
+
+    last_words: mmap.mmap
+    siblings: frozenset[int]
+    guarded: bool
+
+    def word(self) -> tuple[int, int, str]:
+        """The last word, how many bytes were written before it, and what was raised."""
+        word, written, length = _LAST_WORD.unpack_from(self.last_words)
+        return word, written, self.last_words[_LAST_WORD.size :][:length].decode(errors="replace")
+
+
+_WATCHED: dict[int, _Watched] = {}
+"""The children of this process that nobody has waited for yet, by their ids."""
+
+
+@dataclass(slots=True)
+class _Child:
+    """This process, where it is a child: its id, its last words, and the bytes that it has written so far."""
+
+    pid: int
+    last_words: mmap.mmap
+    written: int = 0
+
+    def say(self, word: int, text: str = "") -> None:
+        data = text.encode(errors="backslashreplace")[:_TEXT]
+        self.last_words[_LAST_WORD.size : _LAST_WORD.size + len(data)] = data
+        _LAST_WORD.pack_into(self.last_words, 0, word, self.written, len(data))
+
+
+def fork_child(work: Callable[[], None], on_error: Callable[[], None] = lambda: None, guarded: bool = False) -> int:
+    """The process id of a child that does `work` and ends: well, or after `on_error` where `work` raised.
+
+    This is the worker boundary: what `work` raises stays in the child. guarded: with a guard between, at the price of
+    another fork, so that what the child starts ends also where this process is killed; for a process that is not ours.
     """
-    parent = os.getpid()
+    return _forked(lambda _: work(), on_error, guarded)
+
+
+def _forked(work: Callable[[_Child], None], on_error: Callable[[], None], guarded: bool) -> int:
+    if not guarded:
+        adopt_orphans()
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # A pass did so: no child's end would be heard of.
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    siblings, last_words, parent = children(), mmap.mmap(-1, mmap.PAGESIZE), os.getpid()
     pid = os.fork()
     if pid == 0:
-        status = RAISED
-        try:
-            die_with_parent(parent)
-            work()
-            status = THROUGH
-        except BaseException:  # noqa: BLE001 - the worker boundary: the parent sees the exit status
-            on_error()
-        finally:
-            os._exit(status)
+        _do(work, on_error, parent, guarded, last_words)
+    _WATCHED[pid] = _Watched(last_words, siblings, guarded)
     return pid
+
+
+def _do(
+    work: Callable[[_Child], None], on_error: Callable[[], None], parent: int, guarded: bool, last_words: mmap.mmap
+) -> NoReturn:
+    """In the child: does the work, says its last word and ends."""
+    status, word, text = RAISED & 0xFF, 0, ""
+    _WATCHED.clear()
+    if guarded:
+        os.setsid()
+        go_on_guarded(parent)
+        parent = os.getppid()
+    me = _Child(os.getpid(), last_words)
+    try:
+        os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        die_with_parent(parent)
+        _close_input()
+        note_pipes()
+        work(me)
+        status = word = THROUGH
+    except CannotAnswer:
+        word = CUT_OFF
+    except Exception as error:  # noqa: BLE001 - the worker boundary: the parent sees the last word
+        word, text = RAISED, _in_a_line(error)
+        _of_this_process(me, on_error)
+    except BaseException as end:  # noqa: BLE001 - SystemExit and its like: none of ours is raised
+        status = _status_of(end)
+    finally:
+        if os.getpid() == me.pid:
+            me.say(word, text)
+        os._exit(status)
+
+
+def _close_input() -> None:
+    """No child reads what is meant for its parent."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    if nothing:
+        os.dup2(nothing, 0)
+        os.close(nothing)
+
+
+def _of_this_process(me: _Child, action: Callable[[], None]) -> None:
+    if os.getpid() == me.pid:
+        action()
+
+
+def _in_a_line(error: Exception) -> str:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    first = (str(error).strip().splitlines() or ["no message"])[0]
+    return f"{type(error).__name__}: {first} ({Path(last.filename).name}:{last.lineno})"
+
+
+def _status_of(end: BaseException) -> int:
+    """The exit status that Python gives a program which this ends."""
+    if isinstance(end, SystemExit):
+        code = end.code
+        return 0 if code is None else code & 0xFF if isinstance(code, int) else 1
+    return 128 + signal.SIGINT if isinstance(end, KeyboardInterrupt) else 1
+
+
+# --- the parent -------------------------------------------------------------------------------------------
 
 
 def await_child(
@@ -110,88 +240,126 @@ def await_child(
 ) -> tuple[Ended | None, bytes]:
     """Waits for a child and takes what it writes: how it ended (None: well), and the bytes from `reader`.
 
-    It is killed when `deadline_s` seconds have passed since `progress()` last gave another value. Its end counts when
-    it has ended, not when its pipe is closed: a process that it started may hold that open.
+    It is killed when `deadline_s` seconds in which it could have got on have passed since `progress()` last gave
+    another value: on a busy machine that takes longer. Its end counts when it has ended, not when its pipe is closed: a
+    process that it started may hold that open. That process has ended when this function returns.
     """
+    watched = _WATCHED.pop(pid)
     handle = os.pidfd_open(pid)
     chunks: list[bytes] = []
-    seen, end, hung = progress(), time.monotonic() + deadline_s, False
-    sources = [handle] if reader is None else [handle, reader]
     try:
-        while True:
-            ready = select.select(sources, [], [], max(0.0, min(_POLL_S, end - time.monotonic())))[0]
-            if reader is not None and reader in ready:
-                chunk = os.read(reader, 1 << 16)
-                chunks.append(chunk)
-                if not chunk:
-                    sources.remove(reader)
-            if handle in ready:
-                break
-            now = progress()
-            if now != seen:
-                seen, end = now, time.monotonic() + deadline_s
-            elif time.monotonic() > end:
-                hung = True
-                os.kill(pid, signal.SIGKILL)
-                break
+        killed = _watch(pid, handle, deadline_s, progress, reader, chunks)
     finally:
+        _end(pid, handle, watched)
         os.close(handle)
-    _, status = os.waitpid(pid, 0)
+        _, status, used = os.wait4(pid, 0)
+        if not watched.guarded:
+            end_children(watched.siblings)
     if reader is not None:
-        chunks.append(_rest_of(reader))
-    return _ended(status, hung), b"".join(chunks)
+        chunks.append(rest_of(reader))
+    data = b"".join(chunks)
+    word, written, what = watched.word()
+    watched.last_words.close()
+    if reader is not None and word == THROUGH and len(data) < written:
+        word = CUT_OFF  # What it has written went elsewhere.
+    return killed or _ended(status, word, what, used.ru_utime + used.ru_stime), data
 
 
-def _rest_of(reader: int) -> bytes:
-    """What has been written into a pipe until now."""
-    chunks: list[bytes] = []
-    while select.select([reader], [], [], 0.0)[0]:
-        chunk = os.read(reader, 1 << 16)
-        if not chunk:
-            break
-        chunks.append(chunk)
-    return b"".join(chunks)
+def _watch(
+    pid: int, handle: int, deadline_s: float, progress: Callable[[], object], reader: int | None, chunks: list[bytes]
+) -> Ended | None:
+    """Returns when the child has ended (None), or when it must be killed, which counts as this end."""
+    sources = [handle] if reader is None else [handle, reader]
+    seen, clock = progress(), Clock(pid)
+    while True:
+        ready = select.select(sources, [], [], max(0.01, min(_POLL_S, deadline_s - clock.seconds)))[0]
+        if reader is not None and reader in ready:
+            chunk = os.read(reader, 1 << 16)
+            chunks.append(chunk)
+            if not chunk:
+                sources.remove(reader)
+        if handle in ready:
+            return None
+        clock.look()
+        now = progress()
+        if now != seen:
+            seen = now
+            clock.restart()
+        if clock.seconds >= deadline_s:
+            return Ended(cpu_s=_cpu_s(pid))
+        if time.monotonic() - clock.since > _PATIENCE * deadline_s:
+            return Ended(signal.SIGKILL)
 
 
-def _ended(status: int, hung: bool) -> Ended | None:
-    if hung:
-        return Ended()
+def _end(pid: int, handle: int, watched: _Watched) -> None:
+    """Ends a child that nobody has waited for yet, and its group; its guard, where it has one, ends the rest."""
+    if watched.guarded:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+        if select.select([handle], [], [], _TERM_S)[0]:
+            return
+    with contextlib.suppress(ProcessLookupError):  # It has not come to lead a group.
+        os.killpg(pid, signal.SIGKILL)
+    os.kill(pid, signal.SIGKILL)
+
+
+def _cpu_s(pid: int) -> float:
+    """CPU seconds of a process and its descendants so far."""
+    return sum(map(used_s, family(pid)))
+
+
+def _ended(status: int, word: int, what: str, cpu_s: float) -> Ended | None:
     if os.WIFSIGNALED(status):
-        number = signal.Signals(os.WTERMSIG(status))
-        # A child may set an alarm for a part of its work.
-        return Ended() if number is signal.SIGALRM else Ended(number)
-    code = os.WEXITSTATUS(status)
-    return None if code == THROUGH else Ended(status=code)
+        return Ended(signal.Signals(os.WTERMSIG(status)), cpu_s=cpu_s)
+    if word == THROUGH and os.WEXITSTATUS(status) == THROUGH:
+        return None
+    return Ended(status=word if word in (RAISED, CUT_OFF) else os.WEXITSTATUS(status), what=what, cpu_s=cpu_s)
 
 
 def written_by(
-    work: Callable[[Write], None], deadline_s: float, progress: Callable[[], object] = lambda: None
+    work: Callable[[Write], None],
+    deadline_s: float,
+    progress: Callable[[], object] = lambda: None,
+    guarded: bool = False,
 ) -> tuple[Ended | None, bytes]:
     """How a child ended that did `work` (None: well), and all that it wrote. The deadline is as in `await_child`."""
     reader, writer = os.pipe()
 
-    def answering() -> None:
+    def answering(me: _Child) -> None:
         os.close(reader)
-        work(lambda data: write_all(writer, data))
+        note_pipes()
 
-    pid = fork_child(answering)
-    os.close(writer)
+        def write(data: bytes) -> None:
+            if os.getpid() != me.pid:  # A pass has forked, and this is what it forked.
+                os._exit(0)
+            require_pipes()
+            write_all(writer, data)
+            me.written += len(data)
+
+        work(write)
+
+    try:
+        pid = _forked(answering, traceback.print_exc, guarded)
+    except OSError:
+        os.close(reader)
+        raise
+    finally:
+        os.close(writer)
     try:
         return await_child(pid, deadline_s, progress, reader)
     finally:
         os.close(reader)
 
 
-def write_all(descriptor: int, data: bytes) -> None:
-    """Writes all of the bytes."""
-    while data:
-        data = data[os.write(descriptor, data) :]
+def forked(action: Callable[[], T], limit_s: float, guarded: bool = False) -> T | Ended:
+    """What `action` gives in a child, pickled. It has `limit_s` seconds, as in `await_child`.
 
-
-def forked(action: Callable[[], T], limit_s: float) -> T | Ended:
-    """What `action` gives in a child, pickled. It has `limit_s` seconds."""
-    ended, data = written_by(lambda write: write(pickle.dumps(action())), limit_s)
-    if ended is not None:
-        return ended
-    result: T = pickle.loads(data)
-    return result
+    Raises ChildRaised where it raises: that is no end of TVM's.
+    """
+    ended, data = written_by(lambda write: write(pickle.dumps(action())), limit_s, guarded=guarded)
+    if ended is None:
+        result: T = pickle.loads(data)
+        return result
+    if ended.raised:
+        raise ChildRaised(ended.what)
+    return ended

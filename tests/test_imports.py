@@ -30,7 +30,9 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("strategies",),
     ),
     "oracles": (
-        ("activities", "evidence", "forked"),
+        ("activities", "evidence", "family", "pipes"),
+        ("pace",),
+        ("forked",),
         ("verdict",),
         ("ir",),
         ("nested", "reference"),

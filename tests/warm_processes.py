@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 from _pytest.assertion.rewrite import AssertionRewritingHook
 
 from fuzzer.processes import guard
-from oracles.forked import die_with_parent
+from oracles.family import die_with_parent
 
 
 def words_of(command: Any) -> list[str] | None:

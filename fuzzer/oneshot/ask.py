@@ -18,6 +18,7 @@ from collections.abc import Iterator
 
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.oneshot.messages import Reply, Request
+from fuzzer.processes.guard import end
 from fuzzer.processes.lines import Lines
 from fuzzer.processes.start import module_command, worker_environment
 from fuzzer.protocol import Done, Ready, Refused
@@ -46,7 +47,7 @@ def ask(request: Request, limit_s: float) -> list[Reply]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
-            env=worker_environment(),
+            env=worker_environment(scratch=request.scratch),
             start_new_session=True,
         )
         try:
@@ -112,6 +113,8 @@ def _ended(process: subprocess.Popen[bytes], stderr: int) -> str:
     status = process.wait()
     if status < 0:
         return f"was killed by {signal.Signals(-status).name}"
+    if status == 0:
+        return "ended itself before it was done"
     text = os.pread(stderr, 1 << 16, max(0, os.fstat(stderr).st_size - (1 << 16))).decode(errors="replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     told = [line for line in lines if _ERROR.match(line)] or lines
@@ -119,10 +122,8 @@ def _ended(process: subprocess.Popen[bytes], stderr: int) -> str:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends the process and all that it started in its session."""
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    """Ends the process and all that it has started."""
+    end(process)
     for pipe in (process.stdin, process.stdout):
         if pipe is not None and not pipe.closed:
             pipe.close()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing_extensions import assert_never
 
 from fuzzer.oneshot.messages import Culprit, FaultLine, Row
-from fuzzer.oneshot.prepare import STAGE_S, NotCarriedOut, Say, Subject
+from fuzzer.oneshot.prepare import KILLED, STAGE_S, NotCarriedOut, Say, Subject, own_fault
 from fuzzer.oneshot.values import explain
 from fuzzer.processes.lines import in_child
 from fuzzer.protocol import Failure, Found, OwnFault
@@ -59,7 +59,7 @@ def check(subject: Subject, say: Say) -> None:
 
 
 def _fault(subject: Subject) -> tuple[str, ...]:
-    """Whose fault wrong numbers are; () where the child that looks ends early."""
+    """Whose fault wrong numbers are; () where the child that looks ends early. Raises ChildRaised."""
     lines = forked(lambda: whose_fault(subject.start, subject.plan, subject.repertoire), STAGE_S)
     return () if isinstance(lines, Ended) else lines
 
@@ -103,10 +103,9 @@ def _judged(subject: Subject, oracles: frozenset[str], rows: list[CheckRow]) -> 
     end = judged_end(0, heard.activity, ended, deadline_s=subject.plan.deadline_s)
     match end:
         case OurFault():
-            raise NotCarriedOut(f"internal error: {ended.how} in {where}", usage=False)
+            raise own_fault(ended, where)
         case FromOutside():
-            why = f"the process that judged was killed from outside, or there was no memory: {ended.how} in {where}"
-            raise NotCarriedOut(why, usage=False)
+            raise NotCarriedOut(f"{KILLED}: {ended.how} in {where}", usage=False)
         case ReferenceStuck():
             note = Inconclusive(f"the reference interpreter {ended.verb}")
             without = replace(subject, start=replace(subject.start, calls=()))

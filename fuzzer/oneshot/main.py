@@ -11,12 +11,13 @@ import msgspec
 from fuzzer.oneshot.messages import Request
 from fuzzer.processes.lines import send
 from fuzzer.protocol import Done, Ready, Refused
-from oracles.forked import die_with_parent
+from oracles.family import go_on_guarded
+from oracles.forked import ChildRaised
 
 
 def main() -> None:
     """Reads one pickled Request and answers; the last answer is Done or Refused."""
-    die_with_parent(int(sys.argv[1]))
+    go_on_guarded(int(sys.argv[1]))
     request: Request = pickle.load(sys.stdin.buffer)
     answers = os.dup(1)
     os.dup2(2, 1)  # what TVM or the user's file prints is not an answer
@@ -32,11 +33,18 @@ def main() -> None:
     say(Ready(str(tvm.__version__)))
     from fuzzer.oneshot.carry_out import carry_out
     from fuzzer.oneshot.prepare import NotCarriedOut
+    from fuzzer.trial.shrink import NotJudged
 
     try:
         carry_out(request, say)
     except NotCarriedOut as refusal:
         say(Refused(str(refusal), refusal.usage))
+    except ChildRaised as fault:
+        say(Refused(f"internal error: {fault}", usage=False))
+    except NotJudged as kill:
+        say(Refused(f"the process that judged was killed from outside, again and again: {kill}", usage=False))
+    except SystemExit as end:  # None of ours is raised; a child has read the same without it.
+        say(Refused(f"{request.case.origin.file or 'the case'}: code in it ends the process: exit {end.code or 0}"))
     else:
         say(Done())
 

@@ -33,7 +33,7 @@ from oracles.activities import Interpreting, Working, described
 from oracles.builds.build import rest_of_pipeline
 from oracles.builds.needs import builder_of
 from oracles.checks.well_formed import complaint
-from oracles.forked import limit_memory
+from oracles.forked import Ended, limit_memory
 from oracles.reference.numbers import DISCARDS, NoMeaning, Numbers
 from oracles.tvm_errors import headline
 
@@ -41,6 +41,8 @@ ROUNDS = 3
 """How often a function is called when no inputs are given: one input may be blind (symmetric, all zero)."""
 STAGE_S = 30.0
 """Seconds that one stage (a pass, an oracle, the reference) may take."""
+
+KILLED = "the process that judged was killed from outside, or there was no memory"
 
 Say: TypeAlias = Callable[[msgspec.Struct], None]
 """Sends an answer."""
@@ -142,10 +144,25 @@ def live_candidate(request: Request, recorder: Recorder) -> Candidate:
     for unreadable in heard.messages:
         raise NotCarriedOut(f"{where}: {unreadable.why}")
     if heard.ended is not None:
-        activity = described(heard.activity)
-        raise NotCarriedOut(f"{where}: this TVM {heard.ended.verb} in `{activity}`")
+        raise _unread(where, heard.ended, described(heard.activity))
     candidate = candidate_of(request.case)
     return replace(candidate, module=_module_of(candidate.module))
+
+
+def _unread(where: str, ended: Ended, activity: str) -> NotCarriedOut:
+    """What is said of a module whose reading ended its process, which only code in the module or of TVM does."""
+    if ended.raised:
+        return own_fault(ended, activity)
+    if ended.from_outside:
+        return NotCarriedOut(f"{KILLED}: {ended.how} in {activity}", usage=False)
+    if ended.by_exit:
+        return NotCarriedOut(f"{where}: ends the process that reads it: {ended.how} in `{activity}`")
+    return NotCarriedOut(f"{where}: this TVM {ended.verb} in `{activity}`")
+
+
+def own_fault(ended: Ended, activity: str) -> NotCarriedOut:
+    """What is said of an end that is a fault of ours."""
+    return NotCarriedOut(f"internal error: {ended.what or ended.how} in {activity}", usage=False)
 
 
 def _unreadable(request: Request, lenient: bool, recorder: Recorder) -> str | None:
@@ -189,8 +206,12 @@ def _entry_calls(candidate: Candidate, request: Request, recorder: Recorder) -> 
     recorder.write(0, Interpreting())
     heard = in_child(attempt, Usable | Unusable, recorder, STAGE_S, per_activity=True)
     if not heard.messages:
-        ended = "own fault" if heard.ended is None or heard.ended.by_exit else heard.ended.how
-        return (), f"the reference interpreter finished no inputs: {ended}"
+        assert heard.ended is not None, "a child that gets through says what it found"
+        if heard.ended.by_exit:  # No pass is applied here.
+            raise own_fault(heard.ended, described(heard.activity))
+        if heard.ended.from_outside:
+            raise NotCarriedOut(f"{KILLED}: {heard.ended.how} in {described(heard.activity)}", usage=False)
+        return (), f"the reference interpreter finished no inputs: {heard.ended.how}"
     found: Usable | Unusable = heard.messages[-1]
     match found:
         case Usable(number):

@@ -22,7 +22,7 @@ from fuzzer.oneshot.messages import Reduction, Request
 from fuzzer.oneshot.prepare import NotCarriedOut, Say, Subject
 from fuzzer.protocol import Failure
 from fuzzer.trial.shrink import shrink
-from oracles.forked import die_with_parent
+from oracles.family import adopt_orphans, children, die_with_parent, end_children
 
 COMMAND_S = 60.0
 """Seconds that one call of the user's command may take; longer is not interesting."""
@@ -97,7 +97,10 @@ def _module_file(candidate: Candidate) -> str:
 
 
 def status_of(command: list[str], limit_s: float) -> int | None:
-    """The exit status of a command, negative for a signal; None when it takes too long. It ends with this process."""
+    """The exit status of a command, negative for a signal; None when it takes too long. It ends with this process,
+    and what it starts ends with it."""
+    adopt_orphans()
+    siblings = children()
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -114,6 +117,7 @@ def status_of(command: list[str], limit_s: float) -> int | None:
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+        end_children(siblings)
 
 
 def _dies_with(parent: int) -> Callable[[], None]:

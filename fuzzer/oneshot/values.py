@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fuzzer.oneshot.messages import Value
-from fuzzer.oneshot.prepare import STAGE_S, Say, Subject
+from fuzzer.oneshot.prepare import STAGE_S, Say, Subject, own_fault
 from fuzzer.processes.lines import in_child
 from fuzzer.results import ValueRow
 from generators.case import EntryCall, Shape
@@ -34,7 +34,9 @@ FIRST = 8
 
 
 def explain(subject: Subject, culprit: str | None, say: Say) -> None:
-    """Says a Value per variable, of the module as given and after the culprit where a pass of the request is it."""
+    """Says a Value per variable, of the module as given and after the culprit where a pass of the request is it.
+
+    Raises NotCarriedOut for a fault of ours."""
 
     def look(tell: Say) -> None:
         limit_memory(subject.plan.memory_bytes)
@@ -46,7 +48,9 @@ def explain(subject: Subject, culprit: str | None, say: Say) -> None:
     heard = in_child(look, Value, subject.recorder, STAGE_S, per_activity=True)
     for value in heard.messages:
         say(value)
-    if heard.ended is not None and not heard.ended.raised:
+    if heard.ended is not None and heard.ended.raised:
+        raise own_fault(heard.ended, described(heard.activity))
+    if heard.ended is not None:
         say(Value(_note("", f"stopped: {heard.ended.how} in {described(heard.activity)}")))
 
 

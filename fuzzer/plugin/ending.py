@@ -35,7 +35,7 @@ from fuzzer.worker.confirm import Tried, confirmed
 from generators.passes.loaded import source_of
 from generators.passes.table import PASSES
 from generators.targets import DEFAULT
-from oracles.forked import Ended, forked
+from oracles.forked import ChildRaised, Ended, forked
 from oracles.table import ORACLES
 from oracles.verdict import Failed
 from reports.finding_row import row_of
@@ -172,9 +172,14 @@ def as_it_is(sighting: Sighting) -> Finding:
 def _reduced(sighting: Sighting, scratch: Path, until: float, ledger: Ledger) -> Finding | None:
     """The finding made small; None where it does not show on the text of its module, outside of the test."""
     budget_s = max(0.0, min(REDUCE_S, until - time.monotonic()))
-    made = forked(lambda: _shrink(sighting, scratch, budget_s), int(budget_s) + 60)
+    what = f"making a failure of {sighting.failure.oracle} small"
+    try:
+        made = forked(lambda: _shrink(sighting, scratch, budget_s), int(budget_s) + 60, guarded=True)
+    except ChildRaised as fault:
+        ledger.at_fault(f"{what}: {fault}")
+        return None
     if isinstance(made, Ended):
-        ledger.at_fault(f"making a failure of {sighting.failure.oracle} small ended: {made.how}")
+        ledger.missed[f"{what}: {'killed from outside' if made.from_outside else made.verb}"] += 1
     if made is None or isinstance(made, Ended):
         return None
     return replace(made, at_s=sighting.at_s, count=sighting.count)

@@ -26,7 +26,7 @@ from corpus.store import MOST_TEXT, UNREADABLE, CorruptCase, StoredCase, why, wr
 from fuzzer.plugin.harvested import Digest, Harvested, NoSeed, Seed
 from fuzzer.plugin.modules import FOLDER
 from fuzzer.processes.flight import Recorder
-from fuzzer.processes.lines import in_child, send
+from fuzzer.processes.lines import Heard, in_child, send
 from fuzzer.trial.foreign import MEMORY_BYTES
 from fuzzer.trial.subject.entries import with_entries
 from fuzzer.trial.subject.unpromised_inputs import NoInputs, meaning_of
@@ -36,7 +36,8 @@ from generators.case import Case, Origin, PassCall
 from oracles.activities import Interpreting, Working, described
 from oracles.checks import survives
 from oracles.checks.well_formed import complaint
-from oracles.forked import die_with_parent, limit_memory
+from oracles.family import go_on_guarded
+from oracles.forked import limit_memory
 from oracles.ir.compare import digest
 from oracles.verdict import CRASH
 
@@ -87,8 +88,16 @@ def harvest(out: Path, seeds: Path, say: Callable[[Harvested], None]) -> None:
             if isinstance(last, (Seed, NoSeed)):
                 say(last)
             else:
-                how = "own fault" if heard.ended is None or heard.ended.by_exit else heard.ended.how
-                say(NoSeed(f"{how} in {described(heard.activity)}"))
+                say(NoSeed(_unfinished(heard)))
+
+
+def _unfinished(heard: Heard[Digest | NoSeed | Seed]) -> str:
+    """What is said of a child that has come to no word on its module."""
+    where, ended = described(heard.activity), heard.ended
+    assert ended is not None, "a child that gets through says whether the module is a seed"
+    if ended.raised:
+        return f"own fault in {where}: {ended.what}"
+    return f"killed from outside in {where}" if ended.from_outside else f"{ended.how} in {where}"
 
 
 def _maker(
@@ -157,7 +166,7 @@ def _write(folder: Path, kept: Kept, case: Case) -> None:
 
 
 def main() -> None:
-    die_with_parent(int(sys.argv[1]))
+    go_on_guarded(int(sys.argv[1]))
     answers = os.dup(1)
     os.dup2(2, 1)  # what TVM prints is not an answer
     harvest(Path(sys.argv[2]), Path(sys.argv[3]), lambda message: send(answers, message))

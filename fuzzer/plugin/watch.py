@@ -179,7 +179,7 @@ class Watch:
         def judge(say: Say) -> None:
             _run(ForeignTrial(application, terms, lambda activity: self._recorder.write(0, activity), say), say)
 
-        self._record(in_child(judge, Said, self._recorder, self._deadline_s, per_activity=True))
+        self._record(in_child(judge, Said, self._recorder, self._deadline_s, per_activity=True, guarded=True))
 
     def _record(self, heard: Heard[Said]) -> None:
         ledger = self.ledger
@@ -213,7 +213,7 @@ class Watch:
         end, kind = judged_end(0, activity, ended, deadline_s=self._deadline_s), kind_of(activity)
         match end:
             case OurFault():
-                self.ledger.at_fault(f"{ended.how} in {kind}")
+                self.ledger.at_fault(f"{ended.what or ended.how} in {kind}")
             case FromOutside() | ReferenceStuck() | Failure():
                 why = f"the judge ended: {ended.how} in {kind}"
                 bump(self.ledger.tally.skipped, why, 1)

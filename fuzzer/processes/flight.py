@@ -13,6 +13,7 @@ import msgspec
 
 from corpus.named_errors import naming
 from oracles.activities import Activity, Working
+from oracles.pipes import require_pipes
 
 _SIZE = 512
 _LONGEST = 100
@@ -49,7 +50,11 @@ class Recorder:
             return Recorder(mmap.mmap(file.fileno(), _SIZE))
 
     def write(self, index: int, activity: Activity) -> None:
-        """Records that case `index` begins an activity."""
+        """Records that case `index` begins an activity.
+
+        Raises CannotAnswer, and leaves the activity before, in a child whose pipes that activity has closed.
+        """
+        require_pipes()
         try:
             line = b"%d\t%s\n" % (index, _ENCODER.encode(activity))
         except UnicodeEncodeError:

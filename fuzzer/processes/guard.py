@@ -1,36 +1,49 @@
 """Runs a command that ends, with all that it has started, when the process that asked for it ends in any way.
 
 `python -I guard.py PARENT COMMAND...` as a new session: the exit status is the command's. The kernel informs only a
-direct child of its parent's death, and repros fork; hence a process between them, which then ends its process group.
-It imports nothing of ours, so that it starts in a few milliseconds.
+direct child of its parent's death, and repros fork; hence a process between them (`oracles.family`), which starts in a
+few milliseconds. Told to end by SIGTERM, it ends the command and whatever that has started, and then itself.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
-import subprocess
 import sys
-from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
 
-_PR_SET_PDEATHSIG = 1
+if __name__ == "__main__":  # -I leaves our packages out.
+    sys.path.append(os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")))
+
+from oracles.family import die_with_parent, go_on_guarded
+
+if TYPE_CHECKING:
+    import subprocess
+
 PARENT_IS_GONE = 3
 """Exit status where the parent had ended before the kernel was asked."""
+NOT_STARTED = 127
+"""Exit status where there is no such command, as a shell has it."""
+_END_S = 15.0
+"""Seconds that a guard has to end what it guards."""
 
 
-def _end_group(number: int, frame: FrameType | None) -> None:
-    os.killpg(0, signal.SIGKILL)
-
-
-def main(parent: int, command: list[str]) -> int:
-    """The exit status of the command; 128 and the signal's number where one ended it."""
-    signal.signal(signal.SIGTERM, _end_group)
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+def main(parent: int, command: list[str]) -> NoReturn:
+    """Ends with the exit status of the command; 128 and the signal's number where one ended it."""
     if os.getppid() != parent:
-        return PARENT_IS_GONE
-    status = subprocess.call(command)
-    return status if status >= 0 else 128 - status
+        os._exit(PARENT_IS_GONE)
+    go_on_guarded(parent, _end)
+    die_with_parent(os.getppid())
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        print(f"{command[0]}: {error.strerror}", file=sys.stderr, flush=True)
+        os._exit(NOT_STARTED)
+
+
+def _end(status: int) -> NoReturn:
+    code = os.waitstatus_to_exitcode(status)
+    os._exit(code if code >= 0 else 128 - code)
 
 
 def guarded(command: list[str]) -> list[str]:
@@ -38,5 +51,18 @@ def guarded(command: list[str]) -> list[str]:
     return [sys.executable, "-I", __file__, str(os.getpid()), *command]
 
 
+def end(process: subprocess.Popen[bytes]) -> int:
+    """Ends a guard that leads a session, its command and all that this has started; says how the guard ended."""
+    from subprocess import TimeoutExpired
+
+    if process.poll() is None:
+        process.terminate()
+        try:
+            return process.wait(_END_S)
+        except TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+    return process.wait()
+
+
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))
+    main(int(sys.argv[1]), sys.argv[2:])

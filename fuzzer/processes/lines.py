@@ -10,7 +10,8 @@ import msgspec
 
 from fuzzer.processes.flight import Recorder, plain
 from oracles.activities import Activity
-from oracles.forked import Ended, write_all, written_by
+from oracles.forked import Ended, written_by
+from oracles.pipes import write_all
 
 M = TypeVar("M")
 _ENCODER = msgspec.json.Encoder(enc_hook=plain)
@@ -82,12 +83,13 @@ def in_child(
     recorder: Recorder,
     deadline_s: float,
     per_activity: bool = False,
+    guarded: bool = False,
 ) -> Heard[Any]:
     """Runs `work` in a forked child and hears what it says, messages of `union`.
 
-    per_activity: the deadline is that of each activity, not of the whole work.
+    per_activity: the deadline is that of each activity, not of the whole work. guarded: as in `fork_child`.
     """
     progress = recorder.read if per_activity else lambda: None
-    ended, data = written_by(lambda write: work(lambda message: write(line_of(message))), deadline_s, progress)
+    ended, data = written_by(lambda write: work(lambda message: write(line_of(message))), deadline_s, progress, guarded)
     messages = tuple(Lines[Any](union).take(data))
     return Heard(messages, ended, recorder.read()[1])

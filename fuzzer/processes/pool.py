@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fuzzer.processes.guard import end
 from fuzzer.processes.lines import Lines, line_of
 from fuzzer.processes.start import module_command, worker_environment
 from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost
@@ -45,7 +46,7 @@ class Pool:
             module_command("fuzzer.worker.main", str(os.getpid())),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=worker_environment(self._hash_seed),
+            env=worker_environment(self._hash_seed, self._plan.scratch),
             start_new_session=True,
         )
         slot = LocalSlot(process=process)
@@ -107,11 +108,11 @@ class Pool:
         self._start()
 
     def close(self) -> None:
-        """Ends every worker; their children end with them."""
+        """Ends every worker, with all that it has started."""
         for slot in self.slots:
-            slot.process.kill()
+            slot.process.terminate()
         for slot in self.slots:
-            slot.process.wait()
+            end(slot.process)
             for pipe in (slot.process.stdin, slot.process.stdout):
                 if pipe is not None:
                     pipe.close()

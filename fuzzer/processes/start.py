@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
+
+from oracles.forked import KEPT_TMPDIR
 
 ROOT = Path(__file__).resolve().parents[2]
 """The folder that holds our packages."""
@@ -20,11 +23,13 @@ def module_command(module: str, *arguments: str, python: str = sys.executable) -
     return [python, "-c", _START.format(module=module), *arguments]
 
 
-def worker_environment(hash_seed: int | None = None) -> dict[str, str]:
+def worker_environment(hash_seed: int | None = None, scratch: str = "") -> dict[str, str]:
     """The environment of a process that imports TVM: one thread, and our own modules found from any folder.
 
-    hash_seed: PYTHONHASHSEED, where that is not left as it is.
+    hash_seed: PYTHONHASHSEED, where that is not left as it is. scratch: where the process and all that it starts put
+    their temporary files, so that nothing of one that is killed stays; what is made once for all runs is not there.
     """
     search = os.pathsep.join(part for part in (os.environ.get("PYTHONPATH"), str(ROOT)) if part)
     seed = {} if hash_seed is None else {"PYTHONHASHSEED": str(hash_seed)}
-    return {**os.environ, **_ENVIRONMENT, **seed, "PYTHONPATH": search, "PYTHONSAFEPATH": "1"}
+    places = {"TMPDIR": scratch, KEPT_TMPDIR: os.environ.get(KEPT_TMPDIR) or tempfile.gettempdir()} if scratch else {}
+    return {**os.environ, **_ENVIRONMENT, **seed, **places, "PYTHONPATH": search, "PYTHONSAFEPATH": "1"}

@@ -9,7 +9,7 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-from oracles.forked import Write, written_by
+from oracles.forked import ChildRaised, Write, written_by
 
 DEADLINE_S = 60.0
 """Seconds that a file may take to be evaluated, what it imports included."""
@@ -20,7 +20,7 @@ RUN_NAME = "passfuzz_loaded"
 def complaint_about(path: Path, deadline_s: float = DEADLINE_S) -> str | None:
     """Why the file cannot be evaluated in this process: it ends it, crashes it or does not end itself. None: it can.
 
-    Exceptions are no complaint: who evaluates the file sees them.
+    Exceptions are no complaint: who evaluates the file sees them. Raises ChildRaised for one of ours.
     """
     ended, said = written_by(lambda write: _evaluate(path, write), deadline_s)
     if said == _THROUGH:
@@ -28,8 +28,14 @@ def complaint_about(path: Path, deadline_s: float = DEADLINE_S) -> str | None:
     assert ended is not None, "a child that gets through says so"
     if ended.hung:
         return f"is not read to its end within {deadline_s:g} s"
+    if ended.raised:
+        raise ChildRaised(ended.what)
+    if ended.cut_off:
+        return "closes the descriptors of the process that reads it"
     if ended.by_exit:
         return f"ends the process that reads it with status {ended.status}"
+    if ended.from_outside:
+        return "is not read: the process that reads it was killed from outside, or there was no memory"
     return f"is ended by {ended.how} while it is read"
 
 

@@ -35,7 +35,7 @@ from oracles.builds.blame import excuses
 from oracles.builds.build import CODEGEN, excess_precision
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.evidence import AcrossProcesses, Hung
-from oracles.forked import Ended, forked
+from oracles.forked import ChildRaised, Ended, forked
 from oracles.ir.regions import declares_what_it_does, divides_in_the_open
 from oracles.oracle import TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers
@@ -45,6 +45,9 @@ from oracles.verdict import CRASH, Failed
 
 HANG_S = 4.0
 """Seconds after which a candidate of a hang counts as hanging: stages that end take milliseconds."""
+
+KILLED_AGAIN = 2
+"""How often a candidate is judged again whose child was killed from outside: another process had the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class Rejudging(Protocol):
 
 
 class NotJudged(Exception):
-    """The child that judged the case again was killed from outside, or failed by our fault."""
+    """The child that judged the case again was killed from outside every time."""
 
 
 class Rejudge:
@@ -90,7 +93,6 @@ class Rejudge:
         self._likeness = Likeness.of(failure)
         self._sound: tuple[bool, ...] | None = None
         """What the first candidate, which is the case itself, has right: nothing smaller may have it wrong."""
-        self._judged_before = False
         self.last: Failure | None = None
 
     def interesting(self, candidate: Candidate) -> bool:
@@ -101,16 +103,15 @@ class Rejudge:
             self._sound = sound
         elif any(was and not still for was, still in zip(self._sound, sound, strict=True)):
             return False
-        failures = self._failures(candidate)
-        self._judged_before = True
-        for failure in failures:
+        for failure in self._failures(candidate):
             if Likeness.of(failure) == self._likeness:
                 self.last = failure
                 return True
         return False
 
-    def _failures(self, candidate: Candidate) -> list[Failure]:
-        """Raises NotJudged where nothing is known of the case itself; a smaller one of that kind is not taken."""
+    def _failures(self, candidate: Candidate, left: int = KILLED_AGAIN) -> list[Failure]:
+        """What fails in the candidate, and how its child ended. `left`: how often it is judged again where that was
+        killed from outside. Before the failure has shown: raises ChildRaised for our fault, NotJudged for a kill."""
         heard = in_child(lambda say: self._judge(candidate, say), Found, self._recorder, self._plan.deadline_s)
         failures = [found.failure for found in heard.messages]
         if heard.ended is None:
@@ -119,11 +120,13 @@ class Rejudge:
         match end:
             case Failure():
                 return [*failures, end]
-            case OurFault() | FromOutside():
-                if not self._judged_before:
-                    raise NotJudged(heard.ended.how)
-                return failures
-            case ReferenceStuck():
+            case FromOutside() if left:
+                return self._failures(candidate, left - 1)
+            case OurFault() if self.last is None:
+                raise ChildRaised(heard.ended.what or heard.ended.how)
+            case FromOutside() if self.last is None:
+                raise NotJudged(heard.ended.how)
+            case OurFault() | FromOutside() | ReferenceStuck():
                 return failures
             case _:
                 assert_never(end)

@@ -9,7 +9,6 @@ find the case wrong. What a device has shown, the script shows there.
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from pathlib import Path
 from corpus.finding import Finding
 from corpus.findings import save_finding, with_each_fill
 from corpus.repro import shown_by_script
-from fuzzer.processes.guard import guarded
+from fuzzer.processes.guard import end, guarded
 from fuzzer.processes.start import module_command, worker_environment
 from oracles.evidence import AcrossProcesses
 
@@ -83,7 +82,7 @@ def _run(command: list[str]) -> tuple[int, bytes]:
         try:
             said, _ = process.communicate(timeout=DEADLINE_S)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # the guard, the repro and what it has forked
+            end(process)
             raise
         return process.returncode, said
 

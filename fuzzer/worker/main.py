@@ -43,7 +43,8 @@ from fuzzer.protocol import (
 )
 from fuzzer.versions import ffi_version, passfuzz_version
 from oracles.activities import Activity, Working, described
-from oracles.forked import Ended, await_child, die_with_parent, fork_child, limit_memory
+from oracles.family import go_on_guarded
+from oracles.forked import Ended, await_child, fork_child, limit_memory
 from reports.tally import Tally
 
 _STDERR_KEPT = 6000
@@ -51,14 +52,14 @@ _STDERR_KEPT = 6000
 
 def main() -> None:
     """Obeys commands, the first of which is Begin, until standard input closes."""
-    die_with_parent(int(sys.argv[1]))
+    go_on_guarded(int(sys.argv[1]))
     answers = os.dup(1)
     commands = _commands()
     begin = next(commands, None)
     if not isinstance(begin, Begin):
         return
     scratch = Path(begin.plan.scratch)
-    errors = os.open(scratch / f"stderr-{os.getpid()}", os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+    errors = os.open(scratch / f"stderr-{os.getppid()}", os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
     os.dup2(errors, 1)
     os.dup2(errors, 2)
     worker = _Worker(begin.plan, Recorder.create(scratch / f"flight-{os.getpid()}"), answers, errors)

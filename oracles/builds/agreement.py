@@ -140,6 +140,8 @@ def _results(run: Run, calling: Calling, numbers: Numbers) -> Answer:
 
 
 def _built(builder: str, state: Position, level: int, numbers: Numbers, bench: Bench) -> Answer:
+    """What a build says, or what ended it. Raises ChildRaised."""
+
     def results() -> Answer:
         built = BUILDERS[builder].build(state.module, state.phase, bench, level, unannounced)
         if isinstance(built, llvm.NotBuilt):
@@ -149,7 +151,9 @@ def _built(builder: str, state: Position, level: int, numbers: Numbers, bench: B
         return _answer(bench.guarded(_of(BUILDERS[builder].run(built), state.calling, numbers)))
 
     ended = forked(results, BUILD_S)
-    return ended.how if isinstance(ended, Ended) else ended
+    if isinstance(ended, Ended):
+        return "killed from outside, or out of memory" if ended.from_outside else ended.how
+    return ended
 
 
 def _of(run: Run, calling: Calling, numbers: Numbers) -> Callable[[], Answer]:

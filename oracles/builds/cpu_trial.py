@@ -10,9 +10,7 @@ import ast
 import functools
 import os
 import re
-import resource
 import tempfile
-import traceback
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,7 +51,7 @@ LIMIT_S = 10
 HANG_CPU_S = 4.0
 """CPU seconds that a build has had at least where it counts as hanging; on a busy machine others have them."""
 SAID = 20_000
-"""Characters of stderr that are kept."""
+"""Bytes of stderr that are kept."""
 
 _FATAL = re.compile(r"LLVM ERROR: ([^\n]*)|fatal error: error in backend: ([^\n]*)|Assertion `([^\n]*)' failed")
 _C_ERROR = re.compile(r"\berror: ([^\n]*)")
@@ -70,39 +68,41 @@ _NODE = re.compile(r"(Cannot select): .*?= (?:<[^>]*> )?([\w.:]+)")
 
 
 def judge(row: CpuBuild, last: Position, bench: Bench) -> Verdict:
-    """Failed("does not build"), "does not run", "wrong result", "crash" or "hang", by code generation of this row."""
+    """Failed("does not build"), "does not run", "wrong result", "crash" or "hang", by code generation of this row.
+
+    Raises ChildRaised for an exception of ours."""
     why = _not_for(row, last)
     if why is not None:
         return why
     with tempfile.TemporaryDirectory(prefix="passfuzz-build-") as folder:
         errors = Path(folder) / "stderr"
-        spent = _cpu_of_children()
         ended = forked(lambda: _in_child(row, last, bench, errors), LIMIT_S)
-        spent = _cpu_of_children() - spent
-        said = errors.read_text(errors="replace")[-SAID:] if errors.exists() else ""
-        full = isinstance(ended, (Ended, Failed, str)) and no_room(Path(folder))
+        said = _end_of(errors) if errors.exists() else ""
+        full = isinstance(ended, (Ended, Failed)) and no_room(Path(folder))
     if full:
         return Skipped(NO_ROOM)
-    if isinstance(ended, str):
-        raise RuntimeError(f"{row.name}: {ended}")
     if isinstance(ended, Failed) and ended.symptom == WRONG_RESULT and row.lowers:
         return replace(ended, culprit=_first_wrong(row, last, bench) or llvm.CODEGEN)
     if not isinstance(ended, Ended):
         return ended
-    if ended.hung and (row.how is How.LOAD or spent < HANG_CPU_S):
+    if ended.from_outside:
+        return Skipped("build: killed from outside, or out of memory")
+    if ended.hung and (row.how is How.LOAD or ended.cpu_s < HANG_CPU_S):
         return Skipped("build: the C++ compiler or a busy machine takes too long")
     return _of_the_end(row, ended, said)
+
+
+def _end_of(file: Path) -> str:
+    """The last `SAID` bytes of a file, as text."""
+    with file.open("rb") as stream:
+        stream.seek(max(0, file.stat().st_size - SAID))
+        return stream.read(SAID).decode(errors="replace")
 
 
 def _first_wrong(row: CpuBuild, last: Position, bench: Bench) -> str | None:
     """The first pass of the lowering under this row that the reference contradicts; see `oracles.builds.blame`."""
     names = [name for name in lowering_of(last.module, last.phase) if name not in row.without]
     return first_wrong(names, last, llvm.as_built(bench.meaning.numbers), bench, options=row.options)
-
-
-def _cpu_of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def _not_for(row: CpuBuild, last: Position) -> Skipped | None:
@@ -118,14 +118,11 @@ def _not_for(row: CpuBuild, last: Position) -> Skipped | None:
     return None
 
 
-def _in_child(row: CpuBuild, last: Position, bench: Bench, errors: Path) -> Verdict | str:
-    """The verdict; the traceback of an exception of ours. What is written on stderr goes to the file `errors`."""
-    try:
-        with errors.open("wb") as file:
-            os.dup2(file.fileno(), 2)
-        return _judged(row, last, bench, errors.parent)
-    except Exception:  # noqa: BLE001 - the boundary of the child: the parent raises it
-        return traceback.format_exc()
+def _in_child(row: CpuBuild, last: Position, bench: Bench, errors: Path) -> Verdict:
+    """The verdict. What is written on stderr goes to the file `errors`."""
+    with errors.open("wb") as file:
+        os.dup2(file.fileno(), 2)
+    return _judged(row, last, bench, errors.parent)
 
 
 def _judged(row: CpuBuild, last: Position, bench: Bench, folder: Path) -> Verdict:

@@ -259,7 +259,9 @@ def _not_compiled(error: Raised) -> Wrong | Unsure:
 
 def _of_the_end(ended: Ended, running: bool, said: str) -> Wrong | Unsure:
     """What is to be said of a child that gave no answer."""
-    if ended.hung:
+    if ended.from_outside:
+        return Unsure("build: killed from outside, or out of memory")
+    if ended.hung or ended.by is signal.SIGALRM:
         late = Unsure("build: nvcc, or a busy machine, takes too long for the device")
         return Wrong(HANG, f"no answer from the device within {RUN_S} s", 0, Hung()) if running else late
     fault = _FAULT.search(said)

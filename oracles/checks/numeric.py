@@ -54,7 +54,9 @@ def judge(step: Step, bench: Bench) -> Verdict:
 
 
 def _shown(before: IRModule, after: IRModule, bench: Bench) -> str:
-    """The change that the pass made, printed in a child: TVM's printer may fail on it in any way, crashes included."""
+    """The change that the pass made, printed in a child: TVM's printer may fail on it in any way, crashes included.
+
+    Raises ChildRaised for an exception of ours."""
     shown = forked(lambda: bench.guarded(lambda: difference(before, after)), PRINT_S)
     if isinstance(shown, str):
         return shown

@@ -65,13 +65,15 @@ NOT_LOWERED = "CodeGenVM cannot emit this Relax operator directly"
 """What LegalizeOps leaves is the matter of the oracle of that name; one pipeline drops dead calls, one does not."""
 LIMIT_S = 15
 """Seconds for building and running by one pipeline."""
+HANG_CPU_S = 4.0
+"""CPU seconds that a pipeline has had at least where it counts as hanging; on a busy machine others have them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
-    """A result of a kind that the reference has no name for."""
+class Undone:
+    """Why there is nothing to compare, which says nothing of a pipeline."""
 
-    node: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +96,10 @@ def judge(trace: Trace, bench: Bench) -> Verdict:
     calls = trace.calls if isinstance(numbers.expected, NoMeaning) else numbers.calls
     first = outputs(numbers.start, calls, relax.get_pipeline(DEFAULT_BUILD), target, bench)
     second = outputs(numbers.start, calls, relax.get_default_pipeline(target), target, bench)
-    if isinstance(first, Unknown) or isinstance(second, Unknown):
-        return Skipped("pipelines: a result of a kind without a name")
+    if isinstance(first, Undone):
+        return Skipped(f"pipelines: {first.reason}")
+    if isinstance(second, Undone):
+        return Skipped(f"pipelines: {second.reason}")
     if isinstance(first, Stopped) or isinstance(second, Stopped):
         return _stopped(first, second)
     verdict = compared(as_built(numbers), first, second)
@@ -108,19 +112,23 @@ def judge(trace: Trace, bench: Bench) -> Verdict:
 
 def outputs(
     start: IRModule, calls: tuple[EntryCall, ...], pipeline: Pass, target: Target, bench: Bench
-) -> Outputs | Stopped | Unknown:
-    """The results of entry calls in a module built by a pipeline, in a process of its own."""
+) -> Outputs | Stopped | Undone:
+    """The results of entry calls in a module built by a pipeline, in a process of its own. Raises ChildRaised."""
     ended = forked(lambda: _outputs(start, calls, pipeline, target, bench), LIMIT_S)
     if not isinstance(ended, Ended):
         return ended
     hangs = ended.hung
+    if ended.from_outside:
+        return Undone("killed from outside, or out of memory")
+    if hangs and ended.cpu_s < HANG_CPU_S:
+        return Undone("a busy machine takes too long")
     message = f"no result within {LIMIT_S} s" if hangs else ended.how
     return Stopped(HANG if hangs else CRASH, Raised(ended.how, message, explicit=False))
 
 
 def _outputs(
     start: IRModule, calls: tuple[EntryCall, ...], pipeline: Pass, target: Target, bench: Bench
-) -> Outputs | Stopped | Unknown:
+) -> Outputs | Stopped | Undone:
     def machine() -> VirtualMachine:
         executable = relax.build(start, target=target, relax_pipeline=pipeline)
         return relax.VirtualMachine(executable, tvm.cpu())
@@ -134,18 +142,18 @@ def _outputs(
         result = bench.guarded(_calling(run, call.function, [from_argument(a) for a in call.arguments]))
         if isinstance(result, Raised):
             return Stopped(DOES_NOT_RUN, result)
-        if isinstance(result, Unknown):
+        if isinstance(result, Undone):
             return result
         results.append(result)
     return tuple(results)
 
 
-def _calling(run: Callable[..., Runtime], function: str, arguments: list[Runtime]) -> Callable[[], Runtime | Unknown]:
-    def call() -> Runtime | Unknown:
+def _calling(run: Callable[..., Runtime], function: str, arguments: list[Runtime]) -> Callable[[], Runtime | Undone]:
+    def call() -> Runtime | Undone:
         try:
             return run(function, arguments)
-        except Unsupported as error:
-            return Unknown(str(error.node))
+        except Unsupported:
+            return Undone("a result of a kind without a name")
 
     return call
 

@@ -18,7 +18,7 @@ from corpus.findings import keep_finding
 from corpus.poison_fill import FILLS, Fill
 from corpus.signature import signature_of
 from corpus.store import StoredCase, read_case
-from fuzzer.processes.guard import guarded
+from fuzzer.processes.guard import NOT_STARTED, end, guarded
 from fuzzer.worker import confirm
 from fuzzer.worker.confirm import TRIALS_BY_CHANCE, Tried, confirmed
 from generators.case import EntryCall, ModuleText
@@ -26,13 +26,14 @@ from oracles.evidence import AcrossProcesses
 from oracles.verdict import ACROSS_PROCESSES, Failed
 from tests.corpus.test_repro_memory import reduction
 from tests.fuzzer.test_campaign import alive, wait_for
+from tests.patience import HANGS_S
 from tests.reports.reports_data import finding
 
 FORKS = "import os, sys, time; os.fork(); open(sys.argv[1] + str(os.getpid()), 'w').close(); time.sleep(100)"
 """Like a repro of a hang: a parent that waits, a child that does not end."""
 ASKS = """
 import subprocess, sys, time
-from fuzzer.processes.guard import guarded
+from fuzzer.processes.guard import NOT_STARTED, end, guarded
 subprocess.Popen(guarded([sys.executable, "-c", sys.argv[1], sys.argv[2]]), start_new_session=True)
 time.sleep(100)
 """
@@ -204,3 +205,34 @@ def test_where_a_script_needs_a_device_check_must_find_the_same(
     call = EntryCall("main", (np.ones(2, np.float32),))
     case = replace(one.case, module=ModuleText(script), target=target, calls=(call,))
     assert confirmed(replace(one, case=case), tmp_path).shown == shown
+
+
+DAEMON = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    open(sys.argv[1] + str(os.getpid()), "w").close()
+    time.sleep(10_000)
+while not os.listdir(sys.argv[1]):
+    time.sleep(0.01)
+if sys.argv[2] == "waits":
+    time.sleep(10_000)
+"""
+"""Leaves a process in a session of its own."""
+
+
+@pytest.mark.parametrize("what", ["waits", "ends"])
+def test_nothing_outlives_a_guard_whether_told_to_end_or_not(tmp_path: Path, what: str) -> None:
+    command = guarded([sys.executable, "-c", DAEMON, f"{tmp_path}/", what])
+    process = subprocess.Popen(command, start_new_session=True)
+    wait_for(lambda: bool(list(tmp_path.iterdir())))
+    status = end(process) if what == "waits" else process.wait(HANGS_S)
+    assert status == (128 + signal.SIGKILL if what == "waits" else 0)
+    assert not any(alive(int(path.name)) for path in tmp_path.iterdir())
+
+
+def test_a_command_that_is_not_there_is_no_repro_that_shows_its_bug() -> None:
+    ended = subprocess.run(guarded(["/nonexistent"]), start_new_session=True, capture_output=True, check=False)
+    assert ended.returncode == NOT_STARTED

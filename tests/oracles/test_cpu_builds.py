@@ -36,6 +36,7 @@ from oracles.builds.cpu_builds import (
     only_builds,
 )
 from oracles.builds.room import NO_ROOM
+from oracles.forked import ChildRaised
 from oracles.reference.numbers import Numbers
 from oracles.trace import MeaningState, Position
 from oracles.verdict import Failed, Passed, Skipped, Verdict
@@ -299,7 +300,7 @@ def test_c_that_the_compiler_refuses_is_seen(
 
 def test_what_is_our_fault_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpu_trial, "_numbers", lambda *_given: 1 // 0)
-    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+    with pytest.raises(ChildRaised, match="ZeroDivisionError"):
         judged(CPU_BUILDS["build_o3"])
 
 

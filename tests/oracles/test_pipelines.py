@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,13 +18,14 @@ from generators.case import EntryCall
 from generators.source import SeededSource
 from oracles.checks import pipelines
 from oracles.checks.pipelines import BOTH, DEFAULT_BUILD, TARGET_DEFAULT, compared
-from oracles.forked import RAISED, Ended, forked
+from oracles.forked import ChildRaised, Ended, forked
 from oracles.reference.numbers import NoMeaning, Numbers
 from oracles.reference.values import Tensor
 from oracles.trace import MeaningState, Trace
 from oracles.verdict import Failed, Passed, Skipped, Verdict
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
+from tests.patience import HANGS_S
 
 SUBTRACTS = """
 @I.ir_module
@@ -70,7 +73,20 @@ def states_a_limit(_module: Any) -> Any:
 
 
 def dies(_module: Any) -> Any:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def is_killed(_module: Any) -> Any:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def computes(_module: Any) -> Any:
+    while True:
+        math.factorial(1000)
+
+
+def sleeps(_module: Any) -> Any:
+    time.sleep(HANGS_S)
 
 
 def first(change: Callable[[Any], Any], pipeline: Any) -> Any:
@@ -105,6 +121,30 @@ def test_the_wrong_one_is_named(
     verdict = judged()
     assert isinstance(verdict, Failed), verdict
     assert (verdict.symptom, verdict.culprit) == (symptom, culprit)
+
+
+def test_a_kill_from_outside_says_nothing_of_a_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, "get_pipeline", is_killed)
+    assert judged() == Skipped("pipelines: killed from outside, or out of memory")
+
+
+@pytest.mark.parametrize(("change", "wanted"), [(computes, Failed), (sleeps, Skipped)])
+def test_a_pipeline_without_an_end_hangs_if_it_had_the_cpu(
+    monkeypatch: pytest.MonkeyPatch, change: Callable[[Any], Any], wanted: type[Verdict]
+) -> None:
+    plant(monkeypatch, "get_pipeline", change)
+    monkeypatch.setattr(pipelines, "LIMIT_S", 4)
+    # What computes has used more of the CPU than this by then, on any machine; what sleeps has not used four seconds.
+    monkeypatch.setattr(pipelines, "HANG_CPU_S", 0.2 if change is computes else pipelines.LIMIT_S)
+    verdict = judged()
+    assert isinstance(verdict, wanted)
+    assert not isinstance(verdict, Failed) or (verdict.symptom, verdict.culprit) == ("hang", DEFAULT_BUILD)
+
+
+def test_an_exception_of_ours_is_no_crash_of_a_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipelines, "from_argument", lambda argument: 1 // 0)
+    with pytest.raises(ChildRaised, match="ZeroDivisionError"):
+        judged()
 
 
 def test_a_stated_limit_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +190,6 @@ def test_what_ends_a_child_is_a_value() -> None:
     for work, ended, how in (
         (lambda: os.kill(os.getpid(), signal.SIGSEGV), Ended(signal.SIGSEGV), "SIGSEGV"),
         (signal.pause, Ended(), "hang"),
-        (lambda: 1 // 0, Ended(status=RAISED), "an exception"),
         (lambda: os._exit(3), Ended(status=3), "exit 3"),
         (lambda: os._exit(0), Ended(status=0), "exit 0"),
     ):

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from oracles.builds.cuda_cpu.source import UnknownDeclaration, adapted
 from oracles.builds.room import no_room
+from oracles.forked import KEPT_TMPDIR
 
 INCLUDE = Path(__file__).parent / "include"
 HEADER = "cuda_cpu.h"
@@ -116,7 +117,7 @@ def _toolchain(asked: str, path: str) -> Toolchain:
 
 def _cache() -> Path:
     """A folder of this user's alone: what is in it gets loaded."""
-    folder = Path(tempfile.gettempdir()) / f"passfuzz-cuda-cpu-{os.getuid()}"
+    folder = Path(os.environ.get(KEPT_TMPDIR) or tempfile.gettempdir()) / f"passfuzz-cuda-cpu-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     held = folder.lstat()
     if not stat.S_ISDIR(held.st_mode) or held.st_uid != os.getuid() or held.st_mode & 0o022:

@@ -1,0 +1,195 @@
+"""A process and all that it has started: looks after it, and ends it, for whichever reason the process ends.
+
+A process that asks for orphans (Linux's child subreaper) becomes the parent of what its children leave behind, in
+whatever session that is, so it finds that among its own children and ends it. A guard does so for a process that may
+be killed itself: it is told by the kernel when its own parent ends, and its process is told when the guard ends. What
+outlives both: a process that has left the session of its parent, when process and guard are killed at one time; what a
+service outside (systemd, at, a container engine) has been asked to start; what a pass that means harm does to these
+processes, which are of the same user. A sandbox with a PID namespace is for that.
+
+Guards import this file alone, so it imports nothing of ours and little of Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import time
+from collections.abc import Callable, Collection
+from types import FrameType
+from typing import NoReturn
+
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_ENDS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+"""What tells a guard to end its process."""
+_PATIENCE_S = 10.0
+"""Seconds after which killed processes that are still there (in an uninterruptible wait) are left to themselves."""
+_POLL_S = 0.0005
+
+
+def adopt_orphans() -> None:
+    """Has the kernel make this process the parent of what its children leave behind."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def die_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> None:
+    """Has the kernel send this process a signal when its parent, process `parent`, ends, however that happens."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
+    if os.getppid() != parent:  # It has ended before the kernel was asked.
+        os._exit(0)
+
+
+# --- who there is -----------------------------------------------------------------------------------------
+
+
+def children(of: int | str = "self") -> frozenset[int]:
+    """The children of a process, with those that have ended and were not waited for; none for one that is gone."""
+    found: set[int] = set()
+    try:
+        for thread in os.listdir(f"/proc/{of}/task"):
+            with open(f"/proc/{of}/task/{thread}/children") as file:
+                found.update(map(int, file.read().split()))
+    except FileNotFoundError:
+        if os.path.exists("/proc/thread-self/children") or not os.path.exists(f"/proc/{of}"):
+            return frozenset(found)
+        return _children_by_parent(os.getpid() if of == "self" else int(of))
+    except ProcessLookupError:
+        pass
+    return frozenset(found)
+
+
+def _children_by_parent(of: int) -> frozenset[int]:
+    """The same on a kernel that keeps no lists of children."""
+    return frozenset(int(name) for name in os.listdir("/proc") if name.isdigit() and _parent(int(name)) == of)
+
+
+def _parent(pid: int) -> int | None:
+    fields = _stat(pid)
+    return int(fields[1]) if fields else None
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat from the state on; [] for a process that is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", errors="replace") as file:
+            return file.read().rsplit(")", 1)[1].split()
+    except OSError:
+        return []
+
+
+def family(pid: int) -> frozenset[int]:
+    """A process and its descendants, so far as their parents live."""
+    found, new = {pid}, {pid}
+    while new := {child for one in new for child in children(one)} - found:
+        found |= new
+    return frozenset(found)
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a signal has stopped the process, or a debugger has."""
+    return _stat(pid)[:1] in (["T"], ["t"])
+
+
+def used_s(pid: int) -> float:
+    """CPU seconds of a process and of those that it has waited for; 0 for one that is gone."""
+    return sum(map(int, _stat(pid)[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def starved_s(pid: int) -> float:
+    """Seconds that a process has waited for a CPU that others had; 0 where the kernel does not say, and of one that
+    is gone."""
+    try:
+        with open(f"/proc/{pid}/schedstat") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
+
+
+# --- ends -------------------------------------------------------------------------------------------------
+
+
+def end_children(spared: Collection[int] = ()) -> None:
+    """Kills the children of this process but those spared, with all that they have started: with its parent gone,
+    that becomes a child of this process, if it asks for orphans. Returns when all have ended."""
+    give_up = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < give_up:
+        try:
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return  # There are no children at all: one call says so, as a rule.
+        strays = children() - frozenset(spared)
+        if not strays:
+            return
+        for pid in strays:
+            _kill(pid)
+        if not any([_is_reaped(pid) for pid in strays]):
+            time.sleep(_POLL_S)
+
+
+def _kill(pid: int) -> None:
+    """Kills a child and its group at once: a group that forks without end cannot get away."""
+    group = os.getpgid(pid)
+    if group in (pid, os.getsid(pid)) and group != os.getpgrp():
+        os.killpg(group, signal.SIGKILL)
+    os.kill(pid, signal.SIGKILL)
+
+
+def _is_reaped(pid: int) -> bool:
+    return os.waitpid(pid, os.WNOHANG)[0] == pid
+
+
+# --- guards -----------------------------------------------------------------------------------------------
+
+
+def end_alike(status: int) -> NoReturn:
+    """Ends this process as the one with this wait status ended."""
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+        os.kill(os.getpid(), number)
+        os._exit(128 + number)
+    os._exit(os.WEXITSTATUS(status))
+
+
+def go_on_guarded(parent: int, ends: Callable[[int], NoReturn] = end_alike) -> None:
+    """Returns in a fork of this process. This process itself becomes its guard and ends with it, by `ends`, given the
+    wait status; it ends at a signal too, and with process `parent`, its parent. Then nothing that was started is left.
+
+    The process that returns ends with its guard, and ends what it has started.
+    """
+    die_with_parent(parent, signal.SIGTERM)
+    adopt_orphans()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # Where it is ignored, no end of a child is heard of.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS | {signal.SIGCHLD})
+    guard = os.getpid()
+    pid = os.fork()
+    if pid:
+        ends(_guarded(pid))
+    signal.signal(signal.SIGTERM, _end_with_children)
+    die_with_parent(guard, signal.SIGTERM)
+    adopt_orphans()
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _end_with_children(number: int, frame: FrameType | None) -> None:
+    end_children()
+    os._exit(128 + number)
+
+
+def _guarded(pid: int) -> int:
+    """The wait status of a child of this process, which has ended by itself or because this process was told to end.
+    All that it has started has ended, too."""
+    while True:
+        if signal.sigwait(_ENDS | {signal.SIGCHLD}) in _ENDS:
+            os.kill(pid, signal.SIGKILL)
+            ended, status = os.waitpid(pid, 0)
+        else:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            end_children()
+            return status

@@ -1,0 +1,32 @@
+"""How long a process could have got on: a machine that is busy with others is not taken for a hang."""
+
+from __future__ import annotations
+
+import time
+
+from oracles.family import family, is_stopped, starved_s
+
+_LONGEST_S = 1.0
+"""Seconds between two looks that count at most: in longer ones this process itself did not get on."""
+
+
+class Clock:
+    """Seconds in which a process could have got on: those of the clock on the wall without those in which it, or what
+    it started, waited for a CPU that others had, and those in which it was stopped."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._at = time.monotonic()
+        self._starved: dict[int, float] = {}
+        self.restart()
+
+    def restart(self) -> None:
+        self.seconds, self.since = 0.0, time.monotonic()
+
+    def look(self) -> None:
+        now = time.monotonic()
+        passed, self._at = min(now - self._at, _LONGEST_S), now
+        before, self._starved = self._starved, {pid: starved_s(pid) for pid in family(self._pid)}
+        starved = sum(spent - before.get(pid, 0.0) for pid, spent in self._starved.items())
+        if not is_stopped(self._pid):
+            self.seconds += max(0.0, passed - starved)
