@@ -94,9 +94,10 @@ def _command(finding: Finding, folder: Path) -> list[str]:
 
 
 def _is_said(finding: Finding, said: bytes) -> bool:
-    """Whether `check` has said the very thing that was found; a script says it by its status."""
+    """Whether `check` has said the very thing that was found; a script says it by its status, and with a line of why:
+    without one, Python could not read it."""
     if shown_by_script(finding):
-        return True
+        return bool(said.strip())
     try:
         rows = json.loads(said)["rows"]
     except (ValueError, KeyError):

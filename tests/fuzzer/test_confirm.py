@@ -86,6 +86,13 @@ def test_a_repro_that_takes_too_long_says_nothing(tmp_path: Path, monkeypatch: p
     assert (tried.shown, tried.ended) == (False, "no answer within 0.2 s")
 
 
+@pytest.mark.parametrize("script", ["def", "import no_such_module", "raise SystemExit(1)"])
+def test_a_script_that_python_ends_shows_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Python ends with 1, too, where it cannot read a script: a line of why is part of showing."""
+    saves(monkeypatch, script)
+    assert not confirmed(finding(), tmp_path).shown
+
+
 def saves(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     """Has this script confirm what is to be confirmed."""
 
@@ -107,7 +114,7 @@ def test_what_may_hang_on_chance_must_show_every_time(
     saves(
         monkeypatch,
         f"import sys\nopen({str(counter)!r}, 'a').write('.')\n"
-        f"sys.exit(1 if len(open({str(counter)!r}).read()) <= {shows} else 0)\n",
+        f"print('why')\nsys.exit(1 if len(open({str(counter)!r}).read()) <= {shows} else 0)\n",
     )
     evidence = AcrossProcesses()
     failed = Failed(ACROSS_PROCESSES, "a process gives another module", culprit="VMShapeLower", evidence=evidence)
@@ -162,7 +169,9 @@ def test_fills_are_tried_while_the_script_says_that_the_bug_is_gone(
         seen.append(one.fill)
         folder = room / one.folder
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "repro.py").write_text(f"import sys\nsys.exit({1 if one.fill == shown_with else otherwise})\n")
+        (folder / "repro.py").write_text(
+            f"import sys\nprint('why')\nsys.exit({1 if one.fill == shown_with else otherwise})\n"
+        )
         return folder
 
     monkeypatch.setattr(confirm, "save_finding", save)
