@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from corpus import own
 from corpus.encoding import Json, UnreadableArgument, decode, encode
 from corpus.finding import Expectation
 from corpus.migration import evidence_in_message
@@ -92,7 +93,8 @@ def write_case(folder: Path, stored: StoredCase, repro: str, readme: str) -> Non
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
         contents["inputs.npz"] = buffer.getvalue()
-    _write_folder(folder, contents)
+    mark = own.mark_of(contents)
+    _write_folder(folder, contents if mark is None else {**contents, own.MARK: mark})
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -28,6 +28,12 @@ Load = Annotated[
     Path | None, typer.Option("--load", help="Python file that defines PASSES under test.", metavar="FILE.py")
 ]
 Target = Annotated[str | None, typer.Option("--target", help="llvm, cuda or cuda-cpu; a case's own, else llvm.")]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust", help="Run what the data says as code, with no sandbox: for data that you would run as a script."
+    ),
+]
 Subject = Annotated[Path, typer.Argument(help="A module (TVMScript .py or TVM JSON) or a case (folder or case.json).")]
 
 
@@ -104,6 +110,7 @@ def check(
     target: Target = None,
     load: Load = None,
     explain: Annotated[bool, typer.Option(help="Show the values that flow, before and after the culprit.")] = False,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Judge one module, or one case, by every oracle."""
@@ -115,7 +122,7 @@ def check(
     names, loaded = read_sequence(passes, "--passes"), None if load is None else read_load(load)
     check_pass_names(names, loaded is not None)
     wanted = None if target is None else read_targets([target])[0]
-    result = check_module(existing(subject), names, wanted, loaded, explain)
+    result = check_module(existing(subject), names, wanted, loaded, explain, trust)
     show_check(result, as_json)
     raise typer.Exit(result.status())
 
@@ -131,6 +138,7 @@ def reduce(
     time: Annotated[str, typer.Option(help="Stop after this long with the smallest so far.")] = "60s",
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the script goes.")] = Path("repro.py"),
     load: Load = None,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Make a failing case or module small and write a script that shows the failure."""
@@ -151,6 +159,7 @@ def reduce(
         interesting=interesting,
         time_s=read_time(time),
         load=loaded,
+        trust=trust,
     )
     write_text(output, result.repro)
     if result.module_json is not None:
@@ -163,6 +172,7 @@ def replay(
     corpus: Annotated[Path | None, typer.Argument(help="Corpus folder. [default: the one in passfuzz]")] = None,
     tvm: Annotated[list[str] | None, typer.Option(help="TVM version to replay on; repeatable.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Also write JUnit XML.", metavar="FILE")] = None,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Replay a corpus of known bugs, on this TVM or on released ones."""
@@ -172,7 +182,7 @@ def replay(
     from reports.junit import document
     from reports.summary import write_text
 
-    result = replay_corpus(None if corpus is None else existing(corpus), tuple(tvm or ()))
+    result = replay_corpus(None if corpus is None else existing(corpus), tuple(tvm or ()), trust)
     if junit is not None:
         write_text(junit, document((("replay", replay_cases(result)),)))
     show_replay(result, as_json)

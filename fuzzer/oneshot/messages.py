@@ -19,7 +19,8 @@ class Request:
     """What to do. passes: names given by the user, () for the case's own or else the default.
 
     explain: as given to `passfuzz check`; oracle, interesting, time_s: to `passfuzz reduce`. scratch: a folder that the
-    process may write into.
+    process may write into. trust: whether code of the user's own runs, which no walls are put around
+    (`fuzzer.processes.sandbox`).
     """
 
     what: What
@@ -30,6 +31,7 @@ class Request:
     time_s: float = 60.0
     scratch: str = ""
     explain: bool = False
+    trust: bool = False
 
 
 class Row(Struct, frozen=True, tag="row"):
