@@ -18,7 +18,7 @@ ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
 INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     "generators": (
         ("dtypes",),
-        ("externs", "program_facts", "source", "targets", "unavailable"),
+        ("externs", "program_facts", "script_shape", "source", "targets", "unavailable"),
         ("case", "ranges", "tvm_api"),
         ("arrays", "prim_expr", "program"),
         ("tir", "relax/knobs", "relax/values"),
@@ -43,7 +43,8 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("table",),
     ),
     "corpus": (
-        ("encoding", "migration", "poison_fill", "repro_imports", "rewrites", "schedule", "script_losses", "signature"),
+        ("encoding", "loaded_file", "migration", "own", "poison_fill", "repro_imports", "rewrites", "schedule"),
+        ("script_losses", "signature"),
         ("finding", "module_text"),
         ("repro_passes", "store"),
         ("known", "replayable", "repro_calls"),
@@ -66,7 +67,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("errors", "protocol"),
         ("versions",),
         ("processes", "settings"),
-        ("results", "selection"),
+        ("results", "selection", "trust"),
         ("trial/subject",),
         ("trial",),
         ("campaign", "oneshot", "worker", "render"),
