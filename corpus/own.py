@@ -35,6 +35,11 @@ def mark_of(contents: Mapping[str, bytes]) -> bytes | None:
     return None if key is None else _mark(key, contents)
 
 
+def can_mark() -> bool:
+    """Whether there is a key, or one can be kept from now on."""
+    return (_key() or _new_key()) is not None
+
+
 def is_own(folder: Path) -> bool:
     """Whether this user's passfuzz has written the folder as it is."""
     key = _key()
