@@ -2,7 +2,7 @@
 
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, signal, sys
-sys.excepthook = lambda *why: (
+sys.excepthook = hook = lambda *why: (
     sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
 import numpy as np
 import tvm
@@ -10,6 +10,7 @@ from tvm import relax
 from tvm import s_tir
 from tvm.runtime import tensor
 from tvm.script import ir as I, relax as R, tirx as T
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
 
 @I.ir_module
 class Module:
