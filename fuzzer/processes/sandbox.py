@@ -79,8 +79,10 @@ _PATH_BENEATH = 1
 _WRITE_FILE, _TRUNCATE = 1 << 1, 1 << 14
 _REMOVE_AND_MAKE = sum(1 << bit for bit in range(4, 13))
 _REFER = 1 << 13
-_REFERS, _TRUNCATES, _HAS_NET, _HAS_SCOPES = 2, 3, 4, 6
-"""The versions of the interface that brought moves between folders, truncation, TCP, and signals."""
+_DEVICE_CALLS = 1 << 15
+_REFERS, _TRUNCATES, _HAS_NET, _CALLS_DEVICES, _HAS_SCOPES = 2, 3, 4, 5, 6
+"""The versions of the interface that brought moves between folders, truncation, TCP, ioctl on devices (typing into
+a terminal, say), and signals."""
 _TCP = 0b11
 _SCOPES = 0b11
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/nvidia*", "/dev/nvidia-caps/*", "/dev/dri/*", "/dev/kfd")
@@ -97,6 +99,7 @@ def _restrict_files(scratch: str) -> int:
     if version <= 0:
         return 0
     on_files = _WRITE_FILE | (_TRUNCATE if version >= _TRUNCATES else 0)
+    on_files |= _DEVICE_CALLS if version >= _CALLS_DEVICES else 0
     handled = on_files | _REMOVE_AND_MAKE | (_REFER if version >= _REFERS else 0)
     fields = [handled, _TCP if version >= _HAS_NET else None, _SCOPES if version >= _HAS_SCOPES else None]
     known = [field for field in fields if field is not None]
