@@ -14,6 +14,7 @@ from typing import Any
 
 from corpus.finding import Finding
 from corpus.frames import FRAMES
+from corpus.loaded_file import loaded_file
 from corpus.module_text import without_imports
 from corpus.poison_fill import FILLS, Fill
 from corpus.repro_calls import Calls
@@ -50,7 +51,7 @@ def repro_text(stored: StoredCase, single: bool = False) -> str:
 
     Large arrays are read from the `inputs.npz` next to the script, and a module that TVMScript cannot say from
     `module.json`. A single script holds the arrays itself, and reads such a module from the file of its own name with
-    `.json` after it.
+    `.json` after it. The user's file of passes is carried along where it stands alone (`corpus.loaded_file`).
     """
     script = script_of(stored)
     maker = TARGETS[stored.case.target].source
@@ -179,7 +180,7 @@ def _body(stored: StoredCase, script: Script, single: bool, target: str, maker: 
         lines += FRAMES.get_template("scratch.py.j2").render(fill=stored.fill) if stored.fill.scratch else ""
     names: dict[str, Any] = {
         "script": script,
-        "path": None if case.load is None else repr(case.load),
+        "loaded": None if case.load is None else loaded_file(Path(case.load)),
         "module": module.rstrip("\n"),
         "once": calls.once(),
         "alarm_s": HANG_S if isinstance(stored.evidence, Hung) else DEADLINE_S,

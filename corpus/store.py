@@ -21,6 +21,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 import msgspec
 import numpy as np
 
+from corpus import own
 from corpus.arrays_file import read_arrays
 from corpus.encoding import Json, UnreadableArgument, decode, encode
 from corpus.escapes import is_slug, one_line
@@ -102,8 +103,9 @@ def write_case(folder: Path, stored: StoredCase, repro: str, readme: str) -> Non
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
         contents["inputs.npz"] = buffer.getvalue()
+    mark = own.mark_of(contents)
     with naming(folder):
-        _write_folder(folder, contents)
+        _write_folder(folder, contents if mark is None else {**contents, own.MARK: mark})
 
 
 def write_atomically(path: Path, content: bytes) -> None:

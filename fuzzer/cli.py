@@ -33,6 +33,12 @@ SubjectPath = Annotated[
     Path,
     typer.Argument(help="A module (TVMScript .py or TVM JSON) or a case (folder or case.json).", metavar="SUBJECT"),
 ]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust", help="Run what the data says as code, with no sandbox: for data that you would run as a script."
+    ),
+]
 
 
 def _show_version(wanted: bool) -> None:
@@ -117,6 +123,7 @@ def check(
     target: Target = None,
     load: Load = None,
     explain: Annotated[bool, typer.Option(help="Show the values that flow, before and after the culprit.")] = False,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Judge one module, or one case, by every oracle."""
@@ -128,7 +135,7 @@ def check(
     names, loaded = read_sequence(passes, "--passes"), None if load is None else read_load(load)
     check_pass_names(names, loaded is not None)
     wanted = None if target is None else read_targets([target])[0]
-    result = check_module(existing(subject), names, wanted, loaded, explain)
+    result = check_module(existing(subject), names, wanted, loaded, explain, trust)
     show_check(result, as_json)
     raise typer.Exit(result.status())
 
@@ -144,6 +151,7 @@ def reduce(
     time: Annotated[str, typer.Option(help="Stop after this long with the smallest so far.")] = "60s",
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the script goes.")] = Path("repro.py"),
     load: Load = None,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Make a failing case or module small and write a script that shows the failure."""
@@ -165,6 +173,7 @@ def reduce(
         interesting=interesting,
         time_s=read_time(time),
         load=loaded,
+        trust=trust,
     )
     write_text(output, result.repro)
     if result.module_json is not None:
@@ -179,6 +188,7 @@ def replay(
     ] = None,
     tvm: Annotated[list[str] | None, typer.Option(help="TVM version to replay on; repeatable.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Also write JUnit XML.", metavar="FILE")] = None,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Replay a corpus of known bugs, on this TVM or on released ones."""
@@ -190,7 +200,7 @@ def replay(
 
     if junit is not None:
         output_file(junit, "--junit")
-    result = replay_corpus(None if corpus is None else existing(corpus), tuple(tvm or ()))
+    result = replay_corpus(None if corpus is None else existing(corpus), tuple(tvm or ()), trust)
     if junit is not None:
         write_text(junit, document((("replay", replay_cases(result)),)))
     show_replay(result, as_json)

@@ -11,6 +11,7 @@ import tvm
 
 from generators import tvm_api
 from generators.case import PassCall
+from generators.passes.constructors import NotOfTheTable, constructor, options_of
 from generators.source import Source
 from generators.targets import DEFAULT, TARGETS
 from generators.tvm_api import IRModule, Pass
@@ -25,13 +26,18 @@ R = TypeVar("R")
 
 
 def constructed(source: str, names: Mapping[str, object] = tvm_api.PASS_NAMES) -> Pass:
-    """The pass that an expression over these names constructs."""
-    return eval(_code(source), dict(names))
+    """The pass that an expression over these names constructs: read where it is of the pass table, else evaluated,
+    which `fuzzer.trust` lets happen to what is the user's own."""
+    try:
+        read = constructor(source)
+    except NotOfTheTable:
+        return eval(_code(source), dict(names))
+    return read(names)
 
 
 @functools.lru_cache(maxsize=1024)
 def _code(source: str) -> CodeType:
-    """An expression or options of the pass table, or of the user's own file."""
+    """An expression of the user's own."""
     return compile(source, "<pass>", "eval")
 
 
@@ -71,7 +77,7 @@ class Workbench:
 
     def guarded(self, action: Callable[[], R], *instruments: object, options: str = "") -> R | Raised:
         """What `action` gives under the target and pass context of every application, or what it raised."""
-        config = eval(_code(options), {}) if options else None
+        config = options_of(options) or None
         try:
             with (
                 self._target,

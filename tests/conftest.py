@@ -20,6 +20,7 @@ import inspect
 import linecache
 import subprocess
 import sys
+from collections.abc import Iterator
 from types import FrameType
 
 import pytest
@@ -50,6 +51,14 @@ hostile.register_profiles()
 def pytest_runtest_setup(item: pytest.Item) -> None:
     marks = {mark.name for mark in item.iter_markers()}
     warm_processes.Popen.warm = "warm" in marks and "deep" not in marks
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The key that marks case folders as one's own (`corpus.own`) is not the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 def is_chosen(nodeid: str, seed: str) -> bool:

@@ -18,7 +18,7 @@ ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
 INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     "generators": (
         ("dtypes",),
-        ("externs", "program_facts", "source", "targets", "unavailable"),
+        ("externs", "program_facts", "script_shape", "source", "targets", "unavailable"),
         ("case", "ranges", "tvm_api"),
         ("arrays", "prim_expr", "program"),
         ("tir", "relax/knobs", "relax/values"),
@@ -46,8 +46,8 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "corpus": (
         ("escapes", "regular_files"),
-        ("arrays_file", "encoding", "frames", "migration", "named_errors", "poison_fill", "repro_imports"),
-        ("rewrites", "schedule", "script_losses", "signature"),
+        ("arrays_file", "encoding", "frames", "loaded_file", "migration", "named_errors", "own", "poison_fill"),
+        ("repro_imports", "rewrites", "schedule", "script_losses", "signature"),
         ("finding", "module_text"),
         ("repro_passes", "store"),
         ("known", "replayable", "repro_calls"),
@@ -71,7 +71,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("errors", "protocol"),
         ("streams", "versions"),
         ("processes", "settings"),
-        ("results", "selection"),
+        ("results", "selection", "trust"),
         ("trial/subject",),
         ("trial",),
         ("campaign", "oneshot", "worker", "render"),

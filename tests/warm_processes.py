@@ -6,8 +6,9 @@ import, a hash seed of its own, and other variables for the loader: tests of tho
 module search path of its own is started anew in any test.
 
 A fork also sees what the tests have done so far: modules that are imported, what the running test has patched, and
-functions that test files have registered. The guard around a command is skipped; `start_new_session` and `pass_fds` are
-ignored: a fork always leads a session.
+functions that test files have registered. The guard around a command is skipped; the walls around one
+(`fuzzer.processes.sandbox`) are put up in the fork. `start_new_session` and `pass_fds` are ignored: a fork always leads
+a session.
 """
 
 from __future__ import annotations
@@ -25,17 +26,21 @@ from typing import Any, ClassVar
 
 from _pytest.assertion.rewrite import AssertionRewritingHook
 
-from fuzzer.processes import guard
+from fuzzer.processes import guard, sandbox
 from oracles.family import die_with_parent
 
 
 def words_of(command: Any) -> list[str] | None:
-    """What follows `python` in a command, without the guard around it; None where it is not this Python."""
+    """What follows `python` in a command, without the guard around it; None where it is not this Python. Of a command
+    with walls around it: what puts them up, and what follows `python` inside."""
     if not isinstance(command, Sequence) or isinstance(command, str) or command[0] != sys.executable:
         return None
     words = [str(word) for word in command[1:]]
     if words[:2] == ["-I", guard.__file__]:
         return words_of(words[3:])
+    if words[:2] == ["-I", sandbox.__file__]:
+        inner = words_of(words[3:])
+        return None if inner is None else [*words[:3], *inner]
     return words if words and (words[0] in ("-c", "-m") or not words[0].startswith("-")) else None
 
 
@@ -49,7 +54,10 @@ def is_searched(path: str) -> bool:
 def run(words: list[str]) -> None:
     """What Python does with these arguments."""
     first, *rest = words
-    if first == "-c":
+    if first == "-I":
+        sandbox.enter(rest[1])
+        run(rest[2:])
+    elif first == "-c":
         sys.argv, sys.path = ["-c", *rest[1:]], ["", *sys.path]
         exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__"})
     elif first == "-m":

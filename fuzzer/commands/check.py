@@ -9,27 +9,38 @@ from fuzzer.oneshot.ask import ask, scratch_folder
 from fuzzer.oneshot.messages import Culprit, FaultLine, Request, Row, Value
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
 from fuzzer.results import CheckResult
+from fuzzer.trust import admit
 
 LIMIT_S = 3600.0
 """Seconds for everything; each stage has a deadline of its own."""
 
 
 def check_module(
-    path: Path, passes: tuple[str, ...], target: str | None, load: Path | None, explain: bool = False
+    path: Path,
+    passes: tuple[str, ...],
+    target: str | None,
+    load: Path | None,
+    explain: bool = False,
+    trust: bool = False,
 ) -> CheckResult:
     """Judges the module in a file, or the case in a folder, by every oracle.
 
     target: None for the case's own. passes: names, in order; () for the case's own, else the loaded file's, else the
     default build pipeline.
     explain: whether the values of the first entry call are wanted too.
+    trust: whether what the module or case says may run as Python, and without walls around it.
     Inputs of `main` are drawn from its parameters' types where there are none. A crash or a hang is a row like any
     other. Raises UsageError for what cannot be read or is ill-formed, EnvironmentFault for a TVM that does not work
     and where no oracle has said anything, which is no success.
     """
     refuse_groups(passes)
     case = judged_on(read_subject(path, load), target, path)
+    if not trust:
+        admit(path, case, load)
+    trust = trust or case.load is not None
     with scratch_folder() as scratch:
-        replies = ask(Request("check", case, passes, scratch=scratch, explain=explain, subject=str(path)), LIMIT_S)
+        request = Request("check", case, passes, scratch=scratch, explain=explain, subject=str(path), trust=trust)
+        replies = ask(request, LIMIT_S)
     rows = tuple(reply.row for reply in replies if isinstance(reply, Row))
     if not rows:
         raise EnvironmentFault(f"{path}: no oracle said anything of it")

@@ -13,6 +13,8 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from corpus import own
+from fuzzer.processes import sandbox
 from fuzzer.processes.start import ROOT, module_command
 from fuzzer.results import Diagnosis
 from fuzzer.versions import Probe, State, has_tvm, installed, pair, requirement, tvm_version, version_probe
@@ -31,7 +33,7 @@ def examine(python: str = sys.executable) -> Diagnosis:
         looked.append(importable)
         if importable.state == "ok":
             looked += [_run_probe(name, python) for name in ("llvm", "cuda-codegen", "cuda-device")]
-    return Diagnosis((*looked, *_targets(looked), _other_builds()))
+    return Diagnosis((*looked, *_targets(looked), _other_builds(), *_walls()))
 
 
 def _versions() -> list[Probe]:
@@ -70,6 +72,26 @@ def _last_line(ended: subprocess.CompletedProcess[str]) -> str:
         return f"killed by {signal.Signals(-ended.returncode).name}"
     lines = [line.strip() for line in ended.stderr.splitlines() if line.strip()]
     return lines[-1][:200] if lines else f"exit status {ended.returncode}"
+
+
+def _walls() -> list[Probe]:
+    """What keeps the data of somebody else in (`fuzzer.processes.sandbox`), and whether one's own cases can be told."""
+    there = sandbox.offered()
+    files = f"nothing is written outside of the scratch folder (Landlock, version {there.files})"
+    lacking = "Landlock is not in this kernel: what check, reduce and replay run can write files"
+    network = "no sockets (seccomp)"
+    kept = own.can_mark()
+    return [
+        Probe("sandbox files", "ok" if there.files else "absent", files if there.files else lacking),
+        Probe(
+            "sandbox network", "ok" if there.sockets else "absent", network if there.sockets else "no seccomp filters"
+        ),
+        Probe(
+            "own cases",
+            "ok" if kept else "absent",
+            "are told from those of others" if kept else "the key cannot be kept: replay of an OUT wants --trust",
+        ),
+    ]
 
 
 def _targets(looked: Sequence[Probe]) -> list[Probe]:

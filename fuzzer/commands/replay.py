@@ -17,8 +17,11 @@ from corpus.replayable import CORPUS, Replayable, replayable
 from corpus.store import CorruptCase, ScriptOutcome, StoredCase
 from fuzzer.commands.environments import python_with
 from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.oneshot.ask import scratch_folder
+from fuzzer.processes import sandbox
 from fuzzer.results import ReplayResult, ReplayRow, ReplayWord
 from fuzzer.settings import available_cpus
+from fuzzer.trust import is_trusted
 from fuzzer.versions import MISSING, require_tvm, tvm_version
 
 REPRO = "repro.py"
@@ -28,11 +31,12 @@ FAILS, PASSES, CANNOT_RUN = 1, 0, 2
 """Exit statuses of a repro script."""
 
 
-def replay(corpus: Path | None, versions: Sequence[str]) -> ReplayResult:
+def replay(corpus: Path | None, versions: Sequence[str], trust: bool = False) -> ReplayResult:
     """One row per TVM and case. None is the corpus that comes with passfuzz, no version the installed TVM.
 
-    Raises UsageError when there is no case, EnvironmentFault when a TVM is not there and cannot be installed, or does
-    not work.
+    trust: whether scripts of somebody else may run, and all of them without walls around them. Raises UsageError when
+    there is no case, or a script of somebody else and no trust; EnvironmentFault when a TVM is not there and cannot be
+    installed, or does not work.
     """
     folder = CORPUS if corpus is None else corpus
     try:
@@ -41,6 +45,8 @@ def replay(corpus: Path | None, versions: Sequence[str]) -> ReplayResult:
         raise UsageError(str(error)) from error
     if not cases:
         raise UsageError(f"{folder}: no case in it")
+    if not trust:
+        _refuse_strangers(folder, cases)
     if not versions:
         require_tvm()
     pythons = {version: python_with(version) for version in versions or (tvm_version(),)}
@@ -50,20 +56,31 @@ def replay(corpus: Path | None, versions: Sequence[str]) -> ReplayResult:
         rows = [
             row
             for version, python in pythons.items()
-            for row in pool.map(partial(replay_case, version=version, python=python), cases)
+            for row in pool.map(partial(replay_case, version=version, python=python, trust=trust), cases)
         ]
     return ReplayResult(tuple(rows))
 
 
-def replay_case(found: Replayable, version: str, python: Path) -> ReplayRow:
-    """Runs one repro script in a process of its own."""
+def _refuse_strangers(corpus: Path, cases: Sequence[Replayable]) -> None:
+    scripts = [found for found in cases if isinstance(found.case, StoredCase) and (found.folder / REPRO).is_file()]
+    foreign = [found.slug for found in scripts if not is_trusted(found.folder)]
+    if foreign:
+        whose = f"{len(foreign)} of {len(cases)} cases are not of this machine's making, the first is {foreign[0]}"
+        raise UsageError(f"{corpus}: {whose}; replaying runs their repro.py as a program: --trust does")
+
+
+def replay_case(found: Replayable, version: str, python: Path, trust: bool = False) -> ReplayRow:
+    """Runs one repro script in a process of its own, with walls around it but for `trust` and a user's passes."""
     if isinstance(found.case, CorruptCase):
         return ReplayRow(found.slug, version, "error", found.case.reason)
     if not (found.folder / REPRO).is_file():
         return ReplayRow(found.slug, version, "error", f"{found.folder / REPRO}: no such file")
     started = time.monotonic()
+    words = [str(python), str((found.folder / REPRO).absolute())]
     try:
-        ended = _run([str(python), str(found.folder / REPRO)], CASE_TIMEOUT_S)
+        with scratch_folder() as scratch:
+            walled = not trust and found.case.case.load is None
+            ended = _run(sandbox.command(words, scratch) if walled else words, CASE_TIMEOUT_S)
     except subprocess.TimeoutExpired:
         return ReplayRow(found.slug, version, "error", f"no answer in {CASE_TIMEOUT_S:.0f} s", CASE_TIMEOUT_S)
     outcome = "error" if ended.broken else _outcome(ended.status, expected_on(found.case, version))
@@ -108,7 +125,7 @@ def _last_line(text: str) -> str:
 
 def _run(command: list[str], limit_s: float) -> ScriptEnd:
     """What became of a command. Its process group dies with it, because repros of crashes fork."""
-    environment = {**os.environ, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

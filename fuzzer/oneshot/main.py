@@ -9,6 +9,7 @@ import sys
 import msgspec
 
 from fuzzer.oneshot.messages import Request
+from fuzzer.processes import sandbox
 from fuzzer.processes.lines import send
 from fuzzer.protocol import Done, Ready, Refused
 from oracles.family import go_on_guarded
@@ -19,6 +20,8 @@ def main() -> None:
     """Reads one pickled Request and answers; the last answer is Done or Refused."""
     go_on_guarded(int(sys.argv[1]))
     request: Request = pickle.load(sys.stdin.buffer)
+    if not request.trust:
+        sandbox.enter(request.scratch)
     answers = os.dup(1)
     os.dup2(2, 1)  # what TVM or the user's file prints is not an answer
 

@@ -19,7 +19,8 @@ class Request:
     """What to do. passes: names given by the user, () for the case's own or else the default.
 
     explain: as given to `passfuzz check`; oracle, interesting, time_s: to `passfuzz reduce`. scratch: a folder that the
-    process may write into. subject: the path of the case or module, as typed, for messages.
+    process may write into. subject: the path of the case or module, as typed, for messages. trust: whether code of the
+    user's own runs, which no walls are put around (`fuzzer.processes.sandbox`).
     """
 
     what: What
@@ -31,6 +32,7 @@ class Request:
     scratch: str = ""
     explain: bool = False
     subject: str = "the case"
+    trust: bool = False
 
 
 class Row(Struct, frozen=True, tag="row"):

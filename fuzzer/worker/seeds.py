@@ -19,9 +19,11 @@ from fuzzer.trial.subject.flaws import flaw_of
 from fuzzer.trial.subject.inputs import ENTRY, facts_of
 from fuzzer.trial.subject.phase import phase_of
 from fuzzer.trial.subject.unpromised_inputs import NoInputs, calm, meaning_of
+from fuzzer.trust import is_trusted
 from generators.case import EntryCall
 from generators.passes.row import Phase
 from generators.program import Program
+from generators.script_shape import complaint_about
 from generators.source import Source
 from generators.unavailable import Unavailable
 from oracles.ir.operators import operator_calls
@@ -71,9 +73,13 @@ def _program(folder: Path, source: Source) -> SeedProgram:
 
 def _stored(folder: Path) -> StoredCase:
     try:
-        return read_case(folder)
+        stored = read_case(folder)
     except CorruptCase as error:
         raise Unavailable("its case folder cannot be read") from error
+    text = stored.case.module
+    if text.json is None and complaint_about(text.script) is not None and not is_trusted(folder):
+        raise Unavailable("a module of somebody else that is not plain TVMScript")
+    return stored
 
 
 def _module(stored: StoredCase) -> Any:

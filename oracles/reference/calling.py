@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
-from generators import tvm_api
+from generators.passes.constructors import literal
 from generators.tvm_api import BaseFunc, IRModule
 from oracles.ir.walk import functions_of
 from oracles.reference.values import Callback, Runtime
@@ -75,10 +75,6 @@ class AppliedPass:
             call = ast.parse(self.source, mode="eval").body
             if not isinstance(call, ast.Call):
                 return None
-            return [_literal(a) for a in call.args], {k.arg or "": _literal(k.value) for k in call.keywords}
-        except (SyntaxError, NameError, TypeError, ValueError, AttributeError):
+            return [literal(a) for a in call.args], {k.arg or "": literal(k.value) for k in call.keywords}
+        except (SyntaxError, TypeError, ValueError, AttributeError):
             return None
-
-
-def _literal(node: ast.expr) -> Any:
-    return eval(compile(ast.Expression(node), "<pass>", "eval"), {"np": tvm_api.PASS_NAMES["np"]})

@@ -17,6 +17,7 @@ from corpus import store
 from corpus.encoding import INLINE_ELEMENTS, UnreadableArgument, decode, encode
 from corpus.escapes import one_line
 from corpus.finding import Expectation
+from corpus.own import MARK
 from corpus.poison_fill import Fill
 from corpus.store import LONGEST_REASON, CorruptCase, StoredCase, read_case, write_atomically, write_case
 from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall, Shape
@@ -171,6 +172,7 @@ def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
     small = replace(stored_case(), expectations=(), case=replace(stored_case().case, calls=()))
     write_case(tmp_path / "slug", small, "new", "new")
     assert sorted(path.name for path in (tmp_path / "slug").iterdir()) == [
+        MARK,
         "README.md",
         "case.json",
         "module.py",

@@ -234,14 +234,14 @@ def test_reduce_gives_the_first_script_that_shows_it(
     scripts = [f"import sys  # {number}\nsys.exit({status})\n" for number, status in enumerate(statuses)]
     if shown is None:
         with pytest.raises(EnvironmentFault, match="not in a fresh process"):
-            shown_by(Reduction(tuple(scripts), {}, None), tmp_path)
+            shown_by(Reduction(tuple(scripts), {}, None), trust=False)
     else:
-        assert shown_by(Reduction(tuple(scripts), {}, None), tmp_path) == scripts[shown]
+        assert shown_by(Reduction(tuple(scripts), {}, None), trust=False) == scripts[shown]
 
 
 def test_reduce_runs_the_script_beside_its_json(tmp_path: Path) -> None:
     script = "import sys\nsys.exit(open(__file__ + '.json').read() == '{}')\n"
-    assert shown_by(Reduction((script,), {}, None, "{}"), tmp_path) == script
+    assert shown_by(Reduction((script,), {}, None, "{}"), trust=False) == script
 
 
 def test_reduce_of_another_oracle_than_the_failing_one_says_that_nothing_fails(module: Path, tmp_path: Path) -> None:

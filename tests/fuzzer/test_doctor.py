@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from fuzzer import versions
+from fuzzer.processes.sandbox import Walls
 from fuzzer.results import Diagnosis
 from fuzzer.versions import KNOWN_PAIRS, Probe, judge_pair
 from oracles.builds import cuda_cpu, needs
@@ -44,6 +45,31 @@ def test_a_working_installation() -> None:
     assert probes["tvm llvm"]["state"] == "ok"
     assert {"python", "numpy", "tvm cuda-codegen", "tvm cuda-device"} <= probes.keys()
     assert probes["target cuda"]["state"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("walls", "states"),
+    [
+        (Walls(7, True), ["ok", "ok"]),
+        (Walls(0, True), ["absent", "ok"]),
+        (Walls(0, False), ["absent", "absent"]),
+    ],
+)
+def test_the_walls_are_told(walls: Walls, states: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from fuzzer.commands import doctor as room
+
+    monkeypatch.setattr(room.sandbox, "offered", lambda: walls)
+    told = {probe.name: probe.state for probe in room._walls()}
+    assert [told["sandbox files"], told["sandbox network"]] == states
+
+
+def test_where_no_key_can_be_kept_own_cases_cannot_be_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fuzzer.commands import doctor as room
+
+    assert {probe.name: probe.state for probe in room._walls()}["own cases"] == "ok"
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    assert {probe.name: probe.state for probe in room._walls()}["own cases"] == "absent"
 
 
 @pytest.mark.parametrize("what", FAKES)
