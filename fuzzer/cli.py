@@ -83,6 +83,7 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run under --out, and reduce what it has left.")
     ] = False,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Fuzz passes until the time or the cases are spent; results are under --out."""
@@ -106,6 +107,7 @@ def run(
         out=out,
         fresh=fresh,
         resume=resume,
+        trust=trust,
     )
     check_pass_names(settings.passes, settings.load is not None)
     check_oracle_names(settings.oracles, "--oracles")

@@ -25,7 +25,8 @@ class Plan:
     load: the user's file, or None.
     build_share: how often building and running is judged as well. scratch: where reduced cases are left.
     phase: where modules stand before any pass, a `generators.passes.row.Phase` by value; drawn ones are high-level.
-    corpus: a folder of case folders whose modules a share of the cases starts from, or None.
+    corpus: a folder of case folders whose modules a share of the cases starts from, or None. trust: whether what they
+    say may run as Python, without walls around the workers.
     """
 
     seed: int
@@ -40,11 +41,18 @@ class Plan:
     scratch: str = ""
     phase: int = 0
     corpus: str | None = None
+    trust: bool = False
 
     @property
     def target(self) -> str:
         """The target of the cases, where there is one."""
         return self.targets[0]
+
+    @property
+    def walled(self) -> bool:
+        """Whether workers read data of somebody else: they reach no network then, and write into their scratch only.
+        The file of --load is the user's own, and may do what it likes."""
+        return self.corpus is not None and not self.trust and self.load is None
 
     def at(self, index: int) -> Plan:
         """The plan for case `index`, with the one target of that case."""

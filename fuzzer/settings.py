@@ -57,7 +57,8 @@ class Settings:
     time_s, cases: whichever ends first ends the campaign; None is no limit, and at least one is set.
     passes: names and groups (PASS_GROUPS); empty means every pass. oracles: names; empty means all.
     fail_on: tiers whose new findings give exit status 1. on: "local", "dask://ADDRESS" or "ray://ADDRESS".
-    fresh: results of an earlier run under `out` are removed. resume: that run is gone on with.
+    fresh: results of an earlier run under `out` are removed. resume: that run is gone on with. trust: what the cases of
+    `corpus` say may run as Python.
     """
 
     seed: int
@@ -76,6 +77,7 @@ class Settings:
     out: Path = DEFAULT_OUT
     fresh: bool = False
     resume: bool = False
+    trust: bool = False
 
 
 def read_settings(
@@ -96,6 +98,7 @@ def read_settings(
     out: Path | None = None,
     fresh: bool = False,
     resume: bool = False,
+    trust: bool = False,
 ) -> Settings:
     """Settings from the options as typed. Raises UsageError with one line naming the option."""
     if resume:
@@ -121,6 +124,7 @@ def read_settings(
         out=output_folder(DEFAULT_OUT if out is None else out, "--out"),
         fresh=fresh,
         resume=resume,
+        trust=trust,
     )
 
 

@@ -26,6 +26,7 @@ def plan_of(settings: Settings, scratch: Path) -> Plan:
         load=str(settings.load.absolute()) if settings.load else None,
         scratch=str(scratch),
         corpus=str(settings.corpus.absolute()) if settings.corpus else None,
+        trust=settings.trust,
     )
 
 

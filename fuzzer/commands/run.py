@@ -17,6 +17,7 @@ from fuzzer.errors import EnvironmentFault, ExitStatus, UsageError
 from fuzzer.render import console, print_json
 from fuzzer.results import CampaignResult
 from fuzzer.settings import Settings
+from fuzzer.trust import warn_of_missing_walls
 from fuzzer.versions import passfuzz_version, require_tvm, tvm_version
 from oracles.builds.needs import missing
 from reports.finding_row import FindingRow
@@ -38,6 +39,8 @@ def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
         settings = able(settings)
         terminal = console(stderr=as_json)
         _tell_corrupt(settings)
+        if settings.corpus is not None and not settings.trust:
+            warn_of_missing_walls()
         writer = OutWriter(settings.out, _facts(settings), others=write_formats, rows=rows)
         result = run_campaign(settings, Observers((writer, LiveDisplay(terminal))), interrupts)
         report = report_of(settings, result)

@@ -221,7 +221,7 @@ def draw_experiment(plan: Plan, repertoire: Repertoire, index: int) -> DrawnCase
     target = TARGETS[plan.at(index).target]
     seeded = bool(repertoire.seeds) and source.flip(SEEDED_SHARE)
     steps = draw_names(source, repertoire.rows, under_test=repertoire.under_test, kinds=kinds, target=target)
-    seed, useless = draw_seed(source, repertoire.seeds) if seeded else (None, Counter[str]())
+    seed, useless = draw_seed(source, repertoire.seeds, plan.trust) if seeded else (None, Counter[str]())
     program = seed or _with_dead(source, _program_for(source, steps, repertoire, target), steps, repertoire)
     drawn = instantiate(source, steps, program.facts, repertoire.rows)
     if not drawn.passes:

@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 from typing_extensions import assert_never
 
+from fuzzer.processes import sandbox
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Lines, cut, send
 from fuzzer.protocol import (
@@ -60,6 +61,8 @@ def main() -> None:
         return
     scratch = Path(begin.plan.scratch)
     errors = os.open(scratch / f"stderr-{os.getppid()}", os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+    if begin.plan.walled:
+        sandbox.enter(begin.plan.scratch)
     os.dup2(errors, 1)
     os.dup2(errors, 2)
     worker = _Worker(begin.plan, Recorder.create(scratch / f"flight-{os.getpid()}"), answers, errors)
