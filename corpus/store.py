@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import secrets
 import shutil
 import tempfile
 import warnings
@@ -131,11 +132,11 @@ def _replace(path: Path, content: bytes) -> None:
 
 def _write_folder(folder: Path, contents: Mapping[str, bytes]) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    fresh = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}")  # mkdtemp would need a chmod, which walls refuse
+    fresh.mkdir()
     try:
         for name, content in contents.items():
             (fresh / name).write_bytes(content)
-        fresh.chmod(0o755)
         _swap(fresh, folder)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
