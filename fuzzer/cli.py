@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from fuzzer.errors import EnvironmentFault, ExitStatus, refuse_empty, status_of_command, tell
+from fuzzer.errors import EnvironmentFault, ExitStatus, end_like_ctrl_c, refuse_empty, status_of_command, tell
 from fuzzer.streams import swallowing_streams
 
 app = typer.Typer(
@@ -275,6 +275,7 @@ def doctor(as_json: Json = False) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point. Ends the process with an ExitStatus; errors are one line on stderr."""
     given = sys.argv[1:] if arguments is None else list(arguments)
+    end_like_ctrl_c()
     with swallowing_streams() as streams:
         status = streams.status(status_of_command(lambda: _invoke(given or ["--help"])))
     raise SystemExit(int(status))

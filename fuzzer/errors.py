@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from enum import IntEnum
+from types import FrameType
 
 import typer
 
@@ -65,6 +67,18 @@ def status_of_command(command: Callable[[], int]) -> int:
             traceback.print_exception(error)
         tell(line_of(error))
         return status_of(error)
+
+
+def end_like_ctrl_c() -> None:
+    """Has SIGTERM, and SIGHUP where it is not ignored (nohup), end a command like Ctrl-C: what it has begun is tidied
+    up and what it has started ends. A campaign that is under way ends in order (`fuzzer.campaign.interrupts`)."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, interrupt)
 
 
 def refuse_empty(arguments: Sequence[str]) -> None:
