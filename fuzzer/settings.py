@@ -26,7 +26,9 @@ DEFAULT_OUT = Path("passfuzz-out")
 
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _TIME_PART = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
-_ENGINES = ("dask://", "ray://")
+ENGINES = ("dask", "ray")
+ALL_SEATS = 1 << 20
+"""No limit for the workers of a cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,8 @@ class Settings:
 
     time_s, cases: whichever ends first ends the campaign; None is no limit, and at least one is set.
     passes: names and groups (PASS_GROUPS); empty means every pass. oracles: names; empty means all.
-    fail_on: tiers whose new findings give exit status 1. on: "local", "dask://ADDRESS" or "ray://ADDRESS".
+    fail_on: tiers whose new findings give exit status 1. on: "local", "dask" or "ray" (a cluster of this machine alone),
+    "dask://ADDRESS" or "ray://ADDRESS". jobs: worker processes; on a cluster the most, 0 for all that it has.
     fresh: results of an earlier run under `out` are removed. resume: that run is gone on with.
     """
 
@@ -99,7 +102,7 @@ def read_settings(
         seed=secrets.randbits(32) if seed is None else seed,
         time_s=_time_limit(time, cases),
         cases=None if cases is None else _at_least_one(cases, "--cases"),
-        jobs=available_cpus() if jobs is None else _at_least_one(jobs, "--jobs"),
+        jobs=_jobs(jobs, on),
         targets=read_targets(targets),
         passes=_pass_names(passes),
         oracles=read_names(oracles, "--oracles"),
@@ -236,9 +239,16 @@ def _tiers(text: str | None) -> tuple[str, ...]:
     return tiers
 
 
+def _jobs(jobs: int | None, on: str) -> int:
+    if jobs is None:
+        return available_cpus() if on == "local" else 0
+    return _at_least_one(jobs, "--jobs")
+
+
 def _engine(text: str) -> str:
-    if text != "local" and not any(text.startswith(scheme) and len(text) > len(scheme) for scheme in _ENGINES):
-        raise UsageError(f"--on {text}: write local, dask://ADDRESS or ray://ADDRESS")
+    engine, scheme, address = text.partition("://")
+    if text != "local" and not (engine in ENGINES and bool(scheme) == bool(address.strip())):
+        raise UsageError(f"--on {text}: write local, dask, ray, dask://ADDRESS or ray://ADDRESS")
     return text
 
 
