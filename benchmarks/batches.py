@@ -13,10 +13,11 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.children import Say, in_child
-from fuzzer.campaign.loop import BATCH
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Lines, line_of
-from fuzzer.protocol import Answer, Failure, Found, Plan, Tallied
+from fuzzer.processes.pool import BATCH
+from fuzzer.protocol import Failure, Plan
+from fuzzer.protocol import Judged as CaseJudged
 from fuzzer.trial.repertoire import Repertoire, repertoire_of
 from fuzzer.worker.child import before_forking, judge_case
 from reports.tally import Tally
@@ -47,21 +48,19 @@ def judge_indices(plan: Plan, indices: Sequence[int], without: Sequence[str] = (
         batch = indices[done : done + BATCH]
         child = in_child(partial(_judge, plan, repertoire, batch))
         cpu_s += child.cpu_s
-        said = tuple(Lines[Answer](Answer).take("".join(f"{line}\n" for line in child.lines).encode()))
-        tallied = [answer for answer in said if isinstance(answer, Tallied)]
-        for answer in tallied:
-            tally.add(answer.delta)
-        failures += [answer.failure for answer in said if isinstance(answer, Found)]
-        done += len(tallied)
-        if len(tallied) < len(batch):  # The next one ended the child.
+        said = tuple(Lines[CaseJudged](CaseJudged).take("".join(f"{line}\n" for line in child.lines).encode()))
+        for answer in said:
+            tally.add(answer.counts)
+            failures += answer.failures
+        done += len(said)
+        if len(said) < len(batch):  # The next one ended the child.
             done, crashed = done + 1, crashed + 1
     return Judged(tally, cpu_s, crashed, tuple(failures))
 
 
 def _judge(plan: Plan, repertoire: Repertoire, batch: Sequence[int], say: Say) -> None:
-    """A line for each case that was judged and for each failed verdict."""
+    """A line for each case that was judged."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         recorder = Recorder.create(Path(folder) / "flight")
         for index in batch:
-            for answer in judge_case(plan, repertoire, index, recorder):
-                say(line_of(answer).decode().rstrip())
+            say(line_of(judge_case(plan, repertoire, index, recorder)).decode().rstrip())

@@ -17,9 +17,6 @@ from typing_extensions import assert_never
 
 from corpus.finding import Finding, Status
 from corpus.findings import keep_finding
-from corpus.known import read_known
-from corpus.replayable import replayable
-from corpus.store import CorruptCase, StoredCase
 from fuzzer.campaign.checkpoint import (
     SCHEMA,
     Begun,
@@ -33,6 +30,7 @@ from fuzzer.campaign.docket import Docket, Key
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.observer import Observer
 from fuzzer.campaign.out_folder import OWN_FAULTS, UNCONFIRMED, held
+from fuzzer.campaign.plan import known_signatures, plan_of
 from fuzzer.campaign.second_process import SecondProcess
 from fuzzer.engines.choose import workforce_of
 from fuzzer.errors import EnvironmentFault, UsageError
@@ -48,7 +46,6 @@ from fuzzer.protocol import (
     JudgeCases,
     Judged,
     Killed,
-    Plan,
     Ready,
     Reduce,
     Reduced,
@@ -56,7 +53,6 @@ from fuzzer.protocol import (
     TakeDigests,
 )
 from fuzzer.results import CampaignResult
-from fuzzer.selection import PIPELINE_KINDS, named_passes
 from fuzzer.settings import Settings
 from fuzzer.trial.determinism import hash_seeds
 from reports.finding_row import FindingRow, row_of
@@ -83,7 +79,7 @@ class _Campaign:
         self.observer = observer
         self.interrupts = interrupts
         self.plan = plan_of(settings, scratch)
-        self.known = _known_signatures(settings)
+        self.known = known_signatures(settings)
         self.second = SecondProcess(self.plan)
         self.tally = Tally()
         shard = settings.shard
@@ -384,33 +380,3 @@ def run_campaign(settings: Settings, observer: Observer, interrupts: Interrupts 
         if settings.resume:
             campaign.go_on(read_checkpoint(settings.out))
         return campaign.run()
-
-
-def plan_of(settings: Settings, scratch: Path) -> Plan:
-    """What is sent to each worker once."""
-    under_test = named_passes(settings.passes)
-    kinds = PIPELINE_KINDS if "@pipelines" in settings.passes else ()
-    return Plan(
-        seed=settings.seed,
-        targets=settings.targets,
-        under_test=under_test,
-        kinds=kinds,
-        oracles=settings.oracles,
-        load=str(settings.load.absolute()) if settings.load else None,
-        scratch=str(scratch),
-        corpus=str(settings.corpus.absolute()) if settings.corpus else None,
-    )
-
-
-def _known_signatures(settings: Settings) -> frozenset[str]:
-    """Signatures that are not new: those of the baseline file, and of the corpus cases that came from findings."""
-    known: frozenset[str] = frozenset()
-    if settings.known is not None:
-        try:
-            known = read_known(settings.known)
-        except CorruptCase as error:
-            raise UsageError(f"--known {error}") from error
-    if settings.corpus is None:
-        return known
-    stored = [found.case for found in replayable(settings.corpus) if isinstance(found.case, StoredCase)]
-    return known | {case.signature for case in stored if case.signature is not None}

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from fuzzer.campaign import confirm, loop
+from fuzzer.campaign import loop
+from fuzzer.worker import confirm
 from tests.patience import HANGS_S, OF_JUDGING, raise_limits
 
 

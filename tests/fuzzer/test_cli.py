@@ -20,6 +20,7 @@ from fuzzer import cli, errors
 from fuzzer.campaign.observer import Observer
 from fuzzer.results import CampaignResult, CheckResult, CheckRow, ReduceResult, ReplayResult, ReplayRow
 from fuzzer.settings import Settings
+from reports.finding_row import row_of
 from reports.summary import read_out, write_out
 from tests.reports.reports_data import finding, report, tally
 
@@ -57,13 +58,14 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, Callable[..., A
 def campaign(*findings: Any, **facts: Any) -> Callable[[Settings, Observer], CampaignResult]:
     """A campaign that finds this at once."""
 
-    def run_campaign(settings: Settings, observer: Observer) -> CampaignResult:
+    def run_campaign(settings: Settings, observer: Observer, interrupts: object) -> CampaignResult:
         observer.on_start(settings)
         observer.on_tally(tally(), 1.0)
-        for found in findings:
-            observer.on_finding(found)
+        rows = tuple(row_of(found) for found in findings)
+        for row in rows:
+            observer.on_finding(row)
         observer.on_end()
-        return CampaignResult(**{"tally": tally(), "findings": findings, "wall_s": 2.0, **facts})
+        return CampaignResult(**{"tally": tally(), "findings": rows, "wall_s": 2.0, **facts})
 
     return run_campaign
 
@@ -110,9 +112,9 @@ def test_run_json_is_the_summary_and_nothing_else(passfuzz: Any, fake: Any, tmp_
 def test_run_hands_on_every_option(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
     seen: list[Settings] = []
 
-    def run_campaign(settings: Settings, observer: Observer) -> CampaignResult:
+    def run_campaign(settings: Settings, observer: Observer, interrupts: object) -> CampaignResult:
         seen.append(settings)
-        return campaign()(settings, observer)
+        return campaign()(settings, observer, interrupts)
 
     fake("fuzzer.campaign.loop", "run_campaign", run_campaign)
     (tmp_path / "mine.py").write_text("PASSES = {}")

@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 from corpus.finding import Expectation, Finding
+from corpus.findings import keep_finding
 from corpus.poison_fill import FILLS, Fill
 from corpus.signature import signature_of
 from corpus.store import StoredCase, read_case
-from fuzzer.campaign import confirm
-from fuzzer.campaign.confirm import TRIALS_BY_CHANCE, UNCONFIRMED, Confirmations
 from fuzzer.processes.guard import guarded
+from fuzzer.worker import confirm
+from fuzzer.worker.confirm import TRIALS_BY_CHANCE, Tried, confirmed
 from generators.case import EntryCall, ModuleText
 from oracles.evidence import AcrossProcesses
 from oracles.verdict import ACROSS_PROCESSES, Failed
@@ -59,46 +60,58 @@ def test_nothing_outlives_a_killed_parent(tmp_path: Path, number: signal.Signals
     wait_for(lambda: not any(map(alive, started)))
 
 
-def _tried(out: Path, one: Finding) -> bool:
-    confirmations = Confirmations(out, 1)
-    confirmations.start(one)
-    done: list[bool] = []
-    wait_for(lambda: bool(done.extend(shown for _, _, shown in confirmations.finished()) or done))
-    confirmations.close()
-    return done[0]
-
-
-def test_what_its_repro_does_not_show_is_kept_apart(tmp_path: Path) -> None:
+def test_what_its_repro_does_not_show_is_no_finding(tmp_path: Path) -> None:
     one = finding("ToNonDataflow")
     script = (
         '@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,), "float32")):\n        return x\n'
     )
     one = replace(one, case=replace(one.case, module=ModuleText(script)))
-    assert not _tried(tmp_path, one)
-    assert (tmp_path / UNCONFIRMED / one.folder / "repro.py").exists()
-    assert not (tmp_path / "findings").exists()
+    assert confirmed(one, tmp_path) == Tried(one, shown=False)
+    assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("shows", "confirmed"), [(TRIALS_BY_CHANCE - 1, False), (TRIALS_BY_CHANCE, True)])
-def test_what_may_hang_on_chance_must_show_every_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shows: int, confirmed: bool
+@pytest.mark.parametrize("ends", ["os.kill(os.getpid(), 9)", "os.kill(os.getppid(), 9); import time; time.sleep(100)"])
+def test_a_repro_or_its_guard_that_is_killed_from_outside_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str
 ) -> None:
-    counter = tmp_path / "runs"
+    saves(monkeypatch, f"import os\n{ends}\n")
+    assert confirmed(finding(), tmp_path) == Tried(finding(), shown=False, ended="SIGKILL")
+
+
+def test_a_repro_that_takes_too_long_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saves(monkeypatch, "import time\ntime.sleep(1000)\n")
+    monkeypatch.setattr(confirm, "DEADLINE_S", 0.2)
+    tried = confirmed(finding(), tmp_path)
+    assert (tried.shown, tried.ended) == (False, "no answer within 0.2 s")
+
+
+def saves(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Has this script confirm what is to be confirmed."""
 
     def save(room: Path, one: Finding) -> Path:
         folder = room / one.folder
         folder.mkdir(parents=True)
-        (folder / "repro.py").write_text(
-            f"import sys\nopen({str(counter)!r}, 'a').write('.')\n"
-            f"sys.exit(1 if len(open({str(counter)!r}).read()) <= {shows} else 0)\n"
-        )
+        (folder / "repro.py").write_text(script)
         return folder
 
     monkeypatch.setattr(confirm, "save_finding", save)
+
+
+@pytest.mark.parametrize(("shows", "shown"), [(TRIALS_BY_CHANCE - 1, False), (TRIALS_BY_CHANCE, True)])
+def test_what_may_hang_on_chance_must_show_every_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shows: int, shown: bool
+) -> None:
+    counter = tmp_path / "runs"
+
+    saves(
+        monkeypatch,
+        f"import sys\nopen({str(counter)!r}, 'a').write('.')\n"
+        f"sys.exit(1 if len(open({str(counter)!r}).read()) <= {shows} else 0)\n",
+    )
     evidence = AcrossProcesses()
     failed = Failed(ACROSS_PROCESSES, "a process gives another module", culprit="VMShapeLower", evidence=evidence)
     one = replace(finding(), verdict=failed, signature=signature_of("determinism", failed))
-    assert _tried(tmp_path, one) == confirmed
+    assert confirmed(one, tmp_path).shown == shown
     assert len(counter.read_text()) == TRIALS_BY_CHANCE
 
 
@@ -116,15 +129,16 @@ def _finding_of(stored: StoredCase) -> Finding:
 
 @pytest.mark.warm
 def test_what_shows_with_another_fill_is_kept_with_it(tmp_path: Path) -> None:
-    one = _finding_of(reduction(tmp_path, "min"))
-    assert _tried(tmp_path, one)
-    assert read_case(tmp_path / one.folder).fill == Fill(0xCE)
-    script = [sys.executable, str(tmp_path / one.folder / "repro.py")]
+    tried = confirmed(_finding_of(reduction(tmp_path, "min")), tmp_path)
+    assert tried.shown
+    folder = keep_finding(tmp_path / "out", tried.finding)
+    assert read_case(folder).fill == Fill(0xCE)
+    script = [sys.executable, str(folder / "repro.py")]
     assert subprocess.run(script, capture_output=True, check=False).returncode == 1
 
 
 @pytest.mark.parametrize(
-    ("shown_with", "otherwise", "confirmed", "tried"),
+    ("shown_with", "otherwise", "shown", "tried"),
     [
         (FILLS[0], 0, True, FILLS[:1]),
         (FILLS[-1], 0, True, FILLS),
@@ -138,7 +152,7 @@ def test_fills_are_tried_while_the_script_says_that_the_bug_is_gone(
     monkeypatch: pytest.MonkeyPatch,
     shown_with: Fill | None,
     otherwise: int,
-    confirmed: bool,
+    shown: bool,
     tried: tuple[Fill, ...],
 ) -> None:
     seen: list[Fill] = []
@@ -151,13 +165,13 @@ def test_fills_are_tried_while_the_script_says_that_the_bug_is_gone(
         return folder
 
     monkeypatch.setattr(confirm, "save_finding", save)
-    assert _tried(tmp_path, _finding_of(reduction(tmp_path, "min"))) == confirmed
+    assert confirmed(_finding_of(reduction(tmp_path, "min")), tmp_path).shown == shown
     assert tuple(seen) == tried
 
 
 @pytest.mark.parametrize(("target", "found_by"), [("cuda", "numeric"), ("cuda-cpu", "build")])
 @pytest.mark.parametrize(
-    ("rows", "confirmed"),
+    ("rows", "shown"),
     [
         ([("numeric", "wrong result"), ("build", "wrong result")], True),
         ([("input_unchanged", "input changed"), ("numeric", "wrong result"), ("build", "wrong result")], True),
@@ -169,7 +183,7 @@ def test_where_a_script_needs_a_device_check_must_find_the_same(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     rows: list[tuple[str, str]],
-    confirmed: bool,
+    shown: bool,
     target: str,
     found_by: str,
 ) -> None:
@@ -189,4 +203,4 @@ def test_where_a_script_needs_a_device_check_must_find_the_same(
     )
     call = EntryCall("main", (np.ones(2, np.float32),))
     case = replace(one.case, module=ModuleText(script), target=target, calls=(call,))
-    assert _tried(tmp_path, replace(one, case=case)) == confirmed
+    assert confirmed(replace(one, case=case), tmp_path).shown == shown

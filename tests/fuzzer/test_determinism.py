@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from fuzzer.campaign import confirm
+from corpus.store import read_case
 from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observers
 from fuzzer.campaign.second_process import SecondProcess
-from fuzzer.protocol import Found, Plan, Sample, Tallied
+from fuzzer.protocol import Judged, Plan, Sample
 from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
 from fuzzer.trial.determinism import first_difference, hash_seeds
+from fuzzer.worker import confirm
 from oracles.checks.determinism import ORACLE
 from oracles.verdict import ACROSS_PROCESSES
 from tests.patience import HANGS_S
@@ -63,7 +64,7 @@ def campaign(out: Path) -> CampaignResult:
 
 
 def test_only_the_pass_that_follows_hashes_is_found(campaign: CampaignResult) -> None:
-    found = {(f.oracle, f.verdict.symptom, f.signature.culprit) for f in campaign.findings}
+    found = {(f.oracle, f.symptom, f.culprit) for f in campaign.findings}
     assert found == {("determinism", ACROSS_PROCESSES, "HashOrder")}
     assert campaign.tally.passes["Sorted"]["applied"] > 0
     assert campaign.tally.invalid == 0
@@ -73,8 +74,8 @@ def test_only_the_pass_that_follows_hashes_is_found(campaign: CampaignResult) ->
 @pytest.mark.deep
 def test_the_finding_is_small_and_its_repro_shows_it_until_it_is_mended(campaign: CampaignResult, out: Path) -> None:
     (finding,) = campaign.findings
-    assert [call.name for call in finding.case.passes] == ["HashOrder"]
-    repro = out / finding.folder / "repro.py"
+    assert [call.name for call in read_case(out / finding.case).case.passes] == ["HashOrder"]
+    repro = out / finding.repro
     assert status(repro) == 1
     load = out / "passes.py"
     load.write_text(PASSES.replace('" ".join(names', '" ".join(sorted(names').replace("(mod)))", "(mod))))", 1))
@@ -111,24 +112,22 @@ def test_the_first_difference_counts(digests: tuple[str, ...], place: int | None
     assert first_difference(SAMPLE.digests, digests) == place
 
 
-def said(tmp_path: Path, *digests: str) -> list[Found | Tallied]:
+def said(tmp_path: Path, *digests: str) -> list[Judged]:
     return list(SecondProcess(Plan(1, scratch=str(tmp_path / "scratch")))._compared(SAMPLE, digests))
 
 
 def test_a_difference_has_the_pass_to_its_name(tmp_path: Path) -> None:
-    tallied, found = said(tmp_path, "a", "b", "x", "d")
-    assert tallied == Tallied({"oracles": {"determinism": {"failed": 1}}, "passes": {"P": {"failed": 1}}})
-    assert isinstance(found, Found)
-    failure = found.failure
+    (judged,) = said(tmp_path, "a", "b", "x", "d")
+    assert judged.counts.oracles["determinism"]["failed"] == judged.counts.passes["P"]["failed"] == 1
+    (failure,) = judged.failures
     assert (failure.oracle, failure.symptom, failure.culprit) == ("determinism", ACROSS_PROCESSES, "P")
     assert (failure.index, failure.step, failure.tier) == (5, 0, "A")
 
 
 def test_a_program_drawn_otherwise_is_our_own_fault(tmp_path: Path) -> None:
-    (tallied,) = said(tmp_path, "x", "b", "c", "d")
-    assert isinstance(tallied, Tallied)
-    assert tallied.delta["invalid"] == 1
-    assert "case 5 of seed 1" in (tmp_path / "own-faults.txt").read_text()
+    (judged,) = said(tmp_path, "x", "b", "c", "d")
+    assert (judged.index, judged.counts.invalid, judged.failures) == (5, 1, ())
+    assert "drawn otherwise" in judged.own_fault
 
 
 @pytest.mark.parametrize(
@@ -139,6 +138,5 @@ def test_a_program_drawn_otherwise_is_our_own_fault(tmp_path: Path) -> None:
     ],
 )
 def test_what_says_nothing_of_a_pass_under_test_is_counted(tmp_path: Path, digests: Any, reason: str) -> None:
-    (tallied,) = said(tmp_path, *digests)
-    assert isinstance(tallied, Tallied)
-    assert tallied.delta["skipped"] == {reason: 1}
+    (judged,) = said(tmp_path, *digests)
+    assert judged.counts.skipped == {reason: 1}

@@ -60,7 +60,7 @@ def judged(*oracles: str, force: bool = True, repertoire: Repertoire = REPERTOIR
 
 
 def counted(result: Judged) -> dict[str, dict[str, int]]:
-    return {name: row for name, row in result.counts.tables.get("oracles", {}).items() if name in CPU_BUILDS}
+    return {name: row for name, row in result.counts.oracles.items() if name in CPU_BUILDS}
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import get_args
 
@@ -17,29 +16,34 @@ from fuzzer.protocol import (
     CandidateDigests,
     CaseDigests,
     Command,
-    Counts,
+    Confirm,
+    Confirmed,
     Done,
     Failure,
-    Found,
     JudgeCases,
+    Judged,
+    Killed,
     Plan,
     Ready,
     Reduce,
     Reduced,
     Refused,
     Sample,
-    Sampled,
     TakeDigests,
-    Tallied,
 )
-from reports.tally import Tally
+from reports.tally import Tally, bump
 
 PLAN = Plan(7, under_test=("A", "B"), kinds=("pipeline",), oracles=("numeric",), load="x.py", scratch="s")
 FAILURE = Failure(3, "numeric", "wrong result", "a\nb", "\x00é", "FuseOps", "A", step=2, tail=("LegalizeOps",))
-COMMANDS = (Begin(PLAN), JudgeCases((1, 2), 3.5), Reduce(FAILURE, 4, 2.0), TakeDigests((5,)), TakeDigests(file="f"))
+COMMANDS = (
+    *(Begin(PLAN), JudgeCases((1, 2), 3.5), Reduce(FAILURE, 4, 2.0), Confirm(b"\x80\x04", 5)),
+    *(TakeDigests((5,)), TakeDigests(file="f")),
+)
+SAMPLE = Sample(1, ("a", "b"), ("P",), ("B",), (True,))
 ANSWERS = (
-    *(Ready("0.27"), Refused("why"), Tallied({"cases": 1, "skipped": {"x": 2}}), Found(FAILURE), Done()),
-    *(Sampled(Sample(1, ("a", "b"), ("P",), ("B",), (True,))), Reduced(1, "file"), Reduced(1, None)),
+    *(Ready("0.27", "0.1", "0.1.0"), Refused("why"), Killed(3), Done()),
+    *(Judged(3, Tally(cases=1, skipped={"x": 2}), (FAILURE,), SAMPLE), Judged(4, Tally(), own_fault="a\nb")),
+    *(Reduced(1, b"\x00\xff"), Reduced(1, None, "SIGKILL"), Confirmed(2, b"\x80", True)),
     *(CaseDigests(1, ("a",), 0.5), CandidateDigests((("a", "b"), ("c",)))),
 )
 
@@ -61,9 +65,9 @@ def test_every_kind_of_message_is_tried() -> None:
 
 def test_a_line_that_was_cut_is_passed_over_and_the_next_one_is_read() -> None:
     lines = Lines[Answer](Answer)
-    whole = line_of(Found(FAILURE))
+    whole = line_of(Judged(3, Tally(), (FAILURE,)))
     assert list(lines.take(whole[:20])) == []
-    assert list(lines.take(b"\n" + whole + line_of(Done()))) == [Found(FAILURE), Done()]
+    assert list(lines.take(b"\n" + whole + line_of(Done()))) == [Judged(3, Tally(), (FAILURE,)), Done()]
 
 
 def test_a_message_of_no_such_kind_is_a_fault_of_ours() -> None:
@@ -75,31 +79,29 @@ def test_a_message_of_no_such_kind_is_a_fault_of_ours() -> None:
 
 @pytest.mark.parametrize("text", ["\udcff", "a\ud800b", "é\x00\n"])
 def test_any_text_of_an_exception_gets_through(text: str) -> None:
-    (found,) = Lines[Answer](Answer).take(line_of(Found(replace(FAILURE, message=text))))
-    assert isinstance(found, Found)
-    assert found.failure.message == text.encode("utf-8", "backslashreplace").decode()
+    (judged,) = Lines[Answer](Answer).take(line_of(Judged(3, Tally(), (replace(FAILURE, message=text),))))
+    assert isinstance(judged, Judged)
+    assert judged.failures[0].message == text.encode("utf-8", "backslashreplace").decode()
 
 
 def test_numbers_of_numpy_get_through() -> None:
-    (tallied,) = Lines[Answer](Answer).take(line_of(Tallied({"cases": np.int64(3), "cpu_s": np.float32(0.5)})))
-    assert tallied == Tallied({"cases": 3, "cpu_s": 0.5})
+    counts = Tally(cases=np.int64(3), cpu_s=np.float32(0.5))  # type: ignore[arg-type]
+    assert list(Lines[Answer](Answer).take(line_of(Judged(1, counts)))) == [Judged(1, Tally(cases=3, cpu_s=0.5))]
 
 
-def test_counts_are_the_delta_of_a_tally() -> None:
-    counts = Counts()
-    counts.count("cases")
-    counts.count("cases", 2)
-    counts.name("skipped", "why", 4)
-    counts.name("skipped", "why")
-    counts.cell("passes", "FuseOps", "applied")
-    counts.cell("passes", "FuseOps", "applied")
-    counts.cell("oracles", "numeric", "passed")
-    tally = Tally()
-    tally.add(json.loads(json.dumps(counts.delta())))
-    tally.add({"cases": 1})
-    assert tally.cases == 4
-    assert tally.skipped == {"why": 5}
-    assert tally.passes["FuseOps"]["applied"] == 2
+def test_counts_of_a_case_add_up_in_the_campaign() -> None:
+    counts, tally = Tally(), Tally(cases=1)
+    counts.cases += 3
+    bump(counts.skipped, "why", 4)
+    bump(counts.skipped, "why", 1)
+    counts.count_pass("FuseOps", "applied")
+    counts.count_pass("FuseOps", "applied", "changed")
+    counts.count_oracle("numeric", "passed")
+    (judged,) = Lines[Answer](Answer).take(line_of(Judged(1, counts)))
+    assert isinstance(judged, Judged)
+    tally.add(judged.counts)
+    assert (tally.cases, tally.skipped) == (4, {"why": 5})
+    assert tally.passes == {"FuseOps": {"applied": 2, "changed": 1, "rejected": 0, "failed": 0}}
     assert tally.oracles["numeric"]["passed"] == 1
 
 

@@ -8,27 +8,33 @@ import pytest
 
 from fuzzer.errors import ExitStatus
 from fuzzer.results import CampaignResult, CheckResult, CheckRow, ReplayResult, ReplayRow
-from reports.tally import Tally
+from reports.finding_row import row_of
+from reports.tally import tally_of
 from tests.reports.reports_data import finding
 
 WELL = {"cases": 100, "generated": 100}
 CASES: list[tuple[str, dict[str, Any], dict[str, int], ExitStatus]] = [
     ("nothing found", {}, WELL, ExitStatus.CLEAN),
-    ("a new finding", {"findings": (finding(tier="B"),)}, WELL, ExitStatus.NEW_FINDING),
-    ("a known finding", {"findings": (finding(status="known"),)}, WELL, ExitStatus.CLEAN),
-    ("an unusual order", {"findings": (finding(tier="C"),)}, WELL, ExitStatus.CLEAN),
-    ("own fault outranks", {"findings": (finding(),), "own_fault": "x"}, WELL, ExitStatus.OWN_FAULT),
+    ("a new finding", {"findings": (row_of(finding(tier="B")),)}, WELL, ExitStatus.NEW_FINDING),
+    ("a known finding", {"findings": (row_of(finding(status="known")),)}, WELL, ExitStatus.CLEAN),
+    ("an unusual order", {"findings": (row_of(finding(tier="C")),)}, WELL, ExitStatus.CLEAN),
+    ("own fault outranks", {"findings": (row_of(finding()),), "own_fault": "x"}, WELL, ExitStatus.OWN_FAULT),
     ("1 % invalid is borne", {}, {"cases": 99, "generated": 100, "invalid": 1}, ExitStatus.CLEAN),
     ("2 % invalid is not", {}, {"cases": 98, "generated": 100, "invalid": 2}, ExitStatus.OWN_FAULT),
     ("no case at all", {}, {}, ExitStatus.OWN_FAULT),
     ("interrupted at once", {"interrupted": True}, {}, ExitStatus.CLEAN),
-    ("interrupted after a finding", {"interrupted": True, "findings": (finding(),)}, WELL, ExitStatus.NEW_FINDING),
+    (
+        "interrupted after a finding",
+        {"interrupted": True, "findings": (row_of(finding()),)},
+        WELL,
+        ExitStatus.NEW_FINDING,
+    ),
 ]
 
 
 @pytest.mark.parametrize(("what", "facts", "counts", "status"), CASES, ids=[case[0] for case in CASES])
 def test_campaign(what: str, facts: dict[str, Any], counts: dict[str, int], status: ExitStatus) -> None:
-    result = CampaignResult(**{"tally": Tally(counts), "findings": (), "wall_s": 1.0, **facts})
+    result = CampaignResult(**{"tally": tally_of(counts), "findings": (), "wall_s": 1.0, **facts})
     assert result.status(("A", "B")) == status, what
 
 

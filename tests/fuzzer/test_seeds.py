@@ -157,10 +157,10 @@ def test_a_finding_from_a_seed_says_so(plan: Plan, tmp_path: Path) -> None:
     assert 0 < result.tally.seeded < result.tally.cases
     assert result.tally.skipped["seed left out: no sequence starts from its phase"] > 0
     (finding,) = result.findings
-    assert (finding.signature.culprit, finding.signature.symptom) == ("Mine", "crash")
-    stored = read_case(out / finding.folder).case.origin
+    assert (finding.culprit, finding.symptom) == ("Mine", "crash")
+    stored = read_case(out / finding.case).case.origin
     assert (Path(str(stored.file)).name, stored.seed) == ("one", 2)
-    assert "which starts from" in (out / finding.folder / "README.md").read_text()
+    assert "which starts from" in (out / finding.case / "README.md").read_text()
     text = render(Report(RunFacts("", "", 2, ("llvm",), 1.0), result.tally, ()))
     assert f"| from seeds | {result.tally.seeded} |" in text
 

@@ -8,7 +8,7 @@ from generators.case import Case, ModuleText, PassCall
 from oracles.verdict import Failed, Skipped
 from reports.finding_row import row_of
 from reports.summary import Report, RunFacts
-from reports.tally import Tally
+from reports.tally import Tally, tally_of
 
 NASTY = 'a <b> & "c" | d `e` *f* \x00\x1b[31m ]]> é'
 """What compilers print and formats choke on."""
@@ -41,7 +41,7 @@ def facts(seed: int = 7, wall_s: float = 60.0, shard: str = "1/1", own_fault: st
 
 
 def tally() -> Tally:
-    return Tally(
+    return tally_of(
         {
             "cases": 98,
             "generated": 100,

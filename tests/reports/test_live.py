@@ -7,6 +7,7 @@ import io
 from rich.console import Console
 
 from fuzzer.settings import Settings
+from reports.finding_row import row_of
 from reports.live import LINE_S, REDRAW_S, LiveDisplay, left_line
 from reports.tally import Tally
 from reports.words import neediest_first, progress_line
@@ -21,8 +22,8 @@ def watched(terminal: bool, message: str = "Var [x] is not defined", width: int 
     display = LiveDisplay(Console(file=stream, force_terminal=terminal, width=width))
     display.on_start(SETTINGS)
     display.on_tally(tally(), LINE_S)
-    display.on_finding(finding("FuseOps", message=message))
-    display.on_finding(finding("FuseOps", message=message).seen_again())
+    display.on_finding(row_of(finding("FuseOps", message=message)))
+    display.on_finding(row_of(finding("FuseOps", message=message).seen_again()))
     display.on_tally(tally(), 2 * LINE_S)
     display.on_end()
     return stream.getvalue()

@@ -114,10 +114,10 @@ def test_known_findings_and_other_tiers_do_not_fail(known: bool, tier: str, fail
 def test_a_killed_campaign_leaves_its_findings_and_counters(tmp_path: Path) -> None:
     writer = OutWriter(tmp_path, facts(wall_s=0.0), interval_s=5.0)
     writer.on_start(object())
-    writer.on_tally(Tally({"cases": 3, "generated": 3}), 1.0)
-    writer.on_finding(finding())
+    writer.on_tally(Tally(cases=3, generated=3), 1.0)
+    writer.on_finding(row_of(finding()))
     before = read_out(tmp_path)
-    writer.on_tally(Tally({"cases": 30, "generated": 30}), 6.0)
+    writer.on_tally(Tally(cases=30, generated=30), 6.0)
     after = read_out(tmp_path)
     assert (before.tally.cases, len(before.findings)) == (0, 1)
     assert (after.tally.cases, after.facts.wall_s, len(after.findings)) == (30, 6.0, 1)
@@ -134,7 +134,7 @@ def test_a_new_campaign_replaces_the_files_of_an_old_one(tmp_path: Path) -> None
 def test_a_finding_seen_again_replaces_its_line(tmp_path: Path) -> None:
     writer = OutWriter(tmp_path, facts())
     writer.on_start(object())
-    writer.on_finding(finding())
-    writer.on_finding(finding().seen_again(4))
+    writer.on_finding(row_of(finding()))
+    writer.on_finding(row_of(finding().seen_again(4)))
     lines = (tmp_path / "findings.jsonl").read_text().splitlines()
     assert [json.loads(line)["count"] for line in lines] == [5]

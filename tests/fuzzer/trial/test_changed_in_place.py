@@ -95,7 +95,7 @@ def test_what_it_left_is_judged() -> None:
 
 
 def test_it_counts_as_changed() -> None:
-    cells = judged("numeric").counts.tables["passes"]["InPlace"]
+    cells = judged("numeric").counts.passes["InPlace"]
     assert cells["changed"] == 1
 
 
@@ -105,7 +105,7 @@ def test_a_result_made_of_what_it_was_given_is_judged_by_what_is_in_it_now() -> 
     options = replace(options, names={**options.names, "in_place": in_place_and_copied})
     judged = judge(experiment_of(IN_PLACE, INNOCENT), options, SeededSource(0))
     assert {failure.culprit for failure in judged.failures} == {"InPlace"}
-    assert judged.counts.tables["passes"]["InPlace"]["changed"] == 1
+    assert judged.counts.passes["InPlace"]["changed"] == 1
 
 
 def test_what_a_pass_puts_together_anew_is_the_module_that_it_was_given() -> None:

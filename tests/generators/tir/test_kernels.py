@@ -86,7 +86,7 @@ def test_no_pass_for_gpus_changes_what_they_compute() -> None:
         if "kernels" in case.program.features:
             judged = judge(case.experiment, options, case.source)
             assert not judged.failures, index
-            verdicts += judged.counts.numbers.get("numeric_verdicts", 0) > 0
+            verdicts += judged.counts.numeric_verdicts > 0
     assert verdicts >= 15
 
 

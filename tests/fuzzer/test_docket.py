@@ -1,0 +1,145 @@
+"""Failures: each is reduced, counted as one that is known, or stands among the unsettled; none is lost by an end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzzer.campaign.docket import SAME_PLACE, TRIES, Docket, Key, Open
+from fuzzer.protocol import Failure
+from oracles.verdict import WRONG_RESULT
+
+CRASH = Failure(3, "survives", "crash", "Check failed: x", "", "FuseOps", "A")
+WRONG = Failure(5, "numeric", WRONG_RESULT, "1 is not 2", "", "CSE", "B")
+
+
+def taken(docket: Docket) -> tuple[Key, Open]:
+    key, work = docket.take()
+    return key, work
+
+
+def test_a_failure_is_reduced_then_confirmed_then_settled() -> None:
+    docket = Docket()
+    assert docket.sighted(CRASH, 1.5) is None
+    key, work = taken(docket)
+    assert (work.stage, work.failure, work.at_s) == ("reducing", CRASH, 1.5)
+    assert docket.reduced(key, b"finding", "slug", known=False) == []
+    assert docket.is_on_its_way("slug")
+    key, work = taken(docket)
+    assert (work.stage, work.finding) == ("confirming", b"finding")
+    docket.confirmed(key)
+    assert docket.idle and docket.unsettled == []
+    assert docket.sighted(replace(CRASH, index=9), 2.0) == "slug"
+    assert docket.idle
+
+
+def test_an_end_while_reducing_costs_no_failure() -> None:
+    docket = Docket()
+    docket.sighted(CRASH, 1.0)
+    key, _ = taken(docket)
+    docket.ended_early(key, "SIGKILL")
+    assert docket.waits
+    key, work = taken(docket)
+    assert work.failure == CRASH
+    docket.reduced(key, b"f", "slug", known=False)
+    key, _ = taken(docket)
+    docket.ended_early(key, "SIGKILL")  # while it is confirmed: the reduction is not lost
+    _, work = taken(docket)
+    assert (work.stage, work.finding) == ("confirming", b"f")
+
+
+def test_what_ends_its_processes_every_time_is_given_up_and_stays_in_sight() -> None:
+    docket = Docket()
+    docket.sighted(CRASH, 1.0)
+    for _ in range(TRIES):
+        key, _ = taken(docket)
+        docket.ended_early(key, "SIGKILL")
+    assert not docket.waits and docket.idle
+    (left,) = docket.unsettled
+    assert (left.failure, left.stage, left.why) == (CRASH, "given up", "SIGKILL")
+    docket.sighted(replace(CRASH, index=8), 3.0)  # and its place is not muted
+    assert docket.waits
+
+
+def test_what_does_not_show_again_is_tried_again_rarely() -> None:
+    docket = Docket()
+    docket.sighted(CRASH, 0.0)
+    tried = 0
+    for index in range(40):
+        if docket.waits:
+            tried += 1
+            docket.reduced(taken(docket)[0], None, None, known=False)
+        docket.sighted(replace(CRASH, index=index), 0.0)
+    assert tried == 1 + 40 // 10
+
+
+def test_wrong_results_are_reduced_until_nothing_new_comes() -> None:
+    docket = Docket()
+    reductions = 0
+    for index in range(9 + SAME_PLACE):
+        docket.sighted(replace(WRONG, index=index), 0.0)
+        if docket.waits:
+            reductions += 1
+            docket.reduced(taken(docket)[0], b"f", "same", known=reductions > 1)
+            if docket.waits:
+                docket.confirmed(taken(docket)[0])
+    assert reductions == 1 + SAME_PLACE + 1  # the tenth sighting is one of those that are tried
+
+
+def test_new_places_come_first() -> None:
+    docket = Docket(in_order=True)
+    for index in range(3):
+        docket.sighted(replace(WRONG, index=index), 0.0)
+    docket.reduced(taken(docket)[0], None, None, known=False)
+    docket.sighted(CRASH, 0.0)
+    assert taken(docket)[1].failure.culprit == "FuseOps"
+
+
+@given(st.data())
+def test_in_order_what_is_found_does_not_hang_on_when_reductions_end(data: st.DataObject) -> None:
+    """Each failure reduces to what its index says; workers end and answer whenever they like."""
+    failures = [replace(data.draw(st.sampled_from([CRASH, WRONG])), index=index) for index in range(14)]
+
+    def found(eager: bool) -> set[str]:
+        docket, slugs, todo = Docket(in_order=True), set[str](), list(failures)
+        while todo or docket.waits:
+            if todo and (not docket.waits or (not eager and data.draw(st.booleans()))):
+                docket.sighted(todo.pop(0), 0.0)
+                continue
+            key, work = docket.take()
+            if not eager and work.tries == 0 and data.draw(st.booleans()):
+                docket.ended_early(key, "SIGKILL")
+            elif work.finding is not None:
+                docket.confirmed(key)
+            else:
+                slug = f"{work.failure.culprit}-{work.failure.index % 3}"
+                docket.reduced(key, b"f", slug, slug in slugs)
+                slugs.add(slug)
+        assert docket.idle and docket.unsettled == []
+        return slugs
+
+    assert found(eager=True) == found(eager=False)
+
+
+@given(st.lists(st.tuples(st.sampled_from([CRASH, WRONG]), st.integers(0, 4)), max_size=30))
+def test_a_place_that_was_seen_is_found_out_or_unsettled(events: list[tuple[Failure, int]]) -> None:
+    docket, known = Docket(), set[str]()
+    for number, (failure, event) in enumerate(events):
+        docket.sighted(replace(failure, index=number), float(number))
+        if not docket.waits:
+            continue
+        key, work = docket.take()
+        if event < 2:
+            docket.ended_early(key, "SIGKILL")
+        elif work.finding is not None:
+            docket.confirmed(key)
+            known.add(work.failure.culprit)
+        elif event == 2:
+            docket.reduced(key, None, None, known=False)
+            known.add(work.failure.culprit)
+        else:
+            docket.reduced(key, b"f", work.failure.culprit, known=False)
+    seen = {failure.culprit for failure, _ in events}
+    assert seen <= known | {one.failure.culprit for one in docket.unsettled}
