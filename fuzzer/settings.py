@@ -25,6 +25,7 @@ DEFAULT_TIME_S = 60.0
 DEFAULT_OUT = Path("passfuzz-out")
 
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_ADDRESS = re.compile(r"auto|(?:[a-z]+://)?(?:\[[0-9a-fA-F:]+\]|[^\s:/\[\]]+)(?::\d{1,5})?")
 _TIME_PART = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
 ENGINES = ("dask", "ray")
 ALL_SEATS = 1 << 20
@@ -49,8 +50,9 @@ class Settings:
 
     time_s, cases: whichever ends first ends the campaign; None is no limit, and at least one is set.
     passes: names and groups (PASS_GROUPS); empty means every pass. oracles: names; empty means all.
-    fail_on: tiers whose new findings give exit status 1. on: "local", "dask" or "ray" (a cluster of this machine alone),
-    "dask://ADDRESS" or "ray://ADDRESS". jobs: worker processes; on a cluster the most, 0 for all that it has.
+    fail_on: tiers whose new findings give exit status 1. on: "local", "dask" or "ray" (a cluster of this
+    machine alone), "dask://ADDRESS" or "ray://ADDRESS". jobs: worker processes; on a cluster
+    the most, 0 for all that it has.
     fresh: results of an earlier run under `out` are removed. resume: that run is gone on with.
     """
 
@@ -247,8 +249,10 @@ def _jobs(jobs: int | None, on: str) -> int:
 
 def _engine(text: str) -> str:
     engine, scheme, address = text.partition("://")
-    if text != "local" and not (engine in ENGINES and bool(scheme) == bool(address.strip())):
+    if text != "local" and engine not in ENGINES:
         raise UsageError(f"--on {text}: write local, dask, ray, dask://ADDRESS or ray://ADDRESS")
+    if scheme and not _ADDRESS.fullmatch(address):
+        raise UsageError(f"--on {text}: write the address as {engine}://HOST:PORT")
     return text
 
 

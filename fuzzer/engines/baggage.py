@@ -1,4 +1,4 @@
-"""The files of a plan, which travel to the nodes by content: the user's `--load` file and the case folders of `--corpus`.
+"""The files of a plan, which travel to the nodes by content: the `--load` file and the case folders of `--corpus`.
 
 On a node they lie in a scratch folder, and the plan is rewritten to name them there. What goes back names the files of
 the campaign's machine.

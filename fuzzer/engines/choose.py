@@ -13,8 +13,12 @@ from fuzzer.processes.workforce import Workforce
 from fuzzer.protocol import Plan
 from fuzzer.settings import ALL_SEATS, Settings, available_cpus
 
-_PACKAGES = {"dask": ("distributed", "dask"), "ray": ("ray",)}
+_PACKAGES = {"dask": ("dask", "distributed"), "ray": ("ray", "grpc")}
 """What the extra of an engine brings."""
+_PORTS = {"dask": 8786, "ray": 10001}
+"""Where a scheduler of Dask and a server for clients of Ray listen, unless told otherwise."""
+AUTO = "auto"
+"""The address of the Ray cluster that this machine is a node of."""
 
 
 def workforce_of(settings: Settings, plan: Plan, hash_seed: int) -> Workforce:
@@ -29,25 +33,26 @@ def workforce_of(settings: Settings, plan: Plan, hash_seed: int) -> Workforce:
 def _cluster(settings: Settings, plan: Plan) -> Cluster:
     engine, _, address = settings.on.partition("://")
     _require(engine)
+    address = _with_port(engine, address)
     try:
         baggage = pack(plan)
     except OSError as error:
         raise EnvironmentFault(f"a file that the workers need cannot be read: {error}") from error
+    workers = settings.jobs or available_cpus()
     if engine == "dask":
         from fuzzer.engines import dask_cluster
 
-        return (
-            dask_cluster.connect(address, baggage)
-            if address
-            else dask_cluster.start(settings.jobs or available_cpus(), baggage)
-        )
+        return dask_cluster.connect(address, baggage) if address else dask_cluster.start(workers, baggage)
     from fuzzer.engines import ray_cluster
 
-    return (
-        ray_cluster.connect(address, baggage)
-        if address
-        else ray_cluster.start(settings.jobs or available_cpus(), baggage)
-    )
+    return ray_cluster.connect(address, baggage) if address else ray_cluster.start(workers, baggage)
+
+
+def _with_port(engine: str, address: str) -> str:
+    """The address with the engine's port where it has none."""
+    if not address or address == AUTO or address.rpartition(":")[2].isdigit():
+        return address
+    return f"{address}:{_PORTS[engine]}"
 
 
 def _require(engine: str) -> None:

@@ -42,5 +42,5 @@ class Cluster(Protocol):
         ...
 
     def close(self, campaign: str, places: Collection[str]) -> None:
-        """Ends what the campaign has on these places, and the cluster if it is of its own. Takes seconds, not minutes."""
+        """Ends what the campaign has on these places, and a cluster of its own. Takes seconds, not minutes."""
         ...

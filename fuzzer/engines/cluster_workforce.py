@@ -12,6 +12,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import inf
 
 import msgspec
 
@@ -64,26 +65,21 @@ class ClusterWorkforce:
         self._cases = cases
         self._campaign = uuid.uuid4().hex[:12]
         self._seats: dict[str, Seat] = {}
+        self._open: dict[str, Seat] = {}
         self._opened = 0
         self._used: set[str] = set()
         self._left_out: dict[str, str] = {}
         self._refused: Refused | None = None
         self._strikes: Counter[str] = Counter()
         self._tvm: str | None = None
-        self._looked_at = -LOOK_S
+        self._looked_at = -inf
         self._works_at = time.monotonic()
+        self.batch = BATCH
 
     @property
     def slots(self) -> list[Slot]:
         """The seats that are open."""
-        return [seat for seat in self._seats.values() if seat.ready]
-
-    @property
-    def batch(self) -> int:
-        """How many cases a seat is handed at once: more on a large cluster, less where few cases are to be shared."""
-        open_seats = max(1, len(self.slots))
-        large = max(BATCH, round(open_seats * CASES_PER_SEAT_S / TASKS_PER_S))
-        return large if self._cases is None else max(1, min(large, self._cases // (2 * open_seats)))
+        return list(self._open.values())
 
     def command(self, slot: Slot, command: Command, now: float) -> None:
         """Sends an idle seat a command."""
@@ -127,7 +123,7 @@ class ClusterWorkforce:
         for place, number in places.items():
             for _ in range(0 if place in self._left_out else number - there[place]):
                 if len(self._seats) < self._most:
-                    self._open(place)
+                    self._open_at(place)
         if self._seats:
             self._works_at = time.monotonic()
         elif places and all(place in self._left_out for place in places):
@@ -135,7 +131,7 @@ class ClusterWorkforce:
         elif time.monotonic() - self._works_at > EMPTY_S:
             yield from self._nothing_left("it has no worker")
 
-    def _open(self, place: str) -> None:
+    def _open_at(self, place: str) -> None:
         self._opened += 1
         seat = Seat(name=f"{self._campaign}-{self._opened}", place=place)
         self._seats[seat.name] = seat
@@ -207,6 +203,8 @@ class ClusterWorkforce:
             self._drop(seat)
             return
         seat.ready = True
+        self._open[seat.name] = seat
+        self.batch = batch_of(len(self._open), self._cases)
         yield FromWorker(seat, ready)
 
     def _lost(self, seat: Seat, how: str) -> Iterator[FromWorker]:
@@ -220,4 +218,11 @@ class ClusterWorkforce:
 
     def _drop(self, seat: Seat) -> None:
         del self._seats[seat.name]
+        self._open.pop(seat.name, None)
         self._cluster.forget(seat.place, seat.name)
+
+
+def batch_of(seats: int, cases: int | None) -> int:
+    """How many cases a seat is handed at once: more on a large cluster, less where few cases are to be shared."""
+    large = max(BATCH, round(seats * CASES_PER_SEAT_S / TASKS_PER_S))
+    return large if cases is None else max(1, min(large, cases // (2 * max(1, seats))))

@@ -100,10 +100,8 @@ class DaskCluster:
             return said
 
     def forget(self, place: str, seat: str) -> None:
-        """Takes back the task of a seat that is lost."""
-        future = self._tasks.pop(seat, None)
-        if future is not None and not future.done():
-            self._client.cancel([future], asynchronous=True)
+        """Gives up the task of a seat that is lost: Dask drops what no client wants any more."""
+        self._tasks.pop(seat, None)
 
     def close(self, campaign: str, places: Collection[str]) -> None:
         """Ends the campaign's seats at the workers that live, and the connection."""

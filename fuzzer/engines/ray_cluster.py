@@ -89,8 +89,7 @@ class RayCluster:
             nodes = ray.nodes()
         except (RayError, OSError, RuntimeError) as error:
             raise ClusterGone("it does not answer") from error
-        alive = [node for node in nodes if node["Alive"]]
-        return {f"{node['NodeManagerHostname']}/{node['NodeID']}": int(node["Resources"].get("CPU", 0)) for node in alive}
+        return {place_of(node): int(node["Resources"].get("CPU", 0)) for node in nodes if node["Alive"]}
 
     def open_seat(self, place: str, opening: Opening) -> None:
         """Starts an actor on a node and opens a seat in it."""
@@ -121,7 +120,7 @@ class RayCluster:
         self._said.put(Said(seat, task, ended=True, lost=why, useless=useless))
 
     def heard(self, timeout_s: float) -> list[Said]:
-        """What seats have said, waiting at most `timeout_s` for the first; those not at their end are asked for more."""
+        """What seats have said, waiting at most `timeout_s` for the first. Those not at their end are asked on."""
         heard: list[Said] = []
         try:
             heard.append(self._said.get(timeout=timeout_s) if timeout_s > 0 else self._said.get_nowait())
@@ -153,6 +152,11 @@ class RayCluster:
         ray.shutdown()
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
+
+
+def place_of(node: Mapping[str, Any]) -> str:
+    """A node as `ray.nodes` says it: the host, for people, and the id."""
+    return f"{node['NodeManagerHostname']}/{node['NodeID']}"
 
 
 def connect(address: str, baggage: bytes) -> RayCluster:
