@@ -71,6 +71,7 @@ class ClusterWorkforce:
         self._left_out: dict[str, str] = {}
         self._refused: Refused | None = None
         self._strikes: Counter[str] = Counter()
+        self._versions = versions()
         self._tvm: str | None = None
         self._looked_at = -inf
         self._works_at = time.monotonic()
@@ -164,7 +165,7 @@ class ClusterWorkforce:
         seat = self._seats.get(said.seat)
         if seat is None or said.task != seat.task:
             return  # of a seat that is lost
-        if said.versions is not None and (why := versions().difference(said.versions)):
+        if said.versions is not None and (why := self._versions.difference(said.versions)):
             self._leave_out(seat.place, why)
             self._drop(seat)
             return

@@ -150,7 +150,7 @@ def start(workers: int, baggage: bytes) -> DaskCluster:
     _quiet()
     try:
         local = LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL
         )
         client = Client(local, set_as_default=False, name="passfuzz")
     except (OSError, RuntimeError) as error:

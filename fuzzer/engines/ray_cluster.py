@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
 import shutil
 import signal
 import tempfile
 import threading
+import warnings
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -35,6 +37,8 @@ CLOSE_S = 5.0
 OBJECTS = 100 << 20
 """Bytes of shared memory for the objects of a local cluster: only the files of a plan are kept there."""
 AUTO = "auto"
+TOKEN = "RAY_AUTH_TOKEN"
+"""A local cluster has one of its own, unless the user has set it; the one that Ray makes stays in the user's home."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -162,8 +166,10 @@ def place_of(node: Mapping[str, Any]) -> str:
 def connect(address: str, baggage: bytes) -> RayCluster:
     """The cluster at `address`. Raises EnvironmentFault where none answers."""
     where = f"ray://{address}"
+    logging.getLogger("ray").setLevel(logging.CRITICAL)
     try:
-        with _signals_kept():
+        with _signals_kept(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # The error says it, too.
             ray.init(address if address == AUTO else where, logging_level=logging.CRITICAL, log_to_driver=False)
     except (RayError, OSError, RuntimeError) as error:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
@@ -174,6 +180,7 @@ def connect(address: str, baggage: bytes) -> RayCluster:
 def start(workers: int, baggage: bytes) -> RayCluster:
     """A cluster of this machine alone, which ends with the campaign. Raises EnvironmentFault."""
     scratch = Path(tempfile.mkdtemp(prefix="passfuzz-ray-"))
+    os.environ.setdefault(TOKEN, secrets.token_hex(32))
     try:
         with _signals_kept():
             ray.init(

@@ -13,6 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+os.environ.setdefault("RAY_AUTH_MODE", "disabled")  # Its default leaves a token in the user's home.
+
+from ray.util import get_node_ip_address
+
 from tests.patience import HANGS_S
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -92,7 +96,7 @@ def start(cluster: RealCluster, name: str, command: list[str], **environment: st
     process = subprocess.Popen(
         [sys.executable, "-m", *command],
         env={**ENVIRONMENT, **environment},
-        cwd=ROOT,
+        cwd="/",
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -147,13 +151,16 @@ def listens(port: int) -> bool:
 
 @contextmanager
 def ray_cluster(folder: Path, cpus: int = 2) -> Iterator[RealCluster]:
-    """A head node with a server for clients. Its folder must have a short name: sockets lie there."""
+    """A head node, and a server for clients. Its folder must have a short name: sockets lie there."""
     port, client = free_port(), free_port()
     cluster = RealCluster(f"ray://127.0.0.1:{client}")
     try:
         command = ["ray.scripts.scripts", "start", "--head", "--block", "--port", str(port), "--num-cpus", str(cpus)]
-        command += ["--ray-client-server-port", str(client), "--include-dashboard", "false", "--temp-dir", str(folder)]
-        start(cluster, "head", [*command, "--object-store-memory", str(100 << 20), "--node-ip-address", "127.0.0.1"])
+        command += ["--include-dashboard", "false", "--temp-dir", str(folder)]
+        start(cluster, "head", [*command, "--object-store-memory", str(100 << 20)])
+        wait_for(lambda: listens(port), cluster)
+        head = ["--mode", "legacy", "--address", f"{get_node_ip_address()}:{port}"]
+        start(cluster, "server", ["ray.util.client.server", "--host", "127.0.0.1", "--port", str(client), *head])
         wait_for(lambda: listens(client), cluster)
         yield cluster
     finally:

@@ -18,6 +18,7 @@ from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observers
 from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
+from oracles.verdict import DETERMINISM
 from reports.tally import Tally
 from tests.fuzzer.engines.clusters import (
     ENVIRONMENT,
@@ -38,6 +39,7 @@ pytestmark = pytest.mark.deep
 
 COUNTED = ("generated", "cases", "invalid", "ops", "passes", "oracles", "inconclusive")
 LOST = "worker process lost"
+SECOND = ("not applied again: the process ended",)
 ENGINES: dict[str, Callable[[Path], AbstractContextManager[RealCluster]]] = {"dask": dask_cluster, "ray": ray_cluster}
 
 
@@ -65,13 +67,16 @@ def alone(tmp_path_factory: pytest.TempPathFactory, load: Path) -> CampaignResul
 
 
 def without_losses(result: CampaignResult) -> dict[str, int]:
-    return {reason: number for reason, number in result.tally.skipped.items() if reason != LOST}
+    return {reason: number for reason, number in result.tally.skipped.items() if reason not in (LOST, *SECOND)}
 
 
 def assert_same(result: CampaignResult, alone: CampaignResult) -> None:
     """All cases judged, none twice, and the same found."""
     for name in COUNTED:
-        assert getattr(result.tally, name) == getattr(alone.tally, name), name
+        one, other = getattr(result.tally, name), getattr(alone.tally, name)
+        if name == "oracles":  # How many samples the second process takes depends on the machine's load.
+            one, other = ({k: v for k, v in counts.items() if k != DETERMINISM} for counts in (one, other))
+        assert one == other, name
     assert without_losses(result) == without_losses(alone)
     assert {row.signature for row in result.findings} == {row.signature for row in alone.findings} != set()
     assert result.fault() is None
