@@ -9,15 +9,15 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import partial
 from queue import Empty, SimpleQueue
 
-from distributed import Client, Future, LocalCluster, get_worker
+from distributed import Client, Future, LocalCluster
 
-from fuzzer.engines import node
 from fuzzer.engines.cluster import ClusterGone
-from fuzzer.engines.messages import OPENING, Opening, Said, opening_of, packed, said_of
+from fuzzer.engines.messages import OPENING, Opening, Said, packed, said_of
 from fuzzer.errors import EnvironmentFault, UsageError
 
 CONNECT_S = 10.0
@@ -36,6 +36,7 @@ class DaskCluster:
         self.name = name
         self._client = client
         self._local = local
+        self._on_nodes = on_nodes()
         self._topic = f"passfuzz-{uuid.uuid4().hex}"
         self._said: SimpleQueue[Said] = SimpleQueue()
         self._tasks: dict[str, Future] = {}
@@ -57,11 +58,11 @@ class DaskCluster:
 
     def open_seat(self, place: str, opening: Opening) -> None:
         """Opens a seat at a worker."""
-        self._submit(place, opening.seat, OPENING, open_here, packed(opening), self._baggage)
+        self._submit(place, opening.seat, OPENING, self._on_nodes.open_here, packed(opening), self._baggage)
 
     def submit(self, place: str, seat: str, task: int, command: bytes) -> None:
         """Has an open seat carry out a command."""
-        self._submit(place, seat, task, obey_here, seat, task, command)
+        self._submit(place, seat, task, self._on_nodes.obey_here, seat, task, command)
 
     def _submit(self, place: str, seat: str, task: int, function: Callable[..., None], *given: object) -> None:
         """A restarted worker may have the address of the old one; then Dask begins the task anew, and `obey` says that
@@ -108,7 +109,9 @@ class DaskCluster:
         workers = [place for place in places if place in self._alive]
         steps: list[Callable[[], object]] = []
         if workers and self._client.status == "running":
-            steps.append(partial(self._client.run, node.close_campaign, campaign, workers=workers, on_error="ignore"))
+            steps.append(
+                partial(self._client.run, self._on_nodes.close_here, campaign, workers=workers, on_error="ignore")
+            )
         steps.append(partial(self._client.close, timeout=CLOSE_S))
         if self._local is not None:
             steps.append(partial(self._local.close, timeout=CLOSE_S))
@@ -166,17 +169,39 @@ def _quiet() -> None:
 # --- on the nodes ---------------------------------------------------------------------------------------
 
 
-def open_here(topic: str, opening: bytes, baggage: bytes) -> None:
-    """A task: opens a seat in this worker process."""
-    _send(topic, node.open_seat(opening_of(opening), baggage))
+@dataclass(frozen=True, slots=True)
+class OnNodes:
+    """What runs in Dask's workers: `open_here(topic, opening, baggage)` and `obey_here(topic, seat, task, command)` as
+    tasks, `close_here(campaign)` beside them."""
+
+    open_here: Callable[[str, bytes, bytes], None]
+    obey_here: Callable[[str, str, int, bytes], None]
+    close_here: Callable[[str], None]
 
 
-def obey_here(topic: str, seat: str, task: int, command: bytes) -> None:
-    """A task: has a seat of this worker process carry out a command."""
-    _send(topic, node.obey(seat, task, command))
+def on_nodes() -> OnNodes:
+    """Functions made here travel by value. A worker of Dask ends itself where it is sent one that it cannot import, and
+    the cluster may be shared with others; these say by an ImportError that passfuzz is not there."""
 
+    def open_here(topic: str, opening: bytes, baggage: bytes) -> None:
+        from distributed import get_worker
 
-def _send(topic: str, parts: Iterable[Said]) -> None:
-    worker = get_worker()
-    for said in parts:
-        worker.log_event(topic, packed(said))
+        from fuzzer.engines import messages, node
+
+        for said in node.open_seat(messages.opening_of(opening), baggage):
+            get_worker().log_event(topic, messages.packed(said))
+
+    def obey_here(topic: str, seat: str, task: int, command: bytes) -> None:
+        from distributed import get_worker
+
+        from fuzzer.engines import messages, node
+
+        for said in node.obey(seat, task, command):
+            get_worker().log_event(topic, messages.packed(said))
+
+    def close_here(campaign: str) -> None:
+        from fuzzer.engines import node
+
+        node.close_campaign(campaign)
+
+    return OnNodes(open_here, obey_here, close_here)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
+import cloudpickle
+import distributed
 import pytest
 
-from fuzzer.engines import dask_cluster, node
 from fuzzer.engines.cluster import ClusterGone
-from fuzzer.engines.dask_cluster import INLINE, DaskCluster
+from fuzzer.engines.dask_cluster import INLINE, DaskCluster, on_nodes
 from fuzzer.engines.messages import OPENING, Opening, Said, packed
 from fuzzer.protocol import Plan
+from tests.patience import HANGS_S
 
 
 @dataclass
@@ -94,7 +98,7 @@ def test_a_task_runs_once_and_at_its_place_alone(client: FakeClient) -> None:
     cluster = cluster_of(client)
     cluster.open_seat("tcp://a:1", Opening("c", "c-1", Plan(1), 2))
     cluster.submit("tcp://a:1", "c-1", 1, b"line")
-    assert [task[0] for task in client.tasks] == [dask_cluster.open_here, dask_cluster.obey_here]
+    assert [task[0].__name__ for task in client.tasks] == ["open_here", "obey_here"]
     assert client.tasks[1][1][1:] == ("c-1", 1, b"line")
     for _, _, options, _ in client.tasks:
         assert options == {"workers": ["tcp://a:1"], "allow_other_workers": False, "retries": 0, "pure": False}
@@ -144,14 +148,16 @@ def test_large_files_travel_once(client: FakeClient) -> None:
     (function, given, _, future), first, second = client.tasks
     assert function is bytes and given == (b"x" * (INLINE + 1),)
     assert first[1][2] is second[1][2] is future
-    assert [task[0] for task in client.tasks[1:]] == [dask_cluster.open_here] * 2
+    assert [task[0].__name__ for task in client.tasks[1:]] == ["open_here"] * 2
 
 
 def test_closing_ends_seats_where_workers_live(client: FakeClient) -> None:
     cluster = cluster_of(client)
     cluster.places()
     cluster.close("c", {"tcp://a:1", "tcp://gone:1"})
-    assert client.ran == [(node.close_campaign, ("c",), ["tcp://a:1"])]
+    assert [(ran.__name__, given, workers) for ran, given, workers in client.ran] == [
+        ("close_here", ("c",), ["tcp://a:1"])
+    ]
     assert client.status == "closed"
 
 
@@ -163,6 +169,20 @@ def test_a_lost_connection_is_closed_without_asking(client: FakeClient) -> None:
     assert client.ran == [] and client.status == "closed"
 
 
+def test_what_travels_to_a_node_needs_nothing_of_ours_to_arrive() -> None:
+    """A worker of Dask ends itself where it cannot import the function that it is sent."""
+    functions = astuple(on_nodes())
+    code = "import pickle, sys; functions = pickle.loads(sys.stdin.buffer.read()); print('fuzzer' in sys.modules)"
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        input=cloudpickle.dumps(functions),
+        capture_output=True,
+        check=True,
+        timeout=HANGS_S,
+    )
+    assert ended.stdout == b"False\n"
+
+
 def test_on_the_node_each_part_is_an_event(monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[tuple[str, bytes]] = []
 
@@ -170,7 +190,7 @@ def test_on_the_node_each_part_is_an_event(monkeypatch: pytest.MonkeyPatch) -> N
         def log_event(self, topic: str, data: bytes) -> None:
             events.append((topic, data))
 
-    monkeypatch.setattr(dask_cluster, "get_worker", Worker)
-    dask_cluster.obey_here("topic", "no-such-seat", OPENING + 1, b"line")
+    monkeypatch.setattr(distributed, "get_worker", Worker)
+    on_nodes().obey_here("topic", "no-such-seat", OPENING + 1, b"line")
     ((topic, data),) = events
     assert topic == "topic" and b"its process has ended" in data

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from distributed import Client
 
 from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observers
@@ -187,7 +188,10 @@ def test_a_node_without_passfuzz_is_left_out(
     (bare / "fuzzer" / "__init__.py").touch()  # It stands before the installed one.
     with dask_cluster(folder, workers=1) as cluster:
         dask_worker(cluster, "bare", folder, PYTHONPATH=str(bare))
-        result = campaign(tmp_path, load, cluster.address)
+        with Client(cluster.address.removeprefix("dask://"), set_as_default=False) as client:
+            wait_for(lambda: len(client.nthreads()) == 2, cluster)
+            result = campaign(tmp_path, load, cluster.address)
+            assert len(client.nthreads()) == 2, "it lives, for others"
         assert_same(result, alone)
     said = capsys.readouterr().err.splitlines()
     assert [line for line in said if "left out" in line and "passfuzz cannot be imported" in line]
