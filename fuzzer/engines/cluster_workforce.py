@@ -28,8 +28,8 @@ BATCH = 48
 CASES_PER_SEAT_S = 6.0
 """About so many cases a second does one seat judge (docs/scale.md)."""
 TASKS_PER_S = 100.0
-"""A large cluster gets larger tasks, so that together they are about so many a second: schedulers and the campaign take
-ten times as many (docs/scale.md)."""
+"""A large cluster gets larger tasks, so that together they are about so many a second: a third of what client and
+scheduler of Dask take (docs/scale.md)."""
 SLICE_S = 60.0
 """A task begins no case after so many seconds."""
 LOOK_S = 2.0
