@@ -77,7 +77,7 @@ def run(
     known: Annotated[Path | None, typer.Option(help="Known findings, which do not fail.", metavar="FILE")] = None,
     fail_on: Annotated[str | None, typer.Option(help="Tiers that fail. [default: A,B]", metavar="A,B")] = None,
     shard: Annotated[str | None, typer.Option(help="Part i of n, from 1.", metavar="i/n")] = None,
-    on: Annotated[str, typer.Option(help="local, dask://ADDRESS or ray://ADDRESS.")] = "local",
+    on: Annotated[str, typer.Option(help="local, dask, ray, dask://ADDRESS or ray://ADDRESS.")] = "local",
     out: Annotated[Path | None, typer.Option(help="Results. [default: passfuzz-out]", metavar="DIR")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Remove the results of an earlier run under --out.")] = False,
     resume: Annotated[
@@ -111,7 +111,7 @@ def run(
     )
     check_pass_names(settings.passes, settings.load is not None)
     check_oracle_names(settings.oracles, "--oracles")
-    if (warning := jobs_warning(settings.jobs)) is not None:
+    if settings.on == "local" and (warning := jobs_warning(settings.jobs)) is not None:
         tell(f"warning: {warning}")
     from fuzzer.commands.run import run_and_report  # after the options were checked: it takes longer than they do
 

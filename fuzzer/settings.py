@@ -34,8 +34,11 @@ FILE_BYTES = 64 << 20
 PROBE_BYTES = 4096
 """Written to see whether a folder takes files."""
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_ADDRESS = re.compile(r"auto|(?:[a-z]+://)?(?:\[[0-9a-fA-F:]+\]|[^\s:/\[\]]+)(?::\d{1,5})?")
 _TIME_PART = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
-_ENGINES = ("dask://", "ray://")
+ENGINES = ("dask", "ray")
+ALL_SEATS = 1 << 20
+"""No limit for the workers of a cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,9 @@ class Settings:
 
     time_s, cases: whichever ends first ends the campaign; None is no limit, and at least one is set.
     passes: names and groups (PASS_GROUPS); empty means every pass. oracles: names; empty means all.
-    fail_on: tiers whose new findings give exit status 1. on: "local", "dask://ADDRESS" or "ray://ADDRESS".
+    fail_on: tiers whose new findings give exit status 1. on: "local", "dask" or "ray" (a cluster of this
+    machine alone), "dask://ADDRESS" or "ray://ADDRESS". jobs: worker processes; on a cluster
+    the most, 0 for all that it has.
     fresh: results of an earlier run under `out` are removed. resume: that run is gone on with. trust: what the cases of
     `corpus` say may run as Python.
     """
@@ -111,7 +116,7 @@ def read_settings(
         seed=secrets.randbits(32) if seed is None else seed,
         time_s=_time_limit(time, cases),
         cases=None if cases is None else _at_least_one(cases, "--cases"),
-        jobs=available_cpus() if jobs is None else _jobs(jobs),
+        jobs=_jobs(jobs, on),
         targets=read_targets(targets),
         passes=_pass_names(passes),
         oracles=read_names(oracles, "--oracles"),
@@ -286,15 +291,6 @@ def _at_least_one(number: int, option: str) -> int:
     return number
 
 
-def _jobs(number: int) -> int:
-    """Raises UsageError for more workers than the memory of this machine holds."""
-    most = max(1, memory_bytes() // WORKER_BYTES)
-    if number > most:
-        held = f"{memory_bytes() / (1 << 30):.1f} GiB of memory hold {most} workers of {WORKER_BYTES >> 20} MiB"
-        raise UsageError(f"--jobs {number}: {held}; this machine has {available_cpus()} CPUs")
-    return _at_least_one(number, "--jobs")
-
-
 def _pass_names(text: str | None) -> tuple[str, ...]:
     names = read_names(text, "--passes")
     for name in names:
@@ -315,9 +311,23 @@ def _tiers(text: str | None) -> tuple[str, ...]:
     return tiers
 
 
+def _jobs(jobs: int | None, on: str) -> int:
+    """Raises UsageError for more workers than the memory of this machine holds, where they run on it."""
+    if jobs is None:
+        return available_cpus() if on == "local" else 0
+    most = max(1, memory_bytes() // WORKER_BYTES)
+    if on == "local" and jobs > most:
+        held = f"{memory_bytes() / (1 << 30):.1f} GiB of memory hold {most} workers of {WORKER_BYTES >> 20} MiB"
+        raise UsageError(f"--jobs {jobs}: {held}; this machine has {available_cpus()} CPUs")
+    return _at_least_one(jobs, "--jobs")
+
+
 def _engine(text: str) -> str:
-    if text != "local" and not any(text.startswith(scheme) and len(text) > len(scheme) for scheme in _ENGINES):
-        raise UsageError(f"--on {text}: write local, dask://ADDRESS or ray://ADDRESS")
+    engine, scheme, address = text.partition("://")
+    if text != "local" and engine not in ENGINES:
+        raise UsageError(f"--on {text}: write local, dask, ray, dask://ADDRESS or ray://ADDRESS")
+    if scheme and not _ADDRESS.fullmatch(address):
+        raise UsageError(f"--on {text}: write the address as {engine}://HOST:PORT")
     return text
 
 

@@ -25,8 +25,8 @@ from fuzzer.campaign.observer import Observer
 from fuzzer.campaign.out_folder import held
 from fuzzer.campaign.plan import known_signatures, plan_of
 from fuzzer.campaign.second_process import SecondProcess
+from fuzzer.engines.choose import workforce_of
 from fuzzer.errors import EnvironmentFault, UsageError
-from fuzzer.processes.pool import Pool
 from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost, Workforce
 from fuzzer.protocol import (
     CandidateDigests,
@@ -110,9 +110,10 @@ class _Campaign:
         self.rows = {row.signature: row for row in (*checkpoint.rows, *read_findings(self.settings.out))}
 
     def run(self) -> CampaignResult:
-        pool: Workforce = Pool(self.plan, self.settings.jobs, hash_seeds(self.plan.seed)[0])
+        pool = workforce_of(self.settings, self.plan, hash_seeds(self.plan.seed)[0])
         try:
             self._await_worker(pool)
+            self.settings = replace(self.settings, jobs=self.settings.jobs or len(pool.slots))
             self.start = time.monotonic()
             self.observer.on_start(self.settings)
             for row in self.rows.values():
@@ -353,8 +354,6 @@ def run_campaign(settings: Settings, observer: Observer, interrupts: Interrupts 
     Raises UsageError for settings that this machine cannot carry out, EnvironmentFault where the folders
     cannot be written.
     """
-    if settings.on != "local":
-        raise UsageError(f"--on {settings.on}: this version runs campaigns on one machine only")
     if interrupts is None:
         with Interrupts() as own:
             return run_campaign(settings, observer, own)
