@@ -86,12 +86,12 @@ def tally_of(data: Mapping[str, Any]) -> Tally:
 
     Raises ValueError for a counter or column that there is not, or one of another type.
     """
-    try:
-        read = msgspec.convert(dict(data), Tally)
-    except msgspec.ValidationError as error:
-        raise ValueError(str(error)) from error
     tally = Tally()
-    tally.add(read)
+    for name, value in data.items():
+        try:
+            tally.add(msgspec.convert({name: value}, Tally))
+        except msgspec.ValidationError as error:
+            raise ValueError(f"{name}: {error}") from error
     return tally
 
 

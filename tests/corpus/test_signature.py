@@ -10,7 +10,7 @@ from corpus.known import read_notes
 from corpus.replayable import CORPUS
 from corpus.signature import PLACES, Signature, normalise, operators_in, signature_of
 from corpus.store import StoredCase, read_case
-from fuzzer.campaign.loop import place_of
+from fuzzer.campaign.docket import place_of
 from fuzzer.protocol import Failure
 from fuzzer.trial.shrink import Likeness
 from oracles.evidence import Evidence, InKernel, NotANumber, OrderOfThreads, ReferenceTrap

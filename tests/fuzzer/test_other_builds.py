@@ -60,7 +60,8 @@ def judged(*oracles: str, force: bool = True, repertoire: Repertoire = REPERTOIR
 
 
 def counted(result: Judged) -> dict[str, dict[str, int]]:
-    return {name: row for name, row in result.counts.oracles.items() if name in CPU_BUILDS}
+    rows = {name: row for name, row in result.counts.oracles.items() if name in CPU_BUILDS}
+    return {name: {column: number for column, number in row.items() if number} for name, row in rows.items()}
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ from fuzzer.results import (
 )
 from fuzzer.versions import Probe
 from reports import html, junit, markdown, sarif
-from reports.finding_row import FindingRow
+from reports.finding_row import FindingRow, row_of
 from reports.formats import FORMATS
 from reports.live import LiveDisplay
 from reports.summary import Ended, Report, RunFacts
@@ -242,7 +242,7 @@ class _Limits:
 def _live(terminal: Terminal, text: str) -> None:
     display = LiveDisplay(terminal)
     display.on_start(_Limits(text))
-    display.on_finding(finding(message=text))
+    display.on_finding(row_of(finding(message=text)))
     display.on_tally(report_of(text).tally, 100.0)
     display.on_end()
 

@@ -73,5 +73,5 @@ def test_a_row_ends_a_case_of_chosen_passes_whose_next_pass_gets_no_fit_input(mo
     monkeypatch.setitem(ORACLES, "survives", replace(row, unfit=lambda step: "is a dead end"))
     stopped = judged(chosen=True)
     assert [step.call.name for step in stopped.steps] == [FIRST]
-    assert stopped.counts.named["skipped"] == {f"passes after {FIRST}, which is a dead end": 1}
+    assert stopped.counts.skipped == {f"passes after {FIRST}, which is a dead end": 1}
     assert [step.call.name for step in judged(chosen=False).steps] == [FIRST, SECOND]

@@ -18,10 +18,10 @@ def test_where_there_was_nothing_to_judge_is_counted_apart_too() -> None:
     record = Record(0)
     for verdict in (NO_GAP, GAP, PASSED):
         record.verdict("normal_form", verdict)
-    delta, _ = record.take()
-    assert delta["skipped"] == {"does not apply: about another pass": 1, GAP.reason: 1}
-    assert delta["not_applicable"] == {"about another pass": 1}
-    assert delta["oracles"]["normal_form"] == {"passed": 1, "skipped": 2}
+    counts, _ = record.take()
+    assert counts.skipped == {"does not apply: about another pass": 1, GAP.reason: 1}
+    assert counts.not_applicable == {"about another pass": 1}
+    assert counts.oracles["normal_form"] == {"passed": 1, "failed": 0, "skipped": 2, "inconclusive": 0}
 
 
 def test_what_does_not_apply_is_left_out_of_the_table(capsys: pytest.CaptureFixture[str]) -> None:
