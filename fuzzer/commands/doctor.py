@@ -11,16 +11,19 @@ import platform
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 
 from corpus import own
 from fuzzer.processes import sandbox
+from fuzzer.processes.sandbox import Walls
 from fuzzer.processes.start import ROOT, module_command
 from fuzzer.results import Diagnosis
 from fuzzer.versions import Probe, State, has_tvm, installed, pair, requirement, tvm_version, version_probe
 from generators.targets import TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS, GROUPS, How, no_compiler
 from oracles.builds.needs import missing, row_of
+from oracles.forked import Ended, forked
 
 PROBE_TIMEOUT_S = 120.0
 
@@ -74,9 +77,16 @@ def _last_line(ended: subprocess.CompletedProcess[str]) -> str:
     return lines[-1][:200] if lines else f"exit status {ended.returncode}"
 
 
+def _tried_walls() -> Walls:
+    """What a child can be kept from here: one tries."""
+    with tempfile.TemporaryDirectory(prefix="passfuzz-") as scratch:
+        walls = forked(lambda: sandbox.enter(scratch), PROBE_TIMEOUT_S)
+    return Walls(0, False) if isinstance(walls, Ended) else walls
+
+
 def _walls() -> list[Probe]:
     """What keeps the data of somebody else in (`fuzzer.processes.sandbox`), and whether one's own cases can be told."""
-    there = sandbox.offered()
+    there = _tried_walls()
     files = f"nothing is written outside of the scratch folder (Landlock, version {there.files})"
     lacking = "Landlock is not in this kernel: what check, reduce and replay run can write files"
     network = "no sockets (seccomp)"

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from fuzzer import versions
+from fuzzer.processes import sandbox
 from fuzzer.processes.sandbox import Walls
 from fuzzer.results import Diagnosis
 from fuzzer.versions import KNOWN_PAIRS, Probe, judge_pair
@@ -58,9 +59,16 @@ def test_a_working_installation() -> None:
 def test_the_walls_are_told(walls: Walls, states: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from fuzzer.commands import doctor as room
 
-    monkeypatch.setattr(room.sandbox, "offered", lambda: walls)
+    monkeypatch.setattr(room, "_tried_walls", lambda: walls)
     told = {probe.name: probe.state for probe in room._walls()}
     assert [told["sandbox files"], told["sandbox network"]] == states
+
+
+def test_the_walls_are_tried() -> None:
+    from fuzzer.commands import doctor as room
+
+    assert room._tried_walls() == sandbox.offered()
+    assert not Path("/proc/self/status").read_text().count("Seccomp:\t2"), "only the child is kept in"
 
 
 def test_where_no_key_can_be_kept_own_cases_cannot_be_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
