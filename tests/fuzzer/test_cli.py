@@ -170,7 +170,7 @@ def test_check_shows_verdicts_and_the_culprit(passfuzz: Any, fake: Any, tmp_path
     module.write_text("")
     status, stdout, _ = passfuzz("check", module, "--passes", "FuseOps,DeadCodeElimination", "--target", "cuda")
     assert status == 1
-    assert calls == [(module, ("FuseOps", "DeadCodeElimination"), "cuda", None, False)]
+    assert calls == [(module, ("FuseOps", "DeadCodeElimination"), "cuda", None, False, False)]
     assert "ill-formed: Var [x] is not defined" in stdout
     assert stdout.splitlines()[-1] == "culprit: FuseOps"
     status, stdout, _ = passfuzz("check", module, "--json")
@@ -193,7 +193,7 @@ def test_reduce_writes_the_script(passfuzz: Any, fake: Any, tmp_path: Path) -> N
     assert status == 0
     assert (output.read_text(), (tmp_path / "small.py.json").read_text()) == ("print(1)\n", "{}")
     assert "9 bindings -> 2, 0 statements -> 0, 3 passes -> 1, 14 trials, 2.1 s" in stdout
-    options = {"passes": (), "oracle": None, "interesting": "./check.sh", "time_s": 120.0, "load": None}
+    options = {"passes": (), "oracle": None, "interesting": "./check.sh", "time_s": 120.0, "load": None, "trust": False}
     assert calls == [(tmp_path, options)]
 
 
@@ -203,7 +203,7 @@ def test_replay_reports_a_regression(passfuzz: Any, fake: Any, tmp_path: Path) -
         ReplayRow("tvm-20277", "0.27.0", "regression", "fails again"),
         ReplayRow("tvm-20201", "0.26.0", "unportable", "script does not parse"),
     )
-    fake("fuzzer.commands.replay", "replay", lambda corpus, versions: ReplayResult(rows))
+    fake("fuzzer.commands.replay", "replay", lambda corpus, versions, trust: ReplayResult(rows))
     junit = tmp_path / "junit.xml"
     status, stdout, _ = passfuzz("replay", tmp_path, "--tvm", "0.27.0", "--tvm", "0.26.0", "--junit", junit)
     assert status == 4

@@ -324,3 +324,19 @@ def test_missing_walls_are_told_once(capsys: pytest.CaptureFixture[str], monkeyp
     monkeypatch.setattr(trust, "offered", lambda: Walls(7, True))
     trust.warn_of_missing_walls()
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_trust_arrives_where_data_runs(trusted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[bool] = []
+
+    def asked(*given: Any, **named: Any) -> Any:
+        told.append(named["trust"] if "trust" in named else given[-1])
+        raise UsageError("enough")
+
+    for name in ("check.check_module", "reduce.reduce_case", "replay.replay"):
+        monkeypatch.setattr(f"fuzzer.commands.{name}", asked)
+    for command in ("check", "reduce", "replay"):
+        with pytest.raises(SystemExit):
+            cli.main([command, str(tmp_path), *(["--trust"] if trusted else [])])
+    assert told == [trusted] * 3
