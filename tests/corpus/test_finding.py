@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from corpus import own
 from corpus.finding import Expectation, Finding, ReductionStats, flatten_outputs, to_line
 from corpus.findings import save_finding
 from corpus.signature import signature_of
@@ -64,7 +65,13 @@ def test_the_line_has_exactly_the_fields_of_the_contract() -> None:
 def test_the_folder_holds_what_the_contract_says(tmp_path: Path) -> None:
     folder = save_finding(tmp_path, finding())
     assert folder == tmp_path / "findings" / finding().signature.slug
-    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "case.json", "module.py", "repro.py"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        own.MARK,
+        "README.md",
+        "case.json",
+        "module.py",
+        "repro.py",
+    ]
     stored = read_case(folder)
     assert stored.case == finding().case
     assert stored.outcome_on("0.27.0.post1") == "fails"

@@ -150,8 +150,9 @@ def test_a_case_with_an_unknown_pass(passfuzz: Run) -> None:
     data["passes"] = [{"name": "Gone", "source": "Gone()"}]
     Path("case/case.json").write_text(json.dumps(data))
     status, line = passfuzz("check", "case")
-    assert status == 2
-    assert "error: case: applies Gone" in line
+    assert (status, "error: case: " in line, "applies Gone" in line) == (2, True, True)
+    status, line = passfuzz("check", "case", "--trust")
+    assert (status, "error: case: applies Gone" in line) == (2, True)
 
 
 def test_an_error_about_a_case_says_which(passfuzz: Run) -> None:
@@ -160,7 +161,7 @@ def test_an_error_about_a_case_says_which(passfuzz: Run) -> None:
     text = Path("case/module.py").read_text()
     Path("case/module.py").write_text(text.replace("R.", "R.bogus."))
     for path in ("case", "case/case.json"):
-        status, line = passfuzz("check", path)
+        status, line = passfuzz("check", path, "--trust")
         assert status == 2
         assert line.startswith(f"passfuzz: error: {path}: this TVM cannot read it")
 

@@ -15,12 +15,14 @@ from typing import Any
 
 import pytest
 
+from corpus import own
 from fuzzer.campaign import loop
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, UNREDUCED_FILE, read_checkpoint
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observers
 from fuzzer.campaign.out_folder import held
+from fuzzer.engines import choose
 from fuzzer.errors import UsageError
 from fuzzer.processes import pool, start
 from fuzzer.processes.pool import LocalSlot, Pool
@@ -55,7 +57,7 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> list[Pool]:
             super().__init__(*given)
             made.append(self)
 
-    monkeypatch.setattr(loop, "Pool", Noted)
+    monkeypatch.setattr(choose, "Pool", Noted)
     return made
 
 
@@ -260,7 +262,7 @@ def test_leftovers_of_killed_runs_are_swept(tmp_path: Path) -> None:
     for name in (".scratch-abc", ".part-xyz", "unconfirmed/.part-1"):
         (tmp_path / name / "deep").mkdir(parents=True)
     campaign(tmp_path, cases=1, fresh=True)
-    assert [path.name for path in tmp_path.rglob(".*")] == []
+    assert [path.name for path in tmp_path.rglob(".*") if path.name != own.MARK] == []
 
 
 def test_nothing_is_left_of_a_refused_run(tmp_path: Path) -> None:

@@ -89,10 +89,9 @@ def test_a_repro_shows_its_finding(campaign: CampaignResult, out: Path, name: st
 
 def test_the_repro_of_a_mended_pass_says_so(campaign: CampaignResult, out: Path, tmp_path: Path) -> None:
     script = (out / of(campaign, "WrongNumbers")[0].case / "repro.py").read_text()
-    mended = write_passes(tmp_path, "WrongNumbers")
-    mended.write_text(mended.read_text().replace("return relax.op.", "return call  # "))
+    assert "return relax.op." in script, "the script carries the passes"
     repro = tmp_path / "repro.py"
-    repro.write_text(script.replace(str(out / "planted_passes.py"), str(mended)).replace(str(out), str(tmp_path)))
+    repro.write_text(script.replace("return relax.op.", "return call  # "))
     ended = subprocess.run([sys.executable, str(repro)], capture_output=True, timeout=HANGS_S, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
