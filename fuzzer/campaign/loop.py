@@ -116,18 +116,13 @@ class _Campaign:
             self.settings = replace(self.settings, jobs=self.settings.jobs or len(pool.slots))
             self.start = time.monotonic()
             self.observer.on_start(self.settings)
-            for row in self.rows.values():
-                self.observer.on_finding(row)
-            self._loop(pool)
+            try:
+                self._go(pool)
+            finally:
+                self.observer.on_end()
         finally:
             pool.close()
             self.second.close()
-        self._take_in_order(inf)
-        self.disk.store(
-            self.docket, self._checkpoint, self.now, at_once=True
-        )  # What cannot be written now is an error.
-        self.observer.on_tally(self.tally, self.now)
-        self.observer.on_end()
         return CampaignResult(
             self.tally,
             tuple(self.rows.values()),
@@ -136,6 +131,15 @@ class _Campaign:
             self.fault,
             len(self.docket.unsettled),
         )
+
+    def _go(self, pool: Workforce) -> None:
+        for row in self.rows.values():
+            self.observer.on_finding(row)
+        self._loop(pool)
+        self._take_in_order(inf)
+        # What cannot be written now is an error.
+        self.disk.store(self.docket, self._checkpoint, self.now, at_once=True)
+        self.observer.on_tally(self.tally, self.now)
 
     def _await_worker(self, pool: Workforce) -> None:
         """Until a worker is ready, or the user does not want to wait.
