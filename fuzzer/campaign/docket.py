@@ -116,7 +116,8 @@ class Docket:
         assert place.open is not None
         place.open.stage = "waiting"
         self._arrived += 1
-        heapq.heappush(self._waiting, (place.open.number, self._arrived, key))
+        turn = 0 if place.open.finding is not None else place.open.number
+        heapq.heappush(self._waiting, (turn, self._arrived, key))
 
     @property
     def waits(self) -> bool:
@@ -124,7 +125,7 @@ class Docket:
         return bool(self._waiting)
 
     def take(self) -> tuple[Key, Open]:
-        """The next to be reduced, or confirmed where it has been reduced: places that are new come first."""
+        """The next to be confirmed, else to be reduced; of these, places that are new come first."""
         key = heapq.heappop(self._waiting)[2]
         work = self.places[key].open
         assert work is not None

@@ -97,6 +97,15 @@ def test_new_places_come_first() -> None:
     assert taken(docket)[1].failure.culprit == "FuseOps"
 
 
+def test_what_is_reduced_is_confirmed_before_anything_else_is_reduced() -> None:
+    docket = Docket()
+    docket.sighted(CRASH, 0.0)
+    key, _ = taken(docket)
+    docket.sighted(WRONG, 0.0)
+    docket.reduced(key, b"f", "slug", known=False)
+    assert [taken(docket)[1].stage for _ in range(2)] == ["confirming", "reducing"]
+
+
 @given(st.data())
 def test_in_order_what_is_found_does_not_hang_on_when_reductions_end(data: st.DataObject) -> None:
     """Each failure reduces to what its index says; workers end and answer whenever they like."""
