@@ -125,7 +125,7 @@ def running(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     load = write_passes(tmp_path, "Mutates", "Identity")
     out = tmp_path / "out"
     process = subprocess.Popen(
-        [*(sys.executable, "-m", "fuzzer.cli", "run", "--cases", "1000000", "--seed", "1", "--jobs", "2")]
+        [*(sys.executable, "-m", "fuzzer.cli", "run", "--time", "10h", "--seed", "1", "--jobs", "2")]
         + ["--load", str(load), "--out", str(out)],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,

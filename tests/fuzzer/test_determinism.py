@@ -17,7 +17,6 @@ from fuzzer.protocol import Judged, Plan, Sample
 from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
 from fuzzer.trial.determinism import first_difference, hash_seeds
-from fuzzer.worker import confirm
 from oracles.checks.determinism import ORACLE
 from oracles.verdict import ACROSS_PROCESSES
 from tests.patience import HANGS_S
@@ -58,11 +57,10 @@ def campaign(out: Path) -> CampaignResult:
     load = out / "passes.py"
     load.write_text(PASSES, encoding="utf-8")
     settings = read_settings(cases=20, seed=1, jobs=1, load=load, out=out, oracles="survives,determinism")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(confirm, "TRIALS_BY_CHANCE", 1)  # tests/fuzzer/test_confirm.py has all of them
-        return run_campaign(settings, Observers())
+    return run_campaign(settings, Observers())
 
 
+@pytest.mark.deep
 def test_only_the_pass_that_follows_hashes_is_found(campaign: CampaignResult) -> None:
     found = {(f.oracle, f.symptom, f.culprit) for f in campaign.findings}
     assert found == {("determinism", ACROSS_PROCESSES, "HashOrder")}

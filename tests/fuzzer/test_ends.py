@@ -123,7 +123,7 @@ class Kills:
     def on_end(self) -> None: ...
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.deep) for seed in (1, 2))])
 def test_killed_workers_lose_nothing(tmp_path: Path, pools: list[Pool], seed: int) -> None:
     """Workers are killed while they judge, reduce and confirm; a case is given up when that happens to it twice."""
     out, kills = tmp_path / "out", Kills(pools, seed)

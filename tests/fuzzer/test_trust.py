@@ -128,6 +128,7 @@ def test_a_module_of_somebody_else_runs_nothing(command: Command, tmp_path: Path
     assert not marker.exists()
 
 
+@pytest.mark.deep
 def test_the_exploits_are_real(tmp_path: Path, marker: Path) -> None:
     """What is refused would run: with --trust it does."""
     with_module(tmp_path, marker)

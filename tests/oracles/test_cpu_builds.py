@@ -258,8 +258,8 @@ def sleeps(_module: Any) -> Any:
     ("name", "change", "wanted"),
     [
         ("build_o3", computes, Failed),
-        ("build_o3", sleeps, Skipped),
-        ("build_c", computes, Skipped),
+        pytest.param("build_o3", sleeps, Skipped, marks=pytest.mark.deep),
+        pytest.param("build_c", computes, Skipped, marks=pytest.mark.deep),
     ],
     ids=["TVM", "a busy machine", "the C++ compiler"],
 )

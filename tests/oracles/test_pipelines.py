@@ -128,7 +128,9 @@ def test_a_kill_from_outside_says_nothing_of_a_pipeline(monkeypatch: pytest.Monk
     assert judged() == Skipped("pipelines: killed from outside, or out of memory")
 
 
-@pytest.mark.parametrize(("change", "wanted"), [(computes, Failed), (sleeps, Skipped)])
+@pytest.mark.parametrize(
+    ("change", "wanted"), [pytest.param(computes, Failed, marks=pytest.mark.deep), (sleeps, Skipped)]
+)
 def test_a_pipeline_without_an_end_hangs_if_it_had_the_cpu(
     monkeypatch: pytest.MonkeyPatch, change: Callable[[Any], Any], wanted: type[Verdict]
 ) -> None:
