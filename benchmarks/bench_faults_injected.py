@@ -79,6 +79,8 @@ def inject(chance: random.Random, root: int, score: Score) -> None:
     there = {role: pids for role, pids in roles(root).items() if pids}
     role = chance.choice(sorted(there))
     pid, fault = chance.choice(there[role]), chance.choice(FAULTS)
+    if fault == "memory" and not there.get("worker"):
+        return  # Python that has no memory for its imports tries them for ever.
     try:
         if fault == "memory":
             pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
