@@ -21,14 +21,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fuzzer.campaign.checkpoint import CHECKPOINT_FILE
 from fuzzer.processes.start import module_command
-from reports.summary import FINDINGS_FILE, SUMMARY_FILE
+from oracles.family import children
+from reports.summary import FINDINGS_FILE, SUMMARY_FILE, UNREDUCED_FILE
 from tests.fuzzer.planted import CORRECT, FAULTY, write_passes
 
 MARK = "PASSFUZZ_BENCH_INJECTED"
 """In the environment of everything that a disturbed campaign starts."""
 FAULTS = ("KILL", "STOP", "TERM", "HUP", "INT", "memory", "disk")
-ROLES = ("campaign", "worker", "child", "guard")
 QUIET_S = 10.0
 """Seconds after which nothing of a campaign that has ended may live."""
 
@@ -50,20 +51,12 @@ class Score:
 
 
 def roles(root: int) -> dict[str, list[int]]:
-    """The processes of a campaign by what they are."""
-    found: dict[str, list[int]] = {role: [] for role in ROLES}
-    found["campaign"] = [root]
-    parents: dict[int, int] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(stat.parent.name)] = int(stat.read_text().rsplit(")", 1)[1].split()[1])
-        except (OSError, IndexError):
-            continue
-    workers = [pid for pid, parent in parents.items() if parent == root]
-    found["worker"] = workers
-    for pid, parent in parents.items():
-        if parent in workers:
-            found["guard" if b"guard.py" in _command_line(pid) else "child"].append(pid)
+    """The processes of a campaign by what they are: a guard leads each worker, and each repro that is run."""
+    guards = sorted(children(root))
+    workers = [pid for guard in guards for pid in children(guard)]
+    found = {"campaign": [root], "guard": guards, "worker": workers, "child": list[int]()}
+    for pid in (pid for worker in workers for pid in children(worker)):
+        found["guard" if b"guard.py" in _command_line(pid) else "child"].append(pid)
     return found
 
 
@@ -138,7 +131,7 @@ def disturb(options: list[str], out: Path, chance: random.Random, score: Score, 
         if ended_by_itself(out):
             return done
         score.begun_again += 1
-        resumable = (out / "resume.json").exists()
+        resumable = (out / CHECKPOINT_FILE).exists()
         more = ["--resume", *_cases_of(options)] if resumable else ["--fresh", *options]
         running = campaign(more, out)
 
@@ -157,7 +150,7 @@ def ended_by_itself(out: Path) -> bool:
 
 def check_left(out: Path, score: Score) -> None:
     """Counts torn files, and processes that outlive their campaign."""
-    for path in (out / SUMMARY_FILE, out / "resume.json"):
+    for path in (out / SUMMARY_FILE, out / CHECKPOINT_FILE):
         try:
             json.loads(path.read_text())
         except FileNotFoundError:
@@ -193,7 +186,7 @@ def compare(out: Path, generated: int, culprits: frozenset[str], score: Score) -
     score.given_up += given_up
     score.lost_cases += generated - summary["generated"]
     found = {row["culprit"] for row in summary["findings"]}
-    unreduced = {json.loads(line)["culprit"] for line in (out / "unreduced.jsonl").read_text().splitlines()}
+    unreduced = {json.loads(line)["culprit"] for line in (out / UNREDUCED_FILE).read_text().splitlines()}
     score.lost_findings += sorted(culprits - found - unreduced)
     score.false_findings += sorted(found - set(FAULTY))
 

@@ -6,12 +6,11 @@ user says `--trust` to. Of anything else only plain TVMScript and constructors o
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from corpus.own import is_own
 from corpus.replayable import CORPUS
-from fuzzer.errors import UsageError
+from fuzzer.errors import UsageError, tell
 from fuzzer.processes.sandbox import offered
 from generators.case import Case
 from generators.passes.constructors import NotOfTheTable, constructor, options_of
@@ -58,9 +57,7 @@ def warn_of_missing_walls() -> None:
     """Says in one line on stderr what a stranger's data can do here that it could not elsewhere."""
     lacking = offered().lacking
     if lacking:
-        print(
-            f"passfuzz: warning: what runs here can {lacking}: the kernel does not keep it from that", file=sys.stderr
-        )
+        tell(f"warning: what runs here can {lacking}: the kernel does not keep it from that")
 
 
 def _cut_above(file: Path, script: str) -> int:

@@ -21,6 +21,7 @@ from reports.tally import FIELDS, Tally, tally_of
 SCHEMA = 1
 SUMMARY_FILE = "summary.json"
 FINDINGS_FILE = "findings.jsonl"
+UNREDUCED_FILE = "unreduced.jsonl"
 MOST = 256 * MEBIBYTE
 """Bytes of a file under OUT that are read."""
 SHOWN_WRONG = 3

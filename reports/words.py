@@ -9,7 +9,7 @@ from typing_extensions import assert_never
 from corpus.escapes import one_line
 from oracles.verdict import Skipped
 from reports.finding_row import FindingRow
-from reports.summary import RunFacts
+from reports.summary import UNREDUCED_FILE, RunFacts
 from reports.tally import PassColumn, Tally
 
 SHOWN_REASONS = 3
@@ -51,11 +51,13 @@ def neediest_first(tally: Tally) -> list[tuple[str, dict[PassColumn, int]]]:
 
 def ended_line(facts: RunFacts) -> str:
     """What a reader must know of how the run ended; empty where it went to its end, or own_fault says more."""
-    left = ""
-    if facts.unreduced:
-        failures = "failure was" if facts.unreduced == 1 else "failures were"
-        left = f"{facts.unreduced} more {failures} seen and not reduced: see unreduced.jsonl."
+    left = f"{not_reduced(facts.unreduced)}: see {UNREDUCED_FILE}." if facts.unreduced else ""
     return " ".join(line for line in (_ended_line(facts), left) if line)
+
+
+def not_reduced(number: int) -> str:
+    """What was seen in a run beside its findings, as the beginning of a sentence."""
+    return f"{number} more {'failure was' if number == 1 else 'failures were'} seen and not reduced"
 
 
 def _ended_line(facts: RunFacts) -> str:

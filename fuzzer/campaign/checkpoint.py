@@ -16,15 +16,14 @@ from corpus.store import write_atomically
 from fuzzer.campaign.deck import Deck
 from fuzzer.campaign.docket import Docket, Key, Open, Place
 from fuzzer.errors import UsageError
-from fuzzer.processes.flight import plain
 from fuzzer.processes.lines import line_of
 from fuzzer.protocol import Failure
 from fuzzer.settings import Settings, Shard
 from reports.finding_row import FindingRow
-from reports.summary import write_text
+from reports.summary import UNREDUCED_FILE, write_text
 from reports.tally import Tally
 
-CHECKPOINT_FILE, UNREDUCED_FILE = "resume.json", "unreduced.jsonl"
+CHECKPOINT_FILE = "resume.json"
 SCHEMA = 1
 
 
@@ -70,7 +69,6 @@ class Checkpoint(Struct):
 
     schema: int
     begun: Begun
-    tvm: str
     wall_s: float
     tally: Tally
     deck: Deck
@@ -107,7 +105,7 @@ def write_unreduced(out: Path, seed: int, docket: Docket) -> None:
 
 def _row(seed: int, one: Open) -> dict[str, object]:
     failure = one.failure
-    row = {
+    return {
         "seed": seed,
         "index": failure.index,
         "oracle": failure.oracle,
@@ -119,4 +117,3 @@ def _row(seed: int, one: Open) -> dict[str, object]:
         "stage": one.stage,
         "why": one.why,
     }
-    return {name: value if isinstance(value, (int, float)) else plain(value) for name, value in row.items()}

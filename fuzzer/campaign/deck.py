@@ -6,26 +6,26 @@ Bookkeeping alone: no process, no clock, no file. Each index is answered once, o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Struct
+
+from reports.tally import Count
 
 GIVE_UP = 2
 """So many times may a case be in flight when its worker or child is killed, before it is left out: it may be the case
 that eats the memory of the machine."""
 
-Count = Annotated[int, Meta(ge=0)]
-
 
 class Deck(Struct):
     """Indices of cases: `index + count * k` for the shard `index` of `count`, k counted from 0.
 
-    limit: so many cases at most, None for no limit. again: to be dealt again, each alone. out: dealt and not answered.
+    limit: so many cases at most, None for no limit. again: to be dealt again. suspects: the same, each alone.
+    out: dealt and not answered.
     ends: how often a case was in flight when its process was killed. As a checkpoint holds it.
     """
 
     index: Count = 0
-    count: Annotated[int, Meta(ge=1)] = 1
+    count: Count = 1
     limit: Count | None = None
     fresh: Count = 0
     again: list[Count] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from corpus.findings import keep_finding
 from fuzzer.campaign.checkpoint import Checkpoint, write_checkpoint, write_unreduced
 from fuzzer.campaign.docket import Docket
 from fuzzer.campaign.out_folder import OWN_FAULTS, UNCONFIRMED
-from fuzzer.errors import line_of
+from fuzzer.errors import line_of, tell
 from fuzzer.protocol import Judged
 
 CHECKPOINT_S = 5.0
@@ -24,7 +23,7 @@ class Disk:
     def __init__(self, out: Path, seed: int) -> None:
         self._out = out
         self._seed = seed
-        self._unsettled: object = None
+        self._written = -1
         self._checked_at = 0.0
         self.cannot_write: OSError | None = None
 
@@ -34,17 +33,17 @@ class Disk:
             action()
         except OSError as error:
             if self.cannot_write is None:
-                print(f"passfuzz: warning: {line_of(error)}; the campaign goes on", file=sys.stderr)
+                tell(f"warning: {line_of(error)}; the campaign goes on")
             self.cannot_write = error
             return False
         return True
 
     def store(self, docket: Docket, checkpoint: Callable[[], Checkpoint], now: float, at_once: bool = False) -> None:
         """What is not settled, whenever that changes, and now and then all that is needed to go on. Raises OSError."""
-        unsettled = [(one.failure.index, one.failure.oracle, one.stage) for one in docket.unsettled]
-        if unsettled != self._unsettled:
+        if docket.changes != self._written:
+            changes = docket.changes
             write_unreduced(self._out, self._seed, docket)
-            self._unsettled = unsettled
+            self._written = changes
         if at_once or now - self._checked_at > CHECKPOINT_S:
             self._checked_at = now
             write_checkpoint(self._out, checkpoint())

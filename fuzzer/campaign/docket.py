@@ -44,11 +44,10 @@ class Open(Struct):
 class Place(Struct):
     """Failures that look alike before reduction.
 
-    sightings: how often. fruitless: reductions in a row that found nothing new. slug: of its last finding.
-    open: being worked on. held: seen since then, to be looked at afterwards.
+    looked_at: how many sightings had their turn. fruitless: reductions in a row that found nothing new.
+    slug: of its last finding. open: being worked on. held: seen since then, to be looked at afterwards.
     """
 
-    sightings: int = 0
     looked_at: int = 0
     fruitless: int = 0
     slug: str | None = None
@@ -58,7 +57,8 @@ class Place(Struct):
 
 class Docket:
     """What is done about failures. in_order: none is dropped because another of its place is being worked on, so that
-    what is found does not hang on when a reduction ends; it costs more reductions."""
+    what is found does not follow when a reduction ends; it costs more reductions. changes: counts what changes
+    `unsettled`."""
 
     def __init__(self, in_order: bool = False) -> None:
         self.in_order = in_order
@@ -66,6 +66,7 @@ class Docket:
         self.given_up: list[Open] = []
         self._waiting: list[tuple[int, int, Key]] = []
         self._arrived = 0
+        self.changes = 0
 
     def go_on(self, places: Iterable[tuple[Key, Place]], given_up: Iterable[Open]) -> None:
         """Takes over what an earlier campaign has left: what it was working on, and what it had given up, waits."""
@@ -73,13 +74,13 @@ class Docket:
         for key, place in self.places.items():
             if place.open is not None:
                 place.open.tries = 0
-                self._queue(key, place)
+                self._queue(key)
         for one in given_up:
             place = self.places.setdefault(place_of(one.failure), Place())
             if place.open is None:
                 one.tries = 0
                 place.open = one
-                self._queue(place_of(one.failure), place)
+                self._queue(place_of(one.failure))
             else:
                 self.given_up.append(one)
 
@@ -87,12 +88,12 @@ class Docket:
         """A failure was seen: the slug of the finding that it is another sighting of, None where there is none."""
         key = place_of(failure)
         place = self.places.setdefault(key, Place())
-        place.sightings += 1
         if place.slug is not None and not _differs_by_operator(failure):
             return place.slug
         if place.open is not None:
             if self.in_order:
                 place.held.append((failure, at_s))
+                self.changes += 1
                 return None
             place.looked_at += 1
             return place.slug
@@ -104,7 +105,7 @@ class Docket:
         if rarely and not self._has_its_turn(place.looked_at):
             return place.slug
         place.open = Open(failure, place.looked_at, at_s)
-        self._queue(key, place)
+        self._queue(key)
         return None
 
     def _has_its_turn(self, number: int) -> bool:
@@ -112,11 +113,12 @@ class Docket:
         meanwhile, so that there are many more: the 8th, the 16th, the 32nd and so on."""
         return number.bit_count() == 1 if self.in_order else number % 10 == 0
 
-    def _queue(self, key: Key, place: Place) -> None:
-        assert place.open is not None
-        place.open.stage = "waiting"
+    def _queue(self, key: Key) -> None:
+        work = self.work_at(key)
+        work.stage = "waiting"
+        self.changes += 1
         self._arrived += 1
-        turn = 0 if place.open.finding is not None else place.open.number
+        turn = 0 if work.finding is not None else work.number
         heapq.heappush(self._waiting, (turn, self._arrived, key))
 
     @property
@@ -127,22 +129,16 @@ class Docket:
     def take(self) -> tuple[Key, Open]:
         """The next to be confirmed, else to be reduced; of these, places that are new come first."""
         key = heapq.heappop(self._waiting)[2]
-        work = self.places[key].open
-        assert work is not None
+        work = self.work_at(key)
+        self.changes += 1
         work.stage = "reducing" if work.finding is None else "confirming"
         return key, work
 
-    def failure_at(self, key: Key) -> Failure:
+    def work_at(self, key: Key) -> Open:
         """What is being worked on at a place."""
         work = self.places[key].open
         assert work is not None
-        return work.failure
-
-    def seen_at(self, key: Key) -> float:
-        """When that was seen, in seconds of the campaign."""
-        work = self.places[key].open
-        assert work is not None
-        return work.at_s
+        return work
 
     def is_on_its_way(self, slug: str) -> bool:
         """Whether a finding waits for its confirmation, or is being confirmed."""
@@ -156,15 +152,14 @@ class Docket:
 
         known: whether the finding is one already, or is on its way. The slugs that were seen again.
         """
-        place = self.places[key]
-        assert place.open is not None
+        place, work = self.places[key], self.work_at(key)
         if finding is None or known:
             place.fruitless += 1
             place.slug = slug or place.slug
             return [*([slug] if slug else []), *self._settled(key, place)]
         place.fruitless, place.slug = 0, slug
-        place.open.finding, place.open.tries = finding, 0
-        self._queue(key, place)
+        work.finding, work.tries = finding, 0
+        self._queue(key)
         return []
 
     def confirmed(self, key: Key) -> list[str]:
@@ -173,21 +168,21 @@ class Docket:
 
     def ended_early(self, key: Key, why: str) -> list[str]:
         """The process that worked on it has ended: it is tried again, or given up. The slugs that were seen again."""
-        place = self.places[key]
-        assert place.open is not None
-        place.open.tries += 1
-        place.open.why = why
-        if place.open.tries < TRIES:
-            self._queue(key, place)
+        place, work = self.places[key], self.work_at(key)
+        work.tries += 1
+        work.why = why
+        if work.tries < TRIES:
+            self._queue(key)
             return []
-        place.open.stage = "given up"
-        self.given_up.append(place.open)
-        if place.open.finding is not None:
+        work.stage = "given up"
+        self.given_up.append(work)
+        if work.finding is not None:
             place.slug = None  # Another sighting may be confirmed.
         return self._settled(key, place)
 
     def _settled(self, key: Key, place: Place) -> list[str]:
         place.open = None
+        self.changes += 1
         seen: list[str] = []
         while place.held and place.open is None:
             failure, at_s = place.held.pop(0)

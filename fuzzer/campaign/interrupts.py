@@ -6,8 +6,11 @@ import os
 import signal
 import stat
 import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
+from typing import TypeAlias
 
+Handler: TypeAlias = Callable[[int, FrameType | None], object] | int | None
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -16,7 +19,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.happened = False
-        self._old: dict[int, object] = {}
+        self._old: dict[int, Handler] = {}
 
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
@@ -36,7 +39,7 @@ class Interrupts:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         for number, handler in self._old.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
+            signal.signal(number, handler)
 
 
 def _leave_terminal() -> None:

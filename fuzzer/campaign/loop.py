@@ -82,7 +82,6 @@ class _Campaign:
         self.tokens = 0
         self.working: dict[int, Key] = {}
         """The place in the docket that a command with a token is about."""
-        self.tvm = ""
         self.fault: str | None = None
         self.lost_workers = 0
         self.before_s = 0.0
@@ -170,7 +169,8 @@ class _Campaign:
                 self._take(pool, heard)
             for judged in self.second.answers(self.now, not self._drawing()):
                 self._count(judged)
-            self._take_in_order(self.deck.first_open())
+            if self.later:
+                self._take_in_order(self.deck.first_open())
             self.disk.tries(lambda: self.disk.store(self.docket, self._checkpoint, self.now))
             self.disk.tries(lambda: self.observer.on_tally(self.tally, self.now))
 
@@ -221,12 +221,12 @@ class _Campaign:
                 self._reduced(token, finding, ended)
             case Confirmed(token, finding, shown, ended):
                 self._confirmed(token, finding, shown, ended)
-            case Ready(tvm):
-                self.tvm = tvm
             case Refused(message):
                 self.fault = message
             case WorkerLost():
                 self._lost_worker(pool, answer, heard.about)
+            case Ready():
+                pass  # The pool has noted it.
             case Done():
                 self._done(heard.slot, heard.about)
             case CaseDigests() | CandidateDigests():
@@ -307,7 +307,7 @@ class _Campaign:
             return
         key = self.working.pop(token)
         if pickled is None:
-            failure = self.docket.failure_at(key)
+            failure = self.docket.work_at(key).failure
             bump(self.tally.inconclusive, f"does not show again: {failure.oracle} {failure.culprit}", 1)
             self._seen_again(*self.docket.reduced(key, None, None, False))
             return
@@ -324,7 +324,7 @@ class _Campaign:
         finding: Finding = pickle.loads(pickled)
         slug = finding.signature.slug
         status: Status = "known" if slug in self.known else "new"
-        finding = replace(finding, at_s=self.docket.seen_at(key), status=status)
+        finding = replace(finding, at_s=self.docket.work_at(key).at_s, status=status)
         if not self.disk.keep(finding, shown):
             why = f"its folder cannot be written: {self.disk.cannot_write}"
             self._seen_again(*self.docket.ended_early(key, why))
@@ -341,7 +341,6 @@ class _Campaign:
         return Checkpoint(
             SCHEMA,
             Begun.with_settings(self.settings),
-            self.tvm,
             self.now,
             self.tally,
             self.deck,
@@ -362,7 +361,9 @@ def run_campaign(settings: Settings, observer: Observer, interrupts: Interrupts 
         with Interrupts() as own:
             return run_campaign(settings, observer, own)
     with held(settings.out, fresh=settings.fresh, resume=settings.resume) as scratch:
-        campaign = _Campaign(settings, observer, interrupts, scratch)
-        if settings.resume:
-            campaign.go_on(read_checkpoint(settings.out))
+        if not settings.resume:
+            return _Campaign(settings, observer, interrupts, scratch).run()
+        checkpoint = read_checkpoint(settings.out)
+        campaign = _Campaign(checkpoint.begun.within(settings), observer, interrupts, scratch)
+        campaign.go_on(checkpoint)
         return campaign.run()

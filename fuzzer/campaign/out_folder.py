@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from corpus.findings import PART
-from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, UNREDUCED_FILE
+from fuzzer.campaign.checkpoint import CHECKPOINT_FILE
 from fuzzer.errors import EnvironmentFault, UsageError
 from reports.formats import FORMATS
-from reports.summary import FINDINGS_FILE, SUMMARY_FILE
+from reports.summary import FINDINGS_FILE, SUMMARY_FILE, UNREDUCED_FILE
 
 FINDINGS, UNCONFIRMED, OWN_FAULTS = "findings", "unconfirmed", "own-faults.txt"
 """unconfirmed: what its own repro did not show: no finding, but a hint at a fault of ours."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from corpus.escapes import one_line
 from corpus.known import add_known
 from corpus.store import CorruptCase
-from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.errors import EnvironmentFault, UsageError, tell
 from fuzzer.render import console, print_json
 from reports.formats import FORMATS, format_named
 from reports.summary import Report, UnreadableOut
@@ -33,7 +33,7 @@ def report_on(
     except OSError as error:
         raise EnvironmentFault(f"cannot write into {one_line(folder)}: {error.strerror or error}") from error
     for note in report.notes:
-        print(f"passfuzz: warning: {one_line(note)}", file=sys.stderr)
+        tell(f"warning: {one_line(note)}")
     if known is not None:
         said = _add_to_baseline(known, report)
         if not paths and not as_json:

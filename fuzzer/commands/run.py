@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 
 from rich.console import Console
 
 from corpus.replayable import replayable
 from corpus.store import CorruptCase
-from fuzzer.campaign.checkpoint import UNREDUCED_FILE, read_checkpoint
+from fuzzer.campaign.checkpoint import read_checkpoint
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observers
-from fuzzer.errors import EnvironmentFault, ExitStatus, UsageError
+from fuzzer.errors import EnvironmentFault, ExitStatus, UsageError, tell
 from fuzzer.render import console, print_json
 from fuzzer.results import CampaignResult
 from fuzzer.settings import Settings
@@ -24,8 +23,9 @@ from reports.finding_row import FindingRow
 from reports.formats import write_formats
 from reports.live import LiveDisplay
 from reports.out_writer import OutWriter
-from reports.summary import Ended, Report, RunFacts, UnreadableOut, read_findings, write_out
+from reports.summary import UNREDUCED_FILE, Ended, Report, RunFacts, UnreadableOut, read_findings, write_out
 from reports.view import show
+from reports.words import not_reduced
 
 
 def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
@@ -53,7 +53,7 @@ def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
     _say_last(settings, result, terminal)
     fault = result.fault()
     if fault is not None:
-        print(f"passfuzz: error: {fault}", file=sys.stderr)
+        tell(f"error: {fault}")
     return result.status(settings.fail_on)
 
 
@@ -69,9 +69,8 @@ def _say_last(settings: Settings, result: CampaignResult, terminal: Console) -> 
     """Where the results are, and what is not in them."""
     said = f"reports are in {settings.out}"
     if result.unreduced:
-        failures = "failure was" if result.unreduced == 1 else "failures were"
         said += (
-            f"; {result.unreduced} more {failures} seen and not reduced: {settings.out / UNREDUCED_FILE} lists them, "
+            f"; {not_reduced(result.unreduced)}: {settings.out / UNREDUCED_FILE} lists them, "
             f"`passfuzz run --resume --out {settings.out}` takes them up"
         )
     terminal.print(said, markup=False, highlight=False, soft_wrap=True)
@@ -87,7 +86,7 @@ def able(settings: Settings) -> Settings:
     for target, why in lacking.items():
         if not left:
             raise EnvironmentFault(f"--target {target}: {why}")
-        print(f"passfuzz: warning: --target {target}: left out: {why}", file=sys.stderr)
+        tell(f"warning: --target {target}: left out: {why}")
     return replace(settings, targets=left)
 
 
@@ -120,4 +119,4 @@ def _tell_corrupt(settings: Settings) -> None:
     """A line on stderr for each case of --corpus that cannot be read; the others count."""
     for found in replayable(settings.corpus) if settings.corpus is not None else ():
         if isinstance(found.case, CorruptCase):
-            print(f"passfuzz: warning: --corpus: left out: {found.case}", file=sys.stderr)
+            tell(f"warning: --corpus: left out: {found.case}")

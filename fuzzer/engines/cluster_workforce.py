@@ -6,7 +6,6 @@ commands the campaign deals out again. A place that cannot work, or not as this 
 
 from __future__ import annotations
 
-import sys
 import time
 import uuid
 from collections import Counter
@@ -18,7 +17,7 @@ import msgspec
 
 from fuzzer.engines.cluster import Cluster, ClusterGone
 from fuzzer.engines.messages import OPENING, Opening, Said, versions
-from fuzzer.errors import EnvironmentFault
+from fuzzer.errors import EnvironmentFault, tell
 from fuzzer.processes.lines import Lines, line_of
 from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost
 from fuzzer.protocol import Answer, Command, Done, JudgeCases, Plan, Ready, Refused
@@ -157,7 +156,7 @@ class ClusterWorkforce:
             self._tell(place)
 
     def _tell(self, place: str) -> None:
-        print(f"passfuzz: warning: {self._cluster.name}: {place} left out: {self._left_out[place]}", file=sys.stderr)
+        tell(f"warning: {self._cluster.name}: {place} left out: {self._left_out[place]}")
 
     # --- seats ------------------------------------------------------------------------------------------
 

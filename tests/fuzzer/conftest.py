@@ -5,11 +5,12 @@ Those of judging reach the processes that are forked (`warm`). A test of such a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
 
+from fuzzer import cli
 from fuzzer.campaign import loop
 from tests.patience import HANGS_S, OF_COMMANDS, OF_JUDGING, raise_limits
 
@@ -22,3 +23,16 @@ def generous_limits() -> Iterator[None]:
         patch.setattr(loop, "GRACE_S", 2 * HANGS_S)  # half of it bounds a reduction
         patch.setattr(loop, "plan_of", lambda *given: replace(plan_of(*given), deadline_s=HANGS_S))
         yield
+
+
+@pytest.fixture
+def passfuzz(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Runs the command line in this process: (exit status, stdout, stderr)."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            cli.main([str(argument) for argument in arguments])
+        shown = capsys.readouterr()
+        return int(ended.value.code or 0), shown.out, shown.err
+
+    return run

@@ -17,25 +17,12 @@ import pytest
 from corpus.replayable import CORPUS
 from fuzzer import cli
 from fuzzer.trial.load_file import complaint_about
+from tests.fuzzer.module_files import GOOD
 
 pytestmark = pytest.mark.warm
 
 Run = Callable[..., tuple[int, str]]
 CASE = CORPUS / "17340-kill-after-last-use-in-dataflow"
-GOOD = """\
-from tvm.script import ir as I
-from tvm.script import relax as R
-
-
-@I.ir_module
-class Module:
-    @R.function
-    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
-        with R.dataflow():
-            y = R.add(x, x)
-            R.output(y)
-        return y
-"""
 IMPURE = "R.print(x, format='')"
 UNCHECKED = "module(check_well_formed=False)"
 ONE_PASS = "import tvm\nPASSES = {'Mine': lambda: tvm.transform.PrintIR()}\n"

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import pytest
 
 from corpus.known import read_notes, write_known
-from fuzzer import cli, errors
+from fuzzer import errors
 from fuzzer.campaign.observer import Observer
 from fuzzer.results import CampaignResult, CheckResult, CheckRow, ReduceResult, ReplayResult, ReplayRow
 from fuzzer.settings import Settings
@@ -26,19 +26,6 @@ from tests.reports.reports_data import finding, report, tally
 
 ROOT = Path(__file__).resolve().parents[2]
 CALL: Any = "the call that a fake saw"
-
-
-@pytest.fixture
-def passfuzz(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Runs the command line in this process: (exit status, stdout, stderr)."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            cli.main([str(argument) for argument in arguments])
-        shown = capsys.readouterr()
-        return int(ended.value.code or 0), shown.out, shown.err
-
-    return run
 
 
 @pytest.fixture

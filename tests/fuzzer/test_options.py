@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,6 @@ from fuzzer.results import ReplayResult
 from fuzzer.selection import check_oracle_names
 from oracles import scripts
 from oracles.builds.cpu_builds import CPU_BUILDS
-
-
-@pytest.fixture
-def passfuzz(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Runs the command line in this process: (exit status, stdout, stderr)."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            cli.main([str(argument) for argument in arguments])
-        shown = capsys.readouterr()
-        return int(ended.value.code or 0), shown.out, shown.err
-
-    return run
 
 
 def parameters() -> list[tuple[str, ...]]:

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fuzzer import cli
 from reports.formats import FORMATS
 from reports.summary import write_out
 from tests.corruption import SPECIAL, put
 from tests.reports.reports_data import finding, report
-
-
-@pytest.fixture
-def passfuzz(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Runs the command line in this process: (exit status, stdout, stderr)."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            cli.main([str(argument) for argument in arguments])
-        shown = capsys.readouterr()
-        return int(ended.value.code or 0), shown.out, shown.err
-
-    return run
 
 
 def test_a_merge_into_a_source_is_refused_and_changes_nothing(passfuzz: Any, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from fuzzer.errors import ExitStatus
 from generators.case import Case, ModuleText
 from reports.finding_row import row_of
 from reports.summary import append_finding, write_out, write_text
+from tests.fuzzer.module_files import GOOD
 from tests.reports.reports_data import finding, report
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -159,20 +160,6 @@ def test_a_campaign_goes_on_without_a_reader(tmp_path: Path) -> None:
     assert done.returncode == (1 if summary["findings"] else ExitStatus.NO_READER)
 
 
-GOOD = """\
-from tvm.script import ir as I
-from tvm.script import relax as R
-
-
-@I.ir_module
-class Module:
-    @R.function
-    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
-        with R.dataflow():
-            y = R.add(x, x)
-            R.output(y)
-        return y
-"""
 RAISES = """\
 import tvm
 
