@@ -57,6 +57,7 @@ class Finding:
     `tvm` is the version that it was seen on; `reduced` is None until a reduction has been run.
     `fault`: whose fault wrong numbers are, in lines for a reader (`fuzzer.trial.whose_fault`).
     `fill`: what uninitialised memory holds in its script. `promise`: what the oracle's row says that must hold.
+    `cause`: as `str(corpus.cause.Cause)`, "" where it is not known.
     """
 
     case: Case
@@ -73,6 +74,7 @@ class Finding:
     fault: tuple[str, ...] = ()
     fill: Fill = Fill()
     promise: str = ""
+    cause: str = ""
 
     @property
     def folder(self) -> str:
@@ -97,6 +99,7 @@ def to_line(finding: Finding) -> dict[str, Any]:
     """The line of the finding in `OUT/findings.jsonl`."""
     return {
         "signature": finding.signature.slug,
+        "cause": finding.cause,
         "oracle": finding.oracle,
         "culprit": finding.signature.culprit,
         "symptom": finding.verdict.symptom,

@@ -30,6 +30,7 @@ def stored_from(finding: Finding) -> StoredCase:
         expectations=finding.expectations,
         fill=finding.fill,
         evidence=finding.verdict.evidence,
+        cause=finding.cause or None,
     )
 
 

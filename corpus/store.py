@@ -59,7 +59,7 @@ class StoredCase:
 
     oracle, symptom: what fails, where it fails. expected: (TVM version prefix, outcome), longest prefix wins.
     signature: the slug of the finding, where it came from one. fill: what uninitialised memory holds in its script.
-    evidence: what kind of wrong it is.
+    evidence: what kind of wrong it is. cause: as `str(corpus.cause.Cause)`, None where it is not known.
     """
 
     case: Case
@@ -74,6 +74,7 @@ class StoredCase:
     expectations: tuple[Expectation, ...] = field(default=())
     fill: Fill = Fill()
     evidence: Evidence | None = None
+    cause: str | None = None
 
     def outcome_on(self, version: str) -> ScriptOutcome | None:
         """What is expected on a TVM version, None when nothing is known of it."""
@@ -166,6 +167,7 @@ def to_json(stored: StoredCase, arrays: dict[str, np.ndarray[Any, Any]]) -> Json
         "message": stored.message,
         "evidence": evidence.to_json(stored.evidence),
         "signature": stored.signature,
+        "cause": stored.cause,
         "expected": dict(stored.expected),
         "module": "module.py" if case.module.json is None else "module.json",
         "target": case.target,
@@ -254,6 +256,7 @@ class _CaseFile(msgspec.Struct):
     message: str = ""
     issue: str | None = None
     signature: str | None = None
+    cause: str | None = None
     load: str | None = None
     origin: _OriginFile | None = None
     expectations: list[_ExpectationFile] = []
@@ -342,6 +345,7 @@ def _stored(folder: Path, file: _CaseFile) -> StoredCase:
         expectations=tuple(_read_expectation(entry, len(case.calls), arrays) for entry in file.expectations),
         fill=file.fill.fill(),
         evidence=file.what_is_wrong(),
+        cause=file.cause,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -13,6 +13,8 @@ from corpus.finding import Finding, to_line
 from generators.targets import DEFAULT
 
 NO_CULPRIT = "none"
+Standing: TypeAlias = Literal["new", "known", "limitation", "returned"]
+"""Of a cause: not in the registry; in it, open or not to be mended; a limit that TVM states; mended, and back again."""
 Where = TypeVar("Where")
 
 
@@ -25,6 +27,8 @@ class FindingRow:
     the first sighting. count: how often it was seen. known: in the baseline, so not a failure.
     case, repro: paths relative to OUT. reduced: bindings_before, bindings, statements_before, statements,
     passes_before, passes, oracle_calls, seconds; empty while it is not reduced.
+    cause: what people count, as `str(corpus.cause.Cause)`; "" in files of older versions. standing, title, link: of
+    that cause, as the registry of known causes has it.
     """
 
     signature: str
@@ -40,6 +44,10 @@ class FindingRow:
     known: bool = False
     case: str = ""
     repro: str = ""
+    cause: str = ""
+    standing: Standing = "new"
+    title: str = ""
+    link: str = ""
     reduced: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -106,6 +114,10 @@ class _Line(msgspec.Struct):
     known: bool = False
     case: str = ""
     repro: str = ""
+    cause: str = ""
+    standing: Standing = "new"
+    title: str = ""
+    link: str = ""
     reduced: dict[str, Number] | None = None
 
 

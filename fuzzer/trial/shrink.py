@@ -13,6 +13,7 @@ import numpy as np
 import tvm
 from typing_extensions import assert_never
 
+from corpus.cause import cause_of
 from corpus.finding import Expectation, Finding, flatten_outputs
 from corpus.reduce import Candidate, as_case, reduce
 from corpus.schedule import culprit_named
@@ -205,6 +206,7 @@ def _shrunk(
         expectations=_expectations(reduction.candidate, repertoire) if failure.oracle in NEED_NUMBERS else (),
         fault=whose_fault(reduction.candidate, plan, repertoire) if failure.oracle in NEED_NUMBERS else (),
         promise=ORACLES[failure.oracle].promise,
+        cause=str(cause_of(failure.oracle, verdict, blamed)),
     )
 
 

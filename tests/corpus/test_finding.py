@@ -18,6 +18,7 @@ from oracles.verdict import Failed
 
 CONTRACT = [
     "signature",
+    "cause",
     "oracle",
     "culprit",
     "symptom",

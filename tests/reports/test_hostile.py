@@ -38,7 +38,7 @@ from fuzzer.results import (
 )
 from fuzzer.versions import Probe
 from reports import html, junit, markdown, sarif
-from reports.finding_row import FindingRow, row_of
+from reports.finding_row import FindingRow, Standing, row_of
 from reports.formats import FORMATS
 from reports.live import LiveDisplay
 from reports.summary import Ended, Report, RunFacts
@@ -65,6 +65,7 @@ def filled(kind: Any, text: str, **others: Any) -> Any:
         int: 2,
         bool: False,
         Ended | None: None,
+        Standing: "new",
     }
     hints = get_type_hints(kind)
     return kind(**{field.name: values[hints[field.name]] for field in fields(kind)} | others)
