@@ -1,7 +1,7 @@
 """The registry of known causes, `corpus/known.toml`: what is known of each, and which case shows it.
 
-A finding is known where its cause is one of an entry's (`cause`, `also`), or where TVM's message holds the sentence that
-an entry of a limit quotes. The first entry that matches wins.
+A finding is known where its cause is one of an entry's (`cause`, `also`), or where TVM's message holds the sentence
+that an entry of a limit quotes. The first entry that matches wins.
 """
 
 from __future__ import annotations

@@ -78,12 +78,9 @@ class StoredCase:
 
     def outcome_on(self, version: str) -> ScriptOutcome | None:
         """What is expected on a TVM version, None when nothing is known of it."""
-        known = [(len(prefix), outcome) for prefix, outcome in self.expected if _is_prefix(prefix, version)]
+        holds = [p for p, _ in self.expected if not p or re.match(rf"{re.escape(p)}(?:[.+]|$)", version)]
+        known = [(len(prefix), outcome) for prefix, outcome in self.expected if prefix in holds]
         return max(known)[1] if known else None
-
-
-def _is_prefix(prefix: str, version: str) -> bool:
-    return version == prefix or version.startswith((f"{prefix}.", f"{prefix}+")) or prefix == ""
 
 
 # --- writing --------------------------------------------------------------------------------------------
