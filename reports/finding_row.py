@@ -17,10 +17,16 @@ Standing: TypeAlias = Literal["new", "known", "limitation", "returned"]
 """Of a cause: not in the registry; in it, open or not to be mended; a limit that TVM states; mended, and back again."""
 Where = TypeVar("Where")
 
+Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)] | Annotated[float, msgspec.Meta(ge=0, le=float(2**53))]
+"""A count or a time in a file: finite, not negative, and exact as a float."""
+
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+"""The same of what is no fraction."""
+
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
-    """One unique finding.
+    """One unique finding; its line in a file has these fields, and no others that are read.
 
     signature: its identity, fit for a file name. culprit: the pass, "none" when no pass is to blame.
     passes: the reduced pass sequence, as constructor expressions. at_s: seconds into the campaign at
@@ -39,8 +45,8 @@ class FindingRow:
     tier: str = "B"
     passes: tuple[str, ...] = ()
     target: str = DEFAULT
-    at_s: float = 0.0
-    count: int = 1
+    at_s: Number = 0.0
+    count: Count = 1
     known: bool = False
     case: str = ""
     repro: str = ""
@@ -48,7 +54,7 @@ class FindingRow:
     standing: Standing = "new"
     title: str = ""
     link: str = ""
-    reduced: Mapping[str, float] = field(default_factory=dict)
+    reduced: Mapping[str, Number] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values under the field names."""
@@ -62,19 +68,14 @@ class FindingRow:
 
         Raises ValueError for anything else: a missing or mistyped field, a signature that is no name of a folder.
         """
-        line = msgspec.convert(data, _Line)
-        if not is_slug(line.signature):
-            raise ValueError(f"signature {line.signature[:100]!r} is no name of a folder")
-        given = {name: getattr(line, name) for name in line.__struct_fields__}
-        return FindingRow(
-            **{
-                **given,
-                "passes": tuple(line.passes),
-                "reduced": line.reduced or {},
-                "case": line.case if is_finding_folder(line.case) else "",
-                "repro": line.repro if is_finding_script(line.repro) else "",
-            }
-        )
+        given = msgspec.convert(data, dict[str, Any])
+        if given.get("reduced", {}) is None:
+            del given["reduced"]
+        row = msgspec.convert(given, FindingRow)
+        if not is_slug(row.signature):
+            raise ValueError(f"signature {row.signature[:100]!r} is no name of a folder")
+        case = row.case if is_finding_folder(row.case) else ""
+        return replace(row, case=case, repro=row.script)
 
     @property
     def where(self) -> str:
@@ -92,33 +93,6 @@ class FindingRow:
     def is_failure(self, fail_on: tuple[str, ...]) -> bool:
         """Whether it is new and of a tier that fails a campaign."""
         return not self.known and self.tier in fail_on
-
-
-Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)] | Annotated[float, msgspec.Meta(ge=0, le=float(2**53))]
-"""A count or a time in a file: finite, not negative, and exact as a float."""
-
-
-class _Line(msgspec.Struct):
-    """A FindingRow as its line says it."""
-
-    signature: str
-    oracle: str
-    culprit: str
-    symptom: str
-    message: str
-    tier: str = "B"
-    passes: list[str] = []
-    target: str = DEFAULT
-    at_s: Number = 0.0
-    count: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 1
-    known: bool = False
-    case: str = ""
-    repro: str = ""
-    cause: str = ""
-    standing: Standing = "new"
-    title: str = ""
-    link: str = ""
-    reduced: dict[str, Number] | None = None
 
 
 def row_of(finding: Finding) -> FindingRow:

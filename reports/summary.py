@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -15,7 +15,7 @@ from corpus.escapes import one_line
 from corpus.named_errors import naming
 from corpus.regular_files import MEBIBYTE, read_regular
 from corpus.store import LONGEST_REASON, UNREADABLE, why, write_atomically
-from reports.finding_row import FindingRow, Number
+from reports.finding_row import Count, FindingRow, Number
 from reports.tally import FIELDS, Tally, tally_of
 
 SCHEMA = 1
@@ -34,7 +34,7 @@ UNKNOWN: Ended = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What a campaign was, besides its counts.
+    """What a campaign was, besides its counts; summary.json has these fields.
 
     tvm, passfuzz: versions. shard: "i/n". interrupted: ended by a signal.
     own_fault: one line when its results cannot be trusted.
@@ -46,13 +46,17 @@ class RunFacts:
     passfuzz: str
     seed: int
     targets: tuple[str, ...]
-    wall_s: float = 0.0
+    wall_s: Number = 0.0
     shard: str = "1/1"
     interrupted: bool = False
     own_fault: str | None = None
     ended: Ended | None = None
-    unreduced: int = 0
+    unreduced: Count = 0
     merged: bool = False
+
+
+FACTS: tuple[str, ...] = tuple(field.name for field in fields(RunFacts))
+"""The fields of summary.json that are no counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,26 +130,6 @@ class _SchemaOnly(msgspec.Struct):
     schema: Annotated[int, msgspec.Meta(ge=1)]
 
 
-class _Facts(msgspec.Struct):
-    """RunFacts as summary.json says them."""
-
-    tvm: str
-    passfuzz: str
-    seed: int
-    targets: list[str]
-    wall_s: Number = 0.0
-    shard: str = "1/1"
-    interrupted: bool = False
-    own_fault: str | None = None
-    ended: Ended | None = UNKNOWN
-    unreduced: Annotated[int, msgspec.Meta(ge=0)] = 0
-    merged: bool = False
-
-    def facts(self) -> RunFacts:
-        given = {name: getattr(self, name) for name in self.__struct_fields__}
-        return RunFacts(**{**given, "targets": tuple(self.targets)})
-
-
 def read_out(out: Path) -> Report:
     """Reads the files of a campaign. findings.jsonl is the newer one where both tell of findings.
 
@@ -158,8 +142,8 @@ def read_out(out: Path) -> Report:
         if schema > SCHEMA:
             raise UnreadableOut(path, f"schema {schema} is newer than this passfuzz, which reads {SCHEMA}")
         raw = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
-        facts = msgspec.json.decode(data, type=_Facts).facts()
-        tally = tally_of({name: msgspec.json.decode(raw[name]) for name in FIELDS if name in raw})
+        facts = msgspec.convert({"ended": UNKNOWN, **_decoded(raw, FACTS)}, RunFacts)
+        tally = tally_of(_decoded(raw, FIELDS))
         lines = msgspec.json.decode(raw["findings"], type=list[msgspec.Raw])
     except FileNotFoundError:
         raise UnreadableOut(path, f"no such file; is {out} the --out folder of a run?") from None
@@ -170,6 +154,10 @@ def read_out(out: Path) -> Report:
         return Report(facts, tally, newer, notes)
     rows, more = _rows(path, "finding", enumerate(map(bytes, lines), 1))
     return Report(facts, tally, rows, (*notes, *more))
+
+
+def _decoded(raw: Mapping[str, msgspec.Raw], names: Iterable[str]) -> dict[str, Any]:
+    return {name: msgspec.json.decode(raw[name]) for name in names if name in raw}
 
 
 def read_findings(out: Path) -> tuple[FindingRow, ...]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reports.finding_row import FindingRow, _Line, merge_rows, row_of
+from reports.finding_row import FindingRow, merge_rows, row_of
 from reports.out_writer import OutWriter
 from reports.summary import Report, UnreadableOut, append_finding, read_out, write_out
 from reports.tally import Tally
@@ -174,8 +174,53 @@ def test_paths_that_passfuzz_does_not_write_are_left_out(path: str) -> None:
     assert (row.repro, row.case) == ("", "")
 
 
-def test_the_line_of_a_finding_has_the_fields_of_its_row() -> None:
-    assert set(_Line.__struct_fields__) == {field.name for field in fields(FindingRow)}
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        *(("count", wrong) for wrong in (-1, 1.5, 2**53 + 1, 10**30, True, None, "1")),
+        *(("at_s", wrong) for wrong in (-0.1, 1e300, float("inf"), float("nan"), 2**53 + 1, None, "1")),
+        *(("reduced", wrong) for wrong in ([], "x", {"bindings": -1}, {"bindings": None}, {"bindings": 1e300}, False)),
+        *(("passes", wrong) for wrong in ("FuseOps", [1], None, {})),
+        *(("signature", wrong) for wrong in ("..", "a/b", "", 5, None)),
+        *(("known", wrong) for wrong in (0, "yes", None)),
+    ],
+)
+def test_a_line_with_a_wrong_value_is_refused(field: str, wrong: object) -> None:
+    good = row_of(finding()).to_json()
+    FindingRow.from_json(good)
+    with pytest.raises(ValueError):
+        FindingRow.from_json({**good, field: wrong})
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        *(("wall_s", wrong) for wrong in (-1, 1e300, None, "1")),
+        *(("unreduced", wrong) for wrong in (-1, 1.5, 2**53 + 1, None)),
+        *(("ended", wrong) for wrong in ("well", 1, [])),
+        *(("targets", wrong) for wrong in ("llvm", [1], None)),
+        *(("seed", wrong) for wrong in ("1", 1.5, None)),
+        *(("interrupted", wrong) for wrong in (0, None)),
+    ],
+)
+def test_a_summary_with_a_wrong_fact_is_refused(tmp_path: Path, field: str, wrong: object) -> None:
+    write_out(tmp_path, report(finding()))
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    (tmp_path / "summary.json").write_text(json.dumps({**summary, field: wrong}))
+    with pytest.raises(UnreadableOut):
+        read_out(tmp_path)
+
+
+def test_the_files_of_an_older_passfuzz_are_read(tmp_path: Path) -> None:
+    """The fields that had no default from the beginning are enough, and those of a newer one do no harm."""
+    facts = {"schema": 1, "tvm": "0.26", "passfuzz": "0.0.1", "seed": 3, "targets": ["llvm"], "of_later": {"a": None}}
+    found = {"signature": "a-b-00000000", "oracle": "o", "culprit": "P", "symptom": "crash", "message": "m"}
+    (tmp_path / "summary.json").write_text(json.dumps({**facts, "findings": [{**found, "of_later": [1]}]}))
+    read = read_out(tmp_path)
+    assert (read.facts.seed, read.facts.targets, read.facts.ended, read.facts.shard) == (3, ("llvm",), "unknown", "1/1")
+    (row,) = read.findings
+    assert (row.signature, row.count, row.passes, dict(row.reduced), row.tier) == ("a-b-00000000", 1, (), {}, "B")
+    assert not read.notes
 
 
 def test_shards_merge_by_signature() -> None:
