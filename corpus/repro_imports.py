@@ -23,10 +23,23 @@ _DIALECTS = {"I": "ir as I", "R": "relax as R", "T": "tirx as T"}
 """What a script may refer to, and the import for it."""
 
 
-def imports_for(text: str) -> str:
-    """The lines that import what the text uses: of modules their attributes, of functions a call."""
+_STANDARD = ("os", "sys")
+"""What scripts with an exit status import before all others."""
+
+
+def imports_for(text: str, plain: bool = False) -> str:
+    """The lines that import what the text uses: of modules their attributes, of functions a call.
+
+    plain: for a script that people read. It imports what it uses of `_STANDARD` too, and all of one package in one line.
+    """
     used = _used(ast.parse(text))
     lines = [line for name, line in _MODULES.items() if name in used]
+    if plain:
+        of_tvm = [name for name in used if _MODULES.get(name) == f"from tvm import {name}"]
+        lines = [f"import {name}" for name in _STANDARD if name in used] + [
+            line for line in lines if not line.startswith("from tvm import ")
+        ]
+        lines += [f"from tvm import {', '.join(sorted(of_tvm))}"] if of_tvm else []
     dialects = [line for name, line in _DIALECTS.items() if name in used]
     if dialects:
         lines.append(f"from tvm.script import {', '.join(dialects)}")
