@@ -7,35 +7,43 @@ from collections.abc import Sequence
 from corpus.escapes import Markdown
 from corpus.repro import runs_kernels, shown_by_script
 from corpus.store import StoredCase
+from corpus.tracebacks import crashing_function, of_runtime, raised_text
+from corpus.wording import is_native
+from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN
 
 _KERNELS = Markdown("The script runs kernels, for which it needs a CUDA device and nvcc (2 without them).")
 _WITHOUT_A_DEVICE = Markdown.of(
     "{} `passfuzz check` on this folder needs none, and has shown the same in a fresh process.", _KERNELS
 )
 NOTHING = Markdown("")
+ERRORS = (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN)
+"""Symptoms that TVM tells of itself."""
+LONGEST_TEXT = 8_000
+"""Characters of what TVM raised that are shown; its messages may quote whole modules."""
+CUT = "\n[...]\n"
 
 
 def readme_text(
     stored: StoredCase,
     repro: str,
     tvm: str,
-    count: int | None = None,
     difference: str = "",
     fault: Sequence[str] = (),
     promise: str = "",
+    detail: str = "",
 ) -> str:
     """The report: what, where, since when, and the smallest script. `tvm` is the version that it was seen on.
 
     difference: what the pass did to the functions, as a unified diff. fault: lines on whose fault it is.
-    promise: what the oracle's row says that must hold; "" where there is none.
+    promise: what the oracle's row says that must hold; "" where there is none. detail: TVM's traceback, or what a
+    crashed process has printed; "" where there is none.
     """
     of, code = Markdown.of, Markdown.code
     parts = (
         of("# {}\n\n", stored.title),
-        of("{}\n\n", stored.message) if stored.message else NOTHING,
-        _facts(stored, tvm, count),
+        _facts(stored, tvm),
         of("\n## Expected\n\n{}.\n", "".join((promise[0].upper(), promise[1:]))) if promise else NOTHING,
-        of("\n## Actual\n\n{}: {}\n", stored.symptom, stored.message or stored.title),
+        of("\n## Actual\n\n{}", actual(stored, detail)),
         of("\n## What {} did\n\n{}\n", code(stored.culprit), Markdown.fenced(difference, "diff"))
         if difference
         else NOTHING,
@@ -45,6 +53,31 @@ def readme_text(
         of("{}\n{}\n", _of_kernels(stored), Markdown.fenced(repro, "python")),
     )
     return Markdown.joined("", parts)
+
+
+def actual(stored: StoredCase, detail: str) -> Markdown:
+    """What happens: the whole text of what TVM raised, the function in which it crashed, or what is wrong."""
+    if is_native(stored, detail):
+        return _crash(stored, detail)
+    said = raised_text(detail)
+    if stored.symptom not in ERRORS or not said:
+        return Markdown.of("{}: {}\n", stored.symptom, stored.message or stored.title)
+    return Markdown.of("{}\n", Markdown.fenced(shortened(said, LONGEST_TEXT), "text"))
+
+
+def _crash(stored: StoredCase, detail: str) -> Markdown:
+    function = crashing_function(detail)
+    if not function:
+        return Markdown.of("The process is killed: {}.\n", stored.message)
+    when = (
+        Markdown("when the built module runs") if of_runtime(function) else Markdown("while the pass or the build runs")
+    )
+    return Markdown.of("The process crashes {}, in {}.\n", when, Markdown.code(function))
+
+
+def shortened(text: str, most: int) -> str:
+    """The text, or its beginning and its end where it has more than `most` characters."""
+    return text if len(text) <= most else "".join((text[: most // 2], CUT, text[-most // 2 :]))
 
 
 def seed_text(title: str, test: str, name: str) -> str:
@@ -65,7 +98,7 @@ def _of_kernels(stored: StoredCase) -> Markdown:
     return Markdown.of("{}\n", _KERNELS if shown_by_script(stored) else _WITHOUT_A_DEVICE)
 
 
-def _facts(stored: StoredCase, tvm: str, count: int | None) -> Markdown:
+def _facts(stored: StoredCase, tvm: str) -> Markdown:
     of, code = Markdown.of, Markdown.code
     passes = Markdown.joined(" ; ", (code(str(call)) for call in stored.case.passes))
     setup = Markdown.joined(" ; ", (code(str(call)) for call in stored.case.setup))
@@ -74,7 +107,7 @@ def _facts(stored: StoredCase, tvm: str, count: int | None) -> Markdown:
         ("sequence", of("{} ; {}", setup, passes) if setup else passes),
         ("target", of("{}", stored.case.target)),
         ("TVM", of("{}", tvm)),
-        ("found by", of("oracle {}{}", code(stored.oracle), of(", seen {} times", count) if count else NOTHING)),
+        ("found by", of("oracle {}", code(stored.oracle))),
     ]
     if stored.issue:
         rows.append(("issue", Markdown.issue(stored.issue)))
@@ -86,7 +119,7 @@ def _facts(stored: StoredCase, tvm: str, count: int | None) -> Markdown:
 
 
 def _versions(stored: StoredCase) -> Markdown:
-    if not stored.expected:
+    if len(stored.expected) < 2:  # The facts say it.
         return NOTHING
     rows = (Markdown.of("| {} | {} |\n", prefix, outcome) for prefix, outcome in stored.expected)
     return Markdown.of("\n## Versions\n\n| TVM | |\n|---|---|\n{}", Markdown.joined("", rows))

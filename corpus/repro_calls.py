@@ -29,8 +29,8 @@ from oracles.calls.table import way_after
 
 PLAIN_ELEMENTS = 256
 """Arrays up to this size stand in a script that people read, so that it needs no other file."""
-ALIKE = 10.0
-"""Tolerances of one order: the largest is at most so many times the smallest."""
+ALIKE = 2.0
+"""Tolerances of which one is written for all: the largest is at most so many times the smallest."""
 Gives: TypeAlias = Literal["tensor", "tensors", "anything", "handed", "inputs"]
 """What a call gives: one tensor, a tuple of tensors, anything (an object, a shape, nested tuples), nothing as its
 outputs go to a callback, or nothing as it is a PrimFunc that writes into its inputs."""
@@ -242,10 +242,8 @@ def _tolerance_source(tolerance: Tolerance, sources: _Sources) -> str:
 
 
 def _plain_tolerance(tolerance: Tolerance, sources: _Sources) -> str:
-    """The largest tolerance of an output, rounded up, where all are of its order; else as in `repro.py`.
-
-    A wrong element with a tolerance far below the largest must not pass.
-    """
+    """The largest tolerance of an output, rounded up, where all are alike; else as in `repro.py`, since a wrong element
+    with a tolerance far below the largest must not pass."""
     values = np.asarray(tolerance, np.float64)
     if values.size == 0 or not np.isfinite(values).all() or values.max() > ALIKE * values.min():
         return _tolerance_source(tolerance, sources)

@@ -30,7 +30,7 @@ _STANDARD = ("os", "sys")
 def imports_for(text: str, plain: bool = False) -> str:
     """The lines that import what the text uses: of modules their attributes, of functions a call.
 
-    plain: for a script that people read. It imports what it uses of `_STANDARD` too, and all of one package in one line.
+    plain: for a script that people read. Names of `_STANDARD` count too, and one line imports from tvm.
     """
     used = _used(ast.parse(text))
     lines = [line for name, line in _MODULES.items() if name in used]

@@ -86,14 +86,15 @@ class StoredCase:
 # --- writing --------------------------------------------------------------------------------------------
 
 
-def write_case(folder: Path, stored: StoredCase, repro: str, readme: str) -> None:
-    """Writes the folder, replacing one that is there. At every moment the folder is whole: old, new or absent."""
+def write_case(folder: Path, stored: StoredCase, repro: str, readme: str, issue: str = "") -> None:
+    """Writes the folder, replacing one that is there; at every moment it is whole, old, new or absent."""
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     files = {
         "case.json": json.dumps(to_json(stored, arrays), indent=1, ensure_ascii=False) + "\n",
         "module.py": with_imports(stored.case.module.script),
         "repro.py": repro,
         "README.md": readme,
+        **({"issue.md": issue} if issue else {}),
     }
     if stored.case.module.json is not None:
         files["module.json"] = stored.case.module.json

@@ -47,7 +47,9 @@ class Frame:
     @property
     def name(self) -> str:
         """The function without template parameters, return type and arguments."""
-        bare = _without_templates(self.function.replace("(anonymous namespace)::", "")).replace("operator()", "operator")
+        bare = _without_templates(self.function.replace("(anonymous namespace)::", "")).replace(
+            "operator()", "operator"
+        )
         return _ARGUMENTS.sub("", bare).split(" ")[-1].strip()
 
     def link(self, version: str) -> str:
@@ -110,7 +112,9 @@ def backtrace_text(detail: str) -> str:
     start = _CRASHED.search(detail)
     if start is None:
         return ""
-    native = [match[0] for match in _FRAME.finditer(detail, start.end()) if match[1] == "<unknown>" or "tvm" in match[1]]
+    native = [
+        match[0] for match in _FRAME.finditer(detail, start.end()) if match[1] == "<unknown>" or "tvm" in match[1]
+    ]
     known = [line for line in native if not re.search(r" in (?:0x|_start)", line)]
     return "\n".join([start[0], *known])
 

@@ -24,6 +24,7 @@ READ = {
     "corpus/migration.py": "messages in old case folders, which have no evidence",
     "corpus/repro_passes.py": "constructors of passes",
     "corpus/store.py": "scripts of modules",
+    "corpus/tracebacks.py": "what Python and TVM print",
     "fuzzer/commands/doctor.py": "names of probes",
     "fuzzer/oneshot/prepare.py": "what TVM's parser says",
     "oracles/builds/cpu_trial.py": "what LLVM and the C++ compiler say",

@@ -208,7 +208,7 @@ def _shrunk(
         fault=whose_fault(reduction.candidate, plan, repertoire) if failure.oracle in NEED_NUMBERS else (),
         promise=ORACLES[failure.oracle].promise,
         cause=str(cause_of(failure.oracle, verdict, blamed)),
-        aftermath=aftermath_of(reduction.candidate, plan, repertoire),
+        aftermath=aftermath_of(reduction.candidate, plan, repertoire, failure.oracle),
         environment=environment(),
     )
 

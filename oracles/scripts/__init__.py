@@ -8,6 +8,7 @@ A template is the text of a script between the passes and its end. Its first lin
     {% set applies_the_pass = true %}   it applies the last pass itself
     {% set forks = true %}              a native crash or a hang may show the bug, so the script runs in a child
     {% set says = "crashes" %}          what a wrong pass does, as the verb of a title whose subject is the pass
+    {% set again = true %}              it applies the last pass to its own result, which that changes
     {% set verified = true %}           TVM's own verifier may show it alone, in place of this check
 
 A failed assertion is the bug. `{{ from_here }}` stands where from then on every exception is the bug.
@@ -79,6 +80,7 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exception_is_the_bug: bool = False
     says: str = "is wrong"
     verified: bool = False
+    again: bool = False
 
     def text(self, **names: Any) -> str:
         """The template with these names filled in."""

@@ -31,7 +31,7 @@ from tests.corpus.markdown_shape import shape, words
 from tests.hostile import FRAGMENTS, HOSTILE, examples, texts
 
 ROOT = Path(__file__).resolve().parents[2]
-WRITERS = ("corpus/readme.py", "reports/html.py", "reports/markdown.py")
+WRITERS = ("corpus/issue.py", "corpus/readme.py", "reports/html.py", "reports/markdown.py")
 """Files that write a language in which text from elsewhere could be more than text."""
 ON_TERMINAL = ("fuzzer/render.py", "reports/live.py", "reports/view.py")
 """Files that print through `reports.terminal.Terminal`."""
@@ -132,7 +132,7 @@ def _stored(text: str) -> StoredCase:
 @example(text="1. x")
 def test_the_report_of_a_case_keeps_its_shape(text: str) -> None:
     def report(of: str) -> str:
-        return readme_text(_stored(of), of, of, 3, of, (of, of), of)
+        return readme_text(_stored(of), of, of, of, (of, of), of, of)
 
     if one_line(text):
         assert shape(report(text)) == shape(report("word"))
