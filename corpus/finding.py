@@ -55,12 +55,14 @@ class Aftermath:
     """What the last pass of a reduced case gave, for a reader; empty where it raised.
 
     verified_by: a call of TVM's verifier on `after`, that module, as Python, where it rejects it. complaint: what it
-    says. change: the functions before and after the pass as a unified diff.
+    says. change: the functions before and after the pass as a unified diff. outputs: what the reference gives for the
+    entry calls in that module, a line for each tensor.
     """
 
     verified_by: str = ""
     complaint: str = ""
     change: str = ""
+    outputs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,10 +49,9 @@ def issue_text(finding: Finding, stored: StoredCase, similar: Sequence[Similar] 
         of("Found by a fuzzer (passfuzz) and reduced.\n"),
         _to_reproduce(finding, stored, script),
         _expected(finding, stored),
-        of("\n## Actual\n\n{}{}", _actual(finding, stored), _raised_at(finding)),
+        of("\n## Actual\n\n{}", _actual(finding, stored)),
         _change(finding, stored),
         _whose_fault(finding.fault),
-        _traceback(finding, stored),
         _environment(finding),
         _similar(similar),
     )
@@ -85,7 +84,7 @@ _AS_PRINTED = Markdown("that TVM prints of it, as it is here:")
 
 def _bare(script: str) -> str:
     """A printed module without the imports that the printer writes as comments."""
-    return "\n".join(line for line in script.splitlines() if not line.startswith("# ")).strip("\n")
+    return "\n".join(line for line in script.splitlines() if not line.startswith("#")).strip("\n")
 
 
 def _how_to_run(stored: StoredCase) -> Markdown:
@@ -132,17 +131,27 @@ def _outputs(finding: Finding) -> str:
 
 
 def _actual(finding: Finding, stored: StoredCase) -> Markdown:
+    """What happens: TVM's own traceback, what its verifier says, or what the oracle found."""
     of, verdict = Markdown.of, finding.verdict
+    told, detail = actual(stored, verdict.detail), verdict.detail
     complaint = finding.aftermath.complaint if script_of(stored).verified else ""
-    told = actual(stored, verdict.detail)
     if complaint:
         verifier = Markdown.code(finding.aftermath.verified_by)
         return of("{}\n{} says:\n\n{}\n", told, verifier, Markdown.fenced(_few_lines(complaint), "text"))
-    if verdict.symptom in (*ERRORS, WRONG_RESULT) or not verdict.detail or verdict.detail == verdict.message:
+    if is_native(stored, detail):
+        return of("{}\n{}\n", told, _block(backtrace_text(detail))) if crashing_function(detail) else told
+    if raised_text(detail):
+        return of("{}{}\n", _raised_at(finding), _block(traceback_text(detail)))
+    if verdict.symptom == WRONG_RESULT and verdict.difference and finding.aftermath.outputs:
+        outputs = shortened("\n".join(finding.aftermath.outputs), LONGEST_OUTPUTS)
+        return of("{}\n{}\n", told, Markdown.fenced(outputs, "text"))
+    if verdict.symptom in (*ERRORS, WRONG_RESULT) or detail in ("", verdict.message):
         return told
-    if raised_text(verdict.detail):
-        return of("{}\n{}\n", told, Markdown.fenced(_few_lines(raised_text(verdict.detail)), "text"))
-    return of("{}\n{}\n", told, Markdown.fenced(_few_lines(verdict.detail), "text"))
+    return of("{}\n{}\n", told, Markdown.fenced(_few_lines(detail), "text"))
+
+
+def _block(traceback: str) -> Markdown:
+    return Markdown.fenced(shortened(traceback, LONGEST_TRACEBACK), "text")
 
 
 def _few_lines(text: str) -> str:
@@ -154,7 +163,7 @@ def _raised_at(finding: Finding) -> Markdown:
     frame = raising_frame(finding.verdict.detail)
     if frame is None:
         return NOTHING
-    return Markdown.of("\nRaised at {}, in {}.\n", _place(frame, finding.tvm), Markdown.code(frame.name))
+    return Markdown.of("Raised at {}, in {}:\n\n", _place(frame, finding.tvm), Markdown.code(frame.name))
 
 
 def _place(frame: Frame, tvm: str) -> Markdown:
@@ -185,17 +194,6 @@ def _whose_fault(fault: Sequence[str]) -> Markdown:
 
 
 _REFERENCE = Markdown("The reference is an interpreter in NumPy that shares no code with TVM.\n")
-
-
-def _traceback(finding: Finding, stored: StoredCase) -> Markdown:
-    detail = finding.verdict.detail
-    if is_native(stored, detail):
-        text = backtrace_text(detail) if crashing_function(detail) else ""
-    else:
-        text = traceback_text(detail) if raised_text(detail) else ""
-    if not text:
-        return NOTHING
-    return Markdown.of("\n## Traceback\n\n{}\n", Markdown.fenced(shortened(text, LONGEST_TRACEBACK), "text"))
 
 
 def _environment(finding: Finding) -> Markdown:

@@ -254,7 +254,7 @@ def _module(stored: StoredCase, single: bool, plain: bool = False) -> tuple[str,
     first = min(node.lineno for node in (statements[0], *getattr(statements[0], "decorator_list", ())))
     names = [node.name for node in statements if isinstance(node, ast.ClassDef)]
     # The printer writes its imports as comments above the first statement.
-    lines = [line for line in script.splitlines()[first - 1 :] if not (plain and line.lstrip().startswith("# "))]
+    lines = [line for line in script.splitlines()[first - 1 :] if not (plain and line.lstrip().startswith("#"))]
     return with_helper("\n".join(lines).strip() + "\n"), names[-1]
 
 

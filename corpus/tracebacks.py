@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 REPOSITORY = "https://github.com/apache/tvm"
 _FRAME = re.compile(r'^  File "([^"\n]*)", line (\d+), in (.*)$', re.MULTILINE)
-_FRAMES_END = re.compile(r'(?:^  File "[^"\n]*", line \d+, in .*\n(?:    .*\n)*)+(?=\S)', re.MULTILINE)
+_FRAMES_END = re.compile(r'(?:^  File "[^"\n]*", line \d+, in .*\n(?:    .*\n|\s*\n)*)+(?=\S)', re.MULTILINE)
 """The frames of a traceback, and the source lines under them; what was raised follows."""
 _BEGIN = "Traceback (most recent call last):\n"
 _CRASHED = re.compile(r"^!+ .*\b(?:encountered|Segfault)\b.* !+$", re.MULTILINE)
@@ -22,6 +22,7 @@ _BUILT = re.compile(r"(?:^|/)project/((?:src|include|python)/.*)")
 """Wheels are built in /project."""
 _WHEEL = re.compile(r"(?:^|/)(?:site|dist)-packages/(tvm/.*\.py)$")
 _CHECKOUT = re.compile(r"(?:^|/)(python/tvm/.*\.py)$")
+_LAMBDA = re.compile(r"::\{lambda.*")
 _ARGUMENTS = re.compile(r"\(.*")
 _PACKAGE = re.compile(r"/(?:site|dist)-packages/tvm/|/python/tvm/|^/project/|^<unknown>$|/tvm_ffi/")
 

@@ -128,13 +128,13 @@ def _what(stored: StoredCase, detail: str) -> tuple[str, str]:
         return how_it_crashed(stored, detail), ""
     if stored.symptom in (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN):
         return "raises", _error(stored, detail)
-    says = script_of(stored).says
     if stored.symptom != WRONG_RESULT:
-        return f"{says}:", one_line(stored.message)
+        return f"{script_of(stored).says}:", one_line(stored.message)
     operators = [name for name in operators_in(stored.case.module.script) if name not in _NO_OPERATORS]
-    return (f"{says} for", ", ".join(operators[:3])) if operators else (says, "")
+    return (f"{_WRONG} for", ", ".join(operators[:3])) if operators else (_WRONG, "")
 
 
+_WRONG = "gives wrong numbers"
 _NO_OPERATORS = ("call_tir", "tir.Cast", "tir.Min", "tir.Max")
 """They stand in most modules, and say nothing of one."""
 

@@ -12,13 +12,18 @@ from corpus.finding import Aftermath
 from corpus.reduce import Candidate
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import Repertoire
+from generators.passes.row import Phase
 from generators.source import SeededSource
 from oracles.forked import Ended, forked
 from oracles.ir.difference import HEAD, difference
 from oracles.ir.verifier import first_complaint
-from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState, Raised
+from oracles.reference.calling import LeftOut
+from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.numbers import Numbers, interpreted
+from oracles.reference.values import Tensor, declared, flattened, from_argument
 from oracles.scripts import script_for
+from oracles.trace import MeaningState, Position
+from oracles.walk import walk
 from oracles.workbench import Workbench
 
 
@@ -32,19 +37,30 @@ def aftermath_of(case: Candidate, plan: Plan, repertoire: Repertoire, oracle: st
 
 
 def _looked_at(case: Candidate, plan: Plan, repertoire: Repertoire, again: bool) -> Aftermath:
-    meaning = MeaningState(Numbers(case.module, case.calls))
-    bench = Workbench(SeededSource(0), meaning, repertoire.names, plan.target)
-    before = after = case.module
-    for call in (*case.setup, *case.passes, *(case.passes[-1:] if again else ())):
-        given = bench.apply(call, after)
-        if isinstance(given, Raised):
-            return Aftermath()
-        before, after = after, given
-    if after is before:
+    numbers = Numbers(case.module, case.calls)
+    bench = Workbench(SeededSource(0), MeaningState(numbers), repertoire.names, plan.target)
+    calls = (*case.setup, *case.passes, *(case.passes[-1:] if again else ()))
+    steps = list(walk(Position.at(case.module, Phase(plan.phase)), calls, repertoire.rows, bench))
+    if not steps or steps[-1].end is None:
         return Aftermath()
-    call_of_verifier, said = first_complaint(after)
-    change = difference(before, after)
-    return Aftermath(call_of_verifier, said, change if change != HEAD else "")
+    before, end = steps[-1].before, steps[-1].end
+    verified_by, said = first_complaint(end.module)
+    change = difference(before, end.module)
+    return Aftermath(verified_by, said, change if change != HEAD else "", _outputs(numbers, end))
+
+
+def _outputs(numbers: Numbers, end: Position) -> tuple[str, ...]:
+    """What the reference gives for the entry calls in the module that came out, by function; () where it stops."""
+    run = interpreted(end.module, end.synchronised)
+    lines: list[str] = []
+    try:
+        for call in numbers.calls:
+            given = end.calling(run, call.function, [from_argument(argument) for argument in call.arguments])
+            leaves = [leaf for leaf in flattened(given) if isinstance(leaf, Tensor)]
+            lines += [f"{call.function}: {' '.join(repr(declared(leaf)).split())}" for leaf in leaves]
+    except (LeftOut, Trap, Unsupported):
+        return ()
+    return tuple(lines)
 
 
 def environment() -> tuple[tuple[str, str], ...]:
