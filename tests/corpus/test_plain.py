@@ -50,9 +50,9 @@ def ended(tmp_path: Path, case: StoredCase, **environment: str) -> subprocess.Co
 
 
 def is_shown(process: subprocess.CompletedProcess[str]) -> bool:
-    """A traceback that ends in an error, or a signal."""
+    """A traceback, which Python does not print for a script that it cannot read, or a signal."""
     said = process.stderr
-    raised = "Traceback (most recent call last)" in said and "SyntaxError" not in said and "NameError" not in said
+    raised = "Traceback (most recent call last)" in said and not said.splitlines()[-1].startswith("NameError")
     return process.returncode < 0 or (process.returncode == 1 and raised)
 
 
