@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from corpus.escapes import Markdown
 from corpus.finding import Finding
-from corpus.readme import ERRORS, NOTHING, actual, shortened
+from corpus.readme import ERRORS, LONGEST_OUTPUTS, NOTHING, actual, expected, shortened
 from corpus.repro import fill_of, plain_text, runs_kernels, script_of
 from corpus.store import StoredCase
 from corpus.tracebacks import Frame, backtrace_text, crashing_function, raised_text, raising_frame, traceback_text
@@ -24,7 +24,6 @@ Similar = tuple[str, str]
 """The title of another finding or of a known cause, and a link or a path; the latter "" where there is none."""
 LONGEST_TRACEBACK = 16_000
 LONGEST_CHANGE = 6_000
-LONGEST_OUTPUTS = 1_200
 """Characters. GitHub takes 65,536 in an issue."""
 MOST_LINES = 40
 """Lines of what an oracle says besides the script."""
@@ -48,10 +47,10 @@ def issue_text(finding: Finding, stored: StoredCase, similar: Sequence[Similar] 
         of("Severity: {}. ", severity(stored, finding.tier, finding.verdict.detail)),
         of("Found by a fuzzer (passfuzz) and reduced.\n"),
         _to_reproduce(finding, stored, script),
-        _expected(finding, stored),
+        expected(stored, finding.promise),
         of("\n## Actual\n\n{}", _actual(finding, stored)),
         _change(finding, stored),
-        _whose_fault(finding.fault),
+        _whose_fault(finding.fault if finding.verdict.symptom == WRONG_RESULT else ()),
         _environment(finding),
         _similar(similar),
     )
@@ -104,32 +103,6 @@ def _how_to_run(stored: StoredCase) -> Markdown:
     return of("It needs a CUDA device and nvcc.\n\n") if runs_kernels(stored) else NOTHING
 
 
-def _expected(finding: Finding, stored: StoredCase) -> Markdown:
-    """What should come: the outputs of a wrong call, or what the pass owes."""
-    of, symptom = Markdown.of, finding.verdict.symptom
-    culprit = Markdown.code(stored.culprit)
-    if symptom in ERRORS:
-        text = of("{} takes this module, or says what it does not take and why.\n", culprit)
-    elif script_of(stored).verified:
-        text = of("{} gives a well-formed module for a well-formed one.\n", culprit)
-    elif symptom == WRONG_RESULT and finding.expectations:
-        text = of("{}\n", Markdown.fenced(shortened(_outputs(finding), LONGEST_OUTPUTS), "text"))
-    elif finding.promise:
-        text = of("{}.\n", "".join((finding.promise[0].upper(), finding.promise[1:])))
-    else:
-        return NOTHING
-    return of("\n## Expected\n\n{}", text)
-
-
-def _outputs(finding: Finding) -> str:
-    """What the reference gives for each entry call, by its function."""
-    lines = []
-    for expectation in finding.expectations:
-        function = finding.case.calls[expectation.call].function
-        lines += [": ".join((function, " ".join(repr(output).split()))) for output in expectation.outputs]
-    return "\n".join(lines)
-
-
 def _actual(finding: Finding, stored: StoredCase) -> Markdown:
     """What happens: TVM's own traceback, what its verifier says, or what the oracle found."""
     of, verdict = Markdown.of, finding.verdict
@@ -137,7 +110,7 @@ def _actual(finding: Finding, stored: StoredCase) -> Markdown:
     complaint = finding.aftermath.complaint if script_of(stored).verified else ""
     if complaint:
         verifier = Markdown.code(finding.aftermath.verified_by)
-        return of("{}\n{} says:\n\n{}\n", told, verifier, Markdown.fenced(_few_lines(complaint), "text"))
+        return of("{} says:\n\n{}\n", verifier, Markdown.fenced(_few_lines(complaint), "text"))
     if is_native(stored, detail):
         return of("{}\n{}\n", told, _block(backtrace_text(detail))) if crashing_function(detail) else told
     if raised_text(detail):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from corpus.escapes import Markdown
-from corpus.repro import runs_kernels, shown_by_script
+from corpus.repro import runs_kernels, script_of, shown_by_script
 from corpus.store import StoredCase
 from corpus.tracebacks import crashing_function, of_runtime, raised_text
-from corpus.wording import is_native
-from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN
+from corpus.wording import is_native, subject_of
+from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, HANG, WRONG_RESULT
 
 _KERNELS = Markdown("The script runs kernels, for which it needs a CUDA device and nvcc (2 without them).")
 _WITHOUT_A_DEVICE = Markdown.of(
@@ -20,6 +20,8 @@ ERRORS = (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN)
 """Symptoms that TVM tells of itself."""
 LONGEST_TEXT = 8_000
 """Characters of what TVM raised that are shown; its messages may quote whole modules."""
+LONGEST_OUTPUTS = 1_200
+"""Characters of arrays."""
 CUT = "\n[...]\n"
 
 
@@ -42,7 +44,7 @@ def readme_text(
     parts = (
         of("# {}\n\n", stored.title),
         _facts(stored, tvm),
-        of("\n## Expected\n\n{}.\n", "".join((promise[0].upper(), promise[1:]))) if promise else NOTHING,
+        expected(stored, promise),
         of("\n## Actual\n\n{}", actual(stored, detail)),
         of("\n## What {} did\n\n{}\n", code(stored.culprit), Markdown.fenced(difference, "diff"))
         if difference
@@ -55,13 +57,46 @@ def readme_text(
     return Markdown.joined("", parts)
 
 
+def expected(stored: StoredCase, promise: str) -> Markdown:
+    """The part on what should come: what a wrong call should give, or what the pass or the build owes. promise: what
+    the oracle's row says, where there is nothing more to say."""
+    of, culprit = Markdown.of, Markdown.code(subject_of(stored))
+    if stored.symptom == WRONG_RESULT and stored.expectations:
+        text = of("{}\n", Markdown.fenced(shortened(_outputs(stored), LONGEST_OUTPUTS), "text"))
+    elif stored.symptom == DOES_NOT_BUILD:
+        text = of("{} compiles this module.\n", Markdown.code("tvm.compile"))
+    elif stored.symptom == DOES_NOT_RUN:
+        text = of("The module that {} makes runs.\n", Markdown.code("tvm.compile"))
+    elif stored.symptom == CRASH:
+        text = of("{} takes this module, or says what it does not take and why.\n", culprit)
+    elif stored.symptom == HANG:
+        text = of("{} ends.\n", culprit)
+    elif script_of(stored).verified:
+        text = of("{} gives a well-formed module for a well-formed one.\n", culprit)
+    elif promise:
+        text = of("{}.\n", "".join((promise[0].upper(), promise[1:])))
+    else:
+        return NOTHING
+    return of("\n## Expected\n\n{}", text)
+
+
+def _outputs(stored: StoredCase) -> str:
+    """What the reference gives for each entry call, by its function."""
+    lines = []
+    for expectation in stored.expectations:
+        function = stored.case.calls[expectation.call].function
+        lines += [": ".join((function, " ".join(repr(output).split()))) for output in expectation.outputs]
+    return "\n".join(lines)
+
+
 def actual(stored: StoredCase, detail: str) -> Markdown:
     """What happens: the whole text of what TVM raised, the function in which it crashed, or what is wrong."""
     if is_native(stored, detail):
         return _crash(stored, detail)
     said = raised_text(detail)
     if stored.symptom not in ERRORS or not said:
-        return Markdown.of("{}: {}\n", stored.symptom, stored.message or stored.title)
+        message = stored.message or stored.title
+        return Markdown.of("{}\n", message if stored.symptom in message else ": ".join((stored.symptom, message)))
     return Markdown.of("{}\n", Markdown.fenced(shortened(said, LONGEST_TEXT), "text"))
 
 

@@ -61,7 +61,7 @@ def title_of_failure(stored: StoredCase, detail: str = "") -> Title:
 
     stored: the case, whose own title does not count. detail: TVM's traceback or what a crashed process has printed.
     """
-    tag, subject = one_line(_tag(stored, detail)), one_line(_subject(stored))
+    tag, subject = one_line(_tag(stored, detail)), one_line(subject_of(stored))
     does, message = _what(stored, detail)
     says = f"{subject} {does}"
     return Title(tag, says, _cut(message, max(LONGEST_TITLE - len(tag) - len(says) - 4, 20)))
@@ -106,7 +106,8 @@ def _tag(stored: StoredCase, detail: str) -> str:
     return _SPACES[max(spaces, key=len)] if spaces else "Relax"
 
 
-def _subject(stored: StoredCase) -> str:
+def subject_of(stored: StoredCase) -> str:
+    """What a title says the culprit is: the pass in its name space, or the call that compiles."""
     if stored.culprit == CODE:
         return "tvm.compile"
     spaces = [space for space in _SPACES if stored.culprit.startswith(f"{space}.")]
