@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from corpus.finding import Expectation
-from corpus.repro import plain_text, shown_by_script
+from corpus.repro import plain_text, script_of, shown_by_script
 from corpus.schedule import schedule_lines, schedule_steps
 from corpus.store import StoredCase, read_case
 from generators.case import EntryCall, PassCall
 from oracles.evidence import Evidence, Hung, OutOfMemory
-from oracles.scripts import named
+from oracles.scripts import Script, named
 from oracles.verdict import CRASH, DOES_NOT_BUILD
 from tests.corpus.test_repro import ADD, CLEAN_ON, EVIDENCE, FAULTS, OTHER_BUILDS, PLANTED, RESULT, X, stored
 from tests.patience import HANGS_S
@@ -82,6 +82,13 @@ def test_a_planted_bug_is_shown_by_its_evidence(tmp_path: Path, what: str) -> No
 
 def test_every_script_of_an_oracle_is_planted_here() -> None:
     assert named() - {"build"} <= {*PLANTED}
+
+
+@pytest.mark.parametrize("oracle", [*PLANTED, *OTHER_BUILDS])
+def test_every_script_has_a_verb_for_titles(oracle: str) -> None:
+    says = script_of(stored(oracle, "P", None)).says
+    assert says != Script("").says
+    assert says.split()[0].endswith("s")
 
 
 @pytest.mark.parametrize(
