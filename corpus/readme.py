@@ -9,7 +9,7 @@ from corpus.repro import runs_kernels, script_of, shown_by_script
 from corpus.store import StoredCase
 from corpus.tracebacks import crashing_function, of_runtime, raised_text
 from corpus.wording import is_native, subject_of
-from oracles.scripts import MissingScript
+from oracles.scripts import MissingScript, Script
 from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, HANG, WRONG_RESULT
 
 _KERNELS = Markdown("The script runs kernels, for which it needs a CUDA device and nvcc (2 without them).")
@@ -82,11 +82,23 @@ def expected(stored: StoredCase, promise: str) -> Markdown:
 
 
 def _is_verified(stored: StoredCase) -> bool:
-    """Whether what fails is a matter of TVM's verifier; a case of somebody else may name any oracle."""
+    """Whether what fails is a matter of TVM's verifier."""
+    script = _script_of(stored)
+    return script is not None and script.verified
+
+
+def _applies_the_pass(stored: StoredCase) -> bool:
+    """Whether the pass itself is what fails, and no build."""
+    script = _script_of(stored)
+    return script is None or script.applies_the_pass
+
+
+def _script_of(stored: StoredCase) -> Script | None:
+    """The script of a case; None where there is none, as a case of somebody else may name any oracle."""
     try:
-        return script_of(stored).verified
+        return script_of(stored)
     except MissingScript:
-        return False
+        return None
 
 
 def _outputs(stored: StoredCase) -> str:
@@ -112,7 +124,8 @@ def actual(stored: StoredCase, detail: str) -> Markdown:
 def _crash(stored: StoredCase, detail: str) -> Markdown:
     function = crashing_function(detail)
     if not function:
-        return Markdown.of("The process is killed: {}.\n", stored.message)
+        when = NOTHING if _applies_the_pass(stored) else Markdown(" while the module is built or runs")
+        return Markdown.of("The process is killed{}: {}.\n", when, stored.message)
     when = (
         Markdown("when the built module runs") if of_runtime(function) else Markdown("while the pass or the build runs")
     )

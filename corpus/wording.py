@@ -126,7 +126,7 @@ def _what(stored: StoredCase, detail: str) -> tuple[str, str]:
         case _:
             pass
     if is_native(stored, detail):
-        return how_it_crashed(stored, detail), ""
+        return _how_it_crashed(stored, detail), ""
     if stored.symptom in (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN):
         return "raises", _error(stored, detail)
     if stored.symptom != WRONG_RESULT:
@@ -140,13 +140,17 @@ _NO_OPERATORS = ("call_tir", "tir.Cast", "tir.Min", "tir.Max")
 """They stand in most modules, and say nothing of one."""
 
 
-def how_it_crashed(stored: StoredCase, detail: str) -> str:
+def _how_it_crashed(stored: StoredCase, detail: str) -> str:
     """A native crash as a verb: in which function of TVM, and whether that runs what was built."""
     function = crashing_function(detail)
     short = "::".join(function.split("::")[-2:])
     if of_runtime(function):
         return f"makes a module that crashes in {short} when it runs"
-    return f"crashes in {short}" if function else f"crashes ({one_line(stored.message)})"
+    if function:
+        return f"crashes in {short}"
+    if not script_of(stored).applies_the_pass:  # In a build or in a run of it: no backtrace says which.
+        return "crashes, or makes a module that does"
+    return f"crashes ({one_line(stored.message)})"
 
 
 def _error(stored: StoredCase, detail: str) -> str:
