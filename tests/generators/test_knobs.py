@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 KNOBS = {
-    "tir": ("knobs", "knob_groups", "integer_knobs"),
+    "tir": ("knobs", "knob_groups", "block_knobs", "loop_knobs", "kernel_knobs", "integer_knobs"),
     "relax": ("knobs",),
     "recipes": ("knobs",),
     "operators": ("knobs",),

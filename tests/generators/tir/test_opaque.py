@@ -26,7 +26,7 @@ from generators.tir.swarm import EVERY, draw_unusual
 from oracles.reference.tir import run_prim_func
 
 SEEDS = 200
-KNOBS = replace(DEFAULT, opaque_share=1.0, dead_share=0.0)
+KNOBS = replace(DEFAULT, forms=replace(DEFAULT.forms, opaque=1.0, dead=0.0))
 UNUSUAL_NODES = (
     tirx.Let,
     tirx.While,
