@@ -143,7 +143,7 @@ def is_slug(name: str) -> bool:
 
 
 def slug_of(text: str) -> str:
-    """A name for a file or folder that says the text; what it cannot say is told apart by 8 digits of a hash."""
+    """A name for a file or folder made of the text; what it leaves out is in 8 digits of a hash."""
     if is_slug(text) and len(text) <= LONGEST_NAME:
         return text
     word = re.sub(r"[^A-Za-z0-9_-]+", "_", text, flags=re.ASCII).strip("_-")[:LONGEST_NAME]

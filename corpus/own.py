@@ -1,4 +1,4 @@
-"""Which case folders this user's passfuzz has written, on this machine: told by a secret that no folder holds.
+"""Which case folders this user's passfuzz has written, on this machine. A secret key decides; no folder holds it.
 
 `corpus.store.write_case` leaves a mark in each folder: a keyed hash (HMAC-SHA-256) of all its files, with a key that is
 kept in the user's state folder. Somebody else's folder cannot have such a mark, whatever its files say; nor has one of

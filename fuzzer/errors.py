@@ -49,7 +49,7 @@ class EnvironmentFault(PassfuzzError):
 
 
 def status_of_command(command: Callable[[], int]) -> int:
-    """The exit status of a command: what it gives, or that of the exception that ends it, told in one line on stderr.
+    """The exit status of a command: what it gives, or that of the exception that ends it, which is one line on stderr.
 
     With PASSFUZZ_DEBUG=1 Python's traceback comes before the line.
     """
