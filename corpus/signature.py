@@ -15,8 +15,8 @@ from oracles.evidence import Evidence, ReferenceTrap
 from oracles.verdict import WRONG_RESULT, Failed
 
 LONGEST_MESSAGE = 200
-LONGEST_WORD = 100
-"""Characters of an oracle or a culprit in a slug: a file name has at most 255 bytes."""
+LONGEST_ORACLE, LONGEST_CULPRIT = 50, 150
+"""Characters of each in a slug: a file name has at most 255 bytes."""
 
 PLACES = frozenset(("uninitialised", "out-of-bounds", "use-after-kill", "double-free", "storage-overlap", "data-race"))
 """Kinds of traps whose message says where, by names that the program gave."""
@@ -39,7 +39,7 @@ class Signature:
         """
         text = "\0".join((self.oracle, self.symptom, self.culprit, self.message))
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-        slug = f"{_folder_word(self.oracle)}-{_folder_word(self.culprit)}-{digest}"
+        slug = f"{_folder_word(self.oracle, LONGEST_ORACLE)}-{_folder_word(self.culprit, LONGEST_CULPRIT)}-{digest}"
         return slug if is_slug(slug) else f"_{slug}"
 
 
@@ -60,8 +60,8 @@ def _says_where(evidence: Evidence | None) -> bool:
     return isinstance(evidence, ReferenceTrap) and evidence.kind in PLACES
 
 
-def _folder_word(word: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_.]+", "_", word).strip("_.")[:LONGEST_WORD] or "none"
+def _folder_word(word: str, longest: int) -> str:
+    return re.sub(r"[^A-Za-z0-9_.]+", "_", word).strip("_.")[:longest] or "none"
 
 
 # --- messages -------------------------------------------------------------------------------------------

@@ -155,6 +155,12 @@ def test_any_slug_is_the_name_of_a_folder(oracle: str, symptom: str, culprit: st
     assert replace(signature, culprit=f"{culprit}?").slug != signature.slug
 
 
+def test_a_culprit_of_many_primitives_is_named_whole() -> None:
+    primitives = "decompose_reduction+tensorize+compute_at+sample_compute_location+decompose_reduction+tensorize"
+    slug = Signature("survives", "crash", f"s_tir.Schedule[{primitives}]", "m").slug
+    assert slug.startswith(f"survives-s_tir.Schedule_{primitives.replace('+', '_')}-")
+
+
 @pytest.mark.parametrize("field", ["oracle", "symptom", "culprit", "message"])
 def test_every_field_counts(field: str) -> None:
     base = {"oracle": "o", "symptom": "s", "culprit": "c", "message": "m"}
