@@ -24,7 +24,7 @@ def stored(*expected: tuple[str, ScriptOutcome]) -> StoredCase:
 
 def put(corpus: Path, slug: str, script: str, *expected: tuple[str, ScriptOutcome]) -> None:
     """A case whose repro is this script."""
-    write_case(corpus / slug, stored(*expected), script, "readme")
+    write_case(corpus / slug, stored(*expected), script, "readme", made_here=True)
 
 
 @pytest.fixture(autouse=True)
