@@ -39,6 +39,19 @@ def _escape(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape", "backslashreplace").decode("ascii")
 
 
+_COMMAND = re.compile(r"(?m)^(?P<before>[^\S\n]*):(?=:)|#(?=#(?:\[|vso\[))", re.IGNORECASE)
+
+IN_JSON, IN_MARKUP = r"\u{:04x}", "&#{};"
+"""How JSON, and HTML, XML and Markdown, write a character by its number."""
+
+
+def inert(text: str, escape: str = r"\x{:02x}") -> str:
+    r"""The text without commands to a CI job that shows it: `::error::` at the beginning of a line and `##[error]`
+    anywhere in it (actions/runner, ActionCommand.cs), `##vso[...]` (Azure Pipelines). Their first character becomes
+    an escape, `\x3a` or `\x23`, or what another language has for one."""
+    return _COMMAND.sub(lambda match: f"{match['before'] or ''}{escape.format(ord(match[0][-1]))}", text)
+
+
 # --- languages ------------------------------------------------------------------------------------------
 
 

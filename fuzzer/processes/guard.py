@@ -51,7 +51,7 @@ def guarded(command: list[str]) -> list[str]:
     return [sys.executable, "-I", __file__, str(os.getpid()), *command]
 
 
-def end(process: subprocess.Popen[bytes]) -> int:
+def end(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> int:
     """Ends a guard that leads a session, its command and all that this has started; says how the guard ended."""
     from subprocess import TimeoutExpired
 
