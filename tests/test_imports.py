@@ -45,7 +45,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("table",),
     ),
     "corpus": (
-        ("escapes", "regular_files"),
+        ("escapes", "regular_files", "whole_folder"),
         ("arrays_file", "encoding", "frames", "loaded_file", "migration", "named_errors", "own", "poison_fill"),
         ("repro_imports", "rewrites", "schedule", "script_losses", "signature"),
         ("cause",),
