@@ -86,8 +86,8 @@ def test_the_number_of_workers_changes_nothing_that_is_counted(tmp_path: Path) -
 @pytest.mark.warm
 def test_shards_part_the_cases(tmp_path: Path) -> None:
     options = {"seed": 4, "jobs": 1, "passes": "Normalize", "oracles": SOME}
-    whole = campaign(tmp_path / "whole", cases=20, **options).tally
-    parts = [campaign(tmp_path / f"{i}", cases=10, shard=f"{i}/2", **options).tally for i in (1, 2)]
+    whole = campaign(tmp_path / "whole", cases=12, **options).tally
+    parts = [campaign(tmp_path / f"{i}", cases=6, shard=f"{i}/2", **options).tally for i in (1, 2)]
     assert whole.generated == sum(part.generated for part in parts)
     assert whole.ops == {name: sum(part.ops.get(name, 0) for part in parts) for name in whole.ops}
     assert parts[0].ops != parts[1].ops

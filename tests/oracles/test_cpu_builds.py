@@ -268,7 +268,7 @@ def test_a_build_without_an_end_is_ended(
     monkeypatch: pytest.MonkeyPatch, name: str, change: Callable[[Any], Any], wanted: type[Verdict]
 ) -> None:
     plant(monkeypatch, change)
-    monkeypatch.setattr(cpu_trial, "LIMIT_S", 4)
+    monkeypatch.setattr(cpu_trial, "LIMIT_S", 1 if wanted is Failed else 4)
     # What computes has used more of the CPU than this by then, on a machine with a load of eighty for each of its CPUs;
     # what sleeps has not used four seconds.
     monkeypatch.setattr(cpu_trial, "HANG_CPU_S", 0.05 if change is computes else cpu_trial.LIMIT_S)
