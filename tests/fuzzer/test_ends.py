@@ -38,6 +38,8 @@ from reports.summary import RunFacts, read_findings
 from tests.fuzzer.fake_worker import PASSES, failures_of
 from tests.patience import HANGS_S
 
+pytestmark = pytest.mark.warm
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
