@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from fuzzer.errors import ExitStatus
 from fuzzer.versions import Probe
+from reports.causes import causes_of
 from reports.finding_row import FindingRow
 from reports.tally import Tally
 
@@ -21,7 +22,8 @@ ReplayWord: TypeAlias = Literal["ok", "fixed", "still-failing", "regression", "u
 class CampaignResult:
     """A finished campaign. own_fault: one line when passfuzz itself failed, else None.
 
-    unreduced: how many failures were seen that are neither findings nor known to be none.
+    unreduced: how many failures were seen that are neither findings nor known to be none. notes: lines on what its
+    reader must know.
     """
 
     tally: Tally
@@ -30,6 +32,7 @@ class CampaignResult:
     interrupted: bool = False
     own_fault: str | None = None
     unreduced: int = 0
+    notes: tuple[str, ...] = ()
 
     def fault(self) -> str | None:
         """One line when these results cannot be trusted: own_fault, too many invalid cases, or no case at all."""
@@ -42,10 +45,10 @@ class CampaignResult:
         return None
 
     def status(self, fail_on: tuple[str, ...]) -> ExitStatus:
-        """An own fault first, because its findings cannot be trusted; then new findings of the tiers that fail."""
+        """An own fault first, because its findings cannot be trusted; then new causes of the tiers that fail."""
         if self.fault() is not None:
             return ExitStatus.OWN_FAULT
-        if any(row.is_failure(fail_on) for row in self.findings):
+        if any(cause.is_failure(fail_on) for cause in causes_of(self.findings)):
             return ExitStatus.NEW_FINDING
         return ExitStatus.CLEAN
 

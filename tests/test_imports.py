@@ -63,6 +63,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "reports": (
         ("finding_row", "tally", "terminal"),
+        ("causes",),
         ("summary",),
         ("words",),
         ("html", "junit", "live", "markdown", "out_writer", "sarif"),
@@ -72,7 +73,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("errors", "protocol"),
         ("streams", "versions"),
         ("processes", "settings"),
-        ("results", "selection", "trust"),
+        ("known_causes", "results", "selection", "trust"),
         ("engines/baggage", "engines/messages"),
         ("engines/cluster", "engines/node"),
         ("engines",),
