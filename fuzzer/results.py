@@ -125,13 +125,24 @@ class ReduceResult:
 
 @dataclass(frozen=True, slots=True)
 class ReplayRow:
-    """One corpus case under one TVM."""
+    """One corpus case under one TVM. cause, title: of its cause, as the registry has it; "" where it is not known."""
 
     case: str
     tvm: str
     outcome: ReplayWord
     message: str = ""
     seconds: float = 0.0
+    cause: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GoneCause:
+    """A known cause of which every case passes on a TVM, and one of them did not before."""
+
+    tvm: str
+    cause: str
+    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +158,19 @@ class ReplayResult:
             return ExitStatus.REPLAY_REGRESSION
         return ExitStatus.OWN_FAULT if "error" in outcomes else ExitStatus.CLEAN
 
+    def gone(self) -> tuple[GoneCause, ...]:
+        """What each TVM has mended. A case whose cause is not known counts as one of its own."""
+        found: dict[tuple[str, str], list[ReplayRow]] = {}
+        for row in self.rows:
+            found.setdefault((row.tvm, row.cause or f"case {row.case}"), []).append(row)
+        return tuple(
+            GoneCause(tvm, rows[0].cause, rows[0].title or rows[0].case)
+            for (tvm, _), rows in found.items()
+            if {row.outcome for row in rows} in ({"fixed"}, {"fixed", "ok"})
+        )
+
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "gone": [asdict(gone) for gone in self.gone()]}
 
 
 @dataclass(frozen=True, slots=True)

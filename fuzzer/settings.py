@@ -79,7 +79,7 @@ class Settings:
     oracles: tuple[str, ...] = ()
     load: Path | None = None
     corpus: Path | None = None
-    known: Path | None = None
+    known: Path | None = SHIPPED
     fail_on: tuple[str, ...] = ("A", "B")
     shard: Shard = Shard()
     on: str = "local"
@@ -227,6 +227,16 @@ def known_file(path: Path | None, option: str = "--known") -> Path | None:
     if path is None:
         return SHIPPED
     return None if path == NOTHING else _existing_file(path, option)
+
+
+def registry_file(path: Path | None, option: str = "--known") -> Path:
+    """The registry that is to be edited: the one that comes with passfuzz for None. Raises UsageError where nothing
+    can be written there."""
+    if path is None:
+        return SHIPPED
+    if path == NOTHING:
+        raise UsageError(f"{option} {NOTHING}: there must be a registry to write into")
+    return output_file(path, option)
 
 
 def output_file(path: Path, option: str = "--output") -> Path:
