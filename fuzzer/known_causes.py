@@ -110,7 +110,7 @@ def read_registry_of(path: Path, option: str = "--known") -> Registry:
         raise UsageError(f"{option} {path}: no such file") from None
 
 
-def read_known_causes(known: Path | None, tvm: str, corpus: Path | None = None) -> Known:
+def read_known_causes(known: Path | None, tvm: str, corpus: Path | None = None, option: str = "--known") -> Known:
     """What a run on a TVM of this version counts as known. known: a file, None for none. corpus: the folder of
     `--corpus`, whose cases are known too. Raises UsageError.
     """
@@ -120,11 +120,11 @@ def read_known_causes(known: Path | None, tvm: str, corpus: Path | None = None) 
             if is_baseline(known):
                 signatures = read_known(known)
             else:
-                registry = read_registry_of(known)
+                registry = read_registry_of(known, option)
         except CorruptCase as error:
-            raise UsageError(f"--known {error}") from error
+            raise UsageError(f"{option} {error}") from error
         except OSError as error:
-            raise UsageError(f"--known {known}: {error.strerror or error}") from error
+            raise UsageError(f"{option} {known}: {error.strerror or error}") from error
     if corpus is None:
         return Known(tvm, registry, signatures)
     stored = [(found.slug, found.case) for found in replayable(corpus) if isinstance(found.case, StoredCase)]

@@ -52,7 +52,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("finding", "module_text"),
         ("repro_passes", "store"),
         ("known", "registry", "replayable", "repro_calls"),
-        ("repro",),
+        ("agreement", "promotion", "repro"),
         ("readme",),
         ("findings",),
         ("reduce/candidate", "reduce/draft"),

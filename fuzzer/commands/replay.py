@@ -39,8 +39,8 @@ def replay(
     """One row per TVM and case. None is the corpus that comes with passfuzz, no version the installed TVM.
 
     trust: whether scripts of somebody else may run, and all of them without walls around them. known: the registry of
-    known causes. Raises UsageError when there is no case, or a script of somebody else and no trust; EnvironmentFault when a TVM is not there and cannot be
-    installed, or does not work.
+    known causes. Raises UsageError when there is no case, or a script of somebody else and no trust; EnvironmentFault
+    when a TVM is not there and cannot be installed, or does not work.
     """
     folder = CORPUS if corpus is None else corpus
     registry = read_known_causes(known, "").registry
