@@ -24,7 +24,7 @@ class FindingRows:
         """Of findings that wait for their confirmation, too; by signature."""
         self._tiers: dict[str, Tier] = {}
         """The best of all sightings of a signature."""
-        self._notes: dict[str, None] = dict.fromkeys(known.registry.twice)
+        self._notes: dict[str, None] = {}
 
     @property
     def notes(self) -> tuple[str, ...]:
