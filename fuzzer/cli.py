@@ -26,7 +26,7 @@ from fuzzer.streams import swallowing_streams
 app = typer.Typer(
     name="passfuzz",
     help="Finds wrong compiler passes in Apache TVM, names the pass, and hands back a minimal script.",
-    epilog="Exit status: 0 no new finding, 1 new finding, 2 wrong usage, 3 environment or own fault, 4 regression.",
+    epilog="Exit status: 0 no new cause, 1 new cause, 2 wrong usage, 3 environment or own fault, 4 regression.",
     add_completion=False,
     pretty_exceptions_enable=False,
 )
