@@ -18,6 +18,8 @@ import msgspec
 import pytest
 
 from corpus import own
+from corpus.known import write_known
+from corpus.registry import KnownCause, add_entries
 from fuzzer.campaign import loop
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, UNREDUCED_FILE, read_checkpoint
 from fuzzer.campaign.interrupts import Interrupts
@@ -32,10 +34,11 @@ from fuzzer.processes.pool import LocalSlot, Pool
 from fuzzer.protocol import Confirm, Reduce
 from fuzzer.results import CampaignResult
 from fuzzer.settings import Settings, read_settings
+from reports.causes import headline
 from reports.finding_row import FindingRow
 from reports.out_writer import OutWriter
 from reports.summary import RunFacts, read_findings
-from tests.fuzzer.fake_worker import PASSES, failures_of
+from tests.fuzzer.fake_worker import PASSES, cause_in, failures_of
 from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.warm
@@ -103,6 +106,47 @@ def test_every_case_is_judged_once_and_every_failure_is_found(tmp_path: Path, jo
     result = campaign(tmp_path / "out", jobs=jobs, time=time)
     whole(result)
     assert {row.signature for row in read_findings(tmp_path / "out")} == slugs(result)
+
+
+def test_a_registry_says_what_is_known_and_what_has_returned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "tvm_version", lambda: "0.28.0")
+    known = tmp_path / "known.toml"
+    legalize, dataflow = (cause_in(name) for name in PASSES[2:])
+    entries = [
+        KnownCause("other", "Theirs", also=(legalize,), link="apache/tvm#1"),
+        KnownCause(dataflow, "Mended", "fixed-in", fixed_in="0.28.0", tier="A"),
+        KnownCause(legalize, "Again"),
+    ]
+    add_entries(known, entries)
+    result = campaign(tmp_path / "out", known=known)
+    told = {row.culprit: (row.standing, row.known, row.title, row.tier) for row in result.findings}
+    assert told == {
+        PASSES[0]: ("new", False, "", "A"),
+        PASSES[1]: ("new", False, "", "A"),
+        PASSES[2]: ("known", True, "Theirs", "A"),
+        PASSES[3]: ("returned", False, "Mended", "A"),
+    }
+    assert {row.culprit: (row.standing, row.cause) for row in read_findings(tmp_path / "out")} == {
+        name: (told[name][0], cause_in(name)) for name in PASSES
+    }
+    assert headline(result.findings) == "1 new cause (2 findings), 1 returned, 1 known"
+    assert result.status(("A",)) == 1
+    (doubt,) = result.notes
+    assert doubt.startswith(f"{known}: lines 4 and 19 both match survives-{PASSES[2]}-")
+
+
+@pytest.mark.parametrize("known", ["every cause", "an older baseline"])
+def test_nothing_new_is_no_failure(tmp_path: Path, known: str) -> None:
+    if known == "every cause":
+        path = tmp_path / "known.toml"
+        add_entries(path, [KnownCause(cause, "Known") for cause in sorted({cause_in(name) for name in PASSES})])
+    else:
+        path = tmp_path / "known.json"
+        write_known(path, {slug: "" for slug in slugs(campaign(tmp_path / "before"))})
+    result = campaign(tmp_path / "out", known=path)
+    assert {row.standing for row in result.findings} == {"known"}
+    assert result.status(("A", "B", "C")) == 0
+    assert campaign(tmp_path / "none", known=Path("none")).status(("A", "B", "C")) == 1
 
 
 class Kills:
