@@ -118,7 +118,7 @@ class _Campaign:
             self._await_worker(pool)
             self.settings = replace(self.settings, jobs=self.settings.jobs or len(pool.slots))
             self.start = time.monotonic()
-            self.observer.on_start(self.settings)
+            self.observer.on_start(replace(self.settings, time_s=self.end))
             try:
                 self._go(pool)
             finally:

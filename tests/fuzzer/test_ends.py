@@ -201,8 +201,10 @@ class Stops:
     def __init__(self, interrupts: Interrupts, cases: int) -> None:
         self.interrupts, self.cases = interrupts, cases
         self.rows: list[FindingRow] = []
+        self.time_s: float | None = None
 
-    def on_start(self, settings: Settings) -> None: ...
+    def on_start(self, settings: Settings) -> None:
+        self.time_s = settings.time_s
 
     def on_tally(self, tally: Any, now: float) -> None:
         if tally.cases >= self.cases:
@@ -224,6 +226,17 @@ def test_a_campaign_that_was_interrupted_goes_on(tmp_path: Path, after: int) -> 
     whole(result)
     assert slugs(first) <= slugs(result)
     assert result.wall_s > first.wall_s
+
+
+def test_who_watches_is_told_when_a_campaign_that_goes_on_will_end(tmp_path: Path) -> None:
+    """In the seconds that are counted since it was first begun."""
+    out = tmp_path / "out"
+    campaign(out, cases=20)
+    before = read_checkpoint(out).wall_s
+    with Interrupts() as interrupts:
+        watching = Stops(interrupts, 0)
+        run_campaign(settings(out, seed=None, cases=None, time="500s", resume=True), watching, interrupts)
+    assert watching.time_s == before + 500
 
 
 def test_a_campaign_that_was_killed_goes_on(tmp_path: Path) -> None:
