@@ -15,7 +15,7 @@ from fuzzer.cli import app
 from fuzzer.commands.harvest import harvest
 from fuzzer.errors import UsageError
 
-pytestmark = pytest.mark.warm
+pytestmark = [pytest.mark.warm, pytest.mark.usefixtures("few_other_builds")]
 
 SCRIPTS = {
     "a": """
