@@ -6,6 +6,7 @@ module may be anybody's. Code in `why` and `fix` stands between backticks.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -87,7 +88,7 @@ class ShownCase:
 
 def slug(title: str) -> str:
     """The name of a page: the words of the title in lower case, cut between two of them."""
-    words = re.findall(r"[a-z0-9]+", re.sub(r"^(?:\[[^\]]*\]\s*)+", "", title).lower())
+    words = re.findall(r"[a-z0-9]+", title.lower())
     name = ""
     for word in words:
         longer = "-".join(filter(None, (name, word)))
@@ -184,10 +185,10 @@ def _program(script: str) -> str:
 def _prose(text: str) -> Markdown:
     """A text with code between backticks; with an odd number of them it is only text."""
     parts = text.split("`")
-    if len(parts) % 2 == 0:
+    if text.count("`") & 1:
         return Markdown.escaped(text)
-    whole = (Markdown.code(part) if place % 2 else _between(part) for place, part in enumerate(parts))
-    return Markdown.joined("", whole)
+    write = itertools.cycle((_between, Markdown.code))
+    return Markdown.joined("", (one(part) for one, part in zip(write, parts, strict=False)))
 
 
 def _between(text: str) -> Markdown:
