@@ -101,6 +101,11 @@ class Triage:
     def merge(self, cause: CauseRow, entry: KnownCause) -> str:
         """Says that it is the same bug as a known cause."""
         _require_cause(cause)
+        own = next((one for one in self.known.entries if one.cause == cause.cause), None)
+        if own is not None:
+            raise UsageError(
+                f"{cause.id}: has an entry of its own: {self.registry}, line {own.line}; remove that first"
+            )
         also = (*entry.also, cause.cause)
         if not entry.cause:
             raise UsageError(f"{cause_id(entry.identity)}: is a limit that is known by its quote; it has no cause")

@@ -17,7 +17,7 @@ from corpus.registry import KnownCause, add_entries, read_registry
 from corpus.store import read_case
 from fuzzer.commands.promote import Words, promote
 from fuzzer.errors import UsageError
-from tests.corpus.stored_cases import found, put_finding
+from tests.corpus.stored_cases import found, put_case, put_finding
 from tests.fuzzer.triage_data import FINDINGS, TODAY, A, left_by_a_run, titles
 
 
@@ -108,6 +108,17 @@ def test_what_cannot_be_promoted_is_said(passfuzz: Any, out: Path, known: Path, 
     status, _, err = passfuzz("promote", out / FINDINGS[1].folder, "--known", known)
     assert status == 2
     assert f"{known}, line 4: has the cause" in err
+
+
+def test_a_case_of_the_corpus_gets_its_entry(passfuzz: Any, known: Path) -> None:
+    case = known.parent / "cases" / "by-hand"
+    put_case(case, "c")
+    assert passfuzz("promote", case, "--known", known)[0] == 0
+    (entry,) = read_registry(known).entries
+    assert (entry.cause, entry.case, entry.versions) == ("c", "by-hand", ("0.27.0",))
+    assert [folder.name for folder in case.parent.iterdir()] == ["by-hand"]
+    assert passfuzz("promote", case, "--known", known)[0] == 2
+    assert case.is_dir()
 
 
 def test_an_entry_without_a_case_gets_one(out: Path, known: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -60,6 +61,21 @@ def test_a_report_adds_the_causes_of_a_run_with_their_cases(passfuzz: Any, out: 
     assert passfuzz("report", out, "--known", known)[1] == f"{known}: 0 causes added, 2 seen again, 2 known\n"
 
 
+def test_several_runs_are_read_as_one(passfuzz: Any, tmp_path: Path, out: Path, known: Path) -> None:
+    more = left_by_a_run(tmp_path / "more", found("c", "Gradient"))
+    assert passfuzz("report", out, more, "--known", known)[1] == f"{known}: 3 causes added, 0 seen again, 3 known\n"
+    assert lacks(read_registry(known), known.parent / "cases") == ()
+
+
+def test_a_run_whose_folders_are_gone_gives_entries_without_cases(passfuzz: Any, out: Path, known: Path) -> None:
+    shutil.rmtree(out / "findings")
+    passfuzz("report", out, "--known", known)
+    assert [(entry.cause, entry.case, entry.versions) for entry in read_registry(known).entries] == [
+        ("a", "", ("0.27.0",)),
+        ("b", "", ("0.27.0",)),
+    ]
+
+
 def test_findings_of_an_older_version_are_left_out_and_counted(passfuzz: Any, tmp_path: Path, known: Path) -> None:
     old = left_by_a_run(tmp_path / "old", found(None), found("a", "CSE"))
     _, stdout, _ = passfuzz("report", old, "--known", known)
@@ -107,6 +123,16 @@ def test_options_decide_as_a_person_would(passfuzz: Any, out: Path, known: Path)
     assert (entry.status, entry.fixed_in, entry.note) == ("fixed-in", "0.28.0", "apache/tvm#1")
     passfuzz("triage", out, "--known", known, "--mark", f"{A}=open")
     assert (read_registry(known).entries[0].status, read_registry(known).entries[0].fixed_in) == ("open", "")
+
+
+def test_a_cause_with_an_entry_is_not_merged(passfuzz: Any, out: Path, known: Path) -> None:
+    passfuzz("triage", out, "--known", known, "--promote", "all")
+    before = known.read_text()
+    for one, other in ((A, B), (A, A)):
+        status, _, err = passfuzz("triage", out, "--known", known, "--merge", f"{one}={other}")
+        assert status == 2
+        assert f"{A}: has an entry of its own: {known}, line 4" in err
+    assert known.read_text() == before
 
 
 def test_marks_of_new_causes(passfuzz: Any, out: Path, known: Path) -> None:
