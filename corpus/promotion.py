@@ -23,8 +23,9 @@ ENDINGS = frozenset((".json", ".py", ".md", ".npz", ".txt"))
 
 
 def readable_slug(stored: StoredCase, cases: Path) -> str:
-    """A name for the folder of a case, of its culprit and of what its title says, that none in `cases` has."""
-    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", f"{stored.culprit} {stored.title.removeprefix(stored.culprit)}")
+    """A name for the folder of a case, of its culprit and of what is wrong, that none in `cases` has."""
+    said = f"{stored.culprit} {stored.symptom} {stored.message}"
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "-", said)
     words = re.findall(r"[a-z0-9]+", apart.lower())
     name = ""
     for word in words:

@@ -39,7 +39,7 @@ class Known:
 
         The tier becomes the best of the row's and the entry's.
         """
-        entry = self.registry.match(row.cause, _text(row, said))
+        entry = self.entry_of(row, said)
         if entry is None:
             standing: Standing = "known" if row.signature in self.signatures else "new"
             return replace(row, standing=standing, known=standing in KNOWN)
@@ -52,6 +52,10 @@ class Known:
             link=entry.link,
             tier=min(row.tier, entry.tier),
         )
+
+    def entry_of(self, row: FindingRow, said: str = "") -> KnownCause | None:
+        """The entry that a finding matches. said: what TVM has printed beyond the row's message."""
+        return self.registry.match(row.cause, _text(row, said))
 
     def standing(self, entry: KnownCause) -> Standing:
         """What an entry makes of a finding on this TVM."""

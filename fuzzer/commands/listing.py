@@ -41,10 +41,11 @@ def list_causes(known: Path | None, today: date, stale: bool) -> Listing:
             entry.title,
             entry.case,
             entry.line,
+            entry.identity,
         )
         for entry in entries
     )
-    return Listing(CAUSES, ("id", "status", "tier", "seen", "stale", "title", "case", "line"), tuple(rows))
+    return Listing(CAUSES, ("id", "status", "tier", "seen", "stale", "title", "case", "line", "cause"), tuple(rows))
 
 
 def _passes() -> Listing:

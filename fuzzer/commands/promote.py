@@ -43,9 +43,9 @@ def promote(
 ) -> KnownCause:
     """Copies the case into `cases` beside the registry and adds the entry of its cause; the entry.
 
-    An entry of that cause which has no case gets this one. tier: of the cause; None for what the run says in whose OUT
-    the folder lies. trust: whether a case of somebody else may join the corpus that comes with passfuzz. Raises
-    UsageError, and EnvironmentFault where it cannot be written.
+    A folder that is in `cases` already stays where it is. An entry of that cause which has no case gets this one. tier:
+    of the cause; None for what the run says in whose OUT the folder lies. trust: whether a case of somebody else may
+    join the corpus that comes with passfuzz. Raises UsageError, and EnvironmentFault where it cannot be written.
     """
     try:
         stored = read_case(folder)
@@ -62,7 +62,8 @@ def promote(
     cases = registry.parent / CASES
     if not trust:
         _refuse_strangers(folder, cases)
-    slug = _slug(words, stored, cases)
+    there = folder.resolve().parent == cases.resolve()
+    slug = folder.resolve().name if there else _slug(words, stored, cases)
     made = KnownCause(
         cause=stored.cause,
         title=one_line(words.title or stored.title),
@@ -77,14 +78,16 @@ def promote(
         tier=tier or _tier(folder),
     )
     try:
-        copy_case(folder, cases / slug)
+        if not there:
+            copy_case(folder, cases / slug)
         try:
             if entry is None:
                 add_entries(registry, [made])
             else:
                 change_entries(registry, {entry.identity: {"case": slug}})
         except (BadRegistry, OSError):
-            shutil.rmtree(cases / slug, ignore_errors=True)
+            if not there:
+                shutil.rmtree(cases / slug, ignore_errors=True)
             raise
     except CorruptCase as error:
         raise UsageError(str(error)) from error

@@ -75,7 +75,8 @@ def _with_cause(row: ReplayRow, case: StoredCase | CorruptCase, registry: Regist
     says."""
     if isinstance(case, CorruptCase):
         return row
-    entry = registry.match(case.cause or "", row.message)
+    printed = row.message
+    entry = registry.match(case.cause or "", printed)
     row = replace(row, cause=case.cause or "", title=case.title if entry is None else entry.title)
     if entry is None or not entry.is_fixed_in(row.tvm) or row.outcome != "still-failing":
         return row

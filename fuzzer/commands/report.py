@@ -78,7 +78,8 @@ def _add_to_registry(path: Path, triage: Triage) -> str:
     seen: dict[str, dict[str, str | tuple[str, ...]]] = {}
     added = without = 0
     for cause in triage.causes():
-        entry = next((one for row in cause.findings if (one := triage.known.match(row.cause, row.message))), None)
+        known = triage.as_known()
+        entry = next((one for row in cause.findings if (one := known.entry_of(row))), None)
         if entry is not None:
             seen[entry.identity] = _sighting(entry, cause, triage)
         elif not cause.cause:
@@ -97,7 +98,7 @@ def _add_to_registry(path: Path, triage: Triage) -> str:
 
 def _sighting(entry: KnownCause, cause: CauseRow, triage: Triage) -> dict[str, str | tuple[str, ...]]:
     """What an entry says after its cause was seen in a run."""
-    versions = dict.fromkeys((*entry.versions, *triage.report.facts.tvm.split(", ")))
+    versions = dict.fromkeys((*entry.versions, *triage.versions))
     return {
         "seen": max(entry.seen, triage.today.isoformat()),
         "versions": tuple(versions),

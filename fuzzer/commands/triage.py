@@ -49,9 +49,18 @@ class Triage:
         """The registry as it is now."""
         return registry_to_edit(self.registry)
 
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """Of TVM, in the run, or in each of them."""
+        return tuple(self.report.facts.tvm.replace(",", " ").split())
+
+    def as_known(self) -> Known:
+        """The same, on the TVM of the run."""
+        return Known(self.versions[0] if self.versions else "", self.known)
+
     def causes(self) -> tuple[CauseRow, ...]:
         """The causes of the run, as the registry says now what is known of them."""
-        known = Known(self.report.facts.tvm, self.known)
+        known = self.as_known()
         return causes_of(_retold(known, row) for row in self.report.findings)
 
     def new(self) -> tuple[CauseRow, ...]:
@@ -92,6 +101,11 @@ class Triage:
     def merge(self, cause: CauseRow, entry: KnownCause) -> str:
         """Says that it is the same bug as a known cause."""
         _require_cause(cause)
+        own = next((one for one in self.known.entries if one.cause == cause.cause), None)
+        if own is not None:
+            raise UsageError(
+                f"{cause.id}: has an entry of its own: {self.registry}, line {own.line}; remove that first"
+            )
         also = (*entry.also, cause.cause)
         if not entry.cause:
             raise UsageError(f"{cause_id(entry.identity)}: is a limit that is known by its quote; it has no cause")
@@ -117,7 +131,7 @@ class Triage:
             cause=cause.cause,
             title=one_line(words.title or cause.title),
             status=words.status,
-            versions=tuple(self.report.facts.tvm.split(", ")),
+            versions=self.versions,
             link=cause.link,
             note=words.note,
             quote=words.quote,

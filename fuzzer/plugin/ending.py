@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from corpus.cause import cause_of
 from corpus.finding import Finding
 from corpus.findings import keep_finding, save_finding, stored_from
 from corpus.readme import readme_text
 from corpus.reduce import candidate_of
 from corpus.signature import operators_in, signature_of
 from corpus.store import write_atomically, write_case
+from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.campaign.out_folder import UNCONFIRMED
 from fuzzer.known_causes import Known
 from fuzzer.plugin.pairs import Pairs
@@ -121,18 +123,19 @@ def headline(ledger: Ledger, rows: Sequence[FindingRow]) -> str:
 def _findings(ledger: Ledger, out: Path, scratch: Path, folder: str) -> tuple[list[Finding], int]:
     """The findings, one per signature, in the order of their first sighting; and how many were not confirmed."""
     found: dict[str, Finding] = {}
+    rows = FindingRows(Known(tvm_version()))
     by_script: list[Finding] = []
     unconfirmed = 0
     until = time.monotonic() + REDUCE_ALL_S
     for sighting in ledger.sightings.values():
         made = _reduced(sighting, scratch, until, ledger) if sighting.case.passes[0].source else None
         if isinstance(made, Finding):
-            by_script.append(made)
+            by_script.append(rows.apart(made))
         elif sighting.case.passes[0].source:
             save_finding(out / UNCONFIRMED, as_it_is(sighting))
             unconfirmed += 1
         else:
-            finding = as_it_is(sighting)
+            finding = rows.apart(as_it_is(sighting))
             _save_with_test(out, finding, folder)
             _add(found, finding)
     merged: dict[str, Finding] = {}
@@ -171,6 +174,7 @@ def as_it_is(sighting: Sighting) -> Finding:
         tvm_version(),
         count=sighting.count,
         promise=ORACLES[failure.oracle].promise,
+        cause=str(cause_of(failure.oracle, failed, failure.culprit)),
     )
 
 

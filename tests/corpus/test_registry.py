@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import date
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from hypothesis import given
@@ -21,7 +24,9 @@ from corpus.registry import (
     parse,
     read_registry,
 )
+from corpus.replayable import replayable
 from tests.corpus.stored_cases import put_case
+from tests.patience import HANGS_S
 
 HEAD = "schema = 1\n"
 ENTRY = '[[cause]]\ncause = "a.cc:f: x"\ntitle = "T"\n'
@@ -286,3 +291,13 @@ def test_the_shipped_registry_and_the_shipped_cases_are_one() -> None:
     assert len(found) == NOT_YET
     assert registry.twice == ()
     assert len(registry.entries) >= 3
+
+
+@pytest.mark.deep
+def test_the_registry_and_its_cases_are_in_the_wheel(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=SHIPPED.parents[1], check=True, capture_output=True, timeout=HANGS_S)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = set(ZipFile(wheel).namelist())
+    assert "corpus/known.toml" in names
+    assert {f"corpus/cases/{one.slug}/case.json" for one in replayable()} <= names

@@ -1,10 +1,11 @@
-"""`passfuzz triage`, `promote`, `report --known` and `list causes`: decisions become entries and cases, and stay."""
+"""`passfuzz triage`, `report --known` and `list causes`: decisions become entries and cases, and stay."""
 
 from __future__ import annotations
 
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,30 +17,19 @@ from typing import Any
 
 import pytest
 
-from corpus import own
 from corpus.agreement import lacks
 from corpus.registry import KnownCause, add_entries, cause_id, read_registry
 from corpus.replayable import CORPUS
 from corpus.store import read_case
 from fuzzer.commands import triage_walk
-from fuzzer.commands.promote import Words, promote
 from fuzzer.commands.triage import Triage, open_triage
-from fuzzer.errors import UsageError
-from reports.finding_row import row_of
-from reports.summary import Report, write_out
 from reports.terminal import Terminal
-from tests.corpus.stored_cases import found, put_finding
+from tests.corpus.stored_cases import found
+from tests.fuzzer.triage_data import FINDINGS, TODAY, A, B, left_by_a_run, titles
 from tests.patience import HANGS_S
-from tests.reports.reports_data import NASTY, facts, tally
+from tests.reports.reports_data import NASTY
 
-TODAY = date(2026, 11, 23)
 ROOT = Path(__file__).resolve().parents[2]
-FINDINGS = (
-    found("a", "FuseOps", "first of a", tier="C", at_s=1.0),
-    found("a", "CSE", "second of a", tier="A", at_s=2.0),
-    found("b", "DeadCodeElimination", at_s=3.0),
-)
-A, B = cause_id("a"), cause_id("b")
 
 
 @pytest.fixture(autouse=True)
@@ -49,118 +39,12 @@ def own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
-    """A run with three findings of two causes."""
     return left_by_a_run(tmp_path / "out", *FINDINGS)
 
 
 @pytest.fixture
 def known(tmp_path: Path) -> Path:
     return tmp_path / "mine" / "known.toml"
-
-
-def left_by_a_run(out: Path, *findings: Any) -> Path:
-    for one in findings:
-        put_finding(out, one)
-    write_out(out, Report(facts(), tally(), tuple(row_of(one) for one in findings)))
-    return out
-
-
-def titles(known: Path) -> dict[str, str]:
-    return {entry.cause: entry.status for entry in read_registry(known).entries}
-
-
-# --- promote --------------------------------------------------------------------------------------------
-
-
-def test_a_promoted_finding_is_a_case_and_an_entry(passfuzz: Any, out: Path, known: Path) -> None:
-    folder = out / FINDINGS[0].folder
-    status, stdout, err = passfuzz("promote", folder, "--known", known, "--note", "seen by hand")
-    assert (status, err) == (0, "")
-    (entry,) = read_registry(known).entries
-    assert stdout == f"{A}: {known.parent / 'cases' / entry.case}: {entry.title}\n"
-    assert (entry.cause, entry.status, entry.tier, entry.note) == ("a", "open", "C", "seen by hand")
-    assert (entry.versions, entry.seen) == (("0.27.0",), date.today().isoformat())
-    assert entry.case == "fuse-ops-ill-formed-first-of-a"
-    case = known.parent / "cases" / entry.case
-    assert read_case(case) == read_case(folder)
-    assert {file.name for file in case.iterdir()} == {file.name for file in folder.iterdir()}
-    assert own.is_own(case)
-    assert lacks(read_registry(known), known.parent / "cases") == ()
-
-
-def test_names_are_given_once(out: Path, known: Path) -> None:
-    slugs = [
-        promote(put_finding(out, found(cause, message="same")), known, Words(), TODAY).case for cause in ("x", "y", "z")
-    ]
-    assert slugs == [f"fuse-ops-ill-formed-same{end}" for end in ("", "-2", "-3")]
-
-
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (Words(slug="../up"), "--slug ../up: no name"),
-        (Words(status="fixed-in", fixed_in="soon"), "no version"),
-    ],
-)
-def test_nothing_is_left_of_what_is_refused(out: Path, known: Path, words: Words, reason: str) -> None:
-    with pytest.raises(UsageError, match=reason):
-        promote(out / FINDINGS[0].folder, known, words, TODAY)
-    assert not known.exists()
-    assert list(known.parent.glob("cases/*")) == []
-
-
-def test_what_cannot_be_promoted_is_said(passfuzz: Any, out: Path, known: Path, tmp_path: Path) -> None:
-    older = put_finding(tmp_path, found(None))
-    broken = put_finding(tmp_path / "broken", FINDINGS[0])
-    (broken / "case.json").write_text("{")
-    for folder, reason in (
-        (older, "has no cause"),
-        (broken, "case.json"),
-        (tmp_path / "nowhere", "no such file or folder"),
-        (tmp_path, "no case.json"),
-    ):
-        status, _, err = passfuzz("promote", folder, "--known", known)
-        assert (status, err.count("\n")) == (2, 1)
-        assert reason in err
-    passfuzz("promote", out / FINDINGS[0].folder, "--known", known)
-    status, _, err = passfuzz("promote", out / FINDINGS[1].folder, "--known", known)
-    assert status == 2
-    assert f"{known}, line 4: has the cause" in err
-
-
-def test_an_entry_without_a_case_gets_one(out: Path, known: Path) -> None:
-    add_entries(known, [KnownCause("a", "By hand", "wont-fix")])
-    promote(out / FINDINGS[0].folder, known, Words(), TODAY)
-    (entry,) = read_registry(known).entries
-    assert (entry.title, entry.status, entry.case) == ("By hand", "wont-fix", "fuse-ops-ill-formed-first-of-a")
-
-
-def test_a_case_of_somebody_else_does_not_become_ones_own(out: Path, known: Path) -> None:
-    folder = out / FINDINGS[0].folder
-    (folder / "repro.py").write_text("import os\n")  # the mark is no longer that of these files
-    (folder / "elsewhere").symlink_to("/etc/passwd")
-    (folder / "program.sh").write_text("")
-    entry = promote(folder, known, Words(), TODAY)
-    case = known.parent / "cases" / entry.case
-    assert (case / "repro.py").read_text() == "import os\n"
-    assert not own.is_own(case)
-    assert not {"elsewhere", "program.sh"} & {file.name for file in case.iterdir()}
-
-
-def test_a_stranger_needs_trust_for_the_corpus_of_passfuzz(
-    out: Path, known: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whose scripts run without walls."""
-    monkeypatch.setattr("fuzzer.commands.promote.CORPUS", known.parent / "cases")
-    folder = out / FINDINGS[0].folder
-    promote(folder, known, Words(), TODAY)
-    stranger = out / FINDINGS[2].folder
-    (stranger / "repro.py").write_text("import os\n")
-    with pytest.raises(UsageError, match="of somebody else.*--trust"):
-        promote(stranger, known, Words(), TODAY)
-    assert titles(known) == {"a": "open"}
-    promote(stranger, known, Words(), TODAY, trust=True)
-    assert titles(known) == {"a": "open", "b": "open"}
 
 
 # --- report --known -------------------------------------------------------------------------------------
@@ -175,6 +59,21 @@ def test_a_report_adds_the_causes_of_a_run_with_their_cases(passfuzz: Any, out: 
     assert read_case(known.parent / "cases" / a.case).cause == "a"
     assert (b.title, b.seen, b.versions, b.tier) == ("By hand", date.today().isoformat(), ("0.26.0", "0.27.0"), "A")
     assert passfuzz("report", out, "--known", known)[1] == f"{known}: 0 causes added, 2 seen again, 2 known\n"
+
+
+def test_several_runs_are_read_as_one(passfuzz: Any, tmp_path: Path, out: Path, known: Path) -> None:
+    more = left_by_a_run(tmp_path / "more", found("c", "Gradient"))
+    assert passfuzz("report", out, more, "--known", known)[1] == f"{known}: 3 causes added, 0 seen again, 3 known\n"
+    assert lacks(read_registry(known), known.parent / "cases") == ()
+
+
+def test_a_run_whose_folders_are_gone_gives_entries_without_cases(passfuzz: Any, out: Path, known: Path) -> None:
+    shutil.rmtree(out / "findings")
+    passfuzz("report", out, "--known", known)
+    assert [(entry.cause, entry.case, entry.versions) for entry in read_registry(known).entries] == [
+        ("a", "", ("0.27.0",)),
+        ("b", "", ("0.27.0",)),
+    ]
 
 
 def test_findings_of_an_older_version_are_left_out_and_counted(passfuzz: Any, tmp_path: Path, known: Path) -> None:
@@ -224,6 +123,16 @@ def test_options_decide_as_a_person_would(passfuzz: Any, out: Path, known: Path)
     assert (entry.status, entry.fixed_in, entry.note) == ("fixed-in", "0.28.0", "apache/tvm#1")
     passfuzz("triage", out, "--known", known, "--mark", f"{A}=open")
     assert (read_registry(known).entries[0].status, read_registry(known).entries[0].fixed_in) == ("open", "")
+
+
+def test_a_cause_with_an_entry_is_not_merged(passfuzz: Any, out: Path, known: Path) -> None:
+    passfuzz("triage", out, "--known", known, "--promote", "all")
+    before = known.read_text()
+    for one, other in ((A, B), (A, A)):
+        status, _, err = passfuzz("triage", out, "--known", known, "--merge", f"{one}={other}")
+        assert status == 2
+        assert f"{A}: has an entry of its own: {known}, line 4" in err
+    assert known.read_text() == before
 
 
 def test_marks_of_new_causes(passfuzz: Any, out: Path, known: Path) -> None:
