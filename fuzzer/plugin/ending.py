@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from corpus.cause import cause_of
 from corpus.finding import Finding
 from corpus.findings import keep_finding, save_finding, stored_from
 from corpus.readme import readme_text
@@ -166,6 +167,7 @@ def as_it_is(sighting: Sighting) -> Finding:
         tvm_version(),
         count=sighting.count,
         promise=ORACLES[failure.oracle].promise,
+        cause=str(cause_of(failure.oracle, failed, failure.culprit)),
     )
 
 
