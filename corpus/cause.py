@@ -39,6 +39,7 @@ from corpus.throw_site import (
     is_own,
     is_shared,
     is_telling,
+    last_called,
     sites,
 )
 from oracles.evidence import (
@@ -48,12 +49,14 @@ from oracles.evidence import (
     Died,
     Hung,
     InKernel,
-    NotANumber,
     OutOfMemory,
     ReferenceTrap,
 )
 from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, WRONG_RESULT, Failed
 
+WRONG_CALL = "builds a call that cannot be typed, or of another type"
+REMADE_IF = "the result of an If is made anew, and its uses keep the old variable"
+"""As `oracles.broken` tells them, which loads TVM. The second is a fault of relax::ExprMutator, which many passes are written with."""
 UNCERTAIN = "perhaps "
 """How a cause begins that may be one with others, or several in one."""
 LONGEST = 200
@@ -80,8 +83,9 @@ class Facts:
     """What is found out of a reduced failure beside its verdict (`fuzzer.trial.facts`); "" and None for unknown.
 
     running: the innermost pass that was running, where the verdict names a pipeline or a build. broken: the kind of
-    binding that breaks, and how. retyped: the kind of the first binding that gets a contradicting type, and the
-    contradiction; retyped_by: the pass that gives it. left: the operator that is left for the VM, and why. stored: kinds
+    binding that breaks, and how. retyped: that the pass `retyped_by` gives a binding of some kind another type.
+    changes_input: the pass has changed the module it was given. ill_formed: what TVM's verifier says of the module that
+    the pass `ill_formed_by` has left to a build. left: the operator that is left for the VM, and why. stored: kinds
     of nodes in the values that PrimFuncs store. ends_lives: the pass is not documented for a module that ends lives of
     values, and was given one.
     """
@@ -93,7 +97,10 @@ class Facts:
     left: str = ""
     rewrite: Rewrite | None = None
     stored: tuple[str, ...] = ()
+    ill_formed: str = ""
+    ill_formed_by: str = ""
     ends_lives: bool = False
+    changes_input: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +141,8 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: Facts | None = No
             return Cause("a pass after KillAfterLastUse", "moves a use of a value past the end of its life")
     if known.left:
         return Cause(LEGALIZE, known.left)
+    if known.ill_formed:
+        return Cause(known.ill_formed_by, _without_types(normalise(known.ill_formed)))
     if isinstance(failed.evidence, Died) or is_backtrace(failed.detail):
         return _native(failed, blamed, running, known)
     if failed.symptom in (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN) or sites(failed.detail):
@@ -168,11 +177,26 @@ def _thrown(failed: Failed, running: str) -> Cause:
     site = passed[-1]
     if is_telling(site) or is_own(site, running):
         return Cause(str(site), said)
-    if is_shared(site):
+    caller = next((one for one in reversed(passed) if is_telling(one)), None)
+    if is_shared(site) and caller is None:
         return Cause(f"{site} in {running}", said)
-    caller: Site | None = next((one for one in reversed(passed) if is_telling(one)), None)
     who = running if caller is None else str(caller)
-    return Cause(who, "builds a call that cannot be typed" if infers_types(site) else f"fails in {site}")
+    if site.is_python:  # It has called C++ that names no file.
+        native = last_called(failed.detail)
+        return Cause(who, f"{native}: {said}") if native else Cause(who, said, certain=False)
+    return Cause(who, WRONG_CALL if infers_types(site) else f"fails in {_library(site)}")
+
+
+_CONSTRUCTOR = re.compile(r"(?:^|::)(\w+)::\1$")
+_BINDERS = ("Let", "Bind", "LetStmt")
+"""One construct as an expression and as a statement."""
+
+
+def _library(site: Site) -> str:
+    made = _CONSTRUCTOR.search(site.function)
+    if made is None:
+        return str(site)
+    return f"the constructor of {'a binding in TIR' if made[1] in _BINDERS else made[1]}"
 
 
 _LAST_FRAME = re.compile(r'^ *File "[^"]+", line \d+, in .+$', re.MULTILINE)
@@ -190,7 +214,8 @@ def _said(failed: Failed) -> str:
     raised = next((i for i, line in enumerate(lines) if line[:1].strip() and _RAISED.match(line)), None)
     if raised is None:
         return _without_types(normalise(failed.message))
-    text = "\n".join(lines[raised:]).split("\n\n")[0].split("\nError in pass:")[0]
+    text = "\n".join(lines[raised:])
+    text = text.rpartition("\nError message: ")[2].split("\n\n")[0].split("\nError in pass:")[0]
     return _without_types(normalise(re.sub(r"^(?:\w+\.)+(?=\w+)", "", text)))
 
 
@@ -208,9 +233,11 @@ def _wrong(oracle: str, failed: Failed, blamed: str, known: Facts) -> Cause:
         case InKernel(kind=kind):
             return Cause(blamed, f"{kind}: {known.rewrite}", certain=known.rewrite is not None)
         case ChangedSignature() | AnotherForm() | ReferenceTrap(kind="out-of-bounds") if known.retyped:
-            return Cause(known.retyped_by, f"gives another type: {known.retyped}")
-    if known.retyped and known.broken:
-        return Cause(known.retyped_by, f"gives another type: {known.retyped}")
+            return Cause(known.retyped_by, known.retyped)
+    if known.changes_input:
+        return Cause(blamed, "changes the module that it is given")
+    if known.broken == REMADE_IF:
+        return Cause("relax::ExprMutator", known.broken)
     if known.broken:
         return Cause(blamed, known.broken)
     if (kind := _difference(failed)) is not None:
@@ -225,8 +252,6 @@ def _difference(failed: Failed) -> str | None:
     match failed.evidence:
         case AnotherForm(what):
             return what
-        case NotANumber():
-            return "NaN"
         case ReferenceTrap(kind):
             return kind
     return "value" if failed.symptom == WRONG_RESULT else None

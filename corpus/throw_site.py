@@ -44,6 +44,17 @@ def sites(traceback: str) -> tuple[Site, ...]:
     return tuple(site for site in found if "tvm-ffi/" not in site.file)
 
 
+def last_called(traceback: str) -> str:
+    """The innermost function of TVM in a traceback, whose file is not known; "" where only the FFI, mutators and
+    visitors are named."""
+    named = [function_name(name) for path, name in _FRAME.findall(traceback) if path == "<unknown>" and "tvm::" in name]
+    last = [name for name in named if not _GOES_ROUND.search(name)]
+    return last[-1] if last else ""
+
+
+_GOES_ROUND = re.compile(r"^ffi::|(?:Mutator|Visitor|Functor)(?:$|::)|^TVMFFI|^runtime::")
+
+
 def is_backtrace(text: str) -> bool:
     """Whether TVM's signal handler has printed a backtrace."""
     return _CRASH in text
@@ -99,7 +110,7 @@ _TELLING = re.compile(
 )
 """Code for one thing: an operator's lowering, an analysis, a code generator, a pass in Python. A check that fails there
 tells the bug, whichever pass has called it."""
-_UTILITIES = re.compile(r"(?:^|/)(?:\w*utils?|\w*_common|\w*functor|base|legalize|pattern_utils)\.\w+$")
+_UTILITIES = re.compile(r"(?:^|/)(?:\w*utils?|\w*_common|\w*functor|common|base|pattern_utils)\.\w+$")
 """Files of functions for others."""
 _INFERS = re.compile(r"(?:^|::)InferType\w*$")
 """Type inference of an operator: what it refuses was built by another."""

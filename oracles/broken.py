@@ -1,5 +1,5 @@
-"""What of a module a pass has broken, as the kind of binding: what a variable was that is missing, what call gets another
-type, which effect stands where none may.
+"""What of a module a pass has broken, as the kind of binding: what a variable was that is missing, what call gets
+another type, which effect stands where none may.
 
 The oracles of definedness, purity and types say which rule is broken first. Rules do not count here: one lost variable
 is an undefined variable in one program, an undefined DataflowVar or a type with an unknown dimension in another.
@@ -7,36 +7,40 @@ is an undefined variable in one program, an undefined DataflowVar or a type with
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from tvm import relax
 
 from generators import tvm_api as T
-from generators.tvm_api import Expr, IRModule, RelaxFunction, Var
+from generators.tvm_api import Expr, IRModule, RelaxFunction, Type, Var
 from oracles.checks import definedness, purity, type_soundness
 from oracles.ir.operators import END_LIVES
 from oracles.ir.rewrite import value_kind
-from oracles.ir.scopes import Misuse
 from oracles.ir.type_facts import facts_in
 from oracles.ir.types import contradiction
-from oracles.ir.walk import FUNCTION, VAR, bindings, functions_of, relax_functions
+from oracles.ir.walk import CALL, FUNCTION, VAR, bindings, functions_of, relax_functions
 
-_USED = ("undefined", "DataflowVar used", "the type")
+WRONG_CALL = "builds a call that cannot be typed, or of another type"
+"""Of one wrong call TVM may say either, by what its operands are."""
+REMADE_IF = "the result of an If is made anew, and its uses keep the old variable"
+"""What relax::ExprMutator does to an If whose branches get more precise types (src/relax/ir/expr_functor.cc): whichever
+pass is written with it shows it."""
 
 
-def broken(before: IRModule, after: IRModule, named: bool = False) -> str:
+def broken(before: IRModule, after: IRModule, named: bool = False, first: str = "") -> str:
     """What is broken in `after` that was not in `before`, as the kind of what it was there; "" where nothing is.
 
-    named: as in `oracles.ir.rewrite`.
+    named: as in `oracles.ir.rewrite`. first: the oracle whose rules come first; a module can break several.
     """
-    if not definedness.MISUSES.of(before) and (found := definedness.MISUSES.of(after)):
-        return _misused(found[0], before, after, named)
-    if not purity.VIOLATIONS.of(before) and purity.VIOLATIONS.of(after):
-        return _impure(after)
-    if not type_soundness.contradictions(before) and (wrong := type_soundness.contradictions(after)):
-        return f"the types of {wrong[0].kind}"
-    return ""
+    found: dict[str, Callable[[], str]] = {
+        definedness.ORACLE.name: lambda: _lost(before, after, named),
+        purity.ORACLE.name: lambda: _impure(before, after),
+        type_soundness.ORACLE.name: lambda: _ill_typed(before, after),
+    }
+    order = sorted(found, key=lambda name: name != first)
+    return next((what for name in order if (what := found[name]())), "")
 
 
 # --- variables ------------------------------------------------------------------------------------------
@@ -51,20 +55,30 @@ class _Definition:
     value: Expr | None = None
 
 
-def _misused(misuse: Misuse, before: IRModule, after: IRModule, named: bool) -> str:
-    if not isinstance(misuse.what, VAR):
-        known = misuse.what in functions_of(before)
+def _lost(before: IRModule, after: IRModule, named: bool) -> str:
+    if definedness.MISUSES.of(before) or not (found := definedness.MISUSES.of(after)):
+        return ""
+    var = found[0].what
+    if not isinstance(var, VAR):
+        known = var in functions_of(before)
         return "a function that is gone is still named" if known else "a function is named that never was"
-    was = _definition(misuse.what, before, named)
-    now = _definition(misuse.what, after, named)
-    if now is not None and now.var.same_as(misuse.what):
-        kind = was.kind if was is not None else f"new {now.kind}"
-        return f"{_article(kind)} as a DataflowVar where none may be, or twice"
+    was, now = _definition(var, before, named), _definition(var, after, named)
+    if was is not None and now is not None and (why := contradiction(T.type_of(was.var), T.type_of(now.var))):
+        return other_type(was.kind, why)
+    if now is not None and now.var.same_as(var):
+        return f"{_what_is_out_of_scope(was, now)} is out of its scope"
     if was is None:
-        return "a variable of the pass's own is used out of its scope"
+        return "a variable of the pass's own is out of its scope"
     if was.value is not None and now is not None and type(now.value) is type(was.value) is relax.If:
-        return "the result of an If is made anew, and its uses keep the old variable"
+        return REMADE_IF
     return f"a use of {_article(was.kind)} is left without it"
+
+
+def _what_is_out_of_scope(was: _Definition | None, now: _Definition) -> str:
+    """What a variable stands for that the pass has moved: which operator it is bound to matters for new ones only."""
+    if was is None:
+        return f"new: {_article(now.kind)}"
+    return "a value" if was.value is not None and type(was.value) is CALL else _article(was.kind)
 
 
 def _article(kind: str) -> str:
@@ -103,7 +117,9 @@ def _of_params(function: RelaxFunction) -> Iterator[_Definition]:
 # --- effects and types ----------------------------------------------------------------------------------
 
 
-def _impure(after: IRModule) -> str:
+def _impure(before: IRModule, after: IRModule) -> str:
+    if purity.VIOLATIONS.of(before) or not purity.VIOLATIONS.of(after):
+        return ""
     for _, function in relax_functions(after):
         for bound in bindings(function):
             callee = purity.impure_callee(bound.value)
@@ -114,17 +130,33 @@ def _impure(after: IRModule) -> str:
     return "a function that is not pure is still force_pure"
 
 
-def retyped(before: IRModule, after: IRModule, named: bool = False) -> str:
-    """The kind of the first binding that has a contradicting type after the pass, and the contradiction; "" where none
-    has. Bindings are matched by the names of their functions and variables."""
-    new = functions_of(after)
-    for name, function in functions_of(before).items():
-        other = new.get(name)
-        if not isinstance(function, FUNCTION) or not isinstance(other, FUNCTION):
-            continue
-        types = {str(bound.binding.var.name): T.type_of(bound.binding.var) for bound in bindings(other)}
-        for bound in bindings(function):
-            why = contradiction(T.type_of(bound.binding.var), types.get(str(bound.binding.var.name)))
-            if why:
-                return f"{value_kind(bound.value, named)}: {why}"
+def _ill_typed(before: IRModule, after: IRModule) -> str:
+    if type_soundness.contradictions(before) or not (wrong := type_soundness.contradictions(after)):
+        return ""
+    return WRONG_CALL if wrong[0].of_operator else f"two types: {wrong[0].kind}"
+
+
+Types: TypeAlias = dict[tuple[str, str], tuple[Expr, Type]]
+"""The value and the type of each bound variable, by the names of its function and its own."""
+
+
+def types_of(module: IRModule) -> Types:
+    """The types of the bindings of a module as they are now: passes change variables in place."""
+    return {
+        (name.name_hint, str(bound.binding.var.name)): (bound.value, T.type_of(bound.binding.var))
+        for name, function in relax_functions(module)
+        for bound in bindings(function)
+    }
+
+
+def retyped(before: Types, after: Types, named: bool = False) -> str:
+    """The first binding that has a contradicting type after the pass, and the contradiction; "" where none has."""
+    for place, (value, ty) in before.items():
+        if place in after and (why := contradiction(ty, after[place][1])):
+            return other_type(value_kind(value, named), why)
     return ""
+
+
+def other_type(kind: str, why: str) -> str:
+    """How it is told that a binding of this kind has got a type that contradicts the one before."""
+    return f"another type is given to {_article(kind)}: {why}"

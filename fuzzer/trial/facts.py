@@ -1,4 +1,4 @@
-"""What is found out of a reduced failure for its cause: the pass that was running, and what the culprit did to the module.
+"""What is found out of a reduced failure for its cause: which pass was running, and what the culprit did to the module.
 
 Everything here applies passes again, in a child of its own: `corpus.cause` says what follows from it. Worker processes
 only.
@@ -22,7 +22,7 @@ from generators.passes.row import Phase
 from generators.passes.table import PASSES, default_call
 from generators.source import SeededSource
 from generators.tvm_api import IRModule
-from oracles.broken import broken, retyped
+from oracles.broken import Types, broken, retyped, types_of
 from oracles.builds.blame import lowering_of
 from oracles.builds.build import CODEGEN, as_built, lowered_by, passes_to_come
 from oracles.builds.needs import builder_of
@@ -34,9 +34,11 @@ from oracles.evidence import AnotherForm, InKernel, ReferenceTrap
 from oracles.forked import ChildRaised, Ended, forked
 from oracles.ir.operators import CONSUMED, operator_calls
 from oracles.ir.rewrite import rewritten, stored_kinds
+from oracles.ir.verifier import COMPLAINTS
 from oracles.nested import running_at_end
 from oracles.reference.numbers import Numbers, Wrong
 from oracles.trace import MeaningState, Position, Raised, Step
+from oracles.tvm_errors import headline
 from oracles.verdict import WRONG_RESULT, Failed
 from oracles.walk import walk
 from oracles.workbench import Workbench
@@ -57,6 +59,22 @@ def cause_in(oracle: str, failed: Failed, culprit: str, case: Candidate, plan: P
 
 
 @dataclass(frozen=True, slots=True)
+class _Taken:
+    """A step, and the types that the bindings of its module had before it."""
+
+    step: Step
+    types: Types
+
+
+def _with_types(position: Position, steps: Iterator[Step]) -> Iterator[_Taken]:
+    types = types_of(position.module)
+    for step in steps:
+        yield _Taken(step, types)
+        if step.after is not None:
+            types = types_of(step.after)
+
+
+@dataclass(frozen=True, slots=True)
 class _Look:
     """One look at a failure. culprit: the name of a pass, or of what is blamed in its place."""
 
@@ -73,11 +91,11 @@ class _Look:
         if self.oracle == executable.ORACLE.name or (passed and passed[-1].file == _VM_CODEGEN):
             return Facts(left=self._left())
         if passed:
-            return Facts() if self.culprit in self.repertoire.rows else Facts(running=self._running())
+            return Facts() if self.culprit in self.repertoire.rows else self._of_build()
         if self.culprit == CODEGEN:
             return self._of_codegen()
-        step = self._culprits_step()
-        return Facts() if step is None or step.after is None else self._of_step(step)
+        found = self._culprits_step()
+        return Facts() if found is None or found.step.after is None else self._of_step(found)
 
     # --- steps ----------------------------------------------------------------------------------------------
 
@@ -87,29 +105,33 @@ class _Look:
             numbers = as_built(numbers)
         return Workbench(SeededSource(0), MeaningState(numbers), self.repertoire.names, self.plan.target)
 
-    def _steps(self, bench: Workbench) -> Iterator[Step]:
+    def _steps(self, bench: Workbench) -> Iterator[_Taken]:
         """The steps of the case, then those of the lowering after it."""
-        position = Position.at(self.case.module, Phase(self.plan.phase))
-        yield from (steps := _Kept(walk(position, (*self.case.setup, *self.case.passes), self.repertoire.rows, bench)))
-        if steps.last is not None:
-            if steps.last.end is None:
-                return
-            position = steps.last.end
+        position: Position | None = Position.at(self.case.module, Phase(self.plan.phase))
+        steps = walk(position, (*self.case.setup, *self.case.passes), self.repertoire.rows, bench)
+        for taken in _with_types(position, steps):
+            yield taken
+            position = taken.step.end
         builder = builder_of(self.plan.target)
-        if builder is not None:
+        if position is not None and builder is not None:
             names = lowering_of(position.module, position.phase, builder)
             position = replace(position, module=position.module.clone())
-            yield from walk(position, [default_call(name) for name in names], PASSES, bench)
+            yield from _with_types(position, walk(position, [default_call(name) for name in names], PASSES, bench))
 
-    def _culprits_step(self) -> Step | None:
-        """The step of the culprit at which it goes wrong: the last one where that cannot be told."""
+    def _culprits_step(self) -> _Taken | None:
+        """The step of the culprit at which it goes wrong. Where that cannot be told: its last one that changed
+        something, of the case rather than of the lowering after it."""
         bench, found = self._bench(), None
-        for step in self._steps(bench):
-            if step.call.name != self.culprit:
+        own = len(self.case.setup) + len(self.case.passes)
+        for number, taken in enumerate(self._steps(bench)):
+            if number >= own and found is not None:
+                break
+            if taken.step.call.name != self.culprit:
                 continue
-            found = step
-            if self._goes_wrong(step, bench):
-                return step
+            if taken.step.changed or taken.step.error is not None:
+                found = taken
+            if self._goes_wrong(taken.step, bench):
+                return taken
         return found
 
     def _goes_wrong(self, step: Step, bench: Workbench) -> bool:
@@ -122,7 +144,8 @@ class _Look:
             numbers = numbers.coarser(floor)
         return isinstance(numbers.judge_module(step.after, step.end.calling, step.end.synchronised), Wrong)
 
-    def _of_step(self, step: Step) -> Facts:
+    def _of_step(self, taken: _Taken) -> Facts:
+        step = taken.step
         before, after, named = step.before, step.after, _has_code_for_each(step)
         change = None
         if self.failed.symptom == WRONG_RESULT or isinstance(self.failed.evidence, ReferenceTrap | InKernel):
@@ -131,11 +154,12 @@ class _Look:
             again = self._bench().apply(step.call, after)
             change = None if isinstance(again, Raised) else _rewrite(after, again, named)
         return Facts(
-            broken=broken(before, after, named),
-            retyped=retyped(before, after, named),
+            broken=broken(before, after, named, self.oracle),
+            retyped=retyped(taken.types, types_of(after), named),
             retyped_by=step.call.name,
             rewrite=change,
             ends_lives=step.phase not in step.row.place.phases and holds_kills(before),
+            changes_input=not step.input_kept,
         )
 
     # --- builds ---------------------------------------------------------------------------------------------
@@ -144,16 +168,29 @@ class _Look:
         """Of a wrong build in which every pass is right: the pass that gives a value another type, if the result is of
         another shape or dtype; else what the PrimFuncs store."""
         legal = self.case.module
-        for step in self._steps(self._bench()):
+        for taken in self._steps(self._bench()):
+            step = taken.step
             if step.after is None:
                 break
             if isinstance(self.failed.evidence, AnotherForm):
                 named = _has_code_for_each(step)
-                if what := retyped(step.before, step.after, named):
+                if what := retyped(taken.types, types_of(step.after), named):
                     return Facts(retyped=what, retyped_by=step.call.name)
             if step.call.name == LEGALIZE:
                 legal = step.after
         return Facts(stored=stored_kinds(legal))
+
+    def _of_build(self) -> Facts:
+        """Of a build that raised: the pass that has left an ill-formed module to the rest, or the running one."""
+        running = self._running()
+        if running or self.culprit != CODEGEN:
+            return Facts(running=running)
+        for step in (taken.step for taken in self._steps(self._bench())):
+            if step.after is None:
+                break
+            if step.row.promise.well_formed and not COMPLAINTS.of(step.before) and (said := COMPLAINTS.of(step.after)):
+                return Facts(ill_formed=headline(said), ill_formed_by=step.call.name)
+        return Facts()
 
     def _running(self) -> str:
         """The innermost pass of the table that is running when a build of the case raises; "" where there is none."""
@@ -193,7 +230,8 @@ class _Look:
         legal = last = self.case.module
         said = _Said()
         logging.getLogger().addHandler(said)
-        for step in self._steps(bench):
+        logging.getLogger().setLevel(logging.INFO)
+        for step in (taken.step for taken in self._steps(bench)):
             if step.after is None or step.phase > Phase.SYMBOLED:
                 break
             last = step.after
@@ -212,8 +250,7 @@ class _Look:
             return f"{name} has no legalisation"
         if why := unknown_part(calls[0]):
             return f"leaves an operator with {why}"
-        reason = next((line for line in logged), f"{name} is declined")
-        return f"declines: {reason.replace(name.rpartition('.')[2], '<operator>')}"
+        return "declines an operator, and logs why" if logged else f"declines {name}, and does not say why"
 
 
 class _Said(logging.Handler):
@@ -225,18 +262,6 @@ class _Said(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.lines.append(record.getMessage())
-
-
-class _Kept:
-    """Iterates, and keeps the last step."""
-
-    def __init__(self, steps: Iterator[Step]) -> None:
-        self._steps = steps
-        self.last: Step | None = None
-
-    def __iter__(self) -> Iterator[Step]:
-        for self.last in self._steps:
-            yield self.last
 
 
 def _has_code_for_each(step: Step) -> bool:

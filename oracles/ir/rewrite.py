@@ -93,10 +93,10 @@ def _of_relax(old: RelaxFunction, new: RelaxFunction, named: bool) -> tuple[set[
         same = mine == other
         return set(), set() if same else {"another order of bindings"}
     gone, come = {one.kind for one in removed}, {one.kind for one in added}
-    changed = {
-        f"{kind} with other {_what_differs([o for o in removed if o.kind == kind], [a for a in added if a.kind == kind])}"
-        for kind in gone & come
-    }
+    changed = set[str]()
+    for kind in gone & come:
+        pair = [[one for one in each if one.kind == kind] for each in (removed, added)]
+        changed.add(f"{kind} with other {_what_differs(*pair)}")
     return gone - come, (come - gone) | changed
 
 
@@ -327,7 +327,11 @@ def _detail(one: Stmt, other: Stmt) -> str:
     mine, theirs = _found(one, (tirx.Stmt, tvm.ir.Expr)), _found(other, (tirx.Stmt, tvm.ir.Expr))
     word = type(one).__name__
     if [type(node) for node in mine] != [type(node) for node in theirs]:
-        return f"{word} with operands in another order"
+        moved = [type(a) is not type(b) for a, b in zip(mine, theirs, strict=False)]
+        start, end = moved.index(True), len(moved) - moved[::-1].index(True)
+        kinds = {kind for node in (*mine[start:end], *theirs[start:end]) for kind in _node_kinds(node)}
+        telling = ", ".join(sorted(kinds - _COMMON))
+        return f"{telling or word} in another order"
     names: dict[str, str] = {}
     for left, right in zip(mine, theirs, strict=True):
         if isinstance(left, (tirx.IntImm, tirx.FloatImm)) and left.value != right.value:
