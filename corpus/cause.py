@@ -56,7 +56,8 @@ from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, WRONG_RESULT, F
 
 WRONG_CALL = "builds a call that cannot be typed, or of another type"
 REMADE_IF = "the result of an If is made anew, and its uses keep the old variable"
-"""As `oracles.broken` tells them, which loads TVM. The second is a fault of relax::ExprMutator, which many passes are written with."""
+"""As `oracles.broken` tells them, which loads TVM. The second is a fault of relax::ExprMutator, with which many passes
+are written."""
 UNCERTAIN = "perhaps "
 """How a cause begins that may be one with others, or several in one."""
 LONGEST = 200
@@ -83,22 +84,22 @@ class Facts:
     """What is found out of a reduced failure beside its verdict (`fuzzer.trial.facts`); "" and None for unknown.
 
     running: the innermost pass that was running, where the verdict names a pipeline or a build. broken: the kind of
-    binding that breaks, and how. retyped: that the pass `retyped_by` gives a binding of some kind another type.
-    changes_input: the pass has changed the module it was given. ill_formed: what TVM's verifier says of the module that
-    the pass `ill_formed_by` has left to a build. left: the operator that is left for the VM, and why. stored: kinds
-    of nodes in the values that PrimFuncs store. ends_lives: the pass is not documented for a module that ends lives of
-    values, and was given one.
+    binding that breaks, and how; broken_by: the pass inside of the culprit that does it. retyped: that the pass
+    `retyped_by` gives a binding of some kind another type. left: the operator that is left for the VM, and why.
+    stored: kinds of nodes in the values that PrimFuncs store. operators: those of Relax in the module. ends_lives: the
+    pass is not documented for a module that ends lives of values, and was given one. changes_input: the pass has
+    changed the module that it was given.
     """
 
     running: str = ""
     broken: str = ""
+    broken_by: str = ""
     retyped: str = ""
     retyped_by: str = ""
     left: str = ""
     rewrite: Rewrite | None = None
     stored: tuple[str, ...] = ()
-    ill_formed: str = ""
-    ill_formed_by: str = ""
+    operators: tuple[str, ...] = ()
     ends_lives: bool = False
     changes_input: bool = False
 
@@ -141,12 +142,10 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: Facts | None = No
             return Cause("a pass after KillAfterLastUse", "moves a use of a value past the end of its life")
     if known.left:
         return Cause(LEGALIZE, known.left)
-    if known.ill_formed:
-        return Cause(known.ill_formed_by, _without_types(normalise(known.ill_formed)))
     if isinstance(failed.evidence, Died) or is_backtrace(failed.detail):
         return _native(failed, blamed, running, known)
     if failed.symptom in (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN) or sites(failed.detail):
-        return _thrown(failed, running)
+        return _thrown(failed, running, known)
     return _wrong(oracle, failed, blamed, known)
 
 
@@ -164,12 +163,13 @@ def _native(failed: Failed, blamed: str, running: str, known: Facts) -> Cause:
     site = crashed_in(failed.detail)
     how = failed.evidence.how if isinstance(failed.evidence, Died) else "a crash"
     if site is None:
-        return Cause(running, f"ends by {how}", certain=False)
+        on = f" on {known.operators[0]}" if len(known.operators) == 1 else ""
+        return Cause(running, f"ends by {how}{on}", certain=False)
     of_run_time = site.function.startswith("runtime::")
     return Cause(site.function if of_run_time else f"{site.function} in {running}", "crash")
 
 
-def _thrown(failed: Failed, running: str) -> Cause:
+def _thrown(failed: Failed, running: str, known: Facts) -> Cause:
     """The cause of an error. `running`: the innermost pass."""
     passed, said = sites(failed.detail), _said(failed)
     if not passed:
@@ -182,9 +182,20 @@ def _thrown(failed: Failed, running: str) -> Cause:
         return Cause(f"{site} in {running}", said)
     who = running if caller is None else str(caller)
     if site.is_python:  # It has called C++ that names no file.
-        native = last_called(failed.detail)
-        return Cause(who, f"{native}: {said}") if native else Cause(who, said, certain=False)
+        return _nameless(failed, who, said, known)
     return Cause(who, WRONG_CALL if infers_types(site) else f"fails in {_library(site)}")
+
+
+def _nameless(failed: Failed, who: str, said: str, known: Facts) -> Cause:
+    """The cause of an error in C++ that names no file: casts and containers of the FFI, and the C++ library.
+
+    A pass with code for each operator may trip over one in many ways, which the message words by chance.
+    """
+    if native := last_called(failed.detail):
+        return Cause(who, f"{native}: {said}")
+    if len(known.operators) == 1:
+        return Cause(who, f"fails on {known.operators[0]}", certain=False)
+    return Cause(who, said, certain=False)
 
 
 _CONSTRUCTOR = re.compile(r"(?:^|::)(\w+)::\1$")
@@ -239,9 +250,9 @@ def _wrong(oracle: str, failed: Failed, blamed: str, known: Facts) -> Cause:
     if known.broken == REMADE_IF:
         return Cause("relax::ExprMutator", known.broken)
     if known.broken:
-        return Cause(blamed, known.broken)
-    if (kind := _difference(failed)) is not None:
-        return _of_numbers(kind, blamed, known)
+        return Cause(known.broken_by or blamed, known.broken)
+    if (difference := _difference(failed)) is not None:
+        return _of_numbers(difference, blamed, known)
     if known.rewrite is not None:
         return Cause(blamed, f"{failed.symptom}: {known.rewrite}")
     return Cause(blamed, _without_types(normalise(failed.message)))

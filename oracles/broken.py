@@ -20,7 +20,7 @@ from oracles.ir.operators import END_LIVES
 from oracles.ir.rewrite import value_kind
 from oracles.ir.type_facts import facts_in
 from oracles.ir.types import contradiction
-from oracles.ir.walk import CALL, FUNCTION, VAR, bindings, functions_of, relax_functions
+from oracles.ir.walk import CALL, FUNCTION, VAR, bindings, functions_of, operands, relax_functions
 
 WRONG_CALL = "builds a call that cannot be typed, or of another type"
 """Of one wrong call TVM may say either, by what its operands are."""
@@ -53,6 +53,7 @@ class _Definition:
     kind: str
     var: Var
     value: Expr | None = None
+    dimension: bool = False
 
 
 def _lost(before: IRModule, after: IRModule, named: bool) -> str:
@@ -71,7 +72,27 @@ def _lost(before: IRModule, after: IRModule, named: bool) -> str:
         return "a variable of the pass's own is out of its scope"
     if was.value is not None and now is not None and type(now.value) is type(was.value) is relax.If:
         return REMADE_IF
-    return f"a use of {_article(was.kind)} is left without it"
+    if was.dimension:
+        return f"{was.kind} is gone and still used"
+    return f"a value is gone and still {_use(var, after)}"
+
+
+def _use(var: Var, module: IRModule) -> str:
+    """How a value is used in the first function that does: passes that count uses forget kinds of them."""
+    for _, function in relax_functions(module):
+        if type(function.body) is relax.SeqExpr and _names(function.body.body, var):
+            return "returned"
+        for bound in bindings(function):
+            if bound.function is not function or type(bound.value) is FUNCTION:
+                inner = bound.value.body if type(bound.value) is FUNCTION else bound.value
+                result = inner.body if type(inner) is relax.SeqExpr else inner
+                if _names(result, var):
+                    return "used in a local function"
+    return "used"
+
+
+def _names(expr: Expr, var: Var) -> bool:
+    return bool(expr.same_as(var)) or any(_names(part, var) for part in operands(expr))
 
 
 def _what_is_out_of_scope(was: _Definition | None, now: _Definition) -> str:
@@ -98,7 +119,7 @@ def _definitions(function: RelaxFunction, named: bool) -> Iterator[_Definition]:
         if type(bound.binding) is relax.MatchCast:
             for facts in facts_in(bound.binding.ty):
                 for dim in facts.bare:
-                    yield _Definition("a dimension of a match_cast", dim)
+                    yield _Definition("a dimension of a match_cast", dim, dimension=True)
             yield _Definition("a match_cast", bound.binding.var, bound.value)
             continue
         yield _Definition(value_kind(bound.value, named), bound.binding.var, bound.value)
@@ -111,7 +132,7 @@ def _of_params(function: RelaxFunction) -> Iterator[_Definition]:
         yield _Definition("a parameter", param)
         for facts in facts_in(T.type_of(param)):
             for dim in facts.bare:
-                yield _Definition("a dimension of a parameter", dim)
+                yield _Definition("a dimension of a parameter", dim, dimension=True)
 
 
 # --- effects and types ----------------------------------------------------------------------------------

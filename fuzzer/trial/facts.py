@@ -18,8 +18,9 @@ from corpus.reduce import Candidate
 from corpus.throw_site import sites
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import Repertoire
-from generators.passes.row import Phase
-from generators.passes.table import PASSES, default_call
+from generators.operators.table import OPERATORS
+from generators.passes.row import Phase, Role
+from generators.passes.table import PASSES, default_call, the
 from generators.source import SeededSource
 from generators.tvm_api import IRModule
 from oracles.broken import Types, broken, retyped, types_of
@@ -34,11 +35,9 @@ from oracles.evidence import AnotherForm, InKernel, ReferenceTrap
 from oracles.forked import ChildRaised, Ended, forked
 from oracles.ir.operators import CONSUMED, operator_calls
 from oracles.ir.rewrite import rewritten, stored_kinds
-from oracles.ir.verifier import COMPLAINTS
 from oracles.nested import running_at_end
 from oracles.reference.numbers import Numbers, Wrong
 from oracles.trace import MeaningState, Position, Raised, Step
-from oracles.tvm_errors import headline
 from oracles.verdict import WRONG_RESULT, Failed
 from oracles.walk import walk
 from oracles.workbench import Workbench
@@ -91,11 +90,14 @@ class _Look:
         if self.oracle == executable.ORACLE.name or (passed and passed[-1].file == _VM_CODEGEN):
             return Facts(left=self._left())
         if passed:
-            return Facts() if self.culprit in self.repertoire.rows else self._of_build()
+            running = "" if self.culprit in self.repertoire.rows else self._running()
+            return Facts(running=running, operators=_operators(self.case.module))
         if self.culprit == CODEGEN:
             return self._of_codegen()
         found = self._culprits_step()
-        return Facts() if found is None or found.step.after is None else self._of_step(found)
+        if found is None or found.step.after is None:
+            return Facts(operators=_operators(self.case.module))
+        return self._of_step(found)
 
     # --- steps ----------------------------------------------------------------------------------------------
 
@@ -107,9 +109,10 @@ class _Look:
 
     def _steps(self, bench: Workbench) -> Iterator[_Taken]:
         """The steps of the case, then those of the lowering after it."""
-        position: Position | None = Position.at(self.case.module, Phase(self.plan.phase))
-        steps = walk(position, (*self.case.setup, *self.case.passes), self.repertoire.rows, bench)
-        for taken in _with_types(position, steps):
+        start = Position.at(self.case.module, Phase(self.plan.phase))
+        steps = walk(start, (*self.case.setup, *self.case.passes), self.repertoire.rows, bench)
+        position: Position | None = start
+        for taken in _with_types(start, steps):
             yield taken
             position = taken.step.end
         builder = builder_of(self.plan.target)
@@ -153,14 +156,29 @@ class _Look:
         elif self.oracle == idempotence.ORACLE.name:
             again = self._bench().apply(step.call, after)
             change = None if isinstance(again, Raised) else _rewrite(after, again, named)
+        what = broken(before, after, named, self.oracle)
         return Facts(
-            broken=broken(before, after, named, self.oracle),
+            broken=what,
+            broken_by=self._inner(step, what, named) if what else "",
             retyped=retyped(taken.types, types_of(after), named),
             retyped_by=step.call.name,
             rewrite=change,
             ends_lives=step.phase not in step.row.place.phases and holds_kills(before),
             changes_input=not step.input_kept,
         )
+
+    def _inner(self, step: Step, what: str, named: bool) -> str:
+        """The pass that breaks this inside of the step's: many passes tidy bindings in the end, by a part of theirs or
+        by a call of the same function. "" where it is the pass itself."""
+        bench = self._bench()
+        parts = bench.parts(step.call, step.before)
+        wrong = next((part for part in parts if broken(step.before, part.after, named, self.oracle)), None)
+        tidy = default_call(the(Role.TIDIES_BINDINGS).name)
+        given = step.before if wrong is None else wrong.before
+        again = bench.apply(tidy, given)
+        # Broken before the part, it is the pass's own: broken() says nothing then of what the part gives.
+        same = not isinstance(again, Raised) and broken(given, again, named, self.oracle) == what
+        return tidy.name if same else ""
 
     # --- builds ---------------------------------------------------------------------------------------------
 
@@ -179,18 +197,6 @@ class _Look:
             if step.call.name == LEGALIZE:
                 legal = step.after
         return Facts(stored=stored_kinds(legal))
-
-    def _of_build(self) -> Facts:
-        """Of a build that raised: the pass that has left an ill-formed module to the rest, or the running one."""
-        running = self._running()
-        if running or self.culprit != CODEGEN:
-            return Facts(running=running)
-        for step in (taken.step for taken in self._steps(self._bench())):
-            if step.after is None:
-                break
-            if step.row.promise.well_formed and not COMPLAINTS.of(step.before) and (said := COMPLAINTS.of(step.after)):
-                return Facts(ill_formed=headline(said), ill_formed_by=step.call.name)
-        return Facts()
 
     def _running(self) -> str:
         """The innermost pass of the table that is running when a build of the case raises; "" where there is none."""
@@ -272,3 +278,9 @@ def _has_code_for_each(step: Step) -> bool:
 def _rewrite(before: IRModule, after: IRModule, named: bool) -> Rewrite:
     kinds = rewritten(before, after, named)
     return Rewrite(kinds.removed, kinds.added)
+
+
+def _operators(module: IRModule) -> tuple[str, ...]:
+    """The operators of the operator table that a module calls."""
+    names = {str(call.op.name) for call, _ in operator_calls(module)}
+    return tuple(sorted(name.removeprefix("relax.") for name in names if name in OPERATORS))

@@ -111,19 +111,48 @@ def _what_differs(old: Sequence[_Bound], new: Sequence[_Bound]) -> str:
 
 
 def _bound(function: RelaxFunction, named: bool) -> list[_Bound]:
-    found = [_one(bound.value, named) for bound in bindings(function)]
+    held = _held(function)
+    found = [_one(bound.value, named, held) for bound in bindings(function)]
     result = function.body.body if isinstance(function.body, relax.SeqExpr) else function.body
     return [*found, _Bound("the result", (_name(result),), 0, 0)]
 
 
-def _one(value: Expr, named: bool) -> _Bound:
+def _held(function: RelaxFunction) -> dict[str, str]:
+    """What else may be written when a value is overwritten: parameters, constants and fields of tuples, by name."""
+    held = {str(param.name): "a parameter" for param in function.params}
+    for bound in bindings(function):
+        name, value = str(bound.binding.var.name), bound.value
+        if type(value) is TUPLE:
+            held.update((_name(part), "a field of a tuple") for part in value.fields)
+        elif type(value) is TUPLE_GET_ITEM:
+            held[name] = "a field of a tuple"
+        elif isinstance(value, T.Constant):
+            held[name] = "a constant"
+        elif isinstance(value, VAR) and str(value.name) in held:
+            held[name] = held[str(value.name)]
+    return held
+
+
+_IN_PLACE = "relax.call_tir_inplace"
+
+
+def _overwrites(call: Expr, held: dict[str, str]) -> str:
+    """The kind of an in-place call with what it overwrites: the least usual, where it overwrites several."""
+    targets = [call.args[1].fields[int(i)] for i in call.attrs.inplace_indices if int(i) >= 0]
+    kinds = {"a constant" if isinstance(t, T.Constant) else held.get(_name(t), "a value") for t in targets}
+    order = ("a constant", "a parameter", "a field of a tuple", "a value")
+    return f"call_tir_inplace into {next((kind for kind in order if kind in kinds), 'nothing')}"
+
+
+def _one(value: Expr, named: bool, held: dict[str, str]) -> _Bound:
     attributes = types = 0
+    kind = _overwrites(value, held) if T.op_name(value) == _IN_PLACE else value_kind(value, named)
     if type(value) is CALL:
         attributes = 0 if value.attrs is None else _hash(value.attrs)
         types = _hash(value.ty_args) if len(value.ty_args) else 0
     parts = operands(value)
     names = (_name(value),) if not parts else tuple(map(_name, parts))
-    return _Bound(value_kind(value, named), names, attributes, types)
+    return _Bound(kind, names, attributes, types)
 
 
 def _name(expr: Expr) -> str:
@@ -210,9 +239,19 @@ def _of_prim_func(old: PrimFunc, new: PrimFunc) -> tuple[set[str], set[str]]:
     return set(), set(details) or {_loops(mine, other)}
 
 
+_RARER = (
+    ("that begins at an expression", ("that begins at a number", "with a step")),
+    ("that begins at a number", ("with a step",)),
+)
+"""Ends of kinds of loops, and those that do not count beside them: what rewrites one loop rewrites those around it."""
+
+
 def _telling(removed: set[str], added: set[str]) -> tuple[set[str], set[str]]:
     """The kinds without the common ones, where there are others."""
     gone, come = removed - _COMMON, added - _COMMON
+    for rare, others in _RARER:
+        if any(kind.endswith(rare) for kind in gone | come):
+            gone, come = ({kind for kind in kinds if not kind.endswith(others)} for kinds in (gone, come))
     return (gone, come) if gone or come else (removed, added)
 
 
@@ -313,8 +352,10 @@ def _is_true(predicate: Expr) -> bool:
 
 def _loop(loop: Stmt) -> str:
     kind = "For" if loop.kind == tirx.ForKind.SERIAL else f"{tirx.ForKind(loop.kind).name.lower()} For"
-    if not (isinstance(loop.min, tirx.IntImm) and int(loop.min.value) == 0):
-        kind += " that begins at a number" if isinstance(loop.min, tirx.IntImm) else " that begins at an expression"
+    if not isinstance(loop.min, tirx.IntImm):
+        return f"{kind} that begins at an expression"
+    if int(loop.min.value):
+        return f"{kind} that begins at a number"
     stepped = loop.step is not None and not (isinstance(loop.step, tirx.IntImm) and int(loop.step.value) == 1)
     return f"{kind} with a step" if stepped else kind
 
