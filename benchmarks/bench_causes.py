@@ -16,25 +16,16 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from corpus.cause import Cause
-from corpus.reduce import Candidate, candidate_of
 from corpus.replayable import case_folders
-from corpus.schedule import culprit_named
-from corpus.store import StoredCase, read_case
-from fuzzer.processes.flight import Recorder
-from fuzzer.protocol import Failure, Plan
-from fuzzer.trial.facts import cause_in
-from fuzzer.trial.repertoire import Repertoire, repertoire_of
-from fuzzer.trial.shrink import Rejudge
+from fuzzer.trial.stored_cause import cause_of_case
 from oracles.forked import ChildRaised
-from oracles.verdict import Failed
 
 HAND = Path(__file__).parent.parent / "tests" / "corpus" / "data" / "causes-by-hand.json"
 
@@ -59,35 +50,6 @@ def compared(causes: Mapping[str, str], clusters: Mapping[str, Sequence[str]]) -
     merged = tuple((a, b) for a, b in other if causes[a] == causes[b])
     apart = tuple((a, b) for a, b in same if causes[a] != causes[b])
     return Pairs(merged, apart, len(same), len(other))
-
-
-def failure_of(stored: StoredCase, candidate: Candidate, plan: Plan, repertoire: Repertoire) -> Failure | None:
-    """What the case fails with today, by its own oracle and culprit; None where it does not."""
-    culprit = (stored.culprit or "").split("[")[0]
-    known = Failure(
-        stored.case.origin.index or 0, stored.oracle or "", stored.symptom or "", stored.message or "", "", culprit, "B"
-    )
-    recorder = Recorder.create(Path(plan.scratch) / "flight")
-    found = Rejudge(plan, repertoire, known, recorder).failures(candidate)
-    for one in found:
-        if (one.oracle, one.symptom) == (known.oracle, known.symptom):
-            return one
-    return found[0] if found else None
-
-
-def cause_of_case(folder: Path, scratch: Path) -> Cause | None:
-    """The cause of a stored case; None where it does not fail here."""
-    stored = read_case(folder)
-    plan = Plan(seed=0, targets=(stored.case.target,), load=stored.case.load, scratch=str(scratch))
-    repertoire = replace(repertoire_of(plan), under_test=None)
-    candidate = candidate_of(stored.case)
-    failure = failure_of(stored, candidate, plan, repertoire)
-    if failure is None:
-        return None
-    blamed = stored.culprit if failure.symptom == stored.symptom and stored.culprit else failure.culprit
-    blamed = culprit_named(blamed.split("[")[0], stored.case.passes)
-    failed = Failed(failure.symptom, failure.message, failure.detail, blamed, failure.evidence, failure.difference)
-    return cause_in(failure.oracle, failed, blamed, candidate, plan, repertoire)
 
 
 def folders_of(outs: Iterable[Path]) -> list[Path]:
