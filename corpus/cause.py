@@ -36,6 +36,7 @@ from corpus.throw_site import (
     crashed_in,
     infers_types,
     is_backtrace,
+    is_of_others,
     is_own,
     is_shared,
     is_telling,
@@ -172,8 +173,8 @@ def _native(failed: Failed, blamed: str, running: str, known: Facts) -> Cause:
 def _thrown(failed: Failed, running: str, known: Facts) -> Cause:
     """The cause of an error. `running`: the innermost pass."""
     passed, said = sites(failed.detail), _said(failed)
-    if not passed:
-        return Cause(running, said, certain=False)
+    if not passed or is_of_others(failed.detail):
+        return Cause(running, said, certain=bool(passed))
     site = passed[-1]
     if is_telling(site) or is_own(site, running):
         return Cause(str(site), said)

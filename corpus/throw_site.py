@@ -44,6 +44,13 @@ def sites(traceback: str) -> tuple[Site, ...]:
     return tuple(site for site in found if "tvm-ffi/" not in site.file)
 
 
+def is_of_others(traceback: str) -> bool:
+    """Whether the innermost frame is Python code that is neither TVM's nor its FFI's: of a pass under development."""
+    frames = _FRAME.findall(traceback)
+    path = frames[-1][0] if frames else ""
+    return path.endswith(".py") and not _file(path) and "tvm_ffi" not in PurePosixPath(path).parts
+
+
 def last_called(traceback: str) -> str:
     """The innermost function of TVM in a traceback, whose file is not known; "" where only the FFI, mutators and
     visitors are named."""

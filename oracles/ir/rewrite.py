@@ -360,9 +360,6 @@ def _loop(loop: Stmt) -> str:
     return f"{kind} with a step" if stepped else kind
 
 
-_ATOMS = (VAR, tirx.IntImm, tirx.FloatImm)
-
-
 def _detail(one: Stmt, other: Stmt) -> str:
     """What differs in two statements of the same kinds of nodes."""
     mine, theirs = _found(one, (tirx.Stmt, tvm.ir.Expr)), _found(other, (tirx.Stmt, tvm.ir.Expr))
@@ -373,14 +370,23 @@ def _detail(one: Stmt, other: Stmt) -> str:
         kinds = {kind for node in (*mine[start:end], *theirs[start:end]) for kind in _node_kinds(node)}
         telling = ", ".join(sorted(kinds - _COMMON))
         return f"{telling or word} in another order"
-    names: dict[str, str] = {}
-    for left, right in zip(mine, theirs, strict=True):
-        if isinstance(left, (tirx.IntImm, tirx.FloatImm)) and left.value != right.value:
-            return f"{word} with another constant"
-        if isinstance(left, VAR) and names.setdefault(str(left.name), str(right.name)) != str(right.name):
-            return f"{word} with another variable"
-    swapped = any(name != new and new in names for name, new in names.items())
-    return f"{word} with {'operands in another order' if swapped else 'another variable'}"
+    left, right = _atoms(mine), _atoms(theirs)
+    if Counter(left) == Counter(right):
+        return f"{word} with operands in another order"
+    constant = any(a != b and not a.startswith(_NAME) for a, b in zip(left, right, strict=True))
+    return f"{word} with another {'constant' if constant else 'variable'}"
+
+
+_NAME = "variable "
+
+
+def _atoms(nodes: Iterable[Node]) -> list[str]:
+    """Variables and constants in order, for comparison."""
+    return [
+        f"{_NAME}{node.name}" if isinstance(node, VAR) else str(node.value)
+        for node in nodes
+        if isinstance(node, (VAR, tirx.IntImm, tirx.FloatImm))
+    ]
 
 
 def _loops(old: Iterable[Stmt], new: Iterable[Stmt]) -> str:

@@ -65,9 +65,10 @@ def _without_last(function: Any) -> Any:
     return _with_body(function, [*blocks, kept], function.body.body)
 
 
-def _without_first(function: Any) -> Any:
+def _without_first_of_two(function: Any) -> Any:
     first, *blocks = function.body.blocks
-    return _with_body(function, [relax.BindingBlock(first.bindings[1:]), *blocks], function.body.body)
+    kept = first.bindings[1:] if len(first.bindings) > 1 else first.bindings
+    return _with_body(function, [relax.BindingBlock(kept), *blocks], function.body.body)
 
 
 def _returns_first(function: Any) -> Any:
@@ -97,7 +98,7 @@ def _loses_attribute(module: Any) -> Any:
 RELAX: dict[str, Fault] = {
     "swaps the operands of subtract": _of("relax.subtract", lambda call: relax.op.subtract(call.args[1], call.args[0])),
     "drops the last binding": lambda module: _main(module, _without_last),
-    "drops the first binding": lambda module: _main(module, _without_first),
+    "drops the first of two bindings": lambda module: _main(module, _without_first_of_two),
     "returns another value": lambda module: _main(module, _returns_first),
     "sums over another axis": _of("relax.cumsum", lambda call: relax.op.cumsum(call.args[0], 1)),
     "puts nothing in the place of exp": _of("relax.exp", lambda call: call.args[0]),
@@ -177,7 +178,7 @@ def _twice(store: Any) -> Any:
 
 
 def _not_on_first(store: Any) -> Any:
-    return tirx.IfThenElse(store.indices[0] > 0, store)
+    return tirx.IfThenElse(store.indices[0] > 0, store, None)
 
 
 TIR: dict[str, Fault] = {
