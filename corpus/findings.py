@@ -54,7 +54,7 @@ def save_finding(out: Path, finding: Finding, similar: Sequence[Similar] = ()) -
     text = readme_text(
         stored, repro, finding.tvm, verdict.difference, finding.fault, finding.promise, detail=verdict.detail
     )
-    write_case(folder, stored, repro, text, issue_text(finding, stored, similar))
+    write_case(folder, stored, repro, text, issue_text(finding, stored, similar), made_here=True)
     return folder
 
 
