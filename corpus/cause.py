@@ -53,12 +53,8 @@ from oracles.evidence import (
     OutOfMemory,
     ReferenceTrap,
 )
-from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, WRONG_RESULT, Failed
+from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, WRONG_CALL, WRONG_RESULT, Failed
 
-WRONG_CALL = "builds a call that cannot be typed, or of another type"
-REMADE_IF = "the result of an If is made anew, and its uses keep the old variable"
-"""As `oracles.broken` tells them, which loads TVM. The second is a fault of relax::ExprMutator, with which many passes
-are written."""
 UNCERTAIN = "perhaps "
 """How a cause begins that may be one with others, or several in one."""
 LONGEST = 200
@@ -85,8 +81,8 @@ class Facts:
     """What is found out of a reduced failure beside its verdict (`fuzzer.trial.facts`); "" and None for unknown.
 
     running: the innermost pass that was running, where the verdict names a pipeline or a build. broken: the kind of
-    binding that breaks, and how; broken_by: the pass inside of the culprit that does it. retyped: that the pass
-    `retyped_by` gives a binding of some kind another type. left: the operator that is left for the VM, and why.
+    binding that breaks, and how; broken_by: what does it inside of the culprit, a pass or a class. retyped: that the
+    pass `retyped_by` gives a binding of some kind another type. left: the operator that is left for the VM, and why.
     stored: kinds of nodes in the values that PrimFuncs store. operators: those of Relax in the module. ends_lives: the
     pass is not documented for a module that ends lives of values, and was given one. changes_input: the pass has
     changed the module that it was given.
@@ -160,7 +156,7 @@ def _last_primitive(culprit: str) -> str:
 
 def _native(failed: Failed, blamed: str, running: str, known: Facts) -> Cause:
     if known.broken:  # A pass has left a module that no code can come of, and a later one, or the code, ends by it.
-        return Cause(blamed, known.broken)
+        return Cause(known.broken_by or blamed, known.broken)
     site = crashed_in(failed.detail)
     how = failed.evidence.how if isinstance(failed.evidence, Died) else "a crash"
     if site is None:
@@ -248,8 +244,6 @@ def _wrong(oracle: str, failed: Failed, blamed: str, known: Facts) -> Cause:
             return Cause(known.retyped_by, known.retyped)
     if known.changes_input:
         return Cause(blamed, "changes the module that it is given")
-    if known.broken == REMADE_IF:
-        return Cause("relax::ExprMutator", known.broken)
     if known.broken:
         return Cause(known.broken_by or blamed, known.broken)
     if (difference := _difference(failed)) is not None:

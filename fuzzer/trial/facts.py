@@ -23,7 +23,7 @@ from generators.passes.row import Phase, Role
 from generators.passes.table import PASSES, default_call, the
 from generators.source import SeededSource
 from generators.tvm_api import IRModule
-from oracles.broken import Types, broken, retyped, types_of
+from oracles.broken import Broken, Types, broken, retyped, types_of
 from oracles.builds.blame import lowering_of
 from oracles.builds.build import CODEGEN, as_built, lowered_by, passes_to_come
 from oracles.builds.needs import builder_of
@@ -34,7 +34,8 @@ from oracles.checks.purity import holds_kills
 from oracles.evidence import AnotherForm, InKernel, ReferenceTrap
 from oracles.forked import ChildRaised, Ended, forked
 from oracles.ir.operators import CONSUMED, operator_calls
-from oracles.ir.rewrite import rewritten, stored_kinds
+from oracles.ir.rewrite import rewritten
+from oracles.ir.tir_rewrite import stored_kinds
 from oracles.nested import running_at_end
 from oracles.reference.numbers import Numbers, Wrong
 from oracles.trace import MeaningState, Position, Raised, Step
@@ -141,7 +142,7 @@ class _Look:
         if step.end is None or step.after is None:
             return True
         if self.failed.symptom != WRONG_RESULT and not isinstance(self.failed.evidence, ReferenceTrap):
-            return not step.input_kept or bool(broken(step.before, step.after))
+            return not step.input_kept or broken(step.before, step.after) is not None
         numbers, floor = bench.meaning.numbers, step.row.promise.lowers_to
         if floor is not None and numbers.floor is None:
             numbers = numbers.coarser(floor)
@@ -158,8 +159,8 @@ class _Look:
             change = None if isinstance(again, Raised) else _rewrite(after, again, named)
         what = broken(before, after, named, self.oracle)
         return Facts(
-            broken=what,
-            broken_by=self._inner(step, what, named) if what else "",
+            broken="" if what is None else what.kind,
+            broken_by="" if what is None else what.by or self._inner(step, what, named),
             retyped=retyped(taken.types, types_of(after), named),
             retyped_by=step.call.name,
             rewrite=change,
@@ -167,7 +168,7 @@ class _Look:
             changes_input=not step.input_kept,
         )
 
-    def _inner(self, step: Step, what: str, named: bool) -> str:
+    def _inner(self, step: Step, what: Broken, named: bool) -> str:
         """The pass that breaks this inside of the step's: many passes tidy bindings in the end, by a part of theirs or
         by a call of the same function. "" where it is the pass itself."""
         bench = self._bench()
