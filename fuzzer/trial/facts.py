@@ -7,7 +7,8 @@ only.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+import mmap
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import tvm
@@ -31,7 +32,7 @@ from oracles.builds.tir_build import compiled_from
 from oracles.checks import executable, idempotence, numeric, pipelines
 from oracles.checks.legalised import LEGALIZE, unknown_part
 from oracles.checks.purity import holds_kills
-from oracles.evidence import AnotherForm, InKernel, ReferenceTrap
+from oracles.evidence import AnotherForm, Died, InKernel, ReferenceTrap
 from oracles.forked import ChildRaised, Ended, forked
 from oracles.ir.operators import CONSUMED, operator_calls
 from oracles.ir.rewrite import rewritten
@@ -93,6 +94,8 @@ class _Look:
         if passed:
             running = "" if self.culprit in self.repertoire.rows else self._running()
             return Facts(running=running, operators=_operators(self.case.module))
+        if isinstance(self.failed.evidence, Died) and self.culprit not in self.repertoire.rows:
+            return Facts(running=self._running_at_death(), operators=_operators(self.case.module))
         if self.culprit == CODEGEN:
             return self._of_codegen()
         found = self._culprits_step()
@@ -199,7 +202,18 @@ class _Look:
                 legal = step.after
         return Facts(stored=stored_kinds(legal))
 
-    def _running(self) -> str:
+    def _running_at_death(self) -> str:
+        """The same of a build that ends its process, which only another process can see."""
+        names = mmap.mmap(-1, mmap.PAGESIZE)
+
+        def note(running: Sequence[str]) -> None:
+            text = self._of_table(running).encode()[: mmap.PAGESIZE]
+            names[:] = text.ljust(mmap.PAGESIZE, b"\0")
+
+        forked(lambda: self._running(note), LIMIT_S)
+        return names[:].rstrip(b"\0").decode()
+
+    def _running(self, note: Callable[[Sequence[str]], None] = lambda names: None) -> str:
         """The innermost pass of the table that is running when a build of the case raises; "" where there is none."""
         bench = self._bench()
         if self.oracle == pipelines.ORACLE.name:
@@ -209,7 +223,8 @@ class _Look:
             names = running_at_end(
                 lambda seen: bench.guarded(
                     lambda: relax.build(self.case.module, target=target, relax_pipeline=pipeline), seen
-                )
+                ),
+                note,
             )
             return self._of_table(names)
         position = Position.at(self.case.module, Phase(self.plan.phase))
@@ -223,7 +238,7 @@ class _Look:
         module, phase = lowered
         target = tvm.target.Target({"kind": "llvm", "opt-level": 0})
         return self._of_table(
-            running_at_end(lambda seen: bench.guarded(lambda: compiled_from(module, target, phase), seen))
+            running_at_end(lambda seen: bench.guarded(lambda: compiled_from(module, target, phase), seen), note)
         )
 
     def _of_table(self, names: Sequence[str]) -> str:
