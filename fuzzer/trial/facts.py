@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import mmap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import tvm
@@ -20,7 +20,7 @@ from corpus.throw_site import sites
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import Repertoire
 from generators.operators.table import OPERATORS
-from generators.passes.row import Phase, Role
+from generators.passes.row import PassRow, Phase, Role
 from generators.passes.table import PASSES, default_call, the
 from generators.source import SeededSource
 from generators.tvm_api import IRModule
@@ -51,12 +51,17 @@ _VM_CODEGEN = "src/relax/backend/vm/codegen_vm.cc"
 
 def cause_in(oracle: str, failed: Failed, culprit: str, case: Candidate, plan: Plan, repertoire: Repertoire) -> Cause:
     """The cause of the failure that a reduced case has. `culprit`: the pass that is blamed, as findings name it."""
-    looked = _Look(oracle, failed, culprit.split("[")[0], case, plan, repertoire)
+    looked = _Look(oracle, failed, named_in(culprit, repertoire.rows), case, plan, repertoire)
     try:
         facts = forked(looked.facts, LIMIT_S)
     except ChildRaised:
         facts = Ended()
     return cause_of(oracle, failed, culprit, None if isinstance(facts, Ended) else facts)
+
+
+def named_in(culprit: str, rows: Mapping[str, PassRow]) -> str:
+    """The culprit as the pass table names it: a schedule without its primitives."""
+    return culprit if culprit in rows else culprit.split("[")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,7 @@ class _Look:
         """All that is asked for, by the kind of the failure."""
         passed = sites(self.failed.detail)
         if self.oracle == executable.ORACLE.name or (passed and passed[-1].file == _VM_CODEGEN):
-            return Facts(left=self._left())
+            return Facts(left=self._left(), left_by=LEGALIZE)
         if passed:
             running = "" if self.culprit in self.repertoire.rows else self._running()
             return Facts(running=running, operators=_operators(self.case.module))
