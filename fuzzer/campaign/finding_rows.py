@@ -5,7 +5,7 @@ Bookkeeping alone: no process, no clock, no file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from corpus.finding import Finding
@@ -20,6 +20,8 @@ class FindingRows:
     def __init__(self, known: Known) -> None:
         self._known = known
         self.by_signature: dict[str, FindingRow] = {}
+        self.early: dict[str, int] = {}
+        """Sightings of findings that are not confirmed yet, by signature, without the one that was reduced."""
         self._causes: dict[str, str] = {}
         """Of findings that wait for their confirmation, too; by signature."""
         self._tiers: dict[str, Tier] = {}
@@ -33,9 +35,19 @@ class FindingRows:
     def __contains__(self, slug: str) -> bool:
         return slug in self.by_signature
 
-    def go_on(self, rows: Iterable[FindingRow]) -> None:
-        """Takes over what an earlier campaign has found; of rows with one signature the last."""
-        self.by_signature = {row.signature: row for row in rows}
+    @property
+    def counted(self) -> tuple[FindingRow, ...]:
+        """The rows of a campaign that has ended: each was seen at least once."""
+        return tuple(replace(row, count=max(1, row.count)) for row in self.by_signature.values())
+
+    def go_on(self, rows: Iterable[FindingRow], stored: Iterable[FindingRow], early: Mapping[str, int]) -> None:
+        """Takes over what an earlier campaign has found, by its last checkpoint and by its file of findings.
+
+        What was confirmed after the checkpoint is seen again, too, when its cases are judged again.
+        """
+        self.early = dict(early)
+        later = (replace(row, count=0) for row in stored)
+        self.by_signature = {row.signature: row for row in (*later, *rows)}
         self._causes = {slug: row.cause for slug, row in self.by_signature.items()}
 
     def apart(self, finding: Finding) -> Finding:
@@ -51,7 +63,9 @@ class FindingRows:
     def told(self, finding: Finding) -> FindingRow:
         """Keeps the row of a finding, with what is known of its cause and the best of its tiers."""
         row, said = row_of(finding), finding.verdict.detail
-        row = replace(row, tier=min(row.tier, self._tiers.get(row.signature, row.tier)))
+        before = self.by_signature[row.signature].count if row.signature in self else 0
+        count = row.count + self.early.pop(row.signature, 0) + before
+        row = replace(row, count=count, tier=min(row.tier, self._tiers.get(row.signature, row.tier)))
         if (doubt := self._known.doubt(row, said)) != "":
             self._notes[doubt] = None
         row = self.by_signature[row.signature] = self._known.told(row, said)
@@ -64,7 +78,9 @@ class FindingRows:
             self.by_signature[slug] = replace(self.by_signature[slug], tier=best)
 
     def seen_again(self, slug: str) -> None:
-        """Counts a sighting of a finding that has a row."""
+        """Counts a sighting of a finding, also of one that is not confirmed yet."""
         if slug in self:
             row = self.by_signature[slug]
             self.by_signature[slug] = replace(row, count=row.count + 1)
+        else:
+            self.early[slug] = self.early.get(slug, 0) + 1

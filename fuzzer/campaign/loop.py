@@ -16,7 +16,7 @@ from pathlib import Path
 from typing_extensions import assert_never
 
 from corpus.finding import Finding
-from fuzzer.campaign.checkpoint import SCHEMA, Begun, Checkpoint, read_checkpoint
+from fuzzer.campaign.checkpoint import SCHEMA, Begun, Checkpoint, read_checkpoint, refuse_other_tvm
 from fuzzer.campaign.deck import Deck
 from fuzzer.campaign.disk import Disk
 from fuzzer.campaign.docket import Docket, Key
@@ -27,7 +27,8 @@ from fuzzer.campaign.out_folder import held
 from fuzzer.campaign.plan import plan_of
 from fuzzer.campaign.second_process import SecondProcess
 from fuzzer.engines.choose import workforce_of
-from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.engines.messages import versions
+from fuzzer.errors import EnvironmentFault, UsageError, tell
 from fuzzer.known_causes import read_known_causes
 from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost, Workforce
 from fuzzer.protocol import (
@@ -109,7 +110,7 @@ class _Campaign:
         self.deck.limit = self.settings.cases
         self.deck.returned(sorted(self.deck.out))
         self.docket.go_on(checkpoint.places, checkpoint.given_up)
-        self.rows.go_on((*checkpoint.rows, *read_findings(self.settings.out)))
+        self.rows.go_on(checkpoint.rows, read_findings(self.settings.out), checkpoint.early)
 
     def run(self) -> CampaignResult:
         pool = workforce_of(self.settings, self.plan, hash_seeds(self.plan.seed)[0])
@@ -117,7 +118,7 @@ class _Campaign:
             self._await_worker(pool)
             self.settings = replace(self.settings, jobs=self.settings.jobs or len(pool.slots))
             self.start = time.monotonic()
-            self.observer.on_start(self.settings)
+            self.observer.on_start(replace(self.settings, time_s=self.end))
             try:
                 self._go(pool)
             finally:
@@ -127,7 +128,7 @@ class _Campaign:
             self.second.close()
         return CampaignResult(
             self.tally,
-            tuple(self.rows.by_signature.values()),
+            self.rows.counted,
             self.now,
             self.interrupts.happened,
             self.fault,
@@ -356,14 +357,16 @@ class _Campaign:
             self.docket.given_up,
             self.later,
             list(self.rows.by_signature.values()),
+            self.rows.early,
+            versions(),
         )
 
 
 def run_campaign(settings: Settings, observer: Observer, interrupts: Interrupts | None = None) -> CampaignResult:
     """Runs a campaign to its end, or goes on with the one that was begun under `settings.out`.
 
-    Raises UsageError for settings that this machine cannot carry out, EnvironmentFault where the folders
-    cannot be written.
+    Raises UsageError for settings that this machine cannot carry out and for a campaign that another TVM has begun,
+    EnvironmentFault where the folders cannot be written.
     """
     if interrupts is None:
         with Interrupts() as own:
@@ -372,6 +375,8 @@ def run_campaign(settings: Settings, observer: Observer, interrupts: Interrupts 
         if not settings.resume:
             return _Campaign(settings, observer, interrupts, scratch).run()
         checkpoint = read_checkpoint(settings.out)
+        if changed := refuse_other_tvm(settings.out, checkpoint.versions, versions()):
+            tell(f"warning: {changed}")
         campaign = _Campaign(checkpoint.begun.within(settings), observer, interrupts, scratch)
         campaign.go_on(checkpoint)
         return campaign.run()

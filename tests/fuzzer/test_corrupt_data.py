@@ -139,6 +139,8 @@ def assert_typed(stored: StoredCase) -> None:
     assert isinstance(case.load, (str, type(None))) and isinstance(stored.issue, (str, type(None)))
     assert stored.signature is None or is_slug(stored.signature)
     assert all(isinstance(part, str) for call in (*case.passes, *case.setup) for part in (call.name, call.source))
+    for text in (part for call in (*case.passes, *case.setup) for part in (call.source, call.options) if part):
+        compile(text.strip(), "<expression>", "eval", dont_inherit=True)
     assert all(0 <= expectation.call < len(case.calls) for expectation in stored.expectations)
 
 
