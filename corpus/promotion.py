@@ -13,7 +13,8 @@ from corpus.escapes import is_slug
 from corpus.named_errors import naming
 from corpus.own import MARK
 from corpus.regular_files import read_regular, regular_files
-from corpus.store import MOST_TEXT, UNREADABLE, CorruptCase, StoredCase, why, write_folder
+from corpus.store import MOST_TEXT, UNREADABLE, CorruptCase, StoredCase, why
+from corpus.whole_folder import write_folder
 
 LONGEST_SLUG = 60
 ENDINGS = frozenset((".json", ".py", ".md", ".npz", ".txt"))
