@@ -66,18 +66,19 @@ def repro_text(stored: StoredCase, single: bool = False) -> str:
     )
 
 
-def plain_text(stored: StoredCase, verified_by: str = "") -> str:
+def plain_text(stored: StoredCase, verified_by: str = "", call: str = "") -> str:
     """The script for an issue: imports, the module, the passes and the call that fails, as TVM's developers write it.
 
     Python's or TVM's own traceback, a signal or a failed assertion shows the bug; there is no exit status, no child
     and no file beside it, but for a module that TVMScript cannot say (`module.json`) and arrays of thousands.
     verified_by: a call of TVM's verifier on `after`, the module that the last pass gives, where that shows the bug.
+    call: a line over `Module`, as of an official pipeline, that shows the bug in place of the passes and the check.
     KeyError when its target has no constructor.
     """
     if stored.symptom == DOES_NOT_BUILD:
         stored = replace(stored, expectations=())
     script = script_of(stored)
-    body = _with_target(stored, script, Manner(True, True, verified_by if script.verified else ""))
+    body = _with_target(stored, script, Manner(True, True, verified_by if script.verified else "", call))
     text = FRAMES.get_template("plain.py.j2").render(
         late_annotations=needs_late_annotations(_module(stored, True)[0]),
         imports=imports_for(body, plain=True),
@@ -88,11 +89,12 @@ def plain_text(stored: StoredCase, verified_by: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """What kind of script is written. single: see `repro_text`; plain, verified_by: see `plain_text`."""
+    """What kind of script is written. single: see `repro_text`; plain, verified_by, call: see `plain_text`."""
 
     single: bool
     plain: bool = False
     verified_by: str = ""
+    call: str = ""
 
 
 def fill_of(stored: StoredCase) -> Fill | None:
@@ -235,8 +237,8 @@ def _body(stored: StoredCase, script: Script, manner: Manner, target: str, maker
         "bounds_memory": isinstance(stored.evidence, OutOfMemory),
         "kernels": threads and (build_target.used or compiled.used),
         "on_device": on_device,
-        "passes": lines,
-        "check": check,
+        "passes": "" if manner.call else lines,
+        "check": f"{manner.call}\n" if manner.call else check,
     }
     frame = FRAMES.get_template("plain_body.py.j2" if manner.plain else "body.py.j2")
     text = frame.render(names, named_target=None)

@@ -18,6 +18,8 @@ _FRAMES_END = re.compile(r'(?:^  File "[^"\n]*", line \d+, in .*\n(?:    .*\n|\s
 _BEGIN = "Traceback (most recent call last):\n"
 _CRASHED = re.compile(r"^!+ .*\b(?:encountered|Segfault)\b.* !+$", re.MULTILINE)
 _INSTALLED = re.compile(r'(?<=File ")[^"\n]*/((?:site|dist)-packages/[^"\n]*)')
+_ELSEWHERE = re.compile(r'(?<=File ")/(?!project/)(?:[^"\n/]*/)*([^"\n/]+)(?=")')
+"""A file of the user's own: its folder says nothing to others."""
 _BUILT = re.compile(r"(?:^|/)project/((?:src|include|python)/.*)")
 """Wheels are built in /project."""
 _WHEEL = re.compile(r"(?:^|/)(?:site|dist)-packages/(tvm/.*\.py)$")
@@ -97,7 +99,7 @@ def traceback_text(detail: str) -> str:
         return ""
     first = next((match for match in frames if _PACKAGE.search(match[1])), frames[0])
     head = _BEGIN if not crashed(detail) else text[: frames[0].start()]
-    return _INSTALLED.sub(r"\1", head + text[first.start() :]).strip("\n")
+    return _ELSEWHERE.sub(r"\1", _INSTALLED.sub(r"\1", head + text[first.start() :])).strip("\n")
 
 
 # --- native crashes -------------------------------------------------------------------------------------

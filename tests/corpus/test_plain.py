@@ -133,6 +133,13 @@ def test_the_verifier_takes_the_place_of_the_check() -> None:
     assert by not in plain_text(stored("attributes", "ToNonDataflow", None), by)
 
 
+def test_a_pipeline_takes_the_place_of_the_passes() -> None:
+    text = plain_text(stored("survives", "ToNonDataflow", None), call="tvm.compile(Module, tvm.target.Target('llvm'))")
+    assert text.endswith("\n\ntvm.compile(Module, tvm.target.Target('llvm'))\n")
+    assert "ToNonDataflow" not in text
+    assert "import tvm\n" in text
+
+
 def test_what_does_not_build_is_not_run() -> None:
     case = replace(stored("build", "ToNonDataflow", None), symptom=DOES_NOT_BUILD)
     assert plain_text(case).endswith('tvm.compile(mod, tvm.target.Target("llvm"))\n')

@@ -81,6 +81,15 @@ def test_a_traceback_begins_in_tvm_and_names_no_machine() -> None:
     assert text.splitlines()[-len(kept) :] == kept
 
 
+def test_a_file_of_the_user_s_own_has_no_folder() -> None:
+    text = traceback_text(
+        OF_PYTHON.replace("AttributeError", '  File "/home/me/my pass.py", line 3, in f\nAttributeError')
+    )
+    assert '  File "my pass.py", line 3, in f\n' in text
+    assert "/home/me" not in text
+    assert 'File "/project/src/ir/prim/expr.cc", line 889' in traceback_text(OF_CPP)
+
+
 def test_a_native_crash_names_its_function() -> None:
     assert crashed(OF_A_CRASH)
     assert crashing_function(OF_A_CRASH) == "tvm::runtime::memory::StorageObj::AllocTensor"
