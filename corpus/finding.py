@@ -57,7 +57,8 @@ class Finding:
     `tvm` is the version that it was seen on; `reduced` is None until a reduction has been run.
     `fault`: whose fault wrong numbers are, in lines for a reader (`fuzzer.trial.whose_fault`).
     `fill`: what uninitialised memory holds in its script. `promise`: what the oracle's row says that must hold.
-    `cause`: as `str(corpus.cause.Cause)`, "" where it is not known.
+    `cause`: as `str(corpus.cause.Cause)`, "" where it is not known. `official`: the call that shows it by an official
+    pipeline, as Python text over `Module`; "" where none is known.
     """
 
     case: Case
@@ -75,6 +76,7 @@ class Finding:
     fill: Fill = Fill()
     promise: str = ""
     cause: str = ""
+    official: str = ""
 
     @property
     def folder(self) -> str:
@@ -104,6 +106,7 @@ def to_line(finding: Finding) -> dict[str, Any]:
         "culprit": finding.signature.culprit,
         "symptom": finding.verdict.symptom,
         "tier": finding.tier,
+        "official": finding.official,
         "message": finding.verdict.message,
         "passes": [str(call) for call in finding.case.passes],
         "target": finding.case.target,

@@ -45,7 +45,9 @@ def save_finding(out: Path, finding: Finding) -> Path:
     stored = stored_from(finding)
     repro = repro_text(stored)
     difference = finding.verdict.difference
-    text = readme_text(stored, repro, finding.tvm, finding.count, difference, finding.fault, finding.promise)
+    text = readme_text(
+        stored, repro, finding.tvm, finding.count, difference, finding.fault, finding.promise, finding.official
+    )
     write_case(folder, stored, repro, text)
     return folder
 

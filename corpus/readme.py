@@ -23,17 +23,19 @@ def readme_text(
     difference: str = "",
     fault: Sequence[str] = (),
     promise: str = "",
+    official: str = "",
 ) -> str:
     """The report: what, where, since when, and the smallest script. `tvm` is the version that it was seen on.
 
     difference: what the pass did to the functions, as a unified diff. fault: lines on whose fault it is.
-    promise: what the oracle's row says that must hold; "" where there is none.
+    promise: what the oracle's row says that must hold; "" where there is none. official: the call that shows it by an
+    official pipeline; "" where none is known.
     """
     of, code = Markdown.of, Markdown.code
     parts = (
         of("# {}\n\n", stored.title),
         of("{}\n\n", stored.message) if stored.message else NOTHING,
-        _facts(stored, tvm, count),
+        _facts(stored, tvm, count, official),
         of("\n## Expected\n\n{}.\n", "".join((promise[0].upper(), promise[1:]))) if promise else NOTHING,
         of("\n## Actual\n\n{}: {}\n", stored.symptom, stored.message or stored.title),
         of("\n## What {} did\n\n{}\n", code(stored.culprit), Markdown.fenced(difference, "diff"))
@@ -65,13 +67,14 @@ def _of_kernels(stored: StoredCase) -> Markdown:
     return Markdown.of("{}\n", _KERNELS if shown_by_script(stored) else _WITHOUT_A_DEVICE)
 
 
-def _facts(stored: StoredCase, tvm: str, count: int | None) -> Markdown:
+def _facts(stored: StoredCase, tvm: str, count: int | None, official: str) -> Markdown:
     of, code = Markdown.of, Markdown.code
     passes = Markdown.joined(" ; ", (code(str(call)) for call in stored.case.passes))
     setup = Markdown.joined(" ; ", (code(str(call)) for call in stored.case.setup))
     rows = [
         ("pass", code(stored.culprit)),
         ("sequence", of("{} ; {}", setup, passes) if setup else passes),
+        ("official pipeline", of("{} shows it too", code(official)) if official else NOTHING),
         ("target", of("{}", stored.case.target)),
         ("TVM", of("{}", tvm)),
         ("found by", of("oracle {}{}", code(stored.oracle), of(", seen {} times", count) if count else NOTHING)),

@@ -24,12 +24,16 @@ from fuzzer.protocol import Failure, Found, Plan
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.judge import judge
 from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
+from fuzzer.trial.official import official_entry
 from fuzzer.trial.options import options_of
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrink_across import RejudgeAcross
 from fuzzer.trial.whose_fault import whose_fault, wrong_lowering
 from generators.case import Case, Tier
 from generators.dtypes import is_float
+from generators.passes.order import breaches
+from generators.passes.row import Phase
+from generators.passes.table import SETUP
 from generators.source import SeededSource
 from generators.targets import TARGETS
 from oracles.builds.blame import excuses
@@ -46,6 +50,9 @@ from oracles.verdict import CRASH, Failed
 
 HANG_S = 4.0
 """Seconds after which a candidate of a hang counts as hanging: stages that end take milliseconds."""
+
+ASKED_SHARE = 0.1
+"""Of the time for a reduction, so much is kept for asking whether an official pipeline shows what is left."""
 
 KILLED_AGAIN = 2
 """How often a candidate is judged again whose child was killed from outside: another process had the memory."""
@@ -97,9 +104,12 @@ class Rejudge:
         self.last: Failure | None = None
 
     def interesting(self, candidate: Candidate) -> bool:
-        """Whether the candidate fails in the same way, and is a program whose blocks say what they do and whose
-        divisions are guarded where those of the failing one are."""
-        sound = (declares_what_it_does(candidate.module), not divides_in_the_open(candidate.module))
+        """Whether the candidate fails in the same way, and is a program whose blocks say what they do, whose divisions
+        are guarded and whose passes stand in no order that TVM documents otherwise where that holds of the failing
+        one."""
+        calls = (*SETUP[Phase(self._plan.phase)], *candidate.setup, *candidate.passes)
+        in_order = not breaches([call.name for call in calls], self._repertoire.rows)
+        sound = (declares_what_it_does(candidate.module), not divides_in_the_open(candidate.module), in_order)
         if self._sound is None:
             self._sound = sound
         elif any(was and not still for was, still in zip(self._sound, sound, strict=True)):
@@ -133,7 +143,7 @@ class Rejudge:
                 assert_never(end)
 
     def _judge(self, candidate: Candidate, say: Callable[[Found], None]) -> None:
-        tiers: tuple[Tier, ...] = tuple("B" for _ in candidate.passes)
+        tiers: tuple[Tier, ...] = tuple(self._failure.tier for _ in candidate.passes)
         # The entry calls are kept for every oracle: the reference must find the program meaningful.
         experiment = Experiment(
             self._failure.index, candidate.module, candidate.calls, candidate.setup, candidate.passes, tiers
@@ -181,7 +191,7 @@ def _shrunk(
     blamed = _blamed(rejudge, repertoire, failure, start)
     if blamed is None:
         return None
-    reduction = reduce(start, rejudge.interesting, budget_s=budget_s)
+    reduction = reduce(start, rejudge.interesting, budget_s=(1 - ASKED_SHARE) * budget_s)
     ends = failure.oracle == BUILD and failure.symptom == CRASH and failure.culprit == CODEGEN
     if ends and (repertoire.under_test is None or not TARGETS[plan.target].threads):
         first = _first_wrong(plan, repertoire, reduction.candidate)
@@ -190,6 +200,7 @@ def _shrunk(
             return None
     rejudge.interesting(reduction.candidate)
     last = rejudge.last or failure
+    official = _official(plan, repertoire, last, reduction.candidate, blamed, ASKED_SHARE * budget_s)
     case = as_case(reduction.candidate, like)
     blamed = culprit_named(blamed, case.passes)
     verdict = Failed(last.symptom, last.message, last.detail, blamed, last.evidence, last.difference)
@@ -199,7 +210,7 @@ def _shrunk(
         verdict=verdict,
         oracle=failure.oracle,
         signature=signature,
-        tier=failure.tier,
+        tier="A" if official else failure.tier,
         at_s=0.0,
         tvm=str(tvm.__version__),
         reduced=reduction.stats(),
@@ -207,7 +218,26 @@ def _shrunk(
         fault=whose_fault(reduction.candidate, plan, repertoire) if failure.oracle in NEED_NUMBERS else (),
         promise=ORACLES[failure.oracle].promise,
         cause=str(cause_of(failure.oracle, verdict, blamed)),
+        official=official,
     )
+
+
+def _official(
+    plan: Plan, repertoire: Repertoire, failure: Failure, case: Candidate, blamed: str, budget_s: float
+) -> str:
+    """See `official_entry`; "" too where it takes a pass under test to bring the failure about."""
+    if blamed != failure.culprit:
+        return ""
+    briefly = replace(plan, deadline_s=min(plan.deadline_s, max(budget_s, HANG_S)))
+    recorder = Recorder.create(Path(plan.scratch) / f"flight-{os.getpid()}")
+
+    def alike(candidate: Candidate) -> bool:
+        try:
+            return Rejudge(briefly, repertoire, replace(failure, tier="A"), recorder).interesting(candidate)
+        except (ChildRaised, NotJudged):
+            return False
+
+    return official_entry(failure, case, briefly, alike)
 
 
 def _first_wrong(plan: Plan, repertoire: Repertoire, case: Candidate) -> str | None:

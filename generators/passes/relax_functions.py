@@ -206,8 +206,7 @@ CALLING_ROWS = (
         "LiftTransformParams",
         (),
         "src/relax/transform/lift_transform_params.cc; #17200 on idempotence, #17231",
-        # the function that it makes has a dataflow block, and is not force_pure
-        Place(HIGH, undoes=("ToNonDataflow", "RemovePurityChecking")),
+        Place(HIGH, undoes=("RemovePurityChecking",)),  # the function that it makes is not force_pure
         promise=Promise(calling="lift_transform_params", again_with=frozenset({"relax.builtin.stop_lift_params"})),
         fires=Fires(
             recipes=("weight_transform", "weight_transform_returned", "weight_transform_shared"),
