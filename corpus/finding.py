@@ -106,7 +106,6 @@ def to_line(finding: Finding) -> dict[str, Any]:
         "culprit": finding.signature.culprit,
         "symptom": finding.verdict.symptom,
         "tier": finding.tier,
-        "official": finding.official,
         "message": finding.verdict.message,
         "passes": [str(call) for call in finding.case.passes],
         "target": finding.case.target,

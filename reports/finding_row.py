@@ -29,7 +29,6 @@ class FindingRow:
     """One unique finding; its line in a file has these fields, and no others that are read.
 
     signature: its identity, fit for a file name. culprit: the pass, "none" when no pass is to blame.
-    official: the call that shows it by an official pipeline, "" where none is known.
     passes: the reduced pass sequence, as constructor expressions. at_s: seconds into the campaign at
     the first sighting. count: how often it was seen. known: in the baseline, so not a failure.
     case, repro: paths relative to OUT. reduced: bindings_before, bindings, statements_before, statements,
@@ -44,7 +43,6 @@ class FindingRow:
     symptom: str
     message: str
     tier: str = "B"
-    official: str = ""
     passes: tuple[str, ...] = ()
     target: str = DEFAULT
     at_s: Number = 0.0

@@ -30,7 +30,7 @@ from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE
 from generators.targets import TARGETS, TargetRow
 from generators.tvm_api import IRModule, Node, Target
 from oracles.activities import Announce, Applying, Building
-from oracles.builds.build import CODEGEN
+from oracles.builds.build import CODEGEN, passes_to_come, rest_of_pipeline
 from oracles.checks import pipelines
 from oracles.evidence import AcrossProcesses, Hung, OutOfMemory
 from oracles.forked import limit_memory
@@ -54,8 +54,9 @@ def official_entry(failure: Failure, case: Candidate, plan: Plan, alike: Alike) 
         return ""
     if failure.oracle == pipelines.ORACLE.name:
         return _text(row, row.pipelines[-1 if failure.culprit == pipelines.TARGET_DEFAULT else 0])
-    alone = not (case.setup or case.passes)
-    if failure.oracle == BUILD and alone:
+    if not takes_as_it_is(case.module, plan):
+        return ""
+    if failure.oracle == BUILD and not (case.setup or case.passes):
         return _text(row, row.pipelines[0])
     dies = failure.symptom in (CRASH, DOES_NOT_BUILD)
     if dies and _dies_alike(failure, case.module, plan):
@@ -63,6 +64,13 @@ def official_entry(failure: Failure, case: Candidate, plan: Plan, alike: Alike) 
     if failure.oracle == BUILD and not dies and alike(replace(case, setup=(), passes=())):
         return _text(row, row.pipelines[0])
     return next((_text(row, name) for name in row.pipelines if any(map(alike, _in_order(failure, case, name)))), "")
+
+
+def takes_as_it_is(module: IRModule, plan: Plan) -> bool:
+    """Whether the official pipelines take such a module. They do not where it has local functions, for which our builds
+    put a pass before the pipeline."""
+    phase = Phase(plan.phase)
+    return passes_to_come(module, phase, plan.target) == rest_of_pipeline(phase, plan.target)
 
 
 def _text(row: TargetRow, pipeline: str) -> str:
@@ -99,10 +107,10 @@ class Threw(Struct, frozen=True, tag="threw"):
     traceback: str
 
 
-_OFFICIAL = frozenset(
-    PASSES[name].foreign.name or name for names in (*PIPELINES.values(), TIR_PIPELINE) for name in names
-)
-"""What the passes of the official pipelines are called where TVM runs them."""
+OFFICIAL = frozenset(name for names in (*PIPELINES.values(), TIR_PIPELINE) for name in names)
+"""The rows of the pass table that stand in official pipelines."""
+_RUNS_AS = frozenset(PASSES[name].foreign.name or name for name in OFFICIAL)
+"""What these passes are called where TVM runs them."""
 
 
 @tvm.ir.instrument.pass_instrument
@@ -114,7 +122,7 @@ class _Announcer:
         self._running: list[str] = []
 
     def run_before_pass(self, module: IRModule, info: Node) -> None:
-        if str(info.name) in _OFFICIAL:
+        if str(info.name) in _RUNS_AS:
             self._running.append(str(info.name))
             self._announce(Applying(self._running[-1]))
 

@@ -15,7 +15,7 @@ from typing_extensions import assert_never
 
 from corpus.cause import cause_of
 from corpus.finding import Expectation, Finding, flatten_outputs
-from corpus.reduce import Candidate, as_case, reduce
+from corpus.reduce import Candidate, Smallest, as_case, reduce
 from corpus.schedule import culprit_named
 from corpus.signature import operators_in, signature_of
 from fuzzer.processes.flight import Recorder
@@ -24,7 +24,7 @@ from fuzzer.protocol import Failure, Found, Plan
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.judge import judge
 from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
-from fuzzer.trial.official import official_entry
+from fuzzer.trial.official import OFFICIAL, official_entry, takes_as_it_is
 from fuzzer.trial.options import options_of
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrink_across import RejudgeAcross
@@ -184,14 +184,16 @@ def _shrunk(
     budget_s: float,
 ) -> Finding | None:
     bare = replace(start, setup=(), passes=())
-    if failure.oracle in CPU_BUILDS and rejudge.interesting(bare):
+    building = failure.oracle in CPU_BUILDS or (failure.oracle == BUILD and takes_as_it_is(start.module, plan))
+    if building and rejudge.interesting(bare):
         start = bare  # Code generation is in question, and passes can be as small a part of a case as none.
     elif not rejudge.interesting(start):
         return None
     blamed = _blamed(rejudge, repertoire, failure, start)
     if blamed is None:
         return None
-    reduction = reduce(start, rejudge.interesting, budget_s=(1 - ASKED_SHARE) * budget_s)
+    asked = _Asked(plan, repertoire, rejudge, failure, blamed, ASKED_SHARE * budget_s)
+    reduction, official = _reduced(rejudge, asked, start, (1 - ASKED_SHARE) * budget_s)
     ends = failure.oracle == BUILD and failure.symptom == CRASH and failure.culprit == CODEGEN
     if ends and (repertoire.under_test is None or not TARGETS[plan.target].threads):
         first = _first_wrong(plan, repertoire, reduction.candidate)
@@ -200,7 +202,6 @@ def _shrunk(
             return None
     rejudge.interesting(reduction.candidate)
     last = rejudge.last or failure
-    official = _official(plan, repertoire, last, reduction.candidate, blamed, ASKED_SHARE * budget_s)
     case = as_case(reduction.candidate, like)
     blamed = culprit_named(blamed, case.passes)
     verdict = Failed(last.symptom, last.message, last.detail, blamed, last.evidence, last.difference)
@@ -222,22 +223,50 @@ def _shrunk(
     )
 
 
-def _official(
-    plan: Plan, repertoire: Repertoire, failure: Failure, case: Candidate, blamed: str, budget_s: float
-) -> str:
-    """See `official_entry`; "" too where it takes a pass under test to bring the failure about."""
-    if blamed != failure.culprit:
-        return ""
-    briefly = replace(plan, deadline_s=min(plan.deadline_s, max(budget_s, HANG_S)))
-    recorder = Recorder.create(Path(plan.scratch) / f"flight-{os.getpid()}")
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Asks whether an official pipeline shows what is reduced. blamed: the culprit. budget_s: for each child."""
 
-    def alike(candidate: Candidate) -> bool:
-        try:
-            return Rejudge(briefly, repertoire, replace(failure, tier="A"), recorder).interesting(candidate)
-        except (ChildRaised, NotJudged):
-            return False
+    plan: Plan
+    repertoire: Repertoire
+    rejudge: Rejudging
+    failure: Failure
+    blamed: str
+    budget_s: float
 
-    return official_entry(failure, case, briefly, alike)
+    @property
+    def has_a_place(self) -> bool:
+        """Whether the culprit is a part of official pipelines."""
+        return self.blamed in (CODEGEN, *OFFICIAL)
+
+    def of(self, case: Candidate) -> str:
+        """See `official_entry`; "" too where it takes a pass under test to bring the failure about."""
+        failure = self.rejudge.last or self.failure
+        if self.blamed != failure.culprit:
+            return ""
+        plan = replace(self.plan, deadline_s=min(self.plan.deadline_s, max(self.budget_s, HANG_S)))
+        recorder = Recorder.create(Path(plan.scratch) / f"flight-{os.getpid()}")
+
+        def alike(candidate: Candidate) -> bool:
+            try:
+                return Rejudge(plan, self.repertoire, replace(failure, tier="A"), recorder).interesting(candidate)
+            except (ChildRaised, NotJudged):
+                return False
+
+        return official_entry(failure, case, plan, alike)
+
+
+def _reduced(rejudge: Rejudging, asked: _Asked, start: Candidate, budget_s: float) -> tuple[Smallest, str]:
+    """The smallest case, and the call that shows it by an official pipeline, "" where there is none.
+
+    Where the first reduction has taken away what such a pipeline needs to show it, there is a second one that does not.
+    """
+    smallest = reduce(start, rejudge.interesting, budget_s=budget_s)
+    official = asked.of(smallest.candidate)
+    if official or not asked.has_a_place or not rejudge.interesting(start) or not asked.of(start):
+        return smallest, official
+    again = reduce(start, lambda c: rejudge.interesting(c) and bool(asked.of(c)), budget_s=budget_s / 2)
+    return again, asked.of(again.candidate)
 
 
 def _first_wrong(plan: Plan, repertoire: Repertoire, case: Candidate) -> str | None:
