@@ -31,6 +31,7 @@ from fuzzer.trial.shrink_across import RejudgeAcross
 from fuzzer.trial.whose_fault import whose_fault, wrong_lowering
 from generators.case import Case, Tier
 from generators.dtypes import is_float
+from generators.passes.official import tier_in_order
 from generators.passes.order import breaches
 from generators.passes.row import Phase
 from generators.passes.table import SETUP
@@ -211,7 +212,7 @@ def _shrunk(
         verdict=verdict,
         oracle=failure.oracle,
         signature=signature,
-        tier="A" if official else failure.tier,
+        tier="A" if official else _tier(plan, repertoire, failure, reduction.candidate),
         at_s=0.0,
         tvm=str(tvm.__version__),
         reduced=reduction.stats(),
@@ -221,6 +222,14 @@ def _shrunk(
         cause=str(cause_of(failure.oracle, verdict, blamed)),
         official=official,
     )
+
+
+def _tier(plan: Plan, repertoire: Repertoire, failure: Failure, case: Candidate) -> Tier:
+    """The tier of a failure, or that of the passes which are left, where that is better: without any, its own."""
+    if not case.passes:
+        return failure.tier
+    left = (*case.setup, *case.passes)
+    return min(failure.tier, tier_in_order(left, repertoire.rows, TARGETS[plan.target].pipelines, Phase(plan.phase)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
-from generators.case import PassCall
+from generators.case import PassCall, Tier
+from generators.passes.row import PassRow, Phase
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call
 
 
@@ -24,6 +25,21 @@ def official_name(calls: Sequence[PassCall], pipelines: Sequence[str]) -> str | 
     """
     acting = tuple(call for call in calls if call != _idle(call.name))
     return next((name for name in pipelines if calls_of(name)[: len(acting)] == acting), None)
+
+
+def tier_in_order(
+    calls: Sequence[PassCall], table: Mapping[str, PassRow], pipelines: Sequence[str], phase: Phase = Phase.HIGH
+) -> Tier:
+    """The tier of the last of these passes, applied in order to a module of this phase: A where one of the pipelines
+    begins with them, B where each is documented for the phase that it comes in. KeyError for a pass of no row."""
+    if phase is Phase.HIGH and official_name(calls, pipelines):
+        return "A"
+    for call in calls:
+        place = table[call.name].place
+        if phase not in place.phases:
+            return "C"
+        phase = phase if place.gives is None else place.gives
+    return "B"
 
 
 def _idle(name: str) -> PassCall | None:

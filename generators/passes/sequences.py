@@ -323,8 +323,9 @@ def instantiate(
     """Constructors for `steps` in a program of these facts.
 
     Steps of an official pipeline and of the setup get the official constructor where they have one, and no options.
-    A pass without use here is dropped, and with it the passes that it would have prepared. Up to where the passes are
-    those that an official pipeline of the target begins with, they are of tier A however they were drawn.
+    A pass without use here is dropped, and with it the passes that it would have prepared. Of tier A are the passes
+    that an official pipeline of the target begins with, however they were drawn; after others, those of a pipeline are
+    of tier B.
     """
     setup: list[PassCall] = []
     passes: list[tuple[PassCall, Tier]] = []
@@ -344,7 +345,7 @@ def instantiate(
             passes.append((PassCall(step.name, text, options), step.tier))
     calls = tuple(call for call, _ in passes)
     tiers: list[Tier] = [
-        "A" if official_name((*setup, *calls[: index + 1]), target.pipelines) else tier
+        "A" if official_name((*setup, *calls[: index + 1]), target.pipelines) else "B" if tier == "A" else tier
         for index, (_, tier) in enumerate(passes)
     ]
     return DrawnSequence(tuple(setup), calls, tuple(tiers))

@@ -317,7 +317,7 @@ ROWS: tuple[PassRow, ...] = (
             at(Phase.SYNCED),
             documented=(
                 Documented(
-                    "MergeSharedMemoryAllocations expects flat memory buffers, ",
+                    "MergeSharedMemoryAllocations expects flat memory buffers, and is to be run after FlattenBuffer",
                     LIBRARY,
                     after=("tirx.FlattenBuffer",),
                 ),

@@ -9,7 +9,7 @@ import pytest
 
 from generators.case import PassCall
 from generators.passes.loaded import rows_from_contracts
-from generators.passes.official import official_name
+from generators.passes.official import official_name, tier_in_order
 from generators.passes.row import Phase, Role
 from generators.passes.sequences import KINDS, Kind, PlannedPass, draw_names, draw_sequence, instantiate, to_fire
 from generators.passes.table import PASSES, PIPELINES, SETUP, default_call, the
@@ -103,6 +103,12 @@ def test_the_passes_of_a_pipeline_one_by_one_are_tier_a() -> None:
     assert tiers_of(*official[:3], "RewriteDataflowReshape", "FuseTIR", "ToNonDataflow", setup=3) == "ABB"
 
 
+def test_a_pipeline_after_other_passes_is_not_official() -> None:
+    steps = (PlannedPass("CanonicalizeBindings", "B"), *(PlannedPass(name, "A") for name in PIPELINES["llvm"]))
+    assert set(instantiate(SeededSource(0), steps, ProgramFacts(), PASSES).tiers) == {"B"}
+    assert set(instantiate(SeededSource(0), steps[1:], ProgramFacts(), PASSES).tiers) == {"A"}
+
+
 def test_a_pipeline_of_another_target_is_not_official() -> None:
     gpu = PIPELINES["cuda"][: PIPELINES["cuda"].index("ApplyDefaultSchedule") + 1]
     assert tiers_of(*gpu, setup=len(gpu) - 1, target="cuda") == "A"
@@ -121,6 +127,26 @@ def test_options_and_other_constructors_are_not_official() -> None:
     whole = [*map(default_call, PIPELINES["default_build"])]
     at = PIPELINES["default_build"].index("RewriteCUDAGraph")
     assert official_name(whole, ("default_build",)) and not official_name([*whole[:at], graphs], ("default_build",))
+
+
+@pytest.mark.parametrize(
+    ("names", "tier"),
+    [
+        (("DispatchSampling", "DispatchSortScan", "LegalizeOps"), "A"),
+        (("LegalizeOps",), "B"),
+        (("LegalizeOps", "AnnotateTIROpPattern", "FuseOps"), "B"),
+        (("FuseOps",), "C"),
+        (("KillAfterLastUse",), "C"),
+        (("LegalizeOps", "FastMathTransform"), "C"),
+        (("FastMathTransform", "LegalizeOps"), "B"),
+    ],
+)
+def test_the_tier_of_a_sequence_follows_from_its_passes(names: tuple[str, ...], tier: str) -> None:
+    calls = [default_call(name) for name in names]
+    assert tier_in_order(calls, PASSES, ("default_build", "llvm")) == tier
+    later = {"A": "C", "B": "C"}.get(tier, tier)
+    expected = "B" if names == ("KillAfterLastUse",) else later
+    assert tier_in_order(calls, PASSES, ("default_build",), Phase.ALLOCATED) == expected
 
 
 def test_odd_orders_are_tier_c_and_rare() -> None:

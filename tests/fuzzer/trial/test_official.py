@@ -218,6 +218,19 @@ def test_another_finding_keeps_its_tier(tmp_path: Path) -> None:
     assert "official pipeline" not in (save_finding(tmp_path, finding) / "README.md").read_text()
 
 
+def test_the_tier_is_that_of_what_is_left(tmp_path: Path) -> None:
+    plan = plan_at(tmp_path)
+    stored = read_case(CORPUS / "fast-math-transform-global-call")
+    failure, case, _ = of_corpus("fast-math-transform-global-call", plan)
+    odd = replace(failure, tier="C")
+    found = shrink(plan, repertoire_of(plan), odd, case, stored.case, 60.0)
+    assert found is not None and found.tier == "B", "it fails in its phase too"
+    stored = read_case(CORPUS / "17340-kill-after-last-use-in-dataflow")
+    failure, case, _ = of_corpus("17340-kill-after-last-use-in-dataflow", plan)
+    found = shrink(plan, repertoire_of(plan), replace(failure, tier="C"), case, stored.case, 60.0)
+    assert found is not None and found.tier == "C"
+
+
 @pytest.mark.parametrize(
     "end",
     [lambda: os.kill(os.getpid(), signal.SIGSEGV), lambda: os.kill(os.getpid(), signal.SIGKILL), lambda: os._exit(3)],
