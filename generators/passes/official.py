@@ -31,10 +31,13 @@ def tier_in_order(
     calls: Sequence[PassCall], table: Mapping[str, PassRow], pipelines: Sequence[str], phase: Phase = Phase.HIGH
 ) -> Tier:
     """The tier of the last of these passes, applied in order to a module of this phase: A where one of the pipelines
-    begins with them, B where each is documented for the phase that it comes in. KeyError for a pass of no row."""
+    begins with them, B where each is documented for the phase that it comes in, or prepares a later one that asks for
+    it. KeyError for a pass of no row."""
     if phase is Phase.HIGH and official_name(calls, pipelines):
         return "A"
-    for call in calls:
+    for index, call in enumerate(calls):
+        if any(call.name in table[later.name].place.prepared_by for later in calls[index + 1 :]):
+            continue
         place = table[call.name].place
         if phase not in place.phases:
             return "C"

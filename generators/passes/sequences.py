@@ -79,9 +79,14 @@ class _Walk:
         ]
 
     def allows(self, row: PassRow) -> bool:
-        """Whether nothing that TVM documents of the order is against this pass here, after those that prepare it."""
-        return not breaches((*self._names, *self._to_come(row)), self.table) and not (
-            row.place.gives is None and any(self.table[name].place.overwrites for name in self._names)
+        """Whether nothing that TVM documents of the order is against this pass here, after those that prepare it, and
+        its arguments, which are drawn for the program as it begins, still name what is there."""
+        done = [self.table[name] for name in self._names]
+        changed = any(not other.promise.keeps_signature for other in done)
+        return not (
+            (row.place.gives is None and any(other.place.overwrites for other in done))
+            or (row.fires.draw_source is not None and changed)
+            or breaches((*self._names, *self._to_come(row)), self.table)
         )
 
     @property

@@ -139,6 +139,8 @@ def test_options_and_other_constructors_are_not_official() -> None:
         (("KillAfterLastUse",), "C"),
         (("LegalizeOps", "FastMathTransform"), "C"),
         (("FastMathTransform", "LegalizeOps"), "B"),
+        (("ToNonDataflow", "RemovePurityChecking", "LazyTransformParams"), "B"),
+        (("ToNonDataflow", "RemovePurityChecking"), "C"),
     ],
 )
 def test_the_tier_of_a_sequence_follows_from_its_passes(names: tuple[str, ...], tier: str) -> None:
@@ -147,6 +149,15 @@ def test_the_tier_of_a_sequence_follows_from_its_passes(names: tuple[str, ...], 
     later = {"A": "C", "B": "C"}.get(tier, tier)
     expected = "B" if names == ("KillAfterLastUse",) else later
     assert tier_in_order(calls, PASSES, ("default_build",), Phase.ALLOCATED) == expected
+
+
+def test_arguments_that_name_parameters_are_not_given_to_a_function_with_others() -> None:
+    for index in range(600):
+        steps = [step.name for step in draw_names(SeededSource(14, index), PASSES, kinds=("unusual",))]
+        changed = [place for place, name in enumerate(steps) if not PASSES[name].promise.keeps_signature]
+        naming = [place for place, name in enumerate(steps) if PASSES[name].fires.draw_source is not None]
+        prepared = "LazyTransformParams" in steps  # after LiftTransformParams, which it asks for
+        assert prepared or not changed or not naming or max(naming) <= changed[0], steps
 
 
 def test_odd_orders_are_tier_c_and_rare() -> None:
