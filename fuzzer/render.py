@@ -13,7 +13,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from corpus.escapes import one_line, visible
+from corpus.escapes import IN_JSON, inert, one_line, visible
 from fuzzer.results import CheckResult, CheckRow, Diagnosis, Listing, ReduceResult, ReplayResult, ValueRow
 from reports.junit import TestCase
 from reports.terminal import Terminal, cell
@@ -58,8 +58,8 @@ def console(stderr: bool = False) -> Terminal:
 
 
 def print_json(data: dict[str, Any]) -> None:
-    """One JSON object on stdout, in ASCII: no character in it does anything to a terminal."""
-    print(json.dumps(data, indent=1).replace("\x7f", r"\u007f"))
+    """One JSON object on stdout, in ASCII: nothing in it does anything to a terminal or a CI job."""
+    print(inert(json.dumps(data, indent=1).replace("\x7f", r"\u007f"), IN_JSON))
 
 
 def _show_values(terminal: Terminal, after: str, values: Sequence[ValueRow]) -> None:
@@ -139,7 +139,12 @@ def show_replay(result: ReplayResult, as_json: bool) -> None:
     table = Table("case", "TVM", "outcome", "what", box=None, header_style="bold")
     for row in result.rows:
         table.add_row(cell(row.case), cell(row.tvm), _styled(row.outcome), cell(row.message[:SHOWN_MESSAGE]))
-    console().print(table)
+    terminal = console()
+    terminal.print(table)
+    for tvm, gone in groupby(result.gone(), key=lambda one: one.tvm):
+        titles = [one.title for one in gone]
+        said = "1 known cause is" if len(titles) == 1 else f"{len(titles)} known causes are"
+        terminal.say(one_line(f"{said} gone on TVM {tvm}: {'; '.join(titles)}"), "bold green")
 
 
 def replay_cases(result: ReplayResult) -> list[TestCase]:

@@ -12,11 +12,13 @@ from reports.summary import Report, write_text
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A report format: the option's name, the file under OUT, and the text of a report."""
+    """A report format: the option's name, the file under OUT, the text of a report, and how its language writes a
+    character by its number."""
 
     name: str
     file: str
     render: Callable[[Report], str]
+    escape: str
 
     def write(self, out: Path, report: Report) -> Path:
         """Writes the report into `out` and returns its path."""
@@ -26,7 +28,7 @@ class Format:
 
 
 FORMATS: tuple[Format, ...] = tuple(
-    Format(module.NAME, module.FILE, module.render) for module in (html, markdown, junit, sarif)
+    Format(module.NAME, module.FILE, module.render, module.ESCAPE) for module in (html, markdown, junit, sarif)
 )
 
 

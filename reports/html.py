@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from corpus.escapes import Html
+from corpus.escapes import IN_MARKUP, Html
 from reports.finding_row import FindingRow
 from reports.summary import Report
 from reports.tally import PASS_COLUMNS
@@ -12,6 +12,7 @@ from reports.words import ended_line, largest_first, missed, neediest_first, not
 
 NAME = "html"
 FILE = "report.html"
+ESCAPE = IN_MARKUP
 
 _STYLE = Html("""
 :root { color-scheme: light dark }

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from corpus.escapes import one_line
+from reports.causes import headline
 from reports.finding_row import FindingRow
 from reports.tally import PASS_COLUMNS, Tally
 from reports.terminal import Terminal, cell
@@ -78,7 +79,7 @@ class LiveDisplay:
             self._live.stop()
 
     def _status(self, now: float) -> str:
-        parts = [progress_line(self._tally, now), f"{len(self._rows)} findings"]
+        parts = [progress_line(self._tally, now), headline(self._rows.values())]
         if self._limits is not None:
             parts += [left_line(self._limits, self._tally, now), f"{self._limits.jobs} workers"]
         return f"[{now:.0f} s] " + ", ".join(part for part in parts if part)

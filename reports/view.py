@@ -14,6 +14,7 @@ from rich.text import Text
 
 from corpus.escapes import one_line
 from corpus.regular_files import MEBIBYTE, is_real_folder, read_regular, regular_files
+from reports.causes import headline
 from reports.finding_row import merge_rows, merge_sighted
 from reports.live import fire_table
 from reports.summary import SUMMARY_FILE, UNKNOWN, Ended, Report, RunFacts, read_out, write_out
@@ -148,7 +149,7 @@ def _doubts(facts: Sequence[RunFacts]) -> list[str]:
 def show(report: Report, console: Terminal) -> None:
     """Findings first, then whether the campaign was any good."""
     facts, tally = report.facts, report.tally
-    console.print(Text.assemble((f"{len(report.new)} new", "bold"), f", {len(report.known)} known findings"))
+    console.print(Text(headline(report.findings), "bold"))
     if report.findings:
         console.print(_findings(report))
     console.say(f"{progress_line(tally, facts.wall_s)}, TVM {facts.tvm}, seed {facts.seed}", soft_wrap=False)
@@ -193,6 +194,7 @@ def _merge_facts(facts: Sequence[RunFacts]) -> RunFacts:
         own_fault="; ".join(faults) or None,
         ended=_worst(fact.ended for fact in facts),
         unreduced=sum(fact.unreduced for fact in facts),
+        notes=tuple(dict.fromkeys(note for fact in facts for note in fact.notes)),
     )
 
 

@@ -7,11 +7,12 @@ process, no clock, no file. What is neither dropped here nor settled is in `open
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from corpus.cause import cause_of
 from corpus.signature import signature_of
 from fuzzer.protocol import Failure
 from oracles.verdict import WRONG_RESULT, Failed
@@ -46,6 +47,7 @@ class Place(Struct):
 
     looked_at: how many sightings had their turn. fruitless: reductions in a row that found nothing new.
     slug: of its last finding. open: being worked on. held: seen since then, to be looked at afterwards.
+    unnamed: sightings that were dropped before there was a finding that they are sightings of.
     """
 
     looked_at: int = 0
@@ -53,18 +55,20 @@ class Place(Struct):
     slug: str | None = None
     open: Open | None = None
     held: list[tuple[Failure, float]] = []
+    unnamed: int = 0
 
 
 class Docket:
     """What is done about failures. in_order: none is dropped because another of its place is being worked on, so that
-    what is found does not follow when a reduction ends; it costs more reductions. changes: counts what changes
-    `unsettled`."""
+    what is found does not follow when a reduction ends; it costs more reductions. looks_known: whether a failure is
+    likely to be of a known cause, so that its turn comes after the others. changes: counts what changes `unsettled`."""
 
-    def __init__(self, in_order: bool = False) -> None:
+    def __init__(self, in_order: bool = False, looks_known: Callable[[Failure], bool] = lambda _failure: False) -> None:
         self.in_order = in_order
+        self._looks_known = looks_known
         self.places: dict[Key, Place] = {}
         self.given_up: list[Open] = []
-        self._waiting: list[tuple[int, int, Key]] = []
+        self._waiting: list[tuple[bool, int, int, Key]] = []
         self._arrived = 0
         self.changes = 0
 
@@ -96,17 +100,22 @@ class Docket:
                 self.changes += 1
                 return None
             place.looked_at += 1
-            return place.slug
+            return self._dropped(place, failure)
         return self._look_at(key, place, failure, at_s)
 
     def _look_at(self, key: Key, place: Place, failure: Failure, at_s: float) -> str | None:
         place.looked_at += 1
         rarely = place.fruitless >= (SAME_PLACE if _differs_by_operator(failure) else 1)
         if rarely and not self._has_its_turn(place.looked_at):
-            return place.slug
+            return self._dropped(place, failure)
         place.open = Open(failure, place.looked_at, at_s)
         self._queue(key)
         return None
+
+    def _dropped(self, place: Place, failure: Failure) -> str | None:
+        if place.slug is None and not _differs_by_operator(failure):
+            place.unnamed += 1
+        return place.slug
 
     def _has_its_turn(self, number: int) -> bool:
         """Whether a sighting is looked at where earlier ones brought nothing new: every tenth. In order none is dropped
@@ -118,8 +127,9 @@ class Docket:
         work.stage = "waiting"
         self.changes += 1
         self._arrived += 1
-        turn = 0 if work.finding is not None else work.number
-        heapq.heappush(self._waiting, (turn, self._arrived, key))
+        reduced = work.finding is not None
+        turn = 0 if reduced else work.number
+        heapq.heappush(self._waiting, (not reduced and self._looks_known(work.failure), turn, self._arrived, key))
 
     @property
     def waits(self) -> bool:
@@ -127,8 +137,8 @@ class Docket:
         return bool(self._waiting)
 
     def take(self) -> tuple[Key, Open]:
-        """The next to be confirmed, else to be reduced; of these, places that are new come first."""
-        key = heapq.heappop(self._waiting)[2]
+        """The next to be confirmed, else to be reduced: what looks new before what looks known, new places first."""
+        key = heapq.heappop(self._waiting)[-1]
         work = self.work_at(key)
         self.changes += 1
         work.stage = "reducing" if work.finding is None else "confirming"
@@ -153,14 +163,17 @@ class Docket:
         known: whether the finding is one already, or is on its way. The slugs that were seen again.
         """
         place, work = self.places[key], self.work_at(key)
+        seen: list[str] = []
+        if slug is not None:
+            seen, place.unnamed = [slug] * place.unnamed, 0
         if finding is None or known:
             place.fruitless += 1
             place.slug = slug or place.slug
-            return [*([slug] if slug else []), *self._settled(key, place)]
+            return [*seen, *([slug] if slug else []), *self._settled(key, place)]
         place.fruitless, place.slug = 0, slug
         work.finding, work.tries = finding, 0
         self._queue(key)
-        return []
+        return seen
 
     def confirmed(self, key: Key) -> list[str]:
         """It has been decided whether the finding of a place is shown by its script. The slugs that were seen again."""
@@ -207,10 +220,13 @@ class Docket:
 
 
 def place_of(failure: Failure) -> Key:
-    """What failures have in common before reduction: their signature without operators."""
-    verdict = Failed(failure.symptom, failure.message, evidence=failure.evidence)
+    """What failures have in common before reduction: their signature without operators, and their cause where it is
+    certain without a reduction."""
+    verdict = Failed(failure.symptom, failure.message, failure.detail, evidence=failure.evidence)
     signature = signature_of(failure.oracle, verdict, failure.culprit)
-    return (signature.oracle, signature.symptom, signature.culprit, signature.message)
+    cause = cause_of(failure.oracle, verdict, failure.culprit)
+    certain = (str(cause),) if cause.certain else ()
+    return (signature.oracle, signature.symptom, signature.culprit, signature.message, *certain)
 
 
 def _differs_by_operator(failure: Failure) -> bool:

@@ -9,16 +9,19 @@ import subprocess
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from corpus.registry import Registry
 from corpus.replayable import CORPUS, Replayable, replayable
 from corpus.store import CorruptCase, ScriptOutcome, StoredCase
 from fuzzer.commands.environments import python_with
 from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.known_causes import read_known_causes
 from fuzzer.oneshot.ask import scratch_folder
 from fuzzer.processes import sandbox
+from fuzzer.processes.guard import end, guarded
 from fuzzer.results import ReplayResult, ReplayRow, ReplayWord
 from fuzzer.settings import available_cpus
 from fuzzer.trust import is_trusted
@@ -29,16 +32,21 @@ CASE_TIMEOUT_S = 120.0
 IMPORT_TIMEOUT_S = 180.0
 FAILS, PASSES, CANNOT_RUN = 1, 0, 2
 """Exit statuses of a repro script."""
+KILLED = 128
+"""And the number of a signal: of what a signal has ended (`fuzzer.processes.guard`)."""
 
 
-def replay(corpus: Path | None, versions: Sequence[str], trust: bool = False) -> ReplayResult:
+def replay(
+    corpus: Path | None, versions: Sequence[str], trust: bool = False, known: Path | None = None
+) -> ReplayResult:
     """One row per TVM and case. None is the corpus that comes with passfuzz, no version the installed TVM.
 
-    trust: whether scripts of somebody else may run, and all of them without walls around them. Raises UsageError when
-    there is no case, or a script of somebody else and no trust; EnvironmentFault when a TVM is not there and cannot be
-    installed, or does not work.
+    trust: whether scripts of somebody else may run, and all of them without walls around them. known: the registry of
+    known causes. Raises UsageError when there is no case, or a script of somebody else and no trust; EnvironmentFault
+    when a TVM is not there and cannot be installed, or does not work.
     """
     folder = CORPUS if corpus is None else corpus
+    registry = read_known_causes(known, "").registry
     try:
         cases = list(replayable(folder))
     except NotADirectoryError as error:
@@ -58,7 +66,21 @@ def replay(corpus: Path | None, versions: Sequence[str], trust: bool = False) ->
             for version, python in pythons.items()
             for row in pool.map(partial(replay_case, version=version, python=python, trust=trust), cases)
         ]
-    return ReplayResult(tuple(rows))
+    found = {one.slug: one.case for one in cases}
+    return ReplayResult(tuple(_with_cause(row, found[row.case], registry) for row in rows))
+
+
+def _with_cause(row: ReplayRow, case: StoredCase | CorruptCase, registry: Registry) -> ReplayRow:
+    """The row with the cause of its case. One that is fixed in this TVM, and fails, is a regression whatever the case
+    says."""
+    if isinstance(case, CorruptCase):
+        return row
+    printed = row.message
+    entry = registry.match(case.cause or "", printed)
+    row = replace(row, cause=case.cause or "", title=case.title if entry is None else entry.title)
+    if entry is None or not entry.is_fixed_in(row.tvm) or row.outcome != "still-failing":
+        return row
+    return replace(row, outcome="regression", message=f"fixed in {entry.fixed_in}, and back: {row.message}")
 
 
 def _refuse_strangers(corpus: Path, cases: Sequence[Replayable]) -> None:
@@ -112,8 +134,9 @@ def _require_import(version: str, python: Path) -> None:
     except subprocess.TimeoutExpired:
         raise EnvironmentFault(f"TVM {version} is not imported within {IMPORT_TIMEOUT_S:.0f} s") from None
     if ended.status != PASSES:
-        killed = ended.status < 0
-        why = f"killed by {signal.Signals(-ended.status).name}" if killed else _last_line(ended.stderr)
+        number = ended.status - KILLED
+        killed = number in signal.valid_signals()
+        why = f"killed by {signal.Signals(number).name}" if killed else _last_line(ended.stderr)
         which = "TVM" if version == MISSING else f"TVM {version}"
         raise EnvironmentFault(f"{which} cannot be imported: {why}; `passfuzz doctor` looks closer")
 
@@ -124,10 +147,11 @@ def _last_line(text: str) -> str:
 
 
 def _run(command: list[str], limit_s: float) -> ScriptEnd:
-    """What became of a command. Its process group dies with it, because repros of crashes fork."""
+    """What became of a command, 128 and the number of a signal that ended it. What it has started ends with it, and
+    both with this process. Raises TimeoutExpired."""
     environment = {**os.environ, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     with subprocess.Popen(
-        command,
+        guarded(command),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -138,7 +162,7 @@ def _run(command: list[str], limit_s: float) -> ScriptEnd:
         try:
             stdout, stderr = child.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGKILL)
+            end(child)
             raise
     return ScriptEnd(child.returncode, stdout, stderr)
 

@@ -48,8 +48,8 @@ class Outcome:
 
 
 def check(subject: Subject, say: Say) -> None:
-    """Says a Note for each order that TVM documents otherwise, a Row per oracle and step, the Culprit where an oracle
-    failed, and Values where they are asked for."""
+    """Sends a Note for each order that TVM documents otherwise, a Row per oracle and step, the Culprit if an oracle
+    failed, and each VariableValue where asked for."""
     for breach in breaches(_applied(subject), subject.repertoire.rows):
         say(Note(breach.sentence))
     outcome = outcome_of(subject)
@@ -132,7 +132,7 @@ def _judged(subject: Subject, oracles: frozenset[str], rows: list[CheckRow]) -> 
 
 
 def _judge(subject: Subject, oracles: frozenset[str], say: Say) -> None:
-    """In the child: each row before the next oracle is asked, and at last the failures with their culprits."""
+    """In the child: sends each row before the next oracle runs, and then the failures with their culprits."""
     limit_memory(subject.plan.memory_bytes)
     start, given = subject.start, oracles
     options = options_of(subject.plan, subject.repertoire)

@@ -59,7 +59,7 @@ class Note(Struct, frozen=True, tag="note"):
     line: str
 
 
-class Value(Struct, frozen=True, tag="value"):
+class VariableValue(Struct, frozen=True, tag="value"):
     """What a variable holds."""
 
     row: ValueRow
@@ -75,4 +75,4 @@ class Reduction(Struct, frozen=True, tag="reduction"):
     module_json: str | None = None
 
 
-Reply: TypeAlias = Ready | Row | Culprit | FaultLine | Note | Value | Reduction | Refused | Done
+Reply: TypeAlias = Ready | Row | Culprit | FaultLine | Note | VariableValue | Reduction | Refused | Done

@@ -31,9 +31,9 @@ def watched(terminal: bool, message: str = "Var [x] is not defined", width: int 
 def test_a_log_gets_plain_lines() -> None:
     assert watched(terminal=False).splitlines() == [
         "seed 11, 3 workers, results in passfuzz-out",
-        "[10 s] 98 cases, 9.8/s, 99.0% valid, 0 findings, 50 s left, 102 cases left, 3 workers",
+        "[10 s] 98 cases, 9.8/s, 99.0% valid, 0 new causes, 0 known, 50 s left, 102 cases left, 3 workers",
         "[2 s] FuseOps: ill-formed, by well_formed, tier A: Var [x] is not defined",
-        "[20 s] 98 cases, 4.9/s, 99.0% valid, 1 findings, 40 s left, 102 cases left, 3 workers",
+        "[20 s] 98 cases, 4.9/s, 99.0% valid, 1 new cause (1 finding), 0 known, 40 s left, 102 cases left, 3 workers",
     ]
 
 

@@ -60,7 +60,7 @@ def test_people_see_findings_before_statistics() -> None:
     stream = io.StringIO()
     show(report(finding("FuseOps"), own_fault="x [y]"), Terminal(file=stream, width=160))
     text = stream.getvalue()
-    assert text.startswith("1 new, 0 known findings")
+    assert text.startswith("1 new cause (1 finding), 0 known")
     assert text.index("FuseOps") < text.index("98 cases")
     assert "no reference 5, too large 2" in text
     assert "not to be trusted: x [y]" in text
