@@ -1,8 +1,8 @@
 """Whether an official pipeline shows a failure too, which makes it tier A: asked once, of the reduced module alone.
 
-An error is shown where `tvm.compile` dies at the same place of TVM's code with the same message, or in the same pass by
-a signal. Anything else, and an error that it does not show, is shown where the passes of an official pipeline, applied
-one by one in its order, fail in the same way under the same oracle. At most one build; what ends a child says no.
+An error is shown where `tvm.compile`, or the target's own pipeline, dies at the same place of TVM's code with the same
+message, or in the same pass by a signal. Anything else is shown where the passes of an official pipeline, one by one in
+its order, fail in the same way under the same oracle. At most one build; what ends a child says no.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 import tvm
 from msgspec import Struct
+from tvm import relax
 
 from corpus.reduce import Candidate
 from corpus.signature import normalise
@@ -39,6 +40,9 @@ from oracles.table import BUILD, ORACLES
 from oracles.tvm_errors import headline, raised_from
 from oracles.verdict import CRASH, DOES_NOT_BUILD
 
+DIES = (CRASH, DOES_NOT_BUILD)
+"""Symptoms of a failure that the call itself shows: it raises, or a signal ends it."""
+
 Alike: TypeAlias = Callable[[Candidate], bool]
 """Whether a candidate fails as the finding does; False too where judging it tells nothing."""
 
@@ -58,10 +62,10 @@ def official_entry(failure: Failure, case: Candidate, plan: Plan, alike: Alike) 
         return ""
     if failure.oracle == BUILD and not (case.setup or case.passes):
         return _text(row, row.pipelines[0])
-    dies = failure.symptom in (CRASH, DOES_NOT_BUILD)
-    if dies and _dies_alike(failure, case.module, plan):
-        return _text(row, row.pipelines[0])
-    if failure.oracle == BUILD and not dies and alike(replace(case, setup=(), passes=())):
+    if failure.symptom in DIES:
+        tried = zip(row.pipelines, (tvm.compile, _default_pipeline), strict=False)
+        return next((_text(row, name) for name, how in tried if _dies_alike(failure, case.module, plan, how)), "")
+    if failure.oracle == BUILD and alike(replace(case, setup=(), passes=())):
         return _text(row, row.pipelines[0])
     return next((_text(row, name) for name in row.pipelines if any(map(alike, _in_order(failure, case, name)))), "")
 
@@ -100,7 +104,7 @@ def _in_order(failure: Failure, case: Candidate, pipeline: str) -> Iterator[Cand
 
 
 class Threw(Struct, frozen=True, tag="threw"):
-    """What `tvm.compile` raised: the class of the exception, its message and its traceback."""
+    """What a call raised: the class of the exception, its message and its traceback."""
 
     kind: str
     message: str
@@ -132,8 +136,14 @@ class _Announcer:
             self._announce(Applying(self._running[-1]) if self._running else Building(BUILD, CODEGEN))
 
 
-def _dies_alike(failure: Failure, module: IRModule, plan: Plan) -> bool:
-    """Whether `tvm.compile` of the module, in a child, dies as the failure says."""
+def _default_pipeline(module: IRModule, target: Target) -> None:
+    """The target's own pipeline of Relax alone: what it does not show, the build after it shows after the other too."""
+    with target:
+        relax.get_default_pipeline(target)(module)
+
+
+def _dies_alike(failure: Failure, module: IRModule, plan: Plan, call: Callable[[IRModule, Target], object]) -> bool:
+    """Whether the call on the module, in a child, dies as the failure says."""
     recorder = Recorder.create(Path(plan.scratch) / f"official-{os.getpid()}")
     recorder.write(failure.index, Building(BUILD, CODEGEN))
 
@@ -143,7 +153,7 @@ def _dies_alike(failure: Failure, module: IRModule, plan: Plan) -> bool:
         target: Target = eval(TARGETS[plan.target].source, dict(tvm_api.PASS_NAMES))
         try:
             with tvm.transform.PassContext(instruments=[instrument]):
-                tvm.compile(module, target)
+                call(module, target)
         except Exception as error:  # noqa: BLE001 - the boundary to TVM: what it raises is a value here
             raised = raised_from(error)
             say(Threw(raised.kind, raised.message, raised.traceback))

@@ -138,6 +138,14 @@ def test_a_signal_in_the_same_pass_is_the_same_crash(tmp_path: Path) -> None:
     assert official_entry(elsewhere, case, plan, lambda _: False) == ""
 
 
+def test_an_error_of_the_targets_own_pipeline_is_asked_for_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_at(tmp_path)
+    failure, case, _ = of_corpus("17768-strided-slice-negative-extent", plan)
+    assert official_entry(failure, case, plan, never) == COMPILE
+    monkeypatch.setattr(tvm, "compile", lambda *_: None)
+    assert official_entry(failure, case, plan, never) == FUSED
+
+
 def test_an_error_of_another_text_or_place_is_another(tmp_path: Path) -> None:
     plan = plan_at(tmp_path)
     failure, case, _ = of_corpus("bf16-compute-legalize-let", plan)
