@@ -8,10 +8,9 @@ its order, fail in the same way under the same oracle. At most one build; what e
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TypeAlias
 
 import tvm
@@ -20,6 +19,7 @@ from tvm import relax
 
 from corpus.reduce import Candidate
 from corpus.signature import normalise
+from corpus.throw_site import sites
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import in_child
 from fuzzer.protocol import Failure, Plan
@@ -33,7 +33,7 @@ from generators.tvm_api import IRModule, Node, Target
 from oracles.activities import Announce, Applying, Building
 from oracles.builds.build import CODEGEN, passes_to_come, rest_of_pipeline
 from oracles.checks import pipelines
-from oracles.evidence import AcrossProcesses, Hung, OutOfMemory
+from oracles.evidence import AcrossProcesses, Died, Hung, OutOfMemory
 from oracles.forked import limit_memory
 from oracles.oracle import StepOracle, TraceOracle
 from oracles.table import BUILD, ORACLES
@@ -162,24 +162,12 @@ def _dies_alike(failure: Failure, module: IRModule, plan: Plan, call: Callable[[
     if heard.ended is None:
         return any(_thrown_alike(failure, threw) for threw in heard.messages)
     end = judged_end(failure.index, heard.activity, heard.ended, deadline_s=plan.deadline_s)
-    if not isinstance(end, Failure) or _site(failure.detail) is not None:
-        return False
-    return (end.symptom, end.culprit) == (failure.symptom, failure.culprit)
-
-
-_TRACEBACK = "Traceback (most recent call last)"
-"""How Python's tracebacks begin. What a process prints that a signal ends has frames too, and is none."""
-_SITE = re.compile(r'^ *File "([^"\n]+)", line \d+, in (.+)$', re.MULTILINE)
-
-
-def _site(traceback: str) -> tuple[str, str] | None:
-    """The file and the function that an exception was thrown from; None where the text is no traceback."""
-    found = [(PurePath(file).name, function.strip()) for file, function in _SITE.findall(traceback)]
-    return found[-1] if found and _TRACEBACK in traceback else None
+    died = isinstance(end, Failure) and isinstance(end.evidence, Died)
+    return died and (end.culprit, end.evidence) == (failure.culprit, failure.evidence)
 
 
 def _thrown_alike(failure: Failure, threw: Threw) -> bool:
     """Whether two exceptions are one: the same throw site, and the same message but for names and numbers."""
-    site = _site(threw.traceback)
+    site = sites(threw.traceback)[-1:]
     said = normalise(f"{threw.kind}: {headline(threw.message)}")
-    return site is not None and site == _site(failure.detail) and normalise(failure.message).endswith(said)
+    return bool(site) and site == sites(failure.detail)[-1:] and normalise(failure.message).endswith(said)

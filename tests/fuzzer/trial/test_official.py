@@ -79,7 +79,7 @@ def failing(case: Candidate, plan: Plan, oracle: str, symptom: str = "", culprit
     """The failure of a case under an oracle, and what judges it again."""
     asked = Failure(0, oracle, symptom, "", "", culprit, "B")
     rejudge = Rejudge(plan, repertoire_of(plan), asked, Recorder.create(Path(plan.scratch) / "flight"))
-    failure = next(found for found in rejudge._failures(case) if found.oracle == oracle)
+    failure = next(found for found in rejudge.failures(case) if found.oracle == oracle)
     return failure, Rejudge(plan, repertoire_of(plan), failure, Recorder.create(Path(plan.scratch) / "again"))
 
 
