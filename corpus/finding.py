@@ -73,7 +73,8 @@ class Finding:
     `fault`: whose fault wrong numbers are, in lines for a reader (`fuzzer.trial.whose_fault`).
     `fill`: what uninitialised memory holds in its script. `promise`: what the oracle's row says that must hold.
     `cause`: as `str(corpus.cause.Cause)`, "" where it is not known. `environment`: names and versions of what it was
-    seen on, for an issue.
+    seen on, for an issue. `official`: the call that shows it by an official pipeline, as Python text over `Module`; ""
+    where none is known.
     """
 
     case: Case
@@ -93,6 +94,7 @@ class Finding:
     cause: str = ""
     aftermath: Aftermath = Aftermath()
     environment: tuple[tuple[str, str], ...] = ()
+    official: str = ""
 
     @property
     def folder(self) -> str:

@@ -51,9 +51,8 @@ def save_finding(out: Path, finding: Finding, similar: Sequence[Similar] = ()) -
     folder = out / finding.folder
     stored = stored_from(finding)
     repro, verdict = repro_text(stored), finding.verdict
-    text = readme_text(
-        stored, repro, finding.tvm, verdict.difference, finding.fault, finding.promise, detail=verdict.detail
-    )
+    said = (verdict.difference, finding.fault, finding.promise)
+    text = readme_text(stored, repro, finding.tvm, *said, detail=verdict.detail, official=finding.official)
     write_case(folder, stored, repro, text, issue_text(finding, stored, similar), made_here=True)
     return folder
 

@@ -18,7 +18,7 @@ from corpus.store import StoredCase
 from corpus.tracebacks import Frame, backtrace_text, crashing_function, raised_text, raising_frame, traceback_text
 from corpus.wording import is_native, severity, title_of_failure
 from oracles.evidence import Hung, OutOfMemory
-from oracles.verdict import WRONG_RESULT
+from oracles.verdict import CRASH, DOES_NOT_BUILD, WRONG_RESULT
 
 Similar = tuple[str, str]
 """The title of another finding or of a known cause, and a link or a path; the latter "" where there is none."""
@@ -59,7 +59,10 @@ def issue_text(finding: Finding, stored: StoredCase, similar: Sequence[Similar] 
 
 def _to_reproduce(finding: Finding, stored: StoredCase, script: str | None) -> Markdown:
     of = Markdown.of
-    text = plain_text(stored, finding.aftermath.verified_by) if script is None else script
+    # Where an official pipeline dies as the pass does, its call is the script. That of a case without passes has it.
+    dies = finding.verdict.symptom in (CRASH, DOES_NOT_BUILD) and bool(stored.case.setup or stored.case.passes)
+    call = finding.official if dies else ""
+    text = plain_text(stored, finding.aftermath.verified_by, call) if script is None else script
     json = stored.case.module.json is not None
     return Markdown.joined(
         "",
@@ -71,6 +74,7 @@ def _to_reproduce(finding: Finding, stored: StoredCase, script: str | None) -> M
             else NOTHING,
             _how_to_run(stored),
             of("{}\n", Markdown.fenced(text, "python")),
+            of("\n{} shows it too.\n", Markdown.code(finding.official)) if finding.official and not call else NOTHING,
         ),
     )
 

@@ -33,18 +33,20 @@ def readme_text(
     difference: str = "",
     fault: Sequence[str] = (),
     promise: str = "",
+    official: str = "",
     detail: str = "",
 ) -> str:
     """The report: what, where, since when, and the smallest script. `tvm` is the version that it was seen on.
 
     difference: what the pass did to the functions, as a unified diff. fault: lines on whose fault it is.
     promise: what the oracle's row says that must hold; "" where there is none. detail: TVM's traceback, or what a
-    crashed process has printed; "" where there is none.
+    crashed process has printed; "" where there is none. official: the call that shows it by an official pipeline; ""
+    where none is known.
     """
     of, code = Markdown.of, Markdown.code
     parts = (
         of("# {}\n\n", stored.title),
-        _facts(stored, tvm),
+        _facts(stored, tvm, official),
         expected(stored, promise),
         of("\n## Actual\n\n{}", actual(stored, detail)),
         of("\n## What {} did\n\n{}\n", code(stored.culprit), Markdown.fenced(difference, "diff"))
@@ -155,13 +157,14 @@ def _of_kernels(stored: StoredCase) -> Markdown:
     return Markdown.of("{}\n", _KERNELS if shown_by_script(stored) else _WITHOUT_A_DEVICE)
 
 
-def _facts(stored: StoredCase, tvm: str) -> Markdown:
+def _facts(stored: StoredCase, tvm: str, official: str) -> Markdown:
     of, code = Markdown.of, Markdown.code
     passes = Markdown.joined(" ; ", (code(str(call)) for call in stored.case.passes))
     setup = Markdown.joined(" ; ", (code(str(call)) for call in stored.case.setup))
     rows = [
         ("pass", code(stored.culprit)),
         ("sequence", of("{} ; {}", setup, passes) if setup else passes),
+        ("official pipeline", of("{} shows it too", code(official)) if official else NOTHING),
         ("target", of("{}", stored.case.target)),
         ("TVM", of("{}", tvm)),
         ("found by", of("oracle {}", code(stored.oracle))),

@@ -91,6 +91,8 @@ def show_check(result: CheckResult, as_json: bool) -> None:
         terminal.print(Syntax(visible(shown.difference), "diff", background_color="default", word_wrap=True))
     for line in result.fault:
         terminal.say(f"- {one_line(line)}", soft_wrap=False)
+    for line in result.notes:
+        terminal.say(f"note: {one_line(line)}", soft_wrap=False)
     if result.failed:
         terminal.say(one_line(f"culprit: {result.culprit or '(no single pass)'}"), "bold", soft_wrap=False)
 

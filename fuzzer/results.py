@@ -86,13 +86,15 @@ class ValueRow:
 class CheckResult:
     """`passfuzz check`: every verdict, the culprit when one failed, and the values where they were asked for.
 
-    fault: whose fault wrong numbers are, in lines for a reader.
+    fault: whose fault wrong numbers are, in lines for a reader. notes: where the passes stand in an order that TVM
+    documents otherwise, in lines for a reader.
     """
 
     rows: tuple[CheckRow, ...]
     culprit: str | None = None
     values: tuple[ValueRow, ...] = ()
     fault: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:

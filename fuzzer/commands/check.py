@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fuzzer.errors import EnvironmentFault
 from fuzzer.oneshot.ask import ask, scratch_folder
-from fuzzer.oneshot.messages import Culprit, FaultLine, Request, Row, VariableValue
+from fuzzer.oneshot.messages import Culprit, FaultLine, Note, Request, Row, VariableValue
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
 from fuzzer.results import CheckResult
 from fuzzer.trust import admit
@@ -47,4 +47,5 @@ def check_module(
     culprit = next((reply.name for reply in replies if isinstance(reply, Culprit)), None)
     values = tuple(reply.row for reply in replies if isinstance(reply, VariableValue))
     fault = tuple(reply.line for reply in replies if isinstance(reply, FaultLine))
-    return CheckResult(rows, culprit, values, fault)
+    notes = tuple(reply.line for reply in replies if isinstance(reply, Note))
+    return CheckResult(rows, culprit, values, fault, notes)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from typing_extensions import assert_never
 
-from fuzzer.oneshot.messages import Culprit, FaultLine, Row
+from fuzzer.oneshot.messages import Culprit, FaultLine, Note, Row
 from fuzzer.oneshot.prepare import KILLED, STAGE_S, NotCarriedOut, Say, Subject, own_fault
 from fuzzer.oneshot.values import explain
 from fuzzer.processes.lines import in_child
@@ -18,9 +18,13 @@ from fuzzer.trial.judge import judge
 from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
 from fuzzer.trial.options import options_of, oracle_names
 from fuzzer.trial.whose_fault import whose_fault
-from generators.case import Tier
-from generators.passes.table import PIPELINES
+from generators.case import PassCall, Tier
+from generators.passes.official import official_name
+from generators.passes.order import breaches
+from generators.passes.row import Phase
+from generators.passes.table import SETUP
 from generators.source import SeededSource
+from generators.targets import TARGETS
 from generators.tvm_api import IRModule
 from oracles.activities import Asking, Working, described
 from oracles.checks import numeric, survives
@@ -44,7 +48,10 @@ class Outcome:
 
 
 def check(subject: Subject, say: Say) -> None:
-    """Sends a Row per oracle and step, the Culprit if an oracle failed, and each VariableValue where asked for."""
+    """Sends a Note for each order that TVM documents otherwise, a Row per oracle and step, the Culprit if an oracle
+    failed, and each VariableValue where asked for."""
+    for breach in breaches(_applied(subject), subject.repertoire.rows):
+        say(Note(breach.sentence))
     outcome = outcome_of(subject)
     for row in outcome.rows:
         say(Row(row))
@@ -56,6 +63,12 @@ def check(subject: Subject, say: Say) -> None:
             say(FaultLine(line))
     if subject.request.explain:
         explain(subject, culprit, say)
+
+
+def _applied(subject: Subject) -> tuple[str, ...]:
+    """The names of all passes, those included that a module in this phase has been through."""
+    calls = (*SETUP[Phase(subject.plan.phase)], *subject.start.setup, *subject.start.passes)
+    return tuple(call.name for call in calls)
 
 
 def _fault(subject: Subject) -> tuple[str, ...]:
@@ -133,7 +146,7 @@ def _judge(subject: Subject, oracles: frozenset[str], say: Say) -> None:
         announce=lambda activity: subject.recorder.write(0, activity),
         on_verdict=lambda oracle, name, verdict: say(Row(row_of(oracle, name, verdict))),
     )
-    tiers = _tiers(tuple(call.name for call in start.passes))
+    tiers = _tiers(start.setup, start.passes, subject.plan.target)
     experiment = Experiment(0, start.module, start.calls, start.setup, start.passes, tiers)
     try:
         for name, judge_given in _OF_GIVEN.items():
@@ -161,10 +174,11 @@ def _judge_as_given(subject: Subject, name: str, judge_given: Callable[[IRModule
         say(Found(failure))
 
 
-def _tiers(names: tuple[str, ...]) -> tuple[Tier, ...]:
-    """A where an official pipeline starts with these passes, else B."""
-    official = any(pipeline[: len(names)] == names for pipeline in PIPELINES.values())
-    return tuple("A" if official else "B" for _ in names)
+def _tiers(setup: tuple[PassCall, ...], passes: tuple[PassCall, ...], target: str) -> tuple[Tier, ...]:
+    """A where an official pipeline of the target starts with these passes, else B."""
+    pipelines = TARGETS[target].pipelines
+    ends = range(len(setup) + 1, len(setup) + len(passes) + 1)
+    return tuple("A" if official_name((*setup, *passes)[:end], pipelines) else "B" for end in ends)
 
 
 def _with_step(subject: Subject, failure: Failure) -> Failure:

@@ -53,6 +53,12 @@ class FaultLine(Struct, frozen=True, tag="fault line"):
     line: str
 
 
+class Note(Struct, frozen=True, tag="note"):
+    """A line on the order of the passes that TVM documents otherwise."""
+
+    line: str
+
+
 class VariableValue(Struct, frozen=True, tag="value"):
     """What a variable holds."""
 
@@ -69,4 +75,4 @@ class Reduction(Struct, frozen=True, tag="reduction"):
     module_json: str | None = None
 
 
-Reply: TypeAlias = Ready | Row | Culprit | FaultLine | VariableValue | Reduction | Refused | Done
+Reply: TypeAlias = Ready | Row | Culprit | FaultLine | Note | VariableValue | Reduction | Refused | Done

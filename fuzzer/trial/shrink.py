@@ -15,7 +15,7 @@ import tvm
 from typing_extensions import assert_never
 
 from corpus.finding import Expectation, Finding, flatten_outputs
-from corpus.reduce import Candidate, as_case, reduce
+from corpus.reduce import Candidate, Smallest, as_case, reduce
 from corpus.schedule import culprit_named
 from corpus.signature import operators_in, signature_of
 from fuzzer.processes.flight import Recorder
@@ -26,6 +26,7 @@ from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.facts import cause_in
 from fuzzer.trial.judge import judge
 from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
+from fuzzer.trial.official import OFFICIAL, official_entry, takes_as_it_is
 from fuzzer.trial.options import options_of
 from fuzzer.trial.record import LONGEST_DETAIL
 from fuzzer.trial.repertoire import Repertoire
@@ -33,6 +34,10 @@ from fuzzer.trial.shrink_across import RejudgeAcross
 from fuzzer.trial.whose_fault import whose_fault, wrong_lowering
 from generators.case import Case, Tier
 from generators.dtypes import is_float
+from generators.passes.official import tier_in_order
+from generators.passes.order import breaches
+from generators.passes.row import Phase
+from generators.passes.table import SETUP
 from generators.source import SeededSource
 from generators.targets import TARGETS
 from oracles.builds.blame import excuses
@@ -49,6 +54,9 @@ from oracles.verdict import CRASH, Failed
 
 HANG_S = 4.0
 """Seconds after which a candidate of a hang counts as hanging: stages that end take milliseconds."""
+
+ASKED_SHARE = 0.1
+"""Of the time for a reduction, so much is kept for asking whether an official pipeline shows what is left."""
 
 KILLED_AGAIN = 2
 """How often a candidate is judged again whose child was killed from outside: another process had the memory."""
@@ -100,9 +108,12 @@ class Rejudge:
         self.last: Failure | None = None
 
     def interesting(self, candidate: Candidate) -> bool:
-        """Whether the candidate fails in the same way, and is a program whose blocks say what they do and whose
-        divisions are guarded where those of the failing one are."""
-        sound = (declares_what_it_does(candidate.module), not divides_in_the_open(candidate.module))
+        """Whether the candidate fails in the same way, and is a program whose blocks say what they do, whose divisions
+        are guarded and whose passes stand in no order that TVM documents otherwise where that holds of the failing
+        one."""
+        calls = (*SETUP[Phase(self._plan.phase)], *candidate.setup, *candidate.passes)
+        in_order = not breaches([call.name for call in calls], self._repertoire.rows)
+        sound = (declares_what_it_does(candidate.module), not divides_in_the_open(candidate.module), in_order)
         if self._sound is None:
             self._sound = sound
         elif any(was and not still for was, still in zip(self._sound, sound, strict=True)):
@@ -144,7 +155,7 @@ class Rejudge:
                 assert_never(end)
 
     def _judge(self, candidate: Candidate, say: Callable[[Found], None]) -> None:
-        tiers: tuple[Tier, ...] = tuple("B" for _ in candidate.passes)
+        tiers: tuple[Tier, ...] = tuple(self._failure.tier for _ in candidate.passes)
         # The entry calls are kept for every oracle: the reference must find the program meaningful.
         experiment = Experiment(
             self._failure.index, candidate.module, candidate.calls, candidate.setup, candidate.passes, tiers
@@ -197,14 +208,16 @@ def _shrunk(
     budget_s: float,
 ) -> Finding | None:
     bare = replace(start, setup=(), passes=())
-    if failure.oracle in CPU_BUILDS and rejudge.interesting(bare):
+    building = failure.oracle in CPU_BUILDS or (failure.oracle == BUILD and takes_as_it_is(start.module, plan))
+    if building and rejudge.interesting(bare):
         start = bare  # Code generation is in question, and passes can be as small a part of a case as none.
     elif not rejudge.interesting(start):
         return None
     blamed = _blamed(rejudge, repertoire, failure, start)
     if blamed is None:
         return None
-    reduction = reduce(start, rejudge.interesting, budget_s=budget_s)
+    asked = _Asked(plan, repertoire, rejudge, failure, blamed, ASKED_SHARE * budget_s)
+    reduction, official = _reduced(rejudge, asked, start, (1 - ASKED_SHARE) * budget_s)
     ends = failure.oracle == BUILD and failure.symptom == CRASH and failure.culprit == CODEGEN
     if ends and (repertoire.under_test is None or not TARGETS[plan.target].threads):
         first = _first_wrong(plan, repertoire, reduction.candidate)
@@ -222,7 +235,7 @@ def _shrunk(
         verdict=verdict,
         oracle=failure.oracle,
         signature=signature,
-        tier=failure.tier,
+        tier="A" if official else _tier(plan, repertoire, failure, reduction.candidate),
         at_s=0.0,
         tvm=str(tvm.__version__),
         reduced=reduction.stats(),
@@ -232,7 +245,62 @@ def _shrunk(
         cause=str(cause_in(failure.oracle, verdict, blamed, reduction.candidate, plan, repertoire)),
         aftermath=aftermath_of(reduction.candidate, plan, repertoire, failure.oracle),
         environment=environment(),
+        official=official,
     )
+
+
+def _tier(plan: Plan, repertoire: Repertoire, failure: Failure, case: Candidate) -> Tier:
+    """The tier of a failure, or that of the passes which are left, where that is better: without any, its own."""
+    if not case.passes:
+        return failure.tier
+    left = (*case.setup, *case.passes)
+    return min(failure.tier, tier_in_order(left, repertoire.rows, TARGETS[plan.target].pipelines, Phase(plan.phase)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Asks whether an official pipeline shows what is reduced. blamed: the culprit. budget_s: for each child."""
+
+    plan: Plan
+    repertoire: Repertoire
+    rejudge: Rejudging
+    failure: Failure
+    blamed: str
+    budget_s: float
+
+    @property
+    def has_a_place(self) -> bool:
+        """Whether the culprit is a part of official pipelines."""
+        return self.blamed in (CODEGEN, *OFFICIAL)
+
+    def of(self, case: Candidate) -> str:
+        """See `official_entry`; "" too where it takes a pass under test to bring the failure about."""
+        failure = self.rejudge.last or self.failure
+        if self.blamed != failure.culprit:
+            return ""
+        plan = replace(self.plan, deadline_s=min(self.plan.deadline_s, max(self.budget_s, HANG_S)))
+        recorder = Recorder.create(Path(plan.scratch) / f"flight-{os.getpid()}")
+
+        def alike(candidate: Candidate) -> bool:
+            try:
+                return Rejudge(plan, self.repertoire, replace(failure, tier="A"), recorder).interesting(candidate)
+            except (ChildRaised, NotJudged):
+                return False
+
+        return official_entry(failure, case, plan, alike)
+
+
+def _reduced(rejudge: Rejudging, asked: _Asked, start: Candidate, budget_s: float) -> tuple[Smallest, str]:
+    """The smallest case, and the call that shows it by an official pipeline, "" where there is none.
+
+    Where the first reduction has taken away what such a pipeline needs to show it, there is a second one that does not.
+    """
+    smallest = reduce(start, rejudge.interesting, budget_s=budget_s)
+    official = asked.of(smallest.candidate)
+    if official or not asked.has_a_place or not rejudge.interesting(start) or not asked.of(start):
+        return smallest, official
+    again = reduce(start, lambda c: rejudge.interesting(c) and bool(asked.of(c)), budget_s=budget_s / 2)
+    return again, asked.of(again.candidate)
 
 
 def _first_wrong(plan: Plan, repertoire: Repertoire, case: Candidate) -> str | None:

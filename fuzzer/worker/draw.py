@@ -223,7 +223,7 @@ def draw_experiment(plan: Plan, repertoire: Repertoire, index: int) -> DrawnCase
     steps = draw_names(source, repertoire.rows, under_test=repertoire.under_test, kinds=kinds, target=target)
     seed, useless = draw_seed(source, repertoire.seeds, plan.trust) if seeded else (None, Counter[str]())
     program = seed or _with_dead(source, _program_for(source, steps, repertoire, target), steps, repertoire)
-    drawn = instantiate(source, steps, program.facts, repertoire.rows)
+    drawn = instantiate(source, steps, program.facts, repertoire.rows, target)
     if not drawn.passes:
         raise Unavailable("no pass has anything to do in this program")
     experiment = Experiment(index, program.module, program.calls, drawn.setup, drawn.passes, drawn.tiers)

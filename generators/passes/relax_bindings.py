@@ -93,7 +93,7 @@ ROWS = (
             "relax.transform.ConvertToDataflow(min_size=3)",
         ),
         "src/relax/transform/convert_dataflow.cc: runs of pure bindings become dataflow blocks",
-        Place(GRAPH),
+        Place(GRAPH, undoes=("ToNonDataflow",)),
         promise=Promise(
             # it canonicalises, so that it needs two applications where CanonicalizeBindings does
             idempotent=False,

@@ -6,7 +6,7 @@ import math
 
 from generators.passes.knobs import KNOBS
 from generators.passes.phases import GRAPH, HIGH, UNMEMORIED
-from generators.passes.row import Fires, Foreign, PassRow, Phase, Place, Promise, Role
+from generators.passes.row import Documented, Fires, Foreign, PassRow, Phase, Place, Promise, Role
 from generators.program_facts import Feature, Parameter, ProgramFacts
 from generators.source import Source
 
@@ -206,7 +206,7 @@ CALLING_ROWS = (
         "LiftTransformParams",
         (),
         "src/relax/transform/lift_transform_params.cc; #17200 on idempotence, #17231",
-        Place(HIGH),
+        Place(HIGH, undoes=("RemovePurityChecking",)),  # the function that it makes is not force_pure
         promise=Promise(calling="lift_transform_params", again_with=frozenset({"relax.builtin.stop_lift_params"})),
         fires=Fires(
             recipes=("weight_transform", "weight_transform_returned", "weight_transform_shared"),
@@ -239,8 +239,19 @@ CALLING_ROWS = (
     PassRow(
         "LazyTransformParams",
         ("relax.transform.LazyTransformParams()",),
-        "python/tvm/relax/transform/lazy_transform_params.py: after ToNonDataflow and RemovePurityChecking",
-        Place(HIGH, gives=Phase.IMPURE, prepared_by=("LiftTransformParams", "ToNonDataflow", "RemovePurityChecking")),
+        "python/tvm/relax/transform/lazy_transform_params.py",
+        Place(
+            HIGH,
+            gives=Phase.IMPURE,
+            prepared_by=("LiftTransformParams", "ToNonDataflow", "RemovePurityChecking"),
+            documented=(
+                Documented(
+                    "ToNonDataflow() and RemovePurityTracking() should be invoked before this pass.",
+                    "relax/transform/lazy_transform_params.py",
+                    after=("ToNonDataflow", "RemovePurityChecking"),  # which it calls by an older name
+                ),
+            ),
+        ),
         promise=Promise(
             calling="lazy_transform_params",
             # its callbacks are impure, so that it removes force_pure

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from generators.passes.phases import CALL_TIR, HIGH, span
-from generators.passes.row import Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Role
+from generators.passes.row import LIBRARY, Documented, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Role
 from generators.program_facts import Feature
 
+_STAGES = "relax/backend/cpu_generic/pipeline.py"
+_LOWERS = Documented("The default dataflow lowering passes for CPU backend.", _STAGES, ends_rewriting=True)
+_FINALIZES = Documented("The default finalization passes for CPU backend.", _STAGES, ends_rewriting=True)
+"""TVM calls the last two stages of its pipelines lowering and finalization: what rewrites programs stands before."""
 _SCHEDULED = frozenset({Phase.LEGAL, Phase.ANNOTATED, Phase.FUSED})
 
 DISPATCH_ROWS = (
@@ -137,15 +141,23 @@ MEMORY_ROWS = (
     PassRow(
         "RemovePurityChecking",
         ("relax.transform.RemovePurityChecking()",),
-        "src/relax/transform/remove_purity_checking.cc: after ToNonDataflow",
-        Place(frozenset({Phase.NONDATAFLOW}), gives=Phase.IMPURE),
+        "src/relax/transform/remove_purity_checking.cc",
+        Place(
+            frozenset({Phase.NONDATAFLOW}),
+            gives=Phase.IMPURE,
+            documented=(
+                Documented(
+                    "Should be used after ToNonDataflow()", "relax/transform/transform.py", after=("ToNonDataflow",)
+                ),
+            ),
+        ),
         fires=Fires(recipes=("impure_calls", "pure_packed_calls")),
     ),
     PassRow(
         "CallTIRRewrite",
         ("relax.transform.CallTIRRewrite()",),
         "src/relax/transform/call_tir_rewrite.cc: destination passing; after RemovePurityChecking",
-        Place(frozenset({Phase.IMPURE}), gives=Phase.LOWERED, expects_forced=True),
+        Place(frozenset({Phase.IMPURE}), gives=Phase.LOWERED, expects_forced=True, documented=(_LOWERS,)),
         promise=Promise(needed_by_vm=True),
         fires=Fires(recipes=("tuple_bound", "symbolic_shapes", "call_tir_inplace", "dps_packed")),
     ),
@@ -153,7 +165,7 @@ MEMORY_ROWS = (
         "StaticPlanBlockMemory",
         ("relax.transform.StaticPlanBlockMemory()",),
         "src/relax/transform/static_plan_block_memory.cc: storages are reused after the last use",
-        Place(frozenset({Phase.LOWERED}), gives=Phase.PLANNED),
+        Place(frozenset({Phase.LOWERED}), gives=Phase.PLANNED, documented=(_FINALIZES,)),
         promise=Promise(consumes=frozenset({"relax.memory_plan_dynamic_func_output"})),
         fires=Fires(
             recipes=("elementwise_chain", "if_branches", "reshape_chain", "symbolic_upper_bound", "several_outputs")
@@ -163,14 +175,14 @@ MEMORY_ROWS = (
         "RewriteCUDAGraph",
         ("relax.transform.RewriteCUDAGraph()",),
         "src/relax/transform/rewrite_cuda_graph.cc: acts only where relax.backend.use_cuda_graph is set",
-        Place(frozenset({Phase.PLANNED})),
+        Place(frozenset({Phase.PLANNED}), acts_with="relax.backend.use_cuda_graph"),
         fires=Fires(recipes=("elementwise_chain",)),
     ),
     PassRow(
         "LowerAllocTensor",
         ("relax.transform.LowerAllocTensor()",),
         "src/relax/transform/lower_alloc_tensor.cc: what the planner left",
-        Place(frozenset({Phase.LOWERED, Phase.PLANNED}), gives=Phase.ALLOCATED),
+        Place(frozenset({Phase.LOWERED, Phase.PLANNED}), gives=Phase.ALLOCATED, documented=(_FINALIZES,)),
         promise=Promise(needed_by_vm=True),
         fires=Fires(recipes=("symbolic_shapes",)),
     ),
@@ -184,7 +196,7 @@ MEMORY_ROWS = (
         "KillAfterLastUse",
         ("relax.transform.KillAfterLastUse()",),
         "src/relax/transform/kill_after_last_use.cc; #17340, #20200 on a second application",
-        Place(frozenset({Phase.ALLOCATED}), gives=Phase.KILLED),
+        Place(frozenset({Phase.ALLOCATED}), gives=Phase.KILLED, documented=(_FINALIZES,)),
         fires=Fires(recipes=("elementwise_chain", "if_branches", "reshape_chain", "tuple_bound", "trivial_bindings")),
     ),
 )
@@ -194,7 +206,15 @@ VM_ROWS = (
         "LowerRuntimeBuiltin",
         ("relax.transform.LowerRuntimeBuiltin()",),
         "src/relax/backend/vm/lower_runtime_builtin.cc",
-        Place(span(Phase.ALLOCATED, Phase.KILLED), gives=Phase.BUILTIN, expects_forced=True),
+        Place(
+            span(Phase.ALLOCATED, Phase.KILLED),
+            gives=Phase.BUILTIN,
+            expects_forced=True,
+            documented=(
+                _FINALIZES,
+                Documented("using the 'relax.transform.LowerAllocTensor' pass.", LIBRARY, after=("LowerAllocTensor",)),
+            ),
+        ),
         promise=Promise(needed_by_vm=True),
         fires=Fires(recipes=("reshape_chain", "shape_of", "impure_calls")),
     ),
@@ -202,14 +222,27 @@ VM_ROWS = (
         "ComputePrimValue",
         ("relax.transform.ComputePrimValue()",),
         "src/relax/transform/compute_prim_value.cc: expressions over symbolic dims become PrimFunc calls",
-        Place(frozenset({Phase.BUILTIN})),
+        Place(frozenset({Phase.BUILTIN}), documented=(_FINALIZES,)),
         fires=Fires(recipes=("prim_values", "symbolic_conditions"), wants=frozenset({Feature.SYMBOLIC})),
     ),
     PassRow(
         "VMShapeLower",
         ("relax.transform.VMShapeLower()", "relax.transform.VMShapeLower(emit_err_ctx=False)"),
         "src/relax/backend/vm/vm_shape_lower.cc: checks of arguments, and a heap for symbolic dims",
-        Place(frozenset({Phase.BUILTIN}), gives=Phase.SHAPELESS, expects_forced=True),
+        Place(
+            frozenset({Phase.BUILTIN}),
+            gives=Phase.SHAPELESS,
+            expects_forced=True,
+            documented=(
+                _FINALIZES,
+                Documented(
+                    "relax.transform.LowerRuntimeBuiltin(), relax.transform.ComputePrimValue(), "
+                    "relax.transform.VMShapeLower(),",
+                    _STAGES,
+                    after=("LowerRuntimeBuiltin",),
+                ),
+            ),
+        ),
         promise=Promise(
             # a second application repeats the argument checks; the order of stores in shape_func varies
             idempotent=False,
@@ -221,7 +254,7 @@ VM_ROWS = (
         "AttachGlobalSymbol",
         ("relax.transform.AttachGlobalSymbol()",),
         "src/relax/transform/attach_global_symbol.cc: every PrimFunc gets a global_symbol",
-        Place(frozenset({Phase.SHAPELESS}), gives=Phase.SYMBOLED),
+        Place(frozenset({Phase.SHAPELESS}), gives=Phase.SYMBOLED, documented=(_FINALIZES,)),
         promise=Promise(again_with=frozenset({"system_lib_prefix"})),
     ),
 )

@@ -7,7 +7,7 @@ Passes that only move bindings are in `relax_bindings`, those about functions an
 from __future__ import annotations
 
 from generators.passes.phases import GRAPH, HIGH, only_with
-from generators.passes.row import Fires, Foreign, Meaning, PassRow, Phase, Place, Promise
+from generators.passes.row import Documented, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise
 from generators.program_facts import Feature
 
 _LEGALISED = frozenset({Phase.HIGH, Phase.LEGAL})
@@ -79,8 +79,17 @@ MATMUL_ROWS = (
     PassRow(
         "FuseTransposeMatmul",
         ("relax.transform.FuseTransposeMatmul()",),
-        "python/tvm/relax/transform/fuse_transpose_matmul.py: must stand before LegalizeOps",
-        Place(HIGH),
+        "python/tvm/relax/transform/fuse_transpose_matmul.py",
+        Place(
+            HIGH,
+            documented=(
+                Documented(
+                    "Please put the pass before LegalizeOps pass.",
+                    "relax/transform/fuse_transpose_matmul.py",
+                    before=("LegalizeOps",),
+                ),
+            ),
+        ),
         promise=Promise(meaning=Meaning.ROUNDED, idempotent=False),
         fires=Fires(recipes=("transpose_matmul",)),
     ),

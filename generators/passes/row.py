@@ -118,6 +118,26 @@ class Role(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Documented:
+    """What TVM itself says of the place of a pass among others (see `generators.passes.order`)."""
+
+    quote: str
+    """TVM's words, with single spaces between them."""
+    where: str
+    """The file of TVM's wheel that holds them: Python source, or LIBRARY for a message of the C++ code."""
+    after: tuple[str, ...] = ()
+    """Passes that come before this one."""
+    before: tuple[str, ...] = ()
+    """Passes that do not come before this one."""
+    ends_rewriting: bool = False
+    """Afterwards only passes for later phases follow."""
+
+
+LIBRARY = "lib/libtvm_compiler.so"
+"""The file of TVM's wheel that holds the messages of its passes."""
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """The place of a pass among other passes."""
 
@@ -131,6 +151,12 @@ class Place:
     """The pass without which the result means nothing, so that a reduction removes both or none."""
     needs_target: bool = False
     """The pass asks for the current target."""
+    documented: tuple[Documented, ...] = ()
+    """What TVM says of the order. No sequence against it is drawn, and none is reduced to one."""
+    undoes: tuple[str, ...] = ()
+    """Passes that have to be applied again where their result is asked for: what this one adds has not seen them."""
+    acts_with: str = ""
+    """The option of the PassContext without which the pass changes nothing."""
     first_only: bool = False
     """The pass takes a module straight from the front end: no pass may stand before it."""
     of_blocks: bool = False

@@ -12,6 +12,8 @@ from typing import Literal, TypeAlias
 
 from generators.case import PassCall, Tier
 from generators.passes.knobs import KNOBS
+from generators.passes.official import official_name
+from generators.passes.order import breaches, standing
 from generators.passes.row import PassRow, Phase, Role
 from generators.passes.table import PASSES, PIPELINES, SETUP, THREADED_SETUP, TIR_PIPELINE, the
 from generators.program_facts import Feature, ProgramFacts
@@ -76,13 +78,35 @@ class _Walk:
             and (not staying or row.place.gives in (None, self.phase))
         ]
 
+    def allows(self, row: PassRow) -> bool:
+        """Whether nothing that TVM documents of the order is against this pass here, after those that prepare it, and
+        its arguments, which are drawn for the program as it begins, still name what is there."""
+        done = [self.table[name] for name in self._names]
+        changed = any(not other.promise.keeps_signature for other in done)
+        return not (
+            (row.place.gives is None and any(other.place.overwrites for other in done))
+            or (row.fires.draw_source is not None and changed)
+            or breaches((*self._names, *self._to_come(row)), self.table)
+        )
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(step.name for step in self.steps)
+
+    def _to_come(self, row: PassRow) -> tuple[str, ...]:
+        """The passes that taking this one adds: those that prepare it, so far as they do not hold already; itself; and
+        what must follow it."""
+        names = self._names
+        for name in row.place.prepared_by:
+            if name not in standing(names, self.table):
+                names = (*names, name)
+        return (*names[len(self.steps) :], row.name, *(() if row.promise.buildable else (_LIFT,)))
+
     def _combines(self, row: PassRow) -> bool:
         names = {step.name for step in self.steps if not step.setup}
-        overwritten = any(self.table[name].place.overwrites for name in names if name in self.table)
         conventions = any(not self.table[name].promise.keeps_signature for name in names if name in self.table)
-        return not (
+        return self.allows(row) and not (
             (row.place.first_only and names)
-            or (overwritten and row.place.gives is None)
             or (not row.promise.keeps_signature and conventions)
             or (not row.promise.idempotent and row.name in names)
         )
@@ -90,13 +114,9 @@ class _Walk:
     def take(self, row: PassRow) -> None:
         """Appends the pass after those that prepare it, and the pass that must follow it."""
         alone = not any(not step.setup for step in self.steps)
-        for name in row.place.prepared_by:
-            if not any(step.name == name for step in self.steps):
-                self.steps.append(PlannedPass(name, self.tier, setup=alone))
-        self.steps.append(PlannedPass(row.name, self.tier))
-        if not row.promise.buildable:
-            self.steps.append(PlannedPass(_LIFT, self.tier))
-            self.open = False
+        for name in self._to_come(row):
+            self.steps.append(PlannedPass(name, self.tier, setup=alone and name in row.place.prepared_by))
+        self.open = self.open and row.promise.buildable
         self.phase = self.phase if row.place.gives is None else row.place.gives
 
 
@@ -174,15 +194,24 @@ def _draw_high_walk(source: Source, ground: _Ground, length: int) -> _Walk:
 
 
 def _draw_unusual(source: Source, ground: _Ground, length: int) -> _Walk:
-    """Relax rows of the pool in any order, after the setup of any phase of Relax. TIR passes are left out: they
-    take no form of the IR but their own."""
+    """Relax rows of the pool in any order that TVM's documentation leaves open, after the setup of a phase of Relax.
+
+    Tier C from the first pass on that stands outside of its phases. TIR passes are left out: they take no form of the
+    IR but their own.
+    """
     movable = tuple(row for row in ground.pool if row.of_relax)
     if not movable:
         return _draw_walk(source, ground, length)
-    walk = ground.walk(source.pick(tuple(phase for phase in Phase if phase.of_relax)), movable, "C")
+    row = source.pick(movable)
+    starts = [ground.walk(phase, movable) for phase in Phase if phase.of_relax]
+    walk = source.pick([start for start in starts if start.allows(row)])
     for _ in range(source.integer(1, max(1, min(3, length)))):
-        if walk.open:
-            walk.take(source.pick(movable))
+        walk.tier = "B" if walk.tier == "B" and walk.phase in row.place.phases else "C"
+        walk.take(row)
+        options = [row for row in movable if walk.allows(row)] if walk.open else []
+        if not options:
+            break
+        row = source.pick(options)
     return walk
 
 
@@ -289,11 +318,19 @@ def to_fire(steps: Sequence[PlannedPass], table: Table) -> ToFire:
     return ToFire(tuple(drawn.values()), tuple(pipeline.values()))
 
 
-def instantiate(source: Source, steps: Sequence[PlannedPass], facts: ProgramFacts, table: Table) -> DrawnSequence:
+def instantiate(
+    source: Source,
+    steps: Sequence[PlannedPass],
+    facts: ProgramFacts,
+    table: Table,
+    target: TargetRow = LLVM,
+) -> DrawnSequence:
     """Constructors for `steps` in a program of these facts.
 
     Steps of an official pipeline and of the setup get the official constructor where they have one, and no options.
-    A pass without use here is dropped, and with it the passes that it would have prepared.
+    A pass without use here is dropped, and with it the passes that it would have prepared. Of tier A are the passes
+    that an official pipeline of the target begins with, however they were drawn; after others, those of a pipeline are
+    of tier B.
     """
     setup: list[PassCall] = []
     passes: list[tuple[PassCall, Tier]] = []
@@ -311,7 +348,12 @@ def instantiate(source: Source, steps: Sequence[PlannedPass], facts: ProgramFact
         else:
             options = "" if official else row.draw_options(source)
             passes.append((PassCall(step.name, text, options), step.tier))
-    return DrawnSequence(tuple(setup), tuple(call for call, _ in passes), tuple(tier for _, tier in passes))
+    calls = tuple(call for call, _ in passes)
+    tiers: list[Tier] = [
+        "A" if official_name((*setup, *calls[: index + 1]), target.pipelines) else "B" if tier == "A" else tier
+        for index, (_, tier) in enumerate(passes)
+    ]
+    return DrawnSequence(tuple(setup), calls, tuple(tiers))
 
 
 def draw_sequence(
@@ -326,4 +368,4 @@ def draw_sequence(
 ) -> DrawnSequence:
     """Both halves at once; `facts_of` makes the program for the names and says what is in it."""
     steps = draw_names(source, table, under_test=under_test, kinds=kinds, length=length, target=target)
-    return instantiate(source, steps, facts_of(steps), table)
+    return instantiate(source, steps, facts_of(steps), table, target)

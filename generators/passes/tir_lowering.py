@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from generators.passes.options import DOUBLE_BUFFER, HOIST_CONDITIONS, PARTITION, SIMPLIFY, UNROLL, VECTORIZE
 from generators.passes.phases import at, span
-from generators.passes.row import Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Role
+from generators.passes.row import LIBRARY, Documented, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Role
 from generators.program_facts import Feature
 
 SYNCHRONISES = "s_tir.ThreadSync"
@@ -21,6 +21,8 @@ ON_THREADS = Fires(in_repertoire=False)
 ON_INTEGERS = Fires(wants=frozenset({Feature.INTEGERS}))
 """For passes that rewrite integer expressions: they are tried on functions that go through small ranges."""
 IN_PLACE_ONLY = Foreign(in_place_only=True)
+_WITH_TARGET = ("tirx.BindTarget",)
+_PACKED = Documented("This pass must be called after MakePackedAPI", LIBRARY, after=("tirx.MakePackedAPI",))
 _CURRENT = "tvm.target.Target.current()"
 _WITH_HOST = f"{_CURRENT}.with_host({_CURRENT}.host or {_CURRENT})"
 
@@ -301,20 +303,36 @@ ROWS: tuple[PassRow, ...] = (
     _row(
         "s_tir.LowerThreadAllreduce",
         "src/s_tir/transform/lower_thread_allreduce.cc: reductions over threads of GPUs",
-        Place(at(Phase.SYNCED)),
+        Place(
+            at(Phase.SYNCED),
+            documented=(Documented("LowerThreadAllreduce: Require the target attribute", LIBRARY, after=_WITH_TARGET),),
+        ),
         fires=ON_THREADS,
         foreign=IN_PLACE_ONLY,
     ),
     _row(
         "s_tir.MergeSharedMemoryAllocations",
         "src/s_tir/transform/merge_shared_memory_allocations.cc: shared memory of GPUs",
-        Place(at(Phase.SYNCED)),
+        Place(
+            at(Phase.SYNCED),
+            documented=(
+                Documented(
+                    "MergeSharedMemoryAllocations expects flat memory buffers, and is to be run after FlattenBuffer",
+                    LIBRARY,
+                    after=("tirx.FlattenBuffer",),
+                ),
+            ),
+        ),
         fires=ON_THREADS,
     ),
     _row(
         "tirx.SplitHostDevice",
         "src/tirx/transform/split_host_device.cc: kernels become functions of their own",
-        Place(at(Phase.SYNCED), gives=Phase.SPLIT),
+        Place(
+            at(Phase.SYNCED),
+            gives=Phase.SPLIT,
+            documented=(Documented("SplitHostDevice: Require the target attribute", LIBRARY, after=_WITH_TARGET),),
+        ),
         Promise(keeps_attributes=False),
         foreign=IN_PLACE_ONLY,
     ),
@@ -329,14 +347,14 @@ ROWS: tuple[PassRow, ...] = (
         "tirx.FP8StorageLegalize",
         "src/tirx/transform/unsupported_dtype_legalize.cc: float8 is stored as uint8, which no program here has",
         # arithmetic in float8 that is left would become that of unsigned integers; so with bfloat16 below
-        Place(at(Phase.PACKED), relies_on="tirx.FP8ComputeLegalize"),
+        Place(at(Phase.PACKED), relies_on="tirx.FP8ComputeLegalize", documented=(_PACKED,)),
         fires=ON_THREADS,
         foreign=IN_PLACE_ONLY,
     ),
     _row(
         "tirx.BF16StorageLegalize",
         "src/tirx/transform/unsupported_dtype_legalize.cc: bfloat16 is stored as uint16",
-        Place(at(Phase.PACKED), gives=Phase.STORED, relies_on="tirx.BF16ComputeLegalize"),
+        Place(at(Phase.PACKED), gives=Phase.STORED, relies_on="tirx.BF16ComputeLegalize", documented=(_PACKED,)),
         AGAIN,
         foreign=IN_PLACE_ONLY,
     ),
@@ -350,7 +368,11 @@ ROWS: tuple[PassRow, ...] = (
     _row(
         "tirx.LowerIntrin",
         "src/tirx/transform/lower_intrin.cc: intrinsics of the target, floordiv by truncation",
-        Place(at(Phase.BUILTINS), gives=Phase.INTRINSICS),
+        Place(
+            at(Phase.BUILTINS),
+            gives=Phase.INTRINSICS,
+            documented=(Documented("LowerIntrin: Require the target attribute", LIBRARY, after=_WITH_TARGET),),
+        ),
         Promise(meaning=Meaning.ROUNDED, idempotent=False),  # intrinsics become formulas and library calls
         foreign=IN_PLACE_ONLY,
     ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from generators.passes.options import HOIST_EXPRESSIONS
 from generators.passes.phases import span
-from generators.passes.row import Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Role
+from generators.passes.row import LIBRARY, Documented, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Role
 from generators.program_facts import Feature, ProgramFacts
 from generators.source import Source
 
@@ -136,7 +136,12 @@ ROWS: tuple[PassRow, ...] = (
         "tirx.LowerWarpMemory",
         ("tirx.transform.LowerWarpMemory()",),
         "src/tirx/transform/lower_warp_memory.cc: memory of warps becomes registers and shuffles, for the device alone",
-        Place(frozenset({Phase.STORED})),
+        Place(
+            frozenset({Phase.STORED}),
+            documented=(
+                Documented("LowerWarpMemory: Require the target attribute", LIBRARY, after=("tirx.BindTarget",)),
+            ),
+        ),
         fires=Fires(in_repertoire=False),
     ),
     PassRow(

@@ -221,3 +221,31 @@ def test_the_parts_stand_in_one_order(evidence: Evidence | None) -> None:
     order = ["## To reproduce", "## Expected", "## Actual", "## Environment"]
     assert [head for head in order if head in heads] == heads
     assert shape(issue(finding(replace(RAISED, evidence=evidence))))[0] == ("heading_open", "h1", "")
+
+
+COMPILE = 'tvm.compile(Module, target="llvm")'
+
+
+def test_where_an_official_pipeline_dies_its_call_is_the_script() -> None:
+    text = issue(replace(finding(RAISED), official=COMPILE))
+    script = script_in(text)
+    assert script.splitlines()[-1] == COMPILE and "FuseTIR" not in script
+    assert "import tvm" in script and "shows it too" not in text
+    pipeline = (
+        'tvm.compile(Module, target="llvm", relax_pipeline=relax.get_default_pipeline(tvm.target.Target("llvm")))'
+    )
+    assert "from tvm import relax" in script_in(issue(replace(finding(RAISED), official=pipeline)))
+
+
+def test_where_it_does_not_die_the_pass_is_and_the_call_is_named() -> None:
+    wrong = Failed(WRONG_RESULT, "value: output 0[0] is 1.0, not 2.0 within 0")
+    found = finding(wrong, "numeric")
+    text = issue(replace(found, official=COMPILE, expectations=(Expectation(0, (RESULT,), (0.0,)),)))
+    assert f"\n`{COMPILE}` shows it too.\n" in text and "FuseTIR" in script_in(text)
+    assert "shows it too" not in issue(replace(found, expectations=(Expectation(0, (RESULT,), (0.0,)),)))
+
+
+def test_a_build_without_passes_has_a_script_of_its_own() -> None:
+    found = replace(finding(Failed(CRASH, "SIGSEGV in codegen"), "build", "codegen"), official=COMPILE)
+    bare = replace(found, case=replace(found.case, passes=()))
+    assert script_in(issue(bare)) == plain_text(stored_from(bare)).rstrip("\n")

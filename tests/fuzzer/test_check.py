@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -203,6 +204,25 @@ def test_check_judges_the_numbers_of_prim_funcs_without_callers(tmp_path: Path) 
 
 
 @pytest.mark.deep
+def test_check_judges_an_order_against_the_documentation_and_says_so(
+    module: Path, passfuzz: Callable[..., tuple[int, str, str]]
+) -> None:
+    said = "TVM documents that CanonicalizeBindings runs before LowerAllocTensor: "
+    _, out, _ = passfuzz("check", module, "--passes", "LowerAllocTensor,CanonicalizeBindings")
+    assert f"note: {said}" in " ".join(out.split())
+    result = check_module(module, ("LowerAllocTensor", "CanonicalizeBindings"), None, None)
+    assert [note.startswith(said) for note in result.notes] == [True] and result.to_json()["notes"] == result.notes
+    assert {row.pass_name for row in result.rows} >= {"LowerAllocTensor", "CanonicalizeBindings"}
+
+
+def test_check_knows_what_a_lowered_module_has_been_through(tmp_path: Path) -> None:
+    path = tmp_path / "lowered.py"
+    path.write_text(LOWERED, encoding="utf-8")
+    assert check_module(path, ("VMShapeLower",), None, None).notes == ()
+    (note,) = check_module(path, ("LambdaLift",), None, None).notes[-1:]
+    assert note.startswith("TVM documents that LambdaLift runs before LowerRuntimeBuiltin: ")
+
+
 def test_a_pass_may_be_named_twice(module: Path, tmp_path: Path) -> None:
     load = write_passes(tmp_path, "Identity", "Copies")
     result = check_module(module, ("Copies", "Identity", "Copies"), "llvm", load)

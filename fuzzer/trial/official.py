@@ -1,0 +1,173 @@
+"""Whether an official pipeline shows a failure too, which makes it tier A: asked once, of the reduced module alone.
+
+An error is shown where `tvm.compile`, or the target's own pipeline, dies at the same place of TVM's code with the same
+message, or in the same pass by a signal. Anything else is shown where the passes of an official pipeline, one by one in
+its order, fail in the same way under the same oracle. At most one build; what ends a child says no.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeAlias
+
+import tvm
+from msgspec import Struct
+from tvm import relax
+
+from corpus.reduce import Candidate
+from corpus.signature import normalise
+from corpus.throw_site import sites
+from fuzzer.processes.flight import Recorder
+from fuzzer.processes.lines import in_child
+from fuzzer.protocol import Failure, Plan
+from fuzzer.trial.lost import judged_end
+from generators import tvm_api
+from generators.passes.official import calls_of
+from generators.passes.row import Phase
+from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE
+from generators.targets import TARGETS, TargetRow
+from generators.tvm_api import IRModule, Node, Target
+from oracles.activities import Announce, Applying, Building
+from oracles.builds.build import CODEGEN, passes_to_come, rest_of_pipeline
+from oracles.checks import pipelines
+from oracles.evidence import AcrossProcesses, Died, Hung, OutOfMemory
+from oracles.forked import limit_memory
+from oracles.oracle import StepOracle, TraceOracle
+from oracles.table import BUILD, ORACLES
+from oracles.tvm_errors import headline, raised_from
+from oracles.verdict import CRASH, DOES_NOT_BUILD
+
+DIES = (CRASH, DOES_NOT_BUILD)
+"""Symptoms of a failure that the call itself shows: it raises, or a signal ends it."""
+
+Alike: TypeAlias = Callable[[Candidate], bool]
+"""Whether a candidate fails as the finding does; False too where judging it tells nothing."""
+
+
+def official_entry(failure: Failure, case: Candidate, plan: Plan, alike: Alike) -> str:
+    """The call that shows the failure of a reduced case by an official pipeline with default options, as Python text
+    over its `Module`; "" where none does, or a failure is of a kind that is not asked about.
+
+    Not asked: hangs and memory, which would cost too much; what follows hash seeds; modules that are lowered already.
+    """
+    row = TARGETS[plan.target]
+    if isinstance(failure.evidence, Hung | OutOfMemory | AcrossProcesses) or plan.phase != Phase.HIGH:
+        return ""
+    if failure.oracle == pipelines.ORACLE.name:
+        return _text(row, row.pipelines[-1 if failure.culprit == pipelines.TARGET_DEFAULT else 0])
+    if not takes_as_it_is(case.module, plan):
+        return ""
+    if failure.oracle == BUILD and not (case.setup or case.passes):
+        return _text(row, row.pipelines[0])
+    if failure.symptom in DIES:
+        tried = zip(row.pipelines, (tvm.compile, _default_pipeline), strict=False)
+        return next((_text(row, name) for name, how in tried if _dies_alike(failure, case.module, plan, how)), "")
+    if failure.oracle == BUILD and alike(replace(case, setup=(), passes=())):
+        return _text(row, row.pipelines[0])
+    return next((_text(row, name) for name in row.pipelines if any(map(alike, _in_order(failure, case, name)))), "")
+
+
+def takes_as_it_is(module: IRModule, plan: Plan) -> bool:
+    """Whether the official pipelines take such a module. They do not where it has local functions, for which our builds
+    put a pass before the pipeline."""
+    phase = Phase(plan.phase)
+    return passes_to_come(module, phase, plan.target) == rest_of_pipeline(phase, plan.target)
+
+
+def _text(row: TargetRow, pipeline: str) -> str:
+    """How a user has this pipeline applied to a module: `tvm.compile` alone applies the first one of the target."""
+    plain = f'tvm.target.Target("{row.kind}")'
+    target = f'"{row.kind}"' if row.source == plain else row.source
+    if pipeline == row.pipelines[0]:
+        return f"tvm.compile(Module, target={target})"
+    return f"tvm.compile(Module, target={target}, relax_pipeline=relax.get_default_pipeline({row.source}))"
+
+
+# --- one by one -----------------------------------------------------------------------------------------
+
+
+def _in_order(failure: Failure, case: Candidate, pipeline: str) -> Iterator[Candidate]:
+    """The case under a pipeline instead of its own passes, as far as the oracle of the failure has to see it; nothing
+    where that has no place in it."""
+    calls, oracle = calls_of(pipeline), ORACLES.get(failure.oracle)
+    if isinstance(oracle, StepOracle):
+        ends = [end for end, call in enumerate(calls, 1) if call.name == failure.culprit]
+        yield from (replace(case, setup=(), passes=calls[:end]) for end in ends[-1:])
+    elif isinstance(oracle, TraceOracle) and oracle.of_passes:
+        yield replace(case, setup=(), passes=calls[: -len(TIR_PIPELINE)])
+
+
+# --- tvm.compile ----------------------------------------------------------------------------------------
+
+
+class Threw(Struct, frozen=True, tag="threw"):
+    """What a call raised: the class of the exception, its message and its traceback."""
+
+    kind: str
+    message: str
+    traceback: str
+
+
+OFFICIAL = frozenset(name for names in (*PIPELINES.values(), TIR_PIPELINE) for name in names)
+"""The rows of the pass table that stand in official pipelines."""
+_RUNS_AS = frozenset(PASSES[name].foreign.name or name for name in OFFICIAL)
+"""What these passes are called where TVM runs them."""
+
+
+@tvm.ir.instrument.pass_instrument
+class _Announcer:
+    """Announces the official pass that runs, and code generation while none does."""
+
+    def __init__(self, announce: Announce) -> None:
+        self._announce = announce
+        self._running: list[str] = []
+
+    def run_before_pass(self, module: IRModule, info: Node) -> None:
+        if str(info.name) in _RUNS_AS:
+            self._running.append(str(info.name))
+            self._announce(Applying(self._running[-1]))
+
+    def run_after_pass(self, module: IRModule, info: Node) -> None:
+        if self._running and self._running[-1] == str(info.name):
+            self._running.pop()
+            self._announce(Applying(self._running[-1]) if self._running else Building(BUILD, CODEGEN))
+
+
+def _default_pipeline(module: IRModule, target: Target) -> None:
+    """The target's own pipeline of Relax alone: what it does not show, the build after it shows after the other too."""
+    with target:
+        relax.get_default_pipeline(target)(module)
+
+
+def _dies_alike(failure: Failure, module: IRModule, plan: Plan, call: Callable[[IRModule, Target], object]) -> bool:
+    """Whether the call on the module, in a child, dies as the failure says."""
+    recorder = Recorder.create(Path(plan.scratch) / f"official-{os.getpid()}")
+    recorder.write(failure.index, Building(BUILD, CODEGEN))
+
+    def compiled(say: Callable[[Struct], None]) -> None:
+        limit_memory(plan.memory_bytes)
+        instrument = _Announcer(lambda activity: recorder.write(failure.index, activity))
+        target: Target = eval(TARGETS[plan.target].source, dict(tvm_api.PASS_NAMES))
+        try:
+            with tvm.transform.PassContext(instruments=[instrument]):
+                call(module, target)
+        except Exception as error:  # noqa: BLE001 - the boundary to TVM: what it raises is a value here
+            raised = raised_from(error)
+            say(Threw(raised.kind, raised.message, raised.traceback))
+
+    heard = in_child(compiled, Threw, recorder, plan.deadline_s)
+    if heard.ended is None:
+        return any(_thrown_alike(failure, threw) for threw in heard.messages)
+    end = judged_end(failure.index, heard.activity, heard.ended, deadline_s=plan.deadline_s)
+    died = isinstance(end, Failure) and isinstance(end.evidence, Died)
+    return died and (end.culprit, end.evidence) == (failure.culprit, failure.evidence)
+
+
+def _thrown_alike(failure: Failure, threw: Threw) -> bool:
+    """Whether two exceptions are one: the same throw site, and the same message but for names and numbers."""
+    site = sites(threw.traceback)[-1:]
+    said = normalise(f"{threw.kind}: {headline(threw.message)}")
+    return bool(site) and site == sites(failure.detail)[-1:] and normalise(failure.message).endswith(said)
