@@ -1,19 +1,80 @@
-"""Numbers and findings in words and in order, said the same way in every format."""
+"""Numbers, causes and findings in words and in order, said the same way in every format."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from typing_extensions import assert_never
 
 from corpus.escapes import one_line
 from oracles.verdict import Skipped
+from reports.causes import CauseGroup, Severity
 from reports.finding_row import FindingRow
 from reports.summary import UNREDUCED_FILE, RunFacts
 from reports.tally import PassColumn, Tally
 
 SHOWN_REASONS = 3
 """Reasons that are named where there is room for one line."""
+SHOWN_KNOWN = 5
+"""Passes that are named of known causes in one line."""
+SHOWN_CAUSES = 24
+"""New causes that have a line where there is room for one screen of 40."""
+TIERS = (
+    "Tier A: an official pipeline of TVM shows it. Tier B: a pass in its documented phase does. "
+    "Tier C: only an unusual order of passes does."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SeverityWords:
+    """A severity for people. short: of a cause. title: of several. why: what it means, one sentence."""
+
+    short: str
+    title: str
+    why: str
+
+
+SEVERITY_WORDS: Mapping[Severity, SeverityWords] = {
+    "wrong": SeverityWords(
+        "silent wrong result", "Silent wrong results", "The program runs to its end and gives other values."
+    ),
+    "native": SeverityWords("native crash", "Native crashes", "The process dies of a signal, without a Python exception."),
+    "pipeline": SeverityWords(
+        "official pipeline", "Official pipelines", "A pipeline that TVM ships fails on a valid program."
+    ),
+    "phase": SeverityWords("documented phase", "Documented phases", "A pass fails on a module of the phase it is for."),
+    "order": SeverityWords("unusual order", "Unusual orders of passes", "Only an order that no pipeline has shows it."),
+}
+
+
+def headline(groups: Iterable[CauseGroup]) -> str:
+    """How many causes are new, returned and known, as the beginning of a sentence."""
+    standings = [group.standing for group in groups]
+    new, returned = standings.count("new"), standings.count("returned")
+    parts = [
+        f"{new} new {'cause' if new == 1 else 'causes'}",
+        *([f"{returned} returned"] if returned else []),
+        f"{len(standings) - new - returned} known",
+    ]
+    return ", ".join(parts)
+
+
+def cause_line(group: CauseGroup) -> str:
+    """A cause in one line, without its script: pass, severity, what happens."""
+    returned = " (returned)" if group.standing == "returned" else ""
+    return one_line(f"{group.best.where}: {group.title}{returned}")
+
+
+def known_line(groups: Sequence[CauseGroup]) -> str:
+    """The known causes in one line; empty where there are none."""
+    known = [group for group in groups if not group.is_news]
+    if not known:
+        return ""
+    names = largest_first({name: sum(one.best.where == name for one in known) for name in {g.best.where for g in known}})
+    shown = ", ".join(name if number == 1 else f"{name} ({number})" for name, number in names[:SHOWN_KNOWN])
+    more = f", and {len(names) - SHOWN_KNOWN} more passes" if len(names) > SHOWN_KNOWN else ""
+    return one_line(f"{len(known)} known: {shown}{more}")
 
 
 def share(part: float, whole: float) -> str:
@@ -42,6 +103,17 @@ def not_judged_line(tally: Tally, shown: int = SHOWN_REASONS) -> str:
     more = [f"and {len(both) - shown} more reasons"] if len(both) > shown else []
     counts = f"{sum(skipped.values())} skipped, {sum(tally.inconclusive.values())} inconclusive"
     return f"{counts}: {', '.join(reasons + more)}"
+
+
+def cases_rows(tally: Tally) -> list[tuple[str, int, str]]:
+    """Cases from drawing to judging: what, how many, their share."""
+    return [
+        ("drawn", tally.generated, ""),
+        ("wrong before any pass (our fault)", tally.invalid, share(tally.invalid, tally.generated)),
+        ("judged", tally.cases, share(tally.cases, tally.generated)),
+        *([("of these, from modules of --corpus", tally.seeded, share(tally.seeded, tally.cases))] if tally.seeded else []),
+        ("results compared by value", tally.numeric_verdicts, ""),
+    ]
 
 
 def neediest_first(tally: Tally) -> list[tuple[str, dict[PassColumn, int]]]:
