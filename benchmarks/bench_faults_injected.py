@@ -1,13 +1,15 @@
 """Disturbs campaigns at random and counts what is lost: `python -m benchmarks.bench_faults_injected --injections 300`.
 
 A campaign on planted passes is run undisturbed, then again and again while its processes are killed, stopped, sent
-signals, limited in memory, and its disk is full for a while. A campaign that ends early is gone on with (--resume).
+signals, limited in memory, and its disk is full for a while. A campaign that ends early is gone on with (--resume). One
+that does nothing for two minutes is ended, and counts as a loss: it stood still.
 What the passes do wrong is known, so that each case, finding and false finding can be counted.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -18,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +33,9 @@ from tests.fuzzer.planted import CORRECT, FAULTY, write_passes
 MARK = "PASSFUZZ_BENCH_INJECTED"
 """In the environment of everything that a disturbed campaign starts."""
 FAULTS = ("KILL", "STOP", "TERM", "HUP", "INT", "memory", "disk")
+STILL_S = 120.0
+"""Seconds in which a campaign must judge a case, or get on with a failure: importing TVM takes ten on a busy machine, a
+reduction fifteen at most."""
 QUIET_S = 10.0
 """Seconds after which nothing of a campaign that has ended may live."""
 
@@ -48,6 +54,7 @@ class Score:
     false_findings: list[str] = field(default_factory=list)
     orphans: int = 0
     torn: list[str] = field(default_factory=list)
+    stood_still: list[str] = field(default_factory=list)
 
 
 def roles(root: int) -> dict[str, list[int]]:
@@ -104,22 +111,85 @@ def campaign(options: list[str], out: Path) -> subprocess.Popen[bytes]:
     )
 
 
+class Pulse:
+    """Whether a campaign gets on, by its files."""
+
+    def __init__(self, out: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self._out = out
+        self._clock = clock
+        self._seen: object = None
+        self._since = clock()
+
+    def stands_still(self) -> bool:
+        """Whether nothing has changed for STILL_S; to be asked now and then."""
+        if (seen := self._look()) != self._seen:
+            self._seen, self._since = seen, self._clock()
+        return self._clock() - self._since > STILL_S
+
+    def _look(self) -> object:
+        """The cases that are counted, the findings, and the failures that are being worked on."""
+        counts = {}
+        if (text := _text(self._out / SUMMARY_FILE)) != "":
+            counts = {name: said for name, said in json.loads(text).items() if name not in ("wall_s", "cpu_s")}
+        return counts, _text(self._out / FINDINGS_FILE), _text(self._out / UNREDUCED_FILE)
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def doings(out: Path) -> str:
+    """What the processes of a campaign are doing, and what it has not settled, for a person."""
+    said = []
+    for pid in marked(out):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+            waits = Path(f"/proc/{pid}/wchan").read_text()
+        except OSError:
+            continue
+        words = _command_line(pid).replace(b"\0", b" ").decode(errors="replace")
+        said.append(f"{pid} {state} in {waits or '?'}, children {sorted(children(pid))}: ...{words[-80:].strip()}")
+    open_ones = [json.loads(line) for line in _text(out / UNREDUCED_FILE).splitlines()]
+    said += [f"{row['culprit']} {row['stage']} {row['why']}".strip() for row in open_ones]
+    return "; ".join(said) or "no process is left"
+
+
+def end(running: subprocess.Popen[bytes], out: Path) -> None:
+    """Ends a campaign with all that it has started."""
+    running.kill()
+    running.wait()
+    for pid in marked(out):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
 def undisturbed(options: list[str], out: Path) -> tuple[int, frozenset[str]]:
     """How many cases are generated or skipped, and the culprits that are found."""
-    campaign(options, out).wait()
+    running, pulse = campaign(options, out), Pulse(out)
+    while running.poll() is None:
+        time.sleep(0.5)
+        if pulse.stands_still():
+            said = doings(out)
+            end(running, out)
+            raise SystemExit(f"undisturbed, it stood still: {said}")
     summary = json.loads((out / SUMMARY_FILE).read_text())
     return summary["generated"], frozenset(row["culprit"] for row in summary["findings"])
 
 
 def disturb(options: list[str], out: Path, chance: random.Random, score: Score, left: int, pause_s: float) -> int:
-    """One campaign with faults, gone on with until it has ended by itself; how many faults there were."""
+    """One campaign with faults, gone on with until it has ended by itself or stands still; how many faults there
+    were."""
     done = 0
-    running = campaign(options, out)
+    running, pulse = campaign(options, out), Pulse(out)
     score.campaigns += 1
     while True:
         try:
             running.wait(chance.uniform(0.0, 2 * pause_s))
         except subprocess.TimeoutExpired:
+            if pulse.stands_still():
+                score.stood_still.append(doings(out))
+                end(running, out)
+                return done
             if done < left:
                 lines = (out / FINDINGS_FILE).read_text().splitlines() if (out / FINDINGS_FILE).exists() else []
                 before = score.injected.total()
@@ -133,7 +203,7 @@ def disturb(options: list[str], out: Path, chance: random.Random, score: Score, 
         score.begun_again += 1
         resumable = (out / CHECKPOINT_FILE).exists()
         more = ["--resume", *_cases_of(options)] if resumable else ["--fresh", *options]
-        running = campaign(more, out)
+        running, pulse = campaign(more, out), Pulse(out)
 
 
 def _cases_of(options: list[str]) -> list[str]:
@@ -210,7 +280,8 @@ def main() -> None:
                 break
             out = Path(folder) / f"out-{number}"
             left -= disturb(options, out, chance, score, left, given.pause)
-            compare(out, generated, culprits, score)
+            if ended_by_itself(out):
+                compare(out, generated, culprits, score)
             print(f"{score.injected.total()} of {given.injections}: {score}", file=sys.stderr, flush=True)
     print(
         f"{score.injected.total()} faults in {score.campaigns} campaigns, {score.with_findings} with findings in hand"
@@ -219,6 +290,9 @@ def main() -> None:
     print(f"gone on with {score.begun_again} times; cases given up after two kills: {score.given_up}")
     print(f"cases lost {score.lost_cases}, findings lost {score.lost_findings}, false {score.false_findings}")
     print(f"orphans {score.orphans}, torn files {score.torn}")
+    print(f"stood still, each of which is a loss: {len(score.stood_still)}")
+    for said in score.stood_still:
+        print(f"  {said}")
 
 
 if __name__ == "__main__":

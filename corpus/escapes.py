@@ -39,6 +39,19 @@ def _escape(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape", "backslashreplace").decode("ascii")
 
 
+_COMMAND = re.compile(r"(?m)^(?P<before>[^\S\n]*):(?=:)|#(?=#(?:\[|vso\[))", re.IGNORECASE)
+
+IN_JSON, IN_MARKUP = r"\u{:04x}", "&#{};"
+"""How JSON, and HTML, XML and Markdown, write a character by its number."""
+
+
+def inert(text: str, escape: str = r"\x{:02x}") -> str:
+    r"""The text without commands to a CI job that shows it: `::error::` at the beginning of a line and `##[error]`
+    anywhere in it (actions/runner, ActionCommand.cs), `##vso[...]` (Azure Pipelines). Their first character becomes
+    an escape, `\x3a` or `\x23`, or what another language has for one."""
+    return _COMMAND.sub(lambda match: f"{match['before'] or ''}{escape.format(ord(match[0][-1]))}", text)
+
+
 # --- languages ------------------------------------------------------------------------------------------
 
 
@@ -141,7 +154,7 @@ def is_slug(name: str) -> bool:
 
 
 def slug_of(text: str) -> str:
-    """A name for a file or folder that says the text; what it cannot say is told apart by 8 digits of a hash."""
+    """A name for a file or folder made of the text; what it leaves out is in 8 digits of a hash."""
     if is_slug(text) and len(text) <= LONGEST_NAME:
         return text
     word = re.sub(r"[^A-Za-z0-9_-]+", "_", text, flags=re.ASCII).strip("_-")[:LONGEST_NAME]

@@ -46,7 +46,7 @@ def save_finding(out: Path, finding: Finding) -> Path:
     repro = repro_text(stored)
     difference = finding.verdict.difference
     text = readme_text(stored, repro, finding.tvm, finding.count, difference, finding.fault, finding.promise)
-    write_case(folder, stored, repro, text)
+    write_case(folder, stored, repro, text, made_here=True)
     return folder
 
 

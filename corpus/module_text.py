@@ -41,6 +41,8 @@ from tvm.script import tirx as T
 
 _ALLOWED_IMPORTS = ("tvm", "numpy", "typing", "ml_dtypes", "__future__")
 _METADATA = re.compile(r'^metadata = tvm\.ir\.load_json\("""(.*?)"""\)\n', re.DOTALL | re.MULTILINE)
+_LINE_END = re.compile(r"\r\n|\r|\n")
+"""Where Python ends a line; `str.splitlines` does at other characters, too, which may stand in a comment or a text."""
 _CONSTANT = re.compile(r'metadata\["ir\.GenericConst"\]\[(\d+)\]')
 
 
@@ -71,7 +73,7 @@ def without_imports(text: str) -> str:
         raise UnreadableModule(f"line {error.lineno}: {error.msg}") from error
     except ValueError as error:  # a null byte
         raise UnreadableModule(str(error)) from error
-    lines = text.splitlines()
+    lines = _LINE_END.split(text)
     for node in tree.body:
         if not isinstance(node, (ast.Import, ast.ImportFrom)) and not _is_docstring(node):
             continue

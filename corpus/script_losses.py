@@ -12,62 +12,19 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from corpus.frames import FRAMES
+
 if TYPE_CHECKING:
     from generators.tvm_api import BaseFunc, IRModule, Type
 
 # --- lines after the class ----------------------------------------------------------------------------------------
 
+HELPERS = ("retyped", "laid_out", "ranged")
+"""Functions that scripts with such lines need besides: templates of `corpus.frames`."""
 
-RETYPED = '''\
-def retyped(function, **types):
-    """The function with other types of these variables. TVMScript cannot say the type of what an `if` gives."""
-    variables = {}
-    def renewed(var):
-        if var.name in types and var.name not in variables:
-            variables[var.name] = type(var)(var.name, types[var.name].as_ty())
-        return variables.get(var.name, var)
 
-    def typed(made, ty):
-        tvm.relax.expr._update_type(made, ty)
-        return made
-
-    def bound(binding):
-        var, value = binding.var, binding.value
-        if var.name not in variables or not isinstance(value, tvm.relax.If):
-            return binding
-        branches = [typed(tvm.relax.SeqExpr(b.blocks, b.body), var.ty) for b in (value.true_branch, value.false_branch)]
-        return tvm.relax.VarBinding(var, typed(tvm.relax.If(value.cond, *branches), var.ty))
-
-    tuples = tvm.relax.Tuple, lambda made: tvm.relax.Tuple(made.fields)
-    body = tvm_ffi.structural_map(function.body, [(tvm.relax.Var, renewed), tuples, (tvm.relax.VarBinding, bound)])
-    body = typed(tvm.relax.SeqExpr(body.blocks, body.body), body.body.ty)
-    return tvm.relax.Function(function.params, body, body.ty, function.is_pure, function.attrs)
-'''
-LAID_OUT = '''\
-def laid_out(function, *names):
-    """The function with these buffers in row-major layout. TVMScript has no layouts where `s_tir=True`."""
-    buffers = {}
-    def renewed(var):
-        if var.name in names and var.name not in buffers:
-            ty = var.ty
-            where = ty.strides, ty.elem_offset, ty.storage_scope, ty.data_alignment, ty.offset_factor
-            buffers[var.name] = tvm.tirx.decl_buffer(ty.shape, ty.dtype, var.name, None, *where)
-        return buffers.get(var.name, var)
-    return tvm_ffi.structural_map(function, (tvm.tirx.Var, renewed))
-'''
-RANGED = '''\
-def ranged(function, dtype):
-    """The function with constants of this dtype in the ranges of its sblocks, of which TVMScript says none."""
-    def constant(expr):
-        return tvm.tirx.IntImm(dtype, expr.value) if isinstance(expr, tvm.tirx.IntImm) else expr
-
-    def renewed(given):
-        return tvm.ir.Range.from_min_extent(constant(given.min), constant(given.extent))
-
-    return tvm_ffi.structural_map(function, (tvm.ir.Range, renewed))
-'''
-HELPERS = {"retyped": RETYPED, "laid_out": LAID_OUT, "ranged": RANGED}
-"""What scripts with such lines need besides."""
+def _source(helper: str) -> str:
+    return FRAMES.get_template(f"{helper}.py.j2").render()
 
 
 def split(script: str) -> tuple[str, list[str]]:
@@ -82,7 +39,7 @@ def split(script: str) -> tuple[str, list[str]]:
 def with_helper(script: str) -> str:
     """The script as plain Python runs it: with the helpers that its last lines call."""
     code, lines = split(script)
-    helpers = [text for name, text in HELPERS.items() if any(f"{name}(" in line for line in lines)]
+    helpers = [_source(name) for name in HELPERS if any(f"{name}(" in line for line in lines)]
     return "\n\n".join([code, *helpers, "\n".join(lines) + "\n"]) if helpers else script
 
 
@@ -198,7 +155,7 @@ def _helper(name: str) -> Callable[..., BaseFunc]:
     if name not in HELPERS:
         raise ValueError(f"not a helper: {name}")
     names: dict[str, Any] = {"tvm": tvm, "tvm_ffi": tvm_ffi}
-    exec(HELPERS[name], names)
+    exec(_source(name), names)
     helper: Callable[..., BaseFunc] = names[name]
     return helper
 

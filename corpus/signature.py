@@ -10,10 +10,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from corpus.escapes import is_slug
 from oracles.evidence import Evidence, ReferenceTrap
 from oracles.verdict import WRONG_RESULT, Failed
 
 LONGEST_MESSAGE = 200
+LONGEST_ORACLE, LONGEST_CULPRIT = 50, 150
+"""Characters of each in a slug: a file name has at most 255 bytes."""
 
 PLACES = frozenset(("uninitialised", "out-of-bounds", "use-after-kill", "double-free", "storage-overlap", "data-race"))
 """Kinds of traps whose message says where, by names that the program gave."""
@@ -30,10 +33,14 @@ class Signature:
 
     @property
     def slug(self) -> str:
-        """`<oracle>-<culprit>-<8 hex>`: a folder name, the same on every machine and Python version."""
+        """`<oracle>-<culprit>-<8 hex>`: a folder name, the same on every machine and Python version.
+
+        `corpus.escapes.is_slug` holds for it, whatever the words are.
+        """
         text = "\0".join((self.oracle, self.symptom, self.culprit, self.message))
-        digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-        return f"{_folder_word(self.oracle)}-{_folder_word(self.culprit)}-{digest}"
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        slug = f"{_folder_word(self.oracle, LONGEST_ORACLE)}-{_folder_word(self.culprit, LONGEST_CULPRIT)}-{digest}"
+        return slug if is_slug(slug) else f"_{slug}"
 
 
 def signature_of(oracle: str, failed: Failed, culprit: str | None = None, operators: Iterable[str] = ()) -> Signature:
@@ -53,8 +60,8 @@ def _says_where(evidence: Evidence | None) -> bool:
     return isinstance(evidence, ReferenceTrap) and evidence.kind in PLACES
 
 
-def _folder_word(word: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_.]+", "_", word).strip("_.") or "none"
+def _folder_word(word: str, longest: int) -> str:
+    return re.sub(r"[^A-Za-z0-9_.]+", "_", word).strip("_.")[:longest] or "none"
 
 
 # --- messages -------------------------------------------------------------------------------------------

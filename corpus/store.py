@@ -86,8 +86,9 @@ class StoredCase:
 # --- writing --------------------------------------------------------------------------------------------
 
 
-def write_case(folder: Path, stored: StoredCase, repro: str, readme: str) -> None:
-    """Writes the folder, replacing one that is there. At every moment the folder is whole: old, new or absent."""
+def write_case(folder: Path, stored: StoredCase, repro: str, readme: str, *, made_here: bool = False) -> None:
+    """Writes the folder, replacing one that is there. At every moment the folder is whole: old, new or absent.
+    made_here: the caller has made the case itself, so it is trusted (`corpus.own`); of a copy what the original is."""
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     files = {
         "case.json": json.dumps(to_json(stored, arrays), indent=1, ensure_ascii=False) + "\n",
@@ -102,7 +103,7 @@ def write_case(folder: Path, stored: StoredCase, repro: str, readme: str) -> Non
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
         contents["inputs.npz"] = buffer.getvalue()
-    mark = own.mark_of(contents)
+    mark = own.mark_of(contents) if made_here else None
     with naming(folder):
         _write_folder(folder, contents if mark is None else {**contents, own.MARK: mark})
 

@@ -12,6 +12,8 @@ from types import FrameType
 
 import typer
 
+from corpus.escapes import inert, one_line
+
 DEBUG_VARIABLE = "PASSFUZZ_DEBUG"
 """Set to 1 to see the Python traceback of an error above its line."""
 
@@ -49,7 +51,7 @@ class EnvironmentFault(PassfuzzError):
 
 
 def status_of_command(command: Callable[[], int]) -> int:
-    """The exit status of a command: what it gives, or that of the exception that ends it, told in one line on stderr.
+    """The exit status of a command: what it gives, or that of the exception that ends it, which is one line on stderr.
 
     With PASSFUZZ_DEBUG=1 Python's traceback comes before the line.
     """
@@ -96,9 +98,10 @@ def refuse_empty(arguments: Sequence[str]) -> None:
 
 
 def tell(line: str) -> None:
-    """Says a line on stderr. Where that cannot be written, nothing is said."""
+    """Says a line on stderr, in which text from elsewhere has no effect. Where that cannot be written, nothing is
+    said."""
     try:
-        print(f"passfuzz: {line}", file=sys.stderr)
+        print(f"passfuzz: {inert(one_line(line))}", file=sys.stderr)
     except (OSError, ValueError):  # the stream of somebody who calls `main` from Python
         return
 

@@ -13,7 +13,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from corpus.escapes import one_line, visible
+from corpus.escapes import IN_JSON, inert, one_line, visible
 from fuzzer.results import CheckResult, CheckRow, Diagnosis, Listing, ReduceResult, ReplayResult, ValueRow
 from reports.junit import TestCase
 from reports.terminal import Terminal, cell
@@ -58,8 +58,8 @@ def console(stderr: bool = False) -> Terminal:
 
 
 def print_json(data: dict[str, Any]) -> None:
-    """One JSON object on stdout, in ASCII: no character in it does anything to a terminal."""
-    print(json.dumps(data, indent=1).replace("\x7f", r"\u007f"))
+    """One JSON object on stdout, in ASCII: nothing in it does anything to a terminal or a CI job."""
+    print(inert(json.dumps(data, indent=1).replace("\x7f", r"\u007f"), IN_JSON))
 
 
 def _show_values(terminal: Terminal, after: str, values: Sequence[ValueRow]) -> None:

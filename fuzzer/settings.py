@@ -150,7 +150,7 @@ def memory_bytes() -> int:
 
 
 def jobs_warning(jobs: int) -> str | None:
-    """What is to be said of so many workers: more than CPUs gain nothing. None where there is nothing to say."""
+    """A warning about the number of workers: more than CPUs gain nothing. None where there is nothing to say."""
     cpus = available_cpus()
     return f"--jobs {jobs}: there are {cpus} CPUs; more workers judge no more cases" if jobs > 2 * cpus else None
 

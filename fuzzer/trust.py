@@ -1,4 +1,4 @@
-"""What of somebody else's data may run, said before anything does. No TVM here.
+"""Which parts of somebody else's data may run, decided before any of it does. No TVM here.
 
 A case folder that this user's passfuzz has written, or that comes with passfuzz, is taken as it is, and so is what the
 user says `--trust` to. Of anything else only plain TVMScript and constructors of the pass table are used.

@@ -1,8 +1,8 @@
 """What kind of wrong a failed verdict is, as data.
 
-Messages are for people and for signatures; no decision hangs on their wording. Evidence travels with a failure between
-processes and is stored in `case.json`. A new kind is a new record here and a member of `Evidence`; what is once stored
-keeps its name and fields. No TVM is imported here.
+Messages are for people and for signatures; no decision depends on their wording. Evidence goes with a failure from
+process to process and is stored in `case.json`. A new kind is a new record here and a member of `Evidence`; a record
+that was once stored keeps its name and fields. No TVM is imported here.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""A process and all that it has started: looks after it, and ends it, for whichever reason the process ends.
+"""Finding and ending a process and all that it has started, however the process ends.
 
-A process that asks for orphans (Linux's child subreaper) becomes the parent of what its children leave behind, in
-whatever session that is, so it finds that among its own children and ends it. A guard does so for a process that may
-be killed itself: it is told by the kernel when its own parent ends, and its process is told when the guard ends. What
-outlives both: a process that has left the session of its parent, when process and guard are killed at one time; what a
-service outside (systemd, at, a container engine) has been asked to start; what a pass that means harm does to these
-processes, which are of the same user. A sandbox with a PID namespace is for that.
+A process that asks for orphans (Linux's child subreaper) becomes the parent of its descendants whose own parents have
+ended, in any session. It finds them among its children and ends them. A guard does so for a process that may itself be
+killed: the kernel sends the guard a signal when the guard's parent ends, and the process a signal when its guard ends.
 
-Guards import this file alone, so it imports nothing of ours and little of Python.
+Three things outlive both: a process that has left its parent's session, if process and guard are killed at the same
+moment; what an outside service (systemd, at, a container engine) was asked to start; and what a hostile pass does to
+these processes, which belong to the same user. Against that, use a sandbox with a PID namespace.
+
+Guards import this file alone, so it imports no other file of the project and few modules of Python.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from typing import NoReturn
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _ENDS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
-"""What tells a guard to end its process."""
+"""The signals at which a guard ends its process."""
 _PATIENCE_S = 10.0
-"""Seconds after which killed processes that are still there (in an uninterruptible wait) are left to themselves."""
+"""Seconds to wait for killed processes to go; one in an uninterruptible wait may stay longer."""
 _POLL_S = 0.0005
 
 
 def adopt_orphans() -> None:
-    """Has the kernel make this process the parent of what its children leave behind."""
+    """Has the kernel make this process the parent of the orphans among its descendants."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -41,11 +42,11 @@ def die_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> Non
         os._exit(0)
 
 
-# --- who there is -----------------------------------------------------------------------------------------
+# --- which processes exist -----------------------------------------------------------------------------------------
 
 
 def children(of: int | str = "self") -> frozenset[int]:
-    """The children of a process, with those that have ended and were not waited for; none for one that is gone."""
+    """The children of a process, also those that have ended and were not waited for; none if the process is gone."""
     found: set[int] = set()
     try:
         for thread in os.listdir(f"/proc/{of}/task"):
@@ -80,7 +81,7 @@ def _stat(pid: int) -> list[str]:
 
 
 def family(pid: int) -> frozenset[int]:
-    """A process and its descendants, so far as their parents live."""
+    """A process and its descendants; without those whose parents have ended."""
     found, new = {pid}, {pid}
     while new := {child for one in new for child in children(one)} - found:
         found |= new
@@ -98,7 +99,7 @@ def used_s(pid: int) -> float:
 
 
 def starved_s(pid: int) -> float:
-    """Seconds that a process has waited for a CPU that others had; 0 where the kernel does not say, and of one that
+    """Seconds that a process has waited for a CPU that others used; 0 if the kernel does not count them, or the process
     is gone."""
     try:
         with open(f"/proc/{pid}/schedstat") as file:
@@ -111,14 +112,14 @@ def starved_s(pid: int) -> float:
 
 
 def end_children(spared: Collection[int] = ()) -> None:
-    """Kills the children of this process but those spared, with all that they have started: with its parent gone,
-    that becomes a child of this process, if it asks for orphans. Returns when all have ended."""
+    """Kills the children of this process except those spared, and all that they have started: their orphans become
+    children of this process, if it asks for orphans. Returns when all have ended."""
     give_up = time.monotonic() + _PATIENCE_S
     while time.monotonic() < give_up:
         try:
             os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         except ChildProcessError:
-            return  # There are no children at all: one call says so, as a rule.
+            return  # No children at all, the usual case.
         strays = children() - frozenset(spared)
         if not strays:
             return
@@ -129,7 +130,7 @@ def end_children(spared: Collection[int] = ()) -> None:
 
 
 def _kill(pid: int) -> None:
-    """Kills a child and its group at once: a group that forks without end cannot get away."""
+    """Kills a child and its group in one call, so that a group that forks without end cannot escape."""
     group = os.getpgid(pid)
     if group in (pid, os.getsid(pid)) and group != os.getpgrp():
         os.killpg(group, signal.SIGKILL)
@@ -144,7 +145,7 @@ def _is_reaped(pid: int) -> bool:
 
 
 def end_alike(status: int) -> NoReturn:
-    """Ends this process as the one with this wait status ended."""
+    """Ends this process in the same way as the process with this wait status."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -157,14 +158,15 @@ def end_alike(status: int) -> NoReturn:
 
 
 def go_on_guarded(parent: int, ends: Callable[[int], NoReturn] = end_alike) -> None:
-    """Returns in a fork of this process. This process itself becomes its guard and ends with it, by `ends`, given the
-    wait status; it ends at a signal too, and with process `parent`, its parent. Then nothing that was started is left.
+    """Returns in a fork of this process; this process itself becomes the guard of the fork.
 
-    The process that returns ends with its guard, and ends what it has started.
+    When the fork ends, the guard calls `ends` with its wait status. The guard also ends at a signal, and when its
+    parent, process `parent`, ends. In each case it first ends all that the fork has started. If the guard is killed,
+    the fork ends itself and what it has started.
     """
     die_with_parent(parent, signal.SIGTERM)
     adopt_orphans()
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # Where it is ignored, no end of a child is heard of.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # If it were ignored, `waitpid` would not report children.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS | {signal.SIGCHLD})
     guard = os.getpid()
     pid = os.fork()
@@ -182,8 +184,8 @@ def _end_with_children(number: int, frame: FrameType | None) -> None:
 
 
 def _guarded(pid: int) -> int:
-    """The wait status of a child of this process, which has ended by itself or because this process was told to end.
-    All that it has started has ended, too."""
+    """Waits until a child of this process ends, or a signal asks this process to end it. Returns the child's wait
+    status; all that the child has started has then ended, too."""
     while True:
         if signal.sigwait(_ENDS | {signal.SIGCHLD}) in _ENDS:
             os.kill(pid, signal.SIGKILL)

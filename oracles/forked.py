@@ -1,11 +1,11 @@
-"""Forked children: what they answer, and what ended them. A child ends with its parent, however that ends, and what it
-has started ends with it (`oracles.family`).
+"""Forked children: what they answer, and how they ended. A child ends when its parent ends, and so does what the child
+has started (`oracles.family`).
 
-A native crash, a hang or the end of memory in a child is a value here and ends there. No TVM is imported.
+A native crash, a hang or a lack of memory in a child is a value for its parent. No TVM is imported.
 
-A child says when it is done, in memory that it shares with its parent, and its parent believes no exit status alone:
-code under test may end the process with any. The memory holds its last word, the number of bytes that it has written,
-and what was raised. What a child forks is not the child: it says nothing and ends where the child's work ends.
+Code under test may end its process with any exit status, so a parent does not rely on the status alone. A child that is
+done writes so into memory that it shares with its parent: its last word, the number of bytes that it has written, and
+what was raised. A process that a child has forked writes nothing there and ends where the child's work ends.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ T = TypeVar("T")
 Write: TypeAlias = Callable[[bytes], None]
 """Writes all of the bytes into the pipe to the parent."""
 THROUGH = 100
-"""Exit status of a child that did its work. Others, 0 too, are of code that ends the process: none of ours does."""
+"""Exit status of a child that did its work. Others, 0 too, come from code under test that calls exit."""
 RAISED, CUT_OFF = 1000, 1001
-"""What `Ended.status` is, in place of an exit status, of a child whose work raised, and of one that could not answer
-any more: the code under test has closed what it was to be written to."""
+"""`Ended.status` in place of an exit status: the child's work raised; or it could not answer, because the code under
+test has closed its pipe."""
 KEPT_TMPDIR = "PASSFUZZ_TMPDIR"
 """The variable that names the folder for what outlives a run, in processes whose $TMPDIR is the run's own."""
 _POLL_S = 0.5
 _PATIENCE = 10
-"""So many times its deadline a child may last at most that gets no CPU, or is stopped."""
+"""A child that gets no CPU, or is stopped, may last at most so many times its deadline."""
 _TERM_S = 5.0
-"""Seconds that a guard has to end its family."""
+"""Seconds that a guard has to end its process and what that has started."""
 _LAST_WORD = struct.Struct("=qqq")
 """The last word (0 for none), the bytes written, and the length of the text that follows."""
 _TEXT = mmap.PAGESIZE - _LAST_WORD.size
@@ -51,10 +51,10 @@ _TEXT = mmap.PAGESIZE - _LAST_WORD.size
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a child ended that did not end well: killed by a signal, by itself with a status, or, where both are None,
-    killed by its parent because it hung.
+    """How a child ended without doing its work: by a signal, or by itself with a status; with neither, its parent has
+    killed it because it hung.
 
-    what: what its work raised, in a line. cpu_s: CPU seconds that it has used, with the processes that it waited for.
+    what: what its work raised, in one line. cpu_s: CPU seconds that it has used, with the processes that it waited for.
     """
 
     by: signal.Signals | None = None
@@ -64,7 +64,7 @@ class Ended:
 
     @property
     def how(self) -> str:
-        """For a person: "hang", a signal's name, "an exception", "closed descriptors" or "exit N"."""
+        """For readers: "hang", a signal's name, "an exception", "closed descriptors" or "exit N"."""
         if self.by is not None:
             return self.by.name
         if self.raised:
@@ -134,7 +134,7 @@ class _Watched:
 
 
 _WATCHED: dict[int, _Watched] = {}
-"""The children of this process that nobody has waited for yet, by their ids."""
+"""The children of this process that have not been waited for yet, by process id."""
 
 
 @dataclass(slots=True)
@@ -154,8 +154,8 @@ class _Child:
 def fork_child(work: Callable[[], None], on_error: Callable[[], None] = lambda: None, guarded: bool = False) -> int:
     """The process id of a child that does `work` and ends: well, or after `on_error` where `work` raised.
 
-    This is the worker boundary: what `work` raises stays in the child. guarded: with a guard between, at the price of
-    another fork, so that what the child starts ends also where this process is killed; for a process that is not ours.
+    This is the worker boundary: what `work` raises stays in the child. guarded: with a guard between, which costs
+    another fork, so that what the child starts ends also if this process is killed; for code under test.
     """
     return _forked(lambda _: work(), on_error, guarded)
 
@@ -163,7 +163,7 @@ def fork_child(work: Callable[[], None], on_error: Callable[[], None] = lambda: 
 def _forked(work: Callable[[_Child], None], on_error: Callable[[], None], guarded: bool) -> int:
     if not guarded:
         adopt_orphans()
-    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # A pass did so: no child's end would be heard of.
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # A pass did so: `wait4` would not report children.
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     siblings, last_words, parent = children(), mmap.mmap(-1, mmap.PAGESIZE), os.getpid()
     pid = os.fork()
@@ -197,7 +197,7 @@ def _do(
     except Exception as error:  # noqa: BLE001 - the worker boundary: the parent sees the last word
         word, text = RAISED, _in_a_line(error)
         _of_this_process(me, on_error)
-    except BaseException as end:  # noqa: BLE001 - SystemExit and its like: none of ours is raised
+    except BaseException as end:  # noqa: BLE001 - SystemExit and the like, which only code under test raises
         status = _status_of(end)
     finally:
         if os.getpid() == me.pid:
@@ -225,7 +225,7 @@ def _in_a_line(error: Exception) -> str:
 
 
 def _status_of(end: BaseException) -> int:
-    """The exit status that Python gives a program which this ends."""
+    """The exit status of a Python program that this exception ends."""
     if isinstance(end, SystemExit):
         code = end.code
         return 0 if code is None else code & 0xFF if isinstance(code, int) else 1
@@ -240,9 +240,9 @@ def await_child(
 ) -> tuple[Ended | None, bytes]:
     """Waits for a child and takes what it writes: how it ended (None: well), and the bytes from `reader`.
 
-    It is killed when `deadline_s` seconds in which it could have got on have passed since `progress()` last gave
-    another value: on a busy machine that takes longer. Its end counts when it has ended, not when its pipe is closed: a
-    process that it started may hold that open. That process has ended when this function returns.
+    It is killed after `deadline_s` seconds in which it could have run and `progress()` gave the same value; seconds in
+    which other processes had the CPU do not count. The child has ended when its process has ended: its pipe may be held
+    open by a process that it started, which this function ends before it returns.
     """
     watched = _WATCHED.pop(pid)
     handle = os.pidfd_open(pid)
@@ -261,14 +261,14 @@ def await_child(
     word, written, what = watched.word()
     watched.last_words.close()
     if reader is not None and word == THROUGH and len(data) < written:
-        word = CUT_OFF  # What it has written went elsewhere.
+        word = CUT_OFF  # Some of what it wrote did not get here.
     return killed or _ended(status, word, what, used.ru_utime + used.ru_stime), data
 
 
 def _watch(
     pid: int, handle: int, deadline_s: float, progress: Callable[[], object], reader: int | None, chunks: list[bytes]
 ) -> Ended | None:
-    """Returns when the child has ended (None), or when it must be killed, which counts as this end."""
+    """Returns None when the child has ended, or, when it must be killed, how that counts."""
     sources = [handle] if reader is None else [handle, reader]
     seen, clock = progress(), Clock(pid)
     while True:
@@ -292,13 +292,13 @@ def _watch(
 
 
 def _end(pid: int, handle: int, watched: _Watched) -> None:
-    """Ends a child that nobody has waited for yet, and its group; its guard, where it has one, ends the rest."""
+    """Ends a child that has not been waited for, and its group; if it has a guard, that ends what the child started."""
     if watched.guarded:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
         if select.select([handle], [], [], _TERM_S)[0]:
             return
-    with contextlib.suppress(ProcessLookupError):  # It has not come to lead a group.
+    with contextlib.suppress(ProcessLookupError):  # It does not lead a group yet.
         os.killpg(pid, signal.SIGKILL)
     os.kill(pid, signal.SIGKILL)
 
@@ -322,7 +322,7 @@ def written_by(
     progress: Callable[[], object] = lambda: None,
     guarded: bool = False,
 ) -> tuple[Ended | None, bytes]:
-    """How a child ended that did `work` (None: well), and all that it wrote. The deadline is as in `await_child`."""
+    """Does `work` in a child: how it ended (None: well), and all that it wrote. The deadline is as in `await_child`."""
     reader, writer = os.pipe()
 
     def answering(me: _Child) -> None:
@@ -352,9 +352,9 @@ def written_by(
 
 
 def forked(action: Callable[[], T], limit_s: float, guarded: bool = False) -> T | Ended:
-    """What `action` gives in a child, pickled. It has `limit_s` seconds, as in `await_child`.
+    """The result of `action`, called in a child, or how the child ended. The limit is as in `await_child`.
 
-    Raises ChildRaised where it raises: that is no end of TVM's.
+    The result is pickled. Raises ChildRaised where `action` raises, which is a fault of ours, not of TVM's.
     """
     ended, data = written_by(lambda write: write(pickle.dumps(action())), limit_s, guarded=guarded)
     if ended is None:

@@ -1,4 +1,4 @@
-"""How long a process could have got on: a machine that is busy with others is not taken for a hang."""
+"""How long a process could have run: on a busy machine, a slow process is not taken for one that hangs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import time
 from oracles.family import family, is_stopped, starved_s
 
 _LONGEST_S = 1.0
-"""Seconds between two looks that count at most: in longer ones this process itself did not get on."""
+"""The most seconds between two looks that count: if more passed, this process itself did not run."""
 
 
 class Clock:
-    """Seconds in which a process could have got on: those of the clock on the wall without those in which it, or what
-    it started, waited for a CPU that others had, and those in which it was stopped."""
+    """Seconds in which a process could have run: wall-clock time, without the time in which it, or a process that it
+    started, waited for a CPU that others used, and without the time in which it was stopped."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid

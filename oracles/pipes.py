@@ -10,7 +10,7 @@ import stat
 
 
 class CannotAnswer(OSError):
-    """The pipe for answers is closed or full for ever."""
+    """The pipe for answers is closed, or stays full."""
 
 
 _ANSWERED_THROUGH: dict[int, tuple[int, int]] = {}

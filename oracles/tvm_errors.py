@@ -1,6 +1,6 @@
 """What TVM raises, as values: whether it explains itself, its headline, and whether it states a limit.
 
-Whether an error is a pass's fault is said by `oracles.checks.survives`.
+`oracles.checks.survives` decides whether an error is a pass's fault.
 """
 
 from __future__ import annotations

@@ -14,11 +14,13 @@ from reports.summary import Report, write_text
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A report format: the option's name, the file under OUT, and the text of a report with the texts of findings."""
+    """A report format: the option's name, the file under OUT, the text of a report with the texts of its findings, and
+    how its language writes a character by its number."""
 
     name: str
     file: str
     text: Callable[[Report, Files], str]
+    escape: str
 
     def render(self, report: Report, files: Files = no_files) -> str:
         """The text of a report. files: where the texts of findings come from."""
@@ -33,11 +35,11 @@ class Format:
 
 def _without_files(module: ModuleType) -> Format:
     """The row of a format that shows no texts of findings."""
-    return Format(module.NAME, module.FILE, lambda report, _: module.render(report))
+    return Format(module.NAME, module.FILE, lambda report, _: module.render(report), module.ESCAPE)
 
 
 FORMATS: tuple[Format, ...] = (
-    Format(html.NAME, html.FILE, html.render),
+    Format(html.NAME, html.FILE, html.render, html.ESCAPE),
     *map(_without_files, (markdown, junit, sarif)),
 )
 

@@ -18,7 +18,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from corpus.escapes import issue_url, one_line, visible
+from corpus.escapes import IN_MARKUP, issue_url, one_line, visible
 from reports import pictures
 from reports.causes import SEVERITIES, CauseGroup, Severity, group_by_cause
 from reports.finding_files import FindingFiles, Files, no_files
@@ -39,6 +39,7 @@ from reports.words import (
 
 NAME = "html"
 FILE = "report.html"
+ESCAPE = IN_MARKUP
 
 MOST_TEXT = 3_500_000
 """Characters of scripts, issues and diffs on one page; the texts of the causes after that are only linked."""

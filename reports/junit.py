@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from xml.etree import ElementTree
 
-from corpus.escapes import visible
+from corpus.escapes import IN_MARKUP, visible
 from reports.finding_row import NO_CULPRIT, FindingRow
 from reports.summary import Report
 from reports.tally import OracleColumn, PassColumn
@@ -20,6 +20,7 @@ Counted: TypeAlias = Mapping[PassColumn, int] | Mapping[OracleColumn, int]
 
 NAME = "junit"
 FILE = "junit.xml"
+ESCAPE = IN_MARKUP
 Tag: TypeAlias = Literal["testsuite", "properties", "property", "testcase", "failure", "skipped", "system-out"]
 
 

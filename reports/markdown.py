@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
-from corpus.escapes import Markdown
+from corpus.escapes import IN_MARKUP, Markdown
 from reports.finding_row import FindingRow
 from reports.summary import Report
 from reports.tally import ORACLE_COLUMNS
@@ -13,6 +13,7 @@ from reports.words import ended_line, largest_first, missed, neediest_first, not
 
 NAME = "markdown"
 FILE = "report.md"
+ESCAPE = IN_MARKUP
 
 
 def render(report: Report) -> str:

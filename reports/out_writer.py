@@ -54,11 +54,14 @@ class OutWriter:
             append_finding(self._out, row)
 
     def on_end(self) -> None:
-        self._write()
+        """Nothing: who knows how the campaign ended writes it with `write`. Until then OUT says that it has not."""
 
     def _write(self) -> None:
         self._written_at = self._now
         facts = replace(self._facts, wall_s=self._now)
-        report = Report(facts, self._tally, tuple(self._rows.values()))
+        self.write(Report(facts, self._tally, tuple(self._rows.values())))
+
+    def write(self, report: Report) -> None:
+        """Writes every file anew. Raises OSError."""
         write_out(self._out, report)
         self._others(self._out, report)

@@ -6,13 +6,14 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from corpus.escapes import visible
+from corpus.escapes import IN_JSON, visible
 from reports.finding_row import FindingRow
 from reports.summary import Report
 from reports.words import ended_line
 
 NAME = "sarif"
 FILE = "report.sarif"
+ESCAPE = IN_JSON
 
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 BASE = "OUT"

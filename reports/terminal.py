@@ -9,14 +9,14 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from corpus.escapes import one_line, visible
+from corpus.escapes import inert, one_line, visible
 
 
 class Terminal(Console):
     """A console of rich on which only rich's own styles have an effect.
 
-    Strings are no markup. Control characters, bidi controls and the like come out as escapes, whichever way they came
-    in; give tables `cell`, so that their columns have room for the escapes.
+    Strings are no markup. Control characters, bidi controls, commands to a CI job and the like come out as escapes,
+    whichever way they came in; give tables `cell`, so that their columns have room for the escapes.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Terminal(Console):
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(visible(segment.text), segment.style)
+            yield segment if segment.control else Segment(inert(visible(segment.text)), segment.style)
 
     def say(self, line: str, style: str = "", soft_wrap: bool = True) -> None:
         """Prints a text, which a soft wrap leaves to the terminal to break."""
@@ -47,4 +47,4 @@ class Terminal(Console):
 
 def cell(text: object, style: str = "") -> Text:
     """A cell of a table: one line."""
-    return Text(one_line(text), style)
+    return Text(inert(one_line(text)), style)

@@ -25,6 +25,8 @@ FRAGMENTS = (
     *("\x1b[31m", "\x1b]0;title\x07", "\x1b]8;;http://evil\x1b\\", "\x9b2J", "\x9d0;x\x9c", "\r", "\b", "\x00", "\x7f"),
     *("\u202e", "\u2066", "\u200b", "\ufeff", "\u2028", "\u2029", "\x85", "\u00ad", "\U000e0041", "\ud800", "\udcff"),
     *("[bold]", "[/bold]", "[/]", "[link=http://evil]x[/link]", ":smile:", "\t", "\n", "\r\n", "\v", "\f"),
+    # CI jobs
+    *("::error::x", "\n::set-output name=a::b", "\n \t::add-mask::x", "##[error]x", "##[group]", "##vso[task.x]y"),
     # Markdown
     *(
         "```",

@@ -156,7 +156,7 @@ class Rebuilder:
         return relax.VarBinding(self._define(bind, make, self._annotation(bind, T.type_of(value))), value)
 
     def _annotation(self, bind: DraftBinding, inferred: T.Type) -> T.Type:
-        """What TVM infers; for an If what stood there, where that says less: a failure may hang on it."""
+        """What TVM infers; for an If the type from before, where that is vaguer: a failure may depend on it."""
         stood = self._type(T.type_of(bind.var))
         vaguer = relax.analysis.BaseCheckResult.PASS
         if isinstance(bind.value, Branch) and relax.analysis.type_base_check(stood, inferred) == vaguer:

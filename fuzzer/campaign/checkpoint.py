@@ -15,13 +15,14 @@ from msgspec import Struct
 from corpus.store import write_atomically
 from fuzzer.campaign.deck import Deck
 from fuzzer.campaign.docket import Docket, Key, Open, Place
+from fuzzer.engines.messages import Versions
 from fuzzer.errors import UsageError
 from fuzzer.processes.lines import line_of
 from fuzzer.protocol import Failure
 from fuzzer.settings import Settings, Shard
 from reports.finding_row import FindingRow
 from reports.summary import UNREDUCED_FILE, write_text
-from reports.tally import Tally
+from reports.tally import Count, Tally
 
 CHECKPOINT_FILE = "resume.json"
 SCHEMA = 1
@@ -65,7 +66,11 @@ class Begun(Struct, frozen=True):
 
 
 class Checkpoint(Struct):
-    """One moment of a campaign. later: failures of cases that were answered before an earlier case."""
+    """One moment of a campaign. later: failures of cases that were answered before an earlier case.
+
+    early: sightings of findings that are not confirmed yet, by signature. versions: what it ran with, None where an
+    older passfuzz wrote it.
+    """
 
     schema: int
     begun: Begun
@@ -76,6 +81,8 @@ class Checkpoint(Struct):
     given_up: list[Open]
     later: dict[int, list[tuple[Failure, float]]]
     rows: list[FindingRow]
+    early: dict[str, Count] = {}
+    versions: Versions | None = None
 
 
 def write_checkpoint(out: Path, checkpoint: Checkpoint) -> None:
@@ -95,6 +102,29 @@ def read_checkpoint(out: Path) -> Checkpoint:
     if checkpoint.schema != SCHEMA:
         raise UsageError(f"--resume: {path}: schema {checkpoint.schema}; this passfuzz reads {SCHEMA}")
     return checkpoint
+
+
+def refuse_other_tvm(out: Path, then: Versions | None, now: Versions) -> str:
+    """What has changed since a campaign was begun and changes its cases, in a line for the user; "" for nothing.
+
+    Raises UsageError where TVM is another one: its counts and findings would stand beside those of the first under one
+    version, and what one TVM has failed is not there to be reduced in the other.
+    """
+    if then is None:
+        return ""
+    for name, was, has in (("TVM", then.tvm, now.tvm), ("apache-tvm-ffi", then.ffi, now.ffi)):
+        if was != has:
+            raise UsageError(
+                f"--resume: {out}: was begun with {name} {was}, and this is {has}: go on with that one, or begin a run "
+                "of this one with another --out"
+            )
+    others = (("passfuzz", then.passfuzz, now.passfuzz), ("Python", then.python, now.python))
+    changed = [f"{name} {was}, and this is {has}" for name, was, has in others if was != has]
+    if not changed and then.sources != now.sources:
+        changed = ["other sources of passfuzz"]
+    if not changed:
+        return ""
+    return f"--resume: {out}: was begun with {'; '.join(changed)}: what a case is may have changed since"
 
 
 def write_unreduced(out: Path, seed: int, docket: Docket) -> None:

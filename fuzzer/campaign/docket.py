@@ -46,6 +46,7 @@ class Place(Struct):
 
     looked_at: how many sightings had their turn. fruitless: reductions in a row that found nothing new.
     slug: of its last finding. open: being worked on. held: seen since then, to be looked at afterwards.
+    unnamed: sightings that were dropped before there was a finding that they are sightings of.
     """
 
     looked_at: int = 0
@@ -53,6 +54,7 @@ class Place(Struct):
     slug: str | None = None
     open: Open | None = None
     held: list[tuple[Failure, float]] = []
+    unnamed: int = 0
 
 
 class Docket:
@@ -96,17 +98,22 @@ class Docket:
                 self.changes += 1
                 return None
             place.looked_at += 1
-            return place.slug
+            return self._dropped(place, failure)
         return self._look_at(key, place, failure, at_s)
 
     def _look_at(self, key: Key, place: Place, failure: Failure, at_s: float) -> str | None:
         place.looked_at += 1
         rarely = place.fruitless >= (SAME_PLACE if _differs_by_operator(failure) else 1)
         if rarely and not self._has_its_turn(place.looked_at):
-            return place.slug
+            return self._dropped(place, failure)
         place.open = Open(failure, place.looked_at, at_s)
         self._queue(key)
         return None
+
+    def _dropped(self, place: Place, failure: Failure) -> str | None:
+        if place.slug is None and not _differs_by_operator(failure):
+            place.unnamed += 1
+        return place.slug
 
     def _has_its_turn(self, number: int) -> bool:
         """Whether a sighting is looked at where earlier ones brought nothing new: every tenth. In order none is dropped
@@ -153,14 +160,17 @@ class Docket:
         known: whether the finding is one already, or is on its way. The slugs that were seen again.
         """
         place, work = self.places[key], self.work_at(key)
+        seen: list[str] = []
+        if slug is not None:
+            seen, place.unnamed = [slug] * place.unnamed, 0
         if finding is None or known:
             place.fruitless += 1
             place.slug = slug or place.slug
-            return [*([slug] if slug else []), *self._settled(key, place)]
+            return [*seen, *([slug] if slug else []), *self._settled(key, place)]
         place.fruitless, place.slug = 0, slug
         work.finding, work.tries = finding, 0
         self._queue(key)
-        return []
+        return seen
 
     def confirmed(self, key: Key) -> list[str]:
         """It has been decided whether the finding of a place is shown by its script. The slugs that were seen again."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing_extensions import assert_never
 
 from corpus.finding import Finding, Status
-from fuzzer.campaign.checkpoint import SCHEMA, Begun, Checkpoint, read_checkpoint
+from fuzzer.campaign.checkpoint import SCHEMA, Begun, Checkpoint, read_checkpoint, refuse_other_tvm
 from fuzzer.campaign.deck import Deck
 from fuzzer.campaign.disk import Disk
 from fuzzer.campaign.docket import Docket, Key
@@ -26,7 +26,8 @@ from fuzzer.campaign.out_folder import held
 from fuzzer.campaign.plan import known_signatures, plan_of
 from fuzzer.campaign.second_process import SecondProcess
 from fuzzer.engines.choose import workforce_of
-from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.engines.messages import versions
+from fuzzer.errors import EnvironmentFault, UsageError, tell
 from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost, Workforce
 from fuzzer.protocol import (
     CandidateDigests,
@@ -77,6 +78,8 @@ class _Campaign:
         self.deck = Deck(shard.index, shard.count, settings.cases)
         self.docket = Docket(in_order=settings.time_s is None)
         self.rows: dict[str, FindingRow] = {}
+        self.early: dict[str, int] = {}
+        """Sightings of findings that are not confirmed yet, by signature, without the one that was reduced."""
         self.later: dict[int, list[tuple[Failure, float]]] = {}
         """Failures of cases that were answered before an earlier case, where failures are taken in order."""
         self.tokens = 0
@@ -106,7 +109,10 @@ class _Campaign:
         self.deck.limit = self.settings.cases
         self.deck.returned(sorted(self.deck.out))
         self.docket.go_on(checkpoint.places, checkpoint.given_up)
-        self.rows = {row.signature: row for row in (*checkpoint.rows, *read_findings(self.settings.out))}
+        self.early = checkpoint.early
+        # What was confirmed after the checkpoint is seen again, too, when its cases are judged again.
+        later = (replace(row, count=0) for row in read_findings(self.settings.out))
+        self.rows = {row.signature: row for row in (*later, *checkpoint.rows)}
 
     def run(self) -> CampaignResult:
         pool = workforce_of(self.settings, self.plan, hash_seeds(self.plan.seed)[0])
@@ -124,7 +130,7 @@ class _Campaign:
             self.second.close()
         return CampaignResult(
             self.tally,
-            tuple(self.rows.values()),
+            tuple(replace(row, count=max(1, row.count)) for row in self.rows.values()),
             self.now,
             self.interrupts.happened,
             self.fault,
@@ -293,9 +299,13 @@ class _Campaign:
 
     def _seen_again(self, *slugs: str | None) -> None:
         for slug in slugs:
-            if slug is not None and slug in self.rows:
+            if slug is None:
+                continue
+            if slug in self.rows:
                 row = self.rows[slug]
                 self.rows[slug] = replace(row, count=row.count + 1)
+            else:
+                bump(self.early, slug, 1)
 
     def _ended_early(self, token: int, why: str) -> None:
         key = self.working.pop(token)
@@ -330,7 +340,9 @@ class _Campaign:
             self._seen_again(*self.docket.ended_early(key, why))
             return
         if shown:
-            row = self.rows[slug] = row_of(finding)
+            before = self.rows[slug].count if slug in self.rows else 0
+            row = row_of(finding)
+            row = self.rows[slug] = replace(row, count=row.count + self.early.pop(slug, 0) + before)
             self.disk.tries(lambda: self.observer.on_finding(row))
         else:
             what = f"{finding.oracle} {finding.signature.culprit}"
@@ -348,14 +360,16 @@ class _Campaign:
             self.docket.given_up,
             self.later,
             list(self.rows.values()),
+            self.early,
+            versions(),
         )
 
 
 def run_campaign(settings: Settings, observer: Observer, interrupts: Interrupts | None = None) -> CampaignResult:
     """Runs a campaign to its end, or goes on with the one that was begun under `settings.out`.
 
-    Raises UsageError for settings that this machine cannot carry out, EnvironmentFault where the folders
-    cannot be written.
+    Raises UsageError for settings that this machine cannot carry out and for a campaign that another TVM has begun,
+    EnvironmentFault where the folders cannot be written.
     """
     if interrupts is None:
         with Interrupts() as own:
@@ -364,6 +378,8 @@ def run_campaign(settings: Settings, observer: Observer, interrupts: Interrupts 
         if not settings.resume:
             return _Campaign(settings, observer, interrupts, scratch).run()
         checkpoint = read_checkpoint(settings.out)
+        if changed := refuse_other_tvm(settings.out, checkpoint.versions, versions()):
+            tell(f"warning: {changed}")
         campaign = _Campaign(checkpoint.begun.within(settings), observer, interrupts, scratch)
         campaign.go_on(checkpoint)
         return campaign.run()

@@ -35,8 +35,8 @@ from reports.tally import Tally
 WAITING = 50
 """The most samples that wait: the second process must not slow down a campaign with many workers."""
 BATCH, BATCH_S = 8, 5.0
-"""So many samples are asked for at once, or what there is after so many seconds: what the first use of a pass costs is
-then paid once for all of them."""
+"""The number of samples in one request, and the seconds after which fewer are sent: the cost of the first use of a pass
+is then paid once for all of them."""
 LOST = 3
 """After so many ends of second processes none is started any more."""
 TRIES = 2
@@ -116,7 +116,7 @@ class SecondProcess:
                 assert_never(found)
 
     def _unanswered(self) -> Iterator[Judged]:
-        """The process has ended, or its child has: what it had not come to is asked again."""
+        """The process or its child has ended: samples that it has not answered are sent again."""
         for number, (index, sample) in enumerate(self._asked.items()):
             self._tries[index] = self._tries.get(index, 0) + (number == 0)
             if self._tries[index] < TRIES and self._lost + 1 < LOST:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fuzzer.errors import EnvironmentFault
 from fuzzer.oneshot.ask import ask, scratch_folder
-from fuzzer.oneshot.messages import Culprit, FaultLine, Request, Row, Value
+from fuzzer.oneshot.messages import Culprit, FaultLine, Request, Row, VariableValue
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
 from fuzzer.results import CheckResult
 from fuzzer.trust import admit
@@ -45,6 +45,6 @@ def check_module(
     if not rows:
         raise EnvironmentFault(f"{path}: no oracle said anything of it")
     culprit = next((reply.name for reply in replies if isinstance(reply, Culprit)), None)
-    values = tuple(reply.row for reply in replies if isinstance(reply, Value))
+    values = tuple(reply.row for reply in replies if isinstance(reply, VariableValue))
     fault = tuple(reply.line for reply in replies if isinstance(reply, FaultLine))
     return CheckResult(rows, culprit, values, fault)

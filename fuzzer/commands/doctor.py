@@ -85,7 +85,7 @@ def _tried_walls() -> Walls:
 
 
 def _walls() -> list[Probe]:
-    """What keeps the data of somebody else in (`fuzzer.processes.sandbox`), and whether one's own cases can be told."""
+    """The parts of the sandbox (`fuzzer.processes.sandbox`), and whether one's own cases can be recognised."""
     there = _tried_walls()
     files = f"nothing is written outside of the scratch folder (Landlock, version {there.files})"
     lacking = "Landlock is not in this kernel: what check, reduce and replay run can write files"
@@ -99,7 +99,7 @@ def _walls() -> list[Probe]:
         Probe(
             "own cases",
             "ok" if kept else "absent",
-            "are told from those of others" if kept else "the key cannot be kept: replay of an OUT wants --trust",
+            "are recognised by a key" if kept else "the key cannot be kept: replay of an OUT wants --trust",
         ),
     ]
 

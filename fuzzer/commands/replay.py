@@ -19,6 +19,7 @@ from fuzzer.commands.environments import python_with
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.oneshot.ask import scratch_folder
 from fuzzer.processes import sandbox
+from fuzzer.processes.guard import end, guarded
 from fuzzer.results import ReplayResult, ReplayRow, ReplayWord
 from fuzzer.settings import available_cpus
 from fuzzer.trust import is_trusted
@@ -29,6 +30,8 @@ CASE_TIMEOUT_S = 120.0
 IMPORT_TIMEOUT_S = 180.0
 FAILS, PASSES, CANNOT_RUN = 1, 0, 2
 """Exit statuses of a repro script."""
+KILLED = 128
+"""And the number of a signal: of what a signal has ended (`fuzzer.processes.guard`)."""
 
 
 def replay(corpus: Path | None, versions: Sequence[str], trust: bool = False) -> ReplayResult:
@@ -112,8 +115,9 @@ def _require_import(version: str, python: Path) -> None:
     except subprocess.TimeoutExpired:
         raise EnvironmentFault(f"TVM {version} is not imported within {IMPORT_TIMEOUT_S:.0f} s") from None
     if ended.status != PASSES:
-        killed = ended.status < 0
-        why = f"killed by {signal.Signals(-ended.status).name}" if killed else _last_line(ended.stderr)
+        number = ended.status - KILLED
+        killed = number in signal.valid_signals()
+        why = f"killed by {signal.Signals(number).name}" if killed else _last_line(ended.stderr)
         which = "TVM" if version == MISSING else f"TVM {version}"
         raise EnvironmentFault(f"{which} cannot be imported: {why}; `passfuzz doctor` looks closer")
 
@@ -124,10 +128,11 @@ def _last_line(text: str) -> str:
 
 
 def _run(command: list[str], limit_s: float) -> ScriptEnd:
-    """What became of a command. Its process group dies with it, because repros of crashes fork."""
+    """What became of a command, 128 and the number of a signal that ended it. What it has started ends with it, and
+    both with this process. Raises TimeoutExpired."""
     environment = {**os.environ, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     with subprocess.Popen(
-        command,
+        guarded(command),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -138,7 +143,7 @@ def _run(command: list[str], limit_s: float) -> ScriptEnd:
         try:
             stdout, stderr = child.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGKILL)
+            end(child)
             raise
     return ScriptEnd(child.returncode, stdout, stderr)
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from corpus.escapes import one_line
+from corpus.escapes import inert, one_line
 from corpus.known import add_known
 from corpus.store import CorruptCase
 from fuzzer.errors import EnvironmentFault, UsageError, tell
@@ -72,7 +72,8 @@ def _print(report: Report, paths: dict[str, str], as_json: bool) -> None:
     elif not paths:
         show(report, console())
     elif len(shown) == 1:
-        sys.stdout.write(format_named(shown[0]).render(report))
+        row = format_named(shown[0])
+        sys.stdout.write(inert(row.render(report), row.escape))
     else:
         for path in paths.values():
             print(one_line(path))

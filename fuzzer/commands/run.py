@@ -23,7 +23,7 @@ from reports.finding_row import FindingRow
 from reports.formats import write_formats
 from reports.live import LiveDisplay
 from reports.out_writer import OutWriter
-from reports.summary import UNREDUCED_FILE, Ended, Report, RunFacts, UnreadableOut, read_findings, write_out
+from reports.summary import UNREDUCED_FILE, Ended, Report, RunFacts, UnreadableOut, read_findings
 from reports.view import show
 from reports.words import not_reduced
 
@@ -44,8 +44,7 @@ def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
         writer = OutWriter(settings.out, _facts(settings), others=write_formats, rows=rows)
         result = run_campaign(settings, Observers((writer, LiveDisplay(terminal))), interrupts)
         report = report_of(settings, result)
-        write_out(settings.out, report)
-        write_formats(settings.out, report)
+        writer.write(report)
     if as_json:
         print_json(report.to_json())
     else:

@@ -16,7 +16,7 @@ from fuzzer.settings import ALL_SEATS, Settings, available_cpus
 _PACKAGES = {"dask": ("dask", "distributed"), "ray": ("ray", "grpc")}
 """What the extra of an engine brings."""
 _PORTS = {"dask": 8786, "ray": 10001}
-"""Where a scheduler of Dask and a server for clients of Ray listen, unless told otherwise."""
+"""Where a scheduler of Dask and a server for clients of Ray listen by default."""
 AUTO = "auto"
 """The address of the Ray cluster that this machine is a node of."""
 

@@ -41,7 +41,7 @@ EMPTY_S = 60.0
 
 @dataclass(slots=True, eq=False)
 class Seat(Slot):
-    """A worker on the cluster. task: its number, part: of what is said of it that is heard next."""
+    """A worker on the cluster. task: its number. part: the number of the next report on it."""
 
     name: str = field(kw_only=True)
     place: str = field(kw_only=True)

@@ -81,7 +81,7 @@ class DaskCluster:
         future.add_done_callback(partial(self._done, seat, task))
 
     def _done(self, seat: str, task: int, future: Future) -> None:
-        """What a seat has said came before; here is told what Dask itself says of a task."""
+        """Reports what Dask itself says of a task; what its seat has said was reported before."""
         if future.status == "error":
             error = future.exception()
             useless = isinstance(error, ImportError)

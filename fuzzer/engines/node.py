@@ -62,7 +62,7 @@ class Seat:
         self._tasks.put((task, command))
 
     def said(self) -> Said:
-        """The next part of what is said of its task. Waits for it, which never is for ever."""
+        """The next report on its task. Waits for it; the wait always ends."""
         while True:
             try:
                 return self._said.get(timeout=_POLL_S)
@@ -139,7 +139,7 @@ _SEATS: dict[str, Seat] = {}
 
 
 def open_seat(opening: Opening, baggage: bytes) -> Iterator[Said]:
-    """Opens a seat, in place of one of the same name: the parts of what is said of that."""
+    """Opens a seat, in place of one of the same name. Yields the reports on that."""
     seat = Seat(opening, baggage)
     old, _SEATS[opening.seat] = _SEATS.get(opening.seat), seat
     if old is not None:
@@ -148,7 +148,7 @@ def open_seat(opening: Opening, baggage: bytes) -> Iterator[Said]:
 
 
 def obey(name: str, task: int, command: bytes) -> Iterator[Said]:
-    """Has a seat of this process carry out a command, given as a line: the parts of what is said of it.
+    """Has a seat of this process carry out a command, given as a line. Yields the reports on it.
 
     Where an engine has begun a task anew, in another process, the seat is not there, and is lost.
     """

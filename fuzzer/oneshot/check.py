@@ -44,7 +44,7 @@ class Outcome:
 
 
 def check(subject: Subject, say: Say) -> None:
-    """Says a Row per oracle and step, the Culprit where an oracle failed, and Values where they are asked for."""
+    """Sends a Row per oracle and step, the Culprit if an oracle failed, and each VariableValue where asked for."""
     outcome = outcome_of(subject)
     for row in outcome.rows:
         say(Row(row))
@@ -119,7 +119,7 @@ def _judged(subject: Subject, oracles: frozenset[str], rows: list[CheckRow]) -> 
 
 
 def _judge(subject: Subject, oracles: frozenset[str], say: Say) -> None:
-    """In the child: each row before the next oracle is asked, and at last the failures with their culprits."""
+    """In the child: sends each row before the next oracle runs, and then the failures with their culprits."""
     limit_memory(subject.plan.memory_bytes)
     start, given = subject.start, oracles
     options = options_of(subject.plan, subject.repertoire)

@@ -53,7 +53,7 @@ class FaultLine(Struct, frozen=True, tag="fault line"):
     line: str
 
 
-class Value(Struct, frozen=True, tag="value"):
+class VariableValue(Struct, frozen=True, tag="value"):
     """What a variable holds."""
 
     row: ValueRow
@@ -69,4 +69,4 @@ class Reduction(Struct, frozen=True, tag="reduction"):
     module_json: str | None = None
 
 
-Reply: TypeAlias = Ready | Row | Culprit | FaultLine | Value | Reduction | Refused | Done
+Reply: TypeAlias = Ready | Row | Culprit | FaultLine | VariableValue | Reduction | Refused | Done

@@ -150,7 +150,7 @@ def live_candidate(request: Request, recorder: Recorder) -> Candidate:
 
 
 def _unread(where: str, ended: Ended, activity: str) -> NotCarriedOut:
-    """What is said of a module whose reading ended its process, which only code in the module or of TVM does."""
+    """The error for a module whose reading ended its process: only code in the module, or of TVM, does that."""
     if ended.raised:
         return own_fault(ended, activity)
     if ended.from_outside:
@@ -161,7 +161,7 @@ def _unread(where: str, ended: Ended, activity: str) -> NotCarriedOut:
 
 
 def own_fault(ended: Ended, activity: str) -> NotCarriedOut:
-    """What is said of an end that is a fault of ours."""
+    """The error for an end that is a fault of passfuzz."""
     return NotCarriedOut(f"internal error: {ended.what or ended.how} in {activity}", usage=False)
 
 

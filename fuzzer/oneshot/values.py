@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzzer.oneshot.messages import Value
+from fuzzer.oneshot.messages import VariableValue
 from fuzzer.oneshot.prepare import STAGE_S, Say, Subject, own_fault
 from fuzzer.processes.lines import in_child
 from fuzzer.results import ValueRow
@@ -34,7 +34,7 @@ FIRST = 8
 
 
 def explain(subject: Subject, culprit: str | None, say: Say) -> None:
-    """Says a Value per variable, of the module as given and after the culprit where a pass of the request is it.
+    """Sends each VariableValue: of the module as given, and after the culprit if that is a pass of the request.
 
     Raises NotCarriedOut for a fault of ours."""
 
@@ -42,16 +42,16 @@ def explain(subject: Subject, culprit: str | None, say: Say) -> None:
         limit_memory(subject.plan.memory_bytes)
         for after, module in _modules(subject, culprit):
             for row in values_of(module, subject.start.calls, after):
-                tell(Value(row))
+                tell(VariableValue(row))
 
     subject.recorder.write(0, Working("explain"))
-    heard = in_child(look, Value, subject.recorder, STAGE_S, per_activity=True)
+    heard = in_child(look, VariableValue, subject.recorder, STAGE_S, per_activity=True)
     for value in heard.messages:
         say(value)
     if heard.ended is not None and heard.ended.raised:
         raise own_fault(heard.ended, described(heard.activity))
     if heard.ended is not None:
-        say(Value(_note("", f"stopped: {heard.ended.how} in {described(heard.activity)}")))
+        say(VariableValue(_note("", f"stopped: {heard.ended.how} in {described(heard.activity)}")))
 
 
 def _modules(subject: Subject, culprit: str | None) -> list[tuple[str, IRModule]]:

@@ -205,4 +205,4 @@ def _save_with_test(out: Path, finding: Finding, folder: str) -> None:
     stored = stored_from(finding)
     repro = script_that_runs_the_test(stored, os.path.abspath(folder))
     readme = readme_text(stored, repro, finding.tvm, finding.count, promise=finding.promise)
-    write_case(out / finding.folder, stored, repro, readme)
+    write_case(out / finding.folder, stored, repro, readme, made_here=True)

@@ -92,7 +92,7 @@ def harvest(out: Path, seeds: Path, say: Callable[[Harvested], None]) -> None:
 
 
 def _unfinished(heard: Heard[Digest | NoSeed | Seed]) -> str:
-    """What is said of a child that has come to no word on its module."""
+    """Why a child has not said whether its module is a seed."""
     where, ended = described(heard.activity), heard.ended
     assert ended is not None, "a child that gets through says whether the module is a seed"
     if ended.raised:

@@ -104,13 +104,13 @@ class _Session:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        from corpus.escapes import visible
+        from corpus.escapes import inert, visible
 
         if not self._lines:
             return
         terminalreporter.section("passfuzz")
         for line in self._lines:
-            terminalreporter.write_line(visible(line))
+            terminalreporter.write_line(inert(visible(line)))
 
     def pytest_unconfigure(self) -> None:
         self._scratch.cleanup()

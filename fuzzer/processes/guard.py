@@ -2,7 +2,7 @@
 
 `python -I guard.py PARENT COMMAND...` as a new session: the exit status is the command's. The kernel informs only a
 direct child of its parent's death, and repros fork; hence a process between them (`oracles.family`), which starts in a
-few milliseconds. Told to end by SIGTERM, it ends the command and whatever that has started, and then itself.
+few milliseconds. At SIGTERM it ends the command, all that the command has started, and then itself.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def guarded(command: list[str]) -> list[str]:
     return [sys.executable, "-I", __file__, str(os.getpid()), *command]
 
 
-def end(process: subprocess.Popen[bytes]) -> int:
+def end(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> int:
     """Ends a guard that leads a session, its command and all that this has started; says how the guard ended."""
     from subprocess import TimeoutExpired
 

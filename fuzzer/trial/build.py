@@ -20,7 +20,7 @@ from oracles.activities import Building
 from oracles.builds import build as llvm
 from oracles.builds import cpu_trial
 from oracles.builds.blame import excuses, first_wrong, lowering_of
-from oracles.builds.builders import BUILDERS, EMPTY_LAUNCH
+from oracles.builds.builders import BUILDERS, SameBug, same_bug
 from oracles.builds.cpu_builds import SHARE, only_builds
 from oracles.builds.needs import LLVM, builder_of
 from oracles.calls.table import CONVENTIONS
@@ -184,10 +184,9 @@ class BuildTrial:
             case Wrong(symptom, message, call, evidence):
                 if lost:
                     return Skipped(lost)
-                same = BUILDERS[self._builder].same_bug
                 what = evidence.detail if isinstance(evidence, InKernel) else message
-                said, culprit = same.get(symptom, (what, None))
-                return Failed(symptom, said, f"entry call {call}: {message}", culprit, evidence)
+                bug = same_bug(evidence) or SameBug(what)
+                return Failed(symptom, bug.message, f"entry call {call}: {message}", bug.culprit, evidence)
             case _:
                 assert_never(outcome)
 
@@ -237,6 +236,7 @@ def blamed(verdict: Failed, base: Verdict, last_changer: str, first: str | None,
     same = isinstance(base, Skipped) or (isinstance(base, Failed) and base.symptom == verdict.symptom)
     if verdict.culprit is None:
         return replace(verdict, culprit=first or (llvm.CODEGEN if same else last_changer))
-    if same or verdict.symptom in (CRASH, EMPTY_LAUNCH):
+    bug = same_bug(verdict.evidence)
+    if same or verdict.symptom == CRASH or (bug is not None and bug.culprit is not None):
         return verdict  # what is wrong on well-formed input is wrong, with any origin of the input
     return replace(verdict, culprit=last_changer)

@@ -29,7 +29,7 @@ KILLED = (128 + signal.SIGKILL, -signal.SIGKILL)
 """Of a guard whose command was killed, and of a guard that was: a script that shows a crash forks, and ends with 1."""
 DEADLINE_S = 90.0
 TRIALS_BY_CHANCE = 4
-"""How often a repro must show, without a miss, what may hang on chance (addresses, hash seeds)."""
+"""How many times in a row a repro must show a bug that may depend on chance (addresses, hash seeds)."""
 
 
 @dataclass(frozen=True, slots=True)

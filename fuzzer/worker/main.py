@@ -83,10 +83,14 @@ class _Worker:
         self.recorder = recorder
         self._answers = answers
         self._errors = errors
+        self._speaks = os.getpid()
+        """The process that may answer: this one, or the child that it has forked to do work."""
         self.repertoire: Any = None
 
     def say(self, answer: msgspec.Struct) -> None:
-        """One answer, written whole."""
+        """One answer, written whole. A process that a pass has forked, and that comes here, ends without a word."""
+        if os.getpid() != self._speaks:
+            os._exit(0)
         send(self._answers, answer)
 
     def prepare(self) -> bool:
@@ -232,6 +236,7 @@ class _Worker:
         os.ftruncate(self._errors, 0)
 
         def limited() -> None:
+            self._speaks = os.getpid()
             limit_memory(self.plan.memory_bytes)
             work()
 

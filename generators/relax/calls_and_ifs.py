@@ -47,7 +47,7 @@ def _bound_if(s: Scope, condition: Value, target: Value, truths: Sequence[Value]
 
 
 def _draw_branch(s: Scope, target: Value, truths: Sequence[Value]) -> tuple[Expr, Range]:
-    """A branch: a few statements and a result with the dims and dtype of `target` that hangs on the truths."""
+    """A branch: a few statements and a result with the dims and dtype of `target` that depends on the truths."""
     inner = Scope(s.source, s.frame, outer=s)
     blocks = draw_blocks(inner, _BRANCH, s.source.integer(0, 3))
     inner.dataflow = bool(truths) and s.source.flip(s.knobs.calls.branch_dataflow)

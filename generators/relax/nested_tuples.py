@@ -161,7 +161,7 @@ def _followed(s: Scope, path: Path, known: dict[Path, AnyValue]) -> AnyValue | N
 
 
 def _joined(s: Scope, values: Sequence[Value]) -> list[Value]:
-    """A value that hangs on each of those that have the type of the first, in their order; none for fewer than two."""
+    """A value that depends on all with the type of the first, in their order; none for fewer than two."""
     same = [v for v in values if v.known and v.dims == values[0].dims and v.dtype == values[0].dtype]
     if len(same) < 2:
         return []

@@ -139,7 +139,7 @@ def _plain(draft: FunctionDraft, axes: Sequence[BlockAxis]) -> _LoopNest:
 def _shaped(draft: FunctionDraft, axes: Sequence[BlockAxis]) -> _LoopNest:
     """Mostly plain; else each axis is looped over in a way of its own, and loops change places."""
     source = draft.source
-    if not source.flip(draft.knobs.shaped_share):
+    if not source.flip(draft.knobs.block_loops.shaped):
         return _plain(draft, axes)
     shape = _LoopNest([], [], [])
     rest = list(axes)
@@ -147,11 +147,11 @@ def _shaped(draft: FunctionDraft, axes: Sequence[BlockAxis]) -> _LoopNest:
         axis = rest.pop(0)
         if axis.part is not None:
             _one(draft, shape, axis)
-        elif rest and _countable(axis) and _countable(rest[0]) and source.flip(draft.knobs.blocks.loops_fused):
+        elif rest and _countable(axis) and _countable(rest[0]) and source.flip(draft.knobs.block_loops.fused):
             _fused(draft, shape, axis, rest.pop(0))
         else:
             source.pick((_one, _split, _shifted, _stepped, _constant))(draft, shape, axis)
-    if source.flip(draft.knobs.blocks.loops_reversed) and not any(OPAQUE in loop.kinds for loop in shape.loops):
+    if source.flip(draft.knobs.block_loops.reversed) and not any(OPAQUE in loop.kinds for loop in shape.loops):
         shape.loops.reverse()
         draft.features.add("reordered_loops")
     return shape
@@ -216,7 +216,7 @@ def _shifted(draft: FunctionDraft, shape: _LoopNest, axis: BlockAxis) -> None:
 
 def _stepped(draft: FunctionDraft, shape: _LoopNest, axis: BlockAxis) -> None:
     """A loop whose variable goes up by more than one."""
-    if not axis.extent.static or not draft.source.flip(draft.knobs.step_share):
+    if not axis.extent.static or not draft.source.flip(draft.knobs.block_loops.step):
         return _one(draft, shape, axis)
     step = draft.source.pick((2, 3))
     loop = _loop(draft, axis.extent, axis.kind)
@@ -243,9 +243,9 @@ def _around(draft: FunctionDraft, loops: list[_NestLoop], body: Stmt, *, may_var
     """The body in its loops. Parallel and vectorized only where iterations write different elements."""
     for depth, loop in reversed(list(enumerate(loops))):
         kind, notes = tirx.ForKind.SERIAL, None
-        if may_vary and draft.source.flip(draft.knobs.loop_kind_share):
+        if may_vary and draft.source.flip(draft.knobs.block_loops.kind):
             kind = _kind(draft, loop, outermost=depth == 0, innermost=depth == len(loops) - 1)
-        if draft.source.flip(draft.knobs.blocks.loop_annotated):
+        if draft.source.flip(draft.knobs.block_loops.annotated):
             notes = {"pragma_auto_unroll_max_step": draft.source.pick((0, 4, 16)), "pragma_unroll_explicit": 1}
             draft.features.add("annotated_loop")
         body = tirx.For(loop.var, loop.minimum, loop.extent, kind, body, None, notes, loop.step)

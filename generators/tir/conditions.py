@@ -16,10 +16,10 @@ from generators.tvm_api import Expr
 def draw_test(site: Site) -> Expr:
     """A bool expression, which may stand in several statements: it binds nothing."""
     source = site.draft.source
-    if site.conditions and source.flip(site.draft.knobs.loops.condition_again):
+    if site.conditions and source.flip(site.draft.knobs.branches.condition_again):
         return source.pick(site.conditions)
     condition = _asked(site, 2)
-    if source.flip(site.draft.knobs.loops.condition_joined):
+    if source.flip(site.draft.knobs.branches.condition_joined):
         site.draft.features.add("logic")
         other = _asked(site, 1)
         site.conditions += [condition, other]  # which are asked again where only the whole is known
@@ -33,7 +33,7 @@ def _asked(site: Site, depth: int) -> Expr:
     counted = [p for p in site.points if isinstance(p.term.expr, tirx.Var) and p.term.range.low < p.term.range.high]
     return (
         _of_loop(site, counted)
-        if counted and site.draft.source.flip(site.draft.knobs.loops.condition_of_loop)
+        if counted and site.draft.source.flip(site.draft.knobs.branches.condition_of_loop)
         else _of_data(site, depth)
     )
 
@@ -46,6 +46,8 @@ def _of_data(site: Site, depth: int) -> Expr:
 def _of_loop(site: Site, counted: list[Point]) -> Expr:
     """A loop variable against a number that it may be."""
     source = site.draft.source
-    term = counted[-1].term if source.flip(site.draft.knobs.loops.condition_of_innermost) else source.pick(counted).term
+    term = (
+        counted[-1].term if source.flip(site.draft.knobs.branches.condition_of_innermost) else source.pick(counted).term
+    )
     bound = constant(source.integer(int(term.range.low), int(term.range.high)), term.dtype)
     return source.pick(COMPARISONS)(term.expr, bound.expr)

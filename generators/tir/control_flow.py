@@ -177,7 +177,7 @@ def draw_branch(site: Site, inner: Inner) -> Stmt:
     first = _branch(site, condition, inner)
     return (
         sequence(first, _branch(site, condition, inner))
-        if site.draft.source.flip(site.draft.knobs.loops.branch_twice)
+        if site.draft.source.flip(site.draft.knobs.branches.twice)
         else first
     )
 
@@ -186,7 +186,7 @@ def _branch(site: Site, condition: Expr, inner: Inner) -> Stmt:
     then = inner(site.inside(in_loop=site.in_loop))
     other = (
         _other(site.inside(in_loop=site.in_loop), inner)
-        if site.draft.source.flip(site.draft.knobs.loops.two_sides)
+        if site.draft.source.flip(site.draft.knobs.branches.two_sides)
         else None
     )
     return tirx.IfThenElse(condition, then, other)
@@ -195,7 +195,7 @@ def _branch(site: Site, condition: Expr, inner: Inner) -> Stmt:
 def _other(site: Site, inner: Inner) -> Stmt:
     """The other side of a branch."""
     source = site.draft.source
-    if not source.flip(site.draft.knobs.loops.else_if):
+    if not source.flip(site.draft.knobs.branches.else_if):
         return inner(site)
     site.draft.features.add("else_if")
     return _branch(site, source.pick(site.conditions), inner)
@@ -279,7 +279,7 @@ def draw_bind(site: Site, _inner: Inner) -> Stmt:
     """A named number, or a named index, for the statements that follow."""
     draft = site.draft
     dims = [d for t in site.tensors for d in t.dims if d.static and d.value]
-    if dims and draft.source.flip(site.draft.knobs.loops.named_index):
+    if dims and draft.source.flip(site.draft.knobs.elements.named_index):
         dim = draft.source.pick(dims)
         index = site.index(dim)
         name = tirx.Var(draft.new_name("x"), draft.index_dtype)

@@ -58,11 +58,11 @@ _SPECIALS = (float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1.0, -1.0)
 
 def draw_prim_func(source: Source, knobs: TirKnobs = DEFAULT) -> PrimProgram:
     """A random well-formed PrimFunc with exact arguments: in bounds, terminating, without undefined results."""
-    opaque = source.flip(knobs.opaque_share)
+    opaque = source.flip(knobs.forms.opaque)
     draft = begun(source, knobs)
     if opaque:
         draw_statements(draft)
-        if Unusual.ROOT in draft.unusual and source.flip(knobs.rooted_share):
+        if Unusual.ROOT in draft.unusual and source.flip(knobs.forms.rooted):
             draft.statements = [rooted(draft)]
     else:
         _draw_stages(draft)
@@ -85,7 +85,7 @@ def begun(source: Source, knobs: TirKnobs) -> FunctionDraft:
     """A function with its inputs."""
     draft = FunctionDraft(source, knobs)
     draft.dtype = weighted(source, knobs.dtypes)
-    symbolic = source.flip(knobs.symbolic_share)
+    symbolic = source.flip(knobs.forms.symbolic)
     draft.index_dtype = "int64" if symbolic or source.flip() else "int32"
     if symbolic:
         for name in ("n", "m")[: source.pick((1, 1, 2))]:
@@ -114,7 +114,7 @@ def _draw_inputs(draft: FunctionDraft) -> None:
         _add_input(draft, kept, draft.draw_dtype())
     if source.flip(draft.knobs.inputs.positions):
         _add_input(draft, tuple(dims[:1]), source.pick(("int32", "int64")))
-    floats = [d for d in ("float32", "float16", "float64") if source.flip(draft.knobs.special_share)]
+    floats = [d for d in ("float32", "float16", "float64") if source.flip(draft.knobs.inputs.special)]
     for dtype in floats:
         values = Range(-1, 1, True)
         draft.add_tensor("Z", tuple(dims), dtype, values, role="input", special=True)
@@ -139,7 +139,7 @@ def _add_input(draft: FunctionDraft, dims: tuple[Extent, ...], dtype: str) -> No
         layout["strides"] = [tirx.Var(draft.new_name("s"), draft.index_dtype) for _ in dims]
         draft.features.add("symbolic_strides")
     values, fraction = input_range(draft, dtype), 0
-    if is_float(dtype) and draft.source.flip(draft.knobs.fraction_share):
+    if is_float(dtype) and draft.source.flip(draft.knobs.inputs.fraction):
         fraction = draft.source.integer(1, 2)
         values = Range(values.low, values.high)
         draft.features.add("fractions")
@@ -189,7 +189,7 @@ def finished(draft: FunctionDraft, *, schedulable: bool, attributes: Mapping[str
     func = tirx.PrimFunc(params, _body(draft) if schedulable else sequence(*draft.statements))
     noalias = {"tirx.noalias": True} if draft.source.flip(draft.knobs.inputs.noalias) else {}
     functions = {"main": func.with_attr({"global_symbol": "main", "s_tir": True, **noalias, **attributes})}
-    if draft.source.flip(draft.knobs.dead_share):
+    if draft.source.flip(draft.knobs.forms.dead):
         functions["unused"] = draw_dead_function(draft.source, draft.knobs)
         draft.features.add("dead_function")
     draft.features |= {f"dtype_{t.dtype}" for t in draft.tensors}

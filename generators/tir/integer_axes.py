@@ -35,16 +35,16 @@ class IntegerAxis:
 def draw_axes(draft: FunctionDraft, earlier: list[tuple[int, int]], room: int) -> list[IntegerAxis]:
     """One variable in most cases, two where one loop is split into them."""
     source = draft.source
-    if draft.symbols and source.flip(draft.knobs.integers.symbolic_axis) and room >= 16:
+    if draft.symbols and source.flip(draft.knobs.integers.axes.symbolic_axis) and room >= 16:
         return [counter(draft, draft.symbolic("n"), 0)]
-    begin, count = source.pick(draft.knobs.integers.begins), weighted(source, draft.knobs.integers.extents)
+    begin, count = source.pick(draft.knobs.integers.axes.begins), weighted(source, draft.knobs.integers.axes.extents)
     if earlier and source.flip():
         begin, count = source.pick(earlier)
     count = min(count, room)
     earlier.append((begin, count))
     kinds = ((counter, 6), (offset, 4), (stepped, 1), (split, 2))
-    if count > 1 and source.flip(draft.knobs.integers.fused):
-        return fused(draft, count, min(weighted(source, draft.knobs.integers.extents), room // count), begin)
+    if count > 1 and source.flip(draft.knobs.integers.axes.fused):
+        return fused(draft, count, min(weighted(source, draft.knobs.integers.axes.extents), room // count), begin)
     return [weighted(source, kinds)(draft, draft.extent(count), begin)]
 
 
@@ -63,7 +63,7 @@ def _loop(draft: FunctionDraft, var: Var, low: int, count: Expr, step: int = 1) 
         step == 1
         and isinstance(count, tirx.IntImm)
         and int(count.value) <= 6
-        and draft.source.flip(draft.knobs.integers.unrolled)
+        and draft.source.flip(draft.knobs.integers.axes.unrolled)
     ):
         kind = tirx.ForKind.UNROLLED
         draft.features.add("unrolled")

@@ -55,11 +55,11 @@ def draw_integer_func(source: Source, knobs: TirKnobs = INTEGERS) -> PrimProgram
     """A well-formed PrimFunc of integer expressions, with exact arguments; some outputs, each defined everywhere."""
     draft = FunctionDraft(source, knobs)
     draft.index_dtype = source.pick(("int32", "int64"))
-    if source.flip(draft.knobs.integers.with_symbol):
+    if source.flip(draft.knobs.integers.axes.with_symbol):
         draft.index_dtype = "int64"
         value = source.pick((4, 5, 7, 8, 1, 3))
         draft.symbols["n"] = Symbol(
-            tirx.Var("n", "int64"), value, parameter=source.flip(draft.knobs.integers.symbol_parameter)
+            tirx.Var("n", "int64"), value, parameter=source.flip(draft.knobs.integers.axes.symbol_parameter)
         )
         draft.features.add("symbolic")
     draft.features.add("integers")
@@ -82,8 +82,8 @@ def _draw_tables(draft: FunctionDraft) -> list[DraftTensor]:
         draft.add_tensor("A", (draft.symbolic(name),), "int32", Range(-8, 8, True), role="input")
     for _ in range(source.pick((1, 1, 2))):
         dtype = source.pick(("int32", draft.index_dtype, "int8", "int16", "uint8", "uint32"))
-        count = weighted(source, draft.knobs.integers.extents)
-        low = 0 if dtype.startswith("u") else source.pick(draft.knobs.integers.begins)
+        count = weighted(source, draft.knobs.integers.axes.extents)
+        low = 0 if dtype.startswith("u") else source.pick(draft.knobs.integers.axes.begins)
         values = Range(low, low + count - 1, True)
         tables.append(draft.add_tensor("V", (draft.extent(count),), dtype, values, role="input"))
     return tables
@@ -131,19 +131,19 @@ def _table_value(draft: FunctionDraft, axes: list[IntegerAxis], table: DraftTens
         return None
     operands = Operands(draft, [], [axis.term for axis in axes], lets=False)
     index = source.pick(operands.indices)
-    if source.flip(draft.knobs.integers.computed_index):
+    if source.flip(draft.knobs.integers.stores.computed_index):
         index = _number(replace(operands, leaves=operands.indices, indices=[]), draft.index_dtype)
         draft.features.add("computed_index")
-    return load(table, [index_within(draft, dim, index, clamp=source.flip(draft.knobs.integers.clamped))])
+    return load(table, [index_within(draft, dim, index, clamp=source.flip(draft.knobs.integers.stores.clamped))])
 
 
 def _draw_names(nest: Nest) -> None:
     """Values for many expressions, named or repeated; and facts about a variable."""
     draft, source = nest.draft, nest.draft.source
     for _ in range(source.pick((0, 1, 1, 2))):
-        dtype = weighted(source, draft.knobs.integers.dtypes)
+        dtype = weighted(source, draft.knobs.integers.stores.dtypes)
         value = _number(replace(nest.operands, lets=False), dtype) if dtype != "bool" else _condition(nest.operands)
-        if source.flip(draft.knobs.integers.named) and not nest.guards:
+        if source.flip(draft.knobs.integers.stores.named) and not nest.guards:
             var = tirx.Var(draft.new_name("x"), value.dtype)
             nest.statements.append(tirx.Bind(var, value.expr))
             draft.features.add("bind")
@@ -151,7 +151,7 @@ def _draw_names(nest: Nest) -> None:
         else:
             draft.features.add("repeated")
         nest.operands.leaves += [value, value]
-    if source.flip(draft.knobs.integers.said):
+    if source.flip(draft.knobs.integers.axes.said):
         term = source.pick(nest.axes).term
         nest.statements.append(_known(draft, tirx.GE(term.expr, constant(int(term.range.low), term.dtype).expr)))
 
@@ -169,13 +169,13 @@ def _known(draft: FunctionDraft, condition: Expr) -> Stmt:
 def _draw_output(nest: Nest) -> Stmt:
     """One expression for every combination of the variables, in a new output; a quarter of them in a branch."""
     draft, source = nest.draft, nest.draft.source
-    dtype = weighted(source, draft.knobs.integers.dtypes)
+    dtype = weighted(source, draft.knobs.integers.stores.dtypes)
     value = _value(nest.operands, dtype)
-    if not source.flip(draft.knobs.integers.branch):
+    if not source.flip(draft.knobs.integers.stores.branch):
         return _stored(nest, value.range, lambda buffer, at: tirx.BufferStore(buffer, value.expr, at), dtype)
     other = _value(nest.operands, dtype) if source.flip() else _small(nest.operands, dtype)
     condition = _condition(nest.operands).expr
-    if source.flip(draft.knobs.integers.likely):
+    if source.flip(draft.knobs.integers.stores.likely):
         condition = tirx.likely(condition)
         draft.features.add("likely")
     before = source.flip()
@@ -196,10 +196,10 @@ def _stored(nest: Nest, values: Range, make: Callable[[Buffer, list[Expr]], Stmt
     indices = [axis.index.expr for axis in nest.axes]
     dims = nest.dims
     for number, dim in enumerate(dims):
-        if dim.static and source.flip(draft.knobs.integers.reversed):
+        if dim.static and source.flip(draft.knobs.integers.stores.reversed):
             indices[number] = tirx.Sub(draft.number(dim.value - 1), indices[number])
             draft.features.add("reversed")
-    if all(d.static for d in dims) and source.flip(draft.knobs.integers.flat):
+    if all(d.static for d in dims) and source.flip(draft.knobs.integers.stores.flat):
         flat = indices[0]
         for dim, index in zip(dims[1:], indices[1:], strict=True):
             flat = tirx.Add(tirx.Mul(flat, dim.expr), index)
@@ -217,7 +217,7 @@ def _value(operands: Operands, dtype: str) -> Term:
     if dtype == "bool":
         return _condition(operands)
     term = _number(operands, dtype)
-    if operands.source.flip(operands.draft.knobs.integers.chosen):
+    if operands.source.flip(operands.draft.knobs.integers.shapes.chosen):
         other = _small(operands, dtype)
         lazily = operands.source.flip()
         operands.draft.features.add("if_then_else" if lazily else "select")
@@ -228,7 +228,9 @@ def _value(operands: Operands, dtype: str) -> Term:
 def _number(operands: Operands, dtype: str) -> Term:
     """A number: most often of a shape."""
     for _ in range(
-        operands.draft.knobs.integers.tries if operands.source.flip(operands.draft.knobs.integers.shaped) else 0
+        operands.draft.knobs.integers.shapes.tries
+        if operands.source.flip(operands.draft.knobs.integers.shapes.shaped)
+        else 0
     ):
         shapes = weighted(operands.source, NUMBERS)
         features = set(operands.draft.features)
@@ -243,13 +245,13 @@ def _condition(operands: Operands) -> Term:
     """A truth: most often of a shape."""
     numbers = sorted({t.dtype for t in (*operands.leaves, *operands.indices) if t.dtype != "bool"})
     for _ in range(
-        operands.draft.knobs.integers.tries
-        if numbers and operands.source.flip(operands.draft.knobs.integers.shaped)
+        operands.draft.knobs.integers.shapes.tries
+        if numbers and operands.source.flip(operands.draft.knobs.integers.shapes.shaped)
         else 0
     ):
         features = set(operands.draft.features)
         try:
-            shapes = CONDITIONS if operands.source.flip(operands.draft.knobs.integers.comparison) else LOGIC
+            shapes = CONDITIONS if operands.source.flip(operands.draft.knobs.integers.shapes.comparison) else LOGIC
             return operands.source.pick(shapes)(_parts(operands, operands.source.pick(numbers)))
         except Unfit:
             operands.draft.features = features
@@ -265,12 +267,12 @@ def _parts(operands: Operands, dtype: str) -> Parts:
     """Operands and constants; an operand may stand twice in a shape, so that none names a value inside of it."""
     source = operands.source
     operands = replace(operands, lets=False)
-    division = "floor" if source.flip(operands.draft.knobs.integers.floor) else "trunc"
+    division = "floor" if source.flip(operands.draft.knobs.integers.shapes.floor) else "trunc"
     x, y, z = (Number(_operand(operands, dtype), operands.draft, division) for _ in range(3))
     signed = not dtype.startswith("u")
     divisor, factor = (
-        source.pick(operands.draft.knobs.integers.divisors),
-        source.pick(operands.draft.knobs.integers.factors),
+        source.pick(operands.draft.knobs.integers.shapes.divisors),
+        source.pick(operands.draft.knobs.integers.shapes.factors),
     )
     flags = [t for t in operands.leaves if t.dtype == "bool"]
     condition = source.pick(flags) if flags and source.flip() else _comparison(operands, [x, y, z])
@@ -278,7 +280,7 @@ def _parts(operands: Operands, dtype: str) -> Parts:
         x=x,
         y=y,
         z=z,
-        c=-divisor if signed and source.flip(operands.draft.knobs.integers.negative_divisor) else divisor,
+        c=-divisor if signed and source.flip(operands.draft.knobs.integers.shapes.negative_divisor) else divisor,
         k=factor if signed else abs(factor),
         e=_any_constant(operands, dtype),
         f=_any_constant(operands, dtype),
@@ -295,17 +297,17 @@ def _comparison(operands: Operands, numbers: list[Number]) -> Term:
     value = operands.source.integer(-3, 9) if not a.term.dtype.startswith("u") else operands.source.integer(0, 9)
     return a.is_(
         operands.source.pick(RELATIONS),
-        b if operands.source.flip(operands.draft.knobs.integers.compared_operand) else value,
+        b if operands.source.flip(operands.draft.knobs.integers.shapes.compared_operand) else value,
     )
 
 
 def _operand(operands: Operands, dtype: str) -> Term:
     """A variable in most cases, converted where none has the dtype, so that a rule sees the form that it matches."""
     source = operands.source
-    if source.flip(operands.draft.knobs.integers.computed_operand):
+    if source.flip(operands.draft.knobs.integers.shapes.computed_operand):
         return draw_value(operands, dtype, 1)
     same = [t for t in operands.leaves if t.dtype == dtype]
-    if same and source.flip(operands.draft.knobs.integers.same_dtype):
+    if same and source.flip(operands.draft.knobs.integers.shapes.same_dtype):
         return source.pick(same)
     return converted(operands, source.pick([t for t in operands.leaves if t.dtype != dtype] or same), dtype)
 
@@ -314,8 +316,8 @@ def _any_constant(operands: Operands, dtype: str) -> int:
     """A small number; in 8 % of the cases a large one."""
     source = operands.source
     value = source.integer(-9, 9)
-    if source.flip(operands.draft.knobs.integers.large):
-        value = source.pick(operands.draft.knobs.integers.large_constants)
+    if source.flip(operands.draft.knobs.integers.shapes.large):
+        value = source.pick(operands.draft.knobs.integers.shapes.large_constants)
     if not fits(Range(value, value, True), dtype):
         return abs(value) % 16
     return value

@@ -70,7 +70,7 @@ def _kernel(site: Site, tensor: DraftTensor, *, again: bool = False) -> Stmt:
     """A kernel that stores to every element of the tensor."""
     draft = site.draft
     for _ in range(draft.knobs.kernels.tries):
-        kind = _together if draft.source.flip(draft.knobs.together_share) else weighted(draft.source, _KINDS)
+        kind = _together if draft.source.flip(draft.knobs.kernels.together) else weighted(draft.source, _KINDS)
         features, tensors = set(draft.features), list(draft.tensors)
         try:
             return kind(Launch(site, tensor, again))

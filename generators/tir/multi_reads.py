@@ -40,7 +40,7 @@ class MultiRead:
 def draw_multi_read(draft: FunctionDraft, tensor: DraftTensor) -> MultiRead | None:
     """Reads of a tensor that an earlier block wrote; None in most cases, and where its dims allow but one."""
     long = any(not dim.static or dim.value > 1 for dim in tensor.dims)
-    if tensor.role == "input" or not long or not draft.source.flip(draft.knobs.multi_read_share):
+    if tensor.role == "input" or not long or not draft.source.flip(draft.knobs.multi_reads.share):
         return None
     axes = [_shorter(draft, dim) for dim in tensor.dims]
     first = tuple(

@@ -75,13 +75,13 @@ def draw_statements(draft: FunctionDraft) -> None:
         site.tensors.append(tensor)
     for _ in range(source.integer(*draft.knobs.statements)):
         draft.statements.append(draw_one(site))
-        if Unusual.VIEW in draft.unusual and source.flip(draft.knobs.loops.view):
+        if Unusual.VIEW in draft.unusual and source.flip(draft.knobs.buffers.view):
             _draw_view(site)
     for tensor in [t for t in site.tensors if t.role == "alloc" and t.name not in site.memory]:
-        if source.flip(draft.knobs.loops.buffer_shown):
+        if source.flip(draft.knobs.buffers.shown):
             draft.statements.append(_shown(site, tensor))
     floats = [t for t in site.tensors if t.dtype in _MASKABLE and not t.special]
-    if floats and source.flip(draft.knobs.loops.masked):
+    if floats and source.flip(draft.knobs.buffers.masked):
         draft.statements.append(_masked(site, source.pick(floats)))
 
 
@@ -98,7 +98,7 @@ def _masked(site: Site, tensor: DraftTensor) -> Stmt:
     top = float(np.finfo(tensor.dtype).max)
     masked = draft.add_tensor("T", tensor.dims, tensor.dtype, Range(-top, top), role="output", special=True)
     filling = tirx.FloatImm(tensor.dtype, draft.source.pick((-top, top, -math.inf, math.inf)))
-    kept_where_true = draft.source.flip(draft.knobs.loops.mask_kept)
+    kept_where_true = draft.source.flip(draft.knobs.buffers.mask_kept)
     draft.features.add("masked")
 
     def value(inner: Site, indices: list[Expr]) -> Term:
@@ -113,27 +113,27 @@ def new_tensor(draft: FunctionDraft, role: str) -> DraftTensor:
     """A tensor for the function to write, in most cases of dims that it already has."""
     base = draft.source.pick(draft.tensors)
     alike = draft.source.flip(
-        draft.knobs.loops.like_another
-        if base.elements >= draft.knobs.loops.few_elements
-        else draft.knobs.loops.like_a_register
+        draft.knobs.buffers.like_another
+        if base.elements >= draft.knobs.buffers.few_elements
+        else draft.knobs.buffers.like_a_register
     )
     dims = base.dims if alike else (draft.draw_extent(empty=False), draft.draw_extent(empty=False))
     dims = dims if role == "output" else tuple(d if d.static else draft.extent(8) for d in dims)
-    if role == "alloc" and draft.source.flip(draft.knobs.loops.register):
+    if role == "alloc" and draft.source.flip(draft.knobs.buffers.register):
         dims = (draft.extent(1),)
     if role == "alloc" and not all(d.value for d in dims):
         dims = (draft.extent(4),)
     dtype = draft.draw_dtype()
     values, fraction = held_range(dtype)
     layout: dict[str, Any] = (
-        {"scope": "local"} if role == "alloc" and draft.source.flip(draft.knobs.loops.local) else {}
+        {"scope": "local"} if role == "alloc" and draft.source.flip(draft.knobs.buffers.local) else {}
     )
     return draft.add_tensor("T", dims, dtype, values, fraction=fraction, role=role, **layout)
 
 
 def _fill(site: Site, tensor: DraftTensor) -> Stmt:
     """Every element stored once."""
-    if site.draft.source.flip(site.draft.knobs.loops.constant_fill):
+    if site.draft.source.flip(site.draft.knobs.buffers.constant_fill):
         return _each_element(site, tensor, lambda inner, _: draw_constant(inner.operands([], 0), tensor.dtype))
     return _each_element(site, tensor, lambda inner, _: inner.value(tensor.dtype))
 
@@ -152,7 +152,7 @@ def _each_element(
     body = put(tensor, value(inner, list(variables)), list(variables))
     for depth, (var, dim) in reversed(list(enumerate(zip(variables, tensor.dims, strict=True)))):
         kind = tirx.ForKind.SERIAL
-        if draft.source.flip(draft.knobs.loops.fill_kind):
+        if draft.source.flip(draft.knobs.buffers.fill_kind):
             kind = _fill_kind(draft, dim, outermost=depth == 0, innermost=depth == len(variables) - 1)
         body = tirx.For(var, draft.number(0), dim.expr, kind, body)
     return body
@@ -192,10 +192,10 @@ def _kinds(site: Site) -> Iterator[_Kind]:
     if (
         site.kind is not None
         and any(kind is site.kind for kind, _ in rows)
-        and draft.source.flip(draft.knobs.loops.kind_again)
+        and draft.source.flip(draft.knobs.kinds.kind_again)
     ):
         yield site.kind
-    for _ in range(draft.knobs.loops.tries):
+    for _ in range(draft.knobs.kinds.tries):
         yield weighted(draft.source, rows)
     yield draw_nest
 

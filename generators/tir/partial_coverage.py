@@ -47,9 +47,9 @@ def append_nest(
 ) -> None:
     """The block of a stage that stores a new tensor, each index an axis of its own; see `draw_nest` for the parameters.
 
-    With probability `part_share` it covers a part, and other blocks write the rest.
+    With probability `parts.share` it covers a part, and other blocks write the rest.
     """
-    share = draft.knobs.part_share
+    share = draft.knobs.parts.share
     if any(axis.kind == REDUCE for axis in axes):
         share *= draft.knobs.parts.reducing_factor
     axes = draw_parts(draft, axes) if draft.source.flip(share) else axes

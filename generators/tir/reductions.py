@@ -41,7 +41,7 @@ def _nonempty(dims: tuple[Extent, ...]) -> bool:
 
 def _accumulator(draft: FunctionDraft, dtype: str) -> str:
     options = _ACCUMULATORS.get(dtype, (dtype,))
-    return options[0] if draft.source.flip(draft.knobs.blocks.widest_accumulator) else draft.source.pick(options)
+    return options[0] if draft.source.flip(draft.knobs.reductions.widest_accumulator) else draft.source.pick(options)
 
 
 def draw_reduction(draft: FunctionDraft) -> None:
@@ -51,7 +51,7 @@ def draw_reduction(draft: FunctionDraft) -> None:
     several = draw_multi_read(draft, tensor)
     dims = list(several.axes if several else tensor.dims)
     over = {draft.source.integer(0, len(dims) - 1) for _ in range(draft.source.integer(1, 2))}
-    if draft.source.flip(draft.knobs.blocks.unit_reduction):
+    if draft.source.flip(draft.knobs.reductions.unit_reduction):
         over = {len(dims)}
         dims.append(draft.extent(1))
     kind = draft.source.pick(("sum", "sum", "max", "min", "product"))
@@ -75,7 +75,7 @@ def _reduce(
             element = read(draft, tensor, points(terms, dims), straight=draft.knobs.reads.straight_reduced)
         else:
             element = load_multi_read(draft, several, terms)
-        if draft.source.flip(draft.knobs.blocks.reduced_expression):
+        if draft.source.flip(draft.knobs.reductions.reduced_expression):
             drawn = draw_value(Operands(draft, [element], terms), tensor.dtype, 1)
             element = both(draft, element, drawn) if several else drawn
         spatial = [(i, t) for i, t in enumerate(terms) if i not in over]
@@ -98,7 +98,7 @@ def _accumulated(
 ) -> BlockBody:
     """`out[indices] = combine(out[indices], element)` with its init, into a new tensor."""
     value = _summand(draft, kind, element, dtype, count)
-    biased = kind != "product" and draft.source.flip(draft.knobs.blocks.biased)
+    biased = kind != "product" and draft.source.flip(draft.knobs.reductions.biased)
     if biased:
         draft.features.add("biased")
     if kind == "sum":
@@ -170,9 +170,9 @@ def draw_matmul(draft: FunctionDraft) -> None:
     columns = draft.extent(draft.source.pick((4, 8, 3, 5, 16, 1)))
     if inner.high * columns.high > draft.knobs.max_elements or inner.low < 1:
         raise Unfit("too large, or nothing to add up")
-    transposed = draft.source.flip(draft.knobs.blocks.matmul_transposed)
+    transposed = draft.source.flip(draft.knobs.reductions.matmul_transposed)
     shape = (columns, inner) if transposed else (inner, columns)
-    mixed = left.dtype in ("uint8", "int8") and draft.source.flip(draft.knobs.blocks.matmul_mixed)
+    mixed = left.dtype in ("uint8", "int8") and draft.source.flip(draft.knobs.reductions.matmul_mixed)
     right = next((t for t in options if t is not left and t.dims == shape and t.dtype == left.dtype), None)
     if right is None or mixed:
         weights = "int8" if mixed else left.dtype
@@ -210,7 +210,7 @@ def draw_bias(draft: FunctionDraft) -> None:
     last = total.dims[-1]
     if total.range.magnitude + 4 > room(total.dtype, 1) >> total.fraction:
         raise Unfit("a biased sum would overflow")
-    whole = draft.source.flip(draft.knobs.blocks.whole_bias)
+    whole = draft.source.flip(draft.knobs.reductions.whole_bias)
     bias = draft.add_tensor("V", total.dims if whole else (last,), total.dtype, values, role="input")
     at_point: Callable[[list[Expr]], list[Expr]] = (lambda i: i) if whole else (lambda i: i[-1:])
     term = Term(None, total.dtype, total.range + values, total.fraction)

@@ -108,13 +108,13 @@ def draw_prim_program(
 def _draw_for_rules(source: Source, knobs: TirKnobs, threads: bool) -> PrimProgram:
     if not threads:
         return draw_prim_func(source, knobs)
-    draw = draw_kernel_func if source.flip(knobs.kernel_share) else draw_schedulable
+    draw = draw_kernel_func if source.flip(knobs.forms.kernel) else draw_schedulable
     return draw(source, for_threads(knobs))
 
 
 def _draw_prim_func(source: Source, knobs: TirKnobs) -> PrimProgram:
     """A function of any kind."""
-    return draw_integer_func(source) if source.flip(knobs.integer_share) else draw_prim_func(source, knobs)
+    return draw_integer_func(source) if source.flip(knobs.forms.integer) else draw_prim_func(source, knobs)
 
 
 def draw_scheduled_program(source: Source) -> Program:

@@ -76,17 +76,17 @@ class Site:
         """The element was stored or loaded."""
         if tensor.role != "input" and tensor.elements:
             self.recent = [*(e for e in self.recent if e[1] is not indices), (tensor, indices)][
-                -self.draft.knobs.loops.remembered :
+                -self.draft.knobs.elements.remembered :
             ]
             self.draft.touched = [*(t for t in self.draft.touched if t is not tensor), tensor][
-                -self.draft.knobs.loops.touched :
+                -self.draft.knobs.elements.touched :
             ]
 
     def near(self, options: list[DraftTensor]) -> DraftTensor:
         """One of them, in most cases one that was just touched."""
         touched = [t for t in options if t in self.draft.touched]
         return self.draft.source.pick(
-            touched if touched and self.draft.source.flip(self.draft.knobs.loops.touched_again) else options
+            touched if touched and self.draft.source.flip(self.draft.knobs.elements.touched_again) else options
         )
 
     def operands(self, tensors: list[DraftTensor], count: int) -> Operands:
@@ -98,7 +98,7 @@ class Site:
 
     def _leaf(self, tensor: DraftTensor) -> Term:
         """An element at the loop variables, or at any indices."""
-        if Unusual.INDEX not in self.draft.unusual and self.draft.source.flip(self.draft.knobs.loops.straight):
+        if Unusual.INDEX not in self.draft.unusual and self.draft.source.flip(self.draft.knobs.elements.straight):
             indices = self.index_of(tensor)
             self.remember(tensor, indices)
             return load(tensor, indices)
@@ -112,7 +112,7 @@ class Site:
         readable = [t for t in self.tensors if not t.special]
         again = (
             [load(*self.draft.source.pick(self.recent))]
-            if self.recent and self.draft.source.flip(self.draft.knobs.loops.touched_again)
+            if self.recent and self.draft.source.flip(self.draft.knobs.elements.touched_again)
             else []
         )
         operands = self.operands(readable, self.draft.source.integer(1, 3)).with_leaves(*again)
@@ -121,14 +121,14 @@ class Site:
     def index_of(self, tensor: DraftTensor) -> list[Expr]:
         """Indices in bounds, often those used before. Raises Unfit for a symbolic dim that no loop counts up to."""
         before = [indices for touched, indices in self.recent if touched is tensor]
-        if before and self.draft.source.flip(self.draft.knobs.loops.touched_again):
+        if before and self.draft.source.flip(self.draft.knobs.elements.touched_again):
             return self.draft.source.pick(before)
         return [self.index(dim) for dim in tensor.dims]
 
     def index(self, dim: Extent) -> Expr:
         """An index in bounds of one dim."""
         same = [p for p in self.points if p.extent.text == dim.text]
-        if same and (not dim.static or not dim.value or self.draft.source.flip(self.draft.knobs.loops.index_of_dim)):
+        if same and (not dim.static or not dim.value or self.draft.source.flip(self.draft.knobs.elements.index_of_dim)):
             return self.draft.source.pick(same).term.expr
         if not dim.static or not dim.value:
             raise Unfit("a dim that may be empty")
@@ -138,13 +138,15 @@ class Site:
             return self.draft.number(self.draft.source.integer(0, dim.value - 1))
         operands = Operands(self.draft, [], [point.term for point in self.points], lets=False)
         term = draw_value(operands, self.draft.index_dtype, 1)
-        return index_within(self.draft, dim, term, clamp=self.draft.source.flip(self.draft.knobs.loops.index_clamped))
+        return index_within(
+            self.draft, dim, term, clamp=self.draft.source.flip(self.draft.knobs.elements.index_clamped)
+        )
 
     def _affine(self, dim: Extent) -> Expr:
         """A loop variable, or some times it, that stays in bounds, shifted as far as it does; or a number."""
         source, last = self.draft.source, dim.value - 1
         inside = [p.term for p in self.points if p.term.range.high - p.term.range.low <= last]
-        if not inside or source.flip(self.draft.knobs.loops.number_index):
+        if not inside or source.flip(self.draft.knobs.elements.number_index):
             return self.draft.number(source.integer(0, last))
         term = source.pick(inside)
         low, high = int(term.range.low), int(term.range.high)

@@ -48,7 +48,7 @@ def _layout(draft: FunctionDraft, dims: tuple[Extent, ...]) -> dict[str, Any]:
     """Where and how a buffer of the function's own lies in memory."""
     source = draft.source
     layout: dict[str, Any] = {}
-    if source.flip(draft.knobs.local_share):
+    if source.flip(draft.knobs.blocks.local):
         layout["scope"] = "local"
         draft.features.add("scope_local")
     if len(dims) > 1 and all(d.static and d.value for d in dims) and source.flip(draft.knobs.blocks.strides):
@@ -91,7 +91,7 @@ def draw_pointwise(draft: FunctionDraft) -> None:
 
 def _guard_inexact(draft: FunctionDraft, term: Term) -> Term:
     """The value, or an elementary function of it where nothing reads the result: then the answer is rounded."""
-    if not (draft.final and term.dtype in ("float32", "float64") and draft.source.flip(draft.knobs.inexact_share)):
+    if not (draft.final and term.dtype in ("float32", "float64") and draft.source.flip(draft.knobs.blocks.inexact)):
         return term
     kind = draft.source.pick(("exp", "tanh", "sigmoid", "sqrt"))
     inner = clipped(term, 8.0)
@@ -227,7 +227,7 @@ def draw_in_place(draft: FunctionDraft) -> None:
 
     draft.features.add("in_place")
     axes = [BlockAxis(SPATIAL, d) for d in tensor.dims]
-    if draft.source.flip(draft.knobs.part_share):
+    if draft.source.flip(draft.knobs.parts.share):
         axes = draw_parts(draft, axes)
     draft.statements.append(draw_nest(draft, name, axes, body))
 

@@ -71,7 +71,9 @@ def draw_chain(site: Site, _inner: Inner) -> Stmt:
     source = site.draft.source
     registers = [t for t in site.writable if t.role == "alloc" and t.elements == 1]
     tensor = (
-        source.pick(registers) if registers and source.flip(site.draft.knobs.loops.through_register) else writable(site)
+        source.pick(registers)
+        if registers and source.flip(site.draft.knobs.elements.through_register)
+        else writable(site)
     )
     others = [t for t in site.writable if memory(site, t) != memory(site, tensor)]
     if not others:

@@ -39,7 +39,7 @@ def scheduled_prim_funcs(
 
     A bug of a TVM primitive shows in the result.
     """
-    return _scheduled(replace(knobs, step_share=0.0), steps, threads)
+    return _scheduled(replace(knobs, block_loops=replace(knobs.block_loops, step=0.0)), steps, threads)
 
 
 @st.composite

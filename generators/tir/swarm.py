@@ -44,6 +44,6 @@ EVERY = frozenset(Unusual)
 
 def draw_unusual(source: Source, knobs: TirKnobs) -> frozenset[Unusual]:
     """The unusual kinds of one function: none in a plain one, else each on its own."""
-    if source.flip(knobs.plain_share):
+    if source.flip(knobs.forms.plain):
         return frozenset()
-    return frozenset(kind for kind in Unusual if source.flip(knobs.unusual_share))
+    return frozenset(kind for kind in Unusual if source.flip(knobs.forms.unusual))

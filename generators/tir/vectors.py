@@ -47,7 +47,7 @@ def _at(site: Site, tensor: DraftTensor, lanes: int) -> list[Expr]:
 def _operand(site: Site, sources: list[DraftTensor], dtype: str, lanes: int) -> Term:
     """A vector as a term: `range` and `fraction` are those of each lane."""
     draft = site.draft
-    if sources and draft.source.flip(draft.knobs.loops.vector_loaded):
+    if sources and draft.source.flip(draft.knobs.elements.vector_loaded):
         tensor = draft.source.pick(sources)
         loaded = tirx.BufferLoad(tensor.buffer, _at(site, tensor, lanes))
         return Term(loaded, dtype, tensor.range, tensor.fraction)

@@ -8,8 +8,8 @@ How each of them works is in `oracles.builds.build` (LLVM), `oracles.builds.cuda
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from generators.passes.row import Phase, Role
@@ -20,6 +20,7 @@ from oracles.activities import Announce, Building
 from oracles.builds import build as llvm
 from oracles.builds import cuda_device, needs
 from oracles.builds.cuda_cpu import machine, to_ptx
+from oracles.evidence import Evidence, InKernel, OrderOfThreads
 from oracles.reference.calling import Calling, Run
 from oracles.reference.numbers import Numbers, Unsure, Wrong
 from oracles.trace import Bench
@@ -29,8 +30,26 @@ from oracles.verdict import BUILD, DOES_NOT_BUILD, Failed, Skipped
 RunOutcome: TypeAlias = "None | Wrong | Unsure"
 LAUNCH_S = 3.0
 """CPU seconds that a launch of a kernel may take, which the reference has interpreted in less than a case may take."""
-EMPTY_LAUNCH = f"{machine.SYMPTOM}{machine.EMPTY}"
-RACE = f"{machine.SYMPTOM}{machine.RACE}"
+
+
+@dataclass(frozen=True, slots=True)
+class SameBug:
+    """What is one bug in every program that shows it. message: the one to use for all of them. culprit: where it is
+    always the same, whatever the passes under test have made of the program."""
+
+    message: str
+    culprit: str | None = None
+
+
+def same_bug(evidence: Evidence | None) -> SameBug | None:
+    """The bug that a wrong build shows by its evidence alone; None where each program may show a bug of its own."""
+    match evidence:
+        case InKernel(kind=machine.EMPTY):
+            return SameBug("a kernel for no element is launched nevertheless, and fails", llvm.CODEGEN)
+        case OrderOfThreads():
+            return SameBug("threads that no barrier orders give another result in another order")
+        case _:
+            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +57,16 @@ class Builder:
     """How modules are built and judged.
 
     passes: the Relax passes that building applies to a module in a phase. build: a module ready to run, where it
-    stopped, or what is to be said of it instead; it takes the optimisation level of host code and announces its stages.
+    stopped, or the verdict on it; it takes the optimisation level of host code and announces its stages.
     judge: whether the entry calls of a module ready to run give the reference's numbers. run: how a function of one is
-    called. same_bug: symptoms that are one bug in every program, with the message to use for all of them, and
-    the culprit where it is always the same. unusable: why nothing can be built here although the machine has what is
-    needed, found out by a trial on the first call; None where it can.
+    called. unusable: why nothing can be built here although the machine has what is needed, found out by a trial on the
+    first call; None where it can.
     """
 
     passes: Callable[[IRModule, Phase], tuple[str, ...]]
     build: Callable[[IRModule, Phase, Bench, int, Announce], Any | llvm.NotBuilt | Failed | Skipped]
     judge: Callable[[Any, Numbers, Calling], RunOutcome]
     run: Callable[[Any], Run]
-    same_bug: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
     unusable: Callable[[], str | None] = lambda: None
 
 
@@ -101,7 +118,7 @@ def _built_for_device(
 
 
 def refused(source: machine.NotCompiled) -> Failed | Skipped:
-    """What is to be said of CUDA source that the C++ compiler does not take: TVM is wrong where nvcc says so too."""
+    """The verdict on CUDA source that the C++ compiler refuses: TVM is wrong if nvcc refuses it too."""
     if source.slow:
         return Skipped("cuda-cpu: the C++ compiler takes too long, or the disk is full")
     if shutil.which("nvcc") is None:
@@ -130,9 +147,5 @@ BUILDERS: dict[str, Builder] = {
         _built_for_threads,
         machine.judge,
         lambda built: built.run,
-        {
-            EMPTY_LAUNCH: ("a kernel for no element is launched nevertheless, and fails", llvm.CODEGEN),
-            RACE: ("threads that no barrier orders give another result in another order", None),
-        },
     ),
 }

@@ -214,7 +214,7 @@ def _not_built(row: CpuBuild, error: Raised) -> Verdict:
 
 
 def _of_the_end(row: CpuBuild, ended: Ended, said: str) -> Verdict:
-    """What is to be said of a child that gave no answer."""
+    """The verdict on a child that gave no answer."""
     if ended.hung:
         return _failed(row, HANG, f"no answer within {LIMIT_S} s", said, Hung())
     found = _FATAL.search(said)

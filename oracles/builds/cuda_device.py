@@ -258,7 +258,7 @@ def _not_compiled(error: Raised) -> Wrong | Unsure:
 
 
 def _of_the_end(ended: Ended, running: bool, said: str) -> Wrong | Unsure:
-    """What is to be said of a child that gave no answer."""
+    """The verdict on a child that gave no answer."""
     if ended.from_outside:
         return Unsure("build: killed from outside, or out of memory")
     if ended.hung or ended.by is signal.SIGALRM:

@@ -19,7 +19,7 @@ DRIVER_FILES = ("/dev/nvidiactl", "/dev/dxg")
 
 
 def present() -> bool:
-    """Whether this machine has a driver for CUDA devices; whether it works is said by `oracles.builds.cuda_device`."""
+    """Whether this machine has a driver for CUDA devices; whether it works, `oracles.builds.cuda_device` finds out."""
     return any(Path(name).exists() for name in DRIVER_FILES)
 
 

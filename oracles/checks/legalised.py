@@ -54,7 +54,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if step.after is None:
         return Skipped("no result")
     if "skip_ops" in step.call.source:
-        return Skipped("LegalizeOps was told to skip operators", applies=False)
+        return Skipped("LegalizeOps is to skip operators", applies=False)
     for call, where in operator_calls(step.after):
         if call.op.get_attr("FLegalize") is not None and unknown_part(call) is None and not _declines(call, step.after):
             return Failed("not legalised", f"{call.op.name} remains though all of its types are known", where)

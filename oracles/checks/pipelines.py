@@ -173,7 +173,7 @@ def _stopped(first: Outputs | Stopped, second: Outputs | Stopped) -> Verdict:
 
 
 def compared(numbers: Numbers, first: Outputs, second: Outputs) -> Verdict:
-    """What is to be said of the results of default_build (first) and of the target's default pipeline (second)."""
+    """The verdict on the results of default_build (first) and of the target's default pipeline (second)."""
     if isinstance(numbers.expected, NoMeaning):
         exact = "float" not in T.json_of(numbers.start)
         return _each([_loosely(result, exact) for result in first], second, BOTH)

@@ -1,4 +1,4 @@
-"""What TVM's own verifiers say of a module. Whether that is a finding is said by `oracles.checks.well_formed`."""
+"""What TVM's own verifiers say of a module. `oracles.checks.well_formed` decides whether that is a finding."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from markdown_it import MarkdownIt
 
 from corpus.replayable import CORPUS, replayable
 from corpus.repro import repro_text
@@ -32,6 +33,13 @@ def test_a_case_is_whole(slug: str) -> None:
     assert case.outcome_on("0.27.0.post1") in ("fails", "passes")
     assert (CORPUS / slug / "repro.py").read_text() == repro_text(case)
     assert case.title in (CORPUS / slug / "README.md").read_text()
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_the_report_of_a_case_holds_its_script(slug: str) -> None:
+    blocks = [block for block in MarkdownIt().parse((CORPUS / slug / "README.md").read_text()) if block.type == "fence"]
+    scripts = [block.content for block in blocks if block.info == "python"]
+    assert scripts == [(CORPUS / slug / "repro.py").read_text()]
 
 
 @pytest.mark.parametrize("slug", [s if s in QUICK else pytest.param(s, marks=pytest.mark.deep) for s in SLUGS])

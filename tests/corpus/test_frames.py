@@ -10,7 +10,10 @@ import pytest
 from corpus.frames import WIDTH, entries
 from tests.test_imports import ROOT
 
-WRITERS = [*sorted((ROOT / "corpus").glob("repro*.py")), ROOT / "corpus" / "poison_fill.py"]
+WRITERS = [
+    *sorted((ROOT / "corpus").glob("repro*.py")),
+    *(ROOT / "corpus" / name for name in ("poison_fill.py", "script_losses.py")),
+]
 
 
 @pytest.mark.parametrize("path", WRITERS, ids=lambda path: path.stem)

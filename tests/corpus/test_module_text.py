@@ -132,3 +132,15 @@ def test_a_module_of_one_empty_function_is_read() -> None:
     assert live_module(
         ModuleText("@I.ir_module\nclass Module:\n    @R.function\n    def f():\n        return R.tuple()\n")
     )
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\x85", "\x0c", "\x1c", "\x1d", "\x0b"])
+def test_lines_end_where_python_ends_them(end: str) -> None:
+    """What else `str.splitlines` takes for the end of a line may stand in a comment, and shifts no import."""
+    text = f"# a{end}b\nimport tvm\nclass Module:\n    pass\n"
+    assert without_imports(text) == f"# a{end}b\n\nclass Module:\n    pass\n"
+    assert without_imports(with_imports(without_imports(text))).strip() == without_imports(text).strip()
+
+
+def test_lines_of_other_systems_are_read() -> None:
+    assert without_imports("import tvm\r\nclass Module:\r\n    pass\r").split() == ["class", "Module:", "pass"]

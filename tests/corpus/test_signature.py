@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from corpus.escapes import is_slug
+from corpus.findings import PART
 from corpus.known import read_notes
 from corpus.replayable import CORPUS
 from corpus.signature import PLACES, Signature, normalise, operators_in, signature_of
@@ -16,6 +21,7 @@ from fuzzer.trial.shrink import Likeness
 from oracles.evidence import Evidence, InKernel, NotANumber, OrderOfThreads, ReferenceTrap
 from oracles.reference.errors import symptom_of
 from oracles.verdict import Failed
+from tests.hostile import examples, texts
 
 UNDEFINED = "Var {} is not defined."
 UNEMITTABLE = (
@@ -130,6 +136,29 @@ def test_slug_is_a_stable_folder_name() -> None:
     oracle, culprit, digest = signature.slug.split("-")
     assert (oracle, culprit, len(digest)) == ("well_formed", "tirx.transform.X_Y", 8)
     assert signature.slug == Signature("well_formed", "ill-formed", "tirx.transform.X<Y>", "m").slug
+
+
+FIELDS = st.one_of(
+    texts, st.text(st.characters(), max_size=400), st.sampled_from(["con", "con.x", "." * 300, "é" * 300])
+)
+
+
+@examples(300)
+@given(FIELDS, FIELDS, FIELDS, FIELDS)
+@example("o", "crash", "\ud800", "\udfff")
+@example("con.x", "crash", "", "")
+@example("x" * 300, "crash", "y" * 300, "m" * 300)
+def test_any_slug_is_the_name_of_a_folder(oracle: str, symptom: str, culprit: str, message: str) -> None:
+    signature = Signature(oracle, symptom, culprit, message)
+    assert is_slug(signature.slug)
+    assert len(signature.slug.encode()) <= 255 - len(f"{PART}.json")
+    assert replace(signature, culprit=f"{culprit}?").slug != signature.slug
+
+
+def test_a_culprit_of_many_primitives_is_named_whole() -> None:
+    primitives = "decompose_reduction+tensorize+compute_at+sample_compute_location+decompose_reduction+tensorize"
+    slug = Signature("survives", "crash", f"s_tir.Schedule[{primitives}]", "m").slug
+    assert slug.startswith(f"survives-s_tir.Schedule_{primitives.replace('+', '_')}-")
 
 
 @pytest.mark.parametrize("field", ["oracle", "symptom", "culprit", "message"])

@@ -170,7 +170,7 @@ def test_a_folder_comes_back(tmp_path: Path, json_text: str | None) -> None:
 def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
     write_case(tmp_path / "slug", stored_case('{"root": 0}'), "old", "old")
     small = replace(stored_case(), expectations=(), case=replace(stored_case().case, calls=()))
-    write_case(tmp_path / "slug", small, "new", "new")
+    write_case(tmp_path / "slug", small, "new", "new", made_here=True)
     assert sorted(path.name for path in (tmp_path / "slug").iterdir()) == [
         MARK,
         "README.md",

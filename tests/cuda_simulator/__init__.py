@@ -1,6 +1,6 @@
 """A CUDA device made of the CPU, for tests: TVM's own run time for CUDA on `driver.cpp`, kernels built by `nvcc.py`.
 
-What hangs on the hardware is not in it; what a program may ask of a driver, and in which process, is.
+What depends on the hardware is not in it; what a program may ask of a driver, and in which process, is.
 """
 
 from __future__ import annotations

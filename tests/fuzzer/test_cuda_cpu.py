@@ -36,9 +36,10 @@ from generators.source import SeededSource
 from generators.targets import TARGETS
 from oracles.builds import builders, needs
 from oracles.builds.build import CODEGEN
-from oracles.builds.builders import BUILDERS, EMPTY_LAUNCH, refused
+from oracles.builds.builders import BUILDERS, refused
 from oracles.builds.cuda_cpu import available, lowering, machine
 from oracles.builds.cuda_cpu.machine import NotCompiled
+from oracles.evidence import InKernel
 from oracles.verdict import Failed, Skipped
 from tests.oracles.oracle_bench import row_of
 
@@ -191,7 +192,8 @@ def test_a_pass_that_drops_barriers_is_named() -> None:
 @pytest.mark.parametrize("passes", [(), (NORMALIZE,), (default_call("LegalizeOps"),)])
 def test_an_empty_launch_is_one_bug(passes: tuple[PassCall, ...]) -> None:
     failure = failure_of(judged(candidate(EMPTY, *passes), repertoire()))
-    assert (failure.symptom, failure.culprit) == (EMPTY_LAUNCH, CODEGEN)
+    assert (failure.symptom, failure.culprit) == (f"{machine.SYMPTOM}{machine.EMPTY}", CODEGEN)
+    assert isinstance(failure.evidence, InKernel) and failure.evidence.kind == machine.EMPTY
     assert failure.message == "a kernel for no element is launched nevertheless, and fails"
     assert "array of 0 bytes" in failure.detail
 

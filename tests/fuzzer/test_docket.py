@@ -35,6 +35,30 @@ def test_a_failure_is_reduced_then_confirmed_then_settled() -> None:
     assert docket.idle
 
 
+def test_what_is_seen_while_it_is_reduced_or_confirmed_is_counted() -> None:
+    docket = Docket()
+    docket.sighted(CRASH, 0.0)
+    key, _ = taken(docket)
+    assert [docket.sighted(replace(CRASH, index=index), 0.0) for index in (1, 2)] == [None, None]
+    assert docket.reduced(key, b"f", "slug", known=False) == ["slug", "slug"]
+    assert docket.sighted(replace(CRASH, index=3), 0.0) == "slug"  # before its turn to be confirmed
+    key, _ = taken(docket)
+    assert docket.sighted(replace(CRASH, index=4), 0.0) == "slug"
+    assert docket.confirmed(key) == []
+
+
+def test_what_was_dropped_is_counted_once_there_is_a_finding() -> None:
+    docket = Docket()
+    docket.sighted(CRASH, 0.0)
+    docket.reduced(taken(docket)[0], None, None, known=False)
+    seen: list[str] = []
+    for index in range(1, 10):
+        assert docket.sighted(replace(CRASH, index=index), 0.0) is None
+        if docket.waits:
+            seen += docket.reduced(taken(docket)[0], b"f", "slug", known=False)
+    assert seen == ["slug"] * 8  # of ten sightings one did not show again and one is the finding
+
+
 def test_an_end_while_reducing_costs_no_failure() -> None:
     docket = Docket()
     docket.sighted(CRASH, 1.0)

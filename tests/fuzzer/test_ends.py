@@ -8,11 +8,13 @@ import random
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from corpus import own
@@ -23,6 +25,7 @@ from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observers
 from fuzzer.campaign.out_folder import held
 from fuzzer.engines import choose
+from fuzzer.engines.messages import versions
 from fuzzer.errors import UsageError
 from fuzzer.processes import pool, start
 from fuzzer.processes.pool import LocalSlot, Pool
@@ -32,7 +35,7 @@ from fuzzer.settings import Settings, read_settings
 from reports.finding_row import FindingRow
 from reports.out_writer import OutWriter
 from reports.summary import RunFacts, read_findings
-from tests.fuzzer.fake_worker import PASSES
+from tests.fuzzer.fake_worker import PASSES, failures_of
 from tests.patience import HANGS_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,14 +84,21 @@ def whole(result: CampaignResult, cases: int = 400) -> None:
     """Every case was judged once, and every failure is a finding."""
     assert (result.tally.cases, result.tally.generated) == (cases, cases)
     assert result.tally.ops == {f"op{index}": 1 for index in range(cases)}
-    assert {row.culprit for row in result.findings} == set(PASSES)
+    assert {row.culprit: row.count for row in result.findings} == sightings(cases)
     assert result.unreduced == 0
     assert result.fault() is None
 
 
+def sightings(cases: int) -> Counter[str]:
+    """How often each pass fails in so many cases."""
+    return Counter(failure.culprit for index in range(cases) for failure in failures_of(index))
+
+
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_every_case_is_judged_once_and_every_failure_is_found(tmp_path: Path, jobs: int) -> None:
-    result = campaign(tmp_path / "out", jobs=jobs)
+@pytest.mark.parametrize("time", [None, f"{HANGS_S:g}s"], ids=["in order", "as they come"])
+def test_every_case_is_judged_once_and_every_failure_is_found(tmp_path: Path, jobs: int, time: str | None) -> None:
+    """Every sighting counts, whether its finding is being reduced, being confirmed or known by then."""
+    result = campaign(tmp_path / "out", jobs=jobs, time=time)
     whole(result)
     assert {row.signature for row in read_findings(tmp_path / "out")} == slugs(result)
 
@@ -197,7 +207,9 @@ t.campaign(t.Path({str(out)!r}), cases=4000)
     assert all(count == 1 for count in result.tally.ops.values())
     assert result.tally.cases >= 400
     assert {row.signature for row in before} <= slugs(result)
-    assert {row.culprit for row in result.findings} == set(PASSES)
+    judged = [int(name.removeprefix("op")) for name in result.tally.ops]
+    seen = Counter(failure.culprit for index in judged for failure in failures_of(index))
+    assert {row.culprit: row.count for row in result.findings} == seen
     assert [path.name for path in out.iterdir() if path.name.startswith(".")] == []
     assert not again.exists()
 
@@ -220,6 +232,54 @@ def test_what_is_seen_and_not_reduced_in_time_stands_in_out(tmp_path: Path, monk
 
 def _fake(_module: str, *arguments: str) -> list[str]:
     return start.module_command("tests.fuzzer.fake_worker", *arguments)
+
+
+@pytest.mark.parametrize(("field", "name"), [("tvm", "TVM"), ("ffi", "apache-tvm-ffi")])
+def test_a_campaign_of_another_tvm_is_not_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], field: str, name: str
+) -> None:
+    out = tmp_path / "out"
+    campaign(out, cases=20)
+    before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+    ours = getattr(versions(), field)
+    monkeypatch.setattr(loop, "versions", lambda: msgspec.structs.replace(versions(), **{field: "9.9"}))
+    with pytest.raises(UsageError, match=f"--resume: {out}: was begun with {name} {ours}, and this is 9.9: ") as raised:
+        campaign(out, seed=None, cases=40, resume=True)
+    assert raised.value.status == 2
+    assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == before
+    monkeypatch.undo()
+    monkeypatch.setattr(pool, "module_command", _fake)
+    assert campaign(out, seed=None, cases=40, resume=True).tally.cases == 40
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("field", "says"),
+    [("passfuzz", "passfuzz 9.9, and this is"), ("python", "Python 9.9"), ("sources", "other sources of passfuzz")],
+)
+def test_another_passfuzz_goes_on_with_a_campaign_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], field: str, says: str
+) -> None:
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "versions", lambda: msgspec.structs.replace(versions(), **{field: "9.9"}))
+        campaign(out, cases=20)
+    assert campaign(out, seed=None, cases=40, resume=True).tally.cases == 40
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"passfuzz: warning: --resume: {out}: was begun with {says}")
+
+
+def test_a_checkpoint_of_an_older_passfuzz_is_gone_on_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    campaign(out, cases=20)
+    data = json.loads((out / CHECKPOINT_FILE).read_text())
+    for field in ("versions", "early"):
+        del data[field]
+    for _, place in data["places"]:
+        del place["unnamed"]
+    (out / CHECKPOINT_FILE).write_text(json.dumps(data))
+    whole(campaign(out, seed=None, resume=True))
+    assert capsys.readouterr().err == ""
 
 
 # --- the folder -----------------------------------------------------------------------------------------

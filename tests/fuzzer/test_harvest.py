@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from corpus import own
 from corpus.escapes import is_slug
 from corpus.store import read_case
 from fuzzer.cli import app
 from fuzzer.commands.harvest import harvest
 from fuzzer.errors import UsageError
+from fuzzer.trust import admit
 
 pytestmark = pytest.mark.warm
 
@@ -61,6 +63,14 @@ def test_a_seed_is_a_case_that_reads_back(kept: Path, tmp_path: Path) -> None:
     assert [call.name for call in case.passes] == ["Normalize"]
     assert {argument.shape for call in case.calls for argument in call.arguments} == {(2, 3)}
     assert case.origin.file == "test_a"
+
+
+def test_a_seed_is_as_strange_as_the_folder_that_it_comes_from(kept: Path, tmp_path: Path) -> None:
+    """And still fit to start from: what TVM prints is plain."""
+    result = harvest(kept, tmp_path / "seeds")
+    folder = tmp_path / "seeds" / result.seeds[0]
+    assert not own.is_own(folder)
+    admit(folder, read_case(folder).case, None)
 
 
 def test_what_is_left_out_is_counted(kept: Path, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ PASSES = {"Mine": lambda: mine}
 
 def put(seeds: Path, name: str, script: str = MODULE) -> None:
     stored = StoredCase(Case(ModuleText(script), ()), name, "survives", "crash", "Normalize")
-    write_case(seeds / name, stored, repro_text(stored), "a seed")
+    write_case(seeds / name, stored, repro_text(stored), "a seed", made_here=True)
 
 
 def cases_of(plan: Plan, indices: range) -> list[DrawnCase]:

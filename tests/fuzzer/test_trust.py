@@ -164,7 +164,7 @@ def test_with_trust_it_is_replayed(foreign: Path, marker: Path) -> None:
 @pytest.mark.skipif(not offered().files, reason="this kernel has no Landlock")
 def test_a_script_of_ones_own_is_replayed_and_writes_nothing(tmp_path: Path, marker: Path) -> None:
     folder = tmp_path / "corpus" / "mine"
-    write_case(folder, read_case(CASE), f"open({str(marker)!r}, 'w')", "")
+    write_case(folder, read_case(CASE), f"open({str(marker)!r}, 'w')", "", made_here=True)
     (row,) = replay(folder, ()).rows
     assert (row.outcome, "PermissionError" in row.message) == ("error", True)
     assert not marker.exists()
@@ -210,7 +210,7 @@ def test_a_plain_module_that_calls_the_system_writes_nothing(trusted: bool, tmp_
 def mine(folder: Path) -> Path:
     """A folder that this machine has written, with an expression and a module of no table."""
     stored = read_case(CASE)
-    write_case(folder, stored, repro_text(stored), "read me")
+    write_case(folder, stored, repro_text(stored), "read me", made_here=True)
     return folder
 
 
@@ -220,6 +220,18 @@ def test_what_was_written_here_is_ones_own(tmp_path: Path) -> None:
     assert trust.is_trusted(folder)
     moved = folder.rename(tmp_path / "elsewhere")
     assert own.is_own(moved)
+
+
+def test_a_copy_of_a_stranger_s_case_stays_a_stranger_s(tmp_path: Path) -> None:
+    """Whoever writes a case again says whose it was; who says nothing makes no case their own."""
+    theirs, ours = tmp_path / "theirs", mine(tmp_path / "ours")
+    shutil.copytree(CASE, theirs)
+    for source, own_one in ((theirs, False), (ours, True)):
+        stored = read_case(source)
+        write_case(tmp_path / "promoted", stored, repro_text(stored), "", made_here=own.is_own(source))
+        assert own.is_own(tmp_path / "promoted") == own_one
+        write_case(tmp_path / "promoted", stored, repro_text(stored), "")
+        assert not own.is_own(tmp_path / "promoted")
 
 
 def remove(folder: Path) -> None:
@@ -304,7 +316,7 @@ def test_the_shipped_corpus_is_trusted_and_a_link_to_elsewhere_is_not(tmp_path: 
 
 def test_a_case_of_ones_own_may_say_anything(tmp_path: Path) -> None:
     stored = StoredCase(Case(ModuleText(SCRIPT.format(value="open('x')")), ()), "t", "survives", "crash", "CSE")
-    write_case(tmp_path / "case", stored, "exit(0)", "")
+    write_case(tmp_path / "case", stored, "exit(0)", "", made_here=True)
     trust.admit(tmp_path / "case", stored.case, None)
     shutil.copytree(tmp_path / "case", tmp_path / "sent", ignore=shutil.ignore_patterns(own.MARK))
     with pytest.raises(UsageError, match="open"):

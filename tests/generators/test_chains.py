@@ -67,7 +67,7 @@ def test_some_fork_and_join_again() -> None:
 
 
 def live_share(programs: int) -> float:
-    """Of the calls of operators in main, those that its result hangs on."""
+    """Of the calls of operators in main, those that its result depends on."""
     calls = live = 0
     for index in range(programs):
         main = draw_program(SeededSource(8, index)).module["main"]

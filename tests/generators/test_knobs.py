@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 KNOBS = {
-    "tir": ("knobs", "knob_groups", "integer_knobs"),
+    "tir": ("knobs", "knob_groups", "block_knobs", "loop_knobs", "kernel_knobs", "integer_knobs"),
     "relax": ("knobs",),
     "recipes": ("knobs",),
     "operators": ("knobs",),
@@ -136,3 +136,20 @@ def _is_text(node: ast.stmt | None) -> bool:
 def _is_group(node: ast.AnnAssign) -> bool:
     """A group of knobs, whose docstring says what it is of."""
     return ast.unparse(node.annotation).endswith("Knobs")
+
+
+def fields(folder: str) -> set[str]:
+    """The names of the knobs of a folder, and of their groups."""
+    classes = (node for tree in sources(folder, knobs=True).values() for node in tree.body)
+    bodies = (node.body for node in classes if isinstance(node, ast.ClassDef))
+    return {ast.unparse(node.target) for body in bodies for node in body if isinstance(node, ast.AnnAssign)}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_knob_is_read(folder: str) -> None:
+    """By its name, as an attribute, in the generator or where the knobs of others are made of it."""
+    paths = sorted((ROOT / "generators").rglob("*.py"))
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
+    read = {node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assert len(fields(folder)) > 5
+    assert fields(folder) - read == set()

@@ -6,8 +6,9 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any, get_type_hints
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
@@ -18,6 +19,8 @@ from rich.table import Table
 from rich.text import Text
 
 from corpus.escapes import is_finding_script, one_line, visible
+from fuzzer.commands.report import report_on
+from fuzzer.errors import tell
 from fuzzer.render import (
     replay_cases,
     show_check,
@@ -41,7 +44,7 @@ from reports import html, junit, markdown, sarif
 from reports.finding_row import FindingRow, Standing, row_of
 from reports.formats import FORMATS
 from reports.live import LiveDisplay
-from reports.summary import Ended, Report, RunFacts
+from reports.summary import Ended, Report, RunFacts, write_out
 from reports.tally import FIELDS, Tally, tally_of
 from reports.terminal import Terminal, cell
 from reports.view import show
@@ -210,17 +213,25 @@ _OF_RICH = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 """What rich writes on a terminal: styles, and the cursor of a live display."""
 
 
+def commands(shown: str) -> list[str]:
+    """The lines of a job's output that a CI runner takes for commands."""
+    lines = shown.split("\n")
+    return [line for line in lines if line.strip().startswith("::") or "##[" in line or "##vso[" in line.lower()]
+
+
 def on_terminals(draw: Callable[[Terminal, str], None], text: str) -> None:
     """Asserts that a text comes out without effect, through a pipe and on a terminal, where only rich's styles have."""
     plain = _drawn(draw, text, None)
     assert "".join(set(plain) & {chr(code) for code in range(32)} - {"\n"}) == ""
     assert visible(plain) == plain
+    assert commands(plain) == []
     styled, harmless = (_drawn(draw, one, True) for one in (text, WORD))
     assert set(_OF_RICH.findall(styled)) <= set(_OF_RICH.findall(harmless)) | set(
         _OF_RICH.findall(_drawn(draw, "", True))
     )
     rest = _OF_RICH.sub("", styled).replace("\r", "")
     assert visible(rest) == rest
+    assert commands(rest) == []
 
 
 def _drawn(draw: Callable[[Terminal, str], None], text: str, force: bool | None) -> str:
@@ -297,6 +308,31 @@ def test_no_command_lets_a_text_act(capsys: pytest.CaptureFixture[str], number: 
     list(_commands(HOSTILE))[number]()
     shown = capsys.readouterr().out
     assert shown and visible(shown) == shown
+    assert commands(shown) == []
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "\n::error::x", "##[error]x", "\n  ::stop-commands::x"])
+def test_no_error_lets_a_text_act(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    tell(f"error: {text}")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert commands(line) == [] and visible(line) == line
+
+
+@pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.name)
+def test_no_report_on_stdout_is_a_command_to_a_job(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], row: Any
+) -> None:
+    hostile = "\n::error::x ##[error]y ##VSO[task.z]"
+    rows = tuple(replace(one, signature=f"slug-{number}") for number, one in enumerate(report_of(hostile).findings))
+    write_out(tmp_path, replace(report_of(hostile), findings=rows))
+    report_on((tmp_path,), (row.name,), None, False)
+    shown = capsys.readouterr().out
+    assert commands(shown) == []
+    if row.name == "sarif":
+        assert json.loads(shown) == json.loads((tmp_path / row.file).read_text())
+    report_on((tmp_path,), (), None, True)
+    shown = capsys.readouterr().out
+    assert commands(shown) == [] and hostile in json.loads(shown)["skipped"]
 
 
 def test_a_replay_is_xml() -> None:

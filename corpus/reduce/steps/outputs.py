@@ -51,7 +51,7 @@ def _without_field(name: str, number: int) -> Edit:
 
 
 def bound_fields(view: PlanView) -> Sequence[Edit]:
-    """Each field of a tuple that is bound and then only returned may go; the binding stays, for what hangs on it."""
+    """Each field of a tuple that is bound and then only returned may go; the binding stays, for what depends on it."""
     edits: list[Edit] = []
     for name, function in view.draft.drafts():
         if callers(view.draft, name):

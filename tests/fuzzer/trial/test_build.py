@@ -15,6 +15,9 @@ from generators.passes.row import Phase
 from generators.passes.table import default_call
 from generators.source import SeededSource
 from oracles.builds import build
+from oracles.builds.builders import same_bug
+from oracles.builds.cuda_cpu import machine
+from oracles.evidence import Evidence, InKernel, NotANumber, OrderOfThreads
 from oracles.reference.numbers import Numbers
 from oracles.trace import MeaningState, Position
 from oracles.verdict import Failed, Passed, Skipped, Verdict
@@ -25,6 +28,9 @@ WRONG = Failed("wrong result", "3 is not 4")
 NO_BUILD = Failed("does not build", "unknown intrinsic", "", build.CODEGEN)
 CRASH = Failed("crash", "SIGSEGV", "", "VMShapeLower")
 CLEAN = Passed()
+EMPTY_LAUNCH = Failed("any words", "any words", "", build.CODEGEN, InKernel(machine.EMPTY, "k", "division by zero"))
+DIVIDES = Failed("any words", "any words", "", build.CODEGEN, InKernel("division by zero", "k", "division by zero"))
+RACE = Failed("any words", "any words", evidence=OrderOfThreads("descending"))
 
 
 @pytest.mark.parametrize(
@@ -39,6 +45,9 @@ CLEAN = Passed()
         (NO_BUILD, CLEAN, None, False, "FoldConstant"),
         (NO_BUILD, NO_BUILD, None, False, build.CODEGEN),
         (CRASH, CLEAN, None, False, "VMShapeLower"),
+        (EMPTY_LAUNCH, CLEAN, None, False, build.CODEGEN),
+        (DIVIDES, CLEAN, None, False, "FoldConstant"),
+        (RACE, CLEAN, None, False, "FoldConstant"),
         (CRASH, CLEAN, None, True, "FoldConstant"),
         (WRONG, CLEAN, None, True, "FoldConstant"),
         (WRONG, CLEAN, build.CODEGEN, True, "FoldConstant"),
@@ -55,6 +64,22 @@ def test_a_failed_build_is_blamed_on_the_passes_only_where_it_needs_them(
 ) -> None:
     result = blamed(verdict, base, "FoldConstant", first, only_some=only_some)
     assert (result.culprit if isinstance(result, Failed) else None) == culprit
+
+
+@pytest.mark.parametrize(
+    ("evidence", "one", "culprit"),
+    [
+        (EMPTY_LAUNCH.evidence, True, build.CODEGEN),
+        (RACE.evidence, True, None),
+        (DIVIDES.evidence, False, None),
+        (NotANumber(), False, None),
+        (None, False, None),
+    ],
+)
+def test_evidence_tells_which_failures_are_one_bug(evidence: Evidence | None, one: bool, culprit: str | None) -> None:
+    bug = same_bug(evidence)
+    assert (bug is not None) == one
+    assert (bug.culprit if bug else None) == culprit
 
 
 ARGSORT = """@I.ir_module

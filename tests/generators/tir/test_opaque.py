@@ -26,7 +26,8 @@ from generators.tir.swarm import EVERY, draw_unusual
 from oracles.reference.tir import run_prim_func
 
 SEEDS = 200
-KNOBS = replace(DEFAULT, opaque_share=1.0, dead_share=0.0)
+KNOBS = replace(DEFAULT, forms=replace(DEFAULT.forms, opaque=1.0, dead=0.0))
+NEVER_PLAIN = replace(KNOBS, forms=replace(KNOBS.forms, plain=0.0))
 UNUSUAL_NODES = (
     tirx.Let,
     tirx.While,
@@ -92,7 +93,7 @@ def test_plain_functions_hold_nothing_unusual() -> None:
 def test_the_others_hold_some_unusual_kinds_and_not_all() -> None:
     others = [seed for seed in range(SEEDS) if "plain" not in drawn(seed).features]
     assert sum(bool(unusual(drawn(seed))) for seed in others) > 0.6 * len(others)
-    drawn_kinds = [draw_unusual(SeededSource(1, index), replace(KNOBS, plain_share=0.0)) for index in range(50)]
+    drawn_kinds = [draw_unusual(SeededSource(1, index), NEVER_PLAIN) for index in range(50)]
     assert all(kinds < EVERY for kinds in drawn_kinds) and len(set(drawn_kinds)) > 40
     assert frozenset().union(*drawn_kinds) == EVERY
 
