@@ -6,6 +6,7 @@ that an entry of a limit quotes. The first entry that matches wins.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,11 @@ class Registry:
             if entry.quote and entry.quote in message:
                 return entry
         return None
+
+
+def cause_id(cause: str) -> str:
+    """Eight digits for a cause, the same on every machine, to be typed where its text is too long."""
+    return hashlib.sha256(cause.encode("utf-8", "backslashreplace")).hexdigest()[:8]
 
 
 def read_registry(path: Path) -> Registry:

@@ -15,6 +15,8 @@ from generators.targets import DEFAULT
 NO_CULPRIT = "none"
 Standing: TypeAlias = Literal["new", "known", "limitation", "returned"]
 """Of a cause: not in the registry; in it, open or not to be mended; a limit that TVM states; mended, and back again."""
+KNOWN: tuple[Standing, ...] = ("known", "limitation")
+"""Those that make no job red."""
 Where = TypeVar("Where")
 
 Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)] | Annotated[float, msgspec.Meta(ge=0, le=float(2**53))]
@@ -30,7 +32,7 @@ class FindingRow:
 
     signature: its identity, fit for a file name. culprit: the pass, "none" when no pass is to blame.
     passes: the reduced pass sequence, as constructor expressions. at_s: seconds into the campaign at
-    the first sighting. count: how often it was seen. known: in the baseline, so not a failure.
+    the first sighting. count: how often it was seen. known: by its cause or signature, so not a failure.
     case, repro: paths relative to OUT. reduced: bindings_before, bindings, statements_before, statements,
     passes_before, passes, oracle_calls, seconds; empty while it is not reduced.
     cause: what people count, as `str(corpus.cause.Cause)`; "" in files of older versions. standing, title, link: of
@@ -71,11 +73,11 @@ class FindingRow:
         given = msgspec.convert(data, dict[str, Any])
         if given.get("reduced", {}) is None:
             del given["reduced"]
-        row = msgspec.convert(given, FindingRow)
+        row = msgspec.convert({"standing": "known" if given.get("known") is True else "new", **given}, FindingRow)
         if not is_slug(row.signature):
             raise ValueError(f"signature {row.signature[:100]!r} is no name of a folder")
         case = row.case if is_finding_folder(row.case) else ""
-        return replace(row, case=case, repro=row.script)
+        return replace(row, case=case, repro=row.script, known=row.standing in KNOWN)
 
     @property
     def where(self) -> str:
@@ -98,7 +100,10 @@ class FindingRow:
 def row_of(finding: Finding) -> FindingRow:
     """The row of a live finding."""
     line = to_line(finding)
-    return FindingRow(**{**line, "passes": tuple(line["passes"]), "reduced": line["reduced"] or {}})
+    standing: Standing = "known" if line["known"] else "new"
+    return FindingRow(
+        **{**line, "passes": tuple(line["passes"]), "reduced": line["reduced"] or {}, "standing": standing}
+    )
 
 
 def merge_rows(rows: Iterable[FindingRow]) -> tuple[FindingRow, ...]:
@@ -118,8 +123,14 @@ def merge_sighted(rows: Iterable[tuple[FindingRow, Where]]) -> list[tuple[Findin
 def _merged(one: tuple[FindingRow, Where], other: tuple[FindingRow, Where]) -> tuple[FindingRow, Where]:
     best, where = min(one, other, key=lambda pair: _size(pair[0]))
     rows = (one[0], other[0])
-    count, at_s = sum(row.count for row in rows), min(row.at_s for row in rows)
-    return replace(best, count=count, at_s=at_s, known=any(row.known for row in rows)), where
+    merged = replace(
+        best,
+        count=sum(row.count for row in rows),
+        at_s=min(row.at_s for row in rows),
+        tier=min(row.tier for row in rows),
+    )
+    told = next((row for row in rows if row.known), best)
+    return replace(merged, known=told.known, standing=told.standing, title=told.title, link=told.link), where
 
 
 def _size(row: FindingRow) -> tuple[bool, float, int]:

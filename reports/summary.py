@@ -15,6 +15,7 @@ from corpus.escapes import one_line
 from corpus.named_errors import naming
 from corpus.regular_files import MEBIBYTE, read_regular
 from corpus.store import LONGEST_REASON, UNREADABLE, why, write_atomically
+from reports.causes import CauseRow, causes_of
 from reports.finding_row import Count, FindingRow, Number
 from reports.tally import FIELDS, Tally, tally_of
 
@@ -39,7 +40,8 @@ class RunFacts:
     tvm, passfuzz: versions. shard: "i/n". interrupted: ended by a signal.
     own_fault: one line when its results cannot be trusted.
     ended: how; None while it runs, and of a run that was killed. merged: several runs, by `report --merge`.
-    unreduced: how many failures were seen that are neither findings nor known to be none.
+    unreduced: how many failures were seen that are neither findings nor known to be none. notes: lines on what its
+    reader must know, of the registry of known causes.
     """
 
     tvm: str
@@ -53,6 +55,7 @@ class RunFacts:
     ended: Ended | None = None
     unreduced: Count = 0
     merged: bool = False
+    notes: tuple[str, ...] = ()
 
 
 FACTS: tuple[str, ...] = tuple(field.name for field in fields(RunFacts))
@@ -63,7 +66,8 @@ FACTS: tuple[str, ...] = tuple(field.name for field in fields(RunFacts))
 class Report:
     """Everything the report formats show, from a campaign that has ended or from the files of one.
 
-    notes: lines on what its reader must know, of files that were read: corrupt lines, runs that were counted twice.
+    notes: lines on what its reader must know: those of the facts, and of files that were read: corrupt lines, runs that
+    were counted twice.
     """
 
     facts: RunFacts
@@ -81,13 +85,20 @@ class Report:
         """Findings that are in the list of known ones."""
         return tuple(row for row in self.findings if row.known)
 
+    @property
+    def causes(self) -> tuple[CauseRow, ...]:
+        """The findings by their cause."""
+        return causes_of(self.findings)
+
     def to_json(self) -> dict[str, Any]:
         """The contents of summary.json."""
         facts = {**asdict(self.facts), "targets": list(self.facts.targets), "wall_s": round(self.facts.wall_s, 3)}
+        facts["notes"] = list(self.facts.notes)
         if self.facts.ended == UNKNOWN:
             del facts["ended"]
+        causes = [cause.to_json() for cause in self.causes]
         findings = [row.to_json() for row in self.findings]
-        return {"schema": SCHEMA, **facts, **self.tally.to_json(), "findings": findings}
+        return {"schema": SCHEMA, **facts, **self.tally.to_json(), "causes": causes, "findings": findings}
 
 
 class UnreadableOut(Exception):
@@ -151,9 +162,9 @@ def read_out(out: Path) -> Report:
         raise UnreadableOut(path, f"not a summary of passfuzz ({why(error)})") from error
     newer, notes = _read_findings(out / FINDINGS_FILE)
     if newer:
-        return Report(facts, tally, newer, notes)
+        return Report(facts, tally, newer, (*facts.notes, *notes))
     rows, more = _rows(path, "finding", enumerate(map(bytes, lines), 1))
-    return Report(facts, tally, rows, (*notes, *more))
+    return Report(facts, tally, rows, (*facts.notes, *notes, *more))
 
 
 def _decoded(raw: Mapping[str, msgspec.Raw], names: Iterable[str]) -> dict[str, Any]:
