@@ -1,4 +1,4 @@
-"""The texts in the folder of a finding, as a report shows them. They are data: of a stranger's finding, a stranger's."""
+"""The texts in the folder of a finding, as a report shows them. They may be a stranger's: data, and nothing more."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ SCRIPT_FILE, ISSUE_FILE, README_FILE = "repro.py", "issue.md", "README.md"
 MOST = MEBIBYTE
 """Bytes of a file that are read; a larger one is not shown."""
 LONGEST = 20_000
-"""Characters of a text that are shown."""
+LONGEST_TITLE = 300
+"""Characters that are shown of a text, and of a title."""
 
 _FENCE = re.compile(r"^(`{3,})diff$", re.MULTILINE)
 _FAULT = re.compile(r"^## Whose fault\n\n((?:- .*\n)+)", re.MULTILINE)
@@ -28,20 +29,17 @@ _ENTITIES = re.compile("|".join(map(re.escape, _ENTITY)))
 class FindingFiles:
     """What lies in the folder of a finding; "" for what is not there, or is no regular file of an ordinary size.
 
-    script: repro.py. issue: issue.md, in older folders README.md. difference: what the pass did, as a unified diff.
-    fault: lines on whose fault it is. cut: whether a text was longer than a report shows.
+    title: that of the issue, one line. script: repro.py. issue: issue.md, in older folders README.md. difference: what
+    the pass did, as a unified diff. fault: lines on whose fault it is. cut: whether a text was longer than a report
+    shows.
     """
 
+    title: str = ""
     script: str = ""
     issue: str = ""
     difference: str = ""
     fault: tuple[str, ...] = ()
     cut: bool = False
-
-    @property
-    def size(self) -> int:
-        """Characters of all texts."""
-        return len(self.script) + len(self.issue) + len(self.difference) + sum(map(len, self.fault))
 
 
 Files: TypeAlias = Callable[[FindingRow], FindingFiles]
@@ -64,12 +62,21 @@ def _read(folder: Path) -> FindingFiles:
         return FindingFiles()
     script, issue, readme = (_text(folder / name) for name in (SCRIPT_FILE, ISSUE_FILE, README_FILE))
     fault = _FAULT.search(readme)
-    texts = (script, issue or readme, _difference(readme))
+    difference = _difference(readme) or _difference(issue)
     return FindingFiles(
-        *(text[:LONGEST] for text in texts),
-        tuple(_plain(line[2:])[:LONGEST] for line in fault[1].splitlines()) if fault else (),
-        any(len(text) > LONGEST for text in texts),
+        title=_title(issue),
+        script=script[:LONGEST],
+        issue=(issue or readme)[:LONGEST],
+        difference=difference[:LONGEST],
+        fault=tuple(_plain(line[2:])[:LONGEST] for line in fault[1].splitlines()) if fault else (),
+        cut=max(map(len, (script, issue or readme, difference))) > LONGEST,
     )
+
+
+def _title(issue: str) -> str:
+    """The first line of an issue, without its Markdown."""
+    line = issue.partition("\n")[0][: 2 * LONGEST_TITLE]
+    return _plain(line.removeprefix("# ").replace("`", "")) if line.startswith("#") else ""
 
 
 def _difference(readme: str) -> str:

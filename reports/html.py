@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -20,21 +20,23 @@ from markupsafe import Markup
 
 from corpus.escapes import IN_MARKUP, issue_url, one_line, visible
 from reports import pictures
-from reports.causes import SEVERITIES, CauseGroup, Severity, group_by_cause
-from reports.finding_files import FindingFiles, Files, no_files
+from reports.causes import CauseRow, headline
+from reports.finding_files import Files, FindingFiles, no_files
+from reports.finding_row import FindingRow
 from reports.reasons import ReasonGroup, grouped
+from reports.severity import SEVERITIES, Severity, best, first_seen, severity, worst_first
 from reports.summary import Report
 from reports.tally import ORACLE_COLUMNS, Tally
 from reports.words import (
     SEVERITY_WORDS,
     TIERS,
     cases_rows,
+    cut,
     ended_line,
-    headline,
-    largest_first,
     missed,
     neediest_first,
     share,
+    title,
 )
 
 NAME = "html"
@@ -56,9 +58,15 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A cause as the page shows it. Its texts are escaped. left_out: they did not find room."""
+    """A cause as the page shows it. Its texts are escaped. says_more: the message is not its title. left_out: the texts
+    did not find room."""
 
-    group: CauseGroup
+    cause: CauseRow
+    severity: Severity
+    best: FindingRow
+    at_s: float
+    title: str
+    says_more: bool
     number: int
     link: str
     script: Markup
@@ -84,23 +92,22 @@ class Section:
 
 def render(report: Report, files: Files = no_files) -> str:
     """The whole page. files: gives the texts of a finding."""
-    groups = group_by_cause(report.findings)
-    news = [group for group in groups if group.is_news]
-    known = [group for group in groups if not group.is_news]
-    shown = list(_shown((*news, *known), files))
+    causes = worst_first(report.causes)
+    news = sum(not cause.known for cause in causes)
+    shown = list(_shown(causes, files))
     template = _environment().get_template("report.html.j2")
     return template.render(
         report=report,
         facts=report.facts,
         tally=report.tally,
-        headline=headline(groups),
-        sections=_sections(shown[: len(news)]),
-        known=_section(sorted(shown[len(news) :], key=_where)),
+        headline=headline(report.findings),
+        sections=_sections(shown[:news]),
+        known=_section(sorted(shown[news:], key=_where)),
         words=SEVERITY_WORDS,
         tiers=TIERS,
         doubts=[line for line in (ended_line(report.facts), *report.notes) if line],
-        time=pictures.over_time(groups, report.facts.wall_s),
-        fire=pictures.fire_rates(report.tally, groups),
+        time=pictures.over_time(causes, report.facts.wall_s),
+        fire=pictures.fire_rates(report.tally, causes),
         pass_heat=_heat_of_passes(report.tally),
         operator_heat=_heat_of_operators(report.tally),
         cases=cases_rows(report.tally),
@@ -115,24 +122,30 @@ def render(report: Report, files: Files = no_files) -> str:
 # --- causes ---------------------------------------------------------------------------------------------
 
 
-def _shown(groups: Iterable[CauseGroup], files: Files) -> Iterator[Shown]:
+def _shown(causes: Iterable[CauseRow], files: Files) -> Iterator[Shown]:
     """The causes with their texts, as long as there is room for them."""
     room = MOST_TEXT
-    for number, group in enumerate(groups):
-        texts = files(group.best) if room > 0 else FindingFiles()
-        one = _with_texts(group, number, texts)
+    for number, cause in enumerate(causes):
+        texts = files(best(cause)) if room > 0 else FindingFiles()
+        one = _with_texts(cause, number, texts)
         needed = len(one.script) + len(one.issue) + sum(len(run.text) for run in one.difference)
         if needed > room:
-            one = _with_texts(group, number, FindingFiles(), left_out=True)
+            one = _with_texts(cause, number, FindingFiles(), left_out=True)
         room -= needed
         yield one
 
 
-def _with_texts(group: CauseGroup, number: int, texts: FindingFiles, left_out: bool = False) -> Shown:
+def _with_texts(cause: CauseRow, number: int, texts: FindingFiles, left_out: bool = False) -> Shown:
+    row, named = best(cause), title(cause, texts.title)
     return Shown(
-        group,
+        cause,
+        severity(cause),
+        row,
+        first_seen(cause),
+        cut(named, LONGEST_TITLE),
+        named != one_line(row.message or row.symptom),
         number,
-        issue_url(group.link),
+        issue_url(cause.link),
         _escaped(texts.script),
         _escaped(texts.issue),
         tuple(_runs(texts.difference)),
@@ -154,18 +167,18 @@ def _tag(line: str) -> str:
 
 def _sections(shown: Iterable[Shown]) -> list[Section]:
     """By severity, in the order in which the causes come."""
-    return [section for _, of in groupby(shown, lambda one: one.group.severity) if (section := _section(of))]
+    return [section for _, of in groupby(shown, lambda one: one.severity) if (section := _section(of))]
 
 
 def _section(shown: Iterable[Shown]) -> Section | None:
     """Neighbouring causes of a pass together; None of no causes."""
     causes = list(shown)
     passes = tuple((name, tuple(of)) for name, of in groupby(causes, _where))
-    return Section(causes[0].group.severity, passes) if causes else None
+    return Section(causes[0].severity, passes) if causes else None
 
 
 def _where(one: Shown) -> str:
-    return one.group.best.where
+    return one.best.where
 
 
 # --- counters -------------------------------------------------------------------------------------------
@@ -224,7 +237,7 @@ def _environment() -> jinja2.Environment:
         autoescape=True,
         finalize=_finalized,
     )
-    environment.filters.update(line=one_line, share=share, largest_first=largest_first, clock=_clock, title=_title)
+    environment.filters.update(line=one_line, share=share, clock=_clock)
     return environment
 
 
@@ -235,12 +248,6 @@ def _finalized(value: Any) -> Any:
 
 def _escaped(text: str) -> Markup:
     return Markup.escape(visible(text))
-
-
-def _title(text: str) -> str:
-    """A title that fits into a few lines."""
-    line = one_line(text)
-    return line if len(line) <= LONGEST_TITLE else f"{line[: LONGEST_TITLE - 1]}…"
 
 
 def _clock(seconds: float) -> str:

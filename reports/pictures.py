@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from reports.causes import CauseGroup
+from reports.causes import CauseRow
+from reports.severity import best, first_seen
 from reports.tally import Tally
 
 WIDTH, HEIGHT = 480, 230
@@ -85,15 +86,15 @@ class Heat:
     level: int
 
 
-def over_time(groups: Sequence[CauseGroup], wall_s: float) -> OverTime | None:
+def over_time(causes: Sequence[CauseRow], wall_s: float) -> OverTime | None:
     """The causes of a run, by the first sighting of each; None where there are none."""
-    times = sorted(group.at_s for group in groups)
+    times = sorted(map(first_seen, causes))
     if not times:
         return None
     end = max(wall_s, times[-1], 1.0)
     across = _scale(end, LEFT, WIDTH - RIGHT)
     up = _scale(len(times), HEIGHT - BOTTOM, TOP)
-    news = sorted(group.at_s for group in groups if group.is_news)
+    news = sorted(first_seen(cause) for cause in causes if not cause.known)
     return OverTime(
         _steps(times, end, across, up),
         _steps(news, end, across, up),
@@ -102,9 +103,9 @@ def over_time(groups: Sequence[CauseGroup], wall_s: float) -> OverTime | None:
     )
 
 
-def fire_rates(tally: Tally, groups: Iterable[CauseGroup]) -> FireRates:
+def fire_rates(tally: Tally, causes: Iterable[CauseRow]) -> FireRates:
     """The passes that were applied, in columns by their fire rate, those that are blamed at the bottom."""
-    blamed = {group.best.culprit for group in groups if group.is_news}
+    blamed = {best(cause).culprit for cause in causes if not cause.known}
     applied = [(name, row) for name, row in tally.passes.items() if row["applied"]]
     applied.sort(key=lambda item: (item[0] not in blamed, item[0]))
     size_of: Counter[int] = Counter()
@@ -166,6 +167,8 @@ def _scale(most: float, start: float, end: float) -> Callable[[float], float]:
 
 def _steps(times: Sequence[float], end: float, across: Callable[[float], float], up: Callable[[float], float]) -> Steps:
     """The line that rises by one at each time."""
-    moves = (f"H{across(at):.1f}V{up(number):.1f}" for at, number in zip(times, accumulate([1] * len(times)), strict=True))
+    moves = (
+        f"H{across(at):.1f}V{up(number):.1f}" for at, number in zip(times, accumulate([1] * len(times)), strict=True)
+    )
     path = f"M{across(0):.1f} {up(0):.1f}{''.join(moves)}H{across(end):.1f}"
     return Steps(path, round(across(end), 1), round(up(len(times)), 1), len(times))

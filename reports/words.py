@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from typing_extensions import assert_never
 
 from corpus.escapes import one_line
 from oracles.verdict import Skipped
-from reports.causes import CauseGroup, Severity
+from reports.causes import CauseRow
 from reports.finding_row import FindingRow
+from reports.severity import Severity, best, severity
 from reports.summary import UNREDUCED_FILE, RunFacts
 from reports.tally import PassColumn, Tally
 
 SHOWN_REASONS = 3
 """Reasons that are named where there is room for one line."""
-SHOWN_KNOWN = 5
-"""Passes that are named of known causes in one line."""
+SHOWN_PASSES = 5
+"""Passes that are named of many causes in one line."""
 SHOWN_CAUSES = 24
-"""New causes that have a line where there is room for one screen of 40."""
+"""New causes that have a line where there is room for one screen of SCREEN."""
+SCREEN = 40
 TIERS = (
     "Tier A: an official pipeline of TVM shows it. Tier B: a pass in its documented phase does. "
     "Tier C: only an unusual order of passes does."
@@ -39,7 +42,9 @@ SEVERITY_WORDS: Mapping[Severity, SeverityWords] = {
     "wrong": SeverityWords(
         "silent wrong result", "Silent wrong results", "The program runs to its end and gives other values."
     ),
-    "native": SeverityWords("native crash", "Native crashes", "The process dies of a signal, without a Python exception."),
+    "native": SeverityWords(
+        "native crash", "Native crashes", "The process dies of a signal, without a Python exception."
+    ),
     "pipeline": SeverityWords(
         "official pipeline", "Official pipelines", "A pipeline that TVM ships fails on a valid program."
     ),
@@ -48,33 +53,40 @@ SEVERITY_WORDS: Mapping[Severity, SeverityWords] = {
 }
 
 
-def headline(groups: Iterable[CauseGroup]) -> str:
-    """How many causes are new, returned and known, as the beginning of a sentence."""
-    standings = [group.standing for group in groups]
-    new, returned = standings.count("new"), standings.count("returned")
-    parts = [
-        f"{new} new {'cause' if new == 1 else 'causes'}",
-        *([f"{returned} returned"] if returned else []),
-        f"{len(standings) - new - returned} known",
-    ]
-    return ", ".join(parts)
+def title(cause: CauseRow, of_issue: str = "") -> str:
+    """What happens, in one line: the registry's title, that of the issue, or what its best finding says."""
+    shown = best(cause)
+    named = next((row.title for row in cause.findings if row.title), "")
+    return one_line(named or of_issue or shown.message or shown.symptom)
 
 
-def cause_line(group: CauseGroup) -> str:
-    """A cause in one line, without its script: pass, severity, what happens."""
-    returned = " (returned)" if group.standing == "returned" else ""
-    return one_line(f"{group.best.where}: {group.title}{returned}")
+def one_screen(causes: Sequence[CauseRow]) -> tuple[list[CauseRow], list[CauseRow]]:
+    """Of causes in the order of `worst_first` the new ones that have a line on a screen, and those left out. Unusual
+    orders of passes have none: `several` says them in one."""
+    news = [cause for cause in causes if not cause.known and severity(cause) != "order"]
+    return news[:SHOWN_CAUSES], news[SHOWN_CAUSES:]
 
 
-def known_line(groups: Sequence[CauseGroup]) -> str:
-    """The known causes in one line; empty where there are none."""
-    known = [group for group in groups if not group.is_news]
-    if not known:
+def not_shown(causes: Sequence[CauseRow]) -> str:
+    """What is left out on a screen, in a line."""
+    by_severity = Counter(severity(cause) for cause in causes)
+    parts = (f"{number} {SEVERITY_WORDS[name].short}" for name, number in by_severity.items())
+    return f"and {len(causes)} more: {', '.join(parts)}"
+
+
+def cut(text: str, most: int) -> str:
+    """The text in at most so many characters."""
+    return text if len(text) <= most else f"{text[: max(most - 1, 0)]}…"
+
+
+def several(causes: Sequence[CauseRow], what: str) -> str:
+    """Causes in one line, by the passes that have most of them; empty where there are none."""
+    if not causes:
         return ""
-    names = largest_first({name: sum(one.best.where == name for one in known) for name in {g.best.where for g in known}})
-    shown = ", ".join(name if number == 1 else f"{name} ({number})" for name, number in names[:SHOWN_KNOWN])
-    more = f", and {len(names) - SHOWN_KNOWN} more passes" if len(names) > SHOWN_KNOWN else ""
-    return one_line(f"{len(known)} known: {shown}{more}")
+    by_pass = largest_first(Counter(best(cause).where for cause in causes))
+    shown = [name if number == 1 else f"{name} ({number})" for name, number in by_pass[:SHOWN_PASSES]]
+    more = [f"{len(by_pass) - SHOWN_PASSES} more passes"] if len(by_pass) > SHOWN_PASSES else []
+    return one_line(f"{len(causes)} {what}: {', '.join(shown + more)}")
 
 
 def share(part: float, whole: float) -> str:
@@ -111,7 +123,11 @@ def cases_rows(tally: Tally) -> list[tuple[str, int, str]]:
         ("drawn", tally.generated, ""),
         ("wrong before any pass (our fault)", tally.invalid, share(tally.invalid, tally.generated)),
         ("judged", tally.cases, share(tally.cases, tally.generated)),
-        *([("of these, from modules of --corpus", tally.seeded, share(tally.seeded, tally.cases))] if tally.seeded else []),
+        *(
+            [("of these, from modules of --corpus", tally.seeded, share(tally.seeded, tally.cases))]
+            if tally.seeded
+            else []
+        ),
         ("results compared by value", tally.numeric_verdicts, ""),
     ]
 

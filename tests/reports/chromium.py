@@ -86,13 +86,17 @@ class Page:
 
     def evaluate(self, expression: str) -> Any:
         """The value of an expression of JavaScript, of a promise what it comes to."""
-        said = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, userGesture=True)
+        said = self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, userGesture=True
+        )
         assert "exceptionDetails" not in said, said
         return said["result"].get("value")
 
     def look(self, width: int = 1200, dark: bool = False) -> None:
         """Sets the width of the window in CSS pixels, and the colour scheme."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
+        self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600
+        )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
 
