@@ -18,6 +18,7 @@ LONGEST = 20_000
 LONGEST_TITLE = 300
 """Characters that are shown of a text, and of a title."""
 
+_HEADING = re.compile(r"# (.+)")
 _FENCE = re.compile(r"^(`{3,})diff$", re.MULTILINE)
 _FAULT = re.compile(r"^## Whose fault\n\n((?:- .*\n)+)", re.MULTILINE)
 _ESCAPED = re.compile(r"\\([\\`*{}\[\]|~$^_+=#.)-])")
@@ -75,8 +76,8 @@ def _read(folder: Path) -> FindingFiles:
 
 def _title(issue: str) -> str:
     """The first line of an issue, without its Markdown."""
-    line = issue.partition("\n")[0][: 2 * LONGEST_TITLE]
-    return _plain(line.removeprefix("# ").replace("`", "")) if line.startswith("#") else ""
+    heading = _HEADING.match(issue)
+    return _plain(heading[1][: 2 * LONGEST_TITLE].replace("`", "")) if heading else ""
 
 
 def _difference(readme: str) -> str:

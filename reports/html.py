@@ -126,13 +126,13 @@ def _shown(causes: Iterable[CauseRow], files: Files) -> Iterator[Shown]:
     """The causes with their texts, as long as there is room for them."""
     room = MOST_TEXT
     for number, cause in enumerate(causes):
-        texts = files(best(cause)) if room > 0 else FindingFiles()
-        one = _with_texts(cause, number, texts)
+        one = _with_texts(cause, number, files(best(cause)))
         needed = len(one.script) + len(one.issue) + sum(len(run.text) for run in one.difference)
-        if needed > room:
-            one = _with_texts(cause, number, FindingFiles(), left_out=True)
-        room -= needed
-        yield one
+        if needed <= room:
+            room -= needed
+            yield one
+        else:
+            yield _with_texts(cause, number, FindingFiles(title=one.title), left_out=True)
 
 
 def _with_texts(cause: CauseRow, number: int, texts: FindingFiles, left_out: bool = False) -> Shown:

@@ -25,7 +25,7 @@ FILE = "report.md"
 ESCAPE = IN_MARKUP
 
 LONGEST_TITLE = 160
-SHOWN_DOUBTS = 5
+SHOWN_DOUBTS = 3
 """Lines on what a reader must know; summary.json and the page have all."""
 
 
@@ -49,13 +49,12 @@ def _headline(report: Report) -> Markdown:
             facts.passfuzz,
         ),
     ]
-    if facts.own_fault:
-        lines.append(of("**These results cannot be trusted: {}**", facts.own_fault))
+    warnings = [of("* **These results cannot be trusted: {}**", facts.own_fault)] if facts.own_fault else []
     doubts = [line for line in (ended_line(facts), *report.notes) if line]
-    lines += [of("**{}**", line) for line in doubts[:SHOWN_DOUBTS]]
+    warnings += [of("* **{}**", line) for line in doubts[:SHOWN_DOUBTS]]
     if len(doubts) > SHOWN_DOUBTS:
-        lines.append(of("**And {} more notes.**", len(doubts) - SHOWN_DOUBTS))
-    return Markdown.joined("\n\n", lines)
+        warnings.append(of("* **And {} more notes.**", len(doubts) - SHOWN_DOUBTS))
+    return Markdown.joined("\n\n", [*lines, *([Markdown.joined("\n", warnings)] if warnings else [])])
 
 
 def _news(causes: Sequence[CauseRow]) -> Markdown:

@@ -94,11 +94,12 @@ def over_time(causes: Sequence[CauseRow], wall_s: float) -> OverTime | None:
     end = max(wall_s, times[-1], 1.0)
     across = _scale(end, LEFT, WIDTH - RIGHT)
     up = _scale(len(times), HEIGHT - BOTTOM, TOP)
+    name, unit = _unit(end)
     news = sorted(first_seen(cause) for cause in causes if not cause.known)
     return OverTime(
         _steps(times, end, across, up),
         _steps(news, end, across, up),
-        tuple(Tick(round(across(value), 1), seconds_label(value, end)) for value in ticks(end)),
+        tuple(Tick(round(across(value * unit), 1), f"{value:g} {name}") for value in ticks(end / unit)),
         tuple(Tick(round(up(value), 1), f"{value:g}") for value in ticks(len(times)) if value == int(value)),
     )
 
@@ -154,11 +155,14 @@ def ticks(most: float) -> list[float]:
 
 
 def seconds_label(value: float, end: float) -> str:
-    """A time on an axis that ends at `end`, both in seconds."""
-    for unit, seconds in (("h", 3600), ("min", 60)):
-        if end >= 2 * seconds:
-            return f"{value / seconds:.3g} {unit}"
-    return f"{value:g} s"
+    """A time of something that lasted until `end`, both in seconds."""
+    name, unit = _unit(end)
+    return f"{value / unit:.3g} {name}"
+
+
+def _unit(end: float) -> tuple[str, int]:
+    """The unit of times up to `end`, and its seconds."""
+    return next(((name, unit) for name, unit in (("h", 3600), ("min", 60)) if end >= 2 * unit), ("s", 1))
 
 
 def _scale(most: float, start: float, end: float) -> Callable[[float], float]:

@@ -20,7 +20,7 @@ SHOWN_REASONS = 3
 """Reasons that are named where there is room for one line."""
 SHOWN_PASSES = 5
 """Passes that are named of many causes in one line."""
-SHOWN_CAUSES = 24
+SHOWN_CAUSES = 20
 """New causes that have a line where there is room for one screen of SCREEN."""
 SCREEN = 40
 TIERS = (

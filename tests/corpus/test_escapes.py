@@ -155,7 +155,7 @@ def test_only_an_issue_has_an_address(text: str, address: str) -> None:
 
 
 def test_templates_are_ours_and_values_are_not() -> None:
-    assert Markdown.of("*{}*{}", "*x*", Markdown("**")) == r"*\*x\***"
+    assert Markdown.of("*{}*{}", "*x*", Markdown("**")) == r"*\*x\****"
     assert Markdown.of("{}", "{0}") == r"\{0\}"
     assert isinstance(Markdown.joined("", [Markdown.of("{}", 1)]), Markdown)
     with pytest.raises(NotImplementedError):
