@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import select
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -13,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+PATIENCE_S = 300.0
+"""Seconds that an answer may take on a busy machine."""
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"),
@@ -60,6 +63,8 @@ class Page:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
+            ready, _, _ = select.select([self.receive], [], [], PATIENCE_S)
+            assert ready, f"Chromium has said nothing for {PATIENCE_S:g} s"
             read = os.read(self.receive, 1 << 20)
             assert read, "Chromium has ended"
             self._rest += read
@@ -144,6 +149,7 @@ def a_page(profile: Path) -> Iterator[Page]:
         page.session = page.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             page.call(f"{domain}.enable")
+        page.call("Emulation.setFocusEmulationEnabled", enabled=True)
         yield page
     finally:
         os.close(page.send)
