@@ -30,9 +30,9 @@ _ENTITIES = re.compile("|".join(map(re.escape, _ENTITY)))
 class FindingFiles:
     """What lies in the folder of a finding; "" for what is not there, or is no regular file of an ordinary size.
 
-    title: that of the issue, one line. script: repro.py. issue: issue.md, in older folders README.md. difference: what
-    the pass did, as a unified diff. fault: lines on whose fault it is. cut: whether a text was longer than a report
-    shows.
+    title: that of the issue, one line; "" where there is none. script: repro.py. issue: issue.md, in older folders
+    README.md. difference: what the pass did, as a unified diff. fault: lines on whose fault it is. cut: whether a text
+    was longer than a report shows.
     """
 
     title: str = ""

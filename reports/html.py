@@ -58,8 +58,8 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A cause as the page shows it. Its texts are escaped. says_more: the message is not its title. left_out: the texts
-    did not find room."""
+    """A cause as the page shows it. Its texts are escaped. says_more: the message is not its title. is_issue: the text
+    of the issue is one, no report of an older version. left_out: the texts did not find room."""
 
     cause: CauseRow
     severity: Severity
@@ -71,6 +71,7 @@ class Shown:
     link: str
     script: Markup
     issue: Markup
+    is_issue: bool
     difference: tuple[Run, ...]
     fault: tuple[str, ...]
     cut: bool
@@ -148,6 +149,7 @@ def _with_texts(cause: CauseRow, number: int, texts: FindingFiles, left_out: boo
         issue_url(cause.link),
         _escaped(texts.script),
         _escaped(texts.issue),
+        bool(texts.title and texts.issue),
         tuple(_runs(texts.difference)),
         texts.fault,
         texts.cut,

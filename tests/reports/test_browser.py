@@ -23,6 +23,7 @@ pytestmark = pytest.mark.skipif(executable() is None, reason="needs Chromium")
 
 EVERYTHING = "document.querySelectorAll('details').forEach(one => { one.open = true; })"
 CAUSES = "document.querySelectorAll('details.cause')"
+BUTTON = f"{CAUSES}[0].querySelector('button[data-copy$=s]')"
 SHOWN = f"[...{CAUSES}].filter(one => one.checkVisibility()).length"
 
 
@@ -112,7 +113,7 @@ def test_a_cause_opens_by_keyboard(page: Page) -> None:
     assert page.evaluate(f"{CAUSES}[0].open") is True
     page.press("Tab")
     assert page.evaluate(f"{CAUSES}[0].contains(document.activeElement)") is True
-    assert page.evaluate("document.activeElement.tagName") in ("PRE", "BUTTON")
+    assert page.evaluate("document.activeElement.tagName") in ("PRE", "SUMMARY")
 
 
 def test_every_control_is_reached_by_tab_and_has_a_name(page: Page) -> None:
@@ -125,11 +126,11 @@ def test_every_control_is_reached_by_tab_and_has_a_name(page: Page) -> None:
 
 def test_a_script_is_copied(page: Page) -> None:
     page.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
-    page.evaluate(f"{CAUSES}[0].open = true")
-    page.evaluate(f"{CAUSES}[0].querySelector('button').click()")
+    page.evaluate(EVERYTHING)
+    page.evaluate(f"{BUTTON}.click()")
     page.evaluate("new Promise(go => setTimeout(go, 200))")
     assert page.evaluate("navigator.clipboard.readText()") == script_of(page) != ""
-    assert page.evaluate(f"{CAUSES}[0].querySelector('button').textContent") == "Copied"
+    assert page.evaluate(f"{BUTTON}.textContent") == "Copied"
 
 
 @pytest.mark.parametrize(("works", "says"), [("true", "Copied"), ("false", "Press Ctrl+C")])
@@ -139,10 +140,10 @@ def test_where_the_clipboard_is_out_of_reach_the_script_is_selected(
 ) -> None:
     page.evaluate(f"Object.defineProperty(navigator, 'clipboard', {{ value: {clipboard} }})")
     page.evaluate(f"document.execCommand = () => {works}")
-    page.evaluate(f"{CAUSES}[0].open = true")
-    page.evaluate(f"{CAUSES}[0].querySelector('button').click()")
+    page.evaluate(EVERYTHING)
+    page.evaluate(f"{BUTTON}.click()")
     page.evaluate("new Promise(go => setTimeout(go, 200))")
-    assert page.evaluate(f"{CAUSES}[0].querySelector('button').textContent") == says
+    assert page.evaluate(f"{BUTTON}.textContent") == says
     assert page.evaluate("String(getSelection())").split() == script_of(page).split()
 
 
