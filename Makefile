@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fuzz test test-deep test-sample lint format bench lock clean
+.PHONY: help setup fuzz test test-deep test-sample lint format bench docs-bugs lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ format: $(READY) ## Format and mend what ruff can
 
 bench: $(READY) ## Measure (docs/benchmarks.md says what)
 	$(BIN)/python -m benchmarks
+
+docs-bugs: $(READY) ## Write docs/bugs anew from its notes and the corpus
+	$(BIN)/python -m corpus.bug_notes
 
 lock: ## Renew requirements.lock from pyproject.toml (needs uv)
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.10 --generate-hashes --no-header \

@@ -3,17 +3,69 @@
 A signature is exact and names a folder; a cause is one root cause in TVM, as far as it can be told from outside. It is
 coarser where one bug shows in many ways, and finer where a signature is blunt. The oracle, the tier and the pipeline
 around it do not count. Pure text and typed evidence; no TVM is imported here.
+
+The rules, in this order:
+- A hang, or memory without bound: the pass. Where it stands follows the input.
+- A native crash: the first function of TVM in the printed backtrace, with the pass unless it is the run-time library,
+  which runs after all passes. Nothing is printed for a stack overflow, and functions that a library does not export
+  are not named: then it is the pass, and a guess.
+- What an official pipeline leaves for the VM: the operator and why LegalizeOps left it.
+- An error: the place of the check that failed, with its message where the check is about one thing. What is the pass's
+  own file, an operator's lowering, an analysis or a code generator says whose bug it is; the message tells apart the
+  checks of one function (places are without lines, which every release moves). In a file that several passes use the
+  pass counts too. A check of a library (constructors, casts, containers, type inference, schedule primitives) words
+  what it was given: there the caller counts, and the message does not, as one wrong caller trips many checks.
+- A wrong structure: the pass and the kind of binding that breaks.
+- A wrong result: the pass, the kind of difference, and the shape of the rewrite (`oracles.ir.rewrite`); of code
+  generation, which rewrites nothing that can be compared, the kinds of nodes that store the wrong elements. Another
+  shape or dtype is the type that a pass has given to some binding.
+- A use of a value after its kill, by a pass that is not documented for modules with kills: no culprit. Every pass that
+  moves bindings does it, since no kill names what it orders (apache/tvm: CanonicalizeBindings moves tuples).
+- A schedule: the last primitive. Reduction has dropped what is not needed, and the others lead up to it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import re
+from dataclasses import dataclass, field
 
 from corpus.signature import normalise
-from oracles.verdict import WRONG_RESULT, Failed
+from corpus.throw_site import (
+    Site,
+    crashed_in,
+    infers_types,
+    is_backtrace,
+    is_of_others,
+    is_own,
+    is_shared,
+    is_telling,
+    last_called,
+    sites,
+)
+from oracles.evidence import (
+    AnotherForm,
+    AttributeGone,
+    ChangedSignature,
+    Died,
+    Hung,
+    InKernel,
+    OutOfMemory,
+    ReferenceTrap,
+)
+from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, WRONG_RESULT, Failed
 
+WRONG_CALL = "builds a call that cannot be typed, or of another type"
+REMADE_IF = "the result of an If is made anew, and its uses keep the old variable"
+"""As `oracles.broken` tells them, which loads TVM. The second is a fault of relax::ExprMutator, with which many passes
+are written."""
 UNCERTAIN = "perhaps "
 """How a cause begins that may be one with others, or several in one."""
+LONGEST = 200
+"""Characters of a cause."""
+CODEGEN = "codegen"
+LEGALIZE = "LegalizeOps"
+"""As `oracles.builds.build` and the pass table name them; both load TVM. A test holds them against each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +81,31 @@ class Rewrite:
 
 
 @dataclass(frozen=True, slots=True)
+class Facts:
+    """What is found out of a reduced failure beside its verdict (`fuzzer.trial.facts`); "" and None for unknown.
+
+    running: the innermost pass that was running, where the verdict names a pipeline or a build. broken: the kind of
+    binding that breaks, and how; broken_by: the pass inside of the culprit that does it. retyped: that the pass
+    `retyped_by` gives a binding of some kind another type. left: the operator that is left for the VM, and why.
+    stored: kinds of nodes in the values that PrimFuncs store. operators: those of Relax in the module. ends_lives: the
+    pass is not documented for a module that ends lives of values, and was given one. changes_input: the pass has
+    changed the module that it was given.
+    """
+
+    running: str = ""
+    broken: str = ""
+    broken_by: str = ""
+    retyped: str = ""
+    retyped_by: str = ""
+    left: str = ""
+    rewrite: Rewrite | None = None
+    stored: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
+    ends_lives: bool = False
+    changes_input: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Cause:
     """The identity of a root cause. Two findings are counted as one iff their causes are equal.
 
@@ -38,18 +115,162 @@ class Cause:
 
     where: str
     what: str
-    certain: bool = True
+    certain: bool = field(default=True)
 
     def __str__(self) -> str:
-        return f"{'' if self.certain else UNCERTAIN}{self.where}: {self.what}"
+        """One line of at most LONGEST printable characters; where it is cut, the end is a digest of the whole."""
+        text = f"{'' if self.certain else UNCERTAIN}{self.where}: {self.what}"
+        line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+        if len(line) <= LONGEST:
+            return line
+        return f"{line[: LONGEST - 12]}... {hashlib.sha256(line.encode()).hexdigest()[:8]}"
 
 
-def cause_of(oracle: str, failed: Failed, culprit: str, rewrite: Rewrite | None = None) -> Cause:
+def cause_of(oracle: str, failed: Failed, culprit: str, facts: Facts | None = None) -> Cause:
     """The cause of a failed verdict of a reduced case.
 
     `failed.detail` is TVM's traceback, or what a process that crashed has printed. culprit: the pass that is blamed.
-    rewrite: what the culprit did to the reduced module, None where it is not known.
+    facts: what else is known of the failure.
     """
-    if failed.symptom == WRONG_RESULT:
-        return Cause(culprit, str(rewrite or Rewrite()), certain=rewrite is not None)
-    return Cause(culprit, normalise(failed.message))
+    known, blamed = facts or Facts(), _last_primitive(culprit)
+    running = _last_primitive(known.running) or blamed
+    match failed.evidence:
+        case Hung():
+            return Cause(running, "does not end")
+        case OutOfMemory():
+            return Cause(running, "takes memory without bound")
+        case ReferenceTrap(kind="use-after-kill") if known.ends_lives:
+            return Cause("a pass after KillAfterLastUse", "moves a use of a value past the end of its life")
+    if known.left:
+        return Cause(LEGALIZE, known.left)
+    if isinstance(failed.evidence, Died) or is_backtrace(failed.detail):
+        return _native(failed, blamed, running, known)
+    if failed.symptom in (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN) or sites(failed.detail):
+        return _thrown(failed, running, known)
+    return _wrong(oracle, failed, blamed, known)
+
+
+def _last_primitive(culprit: str) -> str:
+    """`s_tir.Schedule[annotate+blockize]` without what comes before the last primitive."""
+    return re.sub(r"\[.*\+", "[", culprit)
+
+
+# --- crashes --------------------------------------------------------------------------------------------
+
+
+def _native(failed: Failed, blamed: str, running: str, known: Facts) -> Cause:
+    if known.broken:  # A pass has left a module that no code can come of, and a later one, or the code, ends by it.
+        return Cause(blamed, known.broken)
+    site = crashed_in(failed.detail)
+    how = failed.evidence.how if isinstance(failed.evidence, Died) else "a crash"
+    if site is None:
+        on = f" on {known.operators[0]}" if len(known.operators) == 1 else ""
+        return Cause(running, f"ends by {how}{on}", certain=False)
+    of_run_time = site.function.startswith("runtime::")
+    return Cause(site.function if of_run_time else f"{site.function} in {running}", "crash")
+
+
+def _thrown(failed: Failed, running: str, known: Facts) -> Cause:
+    """The cause of an error. `running`: the innermost pass."""
+    passed, said = sites(failed.detail), _said(failed)
+    if not passed or is_of_others(failed.detail):
+        return Cause(running, said, certain=bool(passed))
+    site = passed[-1]
+    if is_telling(site) or is_own(site, running):
+        return Cause(str(site), said)
+    caller = next((one for one in reversed(passed) if is_telling(one)), None)
+    if is_shared(site) and caller is None:
+        return Cause(f"{site} in {running}", said)
+    who = running if caller is None else str(caller)
+    if site.is_python:  # It has called C++ that names no file.
+        return _nameless(failed, who, said, known)
+    return Cause(who, WRONG_CALL if infers_types(site) else f"fails in {_library(site)}")
+
+
+def _nameless(failed: Failed, who: str, said: str, known: Facts) -> Cause:
+    """The cause of an error in C++ that names no file: casts and containers of the FFI, and the C++ library.
+
+    A pass with code for each operator may trip over one in many ways, which the message words by chance.
+    """
+    if native := last_called(failed.detail):
+        return Cause(who, f"{native}: {said}")
+    if len(known.operators) == 1:
+        return Cause(who, f"fails on {known.operators[0]}", certain=False)
+    return Cause(who, said, certain=False)
+
+
+_CONSTRUCTOR = re.compile(r"(?:^|::)(\w+)::\1$")
+_BINDERS = ("Let", "Bind", "LetStmt")
+"""One construct as an expression and as a statement."""
+
+
+def _library(site: Site) -> str:
+    made = _CONSTRUCTOR.search(site.function)
+    if made is None:
+        return str(site)
+    return f"the constructor of {'a binding in TIR' if made[1] in _BINDERS else made[1]}"
+
+
+_LAST_FRAME = re.compile(r'^ *File "[^"]+", line \d+, in .+$', re.MULTILINE)
+_RAISED = re.compile(r"^(?:\w+\.)*(\w+)(?:: ?(.*))?$", re.MULTILINE)
+_TYPES = re.compile(r"\b(?:ir|prim|relax|tirx|s_tir)\.(?:\w+\.)*[A-Z]\w*|'[A-Z]\w*'(?= object)")
+"""Classes of TVM's nodes, which say what was met and not what is wrong."""
+_OF_A_VERSION = re.compile(r"(?<=^UnboundLocalError).*|(?<=^RecursionError).*|\. Did you mean.*|(?<=to unpack) \(.*")
+"""What Python's own messages say in some of its versions only."""
+
+
+def _said(failed: Failed) -> str:
+    """The message of an error, whichever oracle tells it: the first paragraph of what the traceback ends with."""
+    end = max((match.end() for match in _LAST_FRAME.finditer(failed.detail)), default=None)
+    lines = [] if end is None else failed.detail[end:].split("\n")
+    raised = next((i for i, line in enumerate(lines) if line[:1].strip() and _RAISED.match(line)), None)
+    if raised is None:
+        return _without_types(normalise(failed.message))
+    text = "\n".join(lines[raised:])
+    text = text.rpartition("\nError message: ")[2].split("\n\n")[0].split("\nError in pass:")[0]
+    return _without_types(normalise(re.sub(r"^(?:\w+\.)+(?=\w+)", "", text)))
+
+
+def _without_types(text: str) -> str:
+    return _OF_A_VERSION.sub("", _TYPES.sub("<type>", text)).strip(" .:")
+
+
+# --- wrong modules and results --------------------------------------------------------------------------
+
+
+def _wrong(oracle: str, failed: Failed, blamed: str, known: Facts) -> Cause:
+    match failed.evidence:
+        case AttributeGone(key):
+            return Cause(blamed, f"loses the attribute {key}")
+        case InKernel(kind=kind):
+            return Cause(blamed, f"{kind}: {known.rewrite}", certain=known.rewrite is not None)
+        case ChangedSignature() | AnotherForm() | ReferenceTrap(kind="out-of-bounds") if known.retyped:
+            return Cause(known.retyped_by, known.retyped)
+    if known.changes_input:
+        return Cause(blamed, "changes the module that it is given")
+    if known.broken == REMADE_IF:
+        return Cause("relax::ExprMutator", known.broken)
+    if known.broken:
+        return Cause(known.broken_by or blamed, known.broken)
+    if (difference := _difference(failed)) is not None:
+        return _of_numbers(difference, blamed, known)
+    if known.rewrite is not None:
+        return Cause(blamed, f"{failed.symptom}: {known.rewrite}")
+    return Cause(blamed, _without_types(normalise(failed.message)))
+
+
+def _difference(failed: Failed) -> str | None:
+    """The kind of difference of a wrong result, or of the trap in its place; None for any other failure."""
+    match failed.evidence:
+        case AnotherForm(what):
+            return what
+        case ReferenceTrap(kind):
+            return kind
+    return "value" if failed.symptom == WRONG_RESULT else None
+
+
+def _of_numbers(kind: str, blamed: str, known: Facts) -> Cause:
+    if blamed == CODEGEN:
+        return Cause(blamed, f"{kind}: {', '.join(known.stored) or 'a store'}", certain=bool(known.stored))
+    what = known.rewrite or Rewrite()
+    return Cause(blamed, f"{kind}: {what}", certain=known.rewrite is not None)

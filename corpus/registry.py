@@ -1,16 +1,53 @@
 """The registry of known causes, `corpus/known.toml`: what is known of each, and which case shows it.
 
 A finding is known where its cause is one of an entry's (`cause`, `also`), or where TVM's message holds the sentence
-that an entry of a limit quotes. The first entry that matches wins.
+that an entry of a limit quotes. The first entry that matches wins. Edits leave comments and order as they are.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
-from collections.abc import Iterable
-from dataclasses import dataclass
+import io
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from datetime import date, timedelta
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+import tomlkit
+from packaging.version import InvalidVersion, Version
+
+from corpus.escapes import is_slug, one_line
+from corpus.named_errors import naming
+from corpus.regular_files import read_regular
+from corpus.store import LONGEST_REASON, MOST_TEXT, UNREADABLE, why, write_atomically
+from generators.case import Tier
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SCHEMA = 1
+SHIPPED = Path(__file__).parent / "known.toml"
+"""The registry that comes with passfuzz, in a checkout and in an installed wheel."""
+CASES = "cases"
+"""The folder beside a registry that its cases are in."""
+SHORTEST_QUOTE = 16
+"""Characters that a quoted sentence has at least: a word is in messages of other causes too."""
+STALE_DAYS = 30
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_NEW = f"""\
+# Known causes. `passfuzz run --known` counts the findings of these as known; docs/triage.md says what the fields mean.
+schema = {SCHEMA}
+"""
+_HEADER = re.compile(r"[ \t]*\[\[[ \t]*cause[ \t]*\]\][ \t]*(?:#.*)?\r?\n?")
 
 Status: TypeAlias = Literal["open", "wont-fix", "limitation", "fixed-in"]
 
@@ -19,11 +56,12 @@ Status: TypeAlias = Literal["open", "wont-fix", "limitation", "fixed-in"]
 class KnownCause:
     """An entry.
 
-    cause: as `str(corpus.cause.Cause)`; also: causes that a person has found to be the same bug. title: one line, as of
-    an issue. versions: of TVM, on which it was seen. link: an issue or pull request. root: file:function in TVM's
-    source. case: the folder in `corpus/cases` that shows it. note: for people. quote: of a limit, the sentence of TVM's
-    message that states it. fixed_in: the version of TVM, where the status is "fixed-in". seen: the day it was last
-    seen, "YYYY-MM-DD". tier: the best of all sightings. line: of the entry in its file.
+    cause: as `str(corpus.cause.Cause)`, "" of a limit that is known by its quote alone; also: causes that a person has
+    found to be the same bug. title: one line, as of an issue. versions: of TVM, on which it was seen. link: an issue or
+    pull request. root: file:function in TVM's source. case: the folder in `cases` beside the registry that shows it.
+    note: for people. quote: of a limit, the sentence of TVM's message that states it, at least SHORTEST_QUOTE
+    characters. fixed_in: the version of TVM, where the status is "fixed-in". seen: the day it was last seen,
+    "YYYY-MM-DD". tier: the best of all sightings. line: of the entry in its file, 0 where it is not known.
     """
 
     cause: str
@@ -38,12 +76,42 @@ class KnownCause:
     quote: str = ""
     fixed_in: str = ""
     seen: str = ""
-    tier: str = "B"
+    tier: Tier = "B"
     line: int = 0
+
+    @property
+    def identity(self) -> str:
+        """What tells it from other entries: its cause, or its quote where it has none."""
+        return self.cause or self.quote
+
+    def matches(self, cause: str, message: str) -> bool:
+        """Whether a finding with this cause, of which TVM says `message`, is one of this entry."""
+        if cause and cause in (self.cause, *self.also):
+            return True
+        return self.status == "limitation" and bool(self.quote) and self.quote in message
+
+    def is_fixed_in(self, version: str) -> bool:
+        """Whether a TVM of this version has the fix; False where either version cannot be compared."""
+        if self.status != "fixed-in":
+            return False
+        try:
+            return Version(version) >= Version(self.fixed_in)
+        except InvalidVersion:
+            return False
+
+    def is_stale(self, today: date) -> bool:
+        """Whether it has matched nothing for STALE_DAYS days, or nothing yet. What is fixed is not expected to."""
+        if self.status == "fixed-in":
+            return False
+        return not self.seen or date.fromisoformat(self.seen) < today - timedelta(days=STALE_DAYS)
 
 
 class BadRegistry(Exception):
     """A registry that cannot be read; the text is one line: file, line, reason."""
+
+    def __init__(self, path: Path, reason: str, line: int = 0) -> None:
+        where = f"{path}, line {line}" if line else str(path)
+        super().__init__(f"{one_line(where)}: {one_line(reason)[:LONGEST_REASON]}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +123,33 @@ class Registry:
 
     def match(self, cause: str, message: str = "") -> KnownCause | None:
         """The first entry that a finding matches."""
+        return next(self.matches(cause, message), None)
+
+    def matches(self, cause: str, message: str = "") -> Iterator[KnownCause]:
+        """Every entry that a finding matches, in the order of the file."""
+        return (entry for entry in self.entries if entry.matches(cause, message))
+
+    def stale(self, today: date) -> tuple[KnownCause, ...]:
+        """The entries that have matched nothing for long."""
+        return tuple(entry for entry in self.entries if entry.is_stale(today))
+
+    @property
+    def twice(self) -> tuple[str, ...]:
+        """A line for each cause that several entries claim, of which the first counts."""
+        lines: dict[str, list[str]] = {}
         for entry in self.entries:
-            if cause and cause in (entry.cause, *entry.also):
-                return entry
-            if entry.quote and entry.quote in message:
-                return entry
-        return None
+            for cause in {entry.cause, *entry.also} - {""}:
+                lines.setdefault(cause, []).append(str(entry.line))
+        return tuple(
+            one_line(f"{self.path}: lines {' and '.join(at)} claim one cause, the first counts: {cause}")
+            for cause, at in lines.items()
+            if len(at) > 1
+        )
+
+    @property
+    def cases(self) -> Path | None:
+        """The folder of its cases."""
+        return None if self.path is None else self.path.parent / CASES
 
 
 def cause_id(cause: str) -> str:
@@ -68,11 +157,211 @@ def cause_id(cause: str) -> str:
     return hashlib.sha256(cause.encode("utf-8", "backslashreplace")).hexdigest()[:8]
 
 
+# --- reading --------------------------------------------------------------------------------------------
+
+
+class _Entry(msgspec.Struct, forbid_unknown_fields=True):
+    title: str
+    cause: str = ""
+    status: Status = "open"
+    also: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+    link: str = ""
+    root: str = ""
+    case: str = ""
+    note: str = ""
+    quote: str = ""
+    fixed_in: str = ""
+    seen: str = ""
+    tier: Tier = "B"
+
+    def complaint(self) -> str | None:
+        """What is wrong with it beyond the types of its fields."""
+        if not self.title.strip():
+            return "title: is empty"
+        if not self.cause and not (self.status == "limitation" and self.quote):
+            return "cause: is empty; only a limitation may be known by its quote alone"
+        if "" in self.also:
+            return "also: one is empty"
+        if self.quote and len(self.quote) < SHORTEST_QUOTE:
+            return f"quote: shorter than {SHORTEST_QUOTE} characters, which matches too much"
+        if self.case and not is_slug(self.case):
+            return f"case: no name of a folder: {self.case!r}"
+        return self._complaint_on_versions()
+
+    def _complaint_on_versions(self) -> str | None:
+        if (self.status == "fixed-in") != bool(self.fixed_in):
+            return 'fixed_in: is wanted where the status is "fixed-in", and only there'
+        try:
+            Version(self.fixed_in or "0")
+        except InvalidVersion:
+            return f"fixed_in: no version: {self.fixed_in!r}"
+        return None if not self.seen or _is_day(self.seen) else f'seen: no day as "YYYY-MM-DD": {self.seen!r}'
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return _DAY.fullmatch(text) is not None  # Python 3.11 reads other forms too
+
+
 def read_registry(path: Path) -> Registry:
     """Reads a registry. Raises BadRegistry, and FileNotFoundError where there is none."""
-    raise NotImplementedError
+    try:
+        text = read_regular(path, MOST_TEXT).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise
+    except UNREADABLE as error:
+        raise BadRegistry(path, why(error)) from error
+    return parse(path, text)
+
+
+def parse(path: Path, text: str) -> Registry:
+    """The registry that the text of a file is. Raises BadRegistry."""
+    try:
+        data = tomllib.loads(text)
+    except UNREADABLE as error:
+        raise BadRegistry(path, f"not TOML: {error}") from error
+    entries = _tables(path, data)
+    headers = [number for number, line in enumerate(io.StringIO(text), 1) if _HEADER.fullmatch(line)]
+    lines = headers if len(headers) == len(entries) else [0] * len(entries)
+    made = (_entry(path, number, line, raw) for number, (line, raw) in enumerate(zip(lines, entries, strict=True), 1))
+    return Registry(tuple(made), path)
+
+
+def _tables(path: Path, data: dict[str, Any]) -> list[Any]:
+    if "schema" not in data:
+        raise BadRegistry(path, f"no `schema = {SCHEMA}`: not a registry of causes")
+    if data["schema"] != SCHEMA or isinstance(data["schema"], bool):
+        raise BadRegistry(path, f"schema {data['schema']!r}; this passfuzz reads {SCHEMA}")
+    if unknown := sorted(data.keys() - {"schema", "cause"}):
+        raise BadRegistry(path, f"unknown field {unknown[0]!r}; entries begin with [[cause]]")
+    entries = data.get("cause", [])
+    if not isinstance(entries, list):
+        raise BadRegistry(path, "entries begin with [[cause]]")
+    return entries
+
+
+def _entry(path: Path, number: int, line: int, raw: object) -> KnownCause:
+    where = "" if line else f"entry {number}: "
+    try:
+        read = msgspec.convert(raw, _Entry)
+    except msgspec.ValidationError as error:
+        raise BadRegistry(path, f"{where}{error}", line) from error
+    if (complaint := read.complaint()) is not None:
+        raise BadRegistry(path, f"{where}{complaint}", line)
+    return KnownCause(**msgspec.structs.asdict(read), line=line)
+
+
+# --- writing --------------------------------------------------------------------------------------------
 
 
 def add_entries(path: Path, entries: Iterable[KnownCause]) -> None:
-    """Adds entries to a registry, whose comments and order stay; it is made if need be."""
-    raise NotImplementedError
+    """Adds entries to a registry, whose comments and order stay; it is made if need be.
+
+    Raises BadRegistry where it cannot be read, or could not be with the entries; OSError where it cannot be written.
+    """
+    added = "".join(f"\n{_block(entry)}" for entry in entries)
+    _edit(path, lambda text: f"{text.rstrip()}\n{added}" if added else text)
+
+
+def change_entries(path: Path, changes: Mapping[str, Mapping[str, str | tuple[str, ...]]]) -> None:
+    """Sets fields of entries, which are named by their `identity`; an empty value removes the field. Comments and
+    order stay. Raises as `add_entries`, and KeyError for an entry that is not there.
+    """
+
+    if not changes:
+        return
+    _edit(path, lambda text: _changed(path, text, changes))
+
+
+def _changed(path: Path, text: str, changes: Mapping[str, Mapping[str, str | tuple[str, ...]]]) -> str:
+    entries = {entry.identity: entry for entry in reversed(parse(path, text).entries)}
+    wanted = {entries[identity].line: row for identity, row in changes.items()}
+    if 0 in wanted:
+        raise BadRegistry(path, "is edited only where each entry begins with a line [[cause]]")
+    blocks = _blocks(text)
+    return "".join(_changed_block(block, wanted.get(line, {})) for line, block in blocks)
+
+
+def _blocks(text: str) -> list[tuple[int, str]]:
+    """The text in parts that begin with the header of an entry, each with its first line; what is above them first."""
+    lines = list(io.StringIO(text))
+    starts = [number for number, line in enumerate(lines) if _HEADER.fullmatch(line)]
+    ends = [*starts, len(lines)]
+    parts = ((start + 1, "".join(lines[start:end])) for start, end in zip(starts, ends[1:], strict=True))
+    return [(0, "".join(lines[: ends[0]])), *parts]
+
+
+def _changed_block(block: str, row: Mapping[str, str | tuple[str, ...]]) -> str:
+    """An entry with its fields set; comments below it stay below it."""
+    if not row:
+        return block
+    lines = list(io.StringIO(block))
+    while lines and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
+        lines.pop()
+    body = "".join(lines)
+    document = tomlkit.parse(body if body.endswith("\n") else f"{body}\n")
+    table = document["cause"][0]
+    for name, value in row.items():
+        if value:
+            table[name] = _plain(value)
+        else:
+            table.pop(name, None)
+    return tomlkit.dumps(document) + block[len(body) :]
+
+
+def _block(entry: KnownCause) -> str:
+    """A new entry as it stands in the file."""
+    table = tomlkit.table()
+    table.update(_row(entry))
+    tables = tomlkit.aot()
+    tables.append(table)
+    document = tomlkit.document()
+    document["cause"] = tables
+    return tomlkit.dumps(document)
+
+
+def _row(entry: KnownCause) -> dict[str, Any]:
+    """The fields of an entry that say something, in their order."""
+    values = {field.name: (getattr(entry, field.name), field.default) for field in fields(entry)}
+    always = ("title", "status", "tier")
+    return {
+        name: _plain(value)
+        for name, (value, default) in values.items()
+        if name != "line" and (name in always or value not in (default, "", ()))
+    }
+
+
+def _plain(value: str | tuple[str, ...]) -> str | list[str]:
+    return value if isinstance(value, str) else list(value)
+
+
+def _edit(path: Path, edit: Callable[[str], str]) -> None:
+    """Reads, edits and writes a registry, while no other process does. What is written can be read."""
+    with _held(path.parent):
+        try:
+            text = read_regular(path, MOST_TEXT).decode("utf-8-sig")
+        except FileNotFoundError:
+            text = _NEW
+        except UNREADABLE as error:
+            raise BadRegistry(path, why(error)) from error
+        parse(path, text)
+        made = edit(text)
+        parse(path, made)
+        write_atomically(path, made.encode())
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Holds a folder for one writer. The kernel lets go of the lock when the process ends."""
+    with naming(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -10,8 +10,6 @@ import io
 import json
 import os
 import re
-import secrets
-import shutil
 import tempfile
 import warnings
 from collections.abc import Mapping
@@ -32,7 +30,9 @@ from corpus.module_text import UnreadableModule, with_imports, without_imports
 from corpus.named_errors import naming
 from corpus.poison_fill import MEANINGS, Fill
 from corpus.regular_files import MEBIBYTE, NotRegular, read_regular
+from corpus.whole_folder import write_folder
 from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall
+from generators.passes.constructors import expression
 from generators.targets import TARGETS
 from oracles import evidence
 from oracles.evidence import Evidence
@@ -105,7 +105,7 @@ def write_case(folder: Path, stored: StoredCase, repro: str, readme: str, *, mad
         contents["inputs.npz"] = buffer.getvalue()
     mark = own.mark_of(contents) if made_here else None
     with naming(folder):
-        _write_folder(folder, contents if mark is None else {**contents, own.MARK: mark})
+        write_folder(folder, contents if mark is None else {**contents, own.MARK: mark})
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -127,29 +127,6 @@ def _replace(path: Path, content: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-
-
-def _write_folder(folder: Path, contents: Mapping[str, bytes]) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    fresh = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}")  # mkdtemp would need a chmod, which walls refuse
-    fresh.mkdir()
-    try:
-        for name, content in contents.items():
-            (fresh / name).write_bytes(content)
-        _swap(fresh, folder)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-
-
-def _swap(fresh: Path, folder: Path) -> None:
-    """Renames `fresh` to `folder`; the folder that was there takes the name `fresh`, for its caller to remove."""
-    if not folder.exists():
-        fresh.rename(folder)
-        return
-    aside = fresh.with_name(f"{fresh.name}.old")
-    folder.rename(aside)
-    fresh.rename(folder)
-    shutil.rmtree(aside)
 
 
 def to_json(stored: StoredCase, arrays: dict[str, np.ndarray[Any, Any]]) -> Json:
@@ -204,7 +181,7 @@ class _PassFile(msgspec.Struct):
     options: str = ""
 
     def call(self) -> PassCall:
-        return PassCall(self.name, self.source, self.options)
+        return PassCall(self.name, expression(self.source), expression(self.options))
 
 
 class _CallFile(msgspec.Struct):

@@ -12,13 +12,21 @@ from typing import Annotated
 
 import typer
 
-from fuzzer.errors import EnvironmentFault, ExitStatus, end_like_ctrl_c, refuse_empty, status_of_command, tell
+from fuzzer.errors import (
+    EnvironmentFault,
+    ExitStatus,
+    UsageError,
+    end_like_ctrl_c,
+    refuse_empty,
+    status_of_command,
+    tell,
+)
 from fuzzer.streams import swallowing_streams
 
 app = typer.Typer(
     name="passfuzz",
     help="Finds wrong compiler passes in Apache TVM, names the pass, and hands back a minimal script.",
-    epilog="Exit status: 0 no new finding, 1 new finding, 2 wrong usage, 3 environment or own fault, 4 regression.",
+    epilog="Exit status: 0 no new cause, 1 new cause, 2 wrong usage, 3 environment or own fault, 4 regression.",
     add_completion=False,
     pretty_exceptions_enable=False,
 )
@@ -37,6 +45,17 @@ Trust = Annotated[
     bool,
     typer.Option(
         "--trust", help="Run what the data says as code, with no sandbox: for data that you would run as a script."
+    ),
+]
+
+Known = Annotated[
+    Path | None,
+    typer.Option("--known", help="Registry of known causes, or none. [default: the one in passfuzz]", metavar="FILE"),
+]
+Join = Annotated[
+    bool,
+    typer.Option(
+        "--trust", help="Let cases of somebody else join the corpus of passfuzz, which runs without a sandbox."
     ),
 ]
 
@@ -74,7 +93,7 @@ def run(
             help="Case folders: their findings are known, their modules start a quarter of the cases.", metavar="DIR"
         ),
     ] = None,
-    known: Annotated[Path | None, typer.Option(help="Known findings, which do not fail.", metavar="FILE")] = None,
+    known: Known = None,
     fail_on: Annotated[str | None, typer.Option(help="Tiers that fail. [default: A,B]", metavar="A,B")] = None,
     shard: Annotated[str | None, typer.Option(help="Part i of n, from 1.", metavar="i/n")] = None,
     on: Annotated[str, typer.Option(help="local, dask, ray, dask://ADDRESS or ray://ADDRESS.")] = "local",
@@ -190,19 +209,20 @@ def replay(
     ] = None,
     tvm: Annotated[list[str] | None, typer.Option(help="TVM version to replay on; repeatable.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Also write JUnit XML.", metavar="FILE")] = None,
+    known: Known = None,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Replay a corpus of known bugs, on this TVM or on released ones."""
     from fuzzer.commands.replay import replay as replay_corpus
     from fuzzer.render import replay_cases, show_replay
-    from fuzzer.settings import existing, output_file
+    from fuzzer.settings import existing, known_file, output_file
     from reports.junit import document
     from reports.summary import write_text
 
     if junit is not None:
         output_file(junit, "--junit")
-    result = replay_corpus(None if corpus is None else existing(corpus), tuple(tvm or ()), trust)
+    result = replay_corpus(None if corpus is None else existing(corpus), tuple(tvm or ()), trust, known_file(known))
     if junit is not None:
         write_text(junit, document((("replay", replay_cases(result)),)))
     show_replay(result, as_json)
@@ -219,7 +239,10 @@ def report(
     junit: Annotated[bool, typer.Option("--junit", help="JUnit XML.")] = False,
     sarif: Annotated[bool, typer.Option("--sarif", help="SARIF 2.1.0.")] = False,
     merge: Annotated[Path | None, typer.Option(help="Write the merged results there.", metavar="DIR")] = None,
-    known: Annotated[Path | None, typer.Option(help="Add the findings to this baseline.", metavar="FILE")] = None,
+    known: Annotated[
+        Path | None, typer.Option(help="Add the causes to this registry, and a case of each beside it.", metavar="FILE")
+    ] = None,
+    trust: Join = False,
     as_json: Json = False,
 ) -> None:
     """Show results again, from the files alone. Formats are written into OUT; a single one is printed too."""
@@ -231,7 +254,58 @@ def report(
     if known is not None:
         output_file(known, "--known")
     asked = {"html": html, "markdown": markdown, "junit": junit, "sarif": sarif}
-    report_on(tuple(out), tuple(name for name, wanted in asked.items() if wanted), merge, as_json, known)
+    report_on(tuple(out), tuple(name for name, wanted in asked.items() if wanted), merge, as_json, known, trust)
+
+
+@app.command()
+def triage(
+    out: Annotated[Path, typer.Argument(help="The --out folder of a run.", metavar="OUT")],
+    known: Known = None,
+    promote: Annotated[
+        list[str] | None,
+        typer.Option(help="Add this cause, or all new ones, as open, with its case.", metavar="ID|all"),
+    ] = None,
+    mark: Annotated[
+        list[str] | None,
+        typer.Option(help="Give it a status: open, wont-fix, limitation, fixed-in:VERSION.", metavar="ID=STATUS"),
+    ] = None,
+    merge: Annotated[
+        list[str] | None, typer.Option(help="Say that it is one with a known cause.", metavar="ID=ID")
+    ] = None,
+    note: Annotated[str, typer.Option(help="For people, with --mark or --promote.")] = "",
+    quote: Annotated[str, typer.Option(help="TVM's sentence that states the limit, with --mark.")] = "",
+    trust: Join = False,
+    as_json: Json = False,
+) -> None:
+    """Decide what the new causes of a run are: at a terminal one by one, or by options. Each decision is kept."""
+    from datetime import date
+
+    from fuzzer.commands.triage import Actions, open_triage
+    from fuzzer.commands.triage_walk import triage_by
+    from fuzzer.settings import existing, registry_file
+
+    opened = open_triage(existing(out), registry_file(known), date.today(), trust)
+    triage_by(opened, Actions(promote or (), mark or (), merge or (), note, quote), as_json)
+
+
+@app.command()
+def promote(
+    folder: Annotated[Path, typer.Argument(help="The folder of a finding.", metavar="DIR")],
+    known: Known = None,
+    title: Annotated[str, typer.Option(help="One line, as of an issue. [default: that of the case]")] = "",
+    slug: Annotated[str, typer.Option(help="Name of the new folder. [default: made of the title]")] = "",
+    note: Annotated[str, typer.Option(help="For people.")] = "",
+    trust: Join = False,
+    as_json: Json = False,
+) -> None:
+    """Copy a finding into the corpus, with an entry in the registry of known causes."""
+    from datetime import date
+
+    from fuzzer.commands.promote import Words, promote_and_tell
+    from fuzzer.settings import existing, registry_file
+
+    words = Words(title=title, slug=slug, note=note)
+    promote_and_tell(existing(folder), registry_file(known), words, date.today(), trust, as_json)
 
 
 @app.command()
@@ -250,14 +324,22 @@ def harvest(
 
 @app.command("list")
 def list_rows(
-    table: Annotated[str, typer.Argument(help="passes, ops, oracles or targets.", metavar="TABLE")],
+    table: Annotated[str, typer.Argument(help="passes, ops, oracles, targets or causes.", metavar="TABLE")],
+    known: Known = None,
+    stale: Annotated[bool, typer.Option("--stale", help="Of causes: that matched nothing for a month.")] = False,
     as_json: Json = False,
 ) -> None:
-    """List a table: passes, ops, oracles or targets."""
-    from fuzzer.commands.listing import read_listing
-    from fuzzer.render import show_listing
+    """List a table: passes, ops, oracles, targets, or the known causes."""
+    from datetime import date
 
-    show_listing(read_listing(table), as_json)
+    from fuzzer.commands.listing import CAUSES, list_causes, read_listing
+    from fuzzer.render import show_listing
+    from fuzzer.settings import known_file
+
+    if table != CAUSES and (stale or known is not None):
+        raise UsageError(f"list {table}: --known and --stale are for {CAUSES}")
+    listing = list_causes(known_file(known), date.today(), stale) if table == CAUSES else read_listing(table)
+    show_listing(listing, as_json)
 
 
 @app.command()

@@ -22,7 +22,7 @@ class ExitStatus(IntEnum):
     """What scripts and CI jobs rely on."""
 
     CLEAN = 0
-    """No new finding."""
+    """No new cause."""
     NEW_FINDING = 1
     WRONG_USAGE = 2
     OWN_FAULT = 3

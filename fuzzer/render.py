@@ -137,7 +137,12 @@ def show_replay(result: ReplayResult, as_json: bool) -> None:
     table = Table("case", "TVM", "outcome", "what", box=None, header_style="bold")
     for row in result.rows:
         table.add_row(cell(row.case), cell(row.tvm), _styled(row.outcome), cell(row.message[:SHOWN_MESSAGE]))
-    console().print(table)
+    terminal = console()
+    terminal.print(table)
+    for tvm, gone in groupby(result.gone(), key=lambda one: one.tvm):
+        titles = [one.title for one in gone]
+        said = "1 known cause is" if len(titles) == 1 else f"{len(titles)} known causes are"
+        terminal.say(one_line(f"{said} gone on TVM {tvm}: {'; '.join(titles)}"), "bold green")
 
 
 def replay_cases(result: ReplayResult) -> list[TestCase]:

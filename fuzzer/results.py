@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from fuzzer.errors import ExitStatus
 from fuzzer.versions import Probe
+from reports.causes import causes_of
 from reports.finding_row import FindingRow
 from reports.tally import Tally
 
@@ -21,7 +22,8 @@ ReplayWord: TypeAlias = Literal["ok", "fixed", "still-failing", "regression", "u
 class CampaignResult:
     """A finished campaign. own_fault: one line when passfuzz itself failed, else None.
 
-    unreduced: how many failures were seen that are neither findings nor known to be none.
+    unreduced: how many failures were seen that are neither findings nor known to be none. notes: lines on what its
+    reader must know.
     """
 
     tally: Tally
@@ -30,6 +32,7 @@ class CampaignResult:
     interrupted: bool = False
     own_fault: str | None = None
     unreduced: int = 0
+    notes: tuple[str, ...] = ()
 
     def fault(self) -> str | None:
         """One line when these results cannot be trusted: own_fault, too many invalid cases, or no case at all."""
@@ -42,10 +45,10 @@ class CampaignResult:
         return None
 
     def status(self, fail_on: tuple[str, ...]) -> ExitStatus:
-        """An own fault first, because its findings cannot be trusted; then new findings of the tiers that fail."""
+        """An own fault first, because its findings cannot be trusted; then new causes of the tiers that fail."""
         if self.fault() is not None:
             return ExitStatus.OWN_FAULT
-        if any(row.is_failure(fail_on) for row in self.findings):
+        if any(cause.is_failure(fail_on) for cause in causes_of(self.findings)):
             return ExitStatus.NEW_FINDING
         return ExitStatus.CLEAN
 
@@ -122,13 +125,24 @@ class ReduceResult:
 
 @dataclass(frozen=True, slots=True)
 class ReplayRow:
-    """One corpus case under one TVM."""
+    """One corpus case under one TVM. cause, title: of its cause, as the registry has it; "" where it is not known."""
 
     case: str
     tvm: str
     outcome: ReplayWord
     message: str = ""
     seconds: float = 0.0
+    cause: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GoneCause:
+    """A known cause of which every case passes on a TVM, and one of them did not before."""
+
+    tvm: str
+    cause: str
+    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +158,19 @@ class ReplayResult:
             return ExitStatus.REPLAY_REGRESSION
         return ExitStatus.OWN_FAULT if "error" in outcomes else ExitStatus.CLEAN
 
+    def gone(self) -> tuple[GoneCause, ...]:
+        """What each TVM has mended. A case whose cause is not known counts as one of its own."""
+        found: dict[tuple[str, str], list[ReplayRow]] = {}
+        for row in self.rows:
+            found.setdefault((row.tvm, row.cause or f"case {row.case}"), []).append(row)
+        return tuple(
+            GoneCause(tvm, rows[0].cause, rows[0].title or rows[0].case)
+            for (tvm, _), rows in found.items()
+            if {row.outcome for row in rows} in ({"fixed"}, {"fixed", "ok"})
+        )
+
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "gone": [asdict(gone) for gone in self.gone()]}
 
 
 @dataclass(frozen=True, slots=True)

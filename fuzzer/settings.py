@@ -17,11 +17,14 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import get_args
 
+from corpus.registry import SHIPPED
 from fuzzer.errors import EnvironmentFault, UsageError
 from generators.case import Tier
 from generators.targets import DEFAULT, TARGETS
 
 PASS_GROUPS = ("@relax", "@tir", "@pipelines")
+NOTHING = Path("none")
+"""The FILE of `--known` that stands for no file."""
 TIERS: tuple[str, ...] = get_args(Tier)
 DEFAULT_TIME_S = 60.0
 DEFAULT_OUT = Path("passfuzz-out")
@@ -59,7 +62,8 @@ class Settings:
 
     time_s, cases: whichever ends first ends the campaign; None is no limit, and at least one is set.
     passes: names and groups (PASS_GROUPS); empty means every pass. oracles: names; empty means all.
-    fail_on: tiers whose new findings give exit status 1. on: "local", "dask" or "ray" (a cluster of this
+    known: the registry of known causes, or an older baseline; None counts nothing as known.
+    fail_on: tiers whose new causes give exit status 1. on: "local", "dask" or "ray" (a cluster of this
     machine alone), "dask://ADDRESS" or "ray://ADDRESS". jobs: worker processes; on a cluster
     the most, 0 for all that it has.
     fresh: results of an earlier run under `out` are removed. resume: that run is gone on with. trust: what the cases of
@@ -75,7 +79,7 @@ class Settings:
     oracles: tuple[str, ...] = ()
     load: Path | None = None
     corpus: Path | None = None
-    known: Path | None = None
+    known: Path | None = SHIPPED
     fail_on: tuple[str, ...] = ("A", "B")
     shard: Shard = Shard()
     on: str = "local"
@@ -122,7 +126,7 @@ def read_settings(
         oracles=read_names(oracles, "--oracles"),
         load=None if load is None else read_load(load),
         corpus=_folder(corpus, "--corpus"),
-        known=_file(known, "--known"),
+        known=known_file(known),
         fail_on=_tiers(fail_on),
         shard=read_shard(shard),
         on=_engine(on),
@@ -215,6 +219,24 @@ def existing(path: Path) -> Path:
     if not path.exists():
         raise UsageError(f"{path}: no such file or folder")
     return path
+
+
+def known_file(path: Path | None, option: str = "--known") -> Path | None:
+    """The file that `--known` means: the registry that comes with passfuzz for None, no file for NOTHING. Raises
+    UsageError where the file is not there, or is none."""
+    if path is None:
+        return SHIPPED
+    return None if path == NOTHING else _existing_file(path, option)
+
+
+def registry_file(path: Path | None, option: str = "--known") -> Path:
+    """The registry that is to be edited: the one that comes with passfuzz for None. Raises UsageError where nothing
+    can be written there."""
+    if path is None:
+        return SHIPPED
+    if path == NOTHING:
+        raise UsageError(f"{option} {NOTHING}: there must be a registry to write into")
+    return output_file(path, option)
 
 
 def output_file(path: Path, option: str = "--output") -> Path:
@@ -335,10 +357,6 @@ def _folder(path: Path | None, option: str) -> Path | None:
     if path is not None and not path.is_dir():
         raise UsageError(f"{option} {path}: no such folder")
     return path
-
-
-def _file(path: Path | None, option: str) -> Path | None:
-    return None if path is None else _existing_file(path, option)
 
 
 def _existing_file(path: Path, option: str) -> Path:

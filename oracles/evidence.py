@@ -87,6 +87,18 @@ class NotANumber(msgspec.Struct, frozen=True, tag=True):
     """A result is NaN where the reference gives a number."""
 
 
+class AnotherForm(msgspec.Struct, frozen=True, tag=True):
+    """A result is another thing than the reference's. what: "shape", "dtype" or "structure"."""
+
+    what: str
+
+
+class Died(msgspec.Struct, frozen=True, tag=True):
+    """A pass, a build or built code ends its process. how: a signal's name, or the exit status."""
+
+    how: str
+
+
 Evidence: TypeAlias = (
     AcrossProcesses
     | Hung
@@ -100,6 +112,8 @@ Evidence: TypeAlias = (
     | InKernel
     | OrderOfThreads
     | NotANumber
+    | AnotherForm
+    | Died
 )
 
 

@@ -70,3 +70,26 @@ def _leaves(part: Part, is_whole: Callable[[str], bool], found: list[Part]) -> N
         return
     for inner in part.parts:
         _leaves(inner, is_whole, found)
+
+
+@tvm.ir.instrument.pass_instrument
+class _Running:
+    """Keeps the names of the passes that have begun and not ended. Those around one that raised are never ended."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def run_before_pass(self, module: IRModule, info: Node) -> None:
+        self.names.append(str(info.name))
+
+    def run_after_pass(self, module: IRModule, info: Node) -> None:
+        while self.names and self.names.pop() != str(info.name):
+            continue
+
+
+def running_at_end(apply: Callable[[_Running], object]) -> tuple[str, ...]:
+    """The passes that were running when what `apply` does raised, outermost first; () where it did not, or raised in
+    none."""
+    recorder = _Running()
+    apply(recorder)
+    return tuple(recorder.names)

@@ -21,6 +21,7 @@ import linecache
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from types import FrameType
 
 import pytest
@@ -59,6 +60,15 @@ def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture
+def few_other_builds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the other builds for a CPU, all of which `check` tries, two are made: `tests/oracles/test_cpu_builds.py` and
+    `tests/fuzzer/test_other_builds.py` make the others. For tests marked `warm`: their processes see the patch."""
+    building = import_module("fuzzer.trial.build")
+    every = building._other_builds
+    monkeypatch.setattr(building, "_other_builds", lambda *given: every(*given)[:2])
 
 
 def is_chosen(nodeid: str, seed: str) -> bool:

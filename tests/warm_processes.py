@@ -16,6 +16,7 @@ from __future__ import annotations
 import faulthandler
 import os
 import runpy
+import signal
 import subprocess
 import sys
 import warnings
@@ -92,6 +93,13 @@ def forget_pytest() -> None:
             spec.loader = SourceFileLoader(spec.name, spec.origin)
 
 
+def forget_handlers() -> None:
+    """Signals do what they do in a program that has just begun: one that was ignored stays so."""
+    for number in signal.valid_signals():
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+
 def become(words: list[str], cwd: str | None, env: dict[str, str] | None, descriptors: tuple[int, ...]) -> None:
     """Does in a forked child what the command would, and ends it."""
     status = 1
@@ -100,6 +108,7 @@ def become(words: list[str], cwd: str | None, env: dict[str, str] | None, descri
             if descriptor >= 0:
                 os.dup2(descriptor, number)
         faulthandler.disable()
+        forget_handlers()
         forget_pytest()
         os.closerange(3, 1 << 16)
         warnings.simplefilter("ignore")

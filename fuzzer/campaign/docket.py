@@ -7,11 +7,12 @@ process, no clock, no file. What is neither dropped here nor settled is in `open
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from corpus.cause import cause_of
 from corpus.signature import signature_of
 from fuzzer.protocol import Failure
 from oracles.verdict import WRONG_RESULT, Failed
@@ -59,14 +60,15 @@ class Place(Struct):
 
 class Docket:
     """What is done about failures. in_order: none is dropped because another of its place is being worked on, so that
-    what is found does not follow when a reduction ends; it costs more reductions. changes: counts what changes
-    `unsettled`."""
+    what is found does not follow when a reduction ends; it costs more reductions. looks_known: whether a failure is
+    likely to be of a known cause, so that its turn comes after the others. changes: counts what changes `unsettled`."""
 
-    def __init__(self, in_order: bool = False) -> None:
+    def __init__(self, in_order: bool = False, looks_known: Callable[[Failure], bool] = lambda _failure: False) -> None:
         self.in_order = in_order
+        self._looks_known = looks_known
         self.places: dict[Key, Place] = {}
         self.given_up: list[Open] = []
-        self._waiting: list[tuple[int, int, Key]] = []
+        self._waiting: list[tuple[bool, int, int, Key]] = []
         self._arrived = 0
         self.changes = 0
 
@@ -125,8 +127,9 @@ class Docket:
         work.stage = "waiting"
         self.changes += 1
         self._arrived += 1
-        turn = 0 if work.finding is not None else work.number
-        heapq.heappush(self._waiting, (turn, self._arrived, key))
+        reduced = work.finding is not None
+        turn = 0 if reduced else work.number
+        heapq.heappush(self._waiting, (not reduced and self._looks_known(work.failure), turn, self._arrived, key))
 
     @property
     def waits(self) -> bool:
@@ -134,8 +137,8 @@ class Docket:
         return bool(self._waiting)
 
     def take(self) -> tuple[Key, Open]:
-        """The next to be confirmed, else to be reduced; of these, places that are new come first."""
-        key = heapq.heappop(self._waiting)[2]
+        """The next to be confirmed, else to be reduced: what looks new before what looks known, new places first."""
+        key = heapq.heappop(self._waiting)[-1]
         work = self.work_at(key)
         self.changes += 1
         work.stage = "reducing" if work.finding is None else "confirming"
@@ -217,10 +220,13 @@ class Docket:
 
 
 def place_of(failure: Failure) -> Key:
-    """What failures have in common before reduction: their signature without operators."""
-    verdict = Failed(failure.symptom, failure.message, evidence=failure.evidence)
+    """What failures have in common before reduction: their signature without operators, and their cause where it is
+    certain without a reduction."""
+    verdict = Failed(failure.symptom, failure.message, failure.detail, evidence=failure.evidence)
     signature = signature_of(failure.oracle, verdict, failure.culprit)
-    return (signature.oracle, signature.symptom, signature.culprit, signature.message)
+    cause = cause_of(failure.oracle, verdict, failure.culprit)
+    certain = (str(cause),) if cause.certain else ()
+    return (signature.oracle, signature.symptom, signature.culprit, signature.message, *certain)
 
 
 def _differs_by_operator(failure: Failure) -> bool:

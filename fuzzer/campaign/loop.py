@@ -1,4 +1,4 @@
-"""A campaign: hands cases to workers, keeps one finding per signature, has each reduced and confirmed.
+"""A campaign: hands cases to workers, keeps one finding per signature and cause, has each reduced and confirmed.
 
 The campaign process never imports TVM. Its loop is the only place that decides what happens next; workers judge, reduce
 and confirm, observers show and store. What is dealt out is in the `Deck` and the `Docket` until it is answered, so that
@@ -15,19 +15,21 @@ from pathlib import Path
 
 from typing_extensions import assert_never
 
-from corpus.finding import Finding, Status
+from corpus.finding import Finding
 from fuzzer.campaign.checkpoint import SCHEMA, Begun, Checkpoint, read_checkpoint, refuse_other_tvm
 from fuzzer.campaign.deck import Deck
 from fuzzer.campaign.disk import Disk
 from fuzzer.campaign.docket import Docket, Key
+from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.observer import Observer
 from fuzzer.campaign.out_folder import held
-from fuzzer.campaign.plan import known_signatures, plan_of
+from fuzzer.campaign.plan import plan_of
 from fuzzer.campaign.second_process import SecondProcess
 from fuzzer.engines.choose import workforce_of
 from fuzzer.engines.messages import versions
 from fuzzer.errors import EnvironmentFault, UsageError, tell
+from fuzzer.known_causes import read_known_causes
 from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost, Workforce
 from fuzzer.protocol import (
     CandidateDigests,
@@ -49,7 +51,8 @@ from fuzzer.protocol import (
 from fuzzer.results import CampaignResult
 from fuzzer.settings import Settings
 from fuzzer.trial.determinism import hash_seeds
-from reports.finding_row import FindingRow, row_of
+from fuzzer.versions import tvm_version
+from oracles.verdict import WRONG_RESULT
 from reports.summary import read_findings
 from reports.tally import Tally, bump
 
@@ -71,15 +74,13 @@ class _Campaign:
         self.observer = observer
         self.interrupts = interrupts
         self.plan = plan_of(settings, scratch)
-        self.known = known_signatures(settings)
         self.second = SecondProcess(self.plan)
         self.tally = Tally()
         shard = settings.shard
         self.deck = Deck(shard.index, shard.count, settings.cases)
-        self.docket = Docket(in_order=settings.time_s is None)
-        self.rows: dict[str, FindingRow] = {}
-        self.early: dict[str, int] = {}
-        """Sightings of findings that are not confirmed yet, by signature, without the one that was reduced."""
+        known = read_known_causes(settings.known, tvm_version(), settings.corpus)
+        self.docket = Docket(settings.time_s is None, known.looks_known)
+        self.rows = FindingRows(known)
         self.later: dict[int, list[tuple[Failure, float]]] = {}
         """Failures of cases that were answered before an earlier case, where failures are taken in order."""
         self.tokens = 0
@@ -109,10 +110,7 @@ class _Campaign:
         self.deck.limit = self.settings.cases
         self.deck.returned(sorted(self.deck.out))
         self.docket.go_on(checkpoint.places, checkpoint.given_up)
-        self.early = checkpoint.early
-        # What was confirmed after the checkpoint is seen again, too, when its cases are judged again.
-        later = (replace(row, count=0) for row in read_findings(self.settings.out))
-        self.rows = {row.signature: row for row in (*later, *checkpoint.rows)}
+        self.rows.go_on(checkpoint.rows, read_findings(self.settings.out), checkpoint.early)
 
     def run(self) -> CampaignResult:
         pool = workforce_of(self.settings, self.plan, hash_seeds(self.plan.seed)[0])
@@ -120,7 +118,7 @@ class _Campaign:
             self._await_worker(pool)
             self.settings = replace(self.settings, jobs=self.settings.jobs or len(pool.slots))
             self.start = time.monotonic()
-            self.observer.on_start(self.settings)
+            self.observer.on_start(replace(self.settings, time_s=self.end))
             try:
                 self._go(pool)
             finally:
@@ -130,15 +128,16 @@ class _Campaign:
             self.second.close()
         return CampaignResult(
             self.tally,
-            tuple(replace(row, count=max(1, row.count)) for row in self.rows.values()),
+            self.rows.counted,
             self.now,
             self.interrupts.happened,
             self.fault,
             len(self.docket.unsettled),
+            self.rows.notes,
         )
 
     def _go(self, pool: Workforce) -> None:
-        for row in self.rows.values():
+        for row in self.rows.by_signature.values():
             self.observer.on_finding(row)
         self._loop(pool)
         self._take_in_order(inf)
@@ -289,23 +288,24 @@ class _Campaign:
                 seen += [(failure, self.now) for failure in judged.failures]
             return
         for failure in judged.failures:
-            self._seen_again(self.docket.sighted(failure, self.now))
+            self._sighted(failure, self.now)
 
     def _take_in_order(self, first_open: float) -> None:
         """The failures of cases below `first_open`, before which none is open."""
         for index in sorted(index for index in self.later if index < first_open):
             for failure, at_s in self.later.pop(index):
-                self._seen_again(self.docket.sighted(failure, at_s))
+                self._sighted(failure, at_s)
+
+    def _sighted(self, failure: Failure, at_s: float) -> None:
+        slug = self.docket.sighted(failure, at_s)
+        self._seen_again(slug)
+        if slug is not None and failure.symptom != WRONG_RESULT:  # which may be of other operators
+            self.rows.seen_in(slug, failure.tier)
 
     def _seen_again(self, *slugs: str | None) -> None:
         for slug in slugs:
-            if slug is None:
-                continue
-            if slug in self.rows:
-                row = self.rows[slug]
-                self.rows[slug] = replace(row, count=row.count + 1)
-            else:
-                bump(self.early, slug, 1)
+            if slug is not None:
+                self.rows.seen_again(slug)
 
     def _ended_early(self, token: int, why: str) -> None:
         key = self.working.pop(token)
@@ -321,10 +321,11 @@ class _Campaign:
             bump(self.tally.inconclusive, f"does not show again: {failure.oracle} {failure.culprit}", 1)
             self._seen_again(*self.docket.reduced(key, None, None, False))
             return
-        finding: Finding = pickle.loads(pickled)
+        finding = self.rows.apart(pickle.loads(pickled))
         slug = finding.signature.slug
         known = slug in self.rows or self.docket.is_on_its_way(slug)
-        self._seen_again(*self.docket.reduced(key, pickled, slug, known))
+        self.rows.seen_in(slug, finding.tier)
+        self._seen_again(*self.docket.reduced(key, pickle.dumps(finding), slug, known))
 
     def _confirmed(self, token: int, pickled: bytes, shown: bool, ended: str) -> None:
         if ended:
@@ -332,17 +333,13 @@ class _Campaign:
             return
         key = self.working.pop(token)
         finding: Finding = pickle.loads(pickled)
-        slug = finding.signature.slug
-        status: Status = "known" if slug in self.known else "new"
-        finding = replace(finding, at_s=self.docket.work_at(key).at_s, status=status)
+        finding = replace(finding, at_s=self.docket.work_at(key).at_s)
         if not self.disk.keep(finding, shown):
             why = f"its folder cannot be written: {self.disk.cannot_write}"
             self._seen_again(*self.docket.ended_early(key, why))
             return
         if shown:
-            before = self.rows[slug].count if slug in self.rows else 0
-            row = row_of(finding)
-            row = self.rows[slug] = replace(row, count=row.count + self.early.pop(slug, 0) + before)
+            row = self.rows.told(finding)
             self.disk.tries(lambda: self.observer.on_finding(row))
         else:
             what = f"{finding.oracle} {finding.signature.culprit}"
@@ -359,8 +356,8 @@ class _Campaign:
             list(self.docket.places.items()),
             self.docket.given_up,
             self.later,
-            list(self.rows.values()),
-            self.early,
+            list(self.rows.by_signature.values()),
+            self.rows.early,
             versions(),
         )
 

@@ -11,10 +11,11 @@ from reports.tally import Tally
 
 
 class Observer(Protocol):
-    """Called with a campaign's events, from its one process and thread. `now` is seconds since `on_start`."""
+    """Called with a campaign's events, from its one process and thread. `now` is seconds of the campaign, with those of
+    the runs that it goes on with."""
 
     def on_start(self, settings: Settings) -> None:
-        """Once, before the first case."""
+        """Once, before the first case. The settings' time is when the campaign ends, as `now` counts."""
         ...
 
     def on_tally(self, tally: Tally, now: float) -> None:

@@ -1,13 +1,9 @@
-"""What follows from the options of a campaign: the plan that its workers get, and the signatures that are not new."""
+"""What follows from the options of a campaign: the plan that its workers get."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from corpus.known import read_known
-from corpus.replayable import replayable
-from corpus.store import CorruptCase, StoredCase
-from fuzzer.errors import UsageError
 from fuzzer.protocol import Plan
 from fuzzer.selection import PIPELINE_KINDS, named_passes
 from fuzzer.settings import Settings
@@ -28,17 +24,3 @@ def plan_of(settings: Settings, scratch: Path) -> Plan:
         corpus=str(settings.corpus.absolute()) if settings.corpus else None,
         trust=settings.trust,
     )
-
-
-def known_signatures(settings: Settings) -> frozenset[str]:
-    """Signatures that are not new: those of the baseline file, and of the corpus cases that came from findings."""
-    known: frozenset[str] = frozenset()
-    if settings.known is not None:
-        try:
-            known = read_known(settings.known)
-        except CorruptCase as error:
-            raise UsageError(f"--known {error}") from error
-    if settings.corpus is None:
-        return known
-    stored = [found.case for found in replayable(settings.corpus) if isinstance(found.case, StoredCase)]
-    return known | {case.signature for case in stored if case.signature is not None}

@@ -3,22 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
+from pathlib import Path
 
+from corpus.registry import Registry, cause_id
 from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.known_causes import read_registry_of
 from fuzzer.protocol import Plan
 from fuzzer.results import Listing
 from generators.targets import TARGETS
 from oracles.builds.needs import builder_of
 
+CAUSES = "causes"
+
 
 def read_listing(name: str) -> Listing:
     """The table of that name. Raises UsageError for other names, EnvironmentFault when TVM cannot be imported."""
     if name not in _TABLES:
-        raise UsageError(f"list {name}: no such table; choose from {', '.join(_TABLES)}")
+        raise UsageError(f"list {name}: no such table; choose from {', '.join((*_TABLES, CAUSES))}")
     try:
         return _TABLES[name]()
     except ImportError as error:
         raise EnvironmentFault(f"cannot read the table: {error}; `passfuzz doctor` says more") from error
+
+
+def list_causes(known: Path | None, today: date, stale: bool) -> Listing:
+    """The entries of a registry; with `stale` those that have matched nothing for a month. Raises UsageError."""
+    registry = Registry() if known is None else read_registry_of(known)
+    entries = registry.stale(today) if stale else registry.entries
+    rows = (
+        (
+            cause_id(entry.identity),
+            entry.status if entry.status != "fixed-in" else f"fixed-in {entry.fixed_in}",
+            entry.tier,
+            entry.seen or "never",
+            entry.is_stale(today),
+            entry.title,
+            entry.case,
+            entry.line,
+            entry.identity,
+        )
+        for entry in entries
+    )
+    return Listing(CAUSES, ("id", "status", "tier", "seen", "stale", "title", "case", "line", "cause"), tuple(rows))
 
 
 def _passes() -> Listing:

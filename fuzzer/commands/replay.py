@@ -9,14 +9,16 @@ import subprocess
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from corpus.registry import Registry
 from corpus.replayable import CORPUS, Replayable, replayable
 from corpus.store import CorruptCase, ScriptOutcome, StoredCase
 from fuzzer.commands.environments import python_with
 from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.known_causes import read_known_causes
 from fuzzer.oneshot.ask import scratch_folder
 from fuzzer.processes import sandbox
 from fuzzer.processes.guard import end, guarded
@@ -34,14 +36,17 @@ KILLED = 128
 """And the number of a signal: of what a signal has ended (`fuzzer.processes.guard`)."""
 
 
-def replay(corpus: Path | None, versions: Sequence[str], trust: bool = False) -> ReplayResult:
+def replay(
+    corpus: Path | None, versions: Sequence[str], trust: bool = False, known: Path | None = None
+) -> ReplayResult:
     """One row per TVM and case. None is the corpus that comes with passfuzz, no version the installed TVM.
 
-    trust: whether scripts of somebody else may run, and all of them without walls around them. Raises UsageError when
-    there is no case, or a script of somebody else and no trust; EnvironmentFault when a TVM is not there and cannot be
-    installed, or does not work.
+    trust: whether scripts of somebody else may run, and all of them without walls around them. known: the registry of
+    known causes. Raises UsageError when there is no case, or a script of somebody else and no trust; EnvironmentFault
+    when a TVM is not there and cannot be installed, or does not work.
     """
     folder = CORPUS if corpus is None else corpus
+    registry = read_known_causes(known, "").registry
     try:
         cases = list(replayable(folder))
     except NotADirectoryError as error:
@@ -61,7 +66,21 @@ def replay(corpus: Path | None, versions: Sequence[str], trust: bool = False) ->
             for version, python in pythons.items()
             for row in pool.map(partial(replay_case, version=version, python=python, trust=trust), cases)
         ]
-    return ReplayResult(tuple(rows))
+    found = {one.slug: one.case for one in cases}
+    return ReplayResult(tuple(_with_cause(row, found[row.case], registry) for row in rows))
+
+
+def _with_cause(row: ReplayRow, case: StoredCase | CorruptCase, registry: Registry) -> ReplayRow:
+    """The row with the cause of its case. One that is fixed in this TVM, and fails, is a regression whatever the case
+    says."""
+    if isinstance(case, CorruptCase):
+        return row
+    printed = row.message
+    entry = registry.match(case.cause or "", printed)
+    row = replace(row, cause=case.cause or "", title=case.title if entry is None else entry.title)
+    if entry is None or not entry.is_fixed_in(row.tvm) or row.outcome != "still-failing":
+        return row
+    return replace(row, outcome="regression", message=f"fixed in {entry.fixed_in}, and back: {row.message}")
 
 
 def _refuse_strangers(corpus: Path, cases: Sequence[Replayable]) -> None:

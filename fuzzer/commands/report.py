@@ -4,25 +4,38 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 from corpus.escapes import inert, one_line
 from corpus.known import add_known
+from corpus.registry import BadRegistry, KnownCause, change_entries
 from corpus.store import CorruptCase
+from fuzzer.commands.promote import not_written
+from fuzzer.commands.triage import Triage
 from fuzzer.errors import EnvironmentFault, UsageError, tell
+from fuzzer.known_causes import is_baseline
 from fuzzer.render import console, print_json
+from reports.causes import CauseRow
 from reports.formats import FORMATS, format_named
 from reports.summary import Report, UnreadableOut
 from reports.view import NoMerge, read_outs, show, write_merged
 
 
 def report_on(
-    outs: Sequence[Path], formats: Sequence[str], merge: Path | None, as_json: bool, known: Path | None = None
+    outs: Sequence[Path],
+    formats: Sequence[str],
+    merge: Path | None,
+    as_json: bool,
+    known: Path | None = None,
+    trust: bool = False,
 ) -> None:
     """Writes each format into the (merged, or first) folder; a single one goes to stdout as well.
 
-    Without a format: a summary for people, or with `as_json` the merged summary.json. With `known`, the findings are
-    added to that baseline, which is made if need be and whose notes stay; that is said instead of the summary.
+    Without a format: a summary for people, or with `as_json` the merged summary.json. With `known`, the causes of
+    the findings are added to that registry, which is made if need be and whose entries stay, with a case for each; that
+    is said instead of the summary. A baseline of signatures, as older versions wrote them, gets signatures. trust: as
+    of `fuzzer.commands.promote.promote`.
     """
     folder = outs[0] if merge is None else merge
     try:
@@ -35,7 +48,8 @@ def report_on(
     for note in report.notes:
         tell(f"warning: {one_line(note)}")
     if known is not None:
-        said = _add_to_baseline(known, report)
+        where = outs if merge is None else (merge,)
+        said = _add_to(known, Triage(tuple(where), known, report, date.today(), trust))
         if not paths and not as_json:
             print(said)
             return
@@ -49,6 +63,47 @@ def _merged(outs: Sequence[Path], into: Path) -> Report:
     for row in FORMATS:
         (into / row.file).unlink(missing_ok=True)
     return report
+
+
+def _add_to(path: Path, triage: Triage) -> str:
+    try:
+        baseline = is_baseline(path)
+    except OSError as error:
+        raise UsageError(f"--known {one_line(path)}: {error.strerror or error}") from error
+    return _add_to_baseline(path, triage.report) if baseline else _add_to_registry(path, triage)
+
+
+def _add_to_registry(path: Path, triage: Triage) -> str:
+    """Adds an entry for each cause that is in none, and says in the others that they were seen; in one line."""
+    seen: dict[str, dict[str, str | tuple[str, ...]]] = {}
+    added = without = 0
+    for cause in triage.causes():
+        known = triage.as_known()
+        entry = next((one for row in cause.findings if (one := known.entry_of(row))), None)
+        if entry is not None:
+            seen[entry.identity] = _sighting(entry, cause, triage)
+        elif not cause.cause:
+            without += 1
+        elif not cause.known:
+            triage.add(cause)
+            added += 1
+    try:
+        change_entries(path, seen)
+    except (BadRegistry, OSError) as error:
+        raise not_written(path, error) from error
+    left_out = f"; left out: {without} findings of an older passfuzz, without a cause" if without else ""
+    total = len(triage.known.entries)
+    return f"{one_line(path)}: {added} causes added, {len(seen)} seen again, {total} known{left_out}"
+
+
+def _sighting(entry: KnownCause, cause: CauseRow, triage: Triage) -> dict[str, str | tuple[str, ...]]:
+    """What an entry says after its cause was seen in a run."""
+    versions = dict.fromkeys((*entry.versions, *triage.versions))
+    return {
+        "seen": max(entry.seen, triage.today.isoformat()),
+        "versions": tuple(versions),
+        "tier": min(entry.tier, cause.tier),
+    }
 
 
 def _add_to_baseline(path: Path, report: Report) -> str:

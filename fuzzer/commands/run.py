@@ -19,6 +19,7 @@ from fuzzer.settings import Settings
 from fuzzer.trust import warn_of_missing_walls
 from fuzzer.versions import passfuzz_version, require_tvm, tvm_version
 from oracles.builds.needs import missing
+from reports.causes import headline
 from reports.finding_row import FindingRow
 from reports.formats import write_formats
 from reports.live import LiveDisplay
@@ -49,6 +50,8 @@ def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
         print_json(report.to_json())
     else:
         show(report, terminal)
+    for note in result.notes:
+        tell(f"warning: {note}")
     _say_last(settings, result, terminal)
     fault = result.fault()
     if fault is not None:
@@ -65,8 +68,8 @@ def _rows_of(settings: Settings) -> tuple[FindingRow, ...]:
 
 
 def _say_last(settings: Settings, result: CampaignResult, terminal: Console) -> None:
-    """Where the results are, and what is not in them."""
-    said = f"reports are in {settings.out}"
+    """What is new, where the results are, and what is not in them."""
+    said = f"{headline(result.findings)}; reports are in {settings.out}"
     if result.unreduced:
         said += (
             f"; {not_reduced(result.unreduced)}: {settings.out / UNREDUCED_FILE} lists them, "
@@ -100,8 +103,9 @@ def report_of(settings: Settings, result: CampaignResult) -> Report:
         own_fault=fault,
         ended=ended,
         unreduced=result.unreduced,
+        notes=result.notes,
     )
-    return Report(facts, result.tally, result.findings)
+    return Report(facts, result.tally, result.findings, facts.notes)
 
 
 def _facts(settings: Settings) -> RunFacts:

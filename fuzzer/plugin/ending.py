@@ -8,19 +8,22 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from corpus.cause import cause_of
 from corpus.finding import Finding
 from corpus.findings import keep_finding, save_finding, stored_from
 from corpus.readme import readme_text
 from corpus.reduce import candidate_of
 from corpus.signature import operators_in, signature_of
 from corpus.store import write_atomically, write_case
+from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.campaign.out_folder import UNCONFIRMED
+from fuzzer.known_causes import Known
 from fuzzer.plugin.pairs import Pairs
 from fuzzer.plugin.repro import script_that_runs_the_test
 from fuzzer.plugin.watch import Ledger, Sighting
@@ -38,7 +41,9 @@ from generators.targets import DEFAULT
 from oracles.forked import ChildRaised, Ended, forked
 from oracles.table import ORACLES
 from oracles.verdict import Failed
-from reports.finding_row import row_of
+from reports.causes import causes_of
+from reports.causes import headline as causes_line
+from reports.finding_row import FindingRow, row_of
 from reports.summary import Report, RunFacts, write_out
 from reports.tally import bump
 from reports.words import finding_line, largest_first
@@ -55,20 +60,22 @@ _SHOWN_REASONS = 4
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """lines: what the terminal shows. failing: whether there is a finding of a tier that fails."""
+    """lines: what the terminal shows. failing: whether there is a new cause of a tier that fails."""
 
     lines: list[str]
     failing: bool
 
 
-def end(ledger: Ledger, out: Path | None, scratch: Path, folder: str) -> Ending:
-    """Reduces, confirms and writes what the ledger holds. folder: where pytest was called, for repros that call it."""
+def end(ledger: Ledger, out: Path | None, scratch: Path, folder: str, known: Known | None = None) -> Ending:
+    """Reduces, confirms and writes what the ledger holds. folder: where pytest was called, for repros that call it.
+    known: what is no new cause, None for nothing."""
+    known = known or Known(tvm_version())
     place = scratch if out is None else out
     place.mkdir(parents=True, exist_ok=True)
     findings, unconfirmed = _findings(ledger, place, scratch, folder)
     for reason, number in ledger.missed.items():
         bump(ledger.tally.skipped, reason, number)
-    rows = tuple(row_of(finding) for finding in findings)
+    rows = tuple(known.told(row_of(finding), finding.verdict.detail) for finding in findings)
     facts = RunFacts(
         tvm_version(),
         passfuzz_version(),
@@ -81,7 +88,7 @@ def end(ledger: Ledger, out: Path | None, scratch: Path, folder: str) -> Ending:
     write_out(place, Report(facts, ledger.tally, rows))
     pairs = Pairs.of(ledger.pairs)
     write_atomically(place / PAIRS_FILE, json.dumps(pairs.to_json(), indent=1).encode())
-    lines = [headline(ledger, len(findings), unconfirmed), f"  {pairs.line()}"]
+    lines = [headline(ledger, rows), f"  {pairs.line()}"]
     lines += [
         f"  {finding_line(row)}\n    {place / row.repro if out else _test_of(f)}"
         for row, f in zip(rows, findings, strict=True)
@@ -91,21 +98,21 @@ def end(ledger: Ledger, out: Path | None, scratch: Path, folder: str) -> Ending:
         lines.append(f"  {unconfirmed} did not show again in a fresh process: no findings{kept}")
     if out is not None:
         lines.append(f"  results are in {out}")
-    return Ending(lines, any(row.is_failure(FAIL_ON) for row in rows))
+    return Ending(lines, any(cause.is_failure(FAIL_ON) for cause in causes_of(rows)))
 
 
 def _test_of(finding: Finding) -> str:
     return f"in {finding.case.origin.file}; --passfuzz-out DIR keeps a script that shows it"
 
 
-def headline(ledger: Ledger, findings: int, unconfirmed: int) -> str:
+def headline(ledger: Ledger, rows: Sequence[FindingRow]) -> str:
     """The whole session in one line."""
     reasons = [f"{reason} {number}" for reason, number in largest_first(ledger.missed)]
     more = [f"{len(reasons) - _SHOWN_REASONS} more reasons"] if len(reasons) > _SHOWN_REASONS else []
     why = f" ({', '.join(reasons[:_SHOWN_REASONS] + more)})" if reasons else ""
     return (
         f"passfuzz: judged {ledger.judged:,} pass calls, {ledger.tally.numeric_verdicts:,} by numbers, "
-        f"skipped {ledger.missed.total():,}{why}, {findings} finding{'' if findings == 1 else 's'}, "
+        f"skipped {ledger.missed.total():,}{why}, {causes_line(rows)}, "
         f"+{ledger.seconds:.1f} s"
     )
 
@@ -116,18 +123,19 @@ def headline(ledger: Ledger, findings: int, unconfirmed: int) -> str:
 def _findings(ledger: Ledger, out: Path, scratch: Path, folder: str) -> tuple[list[Finding], int]:
     """The findings, one per signature, in the order of their first sighting; and how many were not confirmed."""
     found: dict[str, Finding] = {}
+    rows = FindingRows(Known(tvm_version()))
     by_script: list[Finding] = []
     unconfirmed = 0
     until = time.monotonic() + REDUCE_ALL_S
     for sighting in ledger.sightings.values():
         made = _reduced(sighting, scratch, until, ledger) if sighting.case.passes[0].source else None
         if isinstance(made, Finding):
-            by_script.append(made)
+            by_script.append(rows.apart(made))
         elif sighting.case.passes[0].source:
             save_finding(out / UNCONFIRMED, as_it_is(sighting))
             unconfirmed += 1
         else:
-            finding = as_it_is(sighting)
+            finding = rows.apart(as_it_is(sighting))
             _save_with_test(out, finding, folder)
             _add(found, finding)
     merged: dict[str, Finding] = {}
@@ -166,6 +174,7 @@ def as_it_is(sighting: Sighting) -> Finding:
         tvm_version(),
         count=sighting.count,
         promise=ORACLES[failure.oracle].promise,
+        cause=str(cause_of(failure.oracle, failed, failure.culprit)),
     )
 
 

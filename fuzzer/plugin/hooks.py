@@ -20,6 +20,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--passfuzz", action="store_true", help="Judge every TVM pass that the tests apply.")
     group.addoption("--passfuzz-out", metavar="DIR", help="Leave findings and the input modules there.")
     group.addoption(
+        "--passfuzz-known",
+        metavar="FILE",
+        help="Registry of known causes, or none. [default: the one in passfuzz]",
+    )
+    group.addoption(
         "--passfuzz-deadline",
         metavar="SECONDS",
         type=float,
@@ -27,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="How long one stage of judging one call may take. [default: 10]",
     )
     group.addoption(
-        "--passfuzz-strict", action="store_true", help="Exit with 1 when there is a finding of tier A or B."
+        "--passfuzz-strict", action="store_true", help="Exit with 1 when there is a new cause of tier A or B."
     )
     parser.addini(
         "passfuzz_same_meaning",
@@ -38,8 +43,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--passfuzz-out") == "":  # an unset variable of a script; it would be the current folder
-        raise pytest.UsageError("--passfuzz-out: is empty")
+    for option in ("--passfuzz-out", "--passfuzz-known"):
+        if config.getoption(option) == "":  # an unset variable of a script; it would be the current folder
+            raise pytest.UsageError(f"{option}: is empty")
     if config.getoption("--passfuzz") or config.getoption("--passfuzz-out"):
         os.environ.setdefault("TVM_NUM_THREADS", "1")  # before TVM is loaded: a forked child with more would hang
         config.pluginmanager.register(_Session(config), "passfuzz-session")
@@ -49,10 +55,20 @@ class _Session:
     """One pytest process: the controller of pytest-xdist only gathers what its workers have seen."""
 
     def __init__(self, config: pytest.Config) -> None:
+        from fuzzer.errors import UsageError
+        from fuzzer.known_causes import read_known_causes
         from fuzzer.plugin.ending import end
         from fuzzer.plugin.watch import Ledger, Watch
+        from fuzzer.settings import known_file
+        from fuzzer.versions import tvm_version
 
         self._config = config
+        option, file = "--passfuzz-known", config.getoption("--passfuzz-known")
+        try:
+            known = known_file(None if file is None else Path(file), option)
+            self._known = read_known_causes(known, tvm_version(), option=option)
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from error
         self._scratch = TemporaryDirectory(prefix="passfuzz-", ignore_cleanup_errors=True)
         out = config.getoption("--passfuzz-out")
         self._out = None if out is None else Path(out).absolute()
@@ -94,7 +110,11 @@ class _Session:
             return
         try:
             result = self._end(
-                self._ledger, self._out, Path(self._scratch.name), str(self._config.invocation_params.dir)
+                self._ledger,
+                self._out,
+                Path(self._scratch.name),
+                str(self._config.invocation_params.dir),
+                self._known,
             )
         except Exception as error:  # noqa: BLE001 - a fault of ours must not take the tests' own summary along
             self._lines = [f"passfuzz: own fault after the tests: {type(error).__name__}: {error}"]

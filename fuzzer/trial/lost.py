@@ -10,7 +10,7 @@ from typing_extensions import assert_never
 from fuzzer.protocol import Failure
 from oracles.activities import Activity, Applying, Asking, Blaming, Building, Interpreting, SettingUp, Working
 from oracles.checks import survives
-from oracles.evidence import Hung
+from oracles.evidence import Died, Hung
 from oracles.forked import Ended
 from oracles.oracle import Runs
 from oracles.table import ORACLES
@@ -58,7 +58,7 @@ def judged_end(index: int, activity: Activity, ended: Ended, *, deadline_s: floa
         "B",
         None,
         (),
-        Hung() if ended.hung else None,
+        Hung() if ended.hung else Died(ended.how),
     )
 
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from tempfile import TemporaryFile
+from typing import IO, Any, Protocol
 
 import numpy as np
 import tvm
 from typing_extensions import assert_never
 
-from corpus.cause import cause_of
 from corpus.finding import Expectation, Finding, flatten_outputs
 from corpus.reduce import Candidate, as_case, reduce
 from corpus.schedule import culprit_named
@@ -22,9 +22,11 @@ from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import in_child
 from fuzzer.protocol import Failure, Found, Plan
 from fuzzer.trial.experiment import Experiment
+from fuzzer.trial.facts import cause_in
 from fuzzer.trial.judge import judge
 from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
 from fuzzer.trial.options import options_of
+from fuzzer.trial.record import LONGEST_DETAIL
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrink_across import RejudgeAcross
 from fuzzer.trial.whose_fault import whose_fault, wrong_lowering
@@ -35,7 +37,7 @@ from generators.targets import TARGETS
 from oracles.builds.blame import excuses
 from oracles.builds.build import CODEGEN, excess_precision
 from oracles.builds.cpu_builds import CPU_BUILDS
-from oracles.evidence import AcrossProcesses, Hung
+from oracles.evidence import AcrossProcesses, Died, Hung
 from oracles.forked import ChildRaised, Ended, forked
 from oracles.ir.regions import declares_what_it_does, divides_in_the_open
 from oracles.oracle import TraceOracle
@@ -104,25 +106,33 @@ class Rejudge:
             self._sound = sound
         elif any(was and not still for was, still in zip(self._sound, sound, strict=True)):
             return False
-        for failure in self._failures(candidate):
+        for failure in self.failures(candidate):
             if Likeness.of(failure) == self._likeness:
                 self.last = failure
                 return True
         return False
 
-    def _failures(self, candidate: Candidate, left: int = KILLED_AGAIN) -> list[Failure]:
+    def failures(self, candidate: Candidate, left: int = KILLED_AGAIN) -> list[Failure]:
         """What fails in the candidate, and how its child ended. `left`: how often it is judged again where that was
         killed from outside. Before the failure has shown: raises ChildRaised for our fault, NotJudged for a kill."""
-        heard = in_child(lambda say: self._judge(candidate, say), Found, self._recorder, self._plan.deadline_s)
-        failures = [found.failure for found in heard.messages]
+        deadline_s = self._plan.deadline_s
+        with TemporaryFile() as errors:
+
+            def work(say: Callable[[Found], None]) -> None:
+                os.dup2(errors.fileno(), 2)
+                self._judge(candidate, say)
+
+            heard = in_child(work, Found, self._recorder, deadline_s)
+            printed = _end_of(errors)
+        failures = [_with_backtrace(found.failure, printed) for found in heard.messages]
         if heard.ended is None:
             return failures
-        end = judged_end(self._failure.index, heard.activity, heard.ended, deadline_s=self._plan.deadline_s)
+        end = judged_end(self._failure.index, heard.activity, heard.ended, deadline_s=deadline_s, stderr=printed)
         match end:
             case Failure():
                 return [*failures, end]
             case FromOutside() if left:
-                return self._failures(candidate, left - 1)
+                return self.failures(candidate, left - 1)
             case OurFault() if self.last is None:
                 raise ChildRaised(heard.ended.what or heard.ended.how)
             case FromOutside() if self.last is None:
@@ -147,6 +157,18 @@ class Rejudge:
         judged = judge(experiment, options, SeededSource(self._plan.seed, self._failure.index))
         for failure in judged.failures:
             say(Found(failure))
+
+
+def _end_of(errors: IO[bytes]) -> str:
+    """The end of what a child has written on stderr: TVM's signal handler prints its backtrace there."""
+    size = os.fstat(errors.fileno()).st_size
+    return os.pread(errors.fileno(), LONGEST_DETAIL, max(0, size - LONGEST_DETAIL)).decode(errors="replace")
+
+
+def _with_backtrace(failure: Failure, printed: str) -> Failure:
+    """The failure with what was printed, where a grandchild has died, of which the child knows the signal alone."""
+    died = isinstance(failure.evidence, Died)
+    return replace(failure, detail=f"{failure.detail}\n{printed}"[-LONGEST_DETAIL:]) if died and printed else failure
 
 
 def shrink(
@@ -206,7 +228,7 @@ def _shrunk(
         expectations=_expectations(reduction.candidate, repertoire) if failure.oracle in NEED_NUMBERS else (),
         fault=whose_fault(reduction.candidate, plan, repertoire) if failure.oracle in NEED_NUMBERS else (),
         promise=ORACLES[failure.oracle].promise,
-        cause=str(cause_of(failure.oracle, verdict, blamed)),
+        cause=str(cause_in(failure.oracle, verdict, blamed, reduction.candidate, plan, repertoire)),
     )
 
 

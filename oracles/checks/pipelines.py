@@ -27,7 +27,7 @@ from generators.tvm_api import IRModule, Pass, Target, VirtualMachine
 from oracles.builds.blame import first_wrong
 from oracles.builds.build import CODEGEN, Built, as_built, not_runnable, unregistered
 from oracles.builds.needs import LLVM
-from oracles.evidence import Hung
+from oracles.evidence import Died, Evidence, Hung
 from oracles.forked import Ended, forked
 from oracles.oracle import TraceOracle
 from oracles.reference.compare import Difference, compare, widened
@@ -168,8 +168,14 @@ def _stopped(first: Outputs | Stopped, second: Outputs | Stopped) -> Verdict:
         return Skipped(f"rejected: {culprit}: {stop.error.kind}")
     ended = stop.symptom in (CRASH, HANG)
     message = stop.error.message if ended else f"{stop.error.kind}: {headline(stop.error.message)}"
-    evidence = Hung() if stop.symptom == HANG else out_of_memory(stop.error)
+    evidence = _evidence(stop)
     return Failed(stop.symptom, message, stop.error.traceback or stop.error.message, culprit, evidence)
+
+
+def _evidence(stop: Stopped) -> Evidence | None:
+    if stop.symptom == HANG:
+        return Hung()
+    return Died(stop.error.kind) if stop.symptom == CRASH else out_of_memory(stop.error)
 
 
 def compared(numbers: Numbers, first: Outputs, second: Outputs) -> Verdict:

@@ -35,10 +35,11 @@ def ends_lives_early(step: Step) -> str | None:
     to be there."""
     if step.after is None or step.returned_input or step.row.place.gives is not None or step.phase >= Phase.KILLED:
         return None
-    return "ends lives of values early" if _ends_lives(step.after) and not _ends_lives(step.before) else None
+    return "ends lives of values early" if holds_kills(step.after) and not holds_kills(step.before) else None
 
 
-def _ends_lives(module: IRModule) -> bool:
+def holds_kills(module: IRModule) -> bool:
+    """Whether a module ends lives of values."""
     functions = [function for _, function in relax_functions(module)]
     return any(T.op_name(bound.value) in END_LIVES for function in functions for bound in bindings(function))
 

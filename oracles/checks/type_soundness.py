@@ -45,11 +45,19 @@ _DESTINATION = frozenset({"relax.call_tir", "relax.call_tir_inplace"})
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """What contradicts what. where: a function, or a variable in one. evidence: None but for what call_tir is given."""
+    """What contradicts what, and why. where: a function, or a variable in one. evidence: None but for what call_tir is
+    given. of_operator: whether it is about a call of an operator."""
 
-    what: str
+    kind: str
+    why: str
     where: str = ""
     evidence: GivenToCallTir | None = None
+    of_operator: bool = False
+
+    @property
+    def what(self) -> str:
+        """For a person: both, without names."""
+        return f"{self.kind}: {self.why}"
 
 
 def contradictions(module: IRModule) -> list[Contradiction]:
@@ -70,19 +78,19 @@ def _of_returns(function: RelaxFunction, where: str) -> Iterator[Contradiction]:
     if type(function.body) is relax.SeqExpr:
         body = T.type_of(function.body.body)
         if why := contradiction(T.return_type(function), body):
-            yield Contradiction(f"a return type and the returned value: {why}", where)
+            yield Contradiction("a return type and the returned value", why, where)
 
 
 def _of_binding(binding: Binding, value: Expr, module: IRModule, builder: BlockBuilder) -> Iterator[Contradiction]:
     annotated = T.type_of(binding.var)
     if type(binding) is relax.MatchCast:
         if why := contradiction(annotated, binding.ty):
-            yield Contradiction(f"a variable and its match_cast: {why}")
+            yield Contradiction("a variable and its match_cast", why)
         return
     if why := contradiction(annotated, T.type_of(value)):
-        yield Contradiction(f"a variable and its value ({_word(value)}): {why}")
+        yield Contradiction(f"a variable and its value ({_word(value)})", why, of_operator=_is_operator(value))
     if (said := said_by_parts(value)) is not None and (why := contradiction(annotated, said)):
-        yield Contradiction(f"a variable and the parts of its value ({_word(value)}): {why}")
+        yield Contradiction(f"a variable and the parts of its value ({_word(value)})", why)
     if type(value) is relax.If:
         yield from _of_branches(annotated, value)
     elif type(value) is CALL:
@@ -92,7 +100,7 @@ def _of_binding(binding: Binding, value: Expr, module: IRModule, builder: BlockB
 def _of_branches(annotated: Type, value: Expr) -> Iterator[Contradiction]:
     for branch in (value.true_branch, value.false_branch):
         if type(branch) is relax.SeqExpr and (why := contradiction(annotated, T.type_of(branch.body))):
-            yield Contradiction(f"a variable and a branch of its If: {why}")
+            yield Contradiction("a variable and a branch of its If", why)
 
 
 def _of_call(annotated: Type, call: Call, module: IRModule, builder: BlockBuilder) -> Iterator[Contradiction]:
@@ -122,16 +130,16 @@ def _against_call(asked: _Asked) -> Iterator[Contradiction]:
     name = T.op_name(call)
     plain = callee is not None and name is None and not _is_packed(callee)
     if plain and (why := contradiction(T.type_of(call.op), T.type_of(callee))):
-        yield Contradiction(f"the type of a called GlobalVar and its function: {why}")
+        yield Contradiction("the type of a called GlobalVar and its function", why)
     if name is not None and not name.startswith("relax."):
         return
     try:
         inferred = inferred_call(call, builder)
     except (ValueError, TypeError, RuntimeError) as error:
-        yield Contradiction(f"a call of {_word(call)} cannot be typed: {headline(str(error))}")
+        yield Contradiction(f"a call of {_word(call)} cannot be typed", headline(str(error)), of_operator=True)
         return
     if why := contradiction(annotated, inferred):
-        yield Contradiction(f"a variable and the inferred type of {_word(call)}: {why}")
+        yield Contradiction(f"a variable and the inferred type of {_word(call)}", why, of_operator=_is_operator(call))
     if name in _DESTINATION:
         yield from _of_buffers(call, callee)
 
@@ -157,9 +165,11 @@ def _of_buffers(call: Call, function: BaseFunc) -> Iterator[Contradiction]:
     for ty, param in zip(given, function.params, strict=False):
         buffer = buffer_type(param)
         if buffer is not None and kind_of(ty) == kind_of(buffer) and (why := contradiction(ty, buffer)):
-            yield Contradiction(
-                f"a tensor given to call_tir and the PrimFunc's buffer: {why}", evidence=GivenToCallTir()
-            )
+            yield Contradiction("a tensor given to call_tir and the PrimFunc's buffer", why, evidence=GivenToCallTir())
+
+
+def _is_operator(value: Expr) -> bool:
+    return type(value) is CALL and T.op_name(value) is not None
 
 
 def _word(value: Expr) -> str:

@@ -20,10 +20,12 @@ from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, VAR, operands, prim_vars
 
 @dataclass(frozen=True, slots=True, order=True)
 class Misuse:
-    """One broken scoping rule: `rule` without names of variables, `where` with them."""
+    """One broken scoping rule: `rule` without names of variables, `where` with them. what: the variable, or the name of
+    a function."""
 
     rule: str
     where: str
+    what: Var | str = field(default="", compare=False)
 
 
 @dataclass(slots=True)
@@ -59,7 +61,7 @@ class ScopeChecker:
         return self.found
 
     def _report(self, rule: str, what: Var | str) -> None:
-        self.found.append(Misuse(rule, f"{getattr(what, 'name', what)} in {self._name}"))
+        self.found.append(Misuse(rule, f"{getattr(what, 'name', what)} in {self._name}", what))
 
     def _function(self, function: RelaxFunction, around: _Frame) -> None:
         hidden = around.outer_dataflow | frozenset(around.dataflow or ())

@@ -9,17 +9,18 @@ import numpy as np
 
 from generators.case import Shape
 from generators.dtypes import Array, is_float
-from oracles.evidence import NotANumber
+from oracles.evidence import AnotherForm, NotANumber
 from oracles.reference.values import Runtime, Tensor, flattened, round_to
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first difference: what kind, a sentence with the element, both values and the bound. evidence: of a NaN."""
+    """The first difference: what kind, a sentence with the element, both values and the bound. evidence: None for a
+    plain value."""
 
     kind: str
     sentence: str
-    evidence: NotANumber | None = None
+    evidence: NotANumber | AnotherForm | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ def compare(expected: Runtime, actual: Runtime) -> Difference | Agreement:
     """
     wanted, given = flattened(expected), flattened(actual)
     if len(wanted) != len(given):
-        return Difference("structure", f"{len(given)} outputs instead of {len(wanted)}")
+        return _form("structure", f"{len(given)} outputs instead of {len(wanted)}")
     undecided = total = 0
     for place, (want, got) in enumerate(zip(wanted, given, strict=True)):
         difference, unknown, count = _leaf(place, want, got)
@@ -48,12 +49,16 @@ def compare(expected: Runtime, actual: Runtime) -> Difference | Agreement:
     return Agreement(undecided / total if total else 0.0)
 
 
+def _form(what: str, sentence: str) -> Difference:
+    return Difference(what, sentence, AnotherForm(what))
+
+
 def _leaf(place: int, want: Runtime, got: Runtime) -> tuple[Difference | None, int, int]:
     """The difference, if any, how many elements say nothing, and how many there are."""
     where = f"output {place}"
     if isinstance(want, Tensor):
         if not isinstance(got, Tensor):
-            return Difference("structure", f"{where} is {type(got).__name__}, not a tensor"), 0, 0
+            return _form("structure", f"{where} is {type(got).__name__}, not a tensor"), 0, 0
         return _tensors(where, want, got)
     if isinstance(want, (Shape, int, float, str)):
         if want == got:
@@ -65,9 +70,9 @@ def _leaf(place: int, want: Runtime, got: Runtime) -> tuple[Difference | None, i
 
 def _tensors(where: str, want: Tensor, got: Tensor) -> tuple[Difference | None, int, int]:
     if want.dtype != got.dtype:
-        return Difference("dtype", f"{where} is {got.dtype}, not {want.dtype}"), 0, 0
+        return _form("dtype", f"{where} is {got.dtype}, not {want.dtype}"), 0, 0
     if want.shape != got.shape:
-        return Difference("shape", f"{where} has shape {list(got.shape)}, not {list(want.shape)}"), 0, 0
+        return _form("shape", f"{where} has shape {list(got.shape)}, not {list(want.shape)}"), 0, 0
     good, unknown = matches(want, got.value)
     if good.all():
         return None, int(unknown.sum()), want.value.size

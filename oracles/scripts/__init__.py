@@ -31,9 +31,11 @@ from typing_extensions import assert_never
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.evidence import (
     AcrossProcesses,
+    AnotherForm,
     AttributeGone,
     ChangedSignature,
     DeadBinding,
+    Died,
     Evidence,
     GivenToCallTir,
     Hung,
@@ -120,7 +122,7 @@ def _of_evidence(evidence: Evidence | None, walls: bool) -> str | None:
             return "numeric.out_of_bounds"
         case Hung() | OutOfMemory() | DeadBinding() | AttributeGone() | NotANumber() | ReferenceTrap():
             return None
-        case InKernel() | OrderOfThreads() | None:
+        case AnotherForm() | Died() | InKernel() | OrderOfThreads() | None:
             return None
         case _:
             assert_never(evidence)

@@ -31,7 +31,7 @@ from tests.corpus.markdown_shape import shape, words
 from tests.hostile import FRAGMENTS, HOSTILE, examples, texts
 
 ROOT = Path(__file__).resolve().parents[2]
-WRITERS = ("corpus/readme.py", "reports/markdown.py")
+WRITERS = ("corpus/bug_pages.py", "corpus/readme.py", "reports/markdown.py")
 """Files that write a language in which text from elsewhere could be more than text."""
 ON_TERMINAL = ("fuzzer/render.py", "reports/live.py", "reports/view.py")
 """Files that print through `reports.terminal.Terminal`."""

@@ -35,7 +35,7 @@ from generators.unavailable import Unavailable
 from oracles.reference.tir import run_prim_func
 from tests.patience import HANGS_S
 
-pytestmark = pytest.mark.warm
+pytestmark = [pytest.mark.warm, pytest.mark.usefixtures("few_other_builds")]
 
 SCHEDULE = the(Role.SCHEDULES).name
 

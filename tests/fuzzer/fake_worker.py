@@ -31,6 +31,11 @@ def failures_of(index: int) -> tuple[Failure, ...]:
     return (Failure(index, "survives", "crash", "it crashed", "", culprit, "B"),) if index % 5 == 0 else ()
 
 
+def cause_in(culprit: str) -> str:
+    """The cause of the failures in a pass: two passes have one."""
+    return "one.cc:f: it crashed" if culprit in PASSES[:2] else f"{culprit}.cc:f: it crashed"
+
+
 def say(message: msgspec.Struct) -> None:
     send(1, message)
 
@@ -46,6 +51,7 @@ def obey(command: Command) -> None:
             time.sleep(10 * CASE_S)
             failed = Failed(failure.symptom, failure.message, culprit=failure.culprit)
             found = replace(finding(failure.culprit), verdict=failed, signature=signature_of("survives", failed))
+            found = replace(found, cause=cause_in(failure.culprit))
             say(Reduced(token, pickle.dumps(found)))
         case Confirm(pickled, token):
             time.sleep(10 * CASE_S)

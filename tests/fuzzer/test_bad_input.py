@@ -19,7 +19,7 @@ from fuzzer import cli
 from fuzzer.trial.load_file import complaint_about
 from tests.fuzzer.module_files import GOOD
 
-pytestmark = pytest.mark.warm
+pytestmark = [pytest.mark.warm, pytest.mark.usefixtures("few_other_builds")]
 
 Run = Callable[..., tuple[int, str]]
 CASE = CORPUS / "17340-kill-after-last-use-in-dataflow"

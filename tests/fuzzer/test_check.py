@@ -15,10 +15,11 @@ from fuzzer.commands.reduce import reduce_case, shown_by
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.oneshot import prepare
 from fuzzer.oneshot.messages import Reduction
+from oracles.builds.cpu_builds import CPU_BUILDS
 from tests.fuzzer.planted import write_passes
 from tests.patience import HANGS_S
 
-pytestmark = pytest.mark.warm
+pytestmark = [pytest.mark.warm, pytest.mark.usefixtures("few_other_builds")]
 
 STATIC = """\
 from tvm.script import ir as I
@@ -179,6 +180,7 @@ def test_check_judges_the_default_build_where_no_pass_is_named(module: Path) -> 
     assert ("build", "passed") in {(row.oracle, row.verdict) for row in result.rows}
     assert ("numeric", "LegalizeOps", "passed") in {(r.oracle, r.pass_name, r.verdict) for r in result.rows}
     assert [(r.pass_name, r.verdict) for r in result.rows if r.oracle == "round_trip"] == [(None, "passed")]
+    assert [(r.pass_name, r.verdict) for r in result.rows if r.oracle in CPU_BUILDS] == 2 * [(None, "passed")]
     assert result.status() == 0
 
 

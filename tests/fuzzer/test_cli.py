@@ -190,7 +190,7 @@ def test_replay_reports_a_regression(passfuzz: Any, fake: Any, tmp_path: Path) -
         ReplayRow("tvm-20277", "0.27.0", "regression", "fails again"),
         ReplayRow("tvm-20201", "0.26.0", "unportable", "script does not parse"),
     )
-    fake("fuzzer.commands.replay", "replay", lambda corpus, versions, trust: ReplayResult(rows))
+    fake("fuzzer.commands.replay", "replay", lambda corpus, versions, trust, known: ReplayResult(rows))
     junit = tmp_path / "junit.xml"
     status, stdout, _ = passfuzz("replay", tmp_path, "--tvm", "0.27.0", "--tvm", "0.26.0", "--junit", junit)
     assert status == 4

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from corpus.escapes import is_slug, one_line
 from corpus.known import read_known, write_known
+from corpus.registry import BadRegistry, KnownCause, add_entries, read_registry
 from corpus.replayable import Replayable, replayable
 from corpus.store import CorruptCase, StoredCase, read_case, write_case
 from fuzzer.plugin.harvester import Kept
@@ -138,6 +139,8 @@ def assert_typed(stored: StoredCase) -> None:
     assert isinstance(case.load, (str, type(None))) and isinstance(stored.issue, (str, type(None)))
     assert stored.signature is None or is_slug(stored.signature)
     assert all(isinstance(part, str) for call in (*case.passes, *case.setup) for part in (call.name, call.source))
+    for text in (part for call in (*case.passes, *case.setup) for part in (call.source, call.options) if part):
+        compile(text.strip(), "<expression>", "eval", dont_inherit=True)
     assert all(0 <= expectation.call < len(case.calls) for expectation in stored.expectations)
 
 
@@ -259,6 +262,37 @@ def read_a_baseline(folder: Path) -> bool:
     return True
 
 
+def registry_folder(folder: Path) -> None:
+    entries = [KnownCause(f"cause {number}", "A title", "wont-fix", ("b",), seen="2026-11-22") for number in range(3)]
+    add_entries(folder / "known.toml", entries)
+
+
+def changes_of_registry(base: Path) -> st.SearchStrategy[Change]:
+    data = (base / "known.toml").read_bytes()
+    lines = data.splitlines(keepends=True)
+    fields = st.sampled_from(
+        [b"title = 3\n", b"also = ['']\n", b"[[cause]]\n", b"[cause]\n", b'note = """\n', b"x = 1\n"]
+    )
+    places = st.tuples(st.integers(0, len(lines)), fields)
+    more = places.map(lambda pair: b"".join([*lines[: pair[0]], pair[1], *lines[pair[0] :]]))
+    changes = (written("known.toml", one) for one in (bytes_like(data), more, st.binary(max_size=50)))
+    return st.one_of(*changes, special("known.toml"))
+
+
+def read_the_registry(folder: Path) -> bool:
+    try:
+        registry = read_registry(folder / "known.toml")
+    except BadRegistry as error:
+        assert_named(error, folder)
+        return False
+    except FileNotFoundError:
+        assert not (folder / "known.toml").exists()
+        return False
+    assert all(isinstance(entry.cause, str) and entry.title.strip() for entry in registry.entries)
+    assert registry.match("cause 0") in (None, *registry.entries)
+    return True
+
+
 def kept_folder(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     entry = {"pass": "relax.transform.Normalize", "test": "test_a.py::test", "module": '{"root": 0}'}
@@ -290,6 +324,7 @@ KINDS: dict[str, tuple[Callable[[Path], None], Callable[[Path], st.SearchStrateg
     "summary": (out_folder, changes_of_summary, read_an_out),
     "findings": (out_folder, changes_of_findings, read_findings),
     "baseline": (known_folder, changes_of_known, read_a_baseline),
+    "registry": (registry_folder, changes_of_registry, read_the_registry),
     "kept": (kept_folder, changes_of_kept, read_a_kept_module),
 }
 """How a folder of each kind is made, what may be wrong with it, and who reads it."""

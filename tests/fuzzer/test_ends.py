@@ -1,97 +1,59 @@
-"""Workers that end, campaigns that end, folders that are used twice: with workers that judge nothing, in no time."""
+"""Workers that end and campaigns that end: with workers that judge nothing, in no time."""
 
 from __future__ import annotations
 
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from corpus import own
+from corpus.known import write_known
+from corpus.registry import KnownCause, add_entries
 from fuzzer.campaign import loop
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, UNREDUCED_FILE, read_checkpoint
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observers
-from fuzzer.campaign.out_folder import held
-from fuzzer.engines import choose
 from fuzzer.engines.messages import versions
 from fuzzer.errors import UsageError
 from fuzzer.processes import pool, start
 from fuzzer.processes.pool import LocalSlot, Pool
 from fuzzer.protocol import Confirm, Reduce
-from fuzzer.results import CampaignResult
-from fuzzer.settings import Settings, read_settings
+from fuzzer.settings import Settings
+from reports.causes import headline
 from reports.finding_row import FindingRow
-from reports.out_writer import OutWriter
-from reports.summary import RunFacts, read_findings
-from tests.fuzzer.fake_worker import PASSES, failures_of
+from reports.summary import read_findings
+from tests.fuzzer.fake_campaigns import (
+    campaign,
+    noted_pools,
+    settings,
+    slugs,
+    whole,
+    with_fake_workers,
+    writer,
+)
+from tests.fuzzer.fake_worker import PASSES, cause_in, failures_of
 from tests.patience import HANGS_S
 
+pytestmark = pytest.mark.warm
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
 def fake_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    def command(_module: str, *arguments: str) -> list[str]:
-        return start.module_command("tests.fuzzer.fake_worker", *arguments)
-
-    monkeypatch.setattr(pool, "module_command", command)
-    monkeypatch.setattr(loop, "LOST_PER_JOB", 10_000)
+    with_fake_workers(monkeypatch)
 
 
 @pytest.fixture
 def pools(monkeypatch: pytest.MonkeyPatch) -> list[Pool]:
-    """The pools of the campaigns of a test."""
-    made: list[Pool] = []
-
-    class Noted(Pool):
-        def __init__(self, *given: Any) -> None:
-            super().__init__(*given)
-            made.append(self)
-
-    monkeypatch.setattr(choose, "Pool", Noted)
-    return made
-
-
-def settings(out: Path, **options: Any) -> Settings:
-    return read_settings(**{"seed": 1, "cases": 400, "jobs": 2, "out": out, **options})
-
-
-def campaign(out: Path, **options: Any) -> CampaignResult:
-    return run_campaign(settings(out, **options), writer(out))
-
-
-def writer(out: Path) -> OutWriter:
-    return OutWriter(out, RunFacts("0.27", "0.1", 1, ("llvm",)))
-
-
-def slugs(result: CampaignResult) -> set[str]:
-    return {row.signature for row in result.findings}
-
-
-def whole(result: CampaignResult, cases: int = 400) -> None:
-    """Every case was judged once, and every failure is a finding."""
-    assert (result.tally.cases, result.tally.generated) == (cases, cases)
-    assert result.tally.ops == {f"op{index}": 1 for index in range(cases)}
-    assert {row.culprit: row.count for row in result.findings} == sightings(cases)
-    assert result.unreduced == 0
-    assert result.fault() is None
-
-
-def sightings(cases: int) -> Counter[str]:
-    """How often each pass fails in so many cases."""
-    return Counter(failure.culprit for index in range(cases) for failure in failures_of(index))
+    return noted_pools(monkeypatch)
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
@@ -101,6 +63,47 @@ def test_every_case_is_judged_once_and_every_failure_is_found(tmp_path: Path, jo
     result = campaign(tmp_path / "out", jobs=jobs, time=time)
     whole(result)
     assert {row.signature for row in read_findings(tmp_path / "out")} == slugs(result)
+
+
+def test_a_registry_says_what_is_known_and_what_has_returned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "tvm_version", lambda: "0.28.0")
+    known = tmp_path / "known.toml"
+    legalize, dataflow = (cause_in(name) for name in PASSES[2:])
+    entries = [
+        KnownCause("other", "Theirs", also=(legalize,), link="apache/tvm#1"),
+        KnownCause(dataflow, "Mended", "fixed-in", fixed_in="0.28.0", tier="A"),
+        KnownCause(legalize, "Again"),
+    ]
+    add_entries(known, entries)
+    result = campaign(tmp_path / "out", known=known)
+    told = {row.culprit: (row.standing, row.known, row.title, row.tier) for row in result.findings}
+    assert told == {
+        PASSES[0]: ("new", False, "", "A"),
+        PASSES[1]: ("new", False, "", "A"),
+        PASSES[2]: ("known", True, "Theirs", "A"),
+        PASSES[3]: ("returned", False, "Mended", "A"),
+    }
+    assert {row.culprit: (row.standing, row.cause) for row in read_findings(tmp_path / "out")} == {
+        name: (told[name][0], cause_in(name)) for name in PASSES
+    }
+    assert headline(result.findings) == "1 new cause (2 findings), 1 returned, 1 known"
+    assert result.status(("A",)) == 1
+    (doubt,) = result.notes
+    assert doubt.startswith(f"{known}: lines 4 and 19 both match survives-{PASSES[2]}-")
+
+
+@pytest.mark.parametrize("known", ["every cause", "an older baseline"])
+def test_nothing_new_is_no_failure(tmp_path: Path, known: str) -> None:
+    if known == "every cause":
+        path = tmp_path / "known.toml"
+        add_entries(path, [KnownCause(cause, "Known") for cause in sorted({cause_in(name) for name in PASSES})])
+    else:
+        path = tmp_path / "known.json"
+        write_known(path, {slug: "" for slug in slugs(campaign(tmp_path / "before"))})
+    result = campaign(tmp_path / "out", known=path)
+    assert {row.standing for row in result.findings} == {"known"}
+    assert result.status(("A", "B", "C")) == 0
+    assert campaign(tmp_path / "none", known=Path("none")).status(("A", "B", "C")) == 1
 
 
 class Kills:
@@ -155,8 +158,10 @@ class Stops:
     def __init__(self, interrupts: Interrupts, cases: int) -> None:
         self.interrupts, self.cases = interrupts, cases
         self.rows: list[FindingRow] = []
+        self.time_s: float | None = None
 
-    def on_start(self, settings: Settings) -> None: ...
+    def on_start(self, settings: Settings) -> None:
+        self.time_s = settings.time_s
 
     def on_tally(self, tally: Any, now: float) -> None:
         if tally.cases >= self.cases:
@@ -178,6 +183,17 @@ def test_a_campaign_that_was_interrupted_goes_on(tmp_path: Path, after: int) -> 
     whole(result)
     assert slugs(first) <= slugs(result)
     assert result.wall_s > first.wall_s
+
+
+def test_who_watches_is_told_when_a_campaign_that_goes_on_will_end(tmp_path: Path) -> None:
+    """In the seconds that are counted since it was first begun."""
+    out = tmp_path / "out"
+    campaign(out, cases=20)
+    before = read_checkpoint(out).wall_s
+    with Interrupts() as interrupts:
+        watching = Stops(interrupts, 0)
+        run_campaign(settings(out, seed=None, cases=None, time="500s", resume=True), watching, interrupts)
+    assert watching.time_s == before + 500
 
 
 def test_a_campaign_that_was_killed_goes_on(tmp_path: Path) -> None:
@@ -282,102 +298,9 @@ def test_a_checkpoint_of_an_older_passfuzz_is_gone_on_with(tmp_path: Path, capsy
     assert capsys.readouterr().err == ""
 
 
-# --- the folder -----------------------------------------------------------------------------------------
-
-
-def test_a_used_folder_is_refused_unless_asked(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    first = campaign(out, cases=60)
-    (out / "notes.txt").write_text("mine")
-    with pytest.raises(UsageError, match=r"--out .*: holds \S+ of an earlier run; --fresh .* --resume"):
-        campaign(out, cases=60)
-    assert slugs(first) and (out / "findings").exists()
-    again = campaign(out, cases=3, fresh=True)
-    assert {row.signature for row in read_findings(out)} == slugs(again)
-    assert {path.name for path in (out / "findings").iterdir()} == slugs(again)
-    assert (out / "notes.txt").read_text() == "mine"
-
-
-def test_a_link_in_a_used_folder_is_removed_and_not_followed(tmp_path: Path) -> None:
-    out, other = tmp_path / "out", tmp_path / "other"
-    other.mkdir()
-    (other / "precious").write_text("")
-    out.mkdir()
-    (out / "findings").symlink_to(other)
-    with held(out, fresh=True, resume=False):
-        assert not (out / "findings").exists()
-    assert (other / "precious").exists()
-
-
-def test_one_run_at_a_time(tmp_path: Path) -> None:
-    with held(tmp_path, fresh=False, resume=False):
-        with pytest.raises(UsageError, match="another run is writing there"):
-            campaign(tmp_path, cases=1)
-        with pytest.raises(UsageError, match="another run is writing there"):
-            campaign(tmp_path, cases=1, fresh=True)
-    whole(campaign(tmp_path))
-
-
-def test_leftovers_of_killed_runs_are_swept(tmp_path: Path) -> None:
-    for name in (".scratch-abc", ".part-xyz", "unconfirmed/.part-1"):
-        (tmp_path / name / "deep").mkdir(parents=True)
-    campaign(tmp_path, cases=1, fresh=True)
-    assert [path.name for path in tmp_path.rglob(".*") if path.name != own.MARK] == []
-
-
-def test_nothing_is_left_of_a_refused_run(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError):
-        run_campaign(replace(settings(tmp_path / "out"), resume=True), Observers())
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 1}', "\0", '{"schema": 99, "begun": null}'])
-def test_a_checkpoint_that_cannot_be_read_is_named(tmp_path: Path, text: str) -> None:
-    (tmp_path / CHECKPOINT_FILE).write_text(text)
-    with pytest.raises(UsageError, match=r"--resume: .*resume\.json: "):
-        read_checkpoint(tmp_path)
-
-
-# --- signals --------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(params=[signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def number(request: pytest.FixtureRequest) -> Iterator[signal.Signals]:
-    old = signal.getsignal(request.param)
-    yield request.param
-    assert signal.getsignal(request.param) == old
-
-
-def test_a_signal_is_noted_and_the_second_one_ends(number: signal.Signals) -> None:
-    standard = [os.dup(descriptor) for descriptor in (0, 1, 2)]
-    try:
-        with Interrupts() as interrupts:
-            assert not interrupts.happened
-            os.kill(os.getpid(), number)
-            assert interrupts.happened
-            with pytest.raises(KeyboardInterrupt):
-                os.kill(os.getpid(), number)
-    finally:
-        for descriptor, kept in enumerate(standard):
-            os.dup2(kept, descriptor)
-            os.close(kept)
-
-
-def test_what_is_ignored_stays_ignored() -> None:
-    old = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with Interrupts() as interrupts:
-            os.kill(os.getpid(), signal.SIGHUP)
-            assert not interrupts.happened
-    finally:
-        signal.signal(signal.SIGHUP, old)
-
-
 def test_an_interrupt_before_a_worker_is_ready_ends_in_order(tmp_path: Path) -> None:
     with Interrupts() as interrupts:
         interrupts.happened = True
         result = run_campaign(settings(tmp_path / "out"), Observers(), interrupts)
     assert (result.interrupted, result.tally.cases, result.fault()) == (True, 0, None)
     assert read_checkpoint(tmp_path / "out").tally.cases == 0
-    assert HANGS_S > 0

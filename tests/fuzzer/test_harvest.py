@@ -17,7 +17,7 @@ from fuzzer.commands.harvest import harvest
 from fuzzer.errors import UsageError
 from fuzzer.trust import admit
 
-pytestmark = pytest.mark.warm
+pytestmark = [pytest.mark.warm, pytest.mark.usefixtures("few_other_builds")]
 
 SCRIPTS = {
     "a": """

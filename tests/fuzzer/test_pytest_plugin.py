@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import tvm
 
+from corpus.registry import read_registry
 from fuzzer.trial.contracts import Contract, Trust, no_numbers, row_of_no_table, rows_named
 from generators.passes.table import PASSES
 from tests.patience import HANGS_S
@@ -171,7 +172,7 @@ def run(folder: Path, suite: str, *options: str, ini: str = "") -> tuple[int, st
     )
     words = ("PASSED", "FAILED", "ERROR", "XFAIL", "XPASS", "SKIPPED")
     lines = [line.split(" - ")[0].split() for line in ended.stdout.splitlines() if line.startswith(words)]
-    return ended.returncode, ended.stdout, {" ".join(rest): word for word, *rest in lines}
+    return ended.returncode, ended.stdout + ended.stderr, {" ".join(rest): word for word, *rest in lines}
 
 
 def summary(out: Path) -> dict[str, Any]:
@@ -224,6 +225,28 @@ def test_an_empty_folder_is_not_the_current_one(tmp_path: Path) -> None:
     assert not (tmp_path / "summary.json").exists()
 
 
+def test_known_causes_do_not_fail_a_strict_session(faulty: tuple[Path, int, str], tmp_path: Path) -> None:
+    out, known = faulty[0] / "out", tmp_path / "known.toml"
+    command = [sys.executable, "-m", "fuzzer.cli", "report", str(out), "--known", str(known)]
+    subprocess.run(command, cwd=ROOT, check=True, timeout=HANGS_S)
+    options = (*JUDGES, "--passfuzz-strict", "--passfuzz-out", "out", "-k", "loses")
+    status, text, _ = run(tmp_path, FAULTY, *options, "--passfuzz-known", str(known))
+    (row,) = summary(tmp_path / "out")["findings"]
+    assert (status, row["known"], row["standing"]) == (0, True, "known")
+    assert row["cause"] in {entry.cause for entry in read_registry(known).entries}
+    assert "0 new causes, 1 known" in text
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"), [("", "is empty"), ("no-such.toml", "no such file"), ("bad.toml", "bad.toml, line 2: ")]
+)
+def test_a_bad_registry_is_wrong_usage(tmp_path: Path, file: str, reason: str) -> None:
+    (tmp_path / "bad.toml").write_text("schema = 1\n[[cause]]\n")
+    status, text, outcomes = run(tmp_path, CLEAN, *JUDGES, "--passfuzz-known", file)
+    assert (status, outcomes) == (pytest.ExitCode.USAGE_ERROR, {})
+    assert "--passfuzz-known" in text and reason in text
+
+
 @pytest.mark.deep
 def test_strict_fails_the_session(tmp_path: Path) -> None:
     status, _, outcomes = run(tmp_path, FAULTY, *JUDGES, "--passfuzz-strict", "-k", "loses")
@@ -235,7 +258,7 @@ def test_a_clean_suite_is_silent(tmp_path: Path) -> None:
     found = summary(tmp_path / "out")
     assert status == 0
     assert (found["findings"], found.get("own_fault")) == ([], None)
-    assert "0 findings" in text
+    assert "0 new causes, 0 known" in text
     assert found["oracles"]["well_formed"]["passed"] >= 10
     assert found["passes"]["AnnotateTIROpPattern"]["applied"] == 1, "a part of the Sequential is judged on its own"
     assert found["oracles"]["numeric"]["passed"] >= 5

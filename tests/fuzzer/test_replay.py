@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from corpus.registry import KnownCause, add_entries
 from corpus.store import ScriptOutcome, StoredCase, write_case
 from fuzzer.commands import environments, replay
 from fuzzer.commands.replay import expected_on
 from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.render import show_replay
+from fuzzer.results import ReplayResult
 from generators.case import Case, ModuleText, PassCall
 
 pytestmark = pytest.mark.warm
@@ -52,6 +56,49 @@ def test_outcomes(tmp_path: Path, script: str, recorded: ScriptOutcome, outcome:
     assert (row.case, row.tvm, row.outcome) == ("case", VERSION, outcome)
     assert result.status() == status
     assert row.message == ("Var x is not defined" if "Var x" in script else "")
+
+
+def replayed(corpus: Path, known: Path | None, **scripts: str) -> ReplayResult:
+    """Cases by name with "cause: script", each of which is recorded to fail."""
+    for slug, text in scripts.items():
+        cause, _, script = text.partition(": ")
+        case = replace(stored(("0.27", "fails")), cause=cause or None, title=f"title of {slug}")
+        write_case(corpus / slug, case, script, "readme")
+    return replay.replay(corpus, (), known=known)
+
+
+def test_a_known_cause_that_is_gone_is_announced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    add_entries(tmp_path / "known.toml", [KnownCause("a", "A of the registry"), KnownCause("b", "B", "wont-fix")])
+    fails = "print('x'); exit(1)"
+    result = replayed(
+        tmp_path / "cases",
+        tmp_path / "known.toml",
+        one="a: exit(0)",
+        two="a: exit(0)",
+        three="b: exit(0)",
+        four=f"b: {fails}",
+        five="c: exit(2)",
+        six=": exit(0)",
+    )
+    assert [(gone.tvm, gone.cause, gone.title) for gone in result.gone()] == [
+        (VERSION, "a", "A of the registry"),
+        (VERSION, "", "title of six"),
+    ]
+    assert result.status() == 0
+    show_replay(result, False)
+    shown = capsys.readouterr().out
+    assert f"2 known causes are gone on TVM {VERSION}: A of the registry; title of six" in shown
+    assert [row["cause"] for row in result.to_json()["rows"]] == ["c", "b", "a", "", "b", "a"]  # by name
+    assert [gone["title"] for gone in result.to_json()["gone"]] == ["A of the registry", "title of six"]
+
+
+@pytest.mark.parametrize(("fixed_in", "outcome", "status"), [("0.27.0", "regression", 4), ("0.28", "still-failing", 0)])
+def test_a_fixed_cause_that_fails_is_red(tmp_path: Path, fixed_in: str, outcome: str, status: int) -> None:
+    add_entries(tmp_path / "known.toml", [KnownCause("a", "A", "fixed-in", fixed_in=fixed_in)])
+    result = replayed(tmp_path / "cases", tmp_path / "known.toml", one="a: print('x'); exit(1)")
+    (row,) = result.rows
+    assert (row.outcome, result.status(), result.gone()) == (outcome, status, ())
+    assert row.message == ("fixed in 0.27.0, and back: x" if status else "x")
 
 
 @pytest.mark.parametrize("script", ["def (", "import no_such_module_anywhere", "raise RuntimeError('ours')"])

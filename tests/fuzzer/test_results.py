@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from fuzzer.errors import ExitStatus
 from fuzzer.results import CampaignResult, CheckResult, CheckRow, ReplayResult, ReplayRow
-from reports.finding_row import row_of
+from reports.finding_row import KNOWN, FindingRow, Standing, row_of
 from reports.tally import tally_of
 from tests.reports.reports_data import finding
+
+
+def told(standing: Standing, tier: str = "B") -> FindingRow:
+    """A finding of the cause "a"."""
+    row = replace(row_of(finding(tier=tier)), cause="a", standing=standing, known=standing in KNOWN)
+    return replace(row, signature=f"{row.signature}{tier}")
+
 
 WELL = {"cases": 100, "generated": 100}
 CASES: list[tuple[str, dict[str, Any], dict[str, int], ExitStatus]] = [
     ("nothing found", {}, WELL, ExitStatus.CLEAN),
     ("a new finding", {"findings": (row_of(finding(tier="B")),)}, WELL, ExitStatus.NEW_FINDING),
     ("a known finding", {"findings": (row_of(finding(status="known")),)}, WELL, ExitStatus.CLEAN),
+    ("what was mended and is back", {"findings": (told("returned"),)}, WELL, ExitStatus.NEW_FINDING),
+    ("a limit of TVM", {"findings": (told("limitation"),)}, WELL, ExitStatus.CLEAN),
+    (
+        "one cause, seen in order A too",
+        {"findings": (told("new", "C"), told("new", "A"))},
+        WELL,
+        ExitStatus.NEW_FINDING,
+    ),
     ("an unusual order", {"findings": (row_of(finding(tier="C")),)}, WELL, ExitStatus.CLEAN),
     ("own fault outranks", {"findings": (row_of(finding()),), "own_fault": "x"}, WELL, ExitStatus.OWN_FAULT),
     ("1 % invalid is borne", {}, {"cases": 99, "generated": 100, "invalid": 1}, ExitStatus.CLEAN),

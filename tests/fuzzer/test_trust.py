@@ -28,7 +28,7 @@ from fuzzer.worker.seeds import draw_seed
 from generators.case import Case, ModuleText
 from generators.source import SeededSource
 
-pytestmark = pytest.mark.warm
+pytestmark = [pytest.mark.warm, pytest.mark.usefixtures("few_other_builds")]
 
 CASE = CORPUS / "17340-kill-after-last-use-in-dataflow"
 SCRIPT = """\

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import is_dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -145,11 +146,16 @@ def fields(folder: str) -> set[str]:
     return {ast.unparse(node.target) for body in bodies for node in body if isinstance(node, ast.AnnAssign)}
 
 
+@cache
+def attributes() -> frozenset[str]:
+    """The names of all attributes in the sources of the generators."""
+    paths = sorted((ROOT / "generators").rglob("*.py"))
+    nodes = (node for path in paths for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    return frozenset(node.attr for node in nodes if isinstance(node, ast.Attribute))
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_knob_is_read(folder: str) -> None:
     """By its name, as an attribute, in the generator or where the knobs of others are made of it."""
-    paths = sorted((ROOT / "generators").rglob("*.py"))
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
-    read = {node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     assert len(fields(folder)) > 5
-    assert fields(folder) - read == set()
+    assert fields(folder) - attributes() == set()

@@ -8,6 +8,7 @@ import resource
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -267,7 +268,7 @@ def test_a_build_without_an_end_is_ended(
     monkeypatch: pytest.MonkeyPatch, name: str, change: Callable[[Any], Any], wanted: type[Verdict]
 ) -> None:
     plant(monkeypatch, change)
-    monkeypatch.setattr(cpu_trial, "LIMIT_S", 4)
+    monkeypatch.setattr(cpu_trial, "LIMIT_S", 1 if wanted is Failed else 4)
     # What computes has used more of the CPU than this by then, on a machine with a load of eighty for each of its CPUs;
     # what sleeps has not used four seconds.
     monkeypatch.setattr(cpu_trial, "HANG_CPU_S", 0.05 if change is computes else cpu_trial.LIMIT_S)
@@ -356,19 +357,24 @@ def test_a_compiler_that_is_not_there_or_does_not_work_is_said(monkeypatch: pyte
 # --- a full disk ------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
+@contextmanager
 def no_file_may_grow() -> Iterator[None]:
-    """As a full disk: files of more than 100 bytes fail, in children too."""
+    """As a full disk: files of more than 100 bytes fail, in children too. It ends before pytest writes what it found,
+    into a file perhaps."""
     no_compiler()  # kept for later, as it is while files may grow
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.parametrize("name", [min(GROUPS["cross_builds"]), "build_c", "build_exported"])
-def test_a_full_disk_is_no_fault_of_tvm(name: str, no_file_may_grow: None) -> None:
-    verdict = judged(row_or_skip(name))
+def test_a_full_disk_is_no_fault_of_tvm(name: str) -> None:
+    row = row_or_skip(name)
+    with no_file_may_grow():
+        verdict = judged(row)
     assert isinstance(verdict, Skipped)
     assert verdict.reason == NO_ROOM
 

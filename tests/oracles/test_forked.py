@@ -135,7 +135,7 @@ def spins() -> None:
 
 
 def test_a_child_that_computes_without_end_hangs_and_has_used_the_cpu(patient: None) -> None:
-    ended = forked(spins, 1.0)
+    ended = forked(spins, 0.3)
     assert isinstance(ended, Ended)
     assert ended.hung and ended.cpu_s > 0
 

@@ -1,0 +1,233 @@
+"""One page for each known bug, and an index: `docs/bugs`, made by `make docs-bugs` and held by a test. No TVM here.
+
+The text of a page comes from an entry (`Bug`) and from the case folder that shows it, and is escaped: a title and a
+module may be anybody's. Code in `why` and `fix` stands between backticks.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias, get_args
+
+import jinja2
+
+from corpus.escapes import Markdown
+from corpus.regular_files import read_regular
+from corpus.store import MOST_TEXT, read_case
+
+Severity: TypeAlias = Literal[
+    "silent wrong result", "native crash", "official pipeline", "documented phase", "odd order", "limitation"
+]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+"""Worst first."""
+INDEX = "README.md"
+LONGEST_SLUG = 72
+
+
+class Bug(Protocol):
+    """What a page says of a bug.
+
+    title: one line, as of an issue. status: open, wont-fix, limitation or fixed-in. root: file:function of
+    TVM. why: whose fault it is, and how. fix: what would mend it. link: an issue or pull request.
+    case: the folder in `corpus/cases` that shows it, "" where there is none. quote: of a limit, TVM's own sentence.
+    """
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def severity(self) -> Severity: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def passes(self) -> Sequence[str]: ...
+    @property
+    def versions(self) -> Sequence[str]: ...
+    @property
+    def root(self) -> str: ...
+    @property
+    def why(self) -> str: ...
+    @property
+    def fix(self) -> str: ...
+    @property
+    def link(self) -> str: ...
+    @property
+    def case(self) -> str: ...
+    @property
+    def quote(self) -> str: ...
+    @property
+    def fixed_in(self) -> str: ...
+
+
+class AmbiguousPage(Exception):
+    """Two bugs whose pages would have one name; the text names both titles."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCase:
+    """What a page shows of a case folder.
+
+    sequence: the passes, in code. difference: what the pass did, a unified diff. place: the way to the folder from a
+    page. outcomes: of its script, by TVM version.
+    """
+
+    module: str
+    sequence: Markdown
+    symptom: str
+    message: str
+    difference: str
+    place: str
+    outcomes: tuple[tuple[str, str], ...]
+
+
+# --- names ----------------------------------------------------------------------------------------------
+
+
+def slug(title: str) -> str:
+    """The name of a page: the words of the title in lower case, cut between two of them."""
+    words = re.findall(r"[a-z0-9]+", title.lower())
+    name = ""
+    for word in words:
+        longer = "-".join(filter(None, (name, word)))
+        if len(longer) > LONGEST_SLUG:
+            break
+        name = longer
+    return name or "bug"
+
+
+def _named(bugs: Iterable[Bug]) -> dict[str, Bug]:
+    named: dict[str, Bug] = {}
+    for bug in bugs:
+        other = named.setdefault(slug(bug.title), bug)
+        if other is not bug:
+            raise AmbiguousPage(" and ".join((other.title, bug.title)))
+    return named
+
+
+# --- text -----------------------------------------------------------------------------------------------
+
+
+def pages(bugs: Iterable[Bug], cases: Path, to_cases: str = "../../corpus/cases") -> dict[str, str]:
+    """The text of each page by its file name, the index among them. cases: the folder that case folders are in;
+    to_cases: the way there from a page.
+
+    Raises AmbiguousPage, and what `corpus.store.read_case` raises for a case that cannot be read.
+    """
+    named = _named(bugs)
+    texts = {
+        _file(name): _page(bug, _shown(cases / bug.case, to_cases) if bug.case else None) for name, bug in named.items()
+    }
+    return {INDEX: _index(list(named.values())), **texts}
+
+
+def _file(name: str) -> str:
+    return "".join((name, ".md"))
+
+
+def _page(bug: Bug, case: ShownCase | None) -> str:
+    return _TEMPLATES.get_template("bug.md.j2").render(
+        bug=bug,
+        case=case,
+        status=_status(bug),
+        passes=Markdown.joined(", ", map(Markdown.code, bug.passes)),
+        versions=_versions(bug, case),
+        ours_to_report=bug.status not in ("limitation", "wont-fix"),
+    )
+
+
+def _index(bugs: Sequence[Bug]) -> str:
+    ordered = sorted(bugs, key=lambda bug: (bug.passes[:1], bug.title))
+    names = sorted({name for bug in bugs for name in bug.passes}, key=str.lower)
+    return _TEMPLATES.get_template("index.md.j2").render(
+        bugs=bugs,
+        by_severity=[(one, found) for one in SEVERITIES if (found := [bug for bug in ordered if bug.severity == one])],
+        by_pass=[(name, [bug for bug in ordered if name in bug.passes]) for name in names],
+    )
+
+
+def _status(bug: Bug) -> Markdown:
+    return Markdown.of("fixed in {}", bug.fixed_in) if bug.fixed_in else Markdown.of("{}", bug.status)
+
+
+def _versions(bug: Bug, case: ShownCase | None) -> Markdown:
+    """What is known of each version: the outcomes of the case's script, else the versions that it was seen on."""
+    of = Markdown.of
+    if case is not None and case.outcomes:
+        return Markdown.joined(", ", (of("{} {}", version, outcome) for version, outcome in case.outcomes))
+    return Markdown.joined(", ", (of("{}", version) for version in bug.versions)) or of("not known")
+
+
+def _shown(folder: Path, to_cases: str) -> ShownCase:
+    stored = read_case(folder)
+    readme = read_regular(folder / "README.md", MOST_TEXT).decode("utf-8", "replace")
+    found = re.search(r"^(`{3,})diff\n(.*?)^\1$", readme, re.DOTALL | re.MULTILINE)
+    calls = (*stored.case.setup, *stored.case.passes)
+    return ShownCase(
+        module=_program(stored.case.module.script or ""),
+        sequence=Markdown.joined(" ; ", (Markdown.code(call) for call in calls)),
+        symptom=stored.symptom,
+        message=stored.message,
+        difference=found[2] if found else "",
+        place="/".join((to_cases, folder.name)),
+        outcomes=tuple((version, str(outcome)) for version, outcome in stored.expected),
+    )
+
+
+def _program(script: str) -> str:
+    """A script without the lines that every script has."""
+    common = re.compile(r"(?:from|import) |# from |# Metadata omitted")
+    return "\n".join(line for line in script.splitlines() if not common.match(line)).strip("\n")
+
+
+def _prose(text: str) -> Markdown:
+    """A text with code between backticks; with an odd number of them it is only text."""
+    parts = text.split("`")
+    if text.count("`") & 1:
+        return Markdown.escaped(text)
+    write = itertools.cycle((_between, Markdown.code))
+    return Markdown.joined("", (one(part) for one, part in zip(write, parts, strict=False)))
+
+
+def _between(text: str) -> Markdown:
+    """A piece of a paragraph, whose blanks at its ends separate it from code."""
+    left = Markdown(" " if text[:1].isspace() else "")
+    right = Markdown(" " if text.strip() and text[-1:].isspace() else "")
+    return Markdown.of("{}{}{}", left, text.strip(), right)
+
+
+def _shown_value(value: Any) -> Markdown:
+    return value if isinstance(value, Markdown) else Markdown.escaped(value)
+
+
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.PackageLoader("corpus", "pages"),
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+    autoescape=False,  # noqa: S701 - Markdown is written, and `finalize` escapes it
+    finalize=_shown_value,
+)
+_TEMPLATES.filters.update(
+    code=Markdown.code,
+    fenced=Markdown.fenced,
+    issue=Markdown.issue,
+    prose=_prose,
+    page=lambda bug: _file(slug(bug.title)),
+    state=lambda bug: Markdown.of(", {}", _status(bug)) if bug.status != "open" else Markdown.of(""),
+)
+
+
+# --- files ----------------------------------------------------------------------------------------------
+
+
+def write(folder: Path, texts: Mapping[str, str]) -> None:
+    """Makes the pages of a folder these, and no others: a page of a bug that is gone goes too."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for stale in set(folder.glob("*.md")) - {folder / name for name in texts}:
+        stale.unlink()
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")

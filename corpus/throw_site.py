@@ -1,0 +1,151 @@
+"""Where in TVM something was thrown, or crashed: read from tracebacks, which only TVM and Python write. No TVM here.
+
+Lines do not count, so that an upgrade changes no place. Paths are those of TVM's repository on every machine.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+_FRAME = re.compile(r'^ *File "([^"]+)", line \d+, in (.+)$', re.MULTILINE)
+_OF_TVM = (
+    (re.compile(r"(?:.*/)?(?:site|dist)-packages/tvm/(.+\.py)"), "python/tvm/"),
+    (re.compile(r"(?:.*/)?python/tvm/(.+\.py)"), "python/tvm/"),
+    (re.compile(r"(?:.*/)?3rdparty/tvm-ffi/(.+)"), "3rdparty/tvm-ffi/"),
+    (re.compile(r"(?:.*/)?include/tvm/(.+\.h)"), "include/tvm/"),
+    (re.compile(r"/project/src/(.+)|(?:.*/)?tvm[^/]*/src/(.+)"), "src/"),
+)
+"""How paths of TVM's files are written in tracebacks, and what they begin with in its repository: wheels are built in
+/project, an editable install lies in a folder whose name begins with "tvm"."""
+_CRASH = "!!! Segfault encountered !!!"
+"""What TVM's signal handler prints above its backtrace (src/ffi/backtrace.cc of tvm-ffi)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A function of TVM, without namespace `tvm`, arguments and templates. file: "" where a backtrace has none."""
+
+    file: str
+    function: str
+
+    @property
+    def is_python(self) -> bool:
+        return self.file.endswith(".py")
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.function}" if self.file else self.function
+
+
+def sites(traceback: str) -> tuple[Site, ...]:
+    """TVM's functions with a file in a traceback, outermost first. Those of its FFI are left out."""
+    found = [Site(file, function_name(name)) for path, name in _FRAME.findall(traceback) if (file := _file(path))]
+    return tuple(site for site in found if "tvm-ffi/" not in site.file)
+
+
+def is_of_others(traceback: str) -> bool:
+    """Whether the innermost frame is Python code that is neither TVM's nor its FFI's: of a pass under development."""
+    frames = _FRAME.findall(traceback)
+    path = frames[-1][0] if frames else ""
+    return path.endswith(".py") and not _file(path) and "tvm_ffi" not in PurePosixPath(path).parts
+
+
+def last_called(traceback: str) -> str:
+    """The innermost function of TVM in a traceback, whose file is not known; "" where only the FFI, mutators and
+    visitors are named."""
+    named = [function_name(name) for path, name in _FRAME.findall(traceback) if path == "<unknown>" and "tvm::" in name]
+    last = [name for name in named if not _GOES_ROUND.search(name)]
+    return last[-1] if last else ""
+
+
+_GOES_ROUND = re.compile(r"^ffi::|(?:Mutator|Visitor|Functor)(?:$|::)|^TVMFFI|^runtime::")
+
+
+def is_backtrace(text: str) -> bool:
+    """Whether TVM's signal handler has printed a backtrace."""
+    return _CRASH in text
+
+
+def crashed_in(backtrace: str) -> Site | None:
+    """The innermost function of TVM in what its signal handler has printed; None where no frame is TVM's."""
+    printed = backtrace.rpartition(_CRASH)[2]
+    for path, name in _FRAME.findall(printed):
+        function = function_name(name)
+        if "tvm::" in name and not function.startswith(("ffi::", "runtime::Backtrace")):
+            return Site(_file(path), function)
+    return None
+
+
+def _file(path: str) -> str:
+    for pattern, start in _OF_TVM:
+        if match := pattern.fullmatch(path):
+            return start + next(part for part in match.groups() if part is not None)
+    return ""
+
+
+def function_name(text: str) -> str:
+    """The name in a C++ signature or a Python frame: no arguments, template arguments, result type and lambdas."""
+    name = (
+        text.split(" [with ")[0]
+        .split("::<lambda")[0]
+        .replace("{anonymous}::", "")
+        .replace("(anonymous namespace)::", "")
+    )
+    name = name.replace("operator()", "operator_call").replace("operator->", "operator_arrow")
+    name = _without_brackets(name).split("(")[0].strip()
+    return name.split(" ")[-1].removeprefix("tvm::").lstrip("*&")
+
+
+def _without_brackets(name: str) -> str:
+    """Without what stands in angle brackets, which nest."""
+    kept, depth = [], 0
+    for character in name:
+        depth += (character == "<") - (character == ">")
+        if depth == 0 and character != ">":
+            kept.append(character)
+    return "".join(kept)
+
+
+# --- what a place says ----------------------------------------------------------------------------------
+
+_SHARED = re.compile(r"src/(?:.*/)?(?:transform|backend|pass|schedule|training)/")
+"""Folders of passes, and of what several of them use."""
+_TELLING = re.compile(
+    r"python/tvm/(?:topi/|relax/(?:transform|backend|training)/|s_tir/dlight/(?!base/)|(?:s_tir|tirx)/transform/)"
+    r"|src/(?:target/|(?:.*/)?analysis/|topi/|relax/op/)|include/tvm/topi/"
+)
+"""Code for one thing: an operator's lowering, an analysis, a code generator, a pass in Python. A check that fails there
+tells the bug, whichever pass has called it."""
+_UTILITIES = re.compile(r"(?:^|/)(?:\w*utils?|\w*_common|\w*functor|common|base|pattern_utils)\.\w+$")
+"""Files of functions for others."""
+_INFERS = re.compile(r"(?:^|::)InferType\w*$")
+"""Type inference of an operator: what it refuses was built by another."""
+
+
+def is_telling(site: Site) -> bool:
+    """Whether the place tells the bug by itself."""
+    if _INFERS.search(site.function) or _UTILITIES.search(site.file):
+        return False
+    return bool(_TELLING.match(site.file))
+
+
+def is_own(site: Site, culprit: str) -> bool:
+    """Whether the place lies in the source file of this pass: TVM names such files after their passes."""
+    return bool(_SHARED.match(site.file)) and PurePosixPath(site.file).stem == file_stem(culprit)
+
+
+def is_shared(site: Site) -> bool:
+    """Whether it lies in code of passes that more than one may use. Headers are libraries."""
+    return bool(_SHARED.match(site.file)) and site.file.endswith(".cc") and not _UTILITIES.search(site.file)
+
+
+def infers_types(site: Site) -> bool:
+    """Whether it is type inference of an operator."""
+    return bool(_INFERS.search(site.function))
+
+
+def file_stem(culprit: str) -> str:
+    """The name of a pass as TVM names its source file: "tirx.LowerIntrin" is "lower_intrin", "FuseTIR" "fuse_tir"."""
+    name = culprit.rpartition(".")[2]
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()

@@ -1,0 +1,244 @@
+"""`passfuzz triage OUT`: what a person decides of the new causes of a run. Its file is the registry of known causes.
+
+Here are the decisions, each of which is written at once, and the options that make them in scripts; the walk through
+the terminal is in `fuzzer.commands.triage_walk`. Nothing under OUT is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Any, get_args
+
+from corpus.escapes import one_line
+from corpus.registry import BadRegistry, KnownCause, Registry, Status, add_entries, cause_id, change_entries
+from corpus.regular_files import is_real_folder
+from fuzzer.commands.promote import Words, best_tier, not_written, promote, promoted_line, registry_to_edit
+from fuzzer.errors import UsageError, tell
+from fuzzer.known_causes import Known
+from reports.causes import CauseRow, causes_of
+from reports.finding_row import FindingRow
+from reports.summary import Report, UnreadableOut, read_out
+
+EVERY = "all"
+"""The ID of `--promote` that stands for each new cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Triage:
+    """A run, or several that are read as one, and one registry.
+
+    today: written into entries. trust: as of `fuzzer.commands.promote.promote`.
+    """
+
+    outs: tuple[Path, ...]
+    registry: Path
+    report: Report
+    today: date
+    trust: bool = False
+
+    @property
+    def out(self) -> str:
+        """The folders, for people."""
+        return one_line(", ".join(map(str, self.outs)))
+
+    @property
+    def known(self) -> Registry:
+        """The registry as it is now."""
+        return registry_to_edit(self.registry)
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """Of TVM, in the run, or in each of them."""
+        return tuple(self.report.facts.tvm.replace(",", " ").split())
+
+    def as_known(self) -> Known:
+        """The same, on the TVM of the run."""
+        return Known(self.versions[0] if self.versions else "", self.known)
+
+    def causes(self) -> tuple[CauseRow, ...]:
+        """The causes of the run, as the registry says now what is known of them."""
+        known = self.as_known()
+        return causes_of(_retold(known, row) for row in self.report.findings)
+
+    def new(self) -> tuple[CauseRow, ...]:
+        """Those that make a job red, if their tier does."""
+        return tuple(cause for cause in self.causes() if not cause.known)
+
+    def folder(self, cause: CauseRow) -> Path | None:
+        """The folder of its smallest finding that has one."""
+        rows = sorted(cause.findings, key=lambda row: (not row.reduced, sum(row.reduced.values())))
+        folders = (out / row.case for row in rows if row.case for out in self.outs)
+        return next((one for one in folders if is_real_folder(one.parent) and is_real_folder(one)), None)
+
+    def promote(self, cause: CauseRow, words: Words) -> str:
+        """Its case joins the corpus and it joins the registry; what was done, in a line."""
+        folder = self.folder(cause)
+        if folder is None:
+            raise UsageError(f"{self.out}: no folder of a finding of {cause.id}")
+        entry = promote(folder, self.registry, words, self.today, self.trust, best_tier([cause.tier]))
+        return promoted_line(self.registry, entry)
+
+    def mark(self, cause: CauseRow, words: Words) -> str:
+        """Gives it a status and a note. An open cause that is in no entry is promoted, for it needs a case."""
+        entry = self.known.match(cause.cause)
+        if entry is None and words.status == "open":
+            return self.promote(cause, words)
+        try:
+            if entry is None:
+                add_entries(self.registry, [self._entry(cause, words)])
+            else:
+                fields = {"status": words.status, "fixed_in": words.fixed_in}
+                said = {"title": words.title, "note": words.note, "quote": words.quote}
+                given = {name: text for name, text in said.items() if text}
+                change_entries(self.registry, {entry.identity: {**fields, **given}})
+        except (BadRegistry, OSError) as error:
+            raise not_written(self.registry, error) from error
+        return one_line(f"{cause.id}: {words.status}: {words.title or cause.title}")
+
+    def merge(self, cause: CauseRow, entry: KnownCause) -> str:
+        """Says that it is the same bug as a known cause."""
+        _require_cause(cause)
+        own = next((one for one in self.known.entries if one.cause == cause.cause), None)
+        if own is not None:
+            raise UsageError(
+                f"{cause.id}: has an entry of its own: {self.registry}, line {own.line}; remove that first"
+            )
+        also = (*entry.also, cause.cause)
+        if not entry.cause:
+            raise UsageError(f"{cause_id(entry.identity)}: is a limit that is known by its quote; it has no cause")
+        try:
+            change_entries(self.registry, {entry.identity: {"also": tuple(dict.fromkeys(also))}})
+        except (BadRegistry, OSError) as error:
+            raise not_written(self.registry, error) from error
+        return one_line(f"{cause.id}: one with {cause_id(entry.identity)}: {entry.title}")
+
+    def add(self, cause: CauseRow) -> None:
+        """It joins the registry as an open one, with its case where its folder is there."""
+        if self.folder(cause) is not None:
+            self.promote(cause, Words())
+            return
+        try:
+            add_entries(self.registry, [self._entry(cause, Words())])
+        except (BadRegistry, OSError) as error:
+            raise not_written(self.registry, error) from error
+
+    def _entry(self, cause: CauseRow, words: Words) -> KnownCause:
+        _require_cause(cause)
+        return KnownCause(
+            cause=cause.cause,
+            title=one_line(words.title or cause.title),
+            status=words.status,
+            versions=self.versions,
+            link=cause.link,
+            note=words.note,
+            quote=words.quote,
+            fixed_in=words.fixed_in,
+            seen=self.today.isoformat(),
+            tier=best_tier([cause.tier]),
+        )
+
+
+def open_triage(out: Path, registry: Path, today: date, trust: bool = False) -> Triage:
+    """Raises UsageError for a folder without results, and for a registry that cannot be read."""
+    try:
+        report = read_out(out)
+    except UnreadableOut as error:
+        raise UsageError(str(error)) from error
+    for note in report.notes:
+        tell(f"warning: {one_line(note)}")
+    older = sum(not row.cause for row in report.findings)
+    if older:
+        tell(f"warning: {older} findings have no cause: an older passfuzz wrote them; each counts as one of its own")
+    triage = Triage((out,), registry, report, today, trust)
+    for line in triage.known.twice:
+        tell(f"warning: {line}")
+    return triage
+
+
+@dataclass(frozen=True, slots=True)
+class Actions:
+    """The options that decide without asking: IDs, "ID=STATUS" (or "ID=fixed-in:VERSION") and "ID=ID"."""
+
+    promote: Sequence[str] = ()
+    mark: Sequence[str] = ()
+    merge: Sequence[str] = ()
+    note: str = ""
+    quote: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.promote or self.mark or self.merge)
+
+
+def decide(triage: Triage, actions: Actions) -> list[str]:
+    """Does what the options say, in the order promote, merge, mark; a line for each decision.
+
+    Raises UsageError for an ID that no cause has, with what was done before it written.
+    """
+    done = []
+    for name in actions.promote:
+        chosen = triage.new() if name == EVERY else (cause_with(triage, name, "--promote"),)
+        done += [triage.promote(cause, Words(note=actions.note)) for cause in chosen]
+    for text in actions.merge:
+        name, _, other = text.partition("=")
+        cause = cause_with(triage, name, "--merge")
+        done.append(triage.merge(cause, _entry_with(triage, other, "--merge")))
+    for text in actions.mark:
+        name, _, status = text.partition("=")
+        words = read_status(status, f"--mark {text}")
+        cause = cause_with(triage, name, "--mark")
+        done.append(triage.mark(cause, replace(words, note=actions.note, quote=actions.quote)))
+    return done
+
+
+def read_status(text: str, option: str) -> Words:
+    """The status in "wont-fix" or "fixed-in:0.28.0". Raises UsageError."""
+    name, _, version = text.partition(":")
+    statuses: tuple[Status, ...] = get_args(Status)
+    status = next((one for one in statuses if one == name), None)
+    if status is None:
+        raise UsageError(f"{one_line(option)}: write ID=STATUS with one of {', '.join(statuses)}")
+    if (status == "fixed-in") != bool(version):
+        raise UsageError(f"{one_line(option)}: write fixed-in:VERSION, and a version for no other status")
+    return Words(status=status, fixed_in=version)
+
+
+def cause_with(triage: Triage, name: str, option: str) -> CauseRow:
+    """The cause of the run with an ID. Raises UsageError."""
+    found = next((cause for cause in triage.causes() if cause.id == name), None)
+    if found is None:
+        raise UsageError(f"{option} {one_line(name)}: no cause of {triage.out} has this ID; --json lists them")
+    return found
+
+
+def _entry_with(triage: Triage, name: str, option: str) -> KnownCause:
+    found = next((entry for entry in triage.known.entries if cause_id(entry.identity) == name), None)
+    if found is None:
+        raise UsageError(
+            f"{option} {one_line(name)}: no entry of {triage.registry} has this ID; `passfuzz list causes` lists them"
+        )
+    return found
+
+
+def to_json(triage: Triage, done: Sequence[str]) -> dict[str, Any]:
+    """The causes of the run as they stand now, and what was done."""
+    causes = [{**cause.to_json(), "folder": _text(triage.folder(cause))} for cause in triage.causes()]
+    return {"registry": str(triage.registry), "causes": causes, "done": list(done)}
+
+
+def _text(folder: Path | None) -> str | None:
+    return None if folder is None else str(folder)
+
+
+def _retold(known: Known, row: FindingRow) -> FindingRow:
+    """A row as the registry says now. The limit that a run saw stays one: the row has a part of the message alone."""
+    told = known.told(row)
+    stays = not row.cause or row.standing == "limitation"
+    return row if told.standing == "new" and stays else told
+
+
+def _require_cause(cause: CauseRow) -> None:
+    if not cause.cause:
+        raise UsageError(f"{cause.id}: has no cause, as an older passfuzz has written it; a new run finds it again")

@@ -1,0 +1,286 @@
+"""What is found out of a reduced failure for its cause: which pass was running, and what the culprit did to the module.
+
+Everything here applies passes again, in a child of its own: `corpus.cause` says what follows from it. Worker processes
+only.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import tvm
+from tvm import relax
+
+from corpus.cause import Cause, Facts, Rewrite, cause_of
+from corpus.reduce import Candidate
+from corpus.throw_site import sites
+from fuzzer.protocol import Plan
+from fuzzer.trial.repertoire import Repertoire
+from generators.operators.table import OPERATORS
+from generators.passes.row import Phase, Role
+from generators.passes.table import PASSES, default_call, the
+from generators.source import SeededSource
+from generators.tvm_api import IRModule
+from oracles.broken import Types, broken, retyped, types_of
+from oracles.builds.blame import lowering_of
+from oracles.builds.build import CODEGEN, as_built, lowered_by, passes_to_come
+from oracles.builds.needs import builder_of
+from oracles.builds.tir_build import compiled_from
+from oracles.checks import executable, idempotence, numeric, pipelines
+from oracles.checks.legalised import LEGALIZE, unknown_part
+from oracles.checks.purity import holds_kills
+from oracles.evidence import AnotherForm, InKernel, ReferenceTrap
+from oracles.forked import ChildRaised, Ended, forked
+from oracles.ir.operators import CONSUMED, operator_calls
+from oracles.ir.rewrite import rewritten, stored_kinds
+from oracles.nested import running_at_end
+from oracles.reference.numbers import Numbers, Wrong
+from oracles.trace import MeaningState, Position, Raised, Step
+from oracles.verdict import WRONG_RESULT, Failed
+from oracles.walk import walk
+from oracles.workbench import Workbench
+
+LIMIT_S = 30.0
+"""Seconds that looking may take; what is not found by then is unknown."""
+_VM_CODEGEN = "src/relax/backend/vm/codegen_vm.cc"
+
+
+def cause_in(oracle: str, failed: Failed, culprit: str, case: Candidate, plan: Plan, repertoire: Repertoire) -> Cause:
+    """The cause of the failure that a reduced case has. `culprit`: the pass that is blamed, as findings name it."""
+    looked = _Look(oracle, failed, culprit.split("[")[0], case, plan, repertoire)
+    try:
+        facts = forked(looked.facts, LIMIT_S)
+    except ChildRaised:
+        facts = Ended()
+    return cause_of(oracle, failed, culprit, None if isinstance(facts, Ended) else facts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A step, and the types that the bindings of its module had before it."""
+
+    step: Step
+    types: Types
+
+
+def _with_types(position: Position, steps: Iterator[Step]) -> Iterator[_Taken]:
+    types = types_of(position.module)
+    for step in steps:
+        yield _Taken(step, types)
+        if step.after is not None:
+            types = types_of(step.after)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """One look at a failure. culprit: the name of a pass, or of what is blamed in its place."""
+
+    oracle: str
+    failed: Failed
+    culprit: str
+    case: Candidate
+    plan: Plan
+    repertoire: Repertoire
+
+    def facts(self) -> Facts:
+        """All that is asked for, by the kind of the failure."""
+        passed = sites(self.failed.detail)
+        if self.oracle == executable.ORACLE.name or (passed and passed[-1].file == _VM_CODEGEN):
+            return Facts(left=self._left())
+        if passed:
+            running = "" if self.culprit in self.repertoire.rows else self._running()
+            return Facts(running=running, operators=_operators(self.case.module))
+        if self.culprit == CODEGEN:
+            return self._of_codegen()
+        found = self._culprits_step()
+        if found is None or found.step.after is None:
+            return Facts(operators=_operators(self.case.module))
+        return self._of_step(found)
+
+    # --- steps ----------------------------------------------------------------------------------------------
+
+    def _bench(self) -> Workbench:
+        numbers = Numbers(self.case.module, self.case.calls)
+        if self.oracle != numeric.ORACLE.name:
+            numbers = as_built(numbers)
+        return Workbench(SeededSource(0), MeaningState(numbers), self.repertoire.names, self.plan.target)
+
+    def _steps(self, bench: Workbench) -> Iterator[_Taken]:
+        """The steps of the case, then those of the lowering after it."""
+        start = Position.at(self.case.module, Phase(self.plan.phase))
+        steps = walk(start, (*self.case.setup, *self.case.passes), self.repertoire.rows, bench)
+        position: Position | None = start
+        for taken in _with_types(start, steps):
+            yield taken
+            position = taken.step.end
+        builder = builder_of(self.plan.target)
+        if position is not None and builder is not None:
+            names = lowering_of(position.module, position.phase, builder)
+            position = replace(position, module=position.module.clone())
+            yield from _with_types(position, walk(position, [default_call(name) for name in names], PASSES, bench))
+
+    def _culprits_step(self) -> _Taken | None:
+        """The step of the culprit at which it goes wrong. Where that cannot be told: its last one that changed
+        something, of the case rather than of the lowering after it."""
+        bench, found = self._bench(), None
+        own = len(self.case.setup) + len(self.case.passes)
+        for number, taken in enumerate(self._steps(bench)):
+            if number >= own and found is not None:
+                break
+            if taken.step.call.name != self.culprit:
+                continue
+            if taken.step.changed or taken.step.error is not None:
+                found = taken
+            if self._goes_wrong(taken.step, bench):
+                return taken
+        return found
+
+    def _goes_wrong(self, step: Step, bench: Workbench) -> bool:
+        if step.end is None or step.after is None:
+            return True
+        if self.failed.symptom != WRONG_RESULT and not isinstance(self.failed.evidence, ReferenceTrap):
+            return not step.input_kept or bool(broken(step.before, step.after))
+        numbers, floor = bench.meaning.numbers, step.row.promise.lowers_to
+        if floor is not None and numbers.floor is None:
+            numbers = numbers.coarser(floor)
+        return isinstance(numbers.judge_module(step.after, step.end.calling, step.end.synchronised), Wrong)
+
+    def _of_step(self, taken: _Taken) -> Facts:
+        step = taken.step
+        before, after, named = step.before, step.after, _has_code_for_each(step)
+        change = None
+        if self.failed.symptom == WRONG_RESULT or isinstance(self.failed.evidence, ReferenceTrap | InKernel):
+            change = _rewrite(before, after, named)
+        elif self.oracle == idempotence.ORACLE.name:
+            again = self._bench().apply(step.call, after)
+            change = None if isinstance(again, Raised) else _rewrite(after, again, named)
+        what = broken(before, after, named, self.oracle)
+        return Facts(
+            broken=what,
+            broken_by=self._inner(step, what, named) if what else "",
+            retyped=retyped(taken.types, types_of(after), named),
+            retyped_by=step.call.name,
+            rewrite=change,
+            ends_lives=step.phase not in step.row.place.phases and holds_kills(before),
+            changes_input=not step.input_kept,
+        )
+
+    def _inner(self, step: Step, what: str, named: bool) -> str:
+        """The pass that breaks this inside of the step's: many passes tidy bindings in the end, by a part of theirs or
+        by a call of the same function. "" where it is the pass itself."""
+        bench = self._bench()
+        parts = bench.parts(step.call, step.before)
+        wrong = next((part for part in parts if broken(step.before, part.after, named, self.oracle)), None)
+        tidy = default_call(the(Role.TIDIES_BINDINGS).name)
+        given = step.before if wrong is None else wrong.before
+        again = bench.apply(tidy, given)
+        # Broken before the part, it is the pass's own: broken() says nothing then of what the part gives.
+        same = not isinstance(again, Raised) and broken(given, again, named, self.oracle) == what
+        return tidy.name if same else ""
+
+    # --- builds ---------------------------------------------------------------------------------------------
+
+    def _of_codegen(self) -> Facts:
+        """Of a wrong build in which every pass is right: the pass that gives a value another type, if the result is of
+        another shape or dtype; else what the PrimFuncs store."""
+        legal = self.case.module
+        for taken in self._steps(self._bench()):
+            step = taken.step
+            if step.after is None:
+                break
+            if isinstance(self.failed.evidence, AnotherForm):
+                named = _has_code_for_each(step)
+                if what := retyped(taken.types, types_of(step.after), named):
+                    return Facts(retyped=what, retyped_by=step.call.name)
+            if step.call.name == LEGALIZE:
+                legal = step.after
+        return Facts(stored=stored_kinds(legal))
+
+    def _running(self) -> str:
+        """The innermost pass of the table that is running when a build of the case raises; "" where there is none."""
+        bench = self._bench()
+        if self.oracle == pipelines.ORACLE.name:
+            target = tvm.target.Target(self.plan.target)
+            chosen = relax.get_default_pipeline(target) if self.culprit == pipelines.TARGET_DEFAULT else None
+            pipeline = chosen or relax.get_pipeline(pipelines.DEFAULT_BUILD)
+            names = running_at_end(
+                lambda seen: bench.guarded(
+                    lambda: relax.build(self.case.module, target=target, relax_pipeline=pipeline), seen
+                )
+            )
+            return self._of_table(names)
+        position = Position.at(self.case.module, Phase(self.plan.phase))
+        for step in walk(position, (*self.case.setup, *self.case.passes), self.repertoire.rows, bench):
+            if step.end is None:
+                return step.call.name
+            position = step.end
+        lowered = lowered_by(passes_to_come(position.module, position.phase), position.module, position.phase, bench)
+        if not isinstance(lowered, tuple):
+            return lowered.culprit
+        module, phase = lowered
+        target = tvm.target.Target({"kind": "llvm", "opt-level": 0})
+        return self._of_table(
+            running_at_end(lambda seen: bench.guarded(lambda: compiled_from(module, target, phase), seen))
+        )
+
+    def _of_table(self, names: Sequence[str]) -> str:
+        return next((name for name in reversed(names) if name in self.repertoire.rows), "")
+
+    # --- operators that are left ----------------------------------------------------------------------------
+
+    def _left(self) -> str:
+        """The first operator that a whole lowering leaves for the VM, and why LegalizeOps left it."""
+        bench = self._bench()
+        legal = last = self.case.module
+        said = _Said()
+        logging.getLogger().addHandler(said)
+        logging.getLogger().setLevel(logging.INFO)
+        for step in (taken.step for taken in self._steps(bench)):
+            if step.after is None or step.phase > Phase.SYMBOLED:
+                break
+            last = step.after
+            if step.call.name == LEGALIZE:
+                legal = step.after
+        for call, _ in operator_calls(last):
+            name = call.op.name
+            if name in executable.EXECUTABLE or name in CONSUMED or call.op.get_attr("FCallPacked") is not None:
+                continue
+            return self._why_left(name, legal, said.lines)
+        return ""
+
+    def _why_left(self, name: str, legal: IRModule, logged: Sequence[str]) -> str:
+        calls = [call for call, _ in operator_calls(legal) if call.op.name == name]
+        if not calls or calls[0].op.get_attr("FLegalize") is None:
+            return f"{name} has no legalisation"
+        if why := unknown_part(calls[0]):
+            return f"leaves an operator with {why}"
+        return "declines an operator, and logs why" if logged else f"declines {name}, and does not say why"
+
+
+class _Said(logging.Handler):
+    """Keeps what LegalizeOps logs of operators that it declines."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+
+def _has_code_for_each(step: Step) -> bool:
+    """Whether the pass lowers operators, each by code of its own: then it matters which one it is."""
+    return step.call.name == LEGALIZE or bool(step.row.promise.lowers)
+
+
+def _rewrite(before: IRModule, after: IRModule, named: bool) -> Rewrite:
+    kinds = rewritten(before, after, named)
+    return Rewrite(kinds.removed, kinds.added)
+
+
+def _operators(module: IRModule) -> tuple[str, ...]:
+    """The operators of the operator table that a module calls."""
+    names = {str(call.op.name) for call, _ in operator_calls(module)}
+    return tuple(sorted(name.removeprefix("relax.") for name in names if name in OPERATORS))

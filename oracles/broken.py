@@ -1,0 +1,183 @@
+"""What of a module a pass has broken, as the kind of binding: what a variable was that is missing, what call gets
+another type, which effect stands where none may.
+
+The oracles of definedness, purity and types say which rule is broken first. Rules do not count here: one lost variable
+is an undefined variable in one program, an undefined DataflowVar or a type with an unknown dimension in another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tvm import relax
+
+from generators import tvm_api as T
+from generators.tvm_api import Expr, IRModule, RelaxFunction, Type, Var
+from oracles.checks import definedness, purity, type_soundness
+from oracles.ir.operators import END_LIVES
+from oracles.ir.rewrite import value_kind
+from oracles.ir.type_facts import facts_in
+from oracles.ir.types import contradiction
+from oracles.ir.walk import CALL, FUNCTION, VAR, bindings, functions_of, operands, relax_functions
+
+WRONG_CALL = "builds a call that cannot be typed, or of another type"
+"""Of one wrong call TVM may say either, by what its operands are."""
+REMADE_IF = "the result of an If is made anew, and its uses keep the old variable"
+"""What relax::ExprMutator does to an If whose branches get more precise types (src/relax/ir/expr_functor.cc): whichever
+pass is written with it shows it."""
+
+
+def broken(before: IRModule, after: IRModule, named: bool = False, first: str = "") -> str:
+    """What is broken in `after` that was not in `before`, as the kind of what it was there; "" where nothing is.
+
+    named: as in `oracles.ir.rewrite`. first: the oracle whose rules come first; a module can break several.
+    """
+    found: dict[str, Callable[[], str]] = {
+        definedness.ORACLE.name: lambda: _lost(before, after, named),
+        purity.ORACLE.name: lambda: _impure(before, after),
+        type_soundness.ORACLE.name: lambda: _ill_typed(before, after),
+    }
+    order = sorted(found, key=lambda name: name != first)
+    return next((what for name in order if (what := found[name]())), "")
+
+
+# --- variables ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """How a variable is defined: the kind of what it stands for, and its value, None for parameters and dimensions."""
+
+    kind: str
+    var: Var
+    value: Expr | None = None
+    dimension: bool = False
+
+
+def _lost(before: IRModule, after: IRModule, named: bool) -> str:
+    if definedness.MISUSES.of(before) or not (found := definedness.MISUSES.of(after)):
+        return ""
+    var = found[0].what
+    if not isinstance(var, VAR):
+        known = var in functions_of(before)
+        return "a function that is gone is still named" if known else "a function is named that never was"
+    was, now = _definition(var, before, named), _definition(var, after, named)
+    if was is not None and now is not None and (why := contradiction(T.type_of(was.var), T.type_of(now.var))):
+        return other_type(was.kind, why)
+    if now is not None and now.var.same_as(var):
+        return f"{_what_is_out_of_scope(was, now)} is out of its scope"
+    if was is None:
+        return "a variable of the pass's own is out of its scope"
+    if was.value is not None and now is not None and type(now.value) is type(was.value) is relax.If:
+        return REMADE_IF
+    if was.dimension:
+        return f"{was.kind} is gone and still used"
+    return f"a value is gone and still {_use(var, after)}"
+
+
+def _use(var: Var, module: IRModule) -> str:
+    """How a value is used in the first function that does: passes that count uses forget kinds of them."""
+    for _, function in relax_functions(module):
+        if type(function.body) is relax.SeqExpr and _names(function.body.body, var):
+            return "returned"
+        for bound in bindings(function):
+            if bound.function is not function or type(bound.value) is FUNCTION:
+                inner = bound.value.body if type(bound.value) is FUNCTION else bound.value
+                result = inner.body if type(inner) is relax.SeqExpr else inner
+                if _names(result, var):
+                    return "used in a local function"
+    return "used"
+
+
+def _names(expr: Expr, var: Var) -> bool:
+    return bool(expr.same_as(var)) or any(_names(part, var) for part in operands(expr))
+
+
+def _what_is_out_of_scope(was: _Definition | None, now: _Definition) -> str:
+    """What a variable stands for that the pass has moved: which operator it is bound to matters for new ones only."""
+    if was is None:
+        return f"new: {_article(now.kind)}"
+    return "a value" if was.value is not None and type(was.value) is CALL else _article(was.kind)
+
+
+def _article(kind: str) -> str:
+    return kind if kind.startswith(("a ", "an ", "the ")) else f"the result of {kind}"
+
+
+def _definition(var: Var, module: IRModule, named: bool) -> _Definition | None:
+    """The definition of the variable, or else of one with its name."""
+    found = [one for _, function in relax_functions(module) for one in _definitions(function, named)]
+    exact = next((one for one in found if one.var.same_as(var)), None)
+    return exact or next((one for one in found if str(one.var.name) == str(var.name)), None)
+
+
+def _definitions(function: RelaxFunction, named: bool) -> Iterator[_Definition]:
+    yield from _of_params(function)
+    for bound in bindings(function):
+        if type(bound.binding) is relax.MatchCast:
+            for facts in facts_in(bound.binding.ty):
+                for dim in facts.bare:
+                    yield _Definition("a dimension of a match_cast", dim, dimension=True)
+            yield _Definition("a match_cast", bound.binding.var, bound.value)
+            continue
+        yield _Definition(value_kind(bound.value, named), bound.binding.var, bound.value)
+        if type(bound.value) is FUNCTION:
+            yield from _of_params(bound.value)
+
+
+def _of_params(function: RelaxFunction) -> Iterator[_Definition]:
+    for param in function.params:
+        yield _Definition("a parameter", param)
+        for facts in facts_in(T.type_of(param)):
+            for dim in facts.bare:
+                yield _Definition("a dimension of a parameter", dim, dimension=True)
+
+
+# --- effects and types ----------------------------------------------------------------------------------
+
+
+def _impure(before: IRModule, after: IRModule) -> str:
+    if purity.VIOLATIONS.of(before) or not purity.VIOLATIONS.of(after):
+        return ""
+    for _, function in relax_functions(after):
+        for bound in bindings(function):
+            callee = purity.impure_callee(bound.value)
+            if callee is not None and (bound.dataflow or bound.function.is_pure):
+                return f"an effect where none may be: {'the end of a life' if callee in END_LIVES else callee}"
+            if bound.dataflow and type(bound.value) is relax.If:
+                return "an If in a dataflow block"
+    return "a function that is not pure is still force_pure"
+
+
+def _ill_typed(before: IRModule, after: IRModule) -> str:
+    if type_soundness.contradictions(before) or not (wrong := type_soundness.contradictions(after)):
+        return ""
+    return WRONG_CALL if wrong[0].of_operator else f"two types: {wrong[0].kind}"
+
+
+Types: TypeAlias = dict[tuple[str, str], tuple[Expr, Type]]
+"""The value and the type of each bound variable, by the names of its function and its own."""
+
+
+def types_of(module: IRModule) -> Types:
+    """The types of the bindings of a module as they are now: passes change variables in place."""
+    return {
+        (name.name_hint, str(bound.binding.var.name)): (bound.value, T.type_of(bound.binding.var))
+        for name, function in relax_functions(module)
+        for bound in bindings(function)
+    }
+
+
+def retyped(before: Types, after: Types, named: bool = False) -> str:
+    """The first binding that has a contradicting type after the pass, and the contradiction; "" where none has."""
+    for place, (value, ty) in before.items():
+        if place in after and (why := contradiction(ty, after[place][1])):
+            return other_type(value_kind(value, named), why)
+    return ""
+
+
+def other_type(kind: str, why: str) -> str:
+    """How it is told that a binding of this kind has got a type that contradicts the one before."""
+    return f"another type is given to {_article(kind)}: {why}"

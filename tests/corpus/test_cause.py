@@ -1,0 +1,264 @@
+"""When two failures have one cause, and when they have not. Tracebacks are as TVM 0.27 writes them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from corpus.cause import LONGEST, UNCERTAIN, Cause, Facts, Rewrite, cause_of
+from oracles.evidence import (
+    AnotherForm,
+    AttributeGone,
+    ChangedSignature,
+    Died,
+    Hung,
+    OutOfMemory,
+    ReferenceTrap,
+)
+from oracles.verdict import CRASH, DOES_NOT_BUILD, HANG, WRONG_RESULT, Failed
+from tests.corpus.test_throw_site import BACKTRACE, frame
+
+CALL = frame("/a/site-packages/tvm/ir/transform.py", "__call__") + frame(
+    "python/tvm_ffi/cython/function.pxi", "tvm_ffi.core.Function.__call__"
+)
+
+
+def raised(path: str, function: str, message: str, line: int = 12, before: str = "") -> str:
+    place = f'  File "{path}", line {line}, in {function}\n'
+    return f"Traceback (most recent call last):\n{CALL}{before}{place}tvm.error.{message}\n"
+
+
+def thrown(
+    detail: str, culprit: str, oracle: str = "survives", symptom: str = CRASH, facts: Facts | None = None
+) -> str:
+    return str(cause_of(oracle, Failed(symptom, "told in another way by each oracle", detail), culprit, facts))
+
+
+FUSE_TIR = "/project/src/relax/transform/fuse_tir.cc"
+PATTERN = "/project/src/relax/analysis/tir_op_pattern_kind.cc"
+FUSE_OPS = "/project/src/relax/transform/fuse_ops.cc"
+CHECK = 'InternalError: Check failed: (name != "fused") is false: '
+
+
+# --- errors ---------------------------------------------------------------------------------------------
+
+
+def test_an_oracle_a_line_and_a_pipeline_do_not_count() -> None:
+    alone = thrown(raised(FUSE_TIR, "void tvm::relax::F::Construct()", CHECK), "FuseTIR")
+    later = thrown(
+        raised(FUSE_TIR, "void tvm::relax::F::Construct()", CHECK, 998), "FuseTIR", "idempotence", "not idempotent"
+    )
+    within = thrown(
+        raised(FUSE_TIR, "void tvm::relax::F::Construct()", CHECK),
+        "target default pipeline",
+        "pipelines",
+        DOES_NOT_BUILD,
+        Facts(running="FuseTIR"),
+    )
+    assert alone == later == within
+    assert alone.startswith("src/relax/transform/fuse_tir.cc: relax::F::Construct: InternalError: Check failed")
+
+
+def test_an_analysis_counts_without_the_pass_that_asks_it() -> None:
+    detail = raised(PATTERN, "bool tvm::relax::HasReshapePattern(const tvm::tirx::PrimFunc&)", CHECK)
+    assert thrown(detail, "RewriteDataflowReshape") == thrown(detail, "default_build", "pipelines", DOES_NOT_BUILD)
+
+
+def test_two_checks_of_one_function_are_two_causes() -> None:
+    one, other = (
+        raised(FUSE_TIR, "void tvm::relax::F::C()", f"InternalError: Check failed: ({x}) is false: ") for x in "ab"
+    )
+    assert thrown(one, "FuseTIR") != thrown(other, "FuseTIR")
+
+
+def test_a_check_in_the_file_of_another_pass_counts_with_the_pass() -> None:
+    detail = raised(FUSE_OPS, "void tvm::relax::OperatorFusor::GetGroupFromVar(const tvm::Var&)", CHECK)
+    assert thrown(detail, "FuseOps") != thrown(detail, "MergeCompositeFunctions")
+
+
+def test_a_library_counts_with_its_caller_and_without_its_words() -> None:
+    library = "/project/include/tvm/relax/expr_functor.h"
+    function = "R tvm::relax::ExprFunctor<R(const tvm::Expr&)>::VisitExprDefault_(const tvm::ffi::Object*)"
+    said = [
+        raised(library, function, f"InternalError: Do not have a default for {x}") for x in ("relax.expr.If", "ir.Var")
+    ]
+    assert thrown(said[0], "MergeCompositeFunctions") == thrown(said[1], "MergeCompositeFunctions")
+    assert thrown(said[0], "MergeCompositeFunctions") != thrown(said[0], "FuseOps")
+
+
+def test_a_library_called_for_one_operator_counts_with_that_code() -> None:
+    library, function = "/project/src/ir/prim/const_fold.h", "tvm::prim::detail::TryConstFold(tvm::PrimExpr)"
+    for_two = [
+        raised(library, function, CHECK, before=frame(f"/a/site-packages/tvm/topi/{x}.py", "gen_ir"))
+        for x in ("index_put", "searchsorted")
+    ]
+    assert thrown(for_two[0], "LegalizeOps") != thrown(for_two[1], "LegalizeOps")
+
+
+def test_calls_that_cannot_be_typed_are_one_cause_of_their_pass() -> None:
+    said = [
+        raised(
+            "/project/src/relax/op/tensor/x.cc",
+            f"tvm::Type tvm::relax::InferType{x}(const tvm::Call&)",
+            f"ValueError: {x}",
+        )
+        for x in ("Matmul", "PermuteDims")
+    ]
+    broken = Facts(broken="builds a call that cannot be typed, or of another type")
+    wrong = str(cause_of("well_formed", Failed("ill-formed", "x"), "Expand", broken))
+    assert thrown(said[0], "Expand") == thrown(said[1], "Expand") == wrong
+
+
+def test_let_and_bind_are_one_construct_and_other_constructors_are_not() -> None:
+    let, bind, cast = (
+        thrown(raised(f"/project/src/{file}", f"tvm::{name}(tvm::Var)", CHECK), "tirx.BF16ComputeLegalize")
+        for file, name in (
+            ("ir/prim/expr.cc", "prim::Let::Let"),
+            ("tirx/ir/stmt.cc", "tirx::Bind::Bind"),
+            ("ir/prim/expr.cc", "prim::Cast::Cast"),
+        )
+    )
+    assert let == bind != cast
+
+
+def test_classes_of_nodes_in_messages_do_not_count() -> None:
+    place = "/a/site-packages/tvm/relax/transform/fast_math.py"
+    said = [
+        raised(place, "visit_call_", f"AttributeError: '{x}' object has no attribute 'name'")
+        for x in ("GlobalVar", "ExternFunc")
+    ]
+    assert thrown(said[0], "FastMathTransform") == thrown(said[1], "FastMathTransform")
+    other = raised(place, "visit_call_", "AttributeError: 'GlobalVar' object has no attribute 'dtype'")
+    assert thrown(other, "FastMathTransform") != thrown(said[0], "FastMathTransform")
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        ("UnboundLocalError: local variable 'x' referenced before assignment",
+         "UnboundLocalError: cannot access local variable 'x' where it is not associated with a value"),
+        ("ValueError: too many values to unpack (expected 2)",
+         "ValueError: too many values to unpack (expected 2, got 3)"),
+        ("AttributeError: module 'tvm.topi' has no attribute 'ad'",
+         "AttributeError: module 'tvm.topi' has no attribute 'ad'. Did you mean: 'add'?"),
+    ],
+)  # fmt: skip
+def test_a_cause_is_the_same_in_each_version_of_python(messages: tuple[str, str]) -> None:
+    place = "/a/site-packages/tvm/relax/transform/fast_math.py"
+    one, other = (thrown(raised(place, "visit_call_", message), "FastMathTransform") for message in messages)
+    assert one == other
+
+
+def test_a_cast_that_names_no_place_is_a_guess() -> None:
+    detail = f"Traceback (most recent call last):\n{CALL}TypeError: Cannot treat type `ir.A` as type `ir.B`\n"
+    assert thrown(detail, "CombineParallelMatmul").startswith(f"{UNCERTAIN}CombineParallelMatmul: TypeError")
+    on_one = thrown(detail, "ConvertLayout", facts=Facts(operators=("stack",)))
+    assert on_one == f"{UNCERTAIN}ConvertLayout: fails on stack"
+
+
+def test_an_error_of_a_users_own_pass_is_its_message() -> None:
+    detail = raised("/home/me/mine.py", "my_pass", "KeyError: 'x'")
+    assert not thrown(detail, "Mine").startswith(UNCERTAIN)
+
+
+def test_of_a_schedule_the_last_primitive_counts() -> None:
+    detail = raised("/project/src/s_tir/schedule/primitive/reduction.cc", "tvm::s_tir::R::Mutate_(int)", CHECK)
+    both = thrown(detail, "s_tir.Schedule[split+rfactor]")
+    assert both == thrown(detail, "s_tir.Schedule[rfactor]") != thrown(detail, "s_tir.Schedule[split]")
+
+
+# --- ends of processes ----------------------------------------------------------------------------------
+
+
+def test_a_crash_at_run_time_is_the_function_and_in_a_pass_also_the_pass() -> None:
+    died = Failed(CRASH, "SIGSEGV in codegen", BACKTRACE, evidence=Died("SIGSEGV"))
+    assert str(cause_of("build", died, "codegen")) == "runtime::memory::StorageObj::AllocTensor: crash"
+    within = replace(died, detail=BACKTRACE.replace("runtime::memory", "relax"))
+    assert cause_of("survives", within, "A") != cause_of("survives", within, "B")
+
+
+def test_a_crash_without_a_backtrace_is_a_guess() -> None:
+    died = Failed(CRASH, "SIGSEGV in A", "", evidence=Died("SIGSEGV"))
+    assert str(cause_of("survives", died, "A")) == f"{UNCERTAIN}A: ends by SIGSEGV"
+
+
+def test_built_code_that_crashes_by_what_a_pass_has_broken_has_the_cause_of_that() -> None:
+    broken = Facts(broken="new: the result of memory.alloc_storage is out of its scope")
+    died = Failed(CRASH, "SIGSEGV in codegen", BACKTRACE, evidence=Died("SIGSEGV"))
+    said = Failed("undefined", "undefined variable", "undefined variable: storage in main")
+    assert cause_of("build", died, "StaticPlanBlockMemory", broken) == cause_of(
+        "definedness", said, "StaticPlanBlockMemory", broken
+    )
+
+
+def test_a_hang_and_memory_without_bound_are_their_passs() -> None:
+    assert str(cause_of("survives", Failed(HANG, "no answer", evidence=Hung()), "A")) == "A: does not end"
+    assert str(cause_of("survives", Failed(CRASH, "x", evidence=OutOfMemory()), "A")) == "A: takes memory without bound"
+
+
+# --- wrong modules and results --------------------------------------------------------------------------
+
+FIRST = Facts(rewrite=Rewrite(("FloorMod",), ("FloorMod by a negative constant",)))
+OTHER = Facts(rewrite=Rewrite(("BufferStore",)))
+RETYPED = Facts(retyped="another type is given to the result of topk: two extents", retyped_by="DispatchSortScan")
+
+
+def test_a_wrong_result_is_pass_difference_and_rewrite() -> None:
+    value = Failed(WRONG_RESULT, "value: output 0[0] is 1, not 2")
+    dtype = replace(value, evidence=AnotherForm("dtype"))
+    causes = {
+        str(cause_of("numeric", failed, culprit, facts))
+        for failed in (value, dtype)
+        for culprit in ("A", "B")
+        for facts in (FIRST, OTHER)
+    }
+    assert len(causes) == 8
+    assert str(cause_of("numeric", value, "A", FIRST)) == str(cause_of("build", value, "A", FIRST))
+    assert str(cause_of("numeric", value, "A")).startswith(UNCERTAIN)
+
+
+def test_wrong_code_is_what_the_wrong_elements_are_made_of() -> None:
+    failed = Failed(WRONG_RESULT, "value: x")
+    assert str(cause_of("build", failed, "codegen", Facts(stored=("NE on float",)))) == "codegen: value: NE on float"
+    assert str(cause_of("build", failed, "codegen", Facts())).startswith(UNCERTAIN)
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        Failed("changed signature", "public function returns another type", evidence=ChangedSignature()),
+        Failed(WRONG_RESULT, "shape: x", evidence=AnotherForm("shape")),
+        Failed("reference trap: out-of-bounds", "x", evidence=ReferenceTrap("out-of-bounds")),
+    ],
+)
+def test_another_type_is_one_cause_in_every_oracle(failed: Failed) -> None:
+    found = cause_of("any", failed, "codegen", RETYPED)
+    assert str(found) == "DispatchSortScan: another type is given to the result of topk: two extents"
+
+
+def test_a_use_after_the_end_of_a_life_has_no_culprit_where_the_pass_does_not_expect_it() -> None:
+    used = Failed("reference trap: use-after-kill", "x", evidence=ReferenceTrap("use-after-kill"))
+    after = Facts(ends_lives=True, rewrite=Rewrite())
+    assert cause_of("numeric", used, "FuseTIR", after) == cause_of("numeric", used, "AdjustMatmulOrder", after)
+    expected = replace(after, ends_lives=False)
+    assert cause_of("numeric", used, "A", expected) != cause_of("numeric", used, "B", expected)
+
+
+def test_attributes_are_named() -> None:
+    one, other = (Failed("lost attribute", "x", evidence=AttributeGone(key)) for key in ("a", "b"))
+    assert cause_of("attributes", one, "A") != cause_of("attributes", other, "A")
+
+
+# --- the text -------------------------------------------------------------------------------------------
+
+
+def test_the_text_is_one_printable_line_that_still_differs_where_it_is_cut() -> None:
+    causes = [Cause("A", f"{'x' * 300}{end}\n\x00\u2028") for end in "ab"]
+    lines = [str(cause) for cause in causes]
+    assert all(len(line) <= LONGEST and line.isprintable() for line in lines)
+    assert lines[0] != lines[1]
+
+
+def test_a_guess_is_no_certainty() -> None:
+    assert str(Cause("A", "x", certain=False)) != str(Cause("A", "x"))

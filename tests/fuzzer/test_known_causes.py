@@ -1,0 +1,196 @@
+"""What a run counts as known: registries, baselines of older versions, cases; and what that makes of findings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from corpus.cause import cause_of
+from corpus.known import write_known
+from corpus.registry import SHIPPED, KnownCause, Registry, Status, add_entries
+from fuzzer.campaign.docket import Docket
+from fuzzer.campaign.finding_rows import FindingRows
+from fuzzer.errors import UsageError
+from fuzzer.known_causes import Known, read_known_causes
+from fuzzer.protocol import Failure
+from fuzzer.settings import known_file, registry_file
+from oracles.verdict import Failed
+from reports.finding_row import row_of
+from tests.corpus.stored_cases import found, put_case
+from tests.reports.reports_data import finding
+
+TVM = "0.28.0"
+QUOTE = "The number of parameters should be the same"
+
+
+def known(*entries: KnownCause, tvm: str = TVM) -> Known:
+    return Known(tvm, Registry(entries, Path("known.toml")))
+
+
+@pytest.mark.parametrize(
+    ("status", "fixed_in", "standing", "is_known"),
+    [
+        ("open", "", "known", True),
+        ("wont-fix", "", "known", True),
+        ("limitation", "", "limitation", True),
+        ("fixed-in", "0.28.0", "returned", False),
+        ("fixed-in", "0.29.0", "known", True),
+    ],
+)
+def test_the_status_says_what_a_finding_is(status: Status, fixed_in: str, standing: str, is_known: bool) -> None:
+    entry = KnownCause("a", "A title", status, fixed_in=fixed_in, link="apache/tvm#1", tier="C")
+    row = known(entry).told(row_of(found("a", tier="B")))
+    assert (row.standing, row.known, row.title, row.link, row.tier) == (
+        standing,
+        is_known,
+        "A title",
+        "apache/tvm#1",
+        "B",
+    )
+
+
+def test_the_tier_is_that_of_the_cause() -> None:
+    assert known(KnownCause("a", "A", tier="A")).told(row_of(found("a", tier="C"))).tier == "A"
+
+
+def test_another_cause_is_new_and_a_limit_is_told_by_what_tvm_prints() -> None:
+    one = known(KnownCause("a", "A"), KnownCause("", "L", "limitation", quote=QUOTE))
+    row = row_of(found("b"))
+    assert one.told(row).standing == "new"
+    assert one.told(row, f"Traceback\n  InternalError: {QUOTE} for all").standing == "limitation"
+    assert one.told(replace(row, message=QUOTE)).standing == "limitation"
+
+
+def test_two_entries_that_match_are_told() -> None:
+    one = known(KnownCause("a", "A", line=3), KnownCause("b", "B", also=("a",), line=9))
+    row = row_of(found("a"))
+    assert one.told(row).title == "A"
+    assert one.doubt(row) == f"known.toml: lines 3 and 9 both match {row.signature}; the first counts"
+    assert one.doubt(row_of(found("b"))) == ""
+
+
+# --- files ----------------------------------------------------------------------------------------------
+
+
+def test_the_shipped_registry_is_the_default_and_none_is_none(tmp_path: Path) -> None:
+    assert known_file(None) == SHIPPED
+    assert known_file(Path("none")) is None
+    assert read_known_causes(None, TVM) == Known(TVM)
+    assert len(read_known_causes(SHIPPED, TVM).registry.entries) >= 3
+    with pytest.raises(UsageError, match="--known none: there must be a registry"):
+        registry_file(Path("none"))
+
+
+def test_an_older_baseline_knows_signatures(tmp_path: Path) -> None:
+    row = row_of(found("a"))
+    write_known(tmp_path / "known.json", {row.signature: "apache/tvm#1"})
+    old = read_known_causes(tmp_path / "known.json", TVM)
+    assert (old.told(row).standing, old.told(row).known) == ("known", True)
+    assert old.told(row_of(found("a", "CSE"))).standing == "new"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "known.toml: no `schema = 1`"),
+        ("schema = 1\n[[cause]]\n", "known.toml, line 2: .*title"),
+        ("{}", "known.toml: not a baseline"),
+    ],
+)
+def test_a_bad_file_is_named_with_its_reason(tmp_path: Path, text: str, reason: str) -> None:
+    (tmp_path / "known.toml").write_text(text)
+    with pytest.raises(UsageError, match=f"^--known .*{reason}"):
+        read_known_causes(tmp_path / "known.toml", TVM)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--passfuzz-known .*x: no such file"):
+        read_known_causes(tmp_path / "x", TVM, option="--passfuzz-known")
+    with pytest.raises(UsageError, match=f"--known {tmp_path}: not a regular file"):
+        read_known_causes(tmp_path, TVM)
+
+
+def test_cases_of_the_corpus_are_known_by_cause_else_by_signature(tmp_path: Path) -> None:
+    put_case(tmp_path / "with", "a")
+    put_case(tmp_path / "without", None)
+    add_entries(tmp_path / "known.toml", [KnownCause("b", "B", "wont-fix")])
+    one = read_known_causes(tmp_path / "known.toml", TVM, tmp_path)
+    told = {cause: one.told(row_of(found(cause, message=text))).standing for cause, text in (("a", "y"), ("b", "z"))}
+    assert told == {"a": "known", "b": "known"}
+    assert one.told(row_of(found("c"))).standing == "known"  # the signature of both cases, one of which has no cause
+    assert one.told(row_of(found("c", "CSE"))).standing == "new"
+
+
+# --- in a campaign --------------------------------------------------------------------------------------
+
+
+def failure(culprit: str, message: str = "it crashed", index: int = 0) -> Failure:
+    return Failure(index, "survives", "crash", message, "", culprit, "B")
+
+
+def cause(culprit: str) -> str:
+    return str(cause_of("survives", Failed("crash", "it crashed"), culprit))
+
+
+def test_what_looks_known_is_reduced_after_what_looks_new() -> None:
+    one = known(
+        KnownCause(cause("CSE"), "A"),
+        KnownCause("", "L", "limitation", quote=QUOTE),
+        KnownCause(cause("Gradient"), "G", "fixed-in", fixed_in="0.27"),
+    )
+    docket = Docket(looks_known=one.looks_known)
+    for number, each in enumerate(
+        (failure("CSE"), failure("Fuse", QUOTE), failure("FuseOps"), failure("Gradient"), failure("CSE", "other"))
+    ):
+        docket.sighted(each, float(number))
+    order = [docket.take()[1].failure for _ in range(5)]
+    assert [(one.culprit, one.message) for one in order] == [
+        ("FuseOps", "it crashed"),
+        ("Gradient", "it crashed"),  # has returned, which is red
+        ("CSE", "other"),
+        ("CSE", "it crashed"),
+        ("Fuse", QUOTE),
+    ]
+
+
+def test_failures_of_two_causes_have_two_places() -> None:
+    """As far as the causes are certain before a reduction."""
+    docket = Docket()
+    docket.sighted(failure("CSE", "Check failed: (a) is false"), 0.0)
+    docket.sighted(failure("CSE", "Check failed: (b) is false"), 1.0)
+    assert len(docket.places) == 2
+
+
+def test_no_finding_hides_another_cause_with_its_signature() -> None:
+    rows = FindingRows(known())
+    first, second = found("a"), found("b")
+    assert first.signature == second.signature
+    assert rows.apart(first) == first
+    rows.told(first)
+    apart = rows.apart(second)
+    assert apart.signature.slug != first.signature.slug
+    assert apart == replace(second, signature=apart.signature)
+    assert rows.apart(second) == apart and rows.apart(first) == first
+    assert rows.apart(found(None)) == found(None)
+
+
+def test_a_better_tier_of_a_later_sighting_counts() -> None:
+    rows = FindingRows(known())
+    slug = found("a").signature.slug
+    rows.seen_in(slug, "B")
+    assert rows.told(found("a", tier="C")).tier == "B"
+    rows.seen_in(slug, "A")
+    rows.seen_in(slug, "C")
+    rows.seen_again(slug)
+    assert (rows.by_signature[slug].tier, rows.by_signature[slug].count) == ("A", 2)
+
+
+def test_what_a_run_must_tell_of_its_registry() -> None:
+    rows = FindingRows(known(KnownCause("a", "A", line=3), KnownCause("a", "B", line=9)))
+    assert rows.notes == ()
+    rows.told(found("a"))
+    rows.told(found("a"))
+    (matched,) = rows.notes
+    assert matched == f"known.toml: lines 3 and 9 both match {finding().signature.slug}; the first counts"
