@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -46,6 +47,8 @@ ESCAPE = IN_MARKUP
 MOST_TEXT = 3_500_000
 """Characters of scripts, issues and diffs on one page; the texts of the causes after that are only linked."""
 LONGEST_TITLE = 300
+_CALLED = re.compile(r"\bR\.([a-z_][\w.]{0,60})\(", re.ASCII)
+"""What a script calls in TVMScript's name space of Relax: operators, and others that no row of a tally names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +61,11 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A cause as the page shows it. Its texts are escaped. says_more: the message is not its title. is_issue: the text
-    of the issue is one, no report of an older version. left_out: the texts did not find room."""
+    """A cause as the page shows it; its texts are escaped.
+
+    says_more: the message is not its title. is_issue: the text of the issue is one, no report of an older version.
+    operators: what its script calls of Relax. left_out: the texts did not find room.
+    """
 
     cause: CauseRow
     severity: Severity
@@ -72,6 +78,7 @@ class Shown:
     script: Markup
     issue: Markup
     is_issue: bool
+    operators: frozenset[str]
     difference: tuple[Run, ...]
     fault: tuple[str, ...]
     cut: bool
@@ -109,6 +116,9 @@ def render(report: Report, files: Files = no_files) -> str:
         doubts=[line for line in (ended_line(report.facts), *report.notes) if line],
         time=pictures.over_time(causes, report.facts.wall_s),
         fire=pictures.fire_rates(report.tally, causes),
+        grid=pictures.operators_by_pass(
+            (one.best.where, one.operators & report.tally.ops.keys()) for one in shown if not one.cause.known
+        ),
         pass_heat=_heat_of_passes(report.tally),
         operator_heat=_heat_of_operators(report.tally),
         cases=cases_rows(report.tally),
@@ -150,6 +160,7 @@ def _with_texts(cause: CauseRow, number: int, texts: FindingFiles, left_out: boo
         _escaped(texts.script),
         _escaped(texts.issue),
         bool(texts.title and texts.issue),
+        frozenset(f"relax.{name}" for name in _CALLED.findall(texts.script)),
         tuple(_runs(texts.difference)),
         texts.fault,
         texts.cut,

@@ -27,6 +27,8 @@ ABREAST = 2
 RADIUS = 4.5
 FIRE_HEIGHT = 188
 """The smallest height of the dots."""
+MOST_ROWS, MOST_COLUMNS = 24, 18
+"""Passes and operators of a grid; those with the most causes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,36 @@ class Heat:
 
     number: int
     level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Causes by operator and pass. rows: a pass and its cells, one for each operator. left_out: passes and operators
+    for which there is no room."""
+
+    operators: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Heat, ...]], ...]
+    left_out: tuple[int, int]
+
+
+def operators_by_pass(found: Iterable[tuple[str, Iterable[str]]]) -> Grid | None:
+    """The grid of causes, each given as its pass and the operators of its reduced program; None without operators."""
+    pairs = Counter((name, operator) for name, operators in found for operator in set(operators))
+    passes, operators = Counter[str](), Counter[str]()
+    for (name, operator), number in pairs.items():
+        passes[name] += number
+        operators[operator] += number
+    if not pairs:
+        return None
+    columns, names = _most(operators, MOST_COLUMNS), _most(passes, MOST_ROWS)
+    most = max(LEVELS, *pairs.values())
+    rows = ((name, tuple(heat(pairs[name, operator], most) for operator in columns)) for name in names)
+    shown = tuple(row for row in rows if any(cell.number for cell in row[1]))
+    return Grid(columns, shown, (len(passes) - len(shown), len(operators) - len(columns)))
+
+
+def _most(counts: Counter[str], number: int) -> tuple[str, ...]:
+    return tuple(sorted(counts, key=lambda name: (-counts[name], name))[:number])
 
 
 def over_time(causes: Sequence[CauseRow], wall_s: float) -> OverTime | None:

@@ -16,8 +16,6 @@ from reports.severity import Severity, best, severity
 from reports.summary import UNREDUCED_FILE, RunFacts
 from reports.tally import PassColumn, Tally
 
-SHOWN_REASONS = 3
-"""Reasons that are named where there is room for one line."""
 SHOWN_PASSES = 5
 """Passes that are named of many causes in one line."""
 SHOWN_CAUSES = 20
@@ -103,18 +101,6 @@ def missed(tally: Tally) -> dict[str, int]:
     """What should have been judged and was not: what was skipped without that where there was nothing to judge."""
     apart = {Skipped(reason, applies=False).key for reason in tally.not_applicable}
     return {reason: number for reason, number in tally.skipped.items() if reason not in apart}
-
-
-def not_judged_line(tally: Tally, shown: int = SHOWN_REASONS) -> str:
-    """What was not judged and why, at a glance; empty where everything was."""
-    skipped = missed(tally)
-    both = largest_first({**skipped, **tally.inconclusive})
-    if not both:
-        return ""
-    reasons = [f"{reason} ({number})" for reason, number in both[:shown]]
-    more = [f"and {len(both) - shown} more reasons"] if len(both) > shown else []
-    counts = f"{sum(skipped.values())} skipped, {sum(tally.inconclusive.values())} inconclusive"
-    return f"{counts}: {', '.join(reasons + more)}"
 
 
 def cases_rows(tally: Tally) -> list[tuple[str, int, str]]:

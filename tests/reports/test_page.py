@@ -190,3 +190,11 @@ def test_texts_that_find_no_room_are_named(longest: int) -> None:
     assert len(text) < html.MOST_TEXT + 2_000_000
     assert "This page has no room for its texts" in text
     assert text.index("<pre id=") < text.index("This page has no room")
+
+
+def test_operators_of_new_causes_are_shown_by_pass() -> None:
+    script = "x = R.add(y, R.const(1))\nz = R.unknown(x)\n"
+    both = report(finding("FuseOps"), finding("CSE", status="known"))
+    page = Page(html.render(both, lambda row: FindingFiles(script=script)))
+    rows = [of for of in page.of("th") if "scope" in of]
+    assert [of["scope"] for of in rows] == ["col", "row"], "one operator that the tally has, one pass that is new"

@@ -14,6 +14,8 @@ from reports.pictures import (
     HEIGHT,
     LEFT,
     LEVELS,
+    MOST_COLUMNS,
+    MOST_ROWS,
     MOST_TICKS,
     RADIUS,
     RIGHT,
@@ -22,6 +24,7 @@ from reports.pictures import (
     fire_rates,
     heat,
     heat_of_share,
+    operators_by_pass,
     over_time,
     seconds_label,
     ticks,
@@ -109,3 +112,23 @@ def test_the_axis_of_a_long_run_counts_whole_minutes() -> None:
     shown = over_time(causes_of(report(finding(at_s=5.0)).findings), 2717.0)
     assert shown is not None
     assert [tick.label for tick in shown.seconds] == ["0 min", "10 min", "20 min", "30 min", "40 min"]
+
+
+def test_the_grid_counts_causes_by_operator_and_pass() -> None:
+    grid = operators_by_pass([("A", ["x", "y", "x"]), ("A", ["x"]), ("B", ["y"]), ("C", [])])
+    assert grid is not None
+    numbers = {
+        (name, operator): cell.number
+        for name, cells in grid.rows
+        for operator, cell in zip(grid.operators, cells, strict=True)
+    }
+    assert numbers == {("A", "x"): 2, ("A", "y"): 1, ("B", "x"): 0, ("B", "y"): 1}
+    assert grid.left_out == (0, 0)
+    assert operators_by_pass([("A", [])]) is None
+
+
+def test_a_large_grid_leaves_out_the_least_and_says_how_many() -> None:
+    grid = operators_by_pass((f"P{number}", [f"o{number}", "all"]) for number in range(50))
+    assert grid is not None
+    assert len(grid.rows) == MOST_ROWS and len(grid.operators) == MOST_COLUMNS and grid.operators[0] == "all"
+    assert grid.left_out == (50 - MOST_ROWS, 51 - MOST_COLUMNS)
