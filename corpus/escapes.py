@@ -86,6 +86,7 @@ _AT_START = re.compile(r"[-+](?=[ -]|$)|[=#]|\d+(?=[.)](?: |$))")
 
 
 _ISSUE = re.compile(r"([\w.-]+/[\w.-]+)#(\d+)|https://github\.com/[\w.-]+/[\w.-]+/(?:issues|pull)/\d+", re.ASCII)
+_PAGE = re.compile(r"https://github\.com/(?:[\w.+-]+/)*[\w.+-]+(?:#L?\d+)?", re.ASCII)
 
 
 def issue_url(text: str) -> str:
@@ -126,6 +127,12 @@ class Markdown(Written):
     def issue(cls, text: str) -> Self:
         """An issue as GitHub names it, which becomes a link; any other text is only shown."""
         return cls(text) if _ISSUE.fullmatch(text) else cls.escaped(text)
+
+    @classmethod
+    def link(cls, text: object, address: str) -> Self:
+        """The text as a link to a page of GitHub; to any other address it is only shown."""
+        shown = cls.escaped(text)
+        return cls(f"[{shown}]({address})") if _PAGE.fullmatch(address) else shown
 
     @classmethod
     def fenced(cls, text: object, language: str) -> Self:

@@ -51,13 +51,29 @@ class ReductionStats:
 
 
 @dataclass(frozen=True, slots=True)
+class Aftermath:
+    """What the last pass of a reduced case gave, for a reader; empty where it raised.
+
+    verified_by: a call of TVM's verifier on `after`, that module, as Python, where it rejects it. complaint: what it
+    says. change: the functions before and after the pass as a unified diff. outputs: what the reference gives for the
+    entry calls in that module, a line for each tensor.
+    """
+
+    verified_by: str = ""
+    complaint: str = ""
+    change: str = ""
+    outputs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One unique failure. `at_s` is seconds from the campaign's start to the first sighting, `count` sightings.
 
     `tvm` is the version that it was seen on; `reduced` is None until a reduction has been run.
     `fault`: whose fault wrong numbers are, in lines for a reader (`fuzzer.trial.whose_fault`).
     `fill`: what uninitialised memory holds in its script. `promise`: what the oracle's row says that must hold.
-    `cause`: as `str(corpus.cause.Cause)`, "" where it is not known.
+    `cause`: as `str(corpus.cause.Cause)`, "" where it is not known. `environment`: names and versions of what it was
+    seen on, for an issue.
     """
 
     case: Case
@@ -75,6 +91,8 @@ class Finding:
     fill: Fill = Fill()
     promise: str = ""
     cause: str = ""
+    aftermath: Aftermath = Aftermath()
+    environment: tuple[tuple[str, str], ...] = ()
 
     @property
     def folder(self) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from corpus.finding import Finding
+from corpus.issue import Similar, issue_text
 from corpus.readme import readme_text
 from corpus.repro import fills_for, repro_text
 from corpus.store import StoredCase, write_case
+from corpus.wording import title_of_failure
 
 PART = ".part-"
 """How the folder begins in which a finding is made; a kill may leave one."""
@@ -18,9 +21,9 @@ PART = ".part-"
 def stored_from(finding: Finding) -> StoredCase:
     """The case to store for a finding: it fails on the version that it was seen on."""
     culprit = finding.signature.culprit
-    return StoredCase(
+    stored = StoredCase(
         case=finding.case,
-        title=f"{culprit}: {finding.verdict.symptom}: {_one_line(finding.verdict.message)}",
+        title="",
         oracle=finding.oracle,
         symptom=finding.verdict.symptom,
         culprit=culprit,
@@ -32,6 +35,7 @@ def stored_from(finding: Finding) -> StoredCase:
         evidence=finding.verdict.evidence,
         cause=finding.cause or None,
     )
+    return replace(stored, title=str(title_of_failure(stored, finding.verdict.detail)))
 
 
 def with_each_fill(finding: Finding) -> tuple[Finding, ...]:
@@ -39,22 +43,26 @@ def with_each_fill(finding: Finding) -> tuple[Finding, ...]:
     return tuple(replace(finding, fill=fill) for fill in fills_for(stored_from(finding)))
 
 
-def save_finding(out: Path, finding: Finding) -> Path:
-    """Writes `OUT/findings/<signature>/`, replacing what was there, and returns the folder."""
+def save_finding(out: Path, finding: Finding, similar: Sequence[Similar] = ()) -> Path:
+    """Writes `OUT/findings/<signature>/`, replacing what was there, and returns the folder.
+
+    similar: findings and known causes that its issue names.
+    """
     folder = out / finding.folder
     stored = stored_from(finding)
-    repro = repro_text(stored)
-    difference = finding.verdict.difference
-    text = readme_text(stored, repro, finding.tvm, finding.count, difference, finding.fault, finding.promise)
-    write_case(folder, stored, repro, text, made_here=True)
+    repro, verdict = repro_text(stored), finding.verdict
+    text = readme_text(
+        stored, repro, finding.tvm, verdict.difference, finding.fault, finding.promise, detail=verdict.detail
+    )
+    write_case(folder, stored, repro, text, issue_text(finding, stored, similar), made_here=True)
     return folder
 
 
-def keep_finding(out: Path, finding: Finding) -> Path:
+def keep_finding(out: Path, finding: Finding, similar: Sequence[Similar] = ()) -> Path:
     """The same, written whole or not at all. Raises OSError."""
     out.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=PART, dir=out, ignore_cleanup_errors=True) as folder:
-        made = save_finding(Path(folder), finding)
+        made = save_finding(Path(folder), finding, similar)
         target = out / finding.folder
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists():
@@ -63,6 +71,6 @@ def keep_finding(out: Path, finding: Finding) -> Path:
     return target
 
 
-def _one_line(text: str, limit: int = 120) -> str:
+def _one_line(text: str, limit: int) -> str:
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 3]}..."

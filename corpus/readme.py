@@ -5,37 +5,48 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from corpus.escapes import Markdown
-from corpus.repro import runs_kernels, shown_by_script
+from corpus.repro import runs_kernels, script_of, shown_by_script
 from corpus.store import StoredCase
+from corpus.tracebacks import crashing_function, of_runtime, raised_text
+from corpus.wording import is_native, subject_of
+from oracles.scripts import MissingScript, Script
+from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, HANG, WRONG_RESULT
 
 _KERNELS = Markdown("The script runs kernels, for which it needs a CUDA device and nvcc (2 without them).")
 _WITHOUT_A_DEVICE = Markdown.of(
     "{} `passfuzz check` on this folder needs none, and has shown the same in a fresh process.", _KERNELS
 )
 NOTHING = Markdown("")
+ERRORS = (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN)
+"""Symptoms that TVM tells of itself."""
+LONGEST_TEXT = 8_000
+"""Characters of what TVM raised that are shown; its messages may quote whole modules."""
+LONGEST_OUTPUTS = 1_200
+"""Characters of arrays."""
+CUT = "\n[...]\n"
 
 
 def readme_text(
     stored: StoredCase,
     repro: str,
     tvm: str,
-    count: int | None = None,
     difference: str = "",
     fault: Sequence[str] = (),
     promise: str = "",
+    detail: str = "",
 ) -> str:
     """The report: what, where, since when, and the smallest script. `tvm` is the version that it was seen on.
 
     difference: what the pass did to the functions, as a unified diff. fault: lines on whose fault it is.
-    promise: what the oracle's row says that must hold; "" where there is none.
+    promise: what the oracle's row says that must hold; "" where there is none. detail: TVM's traceback, or what a
+    crashed process has printed; "" where there is none.
     """
     of, code = Markdown.of, Markdown.code
     parts = (
         of("# {}\n\n", stored.title),
-        of("{}\n\n", stored.message) if stored.message else NOTHING,
-        _facts(stored, tvm, count),
-        of("\n## Expected\n\n{}.\n", "".join((promise[0].upper(), promise[1:]))) if promise else NOTHING,
-        of("\n## Actual\n\n{}: {}\n", stored.symptom, stored.message or stored.title),
+        _facts(stored, tvm),
+        expected(stored, promise),
+        of("\n## Actual\n\n{}", actual(stored, detail)),
         of("\n## What {} did\n\n{}\n", code(stored.culprit), Markdown.fenced(difference, "diff"))
         if difference
         else NOTHING,
@@ -45,6 +56,85 @@ def readme_text(
         of("{}\n{}\n", _of_kernels(stored), Markdown.fenced(repro, "python")),
     )
     return Markdown.joined("", parts)
+
+
+def expected(stored: StoredCase, promise: str) -> Markdown:
+    """The part on what should come: what a wrong call should give, or what the pass or the build owes. promise: what
+    the oracle's row says, where there is nothing more to say."""
+    of, culprit = Markdown.of, Markdown.code(subject_of(stored))
+    if stored.symptom == WRONG_RESULT and stored.expectations:
+        text = of("{}\n", Markdown.fenced(shortened(_outputs(stored), LONGEST_OUTPUTS), "text"))
+    elif stored.symptom == DOES_NOT_BUILD:
+        text = of("{} compiles this module.\n", Markdown.code("tvm.compile"))
+    elif stored.symptom == DOES_NOT_RUN:
+        text = of("The module that {} makes runs.\n", Markdown.code("tvm.compile"))
+    elif stored.symptom == CRASH:
+        text = of("{} takes this module, or says what it does not take and why.\n", culprit)
+    elif stored.symptom == HANG:
+        text = of("{} ends.\n", culprit)
+    elif _is_verified(stored):
+        text = of("{} gives a well-formed module for a well-formed one.\n", culprit)
+    elif promise:
+        text = of("{}.\n", "".join((promise[0].upper(), promise[1:])))
+    else:
+        return NOTHING
+    return of("\n## Expected\n\n{}", text)
+
+
+def _is_verified(stored: StoredCase) -> bool:
+    """Whether what fails is a matter of TVM's verifier."""
+    script = _script_of(stored)
+    return script is not None and script.verified
+
+
+def _applies_the_pass(stored: StoredCase) -> bool:
+    """Whether the pass itself is what fails, and no build."""
+    script = _script_of(stored)
+    return script is None or script.applies_the_pass
+
+
+def _script_of(stored: StoredCase) -> Script | None:
+    """The script of a case; None where there is none, as a case of somebody else may name any oracle."""
+    try:
+        return script_of(stored)
+    except MissingScript:
+        return None
+
+
+def _outputs(stored: StoredCase) -> str:
+    """What the reference gives for each entry call, by its function."""
+    lines = []
+    for expectation in stored.expectations:
+        function = stored.case.calls[expectation.call].function
+        lines += [": ".join((function, " ".join(repr(output).split()))) for output in expectation.outputs]
+    return "\n".join(lines)
+
+
+def actual(stored: StoredCase, detail: str) -> Markdown:
+    """What happens: the whole text of what TVM raised, the function in which it crashed, or what is wrong."""
+    if is_native(stored, detail):
+        return _crash(stored, detail)
+    said = raised_text(detail)
+    if stored.symptom not in ERRORS or not said:
+        message = stored.message or stored.title
+        return Markdown.of("{}\n", message if stored.symptom in message else ": ".join((stored.symptom, message)))
+    return Markdown.of("{}\n", Markdown.fenced(shortened(said, LONGEST_TEXT), "text"))
+
+
+def _crash(stored: StoredCase, detail: str) -> Markdown:
+    function = crashing_function(detail)
+    if not function:
+        when = NOTHING if _applies_the_pass(stored) else Markdown(" while the module is built or runs")
+        return Markdown.of("The process is killed{}: {}.\n", when, stored.message)
+    when = (
+        Markdown("when the built module runs") if of_runtime(function) else Markdown("while the pass or the build runs")
+    )
+    return Markdown.of("The process crashes {}, in {}.\n", when, Markdown.code(function))
+
+
+def shortened(text: str, most: int) -> str:
+    """The text, or its beginning and its end where it has more than `most` characters."""
+    return text if len(text) <= most else "".join((text[: most // 2], CUT, text[-most // 2 :]))
 
 
 def seed_text(title: str, test: str, name: str) -> str:
@@ -65,7 +155,7 @@ def _of_kernels(stored: StoredCase) -> Markdown:
     return Markdown.of("{}\n", _KERNELS if shown_by_script(stored) else _WITHOUT_A_DEVICE)
 
 
-def _facts(stored: StoredCase, tvm: str, count: int | None) -> Markdown:
+def _facts(stored: StoredCase, tvm: str) -> Markdown:
     of, code = Markdown.of, Markdown.code
     passes = Markdown.joined(" ; ", (code(str(call)) for call in stored.case.passes))
     setup = Markdown.joined(" ; ", (code(str(call)) for call in stored.case.setup))
@@ -74,7 +164,7 @@ def _facts(stored: StoredCase, tvm: str, count: int | None) -> Markdown:
         ("sequence", of("{} ; {}", setup, passes) if setup else passes),
         ("target", of("{}", stored.case.target)),
         ("TVM", of("{}", tvm)),
-        ("found by", of("oracle {}{}", code(stored.oracle), of(", seen {} times", count) if count else NOTHING)),
+        ("found by", of("oracle {}", code(stored.oracle))),
     ]
     if stored.issue:
         rows.append(("issue", Markdown.issue(stored.issue)))
@@ -86,7 +176,7 @@ def _facts(stored: StoredCase, tvm: str, count: int | None) -> Markdown:
 
 
 def _versions(stored: StoredCase) -> Markdown:
-    if not stored.expected:
+    if len(stored.expected) < 2:  # The facts say it.
         return NOTHING
     rows = (Markdown.of("| {} | {} |\n", prefix, outcome) for prefix, outcome in stored.expected)
     return Markdown.of("\n## Versions\n\n| TVM | |\n|---|---|\n{}", Markdown.joined("", rows))

@@ -8,7 +8,8 @@ template for each oracle; what is around it in the templates of `corpus/frames`.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.builds.needs import row_of
 from oracles.evidence import Hung, NotANumber, OutOfMemory, ReferenceTrap
 from oracles.scripts import Script, script_for
-from oracles.verdict import BUILD
+from oracles.verdict import BUILD, CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, HANG
 
 DEADLINE_S, HANG_S = 120, 15
 """Seconds after which a script ends itself; those that show a hang need not take as long as others may."""
@@ -54,18 +55,58 @@ def repro_text(stored: StoredCase, single: bool = False) -> str:
     `.json` after it. The user's file of passes is carried along where it stands alone (`corpus.loaded_file`).
     """
     script = script_of(stored)
-    maker = TARGETS[stored.case.target].source
-    body = _body(stored, script, single, "TARGET", maker)
-    if body.uses_of_target == 1:
-        body = _body(stored, script, single, maker, None)
+    body = _with_target(stored, script, Manner(single))
     return FRAMES.get_template("script.py.j2").render(
         title=title_of(stored),
         script=script,
         late_annotations=needs_late_annotations(_module(stored, single)[0]),
-        fill=stored.fill if _reads_uninitialised(stored, script) else None,
-        imports=imports_for(body.text),
-        body=body.text.rstrip("\n"),
+        fill=fill_of(stored),
+        imports=imports_for(body),
+        body=body.rstrip("\n"),
     )
+
+
+def plain_text(stored: StoredCase, verified_by: str = "", call: str = "") -> str:
+    """The script for an issue: imports, the module, the passes and the call that fails, as TVM's developers write it.
+
+    Python's or TVM's own traceback, a signal or a failed assertion shows the bug; there is no exit status, no child
+    and no file beside it, but for a module that TVMScript cannot say (`module.json`) and arrays of thousands.
+    verified_by: a call of TVM's verifier on `after`, the module that the last pass gives, where that shows the bug.
+    call: a line over `Module`, as of an official pipeline, that shows the bug in place of the passes and the check.
+    KeyError when its target has no constructor.
+    """
+    if stored.symptom == DOES_NOT_BUILD:
+        stored = replace(stored, expectations=())
+    script = script_of(stored)
+    body = _with_target(stored, script, Manner(True, True, verified_by if script.verified else "", call))
+    text = FRAMES.get_template("plain.py.j2").render(
+        late_annotations=needs_late_annotations(_module(stored, True)[0]),
+        imports=imports_for(body, plain=True),
+        body=body.strip("\n"),
+    )
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """What kind of script is written. single: see `repro_text`; plain, verified_by, call: see `plain_text`."""
+
+    single: bool
+    plain: bool = False
+    verified_by: str = ""
+    call: str = ""
+
+
+def fill_of(stored: StoredCase) -> Fill | None:
+    """What uninitialised memory must hold for the script to show its bug; None where it does not matter."""
+    return stored.fill if _reads_uninitialised(stored, script_of(stored)) else None
+
+
+def _with_target(stored: StoredCase, script: Script, manner: Manner) -> str:
+    """The body with a name for the target where it is needed more than once."""
+    maker = TARGETS[stored.case.target].source
+    body = _body(stored, script, manner, "TARGET", maker)
+    return _body(stored, script, manner, maker, None).text if body.uses_of_target == 1 else body.text
 
 
 def json_beside(script: Path) -> Path:
@@ -140,10 +181,11 @@ class _Noted:
         return self.text
 
 
-def _body(stored: StoredCase, script: Script, single: bool, target: str, maker: str | None) -> _Body:
+def _body(stored: StoredCase, script: Script, manner: Manner, target: str, maker: str | None) -> _Body:
     """The body with this name of the target; maker: how that is constructed, None where no name is needed."""
     threads = TARGETS[stored.case.target].threads
-    calls = Calls(stored, single)
+    compares = not (manner.plain and stored.symptom in (CRASH, HANG, DOES_NOT_RUN))
+    calls = Calls(stored, manner.single, manner.plain, compares)
     # A script runs kernels where its entry calls go through a virtual machine, which the text of the calls shows.
     on_device = threads and script.runs and calls.use_machine
     build_target = _Noted("HERE" if on_device else target)
@@ -154,16 +196,18 @@ def _body(stored: StoredCase, script: Script, single: bool, target: str, maker: 
     compiled = _Noted(f"tvm.compile(mod, {build_target.text}{pipeline})")
     device = "device" if on_device else "tvm.cpu()"
     tensor = "on_device" if on_device else "tensor"
-    applying = PassLines(target, stored.case.target != DEFAULT)
-    module, name = _module(stored, single)
+    applying = PassLines(target, stored.case.target != DEFAULT, manner.plain)
+    module, name = _module(stored, manner.single, manner.plain)
     lines, given = _applied(stored, script, applying, name)
     case = stored.case
     check = script.text(
         apply=lambda name, given: applying.line(case.passes[-1], name, given).rstrip("\n"),
         under_target=lambda line: applying.under_target(case.passes[-1], f"{line}\n").rstrip("\n"),
+        alone=lambda given: applying.alone(case.passes[-1], given).rstrip("\n"),
         folded=folded,
         given=given,
-        from_here=_FROM_HERE,
+        plain=manner.plain,
+        from_here="" if manner.plain else _FROM_HERE,
         calls=lambda built, walled=False: calls.text(str(built), compiled, device, tensor, walled).rstrip("\n"),
         passes=[call.source for call in case.passes],
         needs_target=any(map(applying.wants_target, case.passes)),
@@ -174,39 +218,46 @@ def _body(stored: StoredCase, script: Script, single: bool, target: str, maker: 
         evidence=stored.evidence,
         build=CPU_BUILDS.get(stored.oracle),
     )
+    if manner.verified_by:
+        check = f"assert {manner.verified_by}\n"
     if compiled.used and whole:
         lines = FRAMES.get_template("whole_pipeline.py.j2").render(culprit=stored.culprit, module=name)
     else:
         lines += FRAMES.get_template("scratch.py.j2").render(fill=stored.fill) if stored.fill.scratch else ""
+    applied = [call.name for call in (*case.setup, *case.passes)]
+    if manner.plain and compiled.used and not whole and stored.culprit in PASSES and stored.culprit not in applied:
+        lines += f"# tvm.compile applies {stored.culprit}.\n"
     names: dict[str, Any] = {
         "script": script,
         "loaded": None if case.load is None else loaded_file(Path(case.load)),
+        "plain": manner.plain,
         "module": module.rstrip("\n"),
         "once": calls.once(),
         "alarm_s": HANG_S if isinstance(stored.evidence, Hung) else DEADLINE_S,
         "bounds_memory": isinstance(stored.evidence, OutOfMemory),
         "kernels": threads and (build_target.used or compiled.used),
         "on_device": on_device,
-        "passes": lines,
-        "check": check,
+        "passes": "" if manner.call else lines,
+        "check": f"{manner.call}\n" if manner.call else check,
     }
-    frame = FRAMES.get_template("body.py.j2")
+    frame = FRAMES.get_template("plain_body.py.j2" if manner.plain else "body.py.j2")
     text = frame.render(names, named_target=None)
     uses = text.count(target)
     return _Body(frame.render(names, named_target=maker) if uses else text, uses)
 
 
-def _module(stored: StoredCase, single: bool) -> tuple[str, str]:
+def _module(stored: StoredCase, single: bool, plain: bool = False) -> tuple[str, str]:
     """The text of the module, and the expression for it."""
     module = stored.case.module
     if module.json is not None:
-        return FRAMES.get_template("module_json.py.j2").render(single=single), "Module"
+        return FRAMES.get_template("module_json.py.j2").render(single=single, plain=plain), "Module"
     script = without_imports(module.script)
     statements = ast.parse(script).body
     first = min(node.lineno for node in (statements[0], *getattr(statements[0], "decorator_list", ())))
     names = [node.name for node in statements if isinstance(node, ast.ClassDef)]
     # The printer writes its imports as comments above the first statement.
-    return with_helper("\n".join(script.splitlines()[first - 1 :]).strip() + "\n"), names[-1]
+    lines = [line for line in script.splitlines()[first - 1 :] if not (plain and line.lstrip().startswith("#"))]
+    return with_helper("\n".join(lines).strip() + "\n"), names[-1]
 
 
 def _applied(stored: StoredCase, script: Script, applying: PassLines, module: str) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import base64
 import io
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -26,6 +27,10 @@ from generators.externs import EXTERNS
 from oracles.calls.script import Way
 from oracles.calls.table import way_after
 
+PLAIN_ELEMENTS = 256
+"""Arrays up to this size stand in a script that people read, so that it needs no other file."""
+ALIKE = 2.0
+"""Tolerances of which one is written for all: the largest is at most so many times the smallest."""
 Gives: TypeAlias = Literal["tensor", "tensors", "anything", "handed", "inputs"]
 """What a call gives: one tensor, a tuple of tensors, anything (an object, a shape, nested tuples), nothing as its
 outputs go to a callback, or nothing as it is a PrimFunc that writes into its inputs."""
@@ -35,6 +40,7 @@ outputs go to a callback, or nothing as it is a PrimFunc that writes into its in
 class Call:
     """One entry call as the template `calls.py.j2` reads it: sources of its arguments, and of what it must give.
 
+    plain_tolerances: the tolerances for a script that people read: see `_plain_tolerance`.
     prelude: lines before the call. arrays: which arguments are arrays. dtypes: of the outputs. any_value: some elements
     may hold any value, so that they are not compared.
     """
@@ -46,6 +52,7 @@ class Call:
     gives: Gives
     wanted: Sequence[str]
     tolerances: Sequence[str]
+    plain_tolerances: Sequence[str]
     dtypes: frozenset[str]
     any_value: bool
 
@@ -68,17 +75,20 @@ class Call:
 @dataclass(slots=True)
 class Calls:
     """The entry calls of one script. single: the script itself holds arrays that are too large to stand inline,
-    which are read from the `inputs.npz` next to it otherwise."""
+    which are read from the `inputs.npz` next to it otherwise. plain: the script is for an issue.
+    compares: what the calls give is compared; else a call that ends in any way is wrong."""
 
     stored: StoredCase
     single: bool
+    plain: bool = False
+    compares: bool = True
     _sources: _Sources = field(init=False)
     _made: Sequence[Call] = field(init=False, default=())
 
     def __post_init__(self) -> None:
         arrays: dict[str, Any] = {}
         to_json(self.stored, arrays)
-        self._sources = _Sources(arrays)
+        self._sources = _Sources(arrays, PLAIN_ELEMENTS if self.plain else INLINE_ELEMENTS)
 
     @property
     def use_machine(self) -> bool:
@@ -102,6 +112,8 @@ class Calls:
             compiled=compiled,
             calls=calls,
             repeated=len(calls) > 1 and all(call == calls[0] for call in calls),
+            plain=self.plain,
+            compares=self.compares,
         )
 
     def once(self) -> str:
@@ -112,22 +124,23 @@ class Calls:
             reads_arrays=self._sources.read,
             arrays=_embedded(self._sources.arrays) if self.single and self._sources.read else None,
             externs=named if self._made else (),
-            flattens=any(call.gives == "anything" for call in self._made),
+            flattens=self.compares and any(call.gives == "anything" for call in self._made),
         )
 
 
 class _Sources:
     """How a script names arrays. arrays: those in `inputs.npz`. read: whether the script reads one of them."""
 
-    def __init__(self, arrays: dict[str, Any]) -> None:
+    def __init__(self, arrays: dict[str, Any], most: int = INLINE_ELEMENTS) -> None:
         self.arrays = arrays
         self.read = False
+        self._most = most
         self._names = {_identity(array): name for name, array in arrays.items()}
 
     def of(self, array: np.ndarray[Any, Any]) -> str:
         """The source of an array: its elements, or where it is read from."""
-        text = array_source(array)
-        if text is not None and (array.size <= INLINE_ELEMENTS or _identity(array) not in self._names):
+        text = array_source(array, self._most)
+        if text is not None and (array.size <= self._most or _identity(array) not in self._names):
             return text
         self.read = True
         name = f'ARRAYS["{self._names[_identity(array)]}"]'
@@ -168,6 +181,7 @@ def _call(stored: StoredCase, expectation: Expectation, ways: _Ways) -> Call:
         gives="handed" if way.handed else _gives(function, len(expectation.outputs)),
         wanted=[ways.sources.of(output) for output in expectation.outputs],
         tolerances=[_tolerance_source(tolerance, ways.sources) for tolerance in expectation.tolerances],
+        plain_tolerances=[_plain_tolerance(tolerance, ways.sources) for tolerance in expectation.tolerances],
         dtypes=frozenset(str(output.dtype) for output in expectation.outputs),
         any_value=not all(np.isfinite(tolerance).all() for tolerance in expectation.tolerances),
     )
@@ -225,6 +239,23 @@ def _tolerance_source(tolerance: Tolerance, sources: _Sources) -> str:
         return number_source(tolerance)
     same = tolerance.size > 0 and (tolerance == tolerance.flat[0]).all()
     return number_source(tolerance.flat[0].item()) if same else sources.of(tolerance)
+
+
+def _plain_tolerance(tolerance: Tolerance, sources: _Sources) -> str:
+    """The largest tolerance of an output, rounded up, where all are alike; else as in `repro.py`, since a wrong element
+    with a tolerance far below the largest must not pass."""
+    values = np.asarray(tolerance, np.float64)
+    if values.size == 0 or not np.isfinite(values).all() or values.max() > ALIKE * values.min():
+        return _tolerance_source(tolerance, sources)
+    return number_source(_rounded_up(float(values.max())))
+
+
+def _rounded_up(number: float) -> float:
+    """A number of two digits that is not below the number."""
+    if number <= 0:
+        return number
+    unit = math.floor(math.log10(number)) - 1
+    return float(f"{math.ceil(number / 10.0**unit)}e{unit}")
 
 
 def _identity(array: np.ndarray[Any, Any]) -> object:

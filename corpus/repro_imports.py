@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import ast
 
+_OF_TVM = ("relax", "s_tir", "tirx")
 _MODULES = {
     "shutil": "import shutil",
     "TypeVar": "from typing import TypeVar",
     "np": "import numpy as np",
     "tvm": "import tvm",
-    "relax": "from tvm import relax",
-    "s_tir": "from tvm import s_tir",
-    "tirx": "from tvm import tirx",
+    **{name: f"from tvm import {name}" for name in _OF_TVM},
     "dpl": "from tvm.relax import dpl",
     "tvm_ffi": "import tvm_ffi",
     "tensor": "from tvm.runtime import tensor",
@@ -23,10 +22,22 @@ _DIALECTS = {"I": "ir as I", "R": "relax as R", "T": "tirx as T"}
 """What a script may refer to, and the import for it."""
 
 
-def imports_for(text: str) -> str:
-    """The lines that import what the text uses: of modules their attributes, of functions a call."""
+_STANDARD = ("os", "sys")
+"""What scripts with an exit status import before all others."""
+
+
+def imports_for(text: str, plain: bool = False) -> str:
+    """The lines that import what the text uses: of modules their attributes, of functions a call.
+
+    plain: for a script that people read. Names of `_STANDARD` count too, and one line imports from tvm.
+    """
     used = _used(ast.parse(text))
     lines = [line for name, line in _MODULES.items() if name in used]
+    if plain:
+        of_tvm = [name for name in _OF_TVM if name in used]
+        lines = [f"import {name}" for name in _STANDARD if name in used]
+        lines += [line for name, line in _MODULES.items() if name in used and name not in _OF_TVM]
+        lines += [f"from tvm import {', '.join(of_tvm)}"] if of_tvm else []
     dialects = [line for name, line in _DIALECTS.items() if name in used]
     if dialects:
         lines.append(f"from tvm.script import {', '.join(dialects)}")

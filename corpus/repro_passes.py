@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corpus.module_text import indented
+from corpus.schedule import schedule_lines
 from generators.case import PassCall
 from generators.passes.table import PASSES
 
@@ -19,11 +20,13 @@ WIDTH = 118
 class PassLines:
     """How passes are applied in one script. target: the name or the expression of the case's target.
 
-    always: passes that the table does not know, those of a loaded file, want the target too.
+    always: passes that the table does not know, those of a loaded file, want the target too. plain: for a script that
+    people read, in which the steps of a schedule are statements.
     """
 
     target: str
     always: bool
+    plain: bool = False
 
     def lines(self, calls: Sequence[PassCall], given: str) -> tuple[str, str]:
         """The lines that apply the passes one after another, and the name of what comes out."""
@@ -35,7 +38,14 @@ class PassLines:
 
     def line(self, call: PassCall, name: str, given: str) -> str:
         """The line that applies one pass and names its result."""
+        if self.plain and (steps := schedule_lines(call.source, given)):
+            return self.under_target(call, "".join(f"{step}\n" for step in [*steps, f"{name} = sch.mod"]))
         return self.under_target(call, folded(f"{name} = {call.source}({given})\n"))
+
+    def alone(self, call: PassCall, given: str) -> str:
+        """The line that applies one pass, whose result nothing needs."""
+        steps = schedule_lines(call.source, given)
+        return self.under_target(call, "".join(f"{step}\n" for step in steps or [folded(f"{call.source}({given})")]))
 
     def under_target(self, call: PassCall, line: str) -> str:
         """The line under the target and the options that the pass wants."""

@@ -16,6 +16,11 @@ _LOOKS = re.compile(r"get_|work_on$")
 
 def schedule_steps(source: str) -> list[str]:
     """The texts of the steps, in order; [] for any other expression."""
+    return _parts(source)[2:-1]
+
+
+def _parts(source: str) -> list[str]:
+    """The texts of the schedule, of where it works, of its steps and of its module."""
     made = ast.parse(source, mode="eval").body
     if not isinstance(made, ast.Call) or not made.args or not isinstance(made.args[0], ast.Lambda):
         return []
@@ -25,7 +30,15 @@ def schedule_steps(source: str) -> list[str]:
     parts = last.value.elts
     if not isinstance(parts[0], ast.NamedExpr):
         return []
-    return [str(ast.get_source_segment(source, part)) for part in parts[2:-1]]
+    return [str(ast.get_source_segment(source, part)) for part in parts]
+
+
+def schedule_lines(source: str, given: str) -> list[str]:
+    """The schedule `sch` of the module `given` and its steps as statements; [] for any other expression."""
+    steps = schedule_steps(source)
+    if not steps:
+        return []
+    return [f"sch = tvm.s_tir.Schedule({given})", _parts(source)[1], *steps]
 
 
 def culprit_named(culprit: str, passes: Sequence[PassCall]) -> str:

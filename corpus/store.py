@@ -86,7 +86,9 @@ class StoredCase:
 # --- writing --------------------------------------------------------------------------------------------
 
 
-def write_case(folder: Path, stored: StoredCase, repro: str, readme: str, *, made_here: bool = False) -> None:
+def write_case(
+    folder: Path, stored: StoredCase, repro: str, readme: str, issue: str = "", *, made_here: bool = False
+) -> None:
     """Writes the folder, replacing one that is there. At every moment the folder is whole: old, new or absent.
     made_here: the caller has made the case itself, so it is trusted (`corpus.own`); of a copy what the original is."""
     arrays: dict[str, np.ndarray[Any, Any]] = {}
@@ -95,6 +97,7 @@ def write_case(folder: Path, stored: StoredCase, repro: str, readme: str, *, mad
         "module.py": with_imports(stored.case.module.script),
         "repro.py": repro,
         "README.md": readme,
+        **({"issue.md": issue} if issue else {}),
     }
     if stored.case.module.json is not None:
         files["module.json"] = stored.case.module.json

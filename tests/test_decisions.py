@@ -25,6 +25,8 @@ READ = {
     "corpus/migration.py": "messages in old case folders, which have no evidence",
     "corpus/repro_passes.py": "constructors of passes",
     "corpus/store.py": "scripts of modules",
+    "corpus/tracebacks.py": "what Python and TVM print",
+    "corpus/wording.py": "kinds of errors that TVM raised",
     "fuzzer/commands/doctor.py": "names of probes",
     "fuzzer/oneshot/prepare.py": "what TVM's parser says",
     "oracles/builds/cpu_trial.py": "what LLVM and the C++ compiler say",

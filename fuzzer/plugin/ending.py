@@ -17,6 +17,7 @@ from pathlib import Path
 from corpus.cause import cause_of
 from corpus.finding import Finding
 from corpus.findings import keep_finding, save_finding, stored_from
+from corpus.issue import issue_text
 from corpus.readme import readme_text
 from corpus.reduce import candidate_of
 from corpus.signature import operators_in, signature_of
@@ -213,5 +214,6 @@ def _confirmed(findings: Iterable[Finding], scratch: Path) -> Iterable[Tried]:
 def _save_with_test(out: Path, finding: Finding, folder: str) -> None:
     stored = stored_from(finding)
     repro = script_that_runs_the_test(stored, os.path.abspath(folder))
-    readme = readme_text(stored, repro, finding.tvm, finding.count, promise=finding.promise)
-    write_case(out / finding.folder, stored, repro, readme, made_here=True)
+    readme = readme_text(stored, repro, finding.tvm, promise=finding.promise, detail=finding.verdict.detail)
+    issue = issue_text(finding, stored, script=repro)
+    write_case(out / finding.folder, stored, repro, readme, issue, made_here=True)

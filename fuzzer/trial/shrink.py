@@ -21,6 +21,7 @@ from corpus.signature import operators_in, signature_of
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import in_child
 from fuzzer.protocol import Failure, Found, Plan
+from fuzzer.trial.aftermath import aftermath_of, environment
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.facts import cause_in
 from fuzzer.trial.judge import judge
@@ -214,7 +215,7 @@ def _shrunk(
     last = rejudge.last or failure
     case = as_case(reduction.candidate, like)
     blamed = culprit_named(blamed, case.passes)
-    verdict = Failed(last.symptom, last.message, last.detail, blamed, last.evidence, last.difference)
+    verdict = Failed(last.symptom, last.message, last.detail or failure.detail, blamed, last.evidence, last.difference)
     signature = signature_of(last.oracle, verdict, blamed, operators_in(case.module.script))
     return Finding(
         case=case,
@@ -229,6 +230,8 @@ def _shrunk(
         fault=whose_fault(reduction.candidate, plan, repertoire) if failure.oracle in NEED_NUMBERS else (),
         promise=ORACLES[failure.oracle].promise,
         cause=str(cause_in(failure.oracle, verdict, blamed, reduction.candidate, plan, repertoire)),
+        aftermath=aftermath_of(reduction.candidate, plan, repertoire, failure.oracle),
+        environment=environment(),
     )
 
 

@@ -36,6 +36,17 @@ def complaint(module: IRModule) -> str:
     return ""
 
 
+def first_complaint(module: IRModule) -> tuple[str, str]:
+    """The call of a verifier that rejects `after`, the module, as Python, and what it says; ("", "") for none."""
+    if text := _RELAX.of(module):
+        return "relax.analysis.well_formed(after)", text
+    for name, function in prim_funcs(module):
+        if text := _PRIM_FUNCS.of(function):
+            dialect = "s_tir" if _has_sblocks(function) else "tirx"
+            return f"{dialect}.analysis.verify_well_formed(after[{name.name_hint!r}])", text
+    return "", ""
+
+
 def _verify_prim_func(function: PrimFunc) -> str:
     """What the verifier says, but for one thing: LowerOpaqueBlock puts the pragmas of a loop around it, as AttrStmts
     whose node is the loop's variable (src/s_tir/transform/lower_opaque_block.cc), and passes look for them there. The
@@ -46,13 +57,16 @@ def _verify_prim_func(function: PrimFunc) -> str:
 
 
 def _verified(function: PrimFunc) -> str:
-    has_sblocks = function.attrs is not None and bool(function.attrs.get("s_tir", False))
-    verify = tvm.s_tir.analysis.verify_well_formed if has_sblocks else tvm.tirx.analysis.verify_well_formed
+    verify = (tvm.s_tir if _has_sblocks(function) else tvm.tirx).analysis.verify_well_formed
     try:
         verify(function)
     except (ValueError, TypeError, RuntimeError) as error:
         return f"{type(error).__name__}: {error}"
     return ""
+
+
+def _has_sblocks(function: PrimFunc) -> bool:
+    return function.attrs is not None and bool(function.attrs.get("s_tir", False))
 
 
 def _without_pragmas(function: PrimFunc) -> PrimFunc:

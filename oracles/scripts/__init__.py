@@ -7,12 +7,15 @@ A template is the text of a script between the passes and its end. Its first lin
     {% set keeps_input = true %}        it uses `before`, what the last pass (or all of them) got
     {% set applies_the_pass = true %}   it applies the last pass itself
     {% set forks = true %}              a native crash or a hang may show the bug, so the script runs in a child
+    {% set says = "crashes" %}          what a wrong pass does, as the verb of a title whose subject is the pass
+    {% set again = true %}              it applies the last pass to its own result, which that changes
+    {% set verified = true %}           TVM's own verifier may show it alone, in place of this check
 
 A failed assertion is the bug. `{{ from_here }}` stands where from then on every exception is the bug.
 `{{ apply("again", "given") }}` stands for `again = PASS(given)` with the last pass under its target and options,
 `{{ calls(...) }}` for the entry calls in a built module and the comparison with the reference's results. `target` is
 the case's target, `build_target` and `device` what a build is for and runs on, `compiled` the expression that compiles
-`mod`.
+`mod`. `plain` is true where the script is for an issue: it has no child and no exit status of its own.
 A script may use tvm, relax, np, os and sys, and imports what else it needs.
 
 No TVM is imported here: the campaign's process writes scripts, and it loads none.
@@ -77,6 +80,9 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     runs: bool = False
     """Entry calls are run and compared."""
     exception_is_the_bug: bool = False
+    says: str = "is wrong"
+    verified: bool = False
+    again: bool = False
 
     def text(self, **names: Any) -> str:
         """The template with these names filled in."""

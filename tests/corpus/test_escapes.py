@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,14 +26,18 @@ from corpus.escapes import (
     slug_of,
     visible,
 )
+from corpus.finding import Aftermath, Finding
+from corpus.issue import issue_text
 from corpus.readme import readme_text, seed_text
+from corpus.signature import Signature
 from corpus.store import StoredCase
 from generators.case import Case, EntryCall, ModuleText, Origin, PassCall
+from oracles.verdict import CRASH, HANG, WRONG_RESULT, Failed
 from tests.corpus.markdown_shape import shape, words
 from tests.hostile import FRAGMENTS, HOSTILE, examples, texts
 
 ROOT = Path(__file__).resolve().parents[2]
-WRITERS = ("corpus/bug_pages.py", "corpus/readme.py", "reports/markdown.py")
+WRITERS = ("corpus/bug_pages.py", "corpus/issue.py", "corpus/readme.py", "reports/markdown.py")
 """Files that write a language in which text from elsewhere could be more than text."""
 ON_TERMINAL = ("fuzzer/render.py", "reports/live.py", "reports/view.py")
 """Files that print through `reports.terminal.Terminal`."""
@@ -126,13 +132,80 @@ def _stored(text: str) -> StoredCase:
     return StoredCase(case, text, text, text, text, text, text, ((text, "fails"), (text, "passes")), text)
 
 
+def _finding(text: str) -> Finding:
+    """A finding all of whose texts are one."""
+    stored = _stored(text)
+    failed = Failed(text, text, text, text, None, text)
+    signature = Signature("survives", text, text, text)
+    return Finding(
+        stored.case,
+        failed,
+        "survives",
+        signature,
+        "A",
+        0.0,
+        text,
+        fault=(text, text),
+        promise=text,
+        cause=text,
+        aftermath=Aftermath(text, text, text, (text, text)),
+        environment=((text, text),),
+    )
+
+
+def issue_of(text: str, oracle: str, symptom: str, detail: str) -> str:
+    found = _finding(text)
+    found = replace(found, oracle=oracle, verdict=replace(found.verdict, symptom=symptom, detail=detail))
+    stored = replace(_stored(text), case=replace(found.case, load=None), oracle=oracle, symptom=symptom)
+    similar = ((text, text), (text, f"https://{text}"), (text, ""))
+    return issue_text(found, stored, similar, script=text)
+
+
+@pytest.mark.parametrize("oracle", ["definedness", "numeric"])
+@pytest.mark.parametrize("symptom", [CRASH, HANG, WRONG_RESULT, "undefined"])
+@examples(4)
+@given(text=texts)
+@example(text=HOSTILE)
+@example(text="1. x")
+@example(text="](https://evil.org)")
+def test_an_issue_keeps_its_shape(oracle: str, symptom: str, text: str) -> None:
+    if not one_line(text):
+        return
+    for around in ("{}", OF_A_FRAME, '!!!!!!! Segfault encountered !!!!!!!\n  File "<unknown>", line 0, in tvm::{}'):
+        hostile = issue_of(text, oracle, symptom, around.replace("{}", text))
+        harmless = issue_of("word", oracle, symptom, around.replace("{}", "word"))
+        if around == "{}":
+            assert shape(hostile) == shape(harmless)
+        assert [node for node in shape(hostile) if node[0] in ("html_inline", "html_block", "image")] == []
+        assert not words(hostile)[1]
+        assert set(re.findall(r"\]\(([^)]*)\)", words_with_links(hostile))) <= {FRAME_LINK}
+
+
+OF_A_FRAME = 'Traceback (most recent call last):\n  File "/project/src/a.cc", line 7, in tvm::{}\nKeyError: {}'
+FRAME_LINK = "https://github.com/apache/tvm/blob/main/src/a.cc#L7"
+
+
+def words_with_links(text: str) -> str:
+    """The links of a page as `[](address)`."""
+    inside = [child for token in MarkdownIt("commonmark").parse(text) for child in token.children or ()]
+    return " ".join(f"[]({child.attrs['href']})" for child in inside if child.type == "link_open")
+
+
+def test_a_link_leads_to_github_alone() -> None:
+    good = "https://github.com/apache/tvm/blob/v0.27.0/src/a.cc#L7"
+    assert Markdown.link("a:7", good) == f"[a:7]({good})"
+    assert Markdown.link("[x](y)", good) == rf"[\[x\](y)]({good})"
+    for bad in ("https://evil.org/a", "https://github.com/a/b) [x](https://evil.org", "https://github.com/../a b", "x"):
+        assert Markdown.link("a", bad) == "a"
+
+
 @examples(30)
 @given(text=texts)
 @example(text=HOSTILE)
 @example(text="1. x")
 def test_the_report_of_a_case_keeps_its_shape(text: str) -> None:
     def report(of: str) -> str:
-        return readme_text(_stored(of), of, of, 3, of, (of, of), of)
+        return readme_text(_stored(of), of, of, of, (of, of), of, of)
 
     if one_line(text):
         assert shape(report(text)) == shape(report("word"))

@@ -70,6 +70,7 @@ def test_the_folder_holds_what_the_contract_says(tmp_path: Path) -> None:
         own.MARK,
         "README.md",
         "case.json",
+        "issue.md",
         "module.py",
         "repro.py",
     ]

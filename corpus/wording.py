@@ -1,0 +1,165 @@
+"""Titles and severities of findings, in the words of TVM's tracker. Pure text and typed evidence; no TVM is imported.
+
+A title names the part of TVM, the pass, and what it does: `[Relax] FuseTIR raises InternalError: ...`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from corpus.escapes import one_line
+from corpus.repro import script_of
+from corpus.signature import operators_in
+from corpus.store import StoredCase
+from corpus.tracebacks import crashed, crashing_function, of_runtime, raised_text, raising_frame
+from generators.case import Tier
+from generators.targets import TARGETS
+from oracles.evidence import Hung, OutOfMemory, ReferenceTrap
+from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, WRONG_RESULT
+
+LONGEST_TITLE = 120
+CODE = "codegen"
+"""The culprit where every pass is right: `oracles.builds.build.CODEGEN`, which loads TVM."""
+_KINDS = {"llvm": "LLVM", "cuda": "CUDA"}
+"""Kinds of targets whose code generator has a tag of its own."""
+_SPACES = {"s_tir.dlight": "DLight", "s_tir": "S-TIR", "tirx": "TIR", "sym": "Arith", "TVMScript": "TVMScript"}
+"""TVM's name spaces, and their tags in its tracker; the longest that fits counts."""
+_SOURCES = {"src/arith/": "Arith", "src/sym/": "Arith", "src/target/llvm/": "LLVM", "src/backend/llvm/": "LLVM"}
+"""Folders of TVM, and the tags for what is raised there."""
+_TRAPS = {
+    "uninitialised": "gives a module that reads uninitialized memory",
+    "out-of-bounds": "gives a module that reads or writes out of bounds",
+    "use-after-kill": "gives a module that uses a value after its kill",
+    "double-free": "gives a module that kills a value twice",
+    "storage-overlap": "gives overlapping storage to values that are alive at once",
+    "data-race": "gives a module with a data race",
+}
+"""Undefined behaviour, as a verb whose subject is the pass."""
+_TIERS: dict[Any, str] = {
+    "A": "in an official pipeline",
+    "B": "in the phase that the pass is for",
+    "C": "in an order of passes that no pipeline of TVM has",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """A title in its parts. tag: the part of TVM. says: the pass and what it does. message: what TVM says, or what is
+    wrong, "" where `says` is all; it is code in Markdown."""
+
+    tag: str
+    says: str
+    message: str = ""
+
+    def __str__(self) -> str:
+        return f"[{self.tag}] {self.says} {self.message}".rstrip()
+
+
+def title_of_failure(stored: StoredCase, detail: str = "") -> Title:
+    """The title of an issue, one line of about LONGEST_TITLE characters.
+
+    stored: the case, whose own title does not count. detail: TVM's traceback or what a crashed process has printed.
+    """
+    tag, subject = one_line(_tag(stored, detail)), one_line(subject_of(stored))
+    does, message = _what(stored, detail)
+    says = f"{subject} {does}"
+    return Title(tag, says, _cut(message, max(LONGEST_TITLE - len(tag) - len(says) - 4, 20)))
+
+
+def severity(stored: StoredCase, tier: Tier, detail: str = "") -> str:
+    """How bad it is, in a few words: what happens, and where passes must stand for it."""
+    return f"{_kind(stored, detail)}, {_TIERS[tier]}"
+
+
+def _kind(stored: StoredCase, detail: str) -> str:
+    match stored.evidence:
+        case Hung():
+            return "hang"
+        case OutOfMemory():
+            return "memory without bound"
+        case ReferenceTrap():
+            return "undefined behaviour, without an error"
+        case _:
+            pass
+    if stored.symptom == WRONG_RESULT:
+        return "silent wrong result"
+    if stored.symptom in (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN):
+        return "native crash" if is_native(stored, detail) else "crash by an error"
+    return "ill-formed result" if script_of(stored).verified else stored.symptom
+
+
+def is_native(stored: StoredCase, detail: str) -> bool:
+    """Whether a signal ended the process, and no exception."""
+    return stored.symptom == CRASH and (crashed(detail) or not raised_text(detail))
+
+
+def _tag(stored: StoredCase, detail: str) -> str:
+    frame = raising_frame(detail)
+    if frame is not None:
+        found = [tag for folder, tag in _SOURCES.items() if frame.source.startswith(folder)]
+        if found:
+            return found[0]
+    if stored.culprit == CODE:
+        return _KINDS.get(TARGETS[stored.case.target].kind, "Codegen")
+    spaces = [space for space in _SPACES if stored.culprit == space or stored.culprit.startswith(f"{space}.")]
+    return _SPACES[max(spaces, key=len)] if spaces else "Relax"
+
+
+def subject_of(stored: StoredCase) -> str:
+    """What a title says the culprit is: the pass in its name space, or the call that compiles."""
+    if stored.culprit == CODE:
+        return "tvm.compile"
+    spaces = [space for space in _SPACES if stored.culprit.startswith(f"{space}.")]
+    return stored.culprit.removeprefix(f"{max(spaces, key=len)}.") if spaces else stored.culprit
+
+
+def _what(stored: StoredCase, detail: str) -> tuple[str, str]:
+    """What the culprit does, as a verb, and a message."""
+    match stored.evidence:
+        case Hung():
+            return "does not end", ""
+        case OutOfMemory():
+            return "takes memory without bound", ""
+        case ReferenceTrap(kind) if kind in _TRAPS:
+            return _TRAPS[kind], ""
+        case _:
+            pass
+    if is_native(stored, detail):
+        return _how_it_crashed(stored, detail), ""
+    if stored.symptom in (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN):
+        return "raises", _error(stored, detail)
+    if stored.symptom != WRONG_RESULT:
+        return f"{script_of(stored).says}:", one_line(stored.message)
+    operators = [name for name in operators_in(stored.case.module.script) if name not in _NO_OPERATORS]
+    return (f"{_WRONG} for", ", ".join(operators[:3])) if operators else (_WRONG, "")
+
+
+_WRONG = "gives wrong numbers"
+_NO_OPERATORS = ("call_tir", "tir.Cast", "tir.Min", "tir.Max")
+"""They stand in most modules, and say nothing of one."""
+
+
+def _how_it_crashed(stored: StoredCase, detail: str) -> str:
+    """A native crash as a verb: in which function of TVM, and whether that runs what was built."""
+    function = crashing_function(detail)
+    short = "::".join(function.split("::")[-2:])
+    if of_runtime(function):
+        return f"makes a module that crashes in {short} when it runs"
+    if function:
+        return f"crashes in {short}"
+    if not script_of(stored).applies_the_pass:  # In a build or in a run of it: no backtrace says which.
+        return "crashes, or makes a module that does"
+    return f"crashes ({one_line(stored.message)})"
+
+
+def _error(stored: StoredCase, detail: str) -> str:
+    """The first line of an error: its kind and what it says, without what follows the condition of each check."""
+    kind = raised_text(detail).partition(":")[0].rpartition(".")[2]
+    start = max(stored.message.find(f"{kind}:"), 0) if kind else 0
+    return one_line(stored.message[start:]).removesuffix(":").removesuffix(" is false")
+
+
+def _cut(text: str, limit: int) -> str:
+    line = one_line(text)
+    return line if len(line) <= limit else f"{line[: limit - 3].rsplit(' ', 1)[0]}..."

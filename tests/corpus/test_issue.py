@@ -1,0 +1,223 @@
+"""The issue of a finding: what a maintainer of TVM reads, and that nothing of ours stands in the way."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from corpus.finding import Aftermath, Expectation, Finding
+from corpus.findings import save_finding, stored_from
+from corpus.issue import issue_text
+from corpus.repro import plain_text
+from corpus.wording import severity, title_of_failure
+from generators.case import Case, EntryCall, ModuleText, PassCall
+from oracles.evidence import Evidence, Hung, NotANumber, OutOfMemory, ReferenceTrap
+from oracles.verdict import CRASH, DOES_NOT_BUILD, HANG, WRONG_RESULT, Failed
+from tests.corpus.markdown_shape import shape
+from tests.corpus.test_repro import ADD, RESULT, X
+from tests.corpus.test_tracebacks import OF_A_CRASH, OF_CPP, OF_PYTHON
+from tests.reports.reports_data import finding as plain_finding
+
+LINK = "https://github.com/apache/tvm/blob/v0.27.0/src/ir/prim/expr.cc#L889"
+
+
+def finding(
+    failed: Failed, oracle: str = "survives", culprit: str = "FuseTIR", aftermath: Aftermath | None = None
+) -> Finding:
+    case = Case(ModuleText(ADD), (PassCall("FuseTIR", "relax.transform.FuseTIR()"),), (EntryCall("main", (X,)),))
+    base = plain_finding(culprit)
+    signature = replace(base.signature, oracle=oracle, symptom=failed.symptom, culprit=culprit)
+    return replace(
+        base, case=case, verdict=failed, oracle=oracle, signature=signature, aftermath=aftermath or Aftermath()
+    )
+
+
+def issue(found: Finding, *similar: tuple[str, str]) -> str:
+    return issue_text(found, stored_from(found), similar)
+
+
+def script_in(text: str) -> str:
+    found = re.search(r"```python\n(.*?)\n```", text, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+RAISED = Failed(CRASH, "InternalError: Check failed: (value.ty() == x) is false: first", OF_CPP)
+
+
+def test_the_issue_of_an_error() -> None:
+    text = issue(finding(RAISED))
+    assert (
+        text.splitlines()[0]
+        == "# [Relax] FuseTIR raises `InternalError: Check failed: (value.ty() == x) is false: first`"
+    )
+    assert script_in(text) == plain_text(stored_from(finding(RAISED))).rstrip("\n")
+    assert "is false: first\n  second line of the message" in text
+    assert f"Raised at [src/ir/prim/expr.cc:889]({LINK}), in `tvm::prim::Let::Let`:\n\n```text\nTraceback" in text
+    assert 'File "site-packages/tvm/ir/transform.py", line 171' in text
+    assert "workbench" not in text and "/home/me" not in text
+    assert "Severity: crash by an error, in an official pipeline." in text
+    assert "Found by a fuzzer (passfuzz)" in text
+
+
+def test_a_finding_s_folder_holds_its_issue(tmp_path: Path) -> None:
+    found = finding(RAISED)
+    other = ("another", "findings/x")
+    assert (save_finding(tmp_path, found, [other]) / "issue.md").read_text() == issue(found, other)
+
+
+def test_there_is_one_sentence_for_one_fact() -> None:
+    for text in (issue(finding(RAISED)), issue(finding(Failed("undefined", "undefined GlobalVar"), "definedness"))):
+        prose = [line for line in text.splitlines() if len(line.split()) > 3 and not line.startswith((" ", "File"))]
+        assert len(set(prose)) == len(prose)
+
+
+def test_the_issue_of_a_native_crash() -> None:
+    found = finding(Failed(CRASH, "SIGSEGV in codegen", OF_A_CRASH), "build", "StaticPlanBlockMemory")
+    text = issue(found)
+    assert text.splitlines()[0] == (
+        "# [Relax] StaticPlanBlockMemory makes a module that crashes in StorageObj::AllocTensor when it runs"
+    )
+    assert "SIGSEGV in codegen" not in text
+    assert "native crash" in text
+    assert "The process crashes when the built module runs, in `tvm::runtime::memory::StorageObj::AllocTensor`." in text
+    assert "_PyObject_MakeTpCall" not in text
+    assert "# tvm.compile applies StaticPlanBlockMemory." in script_in(text)
+
+
+def test_the_issue_of_wrong_numbers() -> None:
+    change = "--- before\n+++ after\n@@ main @@\n-  a\n+  b\n"
+    failed = Failed(WRONG_RESULT, "value: output 0[0] is 1.0, not 4.0 (1 of 2)", difference=change)
+    given = Aftermath(outputs=("main: array([1., 16.], dtype=float32)",))
+    found = replace(
+        finding(failed, "numeric", aftermath=given),
+        expectations=(Expectation(0, (RESULT,), (1e-6,)),),
+        fault=("The pass is wrong: the reference and the builds say so.",),
+    )
+    text = issue(found)
+    assert text.splitlines()[0] == "# [Relax] FuseTIR gives wrong numbers for `add, multiply`"
+    assert "silent wrong result" in text
+    expected = text[text.index("## Expected") : text.index("## Actual")]
+    assert "main: array([ 4., 16.], dtype=float32)" in expected
+    assert "main: array([1., 16.], dtype=float32)" in text[text.index("## Actual") :]
+    assert f"```diff\n{change}```" in text
+    assert "The pass is wrong: the reference and the builds say so." in text
+
+
+def test_the_issue_of_an_ill_formed_module_holds_what_the_verifier_says() -> None:
+    by = "relax.analysis.well_formed(after)"
+    seen = Aftermath(by, "ValueError: Var n is not defined.", "--- before\n+++ after\n@@ main @@\n+  n\n")
+    text = issue(
+        finding(Failed("undefined", "undefined variable", "undefined variable: n"), "definedness", "FuseTIR", seen)
+    )
+    assert script_in(text).endswith(f"assert {by}")
+    assert "free_symbolic_vars" not in text
+    assert f"`{by}` says:\n\n```text\nValueError: Var n is not defined.\n```" in text
+    assert "## What `FuseTIR` did\n" in text
+    plain = issue(finding(Failed("undefined", "undefined variable", "undefined variable: n"), "definedness"))
+    assert "free_symbolic_vars" in script_in(plain)
+    assert "undefined variable: n" in plain
+
+
+def test_an_order_is_no_verifier_s_matter() -> None:
+    seen = Aftermath("relax.analysis.well_formed(after)", "ValueError: impure", "--- before\n+++ after\n@@ f @@\n+ a\n")
+    text = issue(finding(Failed("not executable", "relax.add is left"), "executable", "LegalizeOps", seen))
+    assert "ValueError: impure" not in text
+    assert "```diff" not in text
+
+
+def test_a_module_of_json_is_shown_as_text() -> None:
+    found = finding(RAISED)
+    module = ModuleText(f"# from tvm.script import ir as I\n{ADD}", '{"root_index": 0}')
+    text = issue(replace(found, case=replace(found.case, module=module)))
+    assert "root_index" not in text
+    assert "b = R.multiply(a, a)" in text
+    assert "does not read back" in text
+    assert 'open("module.json"' in text
+    assert "# from tvm.script" not in text
+
+
+def test_similar_ones_are_named() -> None:
+    text = issue(
+        finding(RAISED), ("[Relax] x", "https://github.com/apache/tvm/issues/1"), ("mine", "findings/a"), ("z", "")
+    )
+    assert r"- [\[Relax\] x](https://github.com/apache/tvm/issues/1)" in text
+    assert "- mine: `findings/a`" in text
+    assert text.endswith("- z\n")
+    assert "## Similar" not in issue(finding(RAISED))
+
+
+def test_the_environment_is_said() -> None:
+    assert "## Environment\n\n- TVM: 0.27.0\n" in issue(finding(RAISED))
+    rows = (("TVM", "0.27.0.post1"), ("LLVM", "22"))
+    assert issue(replace(finding(RAISED), environment=rows)).endswith("- TVM: 0.27.0.post1\n- LLVM: 22\n")
+
+
+def test_how_to_run_what_needs_more_is_said() -> None:
+    trap = Failed("reference trap: uninitialised", "m", evidence=ReferenceTrap("uninitialised"))
+    found = replace(finding(trap, "numeric"), expectations=(Expectation(0, (RESULT,), (1e-6,)),))
+    assert "`MALLOC_PERTURB_=177`" in issue(found)
+    assert "does not end" in issue(finding(Failed(HANG, "no answer", evidence=Hung())))
+    assert "`ulimit -v" in issue(finding(Failed(CRASH, "MemoryError", OF_PYTHON, evidence=OutOfMemory())))
+
+
+def test_a_long_traceback_keeps_both_ends() -> None:
+    middle = '  File "<unknown>", line 0, in tvm::deep::visit()\n' * 3000
+    text = issue(finding(replace(RAISED, detail=OF_CPP.replace('  File "<unknown>"', f'{middle}  File "<unknown>"'))))
+    assert len(text) < 65_536
+    assert "[...]" in text
+    assert "line 171, in __call__" in text
+    assert text.count("second line of the message") == 1
+
+
+TITLES: list[tuple[Failed, str, str, str]] = [
+    (Failed(HANG, "no answer within 4 s", evidence=Hung()), "survives", "tirx.Simplify", "[TIR] Simplify does not end"),
+    (Failed(CRASH, "AttributeError: 'GlobalVar' object has no name", OF_PYTHON), "survives", "FastMathTransform",
+     "[Relax] FastMathTransform raises AttributeError: 'GlobalVar' object has no name"),
+    (Failed(CRASH, "SIGSEGV in s_tir.X", ""), "survives", "s_tir.X", "[S-TIR] X crashes (SIGSEGV in s_tir.X)"),
+    (Failed(CRASH, "SIGSEGV in codegen", ""), "build", "codegen",
+     "[LLVM] tvm.compile crashes, or makes a module that does"),
+    (Failed(DOES_NOT_BUILD, "InternalError: no code", OF_CPP), "build", "codegen",
+     "[LLVM] tvm.compile raises InternalError: no code"),
+    (Failed(CRASH, "built a call: InternalError: Check failed: (a) is false:", OF_CPP), "survives", "FuseOps",
+     "[Relax] FuseOps raises InternalError: Check failed: (a)"),
+    (Failed(WRONG_RESULT, "m", evidence=NotANumber()), "build", "s_tir.dlight.cpu.GEMV",
+     "[DLight] cpu.GEMV gives wrong numbers for add, multiply"),
+    (Failed("reference trap: use-after-kill", "m", evidence=ReferenceTrap("use-after-kill")), "numeric", "FuseOps",
+     "[Relax] FuseOps gives a module that uses a value after its kill"),
+    (Failed("ill-formed", "Var x is not defined"), "well_formed", "sym.Analyzer",
+     "[Arith] Analyzer gives an ill-formed module: Var x is not defined"),
+    (Failed("round-trip", "two modules"), "round_trip", "TVMScript",
+     "[TVMScript] TVMScript does not read back what it writes: two modules"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("failed", "oracle", "culprit", "title"), TITLES)
+def test_a_title_says_what_happens(failed: Failed, oracle: str, culprit: str, title: str) -> None:
+    found = finding(failed, oracle, culprit)
+    assert stored_from(found).title == title
+    assert severity(stored_from(found), "C", failed.detail).endswith(
+        "in an order of passes that no pipeline of TVM has"
+    )
+
+
+def test_what_is_raised_in_the_analyzer_is_tagged_so() -> None:
+    detail = OF_CPP.replace("src/ir/prim/expr.cc", "src/arith/int_set.cc")
+    assert title_of_failure(stored_from(finding(replace(RAISED, detail=detail))), detail).tag == "Arith"
+
+
+def test_a_title_is_cut_between_words() -> None:
+    title = stored_from(finding(replace(RAISED, message=f"InternalError: {'word ' * 60}"))).title
+    assert len(title) <= 120
+    assert title.endswith("word...")
+
+
+@pytest.mark.parametrize("evidence", [None, Hung(), ReferenceTrap("uninitialised")])
+def test_the_parts_stand_in_one_order(evidence: Evidence | None) -> None:
+    heads = [line for line in issue(finding(replace(RAISED, evidence=evidence))).splitlines() if line.startswith("## ")]
+    order = ["## To reproduce", "## Expected", "## Actual", "## Environment"]
+    assert [head for head in order if head in heads] == heads
+    assert shape(issue(finding(replace(RAISED, evidence=evidence))))[0] == ("heading_open", "h1", "")
