@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Iterable
 from typing import Literal, TypeAlias, get_args
@@ -24,6 +25,7 @@ SILENT = frozenset(
     )
 )
 """Symptoms of a module that runs to its end and gives other values, or any."""
+_WORD = re.compile(r"\w+")
 _SIGNALS = frozenset(one.name for one in signal.Signals)
 
 
@@ -41,7 +43,8 @@ def severity_of(row: FindingRow) -> Severity:
 def by_signal(message: str) -> bool:
     """Whether the message of a crash is of a process that a signal ended: its first word is the signal's name. A line
     of findings.jsonl has no field for that."""
-    return message.partition(" ")[0] in _SIGNALS
+    word = _WORD.match(message)
+    return word is not None and word[0] in _SIGNALS
 
 
 def severity(cause: CauseRow) -> Severity:

@@ -22,6 +22,7 @@ ROW = FindingRow("s-1", "numeric", "FuseOps", "ill-formed", "a message", cause="
         ("reference trap: undefined-variable", "x", "B", "phase"),
         ("crash", "SIGSEGV in FuseOps", "B", "native"),
         ("crash", "SIGABRT", "A", "native"),
+        ("crash", "SIGSEGV: terminate called", "B", "native"),
         ("crash", "InternalError: SIGSEGV in a message of TVM", "A", "pipeline"),
         ("ill-formed", "SIGSEGV in x", "B", "phase"),
         ("crash", "InternalError: x", "A", "pipeline"),
