@@ -65,9 +65,10 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "reports": (
         ("finding_row", "tally", "terminal"),
-        ("causes",),
-        ("summary",),
-        ("words",),
+        ("causes", "finding_files"),
+        ("severity", "summary"),
+        ("pictures", "words"),
+        ("reasons",),
         ("html", "junit", "live", "markdown", "out_writer", "sarif"),
         ("formats", "view"),
     ),
