@@ -16,9 +16,9 @@ The rules, in this order:
   pass counts too. A check of a library (constructors, casts, containers, type inference, schedule primitives) words
   what it was given: there the caller counts, and the message does not, as one wrong caller trips many checks.
 - A wrong structure: the pass and the kind of binding that breaks.
-- A wrong result: the pass, the kind of difference, and the shape of the rewrite (`oracles.ir.rewrite`); of code
-  generation, which rewrites nothing that can be compared, the kinds of nodes that store the wrong elements. Another
-  shape or dtype is the type that a pass has given to some binding.
+- A wrong result: the pass, the kind of difference (value, shape, dtype, data-race, ...) and the shape of the rewrite
+  (`oracles.ir.rewrite`); of code generation, which rewrites nothing that can be compared, the kinds of nodes that store
+  the wrong elements. Another shape or dtype is the type that a pass has given to some binding.
 - A use of a value after its kill, by a pass that is not documented for modules with kills: no culprit. Every pass that
   moves bindings does it, since no kill names what it orders (apache/tvm: CanonicalizeBindings moves tuples).
 - A schedule: the last primitive. Reduction has dropped what is not needed, and the others lead up to it.
@@ -253,13 +253,18 @@ def _wrong(failed: Failed, blamed: str, known: Facts) -> Cause:
     return Cause(blamed, _without_types(normalise(failed.message)))
 
 
+FOLLOWS_VALUES = frozenset({"uninitialised", "out-of-bounds"})
+"""Traps that one wrong rewrite springs in one program, where it gives another number, or a NaN, in the next: an index
+that is off lies outside of a small buffer, and a store that is missing shows where nothing was stored before."""
+
+
 def _difference(failed: Failed) -> str | None:
     """The kind of difference of a wrong result, or of the trap in its place; None for any other failure."""
     match failed.evidence:
         case AnotherForm(what):
             return what
         case ReferenceTrap(kind):
-            return kind
+            return "value" if kind in FOLLOWS_VALUES else kind
     return "value" if failed.symptom == WRONG_RESULT else None
 
 

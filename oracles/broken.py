@@ -20,7 +20,7 @@ from oracles.ir.operators import END_LIVES
 from oracles.ir.rewrite import value_kind
 from oracles.ir.type_facts import facts_in
 from oracles.ir.types import contradiction
-from oracles.ir.walk import CALL, FUNCTION, VAR, bindings, functions_of, operands, relax_functions
+from oracles.ir.walk import FUNCTION, VAR, bindings, functions_of, operands, relax_functions
 from oracles.verdict import WRONG_CALL
 
 MUTATOR = "relax::ExprMutator"
@@ -90,10 +90,10 @@ def _lost(before: IRModule, after: IRModule, named: bool) -> Broken | None:
 
 
 def _what_is_out_of_scope(was: _Definition | None, now: _Definition) -> str:
-    """What a variable stands for that the pass has moved: which operator it is bound to matters for new ones only."""
+    """What a variable stands for that the pass has moved: what it is bound to matters for new ones only."""
     if was is None:
         return f"new: {now.told}"
-    return "a value" if was.value is not None and type(was.value) is CALL else was.told
+    return "a value" if was.value is not None else was.told
 
 
 def _told(kind: str, value: Expr | None) -> str:

@@ -13,6 +13,7 @@ from oracles.evidence import (
     ChangedSignature,
     Died,
     Hung,
+    NotANumber,
     OutOfMemory,
     ReferenceTrap,
 )
@@ -216,6 +217,17 @@ def test_a_wrong_result_is_pass_difference_and_rewrite() -> None:
     assert len(causes) == 8
     assert str(cause_of("numeric", value, "A", FIRST)) == str(cause_of("build", value, "A", FIRST))
     assert str(cause_of("numeric", value, "A")).startswith(UNCERTAIN)
+
+
+def test_a_trap_that_follows_values_is_a_wrong_value_and_a_race_is_not() -> None:
+    value = Failed(WRONG_RESULT, "value: x")
+    follows = [Failed("x", "x", evidence=ReferenceTrap(kind)) for kind in ("uninitialised", "out-of-bounds")]
+    follows.append(replace(value, evidence=NotANumber()))
+    assert {cause_of("numeric", failed, "A", OTHER) for failed in (value, *follows)} == {
+        cause_of("numeric", value, "A", OTHER)
+    }
+    race = Failed("x", "x", evidence=ReferenceTrap("data-race"))
+    assert cause_of("numeric", race, "A", OTHER) != cause_of("numeric", value, "A", OTHER)
 
 
 def test_wrong_code_is_what_the_wrong_elements_are_made_of() -> None:

@@ -19,9 +19,11 @@ from generators.case import Case, EntryCall, ModuleText, PassCall
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.evidence import (
     AcrossProcesses,
+    AnotherForm,
     AttributeGone,
     ChangedSignature,
     DeadBinding,
+    Died,
     Evidence,
     GivenToCallTir,
     Hung,
@@ -266,6 +268,7 @@ def test_the_traceback_of_tvm_is_shown(tmp_path: Path, oracle: str, name: str, s
 
 EVIDENCE: dict[str, tuple[str, str, Evidence]] = {
     "a pass that raises instead of hanging": ("survives", "Raise", Hung()),
+    "a pass that raises instead of ending its process": ("survives", "Raise", Died("SIGSEGV")),
     "a pass that raises without memory": ("survives", "Raise", OutOfMemory()),
     "another module each time": ("determinism", "Counting", AcrossProcesses()),
     "a dead constant": ("dead_binding", "Tallied", DeadBinding("constant")),
@@ -274,6 +277,7 @@ EVIDENCE: dict[str, tuple[str, str, Evidence]] = {
     "a lost attribute": ("attributes", "WithoutAttributes", AttributeGone("global_symbol")),
     "an unwritten result": ("numeric", "Subtracting", ReferenceTrap("uninitialised")),
     "a read outside of the inputs": ("numeric", "Subtracting", ReferenceTrap("out-of-bounds")),
+    "another shape": ("numeric", "Subtracting", AnotherForm("shape")),
     "not a number": ("numeric", "Subtracting", NotANumber()),
     "a kernel": ("build", "Unbuildable", InKernel("memory", "k", "reads beside")),
     "an order of threads": ("build", "Unbuildable", OrderOfThreads("descending")),
