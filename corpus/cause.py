@@ -9,7 +9,7 @@ The rules, in this order:
 - A native crash: the first function of TVM in the printed backtrace, with the pass unless it is the run-time library,
   which runs after all passes. Nothing is printed for a stack overflow, and functions that a library does not export
   are not named: then it is the pass, and a guess.
-- What an official pipeline leaves for the VM: the operator and why LegalizeOps left it.
+- What an official pipeline leaves for the VM: why the pass that lowers operators has left it.
 - An error: the place of the check that failed, with its message where the check is about one thing. What is the pass's
   own file, an operator's lowering, an analysis or a code generator says whose bug it is; the message tells apart the
   checks of one function (places are without lines, which every release moves). In a file that several passes use the
@@ -53,19 +53,14 @@ from oracles.evidence import (
     OutOfMemory,
     ReferenceTrap,
 )
-from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, WRONG_RESULT, Failed
+from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, WRONG_CALL, WRONG_RESULT, Failed
 
-WRONG_CALL = "builds a call that cannot be typed, or of another type"
-REMADE_IF = "the result of an If is made anew, and its uses keep the old variable"
-"""As `oracles.broken` tells them, which loads TVM. The second is a fault of relax::ExprMutator, with which many passes
-are written."""
 UNCERTAIN = "perhaps "
 """How a cause begins that may be one with others, or several in one."""
 LONGEST = 200
 """Characters of a cause."""
 CODEGEN = "codegen"
-LEGALIZE = "LegalizeOps"
-"""As `oracles.builds.build` and the pass table name them; both load TVM. A test holds them against each other."""
+"""As `oracles.builds.build` names it, which loads TVM. A test holds them against each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +80,8 @@ class Facts:
     """What is found out of a reduced failure beside its verdict (`fuzzer.trial.facts`); "" and None for unknown.
 
     running: the innermost pass that was running, where the verdict names a pipeline or a build. broken: the kind of
-    binding that breaks, and how; broken_by: the pass inside of the culprit that does it. retyped: that the pass
-    `retyped_by` gives a binding of some kind another type. left: the operator that is left for the VM, and why.
+    binding that breaks, and how; broken_by: what does it inside of the culprit, a pass or a class. retyped: that the
+    pass `retyped_by` gives a binding of some kind another type. left: why `left_by` leaves an operator for the VM.
     stored: kinds of nodes in the values that PrimFuncs store. operators: those of Relax in the module. ends_lives: the
     pass is not documented for a module that ends lives of values, and was given one. changes_input: the pass has
     changed the module that it was given.
@@ -98,6 +93,7 @@ class Facts:
     retyped: str = ""
     retyped_by: str = ""
     left: str = ""
+    left_by: str = ""
     rewrite: Rewrite | None = None
     stored: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
@@ -129,8 +125,8 @@ class Cause:
 def cause_of(oracle: str, failed: Failed, culprit: str, facts: Facts | None = None) -> Cause:
     """The cause of a failed verdict of a reduced case.
 
-    `failed.detail` is TVM's traceback, or what a process that crashed has printed. culprit: the pass that is blamed.
-    facts: what else is known of the failure.
+    oracle: who has seen it, which no rule asks: one bug shows in several. `failed.detail` is TVM's traceback, or what a
+    process that crashed has printed. culprit: the pass that is blamed. facts: what else is known of the failure.
     """
     known, blamed = facts or Facts(), _last_primitive(culprit)
     running = _last_primitive(known.running) or blamed
@@ -140,14 +136,14 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: Facts | None = No
         case OutOfMemory():
             return Cause(running, "takes memory without bound")
         case ReferenceTrap(kind="use-after-kill") if known.ends_lives:
-            return Cause("a pass after KillAfterLastUse", "moves a use of a value past the end of its life")
+            return Cause("a pass on a module that ends lives", "moves a use of a value past the end of its life")
     if known.left:
-        return Cause(LEGALIZE, known.left)
+        return Cause(known.left_by, known.left)
     if isinstance(failed.evidence, Died) or is_backtrace(failed.detail):
         return _native(failed, blamed, running, known)
     if failed.symptom in (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN) or sites(failed.detail):
         return _thrown(failed, running, known)
-    return _wrong(oracle, failed, blamed, known)
+    return _wrong(failed, blamed, known)
 
 
 def _last_primitive(culprit: str) -> str:
@@ -160,7 +156,7 @@ def _last_primitive(culprit: str) -> str:
 
 def _native(failed: Failed, blamed: str, running: str, known: Facts) -> Cause:
     if known.broken:  # A pass has left a module that no code can come of, and a later one, or the code, ends by it.
-        return Cause(blamed, known.broken)
+        return Cause(known.broken_by or blamed, known.broken)
     site = crashed_in(failed.detail)
     how = failed.evidence.how if isinstance(failed.evidence, Died) else "a crash"
     if site is None:
@@ -238,7 +234,7 @@ def _without_types(text: str) -> str:
 # --- wrong modules and results --------------------------------------------------------------------------
 
 
-def _wrong(oracle: str, failed: Failed, blamed: str, known: Facts) -> Cause:
+def _wrong(failed: Failed, blamed: str, known: Facts) -> Cause:
     match failed.evidence:
         case AttributeGone(key):
             return Cause(blamed, f"loses the attribute {key}")
@@ -248,8 +244,6 @@ def _wrong(oracle: str, failed: Failed, blamed: str, known: Facts) -> Cause:
             return Cause(known.retyped_by, known.retyped)
     if known.changes_input:
         return Cause(blamed, "changes the module that it is given")
-    if known.broken == REMADE_IF:
-        return Cause("relax::ExprMutator", known.broken)
     if known.broken:
         return Cause(known.broken_by or blamed, known.broken)
     if (difference := _difference(failed)) is not None:

@@ -1,13 +1,13 @@
-"""Text from elsewhere in every language that passfuzz writes: terminal, Markdown, HTML, XML, names of files.
+"""Text from elsewhere in every language that passfuzz writes: terminal, Markdown, XML, names of files.
 
 What a compiler prints, a test is called or a stranger's file says may hold anything. A format puts it into a template
-of ours with `of`, which escapes each value; by `tests/corpus/test_escapes.py` formats build text in no other way.
+of ours with `of`, which escapes each value; by `tests/corpus/test_escapes.py` formats build text in no other way. HTML
+is written from templates of `reports/templates/`, whose environment escapes each value.
 """
 
 from __future__ import annotations
 
 import hashlib
-import html
 import re
 from collections.abc import Iterable
 
@@ -76,16 +76,6 @@ class Written(str):
         return cls(between.join(parts))
 
 
-class Html(Written):
-    """HTML, outside of tags or in a quoted attribute. A link is written by its format, which knows where it leads."""
-
-    __slots__ = ()
-
-    @classmethod
-    def escaped(cls, text: object) -> Self:
-        return cls(html.escape(visible(text)))
-
-
 _MARKDOWN = re.compile(r"[\\`*{}\[\]|~$^]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 """An underscore within a word is no emphasis (CommonMark 0.31, section 6.2)."""
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -95,8 +85,16 @@ _LINKED = re.compile(r"@|(?<=:)(?=//)|(?i:(?<=www)(?=\.))|#(?=\d)|(?i:(?<=mailto
 _AT_START = re.compile(r"[-+](?=[ -]|$)|[=#]|\d+(?=[.)](?: |$))")
 
 
-_ISSUE = re.compile(r"[\w.-]+/[\w.-]+#\d+|https://github\.com/[\w.-]+/[\w.-]+/(?:issues|pull)/\d+", re.ASCII)
+_ISSUE = re.compile(r"([\w.-]+/[\w.-]+)#(\d+)|https://github\.com/[\w.-]+/[\w.-]+/(?:issues|pull)/\d+", re.ASCII)
 _PAGE = re.compile(r"https://github\.com/(?:[\w.+-]+/)*[\w.+-]+(?:#L?\d+)?", re.ASCII)
+
+
+def issue_url(text: str) -> str:
+    """The address of an issue as GitHub names it (`apache/tvm#1`, or its address); "" for any other text."""
+    match = _ISSUE.fullmatch(text)
+    if match is None:
+        return ""
+    return f"https://github.com/{match[1]}/issues/{match[2]}" if match[1] else text
 
 
 class Markdown(Written):

@@ -7,8 +7,6 @@ of somebody else gets none.
 from __future__ import annotations
 
 import re
-import secrets
-import shutil
 from pathlib import Path
 
 from corpus.escapes import is_slug
@@ -16,6 +14,7 @@ from corpus.named_errors import naming
 from corpus.own import MARK
 from corpus.regular_files import read_regular, regular_files
 from corpus.store import MOST_TEXT, UNREADABLE, CorruptCase, StoredCase, why
+from corpus.whole_folder import write_folder
 
 LONGEST_SLUG = 60
 ENDINGS = frozenset((".json", ".py", ".md", ".npz", ".txt"))
@@ -53,15 +52,7 @@ def copy_case(folder: Path, target: Path) -> None:
     except UNREADABLE as error:
         raise CorruptCase(folder, why(error)) from error
     with naming(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        fresh = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
-        fresh.mkdir()
-        try:
-            for name, content in contents.items():
-                (fresh / name).write_bytes(content)
-            fresh.rename(target)
-        finally:
-            shutil.rmtree(fresh, ignore_errors=True)
+        write_folder(target, contents)
 
 
 def _ending(name: str) -> str:

@@ -21,26 +21,33 @@ from oracles.ir.rewrite import value_kind
 from oracles.ir.type_facts import facts_in
 from oracles.ir.types import contradiction
 from oracles.ir.walk import CALL, FUNCTION, VAR, bindings, functions_of, operands, relax_functions
+from oracles.verdict import WRONG_CALL
 
-WRONG_CALL = "builds a call that cannot be typed, or of another type"
-"""Of one wrong call TVM may say either, by what its operands are."""
-REMADE_IF = "the result of an If is made anew, and its uses keep the old variable"
-"""What relax::ExprMutator does to an If whose branches get more precise types (src/relax/ir/expr_functor.cc): whichever
-pass is written with it shows it."""
+MUTATOR = "relax::ExprMutator"
+"""Makes the variable of an If anew where its branches get more precise types, and leaves the uses of it alone
+(src/relax/ir/expr_functor.cc): whichever pass is written with it shows that."""
 
 
-def broken(before: IRModule, after: IRModule, named: bool = False, first: str = "") -> str:
-    """What is broken in `after` that was not in `before`, as the kind of what it was there; "" where nothing is.
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """What is broken: the kind of what it was, and how. by: what does it, where that is known not to be the pass."""
+
+    kind: str
+    by: str = ""
+
+
+def broken(before: IRModule, after: IRModule, named: bool = False, first: str = "") -> Broken | None:
+    """What is broken in `after` that was not in `before`; None where nothing is.
 
     named: as in `oracles.ir.rewrite`. first: the oracle whose rules come first; a module can break several.
     """
-    found: dict[str, Callable[[], str]] = {
+    rules: dict[str, Callable[[], Broken | None]] = {
         definedness.ORACLE.name: lambda: _lost(before, after, named),
         purity.ORACLE.name: lambda: _impure(before, after),
         type_soundness.ORACLE.name: lambda: _ill_typed(before, after),
     }
-    order = sorted(found, key=lambda name: name != first)
-    return next((what for name in order if (what := found[name]())), "")
+    found = (rules[name]() for name in sorted(rules, key=lambda name: name != first))
+    return next((what for what in found if what is not None), None)
 
 
 # --- variables ------------------------------------------------------------------------------------------
@@ -48,33 +55,49 @@ def broken(before: IRModule, after: IRModule, named: bool = False, first: str = 
 
 @dataclass(frozen=True, slots=True)
 class _Definition:
-    """How a variable is defined: the kind of what it stands for, and its value, None for parameters and dimensions."""
+    """How a variable is defined: the kind of what it stands for, and its value; None for parameters, dimensions and
+    match_cast."""
 
     kind: str
     var: Var
     value: Expr | None = None
     dimension: bool = False
 
+    @property
+    def told(self) -> str:
+        return _told(self.kind, self.value)
 
-def _lost(before: IRModule, after: IRModule, named: bool) -> str:
+
+def _lost(before: IRModule, after: IRModule, named: bool) -> Broken | None:
     if definedness.MISUSES.of(before) or not (found := definedness.MISUSES.of(after)):
-        return ""
+        return None
     var = found[0].what
     if not isinstance(var, VAR):
         known = var in functions_of(before)
-        return "a function that is gone is still named" if known else "a function is named that never was"
+        return Broken("a function that is gone is still named" if known else "a function is named that never was")
     was, now = _definition(var, before, named), _definition(var, after, named)
     if was is not None and now is not None and (why := contradiction(T.type_of(was.var), T.type_of(now.var))):
-        return other_type(was.kind, why)
+        return Broken(other_type(was.told, why))
     if now is not None and now.var.same_as(var):
-        return f"{_what_is_out_of_scope(was, now)} is out of its scope"
+        return Broken(f"{_what_is_out_of_scope(was, now)} is out of its scope")
     if was is None:
-        return "a variable of the pass's own is out of its scope"
+        return Broken("a variable of the pass's own is out of its scope")
     if was.value is not None and now is not None and type(now.value) is type(was.value) is relax.If:
-        return REMADE_IF
+        return Broken("the result of an If is made anew, and its uses keep the old variable", MUTATOR)
     if was.dimension:
-        return f"{was.kind} is gone and still used"
-    return f"a value is gone and still {_use(var, after)}"
+        return Broken(f"{was.kind} is gone and still used")
+    return Broken(f"a value is gone and still {_use(var, after)}")
+
+
+def _what_is_out_of_scope(was: _Definition | None, now: _Definition) -> str:
+    """What a variable stands for that the pass has moved: which operator it is bound to matters for new ones only."""
+    if was is None:
+        return f"new: {now.told}"
+    return "a value" if was.value is not None and type(was.value) is CALL else was.told
+
+
+def _told(kind: str, value: Expr | None) -> str:
+    return f"the result of {kind}" if T.op_name(value) is not None else kind
 
 
 def _use(var: Var, module: IRModule) -> str:
@@ -95,17 +118,6 @@ def _names(expr: Expr, var: Var) -> bool:
     return bool(expr.same_as(var)) or any(_names(part, var) for part in operands(expr))
 
 
-def _what_is_out_of_scope(was: _Definition | None, now: _Definition) -> str:
-    """What a variable stands for that the pass has moved: which operator it is bound to matters for new ones only."""
-    if was is None:
-        return f"new: {_article(now.kind)}"
-    return "a value" if was.value is not None and type(was.value) is CALL else _article(was.kind)
-
-
-def _article(kind: str) -> str:
-    return kind if kind.startswith(("a ", "an ", "the ")) else f"the result of {kind}"
-
-
 def _definition(var: Var, module: IRModule, named: bool) -> _Definition | None:
     """The definition of the variable, or else of one with its name."""
     found = [one for _, function in relax_functions(module) for one in _definitions(function, named)]
@@ -120,7 +132,7 @@ def _definitions(function: RelaxFunction, named: bool) -> Iterator[_Definition]:
             for facts in facts_in(bound.binding.ty):
                 for dim in facts.bare:
                     yield _Definition("a dimension of a match_cast", dim, dimension=True)
-            yield _Definition("a match_cast", bound.binding.var, bound.value)
+            yield _Definition("a match_cast", bound.binding.var)
             continue
         yield _Definition(value_kind(bound.value, named), bound.binding.var, bound.value)
         if type(bound.value) is FUNCTION:
@@ -138,23 +150,24 @@ def _of_params(function: RelaxFunction) -> Iterator[_Definition]:
 # --- effects and types ----------------------------------------------------------------------------------
 
 
-def _impure(before: IRModule, after: IRModule) -> str:
+def _impure(before: IRModule, after: IRModule) -> Broken | None:
     if purity.VIOLATIONS.of(before) or not purity.VIOLATIONS.of(after):
-        return ""
+        return None
     for _, function in relax_functions(after):
         for bound in bindings(function):
             callee = purity.impure_callee(bound.value)
             if callee is not None and (bound.dataflow or bound.function.is_pure):
-                return f"an effect where none may be: {'the end of a life' if callee in END_LIVES else callee}"
+                effect = "the end of a life" if callee in END_LIVES else callee
+                return Broken(f"an effect where none may be: {effect}")
             if bound.dataflow and type(bound.value) is relax.If:
-                return "an If in a dataflow block"
-    return "a function that is not pure is still force_pure"
+                return Broken("an If in a dataflow block")
+    return Broken("a function that is not pure is still force_pure")
 
 
-def _ill_typed(before: IRModule, after: IRModule) -> str:
+def _ill_typed(before: IRModule, after: IRModule) -> Broken | None:
     if type_soundness.contradictions(before) or not (wrong := type_soundness.contradictions(after)):
-        return ""
-    return WRONG_CALL if wrong[0].of_operator else f"two types: {wrong[0].kind}"
+        return None
+    return Broken(WRONG_CALL if wrong[0].of_operator else f"two types: {wrong[0].kind}")
 
 
 Types: TypeAlias = dict[tuple[str, str], tuple[Expr, Type]]
@@ -174,10 +187,10 @@ def retyped(before: Types, after: Types, named: bool = False) -> str:
     """The first binding that has a contradicting type after the pass, and the contradiction; "" where none has."""
     for place, (value, ty) in before.items():
         if place in after and (why := contradiction(ty, after[place][1])):
-            return other_type(value_kind(value, named), why)
+            return other_type(_told(value_kind(value, named), value), why)
     return ""
 
 
-def other_type(kind: str, why: str) -> str:
-    """How it is told that a binding of this kind has got a type that contradicts the one before."""
-    return f"another type is given to {_article(kind)}: {why}"
+def other_type(told: str, why: str) -> str:
+    """How it is told that such a binding has got a type that contradicts the one before."""
+    return f"another type is given to {told}: {why}"

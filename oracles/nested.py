@@ -6,7 +6,7 @@ the next pass may change it in place.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import tvm
@@ -72,24 +72,33 @@ def _leaves(part: Part, is_whole: Callable[[str], bool], found: list[Part]) -> N
         _leaves(inner, is_whole, found)
 
 
+def _unheard(names: Sequence[str]) -> None:
+    """For callers who want the end alone."""
+
+
 @tvm.ir.instrument.pass_instrument
 class _Running:
     """Keeps the names of the passes that have begun and not ended. Those around one that raised are never ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, note: Callable[[Sequence[str]], None]) -> None:
         self.names: list[str] = []
+        self.note = note
 
     def run_before_pass(self, module: IRModule, info: Node) -> None:
         self.names.append(str(info.name))
+        self.note(self.names)
 
     def run_after_pass(self, module: IRModule, info: Node) -> None:
         while self.names and self.names.pop() != str(info.name):
             continue
+        self.note(self.names)
 
 
-def running_at_end(apply: Callable[[_Running], object]) -> tuple[str, ...]:
+def running_at_end(
+    apply: Callable[[_Running], object], note: Callable[[Sequence[str]], None] = _unheard
+) -> tuple[str, ...]:
     """The passes that were running when what `apply` does raised, outermost first; () where it did not, or raised in
-    none."""
-    recorder = _Running()
+    none. note: called with them whenever they change, for what ends its process."""
+    recorder = _Running(note)
     apply(recorder)
     return tuple(recorder.names)

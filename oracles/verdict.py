@@ -62,6 +62,8 @@ DOES_NOT_RUN = "does not run"
 ACROSS_PROCESSES = "not deterministic across processes"
 """The symptoms that more than one file knows; the last one is of a result that follows addresses or hash seeds."""
 
+WRONG_CALL = "builds a call that cannot be typed, or of another type"
+"""What a pass has done of which TVM says either, by what the operands are."""
 BUILD = "build"
 """The name of the ordinary build among the oracles: `fuzzer.trial.build` judges it, which knows what is left of the
 pipeline."""

@@ -5,30 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from reports import html, junit, markdown, sarif
+from reports.finding_files import Files, files_under, no_files
 from reports.summary import Report, write_text
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A report format: the option's name, the file under OUT, the text of a report, and how its language writes a
-    character by its number."""
+    """A report format: the option's name, the file under OUT, the text of a report with the texts of its findings, and
+    how its language writes a character by its number."""
 
     name: str
     file: str
-    render: Callable[[Report], str]
+    text: Callable[[Report, Files], str]
     escape: str
 
+    def render(self, report: Report, files: Files = no_files) -> str:
+        """The text of a report. files: where the texts of findings come from."""
+        return self.text(report, files)
+
     def write(self, out: Path, report: Report) -> Path:
-        """Writes the report into `out` and returns its path."""
+        """Writes the report into `out`, with the texts of the findings there, and returns its path."""
         path = out / self.file
-        write_text(path, self.render(report))
+        write_text(path, self.render(report, files_under(out)))
         return path
 
 
-FORMATS: tuple[Format, ...] = tuple(
-    Format(module.NAME, module.FILE, module.render, module.ESCAPE) for module in (html, markdown, junit, sarif)
+def _without_files(module: ModuleType) -> Format:
+    """The row of a format that shows no texts of findings."""
+    return Format(module.NAME, module.FILE, lambda report, _: module.render(report), module.ESCAPE)
+
+
+FORMATS: tuple[Format, ...] = (
+    Format(html.NAME, html.FILE, html.render, html.ESCAPE),
+    *map(_without_files, (markdown, junit, sarif)),
 )
 
 

@@ -1,102 +1,284 @@
-"""The report as one self-contained page: no script, no network."""
+"""The report as one self-contained page: causes first, then pictures, then counters. No network; templates in
+`reports/templates/`.
+
+The page runs one script and one style sheet of ours, which its Content-Security-Policy names by their hashes; text of
+others is escaped by autoescape, after control characters have become visible.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import base64
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from typing import Any
 
-from corpus.escapes import IN_MARKUP, Html
+import jinja2
+from markupsafe import Markup
+
+from corpus.escapes import IN_MARKUP, issue_url, one_line, visible
+from reports import pictures
+from reports.causes import CauseRow, headline
+from reports.finding_files import Files, FindingFiles, no_files
 from reports.finding_row import FindingRow
+from reports.reasons import ReasonGroup, grouped
+from reports.severity import SEVERITIES, Severity, best, first_seen, severity, worst_first
 from reports.summary import Report
-from reports.tally import PASS_COLUMNS
-from reports.words import ended_line, largest_first, missed, neediest_first, not_judged_line, share
+from reports.tally import ORACLE_COLUMNS, Tally
+from reports.words import (
+    SEVERITY_WORDS,
+    TIERS,
+    cases_rows,
+    cut,
+    ended_line,
+    missed,
+    neediest_first,
+    share,
+    title,
+)
 
 NAME = "html"
 FILE = "report.html"
 ESCAPE = IN_MARKUP
 
-_STYLE = Html("""
-:root { color-scheme: light dark }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem }
-table { border-collapse: collapse; margin: .5rem 0 1.5rem }
-th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #8884; vertical-align: top }
-td.n { text-align: right; font-variant-numeric: tabular-nums }
-.known { opacity: .6 } .fault { color: #c00; font-weight: bold } code { font-size: 90% }
-""")
-_NEW, _KNOWN, _HEAD, _CELL = Html("new"), Html("known"), Html("th"), Html("td")
-_NOTHING = Html("")
+MOST_TEXT = 3_500_000
+"""Characters of scripts, issues and diffs on one page; the texts of the causes after that are only linked."""
+LONGEST_TITLE = 300
+_CALLED = re.compile(r"\bR\.([a-z_][\w.]{0,60})\(", re.ASCII)
+"""What a script calls in TVMScript's name space of Relax: operators, and others that no row of a tally names."""
 
 
-def render(report: Report) -> str:
-    """The whole page."""
-    title = Html.of("passfuzz: {} new, {} known", len(report.new), len(report.known))
-    body = Html.joined("\n", (_facts(report), _findings(report), _counts(report), _passes(report)))
-    return Html.of(
-        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        "<title>{}</title>\n"
-        "<style>{}</style>\n<h1>{}</h1>\n{}\n</html>\n",
-        *(title, _STYLE, title, body),
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Neighbouring lines of a diff of one kind. tag: the HTML element that they stand in."""
+
+    tag: str
+    text: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A cause as the page shows it; its texts are escaped.
+
+    says_more: the message is not its title. is_issue: the text of the issue is one, no report of an older version.
+    operators: what its script calls of Relax. left_out: the texts did not find room.
+    """
+
+    cause: CauseRow
+    severity: Severity
+    best: FindingRow
+    at_s: float
+    title: str
+    says_more: bool
+    number: int
+    link: str
+    script: Markup
+    issue: Markup
+    is_issue: bool
+    operators: frozenset[str]
+    difference: tuple[Run, ...]
+    fault: tuple[str, ...]
+    cut: bool
+    left_out: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Causes by pass; of one severity, where they are new."""
+
+    severity: Severity
+    passes: tuple[tuple[str, tuple[Shown, ...]], ...]
+
+    @property
+    def size(self) -> int:
+        """How many causes it has."""
+        return sum(len(causes) for _, causes in self.passes)
+
+
+def render(report: Report, files: Files = no_files) -> str:
+    """The whole page. files: gives the texts of a finding."""
+    causes = worst_first(report.causes)
+    news = sum(not cause.known for cause in causes)
+    shown = list(_shown(causes, files))
+    template = _environment().get_template("report.html.j2")
+    return template.render(
+        report=report,
+        facts=report.facts,
+        tally=report.tally,
+        headline=headline(report.findings),
+        sections=_sections(shown[:news]),
+        known=_section(sorted(shown[news:], key=_where)),
+        words=SEVERITY_WORDS,
+        tiers=TIERS,
+        doubts=[line for line in (ended_line(report.facts), *report.notes) if line],
+        time=pictures.over_time(causes, report.facts.wall_s),
+        fire=pictures.fire_rates(report.tally, causes),
+        grid=pictures.operators_by_pass(
+            (one.best.where, one.operators & report.tally.ops.keys()) for one in shown if not one.cause.known
+        ),
+        pass_heat=_heat_of_passes(report.tally),
+        operator_heat=_heat_of_operators(report.tally),
+        cases=cases_rows(report.tally),
+        stages=_stages(report.tally),
+        passes=neediest_first(report.tally),
+        oracle_columns=ORACLE_COLUMNS,
+        reasons=_reasons(report.tally),
+        **_inline(),
     )
 
 
-def _facts(report: Report) -> Html:
-    facts, tally = report.facts, report.tally
-    text = Html.of(
-        "TVM {}, {}, seed {}: {} cases in {} s, {} valid.",
-        *(facts.tvm, ", ".join(facts.targets), facts.seed, tally.cases, format(facts.wall_s, ".0f")),
-        share(tally.generated - tally.invalid, tally.generated),
+# --- causes ---------------------------------------------------------------------------------------------
+
+
+def _shown(causes: Iterable[CauseRow], files: Files) -> Iterator[Shown]:
+    """The causes with their texts, as long as there is room for them."""
+    room = MOST_TEXT
+    for number, cause in enumerate(causes):
+        one = _with_texts(cause, number, files(best(cause)))
+        needed = len(one.script) + len(one.issue) + sum(len(run.text) for run in one.difference)
+        if needed <= room:
+            room -= needed
+            yield one
+        else:
+            yield _with_texts(cause, number, FindingFiles(title=one.title), left_out=True)
+
+
+def _with_texts(cause: CauseRow, number: int, texts: FindingFiles, left_out: bool = False) -> Shown:
+    row, named = best(cause), title(cause, texts.title)
+    return Shown(
+        cause,
+        severity(cause),
+        row,
+        first_seen(cause),
+        cut(named, LONGEST_TITLE),
+        named != one_line(row.message or row.symptom),
+        number,
+        issue_url(cause.link),
+        _escaped(texts.script),
+        _escaped(texts.issue),
+        bool(texts.title and texts.issue),
+        frozenset(f"relax.{name}" for name in _CALLED.findall(texts.script)),
+        tuple(_runs(texts.difference)),
+        texts.fault,
+        texts.cut,
+        left_out,
     )
-    not_judged = not_judged_line(tally)
-    if not_judged:
-        text = Html.of("{} Not judged: {}.", text, not_judged)
-    fault = Html.of('<p class="fault">Not to be trusted: {}</p>', facts.own_fault) if facts.own_fault else _NOTHING
-    doubts = [line for line in (ended_line(facts), *report.notes) if line]
-    said = Html.joined("", (Html.of('<p class="fault">{}</p>', line) for line in doubts))
-    return Html.of("<p>{}</p>{}{}", text, said, fault)
 
 
-def _findings(report: Report) -> Html:
-    if not report.findings:
-        return Html("<p>No finding.</p>")
-    rows = Html.joined("\n", (_finding(row) for row in (*report.new, *report.known)))
-    heads = ("culprit", "symptom", "oracle", "tier", "seen", "message", "repro")
-    return Html.of("<h2>Findings</h2>\n<table><tr>{}</tr>\n{}</table>", _cells(_HEAD, heads), rows)
+def _runs(difference: str) -> Iterator[Run]:
+    """The lines of a unified diff, those of a kind together."""
+    for tag, lines in groupby(difference.splitlines()[2:], _tag):
+        yield Run(tag, _escaped("\n".join(lines)))
 
 
-def _finding(row: FindingRow) -> Html:
-    cells = _cells(_CELL, (row.where, row.symptom, row.oracle, row.tier, row.count, row.message))
-    link = Html.of('<a href="{}"><code>{}</code></a>', row.script, row.script) if row.script else _NOTHING
-    return Html.of('<tr class="{}">{}<td>{}</td></tr>', _KNOWN if row.known else _NEW, cells, link)
+def _tag(line: str) -> str:
+    return {"+": "ins", "-": "del", "@": "b"}.get(line[:1], "span")
 
 
-def _passes(report: Report) -> Html:
-    rows = ((name, *(counts[column] for column in PASS_COLUMNS)) for name, counts in neediest_first(report.tally))
-    return Html.of("<h2>Passes, those that fire least first</h2>\n{}", _table(("pass", *PASS_COLUMNS), rows))
+def _sections(shown: Iterable[Shown]) -> list[Section]:
+    """By severity, in the order in which the causes come."""
+    return [section for _, of in groupby(shown, lambda one: one.severity) if (section := _section(of))]
 
 
-def _counts(report: Report) -> Html:
-    tally = report.tally
-    tables = (
-        ("Skipped", missed(tally)),
-        ("Inconclusive", tally.inconclusive),
-        ("Nothing to judge: the oracle is about something else", tally.not_applicable),
+def _section(shown: Iterable[Shown]) -> Section | None:
+    """Neighbouring causes of a pass together; None of no causes."""
+    causes = list(shown)
+    passes = tuple((name, tuple(of)) for name, of in groupby(causes, _where))
+    return Section(causes[0].severity, passes) if causes else None
+
+
+def _where(one: Shown) -> str:
+    return one.best.where
+
+
+# --- counters -------------------------------------------------------------------------------------------
+
+
+def _heat_of_passes(tally: Tally) -> list[tuple[str, tuple[pictures.Heat, ...]]]:
+    """Of each pass how often it was applied, changed a module, and failed an oracle; by name."""
+    most = max((row["applied"] for row in tally.passes.values()), default=0)
+    return [
+        (
+            name,
+            (
+                pictures.heat(row["applied"], most),
+                pictures.heat_of_share(row["changed"], row["applied"]),
+                pictures.heat_of_share(row["failed"], row["applied"]),
+            ),
+        )
+        for name, row in sorted(tally.passes.items(), key=lambda item: item[0].lower())
+    ]
+
+
+def _heat_of_operators(tally: Tally) -> list[tuple[str, pictures.Heat]]:
+    most = max(tally.ops.values(), default=0)
+    return [(name, pictures.heat(number, most)) for name, number in sorted(tally.ops.items())]
+
+
+def _stages(tally: Tally) -> list[tuple[str, str]]:
+    return [(name, share(spent, tally.cpu_s)) for name, spent in sorted(tally.phases.items())]
+
+
+def _reasons(tally: Tally) -> list[tuple[str, str, tuple[ReasonGroup, ...]]]:
+    """What was not judged: a title, what it means, and the reasons."""
+    kinds = (
+        ("Skipped", "An oracle could not look at it.", missed(tally)),
+        ("Undecided", "An oracle looked, and what it saw may be rounding or chance.", tally.inconclusive),
+        (
+            "Nothing to judge",
+            "The oracle is about something else, another pass for example. These are no gaps.",
+            tally.not_applicable,
+        ),
     )
-    parts = (
-        Html.of("<h2>{}</h2>\n{}", title, _table(("reason", "number"), largest_first(counts)))
-        for title, counts in tables
-        if counts
+    return [(title, why, grouped(counts)) for title, why, counts in kinds if counts]
+
+
+# --- the template ---------------------------------------------------------------------------------------
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("reports", "templates"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=True,
+        finalize=_finalized,
     )
-    return Html.joined("\n", parts)
+    environment.filters.update(line=one_line, share=share, clock=_clock)
+    return environment
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
-    lines = Html.joined("\n", (Html.of("<tr>{}</tr>", _cells(_CELL, row)) for row in rows))
-    return Html.of("<table><tr>{}</tr>\n{}</table>", _cells(_HEAD, heads), lines)
+def _finalized(value: Any) -> Any:
+    """What is no HTML of ours, with its control characters visible; autoescape does the rest."""
+    return value if isinstance(value, Markup) else visible(value)
 
 
-def _cells(tag: Html, values: Sequence[object]) -> Html:
-    cells = (
-        Html.of('<{} class="n">{}</{}>' if isinstance(value, (int, float)) else "<{}>{}</{}>", tag, value, tag)
-        for value in values
-    )
-    return Html.joined("", cells)
+def _escaped(text: str) -> Markup:
+    return Markup.escape(visible(text))
+
+
+def _clock(seconds: float) -> str:
+    """A time of a run: "45 s", "12 min", "3.5 h"."""
+    return pictures.seconds_label(round(seconds) if seconds < 120 else seconds, seconds)
+
+
+@cache
+def _inline() -> Mapping[str, Markup]:
+    """The script and the style sheet, and their hashes for the policy (CSP level 2, section 4.2.5)."""
+    loader = jinja2.PackageLoader("reports", "templates")
+    texts = {name: loader.get_source(_environment(), file)[0] for name, file in _INLINE.items()}
+    hashes = {
+        f"{name}_hash": Markup(base64.b64encode(hashlib.sha256(text.encode()).digest()).decode())  # noqa: S704 - base64
+        for name, text in texts.items()
+    }
+    return {**{name: Markup(text) for name, text in texts.items()}, **hashes}  # noqa: S704 - files of ours
+
+
+_INLINE = {"style": "report.css", "script": "report.js"}
+assert set(SEVERITY_WORDS) == set(SEVERITIES)

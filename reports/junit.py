@@ -1,6 +1,7 @@
-"""The report as JUnit XML, which every CI shows: one test case per pass and per oracle.
+"""The report as JUnit XML, which every CI shows: a test case for each cause, and for each pass and oracle that no new
+cause is about.
 
-A new finding is a failure of its culprit pass, or of its oracle when no pass is to blame. Known findings do not fail.
+A cause that is new, or has returned, is a failure; a known one is skipped.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from typing import Literal, TypeAlias
 from xml.etree import ElementTree
 
 from corpus.escapes import IN_MARKUP, visible
+from reports.causes import CauseRow
 from reports.finding_row import NO_CULPRIT, FindingRow
+from reports.severity import best, severity, worst_first
 from reports.summary import Report
 from reports.tally import OracleColumn, PassColumn
-from reports.words import ended_line
+from reports.words import SEVERITY_WORDS, ended_line, title
 
 Counted: TypeAlias = Mapping[PassColumn, int] | Mapping[OracleColumn, int]
 
@@ -38,7 +41,17 @@ class TestCase:
 
 def render(report: Report) -> str:
     """The whole document."""
-    suites = (("passes", _pass_cases(report)), ("oracles", _oracle_cases(report)))
+    causes = worst_first(report.causes)
+    wrong = {row.culprit for cause in causes if not cause.known for row in cause.findings}
+    blaming = {row.oracle for cause in causes if not cause.known for row in cause.findings if row.culprit == NO_CULPRIT}
+    suites = (
+        ("causes", [_cause_case(cause) for cause in causes]),
+        ("passes", [_pass_case(name, row) for name, row in sorted(report.tally.passes.items()) if name not in wrong]),
+        (
+            "oracles",
+            [_oracle_case(name, row) for name, row in sorted(report.tally.oracles.items()) if name not in blaming],
+        ),
+    )
     doubts = [line for line in (ended_line(report.facts), report.facts.own_fault, *report.notes) if line]
     return document(suites, report.facts.wall_s, [("warning", line) for line in doubts])
 
@@ -91,45 +104,43 @@ def _add_case(suite: ElementTree.Element, case: TestCase) -> None:
         _add(element, "system-out", case.output)
 
 
-def _pass_cases(report: Report) -> list[TestCase]:
-    counted = report.tally.passes
-    names = sorted({*counted, *(row.culprit for row in report.findings if row.culprit != NO_CULPRIT)})
-    cases = []
-    for name in names:
-        rows = [row for row in report.findings if row.culprit == name]
-        counts = counted.get(name, {})
-        idle = "never applied" if not counts.get("applied") and not rows else None
-        cases.append(_case("passfuzz.passes", name, rows, counts, idle))
-    return cases
+def _cause_case(cause: CauseRow) -> TestCase:
+    """A cause, by its pass. Its name is the same from run to run, while messages hold numbers."""
+    row, what = best(cause), title(cause)
+    classname = f"passfuzz.causes.{row.culprit}"
+    name = f"{cause.id} {cause.cause or row.symptom}"
+    if cause.known:
+        limit = "a limit that TVM states" if cause.standing == "limitation" else "known"
+        return TestCase(classname, name, skipped=": ".join(filter(None, (limit, cause.link))), output=_detail(cause))
+    returned = "returned, " if cause.standing == "returned" else ""
+    return TestCase(classname, name, ((f"{returned}{SEVERITY_WORDS[severity(cause)].short}: {what}", _detail(cause)),))
 
 
-def _oracle_cases(report: Report) -> list[TestCase]:
-    counted = report.tally.oracles
-    blameless = [row for row in report.findings if row.culprit == NO_CULPRIT]
-    cases = []
-    for name in sorted({*counted, *(row.oracle for row in blameless)}):
-        counts = counted.get(name, {})
-        rows = [row for row in blameless if row.oracle == name]
-        idle = "judged nothing" if not (counts.get("passed") or counts.get("failed") or rows) else None
-        cases.append(_case("passfuzz.oracles", name, rows, counts, idle))
-    return cases
+def _pass_case(name: str, counts: Mapping[PassColumn, int]) -> TestCase:
+    return TestCase("passfuzz.passes", name, (), None if counts["applied"] else "never applied", output=_counts(counts))
 
 
-def _case(
-    classname: str,
-    name: str,
-    rows: list[FindingRow],
-    counts: Mapping[PassColumn, int] | Mapping[OracleColumn, int],
-    idle: str | None,
-) -> TestCase:
-    failures = tuple((f"{row.symptom}: {row.message}", _detail(row)) for row in rows if not row.known)
-    known = [f"known: {row.signature}" for row in rows if row.known]
-    output = ", ".join([*(f"{column} {count}" for column, count in counts.items()), *known])
-    return TestCase(classname, name, failures, idle, output)
+def _oracle_case(name: str, counts: Mapping[OracleColumn, int]) -> TestCase:
+    idle = None if counts["passed"] or counts["failed"] else "judged nothing"
+    return TestCase("passfuzz.oracles", name, (), idle, _counts(counts))
 
 
-def _detail(row: FindingRow) -> str:
+def _counts(counts: Counted) -> str:
+    return ", ".join(f"{column} {count}" for column, count in counts.items())
+
+
+def _detail(cause: CauseRow) -> str:
+    """The cause, and its findings, the best first."""
+    row = best(cause)
+    shown = (row, *(one for one in cause.findings if one is not row))
+    return "\n\n".join(
+        (f"cause {cause.id}: {cause.cause}" if cause.cause else f"cause {cause.id}", *map(_finding, shown))
+    )
+
+
+def _finding(row: FindingRow) -> str:
     lines = (
+        f"{row.symptom}: {row.message}",
         f"signature: {row.signature}",
         f"oracle: {row.oracle}",
         f"tier: {row.tier}",

@@ -14,16 +14,16 @@ from rich.table import Table
 from rich.text import Text
 
 from corpus.escapes import one_line
-from reports.causes import headline
+from reports.causes import CauseRow, causes_of, headline
 from reports.finding_row import FindingRow
-from reports.tally import PASS_COLUMNS, Tally
+from reports.severity import best, first_seen, severity
+from reports.tally import Tally
 from reports.terminal import Terminal, cell
-from reports.words import finding_line, neediest_first, progress_line
+from reports.words import SEVERITY_WORDS, progress_line, title
 
 REDRAW_S = 0.25
 LINE_S = 10.0
-SHOWN_FINDINGS = 6
-SHOWN_PASSES = 10
+SHOWN_CAUSES = 6
 
 
 class Limits(Protocol):
@@ -42,13 +42,15 @@ class Limits(Protocol):
 
 
 class LiveDisplay:
-    """Cases per second, valid share, newest findings with their culprit, passes that fire least, time left."""
+    """Cases, their rate and valid share, time left, how many causes are new and known, and the newest new ones."""
 
     def __init__(self, console: Terminal) -> None:
         self._console = console
         self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
         self._limits: Limits | None = None
         self._rows: dict[str, FindingRow] = {}
+        self._news: list[CauseRow] = []
+        self._headline = headline(())
         self._tally = Tally()
         self._shown_at = 0.0
 
@@ -69,24 +71,29 @@ class LiveDisplay:
             self._live.update(self._screen(now), refresh=True)
 
     def on_finding(self, row: FindingRow) -> None:
-        is_news = row.signature not in self._rows
         self._rows[row.signature] = row
-        if is_news and self._live is None:
-            self._print(f"[{row.at_s:.0f} s] {finding_line(row)}")
+        causes = causes_of(self._rows.values())
+        news = [cause for cause in causes if not cause.known]
+        self._headline = headline(self._rows.values())
+        told, self._news = {cause.id for cause in self._news}, news
+        if self._live is None:
+            for cause in news:
+                if cause.id not in told:
+                    self._print(_new_line(cause))
 
     def on_end(self) -> None:
         if self._live is not None:
             self._live.stop()
 
     def _status(self, now: float) -> str:
-        parts = [progress_line(self._tally, now), headline(self._rows.values())]
+        parts = [progress_line(self._tally, now), self._headline]
         if self._limits is not None:
             parts += [left_line(self._limits, self._tally, now), f"{self._limits.jobs} workers"]
         return f"[{now:.0f} s] " + ", ".join(part for part in parts if part)
 
     def _screen(self, now: float) -> RenderableType:
-        findings = _findings_table(list(self._rows.values())[-SHOWN_FINDINGS:])
-        return Group(Text(self._status(now)), findings, fire_table(self._tally, SHOWN_PASSES))
+        newest = sorted(self._news, key=first_seen, reverse=True)[:SHOWN_CAUSES]
+        return Group(Text(self._status(now)), *([_causes_table(newest)] if newest else []))
 
     def _print(self, line: str) -> None:
         self._console.say(one_line(line))
@@ -102,23 +109,20 @@ def left_line(limits: Limits, tally: Tally, now: float) -> str:
     return ", ".join(left)
 
 
-def fire_table(tally: Tally, rows: int) -> Table:
-    """How often each pass changed a module, the neediest passes first."""
-    table = Table("pass that fires least", box=None, header_style="bold")
-    for column in PASS_COLUMNS:
-        table.add_column(column, justify="right")
-    for name, counts in neediest_first(tally)[:rows]:
-        table.add_row(cell(name), *(str(counts[column]) for column in PASS_COLUMNS))
-    return table
+def _new_line(cause: CauseRow) -> str:
+    """A new cause in a log."""
+    what = "returned" if cause.standing == "returned" else "new"
+    where = f"{SEVERITY_WORDS[severity(cause)].short}: {best(cause).where}"
+    return f"[{first_seen(cause):.0f} s] {what}: {where}: {title(cause)}"
 
 
-def _findings_table(rows: list[FindingRow]) -> Table:
-    """The message gets what is left of the width: the culprit must never be squeezed out."""
+def _causes_table(causes: list[CauseRow]) -> Table:
+    """What happens gets what is left of the width: the pass must never be squeezed out."""
     table = Table(box=None, header_style="bold", expand=True)
-    for column in ("newest finding", "symptom", "oracle", "tier", "seen"):
+    for column in ("newest new cause", "pass", "seen"):
         table.add_column(column, no_wrap=True)
-    table.add_column("message", no_wrap=True, overflow="ellipsis", ratio=1)
-    for row in reversed(rows):
-        cells = (row.where, row.symptom, row.oracle, row.tier, f"{row.count}", row.message)
-        table.add_row(*map(cell, cells), style="dim" if row.known else "red")
+    table.add_column("what happens", no_wrap=True, overflow="ellipsis", ratio=1)
+    for cause in causes:
+        cells = (SEVERITY_WORDS[severity(cause)].short, best(cause).where, f"{cause.count}", title(cause))
+        table.add_row(*map(cell, cells), style="red")
     return table

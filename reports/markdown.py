@@ -1,131 +1,95 @@
-"""The report as Markdown, for a CI job summary: findings first, then whether the campaign was any good."""
+"""The report as Markdown, for a CI job summary: one screen. What is behind it is in the page and in summary.json."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import PurePath
+from collections.abc import Sequence
 
 from corpus.escapes import IN_MARKUP, Markdown
-from reports.finding_row import FindingRow
+from reports.causes import CauseRow, headline
+from reports.severity import best, severity, worst_first
 from reports.summary import Report
-from reports.tally import ORACLE_COLUMNS
-from reports.words import ended_line, largest_first, missed, neediest_first, not_judged_line, share
+from reports.words import (
+    SEVERITY_WORDS,
+    TIERS,
+    cut,
+    ended_line,
+    not_shown,
+    one_screen,
+    several,
+    share,
+    title,
+)
 
 NAME = "markdown"
 FILE = "report.md"
 ESCAPE = IN_MARKUP
 
+LONGEST_TITLE = 160
+SHOWN_DOUBTS = 3
+"""Lines on what a reader must know; summary.json and the page have all."""
+
 
 def render(report: Report) -> str:
     """The whole report, ending in a line break."""
-    parts = (_headline(report), _findings(report), _validity(report), _passes(report), _oracles(report), _skips(report))
+    causes = worst_first(report.causes)
+    parts = (_headline(report), _news(causes), _folded(causes), _hints(causes))
     return Markdown.of("{}\n", Markdown.joined("\n\n", (part for part in parts if part)))
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Markdown:
-    """A Markdown table; cells are escaped."""
-    rule = Markdown("---")
-    return Markdown.joined("\n", (_line(line) for line in (header, [rule] * len(header), *rows)))
-
-
-def _line(cells: Sequence[object]) -> Markdown:
-    return Markdown.of("| {} |", Markdown.joined(" | ", (Markdown.of("{}", one) for one in cells)))
 
 
 def _headline(report: Report) -> Markdown:
     facts, tally = report.facts, report.tally
     of = Markdown.of
     lines = [
-        of("# passfuzz: {} new, {} known", len(report.new), len(report.known)),
+        of("# passfuzz: {}", headline(report.findings)),
         of(
-            "TVM {}, {}, seed {}, shard {}: {} cases in {} s ({} CPU-s), passfuzz {}.",
+            "TVM {}, {}, seed {}, shard {}: {} cases in {} s ({} CPU-s), {} valid{}, passfuzz {}.",
             *(facts.tvm, ", ".join(facts.targets), facts.seed, facts.shard, tally.cases, format(facts.wall_s, ".0f")),
-            *(format(tally.cpu_s, ".0f"), facts.passfuzz),
+            *(format(tally.cpu_s, ".0f"), share(tally.generated - tally.invalid, tally.generated)),
+            of(", {} from modules of --corpus", tally.seeded) if tally.seeded else Markdown(""),
+            facts.passfuzz,
         ),
     ]
-    if facts.own_fault:
-        lines.append(of("**These results cannot be trusted: {}**", facts.own_fault))
-    lines += [of("**{}**", line) for line in (ended_line(facts), *report.notes) if line]
-    not_judged = not_judged_line(tally)
-    if not_judged:
-        lines.append(of("Not judged: {}.", not_judged))
-    return Markdown.joined("\n\n", lines)
+    warnings = [of("* **These results cannot be trusted: {}**", facts.own_fault)] if facts.own_fault else []
+    doubts = [line for line in (ended_line(facts), *report.notes) if line]
+    warnings += [of("* **{}**", line) for line in doubts[:SHOWN_DOUBTS]]
+    if len(doubts) > SHOWN_DOUBTS:
+        warnings.append(of("* **And {} more notes.**", len(doubts) - SHOWN_DOUBTS))
+    return Markdown.joined("\n\n", [*lines, *([Markdown.joined("\n", warnings)] if warnings else [])])
 
 
-def _findings(report: Report) -> Markdown:
-    if not report.findings:
+def _news(causes: Sequence[CauseRow]) -> Markdown:
+    """The causes that somebody must look at, the worst first, one line each."""
+    shown, left = one_screen(causes)
+    if not causes:
         return Markdown("No finding.")
-    ordered = (*report.new, *report.known)
-    header = ("culprit", "symptom", "oracle", "tier", "seen", "known", "size", "message")
-    rows = (
-        (row.where, row.symptom, row.oracle, row.tier, row.count, "yes" if row.known else "no", _size(row), row.message)
-        for row in ordered
+    lines = [_line(cause) for cause in shown]
+    if left:
+        lines.append(Markdown.of("- {}", not_shown(left)))
+    return Markdown.joined("\n", lines) if lines else Markdown("Nothing new.")
+
+
+def _line(cause: CauseRow) -> Markdown:
+    shown, of = best(cause), Markdown.of
+    return of(
+        "- **{}**: {}: {}{}{}",
+        SEVERITY_WORDS[severity(cause)].short,
+        shown.where,
+        Markdown("returned: ") if cause.standing == "returned" else Markdown(""),
+        cut(title(cause), LONGEST_TITLE),
+        of(" {}", Markdown.code(shown.script)) if shown.script else Markdown(""),
     )
-    commands = "\n".join(" ".join(("python", PurePath("OUT", row.script).as_posix())) for row in ordered if row.script)
-    text = Markdown.of("## Findings\n\n{}", table(header, rows))
-    if not commands:
-        return text
-    return Markdown.of("{}\n\nTo reproduce (OUT is the results folder):\n\n{}", text, Markdown.fenced(commands, "sh"))
 
 
-def _size(row: FindingRow) -> Markdown:
-    if not row.reduced:
-        return Markdown("not reduced")
-    sizes = (format(row.reduced.get(what, 0), "g") for what in ("bindings", "statements", "passes"))
-    return Markdown.of("{} bindings, {} statements, {} passes", *sizes)
+def _folded(causes: Sequence[CauseRow]) -> Markdown:
+    """What is not looked at first, in a line each: odd orders of passes, and what is known."""
+    odd = [cause for cause in causes if not cause.known and severity(cause) == "order"]
+    known = [cause for cause in causes if cause.known]
+    lines = (several(odd, "new only in unusual orders of passes (tier C)"), several(known, "known"))
+    return Markdown.joined("\n\n", (Markdown.of("{}.", line) for line in lines if line))
 
 
-def _validity(report: Report) -> Markdown:
-    tally = report.tally
-    rows = (
-        ("generated", tally.generated, ""),
-        ("invalid before any pass (our fault)", tally.invalid, share(tally.invalid, tally.generated)),
-        ("judged", tally.cases, share(tally.cases, tally.generated)),
-        *([("from seeds", tally.seeded, share(tally.seeded, tally.cases))] if tally.seeded else []),
-        ("results compared by value", tally.numeric_verdicts, ""),
-    )
-    of = Markdown.of
-    text = of("## Validity\n\n{}", table(("cases", "number", "share"), rows))
-    stages = [of("{} {}", name, share(spent, tally.cpu_s)) for name, spent in sorted(tally.phases.items())]
-    return of("{}\n\nCPU time: {}.", text, Markdown.joined(", ", stages)) if stages else text
-
-
-def _passes(report: Report) -> Markdown:
-    passes = neediest_first(report.tally)
-    if not passes:
+def _hints(causes: Sequence[CauseRow]) -> Markdown:
+    if not causes:
         return Markdown("")
-    rows = (
-        (name, row["applied"], row["changed"], share(row["changed"], row["applied"]), row["rejected"], row["failed"])
-        for name, row in passes
-    )
-    silent = sum(row["changed"] == 0 for _, row in passes)
-    note = Markdown("Every pass changed a module.")
-    if silent:
-        note = Markdown.of("{} of {} passes changed no module.", silent, len(passes))
-    fire_rates = table(("pass", "applied", "changed", "fire rate", "rejected", "failed"), rows)
-    return Markdown.of("## Passes\n\n{}\n\n{}", note, _folded(fire_rates, "Fire rate per pass, least first"))
-
-
-def _oracles(report: Report) -> Markdown:
-    rows = [(name, *(row[column] for column in ORACLE_COLUMNS)) for name, row in report.tally.oracles.items()]
-    return Markdown.of("## Oracles\n\n{}", table(("oracle", *ORACLE_COLUMNS), rows)) if rows else Markdown("")
-
-
-def _skips(report: Report) -> Markdown:
-    tally = report.tally
-    parts = [
-        Markdown.of("### {}\n\n{}", title, _reasons(counts))
-        for title, counts in (("Skipped", missed(tally)), ("Inconclusive", tally.inconclusive))
-        if counts
-    ]
-    if tally.not_applicable:
-        parts.append(_folded(_reasons(tally.not_applicable), "Nothing to judge: the oracle is about something else"))
-    return Markdown.joined("\n\n", [Markdown("## Not judged"), *parts]) if parts else Markdown("")
-
-
-def _reasons(counts: Mapping[str, int]) -> Markdown:
-    return table(("reason", "number"), largest_first(counts))
-
-
-def _folded(text: Markdown, title: str) -> Markdown:
-    return Markdown.of("<details><summary>{}</summary>\n\n{}\n\n</details>", title, text)
+    run = Markdown("To reproduce: `python OUT/SCRIPT`, where OUT is the results folder.")
+    return Markdown.of("{}\n\n{} Diffs, texts of issues and counters are in report.html.", TIERS, run)

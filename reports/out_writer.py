@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +12,16 @@ from reports.summary import Report, RunFacts, append_finding, write_findings, wr
 from reports.tally import Tally
 
 INTERVAL_S = 5.0
+MOST_OF_TIME = 0.02
+"""The share of a campaign's time that goes into its reports, which are long after hundreds of findings."""
 
 
 class OutWriter:
     """An observer of a campaign (see fuzzer.campaign.observer) that writes OUT/summary.json and OUT/findings.jsonl.
 
-    A new finding is on disk at once; counters every `interval_s`, and with them what `others` writes, the reports.
-    rows: findings that there are already, of the campaign that this one goes on with.
+    A new finding is on disk at once; counters every `interval_s`, and with them what `others` writes, the reports, or
+    later where this would take more than MOST_OF_TIME. rows: findings that there are already, of the campaign that this
+    one goes on with. clock: seconds, of what writing takes.
     """
 
     def __init__(
@@ -27,6 +31,7 @@ class OutWriter:
         interval_s: float = INTERVAL_S,
         others: Callable[[Path, Report], None] = lambda out, report: None,
         rows: Iterable[FindingRow] = (),
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._out = out
         self._others = others
@@ -35,6 +40,8 @@ class OutWriter:
         self._tally = Tally()
         self._now = 0.0
         self._written_at = 0.0
+        self._clock = clock
+        self._others_after = 0.0
         self._rows = {row.signature: row for row in rows}
 
     def on_start(self, settings: object) -> None:
@@ -59,9 +66,17 @@ class OutWriter:
     def _write(self) -> None:
         self._written_at = self._now
         facts = replace(self._facts, wall_s=self._now)
-        self.write(Report(facts, self._tally, tuple(self._rows.values())))
+        report = Report(facts, self._tally, tuple(self._rows.values()), facts.notes)
+        write_out(self._out, report)
+        if self._now >= self._others_after:
+            self._write_others(report)
+
+    def _write_others(self, report: Report) -> None:
+        start = self._clock()
+        self._others(self._out, report)
+        self._others_after = self._now + (self._clock() - start) / MOST_OF_TIME
 
     def write(self, report: Report) -> None:
         """Writes every file anew. Raises OSError."""
         write_out(self._out, report)
-        self._others(self._out, report)
+        self._write_others(report)

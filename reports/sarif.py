@@ -1,4 +1,4 @@
-"""The report as SARIF 2.1.0, for code scanning views: one rule per oracle, one result per finding."""
+"""The report as SARIF 2.1.0, for code scanning views: one rule and one result per cause; known ones are suppressed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from corpus.escapes import IN_JSON, visible
+from corpus.escapes import IN_JSON, issue_url, visible
+from reports.causes import CauseRow
 from reports.finding_row import FindingRow
+from reports.severity import best, severity, worst_first
 from reports.summary import Report
-from reports.words import ended_line
+from reports.words import SEVERITY_WORDS, ended_line, title
 
 NAME = "sarif"
 FILE = "report.sarif"
@@ -22,13 +24,12 @@ BASE = "OUT"
 
 def render(report: Report) -> str:
     """The whole document."""
-    oracles = sorted({row.oracle for row in report.findings})
-    rules = [{"id": name, "shortDescription": {"text": f"passfuzz oracle {name}"}} for name in oracles]
-    driver = {"name": "passfuzz", "version": report.facts.passfuzz, "rules": rules}
+    causes = worst_first(report.causes)
+    driver = {"name": "passfuzz", "version": report.facts.passfuzz, "rules": [_rule(cause) for cause in causes]}
     run = {
         "tool": {"driver": driver},
         "invocations": [_invocation(report)],
-        "results": [_result(row, oracles.index(row.oracle)) for row in report.findings],
+        "results": [_result(cause, number) for number, cause in enumerate(causes)],
         "properties": {"tvm": report.facts.tvm, "seed": report.facts.seed, "cases": report.tally.cases},
     }
     return json.dumps(_plain({"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}), indent=1) + "\n"
@@ -57,22 +58,57 @@ def _invocation(report: Report) -> dict[str, Any]:
     return {"executionSuccessful": successful, **said}
 
 
-def _result(row: FindingRow, rule: int) -> dict[str, Any]:
-    location = {"artifactLocation": {"uri": quote(row.script) or ".", "uriBaseId": BASE}, "region": {"startLine": 1}}
+def _rule(cause: CauseRow) -> dict[str, Any]:
+    """A cause as a rule: its id is the same from run to run."""
+    text = f"{best(cause).where}: {title(cause)}"
     return {
-        "ruleId": row.oracle,
-        "ruleIndex": rule,
-        "level": _level(row),
-        "message": {"text": f"{row.where}: {row.symptom}: {row.message}"},
-        "locations": [{"physicalLocation": location}],
-        "partialFingerprints": {"passfuzz/v1": row.signature},
-        "occurrenceCount": row.count,
-        "baselineState": "unchanged" if row.known else "new",
-        "properties": {"culprit": row.culprit, "tier": row.tier, "target": row.target, "passes": list(row.passes)},
+        "id": cause.id,
+        "shortDescription": {"text": text},
+        "fullDescription": {"text": cause.cause or text},
+        **({"helpUri": address} if (address := issue_url(cause.link)) else {}),
     }
 
 
-def _level(row: FindingRow) -> str:
-    if row.known:
+def _result(cause: CauseRow, rule: int) -> dict[str, Any]:
+    """The cause with the scripts of its findings, the best first."""
+    row = best(cause)
+    others = [one for one in cause.findings if one is not row]
+    return {
+        "ruleId": cause.id,
+        "ruleIndex": rule,
+        "level": _level(cause),
+        "message": {"text": f"{row.where}: {row.symptom}: {row.message}"},
+        "locations": [_location(row)],
+        **({"relatedLocations": [_location(one) for one in others]} if others else {}),
+        "partialFingerprints": {"passfuzz/cause/v1": cause.id},
+        "occurrenceCount": cause.count,
+        "baselineState": "unchanged" if cause.known else "new",
+        "suppressions": [_suppression(cause)] if cause.known else [],
+        "properties": {
+            "culprit": row.culprit,
+            "severity": SEVERITY_WORDS[severity(cause)].short,
+            "standing": cause.standing,
+            "tier": cause.tier,
+            "oracle": row.oracle,
+            "target": row.target,
+            "passes": list(row.passes),
+            "findings": [one.signature for one in cause.findings],
+        },
+    }
+
+
+def _location(row: FindingRow) -> dict[str, Any]:
+    place = {"artifactLocation": {"uri": quote(row.script) or ".", "uriBaseId": BASE}, "region": {"startLine": 1}}
+    return {"physicalLocation": place}
+
+
+def _suppression(cause: CauseRow) -> dict[str, Any]:
+    """Why a known cause is no alert (SARIF 2.1.0, section 3.35)."""
+    said = "a limit that TVM states" if cause.standing == "limitation" else "in the registry of known causes"
+    return {"kind": "external", "status": "accepted", "justification": ": ".join(filter(None, (said, cause.link)))}
+
+
+def _level(cause: CauseRow) -> str:
+    if cause.known:
         return "note"
-    return "warning" if row.tier == "C" else "error"
+    return "warning" if severity(cause) == "order" else "error"

@@ -9,22 +9,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rich.table import Table
-from rich.text import Text
-
 from corpus.escapes import one_line
 from corpus.regular_files import MEBIBYTE, is_real_folder, read_regular, regular_files
-from reports.causes import headline
+from reports.causes import CauseRow, headline
 from reports.finding_row import merge_rows, merge_sighted
-from reports.live import fire_table
+from reports.severity import best, severity, worst_first
 from reports.summary import SUMMARY_FILE, UNKNOWN, Ended, Report, RunFacts, read_out, write_out
 from reports.tally import Tally
-from reports.terminal import Terminal, cell
-from reports.words import ended_line, largest_first, missed, progress_line
+from reports.terminal import Terminal
+from reports.words import SEVERITY_WORDS, cut, ended_line, not_shown, one_screen, progress_line, several, title
 
 FINDINGS = "findings"
 SHOWN_SEEDS = 5
-SHOWN_PASSES = 15
+SHORTEST_TITLE = 24
+"""Characters that are left of what happens on a narrow terminal."""
 MOST_FILE = 512 * MEBIBYTE
 """Bytes of a file of a finding that a merge copies."""
 
@@ -147,35 +145,33 @@ def _doubts(facts: Sequence[RunFacts]) -> list[str]:
 
 
 def show(report: Report, console: Terminal) -> None:
-    """Findings first, then whether the campaign was any good."""
-    facts, tally = report.facts, report.tally
-    console.print(Text(headline(report.findings), "bold"))
-    if report.findings:
-        console.print(_findings(report))
-    console.say(f"{progress_line(tally, facts.wall_s)}, TVM {facts.tvm}, seed {facts.seed}", soft_wrap=False)
-    for title, counts in (
-        ("skipped", missed(tally)),
-        ("inconclusive", tally.inconclusive),
-        ("nothing to judge", tally.not_applicable),
-    ):
-        if counts:
-            reasons = ", ".join(f"{reason} {number}" for reason, number in largest_first(counts))
-            console.say(one_line(f"{title}: {reasons}"), soft_wrap=False)
-    if tally.passes:
-        console.print(fire_table(tally, SHOWN_PASSES))
+    """What is new, the worst first, and what is known, on one screen; then how the campaign went."""
+    facts, causes = report.facts, worst_first(report.causes)
+    console.say(headline(report.findings), "bold")
+    shown, left = one_screen(causes)
+    for cause in shown:
+        console.say(_line(cause, console.width))
+    if left:
+        console.say(not_shown(left))
+    odd = [cause for cause in causes if not cause.known and severity(cause) == "order"]
+    known = [cause for cause in causes if cause.known]
+    for line in (several(odd, "new only in unusual orders of passes (tier C)"), several(known, "known")):
+        if line:
+            console.say(line, "dim")
+    console.say(f"{progress_line(report.tally, facts.wall_s)}, TVM {facts.tvm}, seed {facts.seed}")
     if (ended := ended_line(facts)) != "":
         console.say(ended, "bold")
     if facts.own_fault:
         console.say(one_line(f"not to be trusted: {facts.own_fault}"), "bold red")
 
 
-def _findings(report: Report) -> Table:
-    table = Table("culprit", "symptom", "oracle", "tier", "seen", "repro", box=None, header_style="bold")
-    for row in (*report.new, *report.known):
-        cells = (row.where, row.symptom, row.oracle, row.tier, row.count, row.script)
-        table.add_row(*map(cell, cells), style="dim" if row.known else "")
-    table.columns[-1].overflow = "fold"
-    return table
+def _line(cause: CauseRow, width: int) -> str:
+    """Severity, pass, what happens, and the script, which is never cut; the rest is, to the width."""
+    row = best(cause)
+    returned = "returned: " if cause.standing == "returned" else ""
+    before = f"{SEVERITY_WORDS[severity(cause)].short:<19}  {one_line(row.where)}: {returned}"
+    room = max(SHORTEST_TITLE, width - len(before) - len(row.script) - 1)
+    return f"{before}{cut(title(cause), room)} {row.script}".rstrip()
 
 
 def _merge_facts(facts: Sequence[RunFacts]) -> RunFacts:

@@ -1,19 +1,90 @@
-"""Numbers and findings in words and in order, said the same way in every format."""
+"""Numbers, causes and findings in words and in order, said the same way in every format."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from typing_extensions import assert_never
 
 from corpus.escapes import one_line
 from oracles.verdict import Skipped
+from reports.causes import CauseRow
 from reports.finding_row import FindingRow
+from reports.severity import Severity, best, severity
 from reports.summary import UNREDUCED_FILE, RunFacts
 from reports.tally import PassColumn, Tally
 
-SHOWN_REASONS = 3
-"""Reasons that are named where there is room for one line."""
+SHOWN_PASSES = 5
+"""Passes that are named of many causes in one line."""
+SHOWN_CAUSES = 20
+"""New causes that have a line where there is room for one screen of SCREEN."""
+SCREEN = 40
+TIERS = (
+    "Tier A: an official pipeline of TVM shows it. Tier B: a pass in its documented phase does. "
+    "Tier C: only an unusual order of passes does."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SeverityWords:
+    """A severity for people. short: of a cause. title: of several. why: what it means, one sentence."""
+
+    short: str
+    title: str
+    why: str
+
+
+SEVERITY_WORDS: Mapping[Severity, SeverityWords] = {
+    "wrong": SeverityWords(
+        "silent wrong result", "Silent wrong results", "The program runs to its end and gives other values."
+    ),
+    "native": SeverityWords(
+        "native crash", "Native crashes", "The process dies of a signal, without a Python exception."
+    ),
+    "pipeline": SeverityWords(
+        "official pipeline", "Official pipelines", "A pipeline that TVM ships fails on a valid program."
+    ),
+    "phase": SeverityWords("documented phase", "Documented phases", "A pass fails on a module of the phase it is for."),
+    "order": SeverityWords("unusual order", "Unusual orders of passes", "Only an order that no pipeline has shows it."),
+}
+
+
+def title(cause: CauseRow, of_issue: str = "") -> str:
+    """What happens, in one line: the registry's title, that of the issue, or what its best finding says."""
+    shown = best(cause)
+    named = next((row.title for row in cause.findings if row.title), "")
+    return one_line(named or of_issue or shown.message or shown.symptom)
+
+
+def one_screen(causes: Sequence[CauseRow]) -> tuple[list[CauseRow], list[CauseRow]]:
+    """Of causes in the order of `worst_first` the new ones that have a line on a screen, and those left out. Unusual
+    orders of passes have none: `several` says them in one."""
+    news = [cause for cause in causes if not cause.known and severity(cause) != "order"]
+    return news[:SHOWN_CAUSES], news[SHOWN_CAUSES:]
+
+
+def not_shown(causes: Sequence[CauseRow]) -> str:
+    """What is left out on a screen, in a line."""
+    by_severity = Counter(severity(cause) for cause in causes)
+    parts = (f"{number} {SEVERITY_WORDS[name].short}" for name, number in by_severity.items())
+    return f"and {len(causes)} more: {', '.join(parts)}"
+
+
+def cut(text: str, most: int) -> str:
+    """The text in at most so many characters."""
+    return text if len(text) <= most else f"{text[: max(most - 1, 0)]}…"
+
+
+def several(causes: Sequence[CauseRow], what: str) -> str:
+    """Causes in one line, by the passes that have most of them; empty where there are none."""
+    if not causes:
+        return ""
+    by_pass = largest_first(Counter(best(cause).where for cause in causes))
+    shown = [name if number == 1 else f"{name} ({number})" for name, number in by_pass[:SHOWN_PASSES]]
+    more = [f"{len(by_pass) - SHOWN_PASSES} more passes"] if len(by_pass) > SHOWN_PASSES else []
+    return one_line(f"{len(causes)} {what}: {', '.join(shown + more)}")
 
 
 def share(part: float, whole: float) -> str:
@@ -32,16 +103,19 @@ def missed(tally: Tally) -> dict[str, int]:
     return {reason: number for reason, number in tally.skipped.items() if reason not in apart}
 
 
-def not_judged_line(tally: Tally, shown: int = SHOWN_REASONS) -> str:
-    """What was not judged and why, at a glance; empty where everything was."""
-    skipped = missed(tally)
-    both = largest_first({**skipped, **tally.inconclusive})
-    if not both:
-        return ""
-    reasons = [f"{reason} ({number})" for reason, number in both[:shown]]
-    more = [f"and {len(both) - shown} more reasons"] if len(both) > shown else []
-    counts = f"{sum(skipped.values())} skipped, {sum(tally.inconclusive.values())} inconclusive"
-    return f"{counts}: {', '.join(reasons + more)}"
+def cases_rows(tally: Tally) -> list[tuple[str, int, str]]:
+    """Cases from drawing to judging: what, how many, their share."""
+    return [
+        ("drawn", tally.generated, ""),
+        ("wrong before any pass (our fault)", tally.invalid, share(tally.invalid, tally.generated)),
+        ("judged", tally.cases, share(tally.cases, tally.generated)),
+        *(
+            [("of these, from modules of --corpus", tally.seeded, share(tally.seeded, tally.cases))]
+            if tally.seeded
+            else []
+        ),
+        ("results compared by value", tally.numeric_verdicts, ""),
+    ]
 
 
 def neediest_first(tally: Tally) -> list[tuple[str, dict[PassColumn, int]]]:

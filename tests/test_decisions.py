@@ -22,11 +22,13 @@ SAID = {"symptom", "reason", "message", "detail", "how", "title"}
 """Names of texts for people."""
 
 READ = {
+    "corpus/cause.py": "what TVM and Python raise",
     "corpus/migration.py": "messages in old case folders, which have no evidence",
     "corpus/repro_passes.py": "constructors of passes",
     "corpus/store.py": "scripts of modules",
     "corpus/tracebacks.py": "what Python and TVM print",
     "corpus/wording.py": "kinds of errors that TVM raised",
+    "corpus/throw_site.py": "tracebacks of TVM",
     "fuzzer/commands/doctor.py": "names of probes",
     "fuzzer/oneshot/prepare.py": "what TVM's parser says",
     "oracles/builds/cpu_trial.py": "what LLVM and the C++ compiler say",
@@ -36,6 +38,8 @@ READ = {
     "oracles/checks/survives.py": "what TVM says",
     "oracles/ir/difference.py": "scripts as TVM prints them",
     "oracles/tvm_errors.py": "what TVM says",
+    "reports/reasons.py": "reasons, to put those that begin alike together for a reader",
+    "reports/severity.py": "messages in findings.jsonl, which has no evidence; says only where a reader finds a cause",
 }
 """Files that test texts, and whose."""
 

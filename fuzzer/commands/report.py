@@ -128,7 +128,7 @@ def _print(report: Report, paths: dict[str, str], as_json: bool) -> None:
         show(report, console())
     elif len(shown) == 1:
         row = format_named(shown[0])
-        sys.stdout.write(inert(row.render(report), row.escape))
+        sys.stdout.write(inert(Path(paths[row.name]).read_text(encoding="utf-8"), row.escape))
     else:
         for path in paths.values():
             print(one_line(path))

@@ -25,7 +25,7 @@ from reports.terminal import Terminal
 Ask: TypeAlias = Callable[[str], str]
 """Shows a prompt and gives the line that is typed. Raises EOFError where there is none."""
 
-KEYS = "[p]romote as open, [w]ont-fix, [l]imitation, [m]erge, [v]iew script, [d]iff, [f]older, [s]kip, [q]uit"
+KEYS = "[p]romote as open, [w]ont-fix, [l]imitation, [m]erge, [i]ssue, [v]iew script, [d]iff, [f]older, [s]kip, [q]uit"
 SHOWN_LINES = 200
 """Lines of a script or a diff that are shown."""
 SHOWN_ENTRIES = 20
@@ -93,14 +93,16 @@ def _title(cause: CauseRow, ask: Ask) -> str:
 
 
 def _look(terminal: Terminal, folder: Path | None, key: str, show: Callable[[Path], object]) -> None:
-    """What changes nothing: the script, the diff, the folder."""
-    if key not in ("v", "d", "f"):
+    """What changes nothing: the issue, the script, the diff, the folder."""
+    if key not in ("i", "v", "d", "f"):
         terminal.say("type one of the letters in brackets")
     elif folder is None:
         terminal.say("its folder is not there")
     elif key == "f":
         terminal.say(one_line(folder))
         show(folder.absolute())
+    elif key == "i":
+        _print(terminal, _read(folder / "issue.md"), "markdown")
     elif key == "v":
         _print(terminal, _read(folder / "repro.py"), "python")
     else:

@@ -7,7 +7,8 @@ only.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+import mmap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import tvm
@@ -19,11 +20,11 @@ from corpus.throw_site import sites
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import Repertoire
 from generators.operators.table import OPERATORS
-from generators.passes.row import Phase, Role
+from generators.passes.row import PassRow, Phase, Role
 from generators.passes.table import PASSES, default_call, the
 from generators.source import SeededSource
 from generators.tvm_api import IRModule
-from oracles.broken import Types, broken, retyped, types_of
+from oracles.broken import Broken, Types, broken, retyped, types_of
 from oracles.builds.blame import lowering_of
 from oracles.builds.build import CODEGEN, as_built, lowered_by, passes_to_come
 from oracles.builds.needs import builder_of
@@ -31,10 +32,11 @@ from oracles.builds.tir_build import compiled_from
 from oracles.checks import executable, idempotence, numeric, pipelines
 from oracles.checks.legalised import LEGALIZE, unknown_part
 from oracles.checks.purity import holds_kills
-from oracles.evidence import AnotherForm, InKernel, ReferenceTrap
+from oracles.evidence import AnotherForm, Died, InKernel, ReferenceTrap
 from oracles.forked import ChildRaised, Ended, forked
 from oracles.ir.operators import CONSUMED, operator_calls
-from oracles.ir.rewrite import rewritten, stored_kinds
+from oracles.ir.rewrite import rewritten
+from oracles.ir.tir_rewrite import stored_kinds
 from oracles.nested import running_at_end
 from oracles.reference.numbers import Numbers, Wrong
 from oracles.trace import MeaningState, Position, Raised, Step
@@ -49,12 +51,17 @@ _VM_CODEGEN = "src/relax/backend/vm/codegen_vm.cc"
 
 def cause_in(oracle: str, failed: Failed, culprit: str, case: Candidate, plan: Plan, repertoire: Repertoire) -> Cause:
     """The cause of the failure that a reduced case has. `culprit`: the pass that is blamed, as findings name it."""
-    looked = _Look(oracle, failed, culprit.split("[")[0], case, plan, repertoire)
+    looked = _Look(oracle, failed, named_in(culprit, repertoire.rows), case, plan, repertoire)
     try:
         facts = forked(looked.facts, LIMIT_S)
     except ChildRaised:
         facts = Ended()
     return cause_of(oracle, failed, culprit, None if isinstance(facts, Ended) else facts)
+
+
+def named_in(culprit: str, rows: Mapping[str, PassRow]) -> str:
+    """The culprit as the pass table names it: a schedule without its primitives."""
+    return culprit if culprit in rows else culprit.split("[")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +95,12 @@ class _Look:
         """All that is asked for, by the kind of the failure."""
         passed = sites(self.failed.detail)
         if self.oracle == executable.ORACLE.name or (passed and passed[-1].file == _VM_CODEGEN):
-            return Facts(left=self._left())
+            return Facts(left=self._left(), left_by=LEGALIZE)
         if passed:
             running = "" if self.culprit in self.repertoire.rows else self._running()
             return Facts(running=running, operators=_operators(self.case.module))
+        if isinstance(self.failed.evidence, Died) and self.culprit not in self.repertoire.rows:
+            return Facts(running=self._running_at_death(), operators=_operators(self.case.module))
         if self.culprit == CODEGEN:
             return self._of_codegen()
         found = self._culprits_step()
@@ -141,7 +150,7 @@ class _Look:
         if step.end is None or step.after is None:
             return True
         if self.failed.symptom != WRONG_RESULT and not isinstance(self.failed.evidence, ReferenceTrap):
-            return not step.input_kept or bool(broken(step.before, step.after))
+            return not step.input_kept or broken(step.before, step.after) is not None
         numbers, floor = bench.meaning.numbers, step.row.promise.lowers_to
         if floor is not None and numbers.floor is None:
             numbers = numbers.coarser(floor)
@@ -158,8 +167,8 @@ class _Look:
             change = None if isinstance(again, Raised) else _rewrite(after, again, named)
         what = broken(before, after, named, self.oracle)
         return Facts(
-            broken=what,
-            broken_by=self._inner(step, what, named) if what else "",
+            broken="" if what is None else what.kind,
+            broken_by="" if what is None else what.by or self._inner(step, what, named),
             retyped=retyped(taken.types, types_of(after), named),
             retyped_by=step.call.name,
             rewrite=change,
@@ -167,7 +176,7 @@ class _Look:
             changes_input=not step.input_kept,
         )
 
-    def _inner(self, step: Step, what: str, named: bool) -> str:
+    def _inner(self, step: Step, what: Broken, named: bool) -> str:
         """The pass that breaks this inside of the step's: many passes tidy bindings in the end, by a part of theirs or
         by a call of the same function. "" where it is the pass itself."""
         bench = self._bench()
@@ -198,7 +207,18 @@ class _Look:
                 legal = step.after
         return Facts(stored=stored_kinds(legal))
 
-    def _running(self) -> str:
+    def _running_at_death(self) -> str:
+        """The same of a build that ends its process, which only another process can see."""
+        names = mmap.mmap(-1, mmap.PAGESIZE)
+
+        def note(running: Sequence[str]) -> None:
+            text = self._of_table(running).encode()[: mmap.PAGESIZE]
+            names[:] = text.ljust(mmap.PAGESIZE, b"\0")
+
+        forked(lambda: self._running(note), LIMIT_S)
+        return names[:].rstrip(b"\0").decode()
+
+    def _running(self, note: Callable[[Sequence[str]], None] = lambda names: None) -> str:
         """The innermost pass of the table that is running when a build of the case raises; "" where there is none."""
         bench = self._bench()
         if self.oracle == pipelines.ORACLE.name:
@@ -208,7 +228,8 @@ class _Look:
             names = running_at_end(
                 lambda seen: bench.guarded(
                     lambda: relax.build(self.case.module, target=target, relax_pipeline=pipeline), seen
-                )
+                ),
+                note,
             )
             return self._of_table(names)
         position = Position.at(self.case.module, Phase(self.plan.phase))
@@ -222,7 +243,7 @@ class _Look:
         module, phase = lowered
         target = tvm.target.Target({"kind": "llvm", "opt-level": 0})
         return self._of_table(
-            running_at_end(lambda seen: bench.guarded(lambda: compiled_from(module, target, phase), seen))
+            running_at_end(lambda seen: bench.guarded(lambda: compiled_from(module, target, phase), seen), note)
         )
 
     def _of_table(self, names: Sequence[str]) -> str:

@@ -162,7 +162,7 @@ def _dies_alike(failure: Failure, module: IRModule, plan: Plan, call: Callable[[
     if heard.ended is None:
         return any(_thrown_alike(failure, threw) for threw in heard.messages)
     end = judged_end(failure.index, heard.activity, heard.ended, deadline_s=plan.deadline_s)
-    if not isinstance(end, Failure) or not isinstance(end.evidence, Died):
+    if not (isinstance(end, Failure) and isinstance(end.evidence, Died)):
         return False
     return (end.culprit, end.evidence) == (failure.culprit, failure.evidence)
 

@@ -14,7 +14,7 @@ from corpus.schedule import culprit_named
 from corpus.store import StoredCase, read_case
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
-from fuzzer.trial.facts import cause_in
+from fuzzer.trial.facts import cause_in, named_in
 from fuzzer.trial.repertoire import Repertoire, repertoire_of
 from fuzzer.trial.shrink import Rejudge
 from oracles.verdict import Failed
@@ -33,14 +33,14 @@ def cause_of_case(folder: Path, scratch: Path) -> Cause | None:
     if failure is None:
         return None
     blamed = stored.culprit if failure.symptom == stored.symptom and stored.culprit else failure.culprit
-    blamed = culprit_named(blamed.split("[")[0], stored.case.passes)
+    blamed = culprit_named(named_in(blamed, repertoire.rows), stored.case.passes)
     failed = Failed(failure.symptom, failure.message, failure.detail, blamed, failure.evidence, failure.difference)
     return cause_in(failure.oracle, failed, blamed, candidate, plan, repertoire)
 
 
 def _failure_of(stored: StoredCase, candidate: Candidate, plan: Plan, repertoire: Repertoire) -> Failure | None:
     """What the case fails with today, by its own oracle and culprit; None where it does not."""
-    culprit = (stored.culprit or "").split("[")[0]
+    culprit = named_in(stored.culprit or "", repertoire.rows)
     known = Failure(
         stored.case.origin.index or 0, stored.oracle or "", stored.symptom or "", stored.message or "", "", culprit, "B"
     )

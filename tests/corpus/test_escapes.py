@@ -16,12 +16,12 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from corpus.escapes import (
-    Html,
     Markdown,
     Written,
     is_finding_folder,
     is_finding_script,
     is_slug,
+    issue_url,
     one_line,
     slug_of,
     visible,
@@ -37,7 +37,7 @@ from tests.corpus.markdown_shape import shape, words
 from tests.hostile import FRAGMENTS, HOSTILE, examples, texts
 
 ROOT = Path(__file__).resolve().parents[2]
-WRITERS = ("corpus/bug_pages.py", "corpus/issue.py", "corpus/readme.py", "reports/html.py", "reports/markdown.py")
+WRITERS = ("corpus/bug_pages.py", "corpus/issue.py", "corpus/readme.py", "reports/markdown.py")
 """Files that write a language in which text from elsewhere could be more than text."""
 ON_TERMINAL = ("fuzzer/render.py", "reports/live.py", "reports/view.py")
 """Files that print through `reports.terminal.Terminal`."""
@@ -212,13 +212,25 @@ def test_the_report_of_a_case_keeps_its_shape(text: str) -> None:
         assert shape(seed_text(text, text, text)) == shape(seed_text("word", "word", "word"))
 
 
-# --- HTML -----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("apache/tvm#1", "https://github.com/apache/tvm/issues/1"),
+        ("https://github.com/apache/tvm/pull/2", "https://github.com/apache/tvm/pull/2"),
+        *(
+            (text, "")
+            for text in ("", "https://evil.org/a/b/issues/1", "javascript:x", "a/b#1\n", "x a/b#1", "a/b#1?x")
+        ),
+    ],
+)
+def test_only_an_issue_has_an_address(text: str, address: str) -> None:
+    assert issue_url(text) == address
 
 
 def test_templates_are_ours_and_values_are_not() -> None:
-    assert Html.of('<a href="{}">{}</a>', '"x', Html("<b>")) == '<a href="&quot;x"><b></a>'
-    assert Html.of("{}", "{} {0}") == "{} {0}"
-    assert isinstance(Html.joined("", [Html.of("{}", 1)]), Html)
+    assert Markdown.of("*{}*{}", "*x*", Markdown("**")) == r"*\*x\****"
+    assert Markdown.of("{}", "{0}") == r"\{0\}"
+    assert isinstance(Markdown.joined("", [Markdown.of("{}", 1)]), Markdown)
     with pytest.raises(NotImplementedError):
         Written.of("{}", "x")
 
@@ -285,9 +297,9 @@ def _takes_literals(call: ast.Call) -> bool:
     match call.func:
         case ast.Attribute(attr="format"):
             return False
-        case ast.Attribute(value=ast.Name(id="Html" | "Markdown"), attr="of" | "joined") | ast.Name(id="of"):
+        case ast.Attribute(value=ast.Name(id="Markdown"), attr="of" | "joined") | ast.Name(id="of"):
             return _is_literal(call.args[0])
-        case ast.Name(id="Html" | "Markdown"):
+        case ast.Name(id="Markdown"):
             return _is_literal(call.args[0])
         case _:
             return True
@@ -300,7 +312,7 @@ def _is_literal(node: ast.expr) -> bool:
 
 
 def test_the_lint_sees_what_it_is_for() -> None:
-    for text in ("Html(x)", "Markdown.of(x, 1)", 'of(f"{x}")', '"{}".format(x)', "Markdown.joined(x, y)"):
+    for text in ("Markdown(x)", "Markdown.of(x, 1)", 'of(f"{x}")', '"{}".format(x)', "Markdown.joined(x, y)"):
         call = ast.parse(text, mode="eval").body
         assert isinstance(call, ast.Call) and not _takes_literals(call)
 

@@ -63,7 +63,7 @@ def replayed(corpus: Path, known: Path | None, **scripts: str) -> ReplayResult:
     for slug, text in scripts.items():
         cause, _, script = text.partition(": ")
         case = replace(stored(("0.27", "fails")), cause=cause or None, title=f"title of {slug}")
-        write_case(corpus / slug, case, script, "readme")
+        write_case(corpus / slug, case, script, "readme", made_here=True)
     return replay.replay(corpus, (), known=known)
 
 

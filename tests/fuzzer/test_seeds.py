@@ -162,7 +162,7 @@ def test_a_finding_from_a_seed_says_so(plan: Plan, tmp_path: Path) -> None:
     assert (Path(str(stored.file)).name, stored.seed) == ("one", 2)
     assert "which starts from" in (out / finding.case / "README.md").read_text()
     text = render(Report(RunFacts("", "", 2, ("llvm",), 1.0), result.tally, ()))
-    assert f"| from seeds | {result.tally.seeded} |" in text
+    assert f", {result.tally.seeded} from modules of --corpus" in text
 
 
 def test_the_plan_has_the_corpus_of_the_settings(tmp_path: Path) -> None:

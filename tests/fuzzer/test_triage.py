@@ -208,9 +208,10 @@ def walked(triage: Triage, *typed: str) -> tuple[str, list[Path]]:
 
 def test_the_walk_shows_each_new_cause_and_writes_each_decision(out: Path, known: Path) -> None:
     triage = open_triage(out, known, TODAY)
-    said, opened = walked(triage, "?", "v", "d", "f", "p", "A better title", "a note", "w", "by design")
+    said, opened = walked(triage, "?", "i", "v", "d", "f", "p", "A better title", "a note", "w", "by design")
     assert f"1/2  {A}" in said and f"2/2  {B}" in said
     assert "message: first of a" in said
+    assert (out / FINDINGS[0].folder / "issue.md").read_text().splitlines()[0] in said
     assert "type one of the letters" in said and "import tvm" in said and "no diff" in said
     assert [folder.parent for folder in opened] == [out.absolute() / "findings"]
     a, b = read_registry(known).entries
@@ -218,6 +219,17 @@ def test_the_walk_shows_each_new_cause_and_writes_each_decision(out: Path, known
     assert (b.status, b.note) == ("wont-fix", "by design")
     assert said.rstrip().endswith("no more new causes")
     assert walked(triage)[0].startswith("0 new causes")
+
+
+def test_the_walk_shows_what_the_pass_did(tmp_path: Path, known: Path) -> None:
+    one = found("a")
+    one = replace(one, verdict=replace(one.verdict, difference="-a = R.add(x, y)\n+a = R.subtract(x, y)"))
+    out = left_by_a_run(tmp_path / "out", one)
+    said, _ = walked(open_triage(out, known, TODAY), "d", "s")
+    assert [line.strip() for line in said.splitlines() if line.startswith(("-a", "+a"))] == [
+        "-a = R.add(x, y)",
+        "+a = R.subtract(x, y)",
+    ]
 
 
 def test_what_was_decided_before_the_end_stays(out: Path, known: Path) -> None:

@@ -21,8 +21,9 @@ def finding(
     status: Status = "new",
     tier: str = "A",
     at_s: float = 1.5,
+    symptom: str = "ill-formed",
 ) -> Finding:
-    failed = Failed("ill-formed", message, culprit=culprit)
+    failed = Failed(symptom, message, culprit=culprit)
     return Finding(
         case=Case(ModuleText("class Module:\n    pass\n"), (PassCall(culprit, f"relax.transform.{culprit}()"),)),
         verdict=failed,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from reports import html, junit, markdown, sarif
+from corpus.registry import cause_id
+from reports import junit, markdown, sarif
 from reports.formats import FORMATS, Format, format_named
 from reports.summary import Ended, Report
+from reports.words import SCREEN
 from tests.reports.reports_data import NASTY, facts, finding, report, tally
 
 
@@ -42,53 +43,61 @@ def test_names_and_files_are_unique() -> None:
 # --- Markdown -------------------------------------------------------------------------------------------
 
 
-def test_markdown_puts_findings_first_then_validity_passes_and_skips() -> None:
+def test_markdown_puts_the_worst_first_and_says_what_it_knows_in_a_line() -> None:
+    text = markdown.render(
+        report(
+            finding("FuseOps"),
+            finding("CSE", tier="B"),
+            finding("Gradient", symptom="wrong result"),
+            finding("AlterOpImpl", "SIGSEGV in AlterOpImpl", symptom="crash"),
+            finding("KillAfterLastUse", tier="C"),
+            finding("CallTIRRewrite", status="known"),
+        )
+    )
+    assert text.startswith("# passfuzz: 5 new causes (5 findings), 1 known\n")
+    lines = [line for line in text.splitlines() if line.startswith("- ")]
+    assert [line.split(": ")[:2] for line in lines] == [
+        ["- **silent wrong result**", "Gradient"],
+        ["- **native crash**", "AlterOpImpl"],
+        ["- **official pipeline**", "FuseOps"],
+        ["- **documented phase**", "CSE"],
+    ]
+    assert "1 new only in unusual orders of passes (tier C): KillAfterLastUse." in text
+    assert "1 known: CallTIRRewrite." in text
+
+
+def test_markdown_says_a_cause_once() -> None:
+    rows = [replace(row, cause="one") for row in report(finding("FuseOps", "a"), finding("FuseOps", "b b")).findings]
+    text = markdown.render(replace(report(), findings=tuple(rows)))
+    assert text.startswith("# passfuzz: 1 new cause (2 findings), 0 known\n")
+    assert text.count("- **") == 1
+
+
+def test_markdown_is_one_screen_however_much_was_found() -> None:
+    many = [finding(f"Pass{number}", tier="ABC"[number % 3]) for number in range(300)]
+    known = [finding(f"Known{number}", status="known") for number in range(50)]
+    text = markdown.render(replace(report(*many, *known), notes=tuple(f"note {number}" for number in range(40))))
+    assert len(text.splitlines()) <= SCREEN
+    assert "- and 180 more: 80 official pipeline, 100 documented phase" in text
+    assert "And 38 more notes." in text
+
+
+def test_markdown_has_no_counters() -> None:
     text = markdown.render(report(finding()))
-    headings = [line for line in text.splitlines() if line.startswith("## ")]
-    assert headings == ["## Findings", "## Validity", "## Passes", "## Oracles", "## Not judged"]
-    assert text.startswith("# passfuzz: 1 new, 0 known\n")
+    assert "near-tie" not in text and "no reference" not in text and "LiftTransformParams" not in text
 
 
-def test_markdown_gives_fire_rates_least_first() -> None:
-    lines = markdown.render(report()).splitlines()
-    least = lines.index("| LiftTransformParams | 8 | 0 | 0.0% | 2 | 0 |")
-    most = lines.index("| FuseOps | 20 | 15 | 75.0% | 0 | 1 |")
-    assert least < most
-    assert "1 of 2 passes changed no module." in lines
-
-
-def test_markdown_says_at_the_top_what_was_not_judged_and_folds_what_does_not_apply() -> None:
-    text = markdown.render(report())
-    top = text[: text.index("## ")]
-    assert "Not judged: 7 skipped, 3 inconclusive: no reference (5), near-tie (3), too large (2)." in top
-    skipped = text[text.index("### Skipped") : text.index("### Inconclusive")]
-    assert "another pass" not in skipped
-    folded = text[text.index("<details><summary>Nothing to judge") :]
-    assert "| about another pass | 40 |" in folded
-
-
-def test_html_separates_what_does_not_apply() -> None:
-    text = html.render(report())
-    assert text.index("Not judged: 7 skipped") < text.index("<h2>Skipped</h2>")
-    assert text.index("about another pass") > text.index("<h2>Nothing to judge")
-
-
-def test_markdown_gives_reasons_largest_first() -> None:
-    text = markdown.render(report())
-    assert text.index("| no reference | 5 |") < text.index("| too large | 2 |")
-    assert "| near-tie | 3 |" in text
-
-
-def test_markdown_gives_the_command_to_reproduce() -> None:
+def test_markdown_gives_the_script_to_run() -> None:
     found = finding()
-    assert f"python OUT/findings/{found.signature.slug}/repro.py" in markdown.render(report(found))
+    text = markdown.render(report(found))
+    assert f"`findings/{found.signature.slug}/repro.py`" in text
+    assert "python OUT/SCRIPT" in text
 
 
-def test_markdown_tables_keep_their_shape_whatever_a_message_holds() -> None:
+def test_markdown_keeps_a_cause_on_its_line_whatever_a_message_holds() -> None:
     text = markdown.render(report(finding(message=NASTY + "\nsecond line")))
-    (row,) = [line for line in text.splitlines() if line.startswith("| FuseOps | ill-formed")]
-    assert row.replace("\\|", "").count("|") == 9
-    assert "<b>" not in row
+    (row,) = [line for line in text.splitlines() if line.startswith("- ")]
+    assert "second line" in row and "<b>" not in row
 
 
 def test_markdown_says_when_results_cannot_be_trusted() -> None:
@@ -109,27 +118,42 @@ def test_junit_has_one_case_per_pass_and_oracle() -> None:
     assert cases["well_formed"].find("failure") is None
 
 
-def test_junit_fails_the_culprit_and_not_for_known_findings() -> None:
-    cases = _cases(junit.render(report(finding("FuseOps"), finding("CSE", status="known"), finding("none"))))
-    assert [name for name, case in cases.items() if case.find("failure") is not None] == ["FuseOps", "well_formed"]
-    output = cases["CSE"].find("system-out")
-    assert output is not None
-    assert "known: well_formed-CSE" in (output.text or "")
+def test_junit_fails_new_causes_and_skips_known_ones() -> None:
+    text = junit.render(report(finding("FuseOps"), finding("CSE", status="known"), finding("none")))
+    causes, passes, oracles = ElementTree.fromstring(text).findall("testsuite")
+    outcome = {
+        case.attrib["classname"]: [child.tag for child in case if child.tag != "system-out"]
+        for case in causes.findall("testcase")
+    }
+    assert outcome == {
+        "passfuzz.causes.FuseOps": ["failure"],
+        "passfuzz.causes.CSE": ["skipped"],
+        "passfuzz.causes.none": ["failure"],
+    }
+    assert causes.attrib == {"name": "causes", "tests": "3", "failures": "2", "errors": "0", "skipped": "1"}
+    assert [case.attrib["name"] for case in passes.findall("testcase")] == ["LiftTransformParams"], (
+        "a pass that is blamed has not passed"
+    )
+    assert [case.attrib["name"] for case in oracles.findall("testcase")] == ["numbers"]
 
 
-def test_junit_counts_what_it_holds() -> None:
-    root = ElementTree.fromstring(junit.render(report(finding("FuseOps"), finding("FuseOps", "another"))))
-    (passes, oracles) = root.findall("testsuite")
-    assert passes.attrib == {"name": "passes", "tests": "2", "failures": "1", "errors": "0", "skipped": "0"}
-    assert oracles.attrib["skipped"] == "1"
-    assert len(root.findall(".//failure")) == 2
+def test_junit_counts_a_cause_once_and_names_its_findings() -> None:
+    rows = [replace(row, cause="one") for row in report(finding("FuseOps", "a"), finding("FuseOps", "b b")).findings]
+    text = junit.render(replace(report(), findings=tuple(rows)))
+    (failure,) = ElementTree.fromstring(text).iter("failure")
+    assert all(row.signature in (failure.text or "") for row in rows)
+
+
+def test_the_name_of_a_junit_case_is_the_same_in_another_run() -> None:
+    one, other = (replace(report(finding(message=text)).findings[0], cause="fuse_ops.cc: x") for text in ("x 1", "x 2"))
+    names = [list(_cases(junit.render(replace(report(), findings=(row,)))))[0] for row in (one, other)]
+    assert names[0] == names[1] == f"{cause_id('fuse_ops.cc: x')} fuse_ops.cc: x"
 
 
 def test_junit_is_xml_whatever_a_message_holds() -> None:
-    cases = _cases(junit.render(report(finding(message=NASTY))))
-    failure = cases["FuseOps"].find("failure")
-    assert failure is not None
-    assert failure.attrib["message"] == "ill-formed: " + NASTY.replace("\x00", r"\x00").replace("\x1b", r"\x1b")
+    (failure,) = ElementTree.fromstring(junit.render(report(finding(message=NASTY)))).iter("failure")
+    shown = NASTY.replace("\x00", r"\x00").replace("\x1b", r"\x1b")
+    assert failure.attrib["message"] == "official pipeline: " + shown
 
 
 # --- SARIF ----------------------------------------------------------------------------------------------
@@ -143,39 +167,28 @@ def test_sarif_has_what_the_schema_requires() -> None:
     (run,) = data["runs"]
     driver = run["tool"]["driver"]
     assert driver["name"] == "passfuzz"
-    assert [result["level"] for result in run["results"]] == ["error", "note", "warning"]
+    levels = {result["properties"]["culprit"]: result["level"] for result in run["results"]}
+    assert levels == {"FuseOps": "error", "CSE": "note", "DCE": "warning"}
     for result in run["results"]:
         assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
         assert result["message"]["text"]
         location = result["locations"][0]["physicalLocation"]["artifactLocation"]
         assert location["uri"].endswith("/repro.py")
         assert location["uriBaseId"] == "OUT"
-    fingerprints = {result["partialFingerprints"]["passfuzz/v1"] for result in run["results"]}
+    fingerprints = {result["partialFingerprints"]["passfuzz/cause/v1"] for result in run["results"]}
     assert len(fingerprints) == 3
 
 
-# --- HTML -----------------------------------------------------------------------------------------------
-
-
-class _Page(HTMLParser):
-    """Collects tags, and what would load something from elsewhere."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.loads: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.loads += [value or "" for name, value in attrs if name == "src" or (name == "href" and tag == "link")]
-
-
-def test_html_is_one_self_contained_page_without_script() -> None:
-    page = _Page()
-    page.feed(html.render(report(finding(message="<script>alert(1)</script>"))))
-    assert "script" not in page.tags
-    assert page.loads == []
-    assert page.tags.count("table") == 5
+def test_sarif_has_one_result_for_a_cause_and_suppresses_what_is_known() -> None:
+    rows = [replace(row, cause="one") for row in report(finding("FuseOps", "a"), finding("FuseOps", "b b")).findings]
+    known = replace(report(finding("CSE", status="known")).findings[0], cause="two", link="apache/tvm#1")
+    (run,) = json.loads(sarif.render(replace(report(), findings=(*rows, known))))["runs"]
+    new, old = run["results"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == [cause_id("one"), cause_id("two")]
+    assert new["occurrenceCount"] == 2 and len(new["relatedLocations"]) == 1 and new["suppressions"] == []
+    (suppression,) = old["suppressions"]
+    assert (suppression["kind"], suppression["status"]) == ("external", "accepted")
+    assert "apache/tvm#1" in suppression["justification"]
 
 
 # --- how the run ended, and what its reader must know ---------------------------------------------------
@@ -205,8 +218,8 @@ def test_every_format_shows_the_notes(row: Format) -> None:
 
 def test_the_markdown_and_the_page_say_it_before_the_findings() -> None:
     text, page = (format_named(name).render(report(finding())) for name in ("markdown", "html"))
-    assert text.index("has not ended") < text.index("## Findings")
-    assert page.index("has not ended") < page.index("<h2>Findings")
+    assert text.index("has not ended") < text.index("- **")
+    assert page.index("has not ended") < page.index("<main>")
 
 
 def test_sarif_calls_no_run_successful_that_has_not_ended() -> None:

@@ -41,6 +41,7 @@ from fuzzer.results import (
 )
 from fuzzer.versions import Probe
 from reports import html, junit, markdown, sarif
+from reports.finding_files import FindingFiles
 from reports.finding_row import FindingRow, Standing, row_of
 from reports.formats import FORMATS
 from reports.live import LiveDisplay
@@ -76,7 +77,14 @@ def filled(kind: Any, text: str, **others: Any) -> Any:
 
 def report_of(text: str) -> Report:
     """A report all of whose texts are one, in findings that are new and known, of a pass and of none."""
-    rows = (filled(FindingRow, text), filled(FindingRow, text, known=True), filled(FindingRow, text, culprit="none"))
+    new = filled(FindingRow, text, tier="B", link="")
+    known = replace(new, known=True, standing="known", cause="".join((text, "2")), tier="A")
+    rows = (
+        new,
+        known,
+        replace(new, culprit="none", tier="C", cause="".join((text, "3"))),
+        replace(new, signature="other"),
+    )
     counted = {name: {text: 1, "second": 1} for name in FIELDS if isinstance(getattr(Tally(), name), dict)}
     tally = tally_of({**dict.fromkeys(FIELDS, 1), **counted, **{name: {text: {}, "second": {}} for name in TABLES}})
     return Report(filled(RunFacts, text), tally, rows, (text, text))
@@ -118,12 +126,32 @@ def page(text: str) -> _Page:
     return parsed
 
 
+def files_of(text: str) -> Callable[[FindingRow], FindingFiles]:
+    """Folders of findings in which every text is one."""
+    line = one_line(text)
+    difference = f"--- before\n+++ after\n@@ {line} @@\n-{line}\n+{line}\n {line}"
+    return lambda row: FindingFiles(line, text, text, difference, (text, text), True)
+
+
 @examples(40)
 @given(texts)
 @example(HOSTILE)
+@example("</script></style></pre></title><script>alert(1)</script>")
+@example("{{ 7 * 7 }}{% raw %}")
 def test_html(text: str) -> None:
-    assert same_shape(lambda written: page(written).tags, html.render, text)
-    assert all(map(is_finding_script, page(html.render(report_of(text))).links))
+    assert same_shape(lambda written: page(written).tags, lambda of: html.render(of, files_of(of.facts.tvm)), text)
+    parsed = page(html.render(report_of(text), files_of(text)))
+    assert not [link for link in parsed.links if not (is_finding_script(link) or link.startswith("#"))]
+
+
+@pytest.mark.parametrize("link", ["javascript:alert(1)", "https://evil.org/apache/tvm/issues/1", "//evil.org", "/x"])
+def test_a_link_of_a_stranger_leads_nowhere(link: str) -> None:
+    row = FindingRow("slug", "numeric", "FuseOps", "crash", "value", link=link)
+    written = html.render(Report(RunFacts("0.27", "0.1", 1, ("llvm",), ended="done"), Tally(), (row,)))
+    assert not [one for one in page(written).links if not one.startswith("#")]
+    known = replace(row, link="apache/tvm#17340")
+    written = html.render(Report(RunFacts("0.27", "0.1", 1, ("llvm",), ended="done"), Tally(), (known,)))
+    assert "https://github.com/apache/tvm/issues/17340" in page(written).links
 
 
 @examples(40)
@@ -202,7 +230,7 @@ PLACES = ["javascript:alert(1)", "findings/a/../../x/repro.py", "/etc/passwd", "
 def test_no_format_links_or_tells_to_run_another_path(row: Any, repro: str) -> None:
     found = FindingRow("slug", "numeric", "FuseOps", "crash", "value", repro=repro)
     facts = RunFacts("0.27", "0.1", 1, ("llvm",), ended="done")
-    written = row.render(Report(facts, Tally(), (found,)))
+    written = row.render(Report(facts, Tally(), (found,))).replace("<code>findings/</code>", "")
     assert "findings/" not in written
     assert "javascript" not in written and "passwd" not in written
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 from fuzzer.settings import Settings
 from reports.finding_row import row_of
@@ -32,22 +33,41 @@ def test_a_log_gets_plain_lines() -> None:
     assert watched(terminal=False).splitlines() == [
         "seed 11, 3 workers, results in passfuzz-out",
         "[10 s] 98 cases, 9.8/s, 99.0% valid, 0 new causes, 0 known, 50 s left, 102 cases left, 3 workers",
-        "[2 s] FuseOps: ill-formed, by well_formed, tier A: Var [x] is not defined",
+        "[2 s] new: official pipeline: FuseOps: Var [x] is not defined",
         "[20 s] 98 cases, 4.9/s, 99.0% valid, 1 new cause (1 finding), 0 known, 40 s left, 102 cases left, 3 workers",
     ]
 
 
-def test_a_terminal_gets_findings_and_the_passes_that_fire_least() -> None:
+def test_a_terminal_gets_the_newest_causes_and_nothing_about_passes_that_fire_least() -> None:
     text = watched(terminal=True)
-    assert "Var [x] is not defined" in text
-    assert text.index("LiftTransformParams") < text.rindex("FuseOps")
+    assert "1 new cause (1 finding), 0 known" in text
+    assert "official pipeline" in text and "Var [x] is not defined" in text
+    assert "LiftTransformParams" not in text
+
+
+def test_a_log_gets_a_line_for_a_new_cause_and_none_for_another_finding_of_it_or_a_known_one() -> None:
+    stream = io.StringIO()
+    display = LiveDisplay(Terminal(file=stream))
+    display.on_start(SETTINGS)
+    first, second = (replace(row_of(finding(message=text)), cause="one") for text in ("a", "b b"))
+    known = replace(row_of(finding("CSE")), cause="two", standing="known", known=True)
+    back = replace(row_of(finding("DCE")), cause="three", standing="returned")
+    for row in (first, second, known, back, replace(first, count=2)):
+        display.on_finding(row)
+    display.on_tally(tally(), LINE_S)
+    _, *lines, status = stream.getvalue().splitlines()
+    assert lines == [
+        "[2 s] new: official pipeline: FuseOps: a",
+        "[2 s] returned: official pipeline: DCE: Var x is not defined",
+    ]
+    assert "1 new cause (2 findings), 1 returned, 1 known" in status
 
 
 def test_a_long_message_does_not_push_the_culprit_out() -> None:
     lines = watched(terminal=True, message="x" * 300, width=80).splitlines()
     rows = [line for line in lines if "xxx" in line]
     assert rows
-    assert all("FuseOps" in row and "ill-formed" in row for row in rows)
+    assert all("FuseOps" in row and "official pipeline" in row for row in rows)
 
 
 def test_lines_do_not_come_more_often_than_every_few_seconds() -> None:

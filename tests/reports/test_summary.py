@@ -272,3 +272,23 @@ def test_a_finding_seen_again_replaces_its_line(tmp_path: Path) -> None:
     writer.on_finding(row_of(finding().seen_again(4)))
     lines = (tmp_path / "findings.jsonl").read_text().splitlines()
     assert [json.loads(line)["count"] for line in lines] == [5]
+
+
+def test_reports_that_take_long_are_written_seldom_and_counters_as_ever(tmp_path: Path) -> None:
+    """Writing takes 1 s here, 2 % of 50."""
+    moments = iter(range(1000))
+    written: list[float] = []
+    writer = OutWriter(
+        tmp_path,
+        facts(wall_s=0.0),
+        interval_s=5.0,
+        others=lambda out, report: written.append(report.facts.wall_s),
+        clock=lambda: float(next(moments)),
+    )
+    writer.on_start(object())
+    for now in range(1, 121):
+        writer.on_tally(Tally(cases=now, generated=now), float(now))
+        assert read_out(tmp_path).tally.cases >= now - 5
+    assert written == [0.0, 50.0, 100.0]
+    writer.write(replace(report(finding()), facts=facts(wall_s=120.0)))
+    assert written[-1] == 120.0, "the last word is written however long it takes"

@@ -11,7 +11,7 @@ import pytest
 from reports.summary import Ended, Report, read_out, write_out
 from reports.terminal import Terminal
 from reports.view import read_outs, show, write_merged
-from reports.words import ended_line
+from reports.words import SCREEN, ended_line
 from tests.reports.reports_data import facts, finding, report, tally
 
 
@@ -56,14 +56,38 @@ def test_a_merge_has_the_files_and_folders_of_all(tmp_path: Path) -> None:
     assert len(merged.findings) == 2
 
 
-def test_people_see_findings_before_statistics() -> None:
+def shown(shown_report: Report, width: int = 160) -> str:
     stream = io.StringIO()
-    show(report(finding("FuseOps"), own_fault="x [y]"), Terminal(file=stream, width=160))
-    text = stream.getvalue()
-    assert text.startswith("1 new cause (1 finding), 0 known")
+    show(shown_report, Terminal(file=stream, width=width))
+    return stream.getvalue()
+
+
+def test_people_see_causes_before_the_run() -> None:
+    text = shown(report(finding("FuseOps"), own_fault="x [y]"))
+    assert text.startswith(
+        "1 new cause (1 finding), 0 known\nofficial pipeline    FuseOps: Var x is not defined findings/"
+    )
     assert text.index("FuseOps") < text.index("98 cases")
-    assert "no reference 5, too large 2" in text
     assert "not to be trusted: x [y]" in text
+
+
+def test_people_see_no_counters_of_what_was_skipped() -> None:
+    text = shown(report(finding()))
+    assert "no reference" not in text and "near-tie" not in text and "LiftTransformParams" not in text
+
+
+def test_people_see_one_screen_and_whole_paths() -> None:
+    many = [finding(f"Pass{number}", "x" * 300, tier="ABC"[number % 3]) for number in range(300)]
+    text = shown(report(*many, finding("CSE", status="known")))
+    lines = text.splitlines()
+    assert len(lines) <= SCREEN
+    scripts = [line for line in lines if line.startswith("official pipeline")]
+    assert scripts and all(line.endswith("/repro.py") and len(line) <= 160 for line in scripts)
+    assert "1 known: CSE" in lines
+    assert (
+        "100 new only in unusual orders of passes (tier C): Pass101, Pass104, Pass107, Pass11, Pass110, 95 more passes"
+        in (lines)
+    )
 
 
 @pytest.mark.parametrize("ended", [None, "unknown", "interrupted"])

@@ -1,0 +1,237 @@
+"""What a pass did to a PrimFunc, as kinds of statements and of nodes of expressions, and what a PrimFunc stores.
+
+Statements that compute are matched with each other, so that a statement that is gone counts as one kind whatever is in
+it. `oracles.ir.rewrite` says what a kind is for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+
+import tvm
+import tvm_ffi
+from tvm import s_tir, tirx
+
+from generators import tvm_api as T
+from generators.dtypes import is_float
+from generators.tvm_api import Expr, IRModule, Node, PrimFunc, Stmt
+from oracles.ir.walk import CALL, VAR, prim_funcs
+
+_INNER = (tirx.For, tirx.SeqStmt, tirx.IfThenElse, tirx.While, tirx.AttrStmt, s_tir.SBlock, s_tir.SBlockRealize)
+"""Statements that hold others."""
+_COMMON = frozenset(
+    {
+        *("Var", "IntImm", "FloatImm", "TensorLoad", "Add", "Sub", "Mul", "Cast to int", "For", "SeqStmt"),
+        *("DeclBuffer", "SBlock", "SBlockRealize", "AllocBuffer", "Tuple", "Op"),
+    }
+)
+"""Kinds of nodes that nearly every PrimFunc holds, and nearly every pass over PrimFuncs moves."""
+_BINARY = (tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Mod, tirx.Min, tirx.Max)
+_COMPARE = (tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE)
+_BY_CONSTANT = (tirx.FloorDiv, tirx.FloorMod, tirx.Div, tirx.Mod, tirx.Mul)
+
+
+def kinds_changed(old: PrimFunc, new: PrimFunc) -> tuple[set[str], set[str]]:
+    """The kinds that are gone from a PrimFunc, and those that have come."""
+    if T.structural_equal(old, new):
+        return set(), set()
+    mine, other = _statements(old.body), _statements(new.body)
+    inner = (
+        Counter(kind for s in mine if isinstance(s, _INNER) for kind in _node_kinds(s)),
+        Counter(kind for s in other if isinstance(s, _INNER) for kind in _node_kinds(s)),
+    )
+    removed, added = inner[0] - inner[1], inner[1] - inner[0]
+    details = list[str]()
+    for one, counterpart in _pairs(*_unlike(_leaves(mine), _leaves(other))):
+        if one is None or counterpart is None:
+            into = added if one is None else removed
+            into.update(_node_kinds(counterpart if one is None else one))
+            continue
+        kinds, others = Counter(_kinds_in(one)), Counter(_kinds_in(counterpart))
+        removed.update(kinds - others)
+        added.update(others - kinds)
+        if kinds == others:
+            details.append(_detail(one, counterpart))
+    gone, come = _telling(set(removed), set(added))
+    if gone or come:
+        return gone, come
+    return set(), set(details) or {_loops(mine, other)}
+
+
+_FROM_EXPRESSION = "a loop that begins at an expression"
+_FROM_NUMBER = "a loop that begins at a number"
+_STEPPED = "a loop with a step"
+_RARER = ((_FROM_EXPRESSION, {_FROM_NUMBER, _STEPPED}), (_FROM_NUMBER, {_STEPPED}))
+"""What is special of loops, and what does not count beside it: what rewrites one loop rewrites those around it."""
+
+
+def _telling(removed: set[str], added: set[str]) -> tuple[set[str], set[str]]:
+    """The kinds without the common ones, where there are others."""
+    gone, come = removed - _COMMON, added - _COMMON
+    for rare, others in _RARER:
+        if rare in gone | come:
+            gone, come = gone - others, come - others
+    return (gone, come) if gone or come else (removed, added)
+
+
+def _statements(body: Stmt) -> list[Stmt]:
+    """All statements of a body, outer ones first."""
+    return _found(body, tirx.Stmt)
+
+
+def _found(node: Node, kinds: type[Node] | tuple[type[Node], ...]) -> list[Node]:
+    found: list[Node] = []
+
+    def seen(one: Node) -> Node:
+        found.append(one)
+        return one
+
+    tvm_ffi.structural_map(node, [(kinds, seen)], order="pre")
+    return found
+
+
+def _leaves(statements: Iterable[Stmt]) -> list[Stmt]:
+    return [one for one in statements if not isinstance(one, _INNER)]
+
+
+def _code(node: Node) -> int:
+    return int(T.structural_hash(node, map_free_vars=True))
+
+
+def _unlike(old: Sequence[Stmt], new: Sequence[Stmt]) -> tuple[list[Stmt], list[Stmt]]:
+    """The statements of each list that the other has not."""
+    left, right = [_code(one) for one in old], [_code(one) for one in new]
+    return _without(old, left, right), _without(new, right, left)
+
+
+def _without(statements: Sequence[Stmt], codes: Sequence[int], others: Sequence[int]) -> list[Stmt]:
+    rest, kept = Counter(others), list[Stmt]()
+    for statement, code in zip(statements, codes, strict=True):
+        if rest[code]:
+            rest[code] -= 1
+        else:
+            kept.append(statement)
+    return kept
+
+
+def _pairs(old: Sequence[Stmt], new: Sequence[Stmt]) -> list[tuple[Stmt | None, Stmt | None]]:
+    """Statements of one class with each other, those that store to buffers of one name first; None for those left."""
+    pairs: list[tuple[Stmt | None, Stmt | None]] = []
+    rest = list(new)
+    alone: list[Stmt] = []
+    for one in old:
+        match = next((n for n in rest if type(n) is type(one) and _target(n) == _target(one)), None)
+        if match is None:
+            alone.append(one)
+        else:
+            rest = [n for n in rest if n is not match]
+            pairs.append((one, match))
+    for kind in dict.fromkeys(type(one) for one in (*alone, *rest)):
+        pairs += zip_longest([o for o in alone if type(o) is kind], [n for n in rest if type(n) is kind])
+    return pairs
+
+
+def _target(statement: Stmt) -> str:
+    return str(statement.buffer.name) if isinstance(statement, tirx.BufferStore) else ""
+
+
+def _kinds_in(statement: Stmt) -> list[str]:
+    return [kind for node in _found(statement, (tirx.Stmt, tvm.ir.Expr)) for kind in _node_kinds(node)]
+
+
+def _node_kinds(node: Node) -> list[str]:
+    """The kind of a node with what is special of it; [] for what is no computation."""
+    name = type(node).__name__
+    if isinstance(node, tirx.For):
+        return _loop_kinds(node)
+    if isinstance(node, tirx.AttrStmt):
+        return [f"AttrStmt {node.attr_key}"]
+    if isinstance(node, s_tir.SBlockRealize):
+        return [name if _is_true(node.predicate) else f"{name} with a predicate"]
+    if isinstance(node, CALL):
+        return [T.op_name(node) or "a call"]
+    if isinstance(node, tirx.Cast):
+        return [f"Cast to {_class(node)}"]
+    if isinstance(node, _BY_CONSTANT) and isinstance(node.b, tirx.IntImm) and int(node.b.value) < 0:
+        return [f"{name} by a negative constant"]
+    if isinstance(node, _COMPARE):
+        return [f"{name} on {_class(node.a)}"]
+    if isinstance(node, _BINARY) and _class(node) == "float":
+        return [f"{name} on float"]
+    return [name]
+
+
+def _class(expr: Expr) -> str:
+    """The class of an element type: "bool", "uint", "int", "float", "bfloat", "handle"."""
+    text = str(T.type_of(expr)).removeprefix("T.").strip('"')
+    if is_float(text):
+        return "bfloat" if text.startswith("bfloat") else "float"
+    return next((word for word in ("bool", "uint", "int", "float", "bfloat") if text.startswith(word)), "another type")
+
+
+def _is_true(predicate: Expr) -> bool:
+    return isinstance(predicate, tirx.IntImm) and int(predicate.value) != 0
+
+
+def _loop_kinds(loop: Stmt) -> list[str]:
+    """The kind of a loop, and what is special of it."""
+    kinds = ["For" if loop.kind == tirx.ForKind.SERIAL else f"{tirx.ForKind(loop.kind).name.lower()} For"]
+    if not isinstance(loop.min, tirx.IntImm):
+        kinds.append(_FROM_EXPRESSION)
+    elif int(loop.min.value):
+        kinds.append(_FROM_NUMBER)
+    if loop.step is not None and not (isinstance(loop.step, tirx.IntImm) and int(loop.step.value) == 1):
+        kinds.append(_STEPPED)
+    return kinds
+
+
+def _detail(one: Stmt, other: Stmt) -> str:
+    """What differs in two statements of the same kinds of nodes."""
+    mine, theirs = _found(one, (tirx.Stmt, tvm.ir.Expr)), _found(other, (tirx.Stmt, tvm.ir.Expr))
+    word = type(one).__name__
+    if [type(node) for node in mine] != [type(node) for node in theirs]:
+        moved = [type(a) is not type(b) for a, b in zip(mine, theirs, strict=False)]
+        start, end = moved.index(True), len(moved) - moved[::-1].index(True)
+        kinds = {kind for node in (*mine[start:end], *theirs[start:end]) for kind in _node_kinds(node)}
+        telling = ", ".join(sorted(kinds - _COMMON))
+        return f"{telling or word} in another order"
+    left, right = _atoms(mine), _atoms(theirs)
+    if Counter(left) == Counter(right):
+        return f"{word} with operands in another order"
+    constant = any(a != b and not a[0] for a, b in zip(left, right, strict=True))
+    return f"{word} with another {'constant' if constant else 'variable'}"
+
+
+def _atoms(nodes: Iterable[Node]) -> list[tuple[bool, str]]:
+    """Variables and constants in order, for comparison: whether it is a variable, and its name or value."""
+    return [
+        (True, str(node.name)) if isinstance(node, VAR) else (False, str(node.value))
+        for node in nodes
+        if isinstance(node, (VAR, tirx.IntImm, tirx.FloatImm))
+    ]
+
+
+def _loops(old: Iterable[Stmt], new: Iterable[Stmt]) -> str:
+    """What differs where all statements that compute are the same."""
+    loops = [[_code(loop.extent) for loop in each if isinstance(loop, tirx.For)] for each in (old, new)]
+    if loops[0] != loops[1]:
+        return "For with another extent"
+    return "another order of statements"
+
+
+def stored_kinds(module: IRModule, dtype: str | None = None) -> tuple[str, ...]:
+    """The kinds of nodes of the values that the PrimFuncs of a module store, with classes of dtypes; sorted.
+
+    dtype: of the stored elements to look at, None for all.
+    """
+    kinds = {
+        kind
+        for _, function in prim_funcs(module)
+        for store in _found(function.body, tirx.BufferStore)
+        if dtype is None or str(T.type_of(store.value)).removeprefix("T.") == dtype
+        for node in _found(store.value, tvm.ir.Expr)
+        for kind in _node_kinds(node)
+    }
+    return tuple(sorted(kinds - _COMMON or kinds - {"Var", "IntImm", "FloatImm"}))

@@ -1,0 +1,134 @@
+"""What is found out of failures of builds and of stored cases, for their causes."""
+
+from __future__ import annotations
+
+import ctypes
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tvm
+from tvm import relax
+
+from benchmarks.bench_causes import compared
+from corpus.cause import CODEGEN as CODEGEN_OF_CAUSES
+from corpus.cause import UNCERTAIN
+from corpus.module_text import live_module
+from corpus.reduce import Candidate
+from corpus.replayable import case_folders
+from fuzzer.protocol import Plan
+from fuzzer.trial.facts import cause_in
+from fuzzer.trial.repertoire import Repertoire
+from fuzzer.trial.stored_cause import cause_of_case
+from generators.case import EntryCall, ModuleText
+from generators.passes.table import PASSES
+from oracles.builds.build import CODEGEN
+from oracles.checks import pipelines
+from oracles.evidence import Died
+from oracles.forked import ChildRaised
+from oracles.nested import running_at_end
+from oracles.verdict import CRASH, DOES_NOT_BUILD, Failed
+from tests.corpus.test_throw_site import TRACEBACK, frame
+
+CASES = Path(__file__).parents[3] / "corpus" / "cases"
+MODULE = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        y = R.abs(x)
+        return y
+"""
+
+
+def planted(name: str, action: Any) -> Any:
+    return tvm.transform.module_pass(lambda module, context: action(module), opt_level=0, name=name)
+
+
+def raises(module: Any) -> Any:
+    raise KeyError("nothing")
+
+
+def pipeline(action: Any) -> Any:
+    inner = tvm.transform.Sequential([planted("LegalizeOps", lambda module: module), planted("FuseTIR", action)])
+    return planted("_pipeline", inner)
+
+
+def cause(monkeypatch: pytest.MonkeyPatch, action: Any, failed: Failed, tmp_path: Path) -> str:
+    monkeypatch.setattr(relax, "get_pipeline", lambda name: pipeline(action))
+    case = Candidate(live_module(ModuleText(MODULE)), (), (), (EntryCall("main", ()),))
+    plan = Plan(0, scratch=str(tmp_path))
+    return str(cause_in("pipelines", failed, pipelines.DEFAULT_BUILD, case, plan, Repertoire(PASSES)))
+
+
+def test_the_pass_in_which_a_pipeline_raises_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    failed = Failed(DOES_NOT_BUILD, "KeyError", TRACEBACK + frame("/mine.py", "raises") + "KeyError: 'nothing'\n")
+    assert cause(monkeypatch, raises, failed, tmp_path) == "FuseTIR: KeyError: <name>"
+
+
+def test_the_pass_in_which_a_pipeline_dies_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    failed = Failed(CRASH, "SIGSEGV", "", evidence=Died("SIGSEGV"))
+    found = cause(monkeypatch, lambda module: ctypes.string_at(0), failed, tmp_path)
+    assert found == f"{UNCERTAIN}FuseTIR: ends by SIGSEGV on abs"
+
+
+def test_passes_that_have_ended_are_not_running() -> None:
+    noted: list[tuple[str, ...]] = []
+    module = live_module(ModuleText(MODULE))
+
+    def apply(seen: Any) -> None:
+        with tvm.transform.PassContext(instruments=[seen]), pytest.raises(KeyError):
+            pipeline(raises)(module)
+
+    running = running_at_end(apply, lambda names: noted.append(tuple(names)))
+    assert running[0] == "_pipeline"
+    assert running[-1] == "FuseTIR"
+    assert "LegalizeOps" not in running
+    assert any(names[-1:] == ("LegalizeOps",) for names in noted)
+
+
+def test_causes_name_code_generation_as_builds_do() -> None:
+    assert CODEGEN_OF_CAUSES == CODEGEN
+
+
+@pytest.mark.parametrize(
+    ("case", "cause"),
+    [
+        ("17175-ewise-fma", "LegalizeOps: relax.ewise_fma has no legalisation"),
+        ("17175-unknown-shape-operand", "LegalizeOps: leaves an operator with operands of unknown shape or dtype"),
+        ("17231-lift-transform-params-returned-weight", "LiftTransformParams: a value is gone and still returned"),
+        ("17340-kill-after-last-use-in-dataflow", "KillAfterLastUse: an effect where none may be: the end of a life"),
+        ("bf16-compute-legalize-let", "tirx.BF16ComputeLegalize: fails in the constructor of a binding in TIR"),
+        ("schedule-input-changed", "s_tir.Schedule[unroll]: changes the module that it is given"),
+    ],
+)
+def test_a_stored_case_has_the_cause_that_the_issue_tells(case: str, cause: str, tmp_path: Path) -> None:
+    assert str(cause_of_case(CASES / case, tmp_path)) == cause
+
+
+ONE_BUG = {frozenset({"bf16-compute-legalize-bind", "bf16-compute-legalize-let"})}
+"""Cases in the corpus that show one mistake: BF16ComputeLegalize copies the old type of a binding's value, in a Let
+and in a Bind (src/tirx/transform/unsupported_dtype_legalize.cc)."""
+
+
+@pytest.mark.deep
+def test_no_two_bugs_of_the_corpus_have_one_cause(tmp_path: Path) -> None:
+    found: dict[str, set[str]] = defaultdict(set)
+    for folder in case_folders(CASES):
+        try:
+            cause = cause_of_case(folder, tmp_path)
+        except ChildRaised:  # Its pass is in the table of another version.
+            continue
+        if cause is not None:
+            found[str(cause)].add(folder.name)
+    assert len(found) > 40
+    assert {frozenset(names) for names in found.values() if len(names) > 1} == ONE_BUG
+
+
+def test_pairs_are_counted_within_the_clusters() -> None:
+    clusters = {"one": ["a", "b", "c"], "two": ["d"], "three": ["e"]}
+    pairs = compared({"a": "x", "b": "x", "c": "y", "d": "y", "e": "z", "unread": "z"}, clusters)
+    assert pairs.apart == (("a", "c"), ("b", "c"))
+    assert pairs.merged == (("c", "d"),)
+    assert (pairs.same, pairs.other) == (3, 7)

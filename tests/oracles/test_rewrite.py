@@ -1,0 +1,160 @@
+"""What a pass did, as kinds: the same for two reductions of one bug, others for two bugs."""
+
+from __future__ import annotations
+
+import pytest
+import tvm
+
+from corpus.module_text import live_module
+from generators import tvm_api as T
+from generators.case import ModuleText
+from generators.tvm_api import IRModule
+from oracles.broken import Broken, broken, retyped, types_of
+from oracles.ir.rewrite import Kinds, rewritten
+from oracles.ir.tir_rewrite import stored_kinds
+
+
+def relax(*lines: str, result: str = "b", parameters: str = 'x: R.Tensor((2, 2), "float32")') -> IRModule:
+    body = "\n        ".join((*lines, f"return {result}"))
+    text = f"""
+@I.ir_module(check_well_formed=False)
+class Module:
+    @R.function
+    def main({parameters}):
+        {body}
+"""
+    return live_module(ModuleText(text))
+
+
+def tir(*lines: str) -> IRModule:
+    body = "\n            ".join(lines)
+    text = f"""
+@I.ir_module
+class Module:
+    @T.prim_func
+    def prim(A: T.Buffer((12,), "float32"), B: T.Buffer((12,), "bool"), n: T.int32):
+        for i in range(4):
+            {body}
+"""
+    return live_module(ModuleText(text))
+
+
+# --- Relax ----------------------------------------------------------------------------------------------
+
+
+def test_elementwise_operators_are_alike_unless_named() -> None:
+    one = relax("a = R.abs(x)", "b = R.add(a, a)"), relax("a = R.abs(x)", "b = R.permute_dims(a)")
+    other = relax("a = R.exp(x)", "b = R.subtract(a, a)"), relax("a = R.exp(x)", "b = R.permute_dims(a)")
+    assert rewritten(*one) == rewritten(*other) == Kinds(("an elementwise operator of 2",), ("permute_dims",))
+    assert rewritten(*one, named=True) != rewritten(*other, named=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kinds"),
+    [
+        ("b = R.subtract(x, y)", "b = R.subtract(y, x)", "an elementwise operator of 2 with other operands"),
+        ("b = R.sum(x, axis=0)", "b = R.sum(x, axis=1)", "sum with other attributes"),
+    ],
+)
+def test_what_differs_in_one_kind_is_told(before: str, after: str, kinds: str) -> None:
+    parameters = 'x: R.Tensor((2, 2), "float32"), y: R.Tensor((2, 2), "float32")'
+    assert rewritten(relax(before, parameters=parameters), relax(after, parameters=parameters)) == Kinds((), (kinds,))
+
+
+def test_another_result_is_told() -> None:
+    lines = ("a = R.abs(x)", "b = R.add(a, a)")
+    assert rewritten(relax(*lines), relax(*lines, result="a")) == Kinds((), ("the result with other operands",))
+
+
+def test_nothing_is_nothing() -> None:
+    assert rewritten(relax("b = R.abs(x)"), relax("b = R.abs(x)")) == Kinds()
+
+
+# --- TIR ------------------------------------------------------------------------------------------------
+
+
+def test_a_divisors_sign_counts_and_its_value_does_not() -> None:
+    of = {number: tir(f"A[i] = A[(n - i) % {number} + 6]") for number in (4, 5, -4, -5)}
+    one, other = rewritten(of[4], of[-5]), rewritten(of[5], of[-4])
+    assert one == other == Kinds(("FloorMod",), ("FloorMod by a negative constant",))
+    assert rewritten(of[4], of[5]) == Kinds((), ("BufferStore with another constant",))
+
+
+def test_a_statement_that_is_gone_is_one_kind_whatever_is_in_it() -> None:
+    kept = "B[i] = A[i] < T.float32(1.0)"
+    for gone in ("A[i] = T.exp(A[i + 4])", "A[i] = T.max(A[i], A[i % 3])"):
+        assert rewritten(tir(gone, kept), tir(kept)) == Kinds(("BufferStore",), ())
+
+
+def test_an_order_of_operands_is_told_from_another_constant() -> None:
+    before, swapped = tir("A[i] = A[i] - A[i + 4]"), tir("A[i] = A[i + 4] - A[i]")
+    assert rewritten(before, swapped) != rewritten(before, tir("A[i] = A[i] - A[i + 5]"))
+    assert rewritten(before, swapped) != Kinds()
+
+
+def test_common_nodes_do_not_count_beside_others() -> None:
+    few = tir("A[i] = T.exp(A[i])"), tir("A[i] = A[i]")
+    many = tir("A[i] = T.exp(A[i])"), tir("A[i] = A[i + n * 2 - 1]")
+    assert rewritten(*few) == rewritten(*many) == Kinds(("tirx.exp",), ())
+
+
+def test_of_loops_the_most_special_change_counts() -> None:
+    text = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def prim(A: T.Buffer((12,), "float32")):
+        for i in {outer}:
+            for j in {inner}:
+                A[j] = T.float32(1.0)
+"""
+    end = live_module(ModuleText(text.format(outer="range(0, 4)", inner="range(0, 1)")))
+    starts = [
+        live_module(ModuleText(text.format(outer=outer, inner="range(i, i + 1)")))
+        for outer in ("range(1, 5)", "range(0, 4)")
+    ]
+    found = [rewritten(start, end) for start in starts]
+    assert found[0] == found[1]
+    assert found[0].removed == ("a loop that begins at an expression",)
+
+
+def test_what_is_stored_is_told_with_the_class_of_its_elements() -> None:
+    assert stored_kinds(tir("B[i] = A[i] != A[i + 1]")) == ("NE on float",)
+    assert stored_kinds(tir("B[i] = n != i")) == ("NE on int",)
+
+
+# --- structure ------------------------------------------------------------------------------------------
+
+
+LOST = (
+    ("a = R.abs(x)", "b = R.add(a, a)", "b", "a value is gone and still used"),
+    ("a = R.permute_dims(x)", "b = R.add(a, a)", "b", "a value is gone and still used"),
+    ("a = R.abs(x)", "b = R.add(x, x)", "a", "a value is gone and still returned"),
+)
+
+
+@pytest.mark.parametrize(("lost", "kept", "result", "kind"), LOST)
+def test_a_lost_value_is_told_by_its_use_and_not_by_its_operator(lost: str, kept: str, result: str, kind: str) -> None:
+    before = relax(lost, kept, result=result)
+    function = before["main"]
+    blocks = [tvm.relax.BindingBlock(function.body.blocks[0].bindings[1:])]
+    body = tvm.relax.SeqExpr(blocks, function.body.body)
+    after = tvm.IRModule({"main": tvm.relax.Function(function.params, body, T.return_type(function))})
+    assert broken(before, after) == Broken(kind)
+
+
+def test_an_effect_is_told_by_its_kind_and_not_by_its_place() -> None:
+    plain = relax("a = R.abs(x)", "b = R.exp(a)")
+    kills = [relax("b = R.abs(x)", f"c = R.{kill}(b)", result="x") for kill in ("memory.kill_tensor", "vm.kill_object")]
+    found = {broken(plain, module) for module in kills}
+    assert found == {Broken("an effect where none may be: the end of a life")}
+
+
+def test_another_type_of_a_binding_is_told_by_its_operator() -> None:
+    before, after = relax("b = R.sum(x, axis=[0])"), relax("b = R.sum(x, axis=[0], keepdims=True)")
+    assert retyped(types_of(before), types_of(after)) == "another type is given to the result of sum: two ranks"
+    assert retyped(types_of(before), types_of(before)) == ""
+
+
+def test_a_sound_module_is_not_broken() -> None:
+    assert broken(relax("b = R.abs(x)"), relax("b = R.exp(x)")) is None

@@ -1,0 +1,100 @@
+"""How bad a cause is, and the order in which people read causes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from reports.causes import causes_of
+from reports.finding_row import FindingRow
+from reports.severity import SEVERITIES, best, first_seen, severity, severity_of, worst_first
+from reports.words import SEVERITY_WORDS, cut, not_shown, one_screen, several, title
+
+ROW = FindingRow("s-1", "numeric", "FuseOps", "ill-formed", "a message", cause="a.cc: x")
+
+
+@pytest.mark.parametrize(
+    ("symptom", "message", "tier", "expected"),
+    [
+        ("wrong result", "value: 1, not 2", "B", "wrong"),
+        ("reference trap: out-of-bounds", "x", "A", "wrong"),
+        ("reference trap: undefined-variable", "x", "B", "phase"),
+        ("crash", "SIGSEGV in FuseOps", "B", "native"),
+        ("crash", "SIGABRT", "A", "native"),
+        ("crash", "SIGSEGV: terminate called", "B", "native"),
+        ("crash", "InternalError: SIGSEGV in a message of TVM", "A", "pipeline"),
+        ("ill-formed", "SIGSEGV in x", "B", "phase"),
+        ("crash", "InternalError: x", "A", "pipeline"),
+        ("crash", "InternalError: x", "B", "phase"),
+        ("wrong result", "value: 1, not 2", "C", "order"),
+        ("crash", "SIGSEGV in FuseOps", "C", "order"),
+        ("crash", "", "B", "phase"),
+    ],
+)
+def test_the_severity_of_a_finding(symptom: str, message: str, tier: str, expected: str) -> None:
+    assert severity_of(replace(ROW, symptom=symptom, message=message, tier=tier)) == expected
+
+
+def test_a_cause_is_as_bad_as_its_worst_finding_which_is_shown() -> None:
+    rows = (
+        replace(ROW, signature="odd", tier="C", symptom="wrong result", at_s=1.0),
+        replace(ROW, signature="large", tier="A", reduced={"bindings": 9}, at_s=5.0),
+        replace(ROW, signature="small", tier="A", reduced={"bindings": 2}, at_s=7.0),
+        replace(ROW, signature="phase", tier="B", reduced={"bindings": 1}, at_s=3.0),
+    )
+    (cause,) = causes_of(rows)
+    assert (severity(cause), best(cause).signature, first_seen(cause)) == ("pipeline", "small", 1.0)
+
+
+def test_what_is_new_comes_first_then_the_worst_then_by_pass_then_by_time() -> None:
+    def row(cause: str, **changes: object) -> FindingRow:
+        return replace(ROW, signature=cause, cause=cause, **changes)  # type: ignore[arg-type]
+
+    rows = (
+        row("known", symptom="wrong result", known=True, standing="known"),
+        row("odd", tier="C"),
+        row("later", at_s=9.0),
+        row("sooner", at_s=2.0),
+        row("other pass", culprit="CSE", at_s=20.0),
+        row("pipeline", tier="A"),
+        row("back", tier="A", standing="returned", culprit="Zero"),
+        row("wrong", symptom="wrong result"),
+    )
+    order = [cause.cause for cause in worst_first(causes_of(rows))]
+    assert order == ["wrong", "pipeline", "back", "other pass", "sooner", "later", "odd", "known"]
+
+
+def test_a_title_is_the_registrys_or_the_issues_or_the_message() -> None:
+    (cause,) = causes_of((ROW,))
+    (named,) = causes_of((ROW, replace(ROW, signature="s-2", title="of the registry")))
+    (bare,) = causes_of((replace(ROW, message=""),))
+    assert title(cause) == "a message"
+    assert title(cause, "of the issue") == "of the issue"
+    assert title(named, "of the issue") == "of the registry"
+    assert title(bare) == "ill-formed"
+
+
+def test_every_severity_has_words() -> None:
+    assert tuple(SEVERITY_WORDS) == SEVERITIES
+    assert len({words.short for words in SEVERITY_WORDS.values()}) == len(SEVERITIES)
+
+
+def test_many_causes_in_a_line() -> None:
+    rows = [replace(ROW, signature=f"s{n}", cause=f"c{n}", culprit=f"P{n % 7}") for n in range(15)]
+    assert several(causes_of(rows), "known") == "15 known: P0 (3), P1 (2), P2 (2), P3 (2), P4 (2), 2 more passes"
+    assert several((), "known") == ""
+
+
+def test_a_screen_has_no_odd_orders_and_says_what_it_leaves_out() -> None:
+    rows = [replace(ROW, signature=f"s{n}", cause=f"c{n}", tier="ABC"[n % 3]) for n in range(60)]
+    shown, left = one_screen(worst_first(causes_of(rows)))
+    assert [severity(cause) for cause in shown] == ["pipeline"] * 20
+    assert not_shown(left) == "and 20 more: 20 documented phase"
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "expected"), [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("abc", 0, "…"), ("", 0, "")]
+)
+def test_a_text_is_cut(text: str, most: int, expected: str) -> None:
+    assert cut(text, most) == expected
