@@ -9,6 +9,7 @@ from corpus.repro import runs_kernels, script_of, shown_by_script
 from corpus.store import StoredCase
 from corpus.tracebacks import crashing_function, of_runtime, raised_text
 from corpus.wording import is_native, subject_of
+from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.scripts import MissingScript, Script
 from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, HANG, WRONG_RESULT
 
@@ -66,6 +67,8 @@ def expected(stored: StoredCase, promise: str) -> Markdown:
     of, culprit = Markdown.of, Markdown.code(subject_of(stored))
     if stored.symptom == WRONG_RESULT and stored.expectations:
         text = of("{}\n", Markdown.fenced(shortened(_outputs(stored), LONGEST_OUTPUTS), "text"))
+    elif stored.oracle in CPU_BUILDS and promise:
+        text = of("{}.\n", "".join((promise[0].upper(), promise[1:])))
     elif stored.symptom == DOES_NOT_BUILD:
         text = of("{} compiles this module.\n", Markdown.code("tvm.compile"))
     elif stored.symptom == DOES_NOT_RUN:

@@ -15,6 +15,7 @@ from corpus.store import StoredCase
 from corpus.tracebacks import crashed, crashing_function, of_runtime, raised_text, raising_frame
 from generators.case import Tier
 from generators.targets import TARGETS
+from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.evidence import Hung, OutOfMemory, ReferenceTrap
 from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, WRONG_RESULT
 
@@ -109,7 +110,7 @@ def _tag(stored: StoredCase, detail: str) -> str:
 def subject_of(stored: StoredCase) -> str:
     """What a title says the culprit is: the pass in its name space, or the call that compiles."""
     if stored.culprit == CODE:
-        return "tvm.compile"
+        return f"relax.build ({stored.oracle})" if stored.oracle in CPU_BUILDS else "tvm.compile"
     spaces = [space for space in _SPACES if stored.culprit.startswith(f"{space}.")]
     return stored.culprit.removeprefix(f"{max(spaces, key=len)}.") if spaces else stored.culprit
 
