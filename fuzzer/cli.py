@@ -222,7 +222,9 @@ def replay(
 
     if junit is not None:
         output_file(junit, "--junit")
-    result = replay_corpus(None if corpus is None else existing(corpus), tuple(tvm or ()), trust, known_file(known))
+    result = replay_corpus(
+        None if corpus is None else existing(corpus), tuple(tvm or ()), trust=trust, known=known_file(known)
+    )
     if junit is not None:
         write_text(junit, document((("replay", replay_cases(result)),)))
     show_replay(result, as_json)

@@ -389,6 +389,7 @@ def test_only_tvm_and_numpy_are_imported() -> None:
     ]
     assert set(imports) <= {"mmap", "os", "signal", "sys", "typing", "numpy", "tvm", "__future__"}
 
+
 SHORT = {"purity": 25, "definedness": 28, "well_formed": 24, "survives": 27, "input_unchanged": 19, "numeric": 39}
 """Lines of a script besides its module (what is found comes back small)."""
 

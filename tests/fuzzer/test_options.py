@@ -69,7 +69,7 @@ def test_no_error_of_a_command_is_taken_for_another(
 ) -> None:
     """Typer takes an EOFError for Ctrl-C, and ends with 1, our status of a finding, for any broken pipe."""
 
-    def replay(corpus: object, versions: object, trust: bool) -> ReplayResult:
+    def replay(*given: object, **named: object) -> ReplayResult:
         raise error
 
     monkeypatch.setattr("fuzzer.commands.replay.replay", replay)

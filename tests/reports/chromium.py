@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.patience import HANGS_S
+
 PATIENCE_S = 300.0
 """Seconds that an answer may take on a busy machine."""
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -155,4 +157,4 @@ def a_page(profile: Path) -> Iterator[Page]:
         os.close(page.send)
         os.close(page.receive)
         browser.terminate()
-        browser.wait(timeout=60)
+        browser.wait(timeout=HANGS_S)
