@@ -60,8 +60,8 @@ format: $(READY) ## Format and mend what ruff can
 bench: $(READY) ## Measure (docs/benchmarks.md says what)
 	$(BIN)/python -m benchmarks
 
-docs-bugs: $(READY) ## Write docs/bugs anew from its notes and the corpus
-	$(BIN)/python -m corpus.bug_notes
+docs-bugs: $(READY) ## Write docs/bugs anew from corpus/known.toml and its cases
+	$(BIN)/python -m corpus.bug_pages
 
 lock: ## Renew requirements.lock from pyproject.toml (needs uv)
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.10 --generate-hashes --no-header \

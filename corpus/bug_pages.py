@@ -1,29 +1,29 @@
 """One page for each known bug, and an index: `docs/bugs`, made by `make docs-bugs` and held by a test. No TVM here.
 
 The text of a page comes from an entry (`Bug`) and from the case folder that shows it, and is escaped: a title and a
-module may be anybody's. Code in `why` and `fix` stands between backticks.
+module may be anybody's. Code in `why` and `fix` stands between backticks. `python -m corpus.bug_pages` writes the pages
+of the registry.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from typing import Any, Literal, Protocol
 
 import jinja2
 
 from corpus.escapes import Markdown
+from corpus.registry import CASES, SEVERITIES, SHIPPED, KnownCause, Registry, Severity, cause_id, read_registry
 from corpus.regular_files import read_regular
 from corpus.store import MOST_TEXT, read_case
 
-Severity: TypeAlias = Literal[
-    "silent wrong result", "native crash", "official pipeline", "documented phase", "odd order", "limitation"
-]
-SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-"""Worst first."""
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = ROOT / "docs" / "bugs"
 INDEX = "README.md"
 LONGEST_SLUG = 72
 
@@ -31,15 +31,20 @@ LONGEST_SLUG = 72
 class Bug(Protocol):
     """What a page says of a bug.
 
-    title: one line, as of an issue. status: open, wont-fix, limitation or fixed-in. root: file:function of
-    TVM. why: whose fault it is, and how. fix: what would mend it. link: an issue or pull request.
-    case: the folder in `corpus/cases` that shows it, "" where there is none. quote: of a limit, TVM's own sentence.
+    identity: what tells it from all others. title: one line, as of an issue. severity: "" where no person has said.
+    status: open, wont-fix, limitation or fixed-in. root: file:function of TVM. why: whose fault it is, and how, ""
+    where nobody has read that yet. fix: what would mend it. link: an issue or pull request. case: the folder in
+    `corpus/cases` that shows it, "" where there is none. quote: of a limit, TVM's own sentence. read: whether the
+    source in `root` was read line by line.
     """
+
+    @property
+    def identity(self) -> str: ...
 
     @property
     def title(self) -> str: ...
     @property
-    def severity(self) -> Severity: ...
+    def severity(self) -> Severity | Literal[""]: ...
     @property
     def status(self) -> str: ...
     @property
@@ -60,10 +65,12 @@ class Bug(Protocol):
     def quote(self) -> str: ...
     @property
     def fixed_in(self) -> str: ...
+    @property
+    def read(self) -> bool: ...
 
 
 class AmbiguousPage(Exception):
-    """Two bugs whose pages would have one name; the text names both titles."""
+    """Two bugs with one title and one identity; the text is the title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +106,23 @@ def slug(title: str) -> str:
 
 
 def _named(bugs: Iterable[Bug]) -> dict[str, Bug]:
+    """Each bug by the name of its page. Of titles with the same words, the first has the plain name."""
     named: dict[str, Bug] = {}
     for bug in bugs:
-        other = named.setdefault(slug(bug.title), bug)
-        if other is not bug:
-            raise AmbiguousPage(" and ".join((other.title, bug.title)))
+        plain = slug(bug.title)
+        name = plain if plain not in named else "-".join((plain, cause_id(bug.identity)))
+        if name in named:
+            raise AmbiguousPage(bug.title)
+        named[name] = bug
     return named
 
 
 # --- text -----------------------------------------------------------------------------------------------
+
+
+def of_registry(registry: Registry) -> tuple[KnownCause, ...]:
+    """The entries that have a page: those of which it is said why, and those that a case shows."""
+    return tuple(entry for entry in registry.entries if entry.why or entry.case)
 
 
 def pages(bugs: Iterable[Bug], cases: Path, to_cases: str = "../../corpus/cases") -> dict[str, str]:
@@ -120,7 +135,7 @@ def pages(bugs: Iterable[Bug], cases: Path, to_cases: str = "../../corpus/cases"
     texts = {
         _file(name): _page(bug, _shown(cases / bug.case, to_cases) if bug.case else None) for name, bug in named.items()
     }
-    return {INDEX: _index(list(named.values())), **texts}
+    return {INDEX: _index(named), **texts}
 
 
 def _file(name: str) -> str:
@@ -138,13 +153,16 @@ def _page(bug: Bug, case: ShownCase | None) -> str:
     )
 
 
-def _index(bugs: Sequence[Bug]) -> str:
-    ordered = sorted(bugs, key=lambda bug: (bug.passes[:1], bug.title))
-    names = sorted({name for bug in bugs for name in bug.passes}, key=str.lower)
+def _index(named: Mapping[str, Bug]) -> str:
+    ordered = sorted(
+        ((_file(name), bug) for name, bug in named.items()), key=lambda one: (tuple(one[1].passes[:1]), one[1].title)
+    )
+    passes = sorted({name for _, bug in ordered for name in bug.passes}, key=str.lower)
+    severities = [(one, [pair for pair in ordered if pair[1].severity == one]) for one in (*SEVERITIES, "")]
     return _TEMPLATES.get_template("index.md.j2").render(
-        bugs=bugs,
-        by_severity=[(one, found) for one in SEVERITIES if (found := [bug for bug in ordered if bug.severity == one])],
-        by_pass=[(name, [bug for bug in ordered if name in bug.passes]) for name in names],
+        count=len(named),
+        by_severity=[(one or "severity not known", found) for one, found in severities if found],
+        by_pass=[(name, [pair for pair in ordered if name in pair[1].passes]) for name in passes],
     )
 
 
@@ -216,7 +234,6 @@ _TEMPLATES.filters.update(
     fenced=Markdown.fenced,
     issue=Markdown.issue,
     prose=_prose,
-    page=lambda bug: _file(slug(bug.title)),
     state=lambda bug: Markdown.of(", {}", _status(bug)) if bug.status != "open" else Markdown.of(""),
 )
 
@@ -231,3 +248,13 @@ def write(folder: Path, texts: Mapping[str, str]) -> None:
         stale.unlink()
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
+
+
+def main() -> int:
+    registry = read_registry(SHIPPED)
+    write(PAGES, pages(of_registry(registry), SHIPPED.parent / CASES))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from corpus.poison_fill import Fill
 from corpus.signature import Signature
 from generators.case import Argument, Case, Shape, Tier
+from oracles.evidence import Died
 from oracles.verdict import Failed
-
-Status: TypeAlias = Literal["new", "known", "fixed"]
-"""Not seen before, in the baseline of known findings, or a replayed case that no longer fails."""
 
 Tolerance: TypeAlias = "np.ndarray[Any, Any] | float"
 
@@ -85,7 +83,6 @@ class Finding:
     at_s: float
     tvm: str
     count: int = 1
-    status: Status = "new"
     reduced: ReductionStats | None = None
     expectations: tuple[Expectation, ...] = ()
     fault: tuple[str, ...] = ()
@@ -116,7 +113,7 @@ def flatten_outputs(output: Argument) -> tuple[np.ndarray[Any, Any], ...]:
 
 
 def to_line(finding: Finding) -> dict[str, Any]:
-    """The line of the finding in `OUT/findings.jsonl`."""
+    """The line of the finding in `OUT/findings.jsonl`, but for what is known of its cause."""
     return {
         "signature": finding.signature.slug,
         "cause": finding.cause,
@@ -129,11 +126,15 @@ def to_line(finding: Finding) -> dict[str, Any]:
         "target": finding.case.target,
         "at_s": round(finding.at_s, 3),
         "count": finding.count,
-        "known": finding.status != "new",
+        "died": _died(finding.verdict),
         "case": finding.folder,
         "repro": f"{finding.folder}/repro.py",
         "reduced": None if finding.reduced is None else stats_row(finding.reduced, len(finding.case.passes)),
     }
+
+
+def _died(failed: Failed) -> str:
+    return failed.evidence.how if isinstance(failed.evidence, Died) else ""
 
 
 def stats_row(stats: ReductionStats, passes: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 import tomlkit
@@ -27,6 +27,7 @@ from corpus.escapes import is_slug, one_line
 from corpus.named_errors import naming
 from corpus.regular_files import read_regular
 from corpus.store import LONGEST_REASON, MOST_TEXT, UNREADABLE, why, write_atomically
+from corpus.toml_text import in_lines
 from generators.case import Tier
 
 if sys.version_info >= (3, 11):
@@ -50,6 +51,13 @@ schema = {SCHEMA}
 _HEADER = re.compile(r"[ \t]*\[\[[ \t]*cause[ \t]*\]\][ \t]*(?:#.*)?\r?\n?")
 
 Status: TypeAlias = Literal["open", "wont-fix", "limitation", "fixed-in"]
+Severity: TypeAlias = Literal[
+    "silent wrong result", "native crash", "official pipeline", "documented phase", "odd order", "limitation"
+]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+"""Worst first."""
+Value: TypeAlias = str | bool | tuple[str, ...]
+"""Of a field of an entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,9 @@ class KnownCause:
     pull request. root: file:function in TVM's source. case: the folder in `cases` beside the registry that shows it.
     note: for people. quote: of a limit, the sentence of TVM's message that states it, at least SHORTEST_QUOTE
     characters. fixed_in: the version of TVM, where the status is "fixed-in". seen: the day it was last seen,
-    "YYYY-MM-DD". tier: the best of all sightings. line: of the entry in its file, 0 where it is not known.
+    "YYYY-MM-DD". tier: the best of all sightings. severity: "" where no person has said. passes: their names, the one
+    to blame first. why: whose fault it is, and how; fix: what would mend it; code in both stands between backticks.
+    read: the source in `root` was read line by line. line: of the entry in its file, 0 where it is not known.
     """
 
     cause: str
@@ -77,6 +87,11 @@ class KnownCause:
     fixed_in: str = ""
     seen: str = ""
     tier: Tier = "B"
+    severity: Severity | Literal[""] = ""
+    passes: tuple[str, ...] = ()
+    why: str = ""
+    fix: str = ""
+    read: bool = False
     line: int = 0
 
     @property
@@ -174,6 +189,11 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     fixed_in: str = ""
     seen: str = ""
     tier: Tier = "B"
+    severity: Severity | Literal[""] = ""
+    passes: tuple[str, ...] = ()
+    why: str = ""
+    fix: str = ""
+    read: bool = False
 
     def complaint(self) -> str | None:
         """What is wrong with it beyond the types of its fields."""
@@ -181,8 +201,11 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True):
             return "title: is empty"
         if not self.cause and not (self.status == "limitation" and self.quote):
             return "cause: is empty; only a limitation may be known by its quote alone"
-        if "" in self.also:
-            return "also: one is empty"
+        for name, texts in (("also", self.also), ("passes", self.passes)):
+            if "" in texts:
+                return f"{name}: one is empty"
+        if self.read and not self.why:
+            return "read: is true, and why is empty"
         if self.quote and len(self.quote) < SHORTEST_QUOTE:
             return f"quote: shorter than {SHORTEST_QUOTE} characters, which matches too much"
         if self.case and not is_slug(self.case):
@@ -267,7 +290,7 @@ def add_entries(path: Path, entries: Iterable[KnownCause]) -> None:
     _edit(path, lambda text: f"{text.rstrip()}\n{added}" if added else text)
 
 
-def change_entries(path: Path, changes: Mapping[str, Mapping[str, str | tuple[str, ...]]]) -> None:
+def change_entries(path: Path, changes: Mapping[str, Mapping[str, Value]]) -> None:
     """Sets fields of entries, which are named by their `identity`; an empty value removes the field. Comments and
     order stay. Raises as `add_entries`, and KeyError for an entry that is not there.
     """
@@ -277,7 +300,7 @@ def change_entries(path: Path, changes: Mapping[str, Mapping[str, str | tuple[st
     _edit(path, lambda text: _changed(path, text, changes))
 
 
-def _changed(path: Path, text: str, changes: Mapping[str, Mapping[str, str | tuple[str, ...]]]) -> str:
+def _changed(path: Path, text: str, changes: Mapping[str, Mapping[str, Value]]) -> str:
     entries = {entry.identity: entry for entry in reversed(parse(path, text).entries)}
     wanted = {entries[identity].line: row for identity, row in changes.items()}
     if 0 in wanted:
@@ -295,7 +318,7 @@ def _blocks(text: str) -> list[tuple[int, str]]:
     return [(0, "".join(lines[: ends[0]])), *parts]
 
 
-def _changed_block(block: str, row: Mapping[str, str | tuple[str, ...]]) -> str:
+def _changed_block(block: str, row: Mapping[str, Value]) -> str:
     """An entry with its fields set; comments below it stay below it."""
     if not row:
         return block
@@ -307,7 +330,7 @@ def _changed_block(block: str, row: Mapping[str, str | tuple[str, ...]]) -> str:
     table = document["cause"][0]
     for name, value in row.items():
         if value:
-            table[name] = _plain(value)
+            table[name] = _item(name, value)
         else:
             table.pop(name, None)
     return tomlkit.dumps(document) + block[len(body) :]
@@ -329,14 +352,17 @@ def _row(entry: KnownCause) -> dict[str, Any]:
     values = {field.name: (getattr(entry, field.name), field.default) for field in fields(entry)}
     always = ("title", "status", "tier")
     return {
-        name: _plain(value)
+        name: _item(name, value)
         for name, (value, default) in values.items()
         if name != "line" and (name in always or value not in (default, "", ()))
     }
 
 
-def _plain(value: str | tuple[str, ...]) -> str | list[str]:
-    return value if isinstance(value, str) else list(value)
+def _item(name: str, value: Value) -> Any:
+    """A value as tomlkit writes it: prose in several lines, other texts in one, to be searched for."""
+    if isinstance(value, tuple):
+        return list(value)
+    return in_lines(value) if isinstance(value, str) and name in ("note", "why", "fix") else value
 
 
 def _edit(path: Path, edit: Callable[[str], str]) -> None:

@@ -77,6 +77,11 @@ def crashed_in(backtrace: str) -> Site | None:
     return None
 
 
+def thrown_at(detail: str) -> Site | None:
+    """TVM's function that raised, or in which the process died; None where that is not known."""
+    return crashed_in(detail) if is_backtrace(detail) else next(iter(sites(detail)[-1:]), None)
+
+
 def _file(path: str) -> str:
     for pattern, start in _OF_TVM:
         if match := pattern.fullmatch(path):

@@ -36,7 +36,8 @@ class FindingRow:
     case, repro: paths relative to OUT. reduced: bindings_before, bindings, statements_before, statements,
     passes_before, passes, oracle_calls, seconds; empty while it is not reduced.
     cause: what people count, as `str(corpus.cause.Cause)`; "" in files of older versions. standing, title, link: of
-    that cause, as the registry of known causes has it.
+    that cause, as the registry of known causes has it. died: the signal by which the process ended, or its exit status;
+    "" where it did not end, and in files of older versions.
     """
 
     signature: str
@@ -56,6 +57,7 @@ class FindingRow:
     standing: Standing = "new"
     title: str = ""
     link: str = ""
+    died: str = ""
     reduced: Mapping[str, Number] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -98,12 +100,9 @@ class FindingRow:
 
 
 def row_of(finding: Finding) -> FindingRow:
-    """The row of a live finding."""
+    """The row of a live finding, as a new one."""
     line = to_line(finding)
-    standing: Standing = "known" if line["known"] else "new"
-    return FindingRow(
-        **{**line, "passes": tuple(line["passes"]), "reduced": line["reduced"] or {}, "standing": standing}
-    )
+    return FindingRow(**{**line, "passes": tuple(line["passes"]), "reduced": line["reduced"] or {}})
 
 
 def merge_rows(rows: Iterable[FindingRow]) -> tuple[FindingRow, ...]:

@@ -1,7 +1,7 @@
 """The report as JUnit XML, which every CI shows: a test case for each cause, and for each pass and oracle that no new
 cause is about.
 
-A cause that is new, or has returned, is a failure; a known one is skipped.
+A cause that is new, or has returned, is a failure where its tier is one that fails the run; other ones are skipped.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def render(report: Report) -> str:
     wrong = {row.culprit for cause in causes if not cause.known for row in cause.findings}
     blaming = {row.oracle for cause in causes if not cause.known for row in cause.findings if row.culprit == NO_CULPRIT}
     suites = (
-        ("causes", [_cause_case(cause) for cause in causes]),
+        ("causes", [_cause_case(cause, report.facts.fail_on) for cause in causes]),
         ("passes", [_pass_case(name, row) for name, row in sorted(report.tally.passes.items()) if name not in wrong]),
         (
             "oracles",
@@ -104,7 +104,7 @@ def _add_case(suite: ElementTree.Element, case: TestCase) -> None:
         _add(element, "system-out", case.output)
 
 
-def _cause_case(cause: CauseRow) -> TestCase:
+def _cause_case(cause: CauseRow, fail_on: tuple[str, ...]) -> TestCase:
     """A cause, by its pass. Its name is the same from run to run, while messages hold numbers."""
     row, what = best(cause), title(cause)
     classname = f"passfuzz.causes.{row.culprit}"
@@ -113,7 +113,10 @@ def _cause_case(cause: CauseRow) -> TestCase:
         limit = "a limit that TVM states" if cause.standing == "limitation" else "known"
         return TestCase(classname, name, skipped=": ".join(filter(None, (limit, cause.link))), output=_detail(cause))
     returned = "returned, " if cause.standing == "returned" else ""
-    return TestCase(classname, name, ((f"{returned}{SEVERITY_WORDS[severity(cause)].short}: {what}", _detail(cause)),))
+    said = f"{returned}{SEVERITY_WORDS[severity(cause)].short}: {what}"
+    if not cause.is_failure(fail_on):
+        return TestCase(classname, name, skipped=f"tier {cause.tier} fails no run: {said}", output=_detail(cause))
+    return TestCase(classname, name, ((said, _detail(cause)),))
 
 
 def _pass_case(name: str, counts: Mapping[PassColumn, int]) -> TestCase:

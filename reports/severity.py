@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import signal
 from collections.abc import Iterable
 from typing import Literal, TypeAlias, get_args
 
 from oracles.reference.errors import symptom_of
-from oracles.verdict import CRASH, WRONG_RESULT
+from oracles.verdict import WRONG_RESULT
 from reports.causes import CauseRow
 from reports.finding_row import FindingRow
 
@@ -25,7 +24,6 @@ SILENT = frozenset(
     )
 )
 """Symptoms of a module that runs to its end and gives other values, or any."""
-_WORD = re.compile(r"\w+")
 _SIGNALS = frozenset(one.name for one in signal.Signals)
 
 
@@ -35,16 +33,9 @@ def severity_of(row: FindingRow) -> Severity:
         return "order"
     if row.symptom in SILENT:
         return "wrong"
-    if row.symptom == CRASH and by_signal(row.message):
+    if row.died in _SIGNALS:
         return "native"
     return "pipeline" if row.tier == "A" else "phase"
-
-
-def by_signal(message: str) -> bool:
-    """Whether the message of a crash is of a process that a signal ended: its first word is the signal's name. A line
-    of findings.jsonl has no field for that."""
-    word = _WORD.match(message)
-    return word is not None and word[0] in _SIGNALS
 
 
 def severity(cause: CauseRow) -> Severity:

@@ -41,7 +41,7 @@ class RunFacts:
     own_fault: one line when its results cannot be trusted.
     ended: how; None while it runs, and of a run that was killed. merged: several runs, by `report --merge`.
     unreduced: how many failures were seen that are neither findings nor known to be none. notes: lines on what its
-    reader must know, of the registry of known causes.
+    reader must know, of the registry of known causes. fail_on: tiers whose new causes fail it.
     """
 
     tvm: str
@@ -56,6 +56,7 @@ class RunFacts:
     unreduced: Count = 0
     merged: bool = False
     notes: tuple[str, ...] = ()
+    fail_on: tuple[str, ...] = ("A", "B")
 
 
 FACTS: tuple[str, ...] = tuple(field.name for field in fields(RunFacts))
@@ -93,7 +94,7 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """The contents of summary.json."""
         facts = {**asdict(self.facts), "targets": list(self.facts.targets), "wall_s": round(self.facts.wall_s, 3)}
-        facts["notes"] = list(self.facts.notes)
+        facts.update(notes=list(self.facts.notes), fail_on=list(self.facts.fail_on))
         if self.facts.ended == UNKNOWN:
             del facts["ended"]
         causes = [cause.to_json() for cause in self.causes]

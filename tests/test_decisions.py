@@ -39,7 +39,6 @@ READ = {
     "oracles/ir/difference.py": "scripts as TVM prints them",
     "oracles/tvm_errors.py": "what TVM says",
     "reports/reasons.py": "reasons, to put those that begin alike together for a reader",
-    "reports/severity.py": "messages in findings.jsonl, which has no evidence; says only where a reader finds a cause",
 }
 """Files that test texts, and whose."""
 

@@ -45,7 +45,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("broken", "table"),
     ),
     "corpus": (
-        ("escapes", "regular_files", "whole_folder"),
+        ("escapes", "regular_files", "toml_text", "whole_folder"),
         ("arrays_file", "encoding", "frames", "loaded_file", "migration", "named_errors", "own", "poison_fill"),
         ("repro_imports", "rewrites", "schedule", "script_losses", "signature", "throw_site", "tracebacks"),
         ("cause",),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from corpus.finding import Finding
 from corpus.findings import keep_finding
+from corpus.issue import Similar
 from fuzzer.campaign.checkpoint import Checkpoint, write_checkpoint, write_unreduced
 from fuzzer.campaign.docket import Docket
 from fuzzer.campaign.out_folder import OWN_FAULTS, UNCONFIRMED
@@ -48,9 +49,10 @@ class Disk:
             self._checked_at = now
             write_checkpoint(self._out, checkpoint())
 
-    def keep(self, finding: Finding, shown: bool) -> bool:
-        """Whether the folder of a finding could be written. shown: by its script; else it is kept apart."""
-        return self.tries(lambda: keep_finding(self._out if shown else self._out / UNCONFIRMED, finding))
+    def keep(self, finding: Finding, shown: bool, similar: Sequence[Similar]) -> bool:
+        """Whether the folder of a finding could be written. shown: by its script; else it is kept apart. similar: what
+        its issue names."""
+        return self.tries(lambda: keep_finding(self._out if shown else self._out / UNCONFIRMED, finding, similar))
 
     def note_own_fault(self, judged: Judged) -> None:
         """Adds the traceback of an exception of ours to OUT/own-faults.txt."""

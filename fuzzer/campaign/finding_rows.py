@@ -9,6 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from corpus.finding import Finding
+from corpus.issue import Similar
+from corpus.throw_site import Site, thrown_at
+from fuzzer.campaign.similar import similar
 from fuzzer.known_causes import Known
 from generators.case import Tier
 from reports.finding_row import FindingRow, row_of
@@ -27,6 +30,8 @@ class FindingRows:
         self._tiers: dict[str, Tier] = {}
         """The best of all sightings of a signature."""
         self._notes: dict[str, None] = {}
+        self._sites: dict[str, Site] = {}
+        """Where findings of this run, not of one that it goes on with, were thrown; by signature."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -66,10 +71,16 @@ class FindingRows:
         before = self.by_signature[row.signature].count if row.signature in self else 0
         count = row.count + self.early.pop(row.signature, 0) + before
         row = replace(row, count=count, tier=min(row.tier, self._tiers.get(row.signature, row.tier)))
+        if (site := thrown_at(said)) is not None:
+            self._sites[row.signature] = site
         if (doubt := self._known.doubt(row, said)) != "":
             self._notes[doubt] = None
         row = self.by_signature[row.signature] = self._known.told(row, said)
         return row
+
+    def similar(self, finding: Finding) -> tuple[Similar, ...]:
+        """What the issue of a finding names: known causes, and findings that were told before."""
+        return similar(finding, self._known.registry, self.by_signature.values(), self._sites)
 
     def seen_in(self, slug: str, tier: Tier) -> None:
         """A sighting of a finding in a sequence of some tier: the best counts."""

@@ -334,7 +334,7 @@ class _Campaign:
         key = self.working.pop(token)
         finding: Finding = pickle.loads(pickled)
         finding = replace(finding, at_s=self.docket.work_at(key).at_s)
-        if not self.disk.keep(finding, shown):
+        if not self.disk.keep(finding, shown, self.rows.similar(finding)):
             why = f"its folder cannot be written: {self.disk.cannot_write}"
             self._seen_again(*self.docket.ended_early(key, why))
             return

@@ -52,7 +52,7 @@ def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
         show(report, terminal)
     for note in result.notes:
         tell(f"warning: {note}")
-    _say_last(settings, result, terminal)
+    _say_last(settings, result, terminal, as_json)
     fault = result.fault()
     if fault is not None:
         tell(f"error: {fault}")
@@ -67,9 +67,10 @@ def _rows_of(settings: Settings) -> tuple[FindingRow, ...]:
         raise UsageError(f"--resume: {error}") from error
 
 
-def _say_last(settings: Settings, result: CampaignResult, terminal: Console) -> None:
-    """What is new, where the results are, and what is not in them."""
-    said = f"{headline(result.findings)}; reports are in {settings.out}"
+def _say_last(settings: Settings, result: CampaignResult, terminal: Console, as_json: bool) -> None:
+    """Where the results are, and what is not in them; what is new, where that has not been shown."""
+    said = f"{headline(result.findings)}; " if as_json else ""
+    said += f"reports are in {settings.out}"
     if result.unreduced:
         said += (
             f"; {not_reduced(result.unreduced)}: {settings.out / UNREDUCED_FILE} lists them, "
@@ -115,6 +116,7 @@ def _facts(settings: Settings) -> RunFacts:
         seed=settings.seed,
         targets=settings.targets,
         shard=str(settings.shard),
+        fail_on=settings.fail_on,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from corpus.findings import save_finding
 from corpus.signature import signature_of
 from corpus.store import read_case
 from generators.case import Case, ModuleText, Origin, PassCall, Shape
+from oracles.evidence import Died
 from oracles.verdict import Failed
 
 CONTRACT = [
@@ -28,7 +30,7 @@ CONTRACT = [
     "target",
     "at_s",
     "count",
-    "known",
+    "died",
     "case",
     "repro",
     "reduced",
@@ -59,7 +61,10 @@ def test_the_line_has_exactly_the_fields_of_the_contract() -> None:
     assert list(line) == CONTRACT
     assert list(line["reduced"]) == REDUCED
     assert line["passes"] == ["relax.transform.FoldConstant()"]
-    assert line["known"] is False
+    assert line["died"] == ""
+    assert (
+        to_line(replace(finding(), verdict=replace(finding().verdict, evidence=Died("SIGSEGV"))))["died"] == "SIGSEGV"
+    )
     assert line["repro"] == f"findings/{line['signature']}/repro.py"
 
 

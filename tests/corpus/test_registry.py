@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from zipfile import ZipFile
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from corpus.agreement import Lack, lacks
 from corpus.registry import (
+    SEVERITIES,
     SHIPPED,
     BadRegistry,
     KnownCause,
@@ -75,6 +77,12 @@ def test_an_entry_has_what_stands_in_the_file_and_its_line() -> None:
         (HEAD + ENTRY + 'seen = "20261122"\n', 2, "seen: no day"),
         (HEAD + ENTRY + "seen = 2026-11-22\n", 2, r"Expected `str`.*seen"),
         (HEAD + ENTRY + 'tier = "D"\n', 2, "Invalid enum value 'D'"),
+        (HEAD + ENTRY + 'severity = "bad"\n', 2, "Invalid enum value 'bad'.*severity"),
+        (HEAD + ENTRY + 'passes = "FuseOps"\n', 2, r"Expected `array`.*passes"),
+        (HEAD + ENTRY + 'passes = [""]\n', 2, "passes: one is empty"),
+        (HEAD + ENTRY + "why = 1\n", 2, r"Expected `str`.*why"),
+        (HEAD + ENTRY + "read = 'yes'\nwhy = 'w'\n", 2, r"Expected `bool`.*read"),
+        (HEAD + ENTRY + "read = true\n", 2, "read: is true, and why is empty"),
     ],
 )
 def test_a_bad_entry_is_named_with_file_line_and_reason(text: str, line: int | None, reason: str) -> None:
@@ -103,6 +111,15 @@ def test_lines_are_right_where_a_text_holds_the_header() -> None:
     text = HEAD + '[[cause]]\ncause = "a"\ntitle = "T"\nnote = """\n[[cause]]\n"""\n[[cause]]\ntitle = "U"\n'
     with pytest.raises(BadRegistry, match=r"^known\.toml: entry 2: cause: is empty"):
         registry(text)
+
+
+def test_an_entry_says_whose_fault_it_is() -> None:
+    (entry,) = registry(
+        f'{HEAD}{ENTRY}severity = "native crash"\npasses = ["B", "A"]\nroot = "a.cc:f"\n'
+        'why = """\\\nIt takes \\\n  `x`."""\nfix = "Ask."\nread = true\n'
+    ).entries
+    assert (entry.severity, entry.passes, entry.read) == ("native crash", ("B", "A"), True)
+    assert (entry.why, entry.fix) == ("It takes `x`.", "Ask.")
 
 
 # --- matching -------------------------------------------------------------------------------------------
@@ -231,6 +248,23 @@ def test_an_entry_that_could_not_be_read_is_not_written(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["known.toml"]
 
 
+def test_prose_stands_in_lines_and_stays_when_another_field_changes(tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    why = " ".join(['It emits `CreateFCmpONE`, which is "false" of a \\ NaN.'] * 9)
+    new = KnownCause("a " * 99 + "a", "T", severity="silent wrong result", passes=("codegen",), why=why, read=True)
+    add_entries(path, [new])
+    text = path.read_text()
+    assert max(len(line) for line in text.splitlines() if not line.startswith("cause = ")) <= 120
+    assert f'cause = "{new.cause}"\n' in text
+    change_entries(path, {new.cause: {"fix": why, "passes": ("LLVM",), "severity": "native crash"}})
+    kept = text.replace("silent wrong result", "native crash").replace("codegen", "LLVM")
+    assert path.read_text().startswith(kept.rstrip("\n"))
+    (read,) = read_registry(path).entries
+    assert (read.why, read.fix, read.passes, read.read) == (why, why, ("LLVM",), True)
+    change_entries(path, {new.cause: {"read": False, "why": ""}})
+    assert read_registry(path).entries[0] == replace(read, why="", read=False)
+
+
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20).filter(str.strip)
 ENTRIES = st.builds(
     KnownCause,
@@ -240,6 +274,11 @@ ENTRIES = st.builds(
     also=st.lists(TEXTS, max_size=2).map(tuple),
     link=st.sampled_from(["", "apache/tvm#1"]),
     note=st.one_of(st.just(""), TEXTS),
+    severity=st.sampled_from(["", *SEVERITIES]),
+    passes=st.lists(TEXTS, max_size=2).map(tuple),
+    why=TEXTS.map(lambda text: " ".join([text] * 30)),
+    fix=st.one_of(st.just(""), TEXTS),
+    read=st.booleans(),
     tier=st.sampled_from(["A", "B", "C"]),
 )
 
@@ -252,9 +291,7 @@ def test_what_is_written_is_read_whatever_it_says(
     add_entries(path, entries)
     change_entries(path, {entries[0].cause: {"note": note}})
     read = read_registry(path).entries
-    plain = [(entry.cause, entry.title, entry.status, entry.also, entry.link, entry.tier) for entry in entries]
-    assert [(one.cause, one.title, one.status, one.also, one.link, one.tier) for one in read] == plain
-    assert [one.note for one in read] == [note, *(entry.note for entry in entries[1:])]
+    assert [replace(one, line=0) for one in read] == [replace(entries[0], note=note), *entries[1:]]
 
 
 # --- the registry and the cases -------------------------------------------------------------------------
@@ -291,6 +328,13 @@ def test_the_shipped_registry_and_the_shipped_cases_are_one() -> None:
     assert len(found) == NOT_YET
     assert registry.twice == ()
     assert len(registry.entries) >= 3
+
+
+def test_shipped_entries_that_say_why_say_the_rest() -> None:
+    told = [entry for entry in read_registry(SHIPPED).entries if entry.why]
+    assert [one.title for one in told if not (one.fix and one.root and one.passes and one.severity)] == []
+    limits = ("limitation", "wont-fix")
+    assert [one.title for one in told if (one.severity == "limitation") != (one.status in limits)] == []
 
 
 @pytest.mark.deep

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from corpus.escapes import is_slug
 from corpus.findings import PART
-from corpus.known import read_notes
 from corpus.replayable import CORPUS
 from corpus.signature import PLACES, Signature, normalise, operators_in, signature_of
 from corpus.store import StoredCase, read_case
@@ -229,17 +228,6 @@ def test_a_stored_case_keeps_its_signature(folder: Path) -> None:
     now = signature_of(stored.oracle, failed, stored.culprit, operators_in(stored.case.module.script))
     assert now == by_the_symptom(stored)
     assert stored.signature in (None, now.slug)
-
-
-def test_the_baseline_keeps_its_signatures() -> None:
-    """Those of traps, whose slug follows from what a note says first: "culprit: symptom: message"."""
-    notes = read_notes(CORPUS.parent / "known.json")
-    places = {kind: f": {symptom_of(kind)}" for kind in PLACES}
-    traps = [(slug, note, kind) for slug, note in notes.items() for kind, said in places.items() if said in note]
-    assert len(traps) > 20
-    for slug, note, kind in traps:
-        culprit = note.partition(places[kind])[0]
-        assert signature_of(slug.partition("-")[0], trapped(kind, note), culprit).slug == slug
 
 
 def test_the_verdicts_own_culprit_wins() -> None:

@@ -20,9 +20,8 @@ from fuzzer import errors
 from fuzzer.campaign.observer import Observer
 from fuzzer.results import CampaignResult, CheckResult, CheckRow, ReduceResult, ReplayResult, ReplayRow
 from fuzzer.settings import Settings
-from reports.finding_row import row_of
 from reports.summary import read_out, write_out
-from tests.reports.reports_data import finding, report, tally
+from tests.reports.reports_data import finding, known_finding, report, row, tally
 
 ROOT = Path(__file__).resolve().parents[2]
 CALL: Any = "the call that a fake saw"
@@ -48,9 +47,9 @@ def campaign(*findings: Any, **facts: Any) -> Callable[[Settings, Observer], Cam
     def run_campaign(settings: Settings, observer: Observer, interrupts: object) -> CampaignResult:
         observer.on_start(settings)
         observer.on_tally(tally(), 1.0)
-        rows = tuple(row_of(found) for found in findings)
-        for row in rows:
-            observer.on_finding(row)
+        rows = tuple(map(row, findings))
+        for one in rows:
+            observer.on_finding(one)
         observer.on_end()
         return CampaignResult(**{"tally": tally(), "findings": rows, "wall_s": 2.0, **facts})
 
@@ -65,7 +64,7 @@ def campaign(*findings: Any, **facts: Any) -> Callable[[Settings, Observer], Cam
     [
         ((), {}, 0),
         ((finding(),), {}, 1),
-        ((finding(status="known"),), {}, 0),
+        ((known_finding("FuseOps"),), {}, 0),
         ((finding(),), {"own_fault": "the generator is wrong"}, 3),
     ],
 )
@@ -85,14 +84,16 @@ def test_run_leaves_every_report_and_says_where(passfuzz: Any, fake: Any, tmp_pa
     wanted = {"summary.json", "findings.jsonl", "report.md", "report.html", "report.sarif", "junit.xml"}
     assert {path.name for path in out.iterdir()} == wanted
     assert "seed 12" in stdout
-    assert stdout.rstrip().endswith(f"reports are in {out}")
+    assert stdout.rstrip().endswith(f"\nreports are in {out}")
+    assert stdout.count("1 new cause (1 finding), 0 known") == 1
     assert read_out(out).facts.seed == 12
 
 
 def test_run_json_is_the_summary_and_nothing_else(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
     fake("fuzzer.campaign.loop", "run_campaign", campaign(finding()))
-    status, stdout, _ = passfuzz("run", "--json", "--out", tmp_path)
+    status, stdout, err = passfuzz("run", "--json", "--out", tmp_path)
     assert status == 1
+    assert err.rstrip().endswith(f"1 new cause (1 finding), 0 known; reports are in {tmp_path}")
     assert json.loads(stdout) == json.loads((tmp_path / "summary.json").read_text())
 
 

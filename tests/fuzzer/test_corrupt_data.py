@@ -36,7 +36,7 @@ from reports.view import show
 from tests.corpus.test_store import stored_case
 from tests.corruption import SPECIAL, bytes_like, corrupt, npz_like, put
 from tests.hostile import examples, texts
-from tests.reports.reports_data import finding, report
+from tests.reports.reports_data import finding, known_finding, report
 
 QUICK = 40
 DEEP = 2000
@@ -148,9 +148,7 @@ def assert_typed(stored: StoredCase) -> None:
 
 
 def out_folder(folder: Path) -> None:
-    write_out(
-        folder, report(finding(), finding("CSE", status="known"), finding("DCE", message="other"), own_fault="one")
-    )
+    write_out(folder, report(finding(), known_finding("CSE"), finding("DCE", message="other"), own_fault="one"))
 
 
 def changes_of_summary(base: Path) -> st.SearchStrategy[Change]:

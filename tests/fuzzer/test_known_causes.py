@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from corpus.cause import cause_of
+from corpus.finding import Finding
 from corpus.known import write_known
 from corpus.registry import SHIPPED, KnownCause, Registry, Status, add_entries
 from fuzzer.campaign.docket import Docket
@@ -17,8 +18,9 @@ from fuzzer.known_causes import Known, read_known_causes
 from fuzzer.protocol import Failure
 from fuzzer.settings import known_file, registry_file
 from oracles.verdict import Failed
-from reports.finding_row import row_of
+from reports.finding_row import NO_CULPRIT, row_of
 from tests.corpus.stored_cases import found, put_case
+from tests.corpus.test_throw_site import frame
 from tests.reports.reports_data import finding
 
 TVM = "0.28.0"
@@ -174,6 +176,39 @@ def test_no_finding_hides_another_cause_with_its_signature() -> None:
     assert apart == replace(second, signature=apart.signature)
     assert rows.apart(second) == apart and rows.apart(first) == first
     assert rows.apart(found(None)) == found(None)
+
+
+def test_the_issue_of_a_finding_names_what_is_near_to_it() -> None:
+    """The same cause, then the same function that throws, then the same pass; each time what is known first."""
+    thrown = frame("/project/src/relax/op/op.cc", "tvm::relax::Infer(tvm::Call)")
+    one = known(
+        KnownCause("x", "Same pass", passes=("CSE", "FuseOps"), root="src/relax/op/op.cc:relax::Other"),
+        KnownCause("y", "Far", passes=("Gradient",), link="apache/tvm#1", root="op.cc"),
+        KnownCause("z", "Same function", root="src/relax/op/op.cc:Infer"),
+        KnownCause("a", "Same cause", "fixed-in", fixed_in="0.29", link="apache/tvm#7"),
+    )
+    rows = FindingRows(one)
+    rows.told(found("b", "Gradient"))
+    rows.told(thrown_in(found("c", "CallTIR"), thrown))
+    rows.told(found("a", "DCE"))
+    new = thrown_in(found("a"), thrown)
+    assert rows.similar(new) == (
+        ("Same cause", "https://github.com/apache/tvm/issues/7"),
+        ("Same cause", found("a", "DCE").folder),
+        ("Same function", "src/relax/op/op.cc:Infer"),
+        ("CallTIR: ill-formed: Var x is not defined", found("c", "CallTIR").folder),
+        ("Same pass", "src/relax/op/op.cc:relax::Other"),
+    )
+    rows.told(new)
+    assert len(rows.similar(new)) == 5
+    assert FindingRows(known()).similar(new) == ()
+    rows.told(found("d", "FuseOps", "another message"))
+    assert [title for title, _ in rows.similar(found("q"))] == ["Same pass", "FuseOps: ill-formed: another message"]
+    assert rows.similar(found("q", NO_CULPRIT)) == ()
+
+
+def thrown_in(finding: Finding, detail: str) -> Finding:
+    return replace(finding, verdict=replace(finding.verdict, detail=detail))
 
 
 def test_a_better_tier_of_a_later_sighting_counts() -> None:

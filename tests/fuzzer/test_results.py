@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from fuzzer.errors import ExitStatus
 from fuzzer.results import CampaignResult, CheckResult, CheckRow, ReplayResult, ReplayRow
+from reports import junit
 from reports.finding_row import KNOWN, FindingRow, Standing, row_of
 from reports.tally import tally_of
-from tests.reports.reports_data import finding
+from tests.reports.reports_data import finding, known_finding, report
 
 
 def told(standing: Standing, tier: str = "B") -> FindingRow:
@@ -24,7 +26,7 @@ WELL = {"cases": 100, "generated": 100}
 CASES: list[tuple[str, dict[str, Any], dict[str, int], ExitStatus]] = [
     ("nothing found", {}, WELL, ExitStatus.CLEAN),
     ("a new finding", {"findings": (row_of(finding(tier="B")),)}, WELL, ExitStatus.NEW_FINDING),
-    ("a known finding", {"findings": (row_of(finding(status="known")),)}, WELL, ExitStatus.CLEAN),
+    ("a known finding", {"findings": (known_finding("FuseOps"),)}, WELL, ExitStatus.CLEAN),
     ("what was mended and is back", {"findings": (told("returned"),)}, WELL, ExitStatus.NEW_FINDING),
     ("a limit of TVM", {"findings": (told("limitation"),)}, WELL, ExitStatus.CLEAN),
     (
@@ -75,3 +77,14 @@ def test_check(verdicts: tuple[str, ...], status: int) -> None:
 )
 def test_replay(outcomes: tuple[str, ...], status: int) -> None:
     assert ReplayResult(tuple(ReplayRow("case", "0.27.0", outcome) for outcome in outcomes)).status() == status
+
+
+@pytest.mark.parametrize("fail_on", [("A", "B"), ("C",), ()])
+def test_junit_fails_what_the_exit_status_fails(fail_on: tuple[str, ...]) -> None:
+    odd, back = finding("CSE", tier="C"), replace(row_of(finding("DCE", tier="C")), standing="returned")
+    whole = report(finding("FuseOps", tier="B"), odd, back, known_finding("Gradient"))
+    whole = replace(whole, facts=replace(whole.facts, fail_on=fail_on))
+    failed = list(ElementTree.fromstring(junit.render(whole)).iter("failure"))
+    assert len(failed) == {"A": 1, "C": 2, "": 0}["".join(fail_on)[:1]]
+    result = CampaignResult(tally_of(WELL), whole.findings, 1.0)
+    assert (result.status(fail_on) == ExitStatus.NEW_FINDING) is bool(failed)

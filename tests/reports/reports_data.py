@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from corpus.finding import Finding, ReductionStats, Status
+from dataclasses import replace
+from typing import Any
+
+from corpus.finding import Finding, ReductionStats
 from corpus.signature import signature_of
 from generators.case import Case, ModuleText, PassCall
+from oracles.evidence import Evidence
 from oracles.verdict import Failed, Skipped
-from reports.finding_row import row_of
+from reports.finding_row import FindingRow, row_of
 from reports.summary import Report, RunFacts
 from reports.tally import Tally, tally_of
 
@@ -18,12 +22,12 @@ NO_GAP = Skipped("about another pass", applies=False)
 def finding(
     culprit: str = "FuseOps",
     message: str = "Var x is not defined",
-    status: Status = "new",
     tier: str = "A",
     at_s: float = 1.5,
     symptom: str = "ill-formed",
+    evidence: Evidence | None = None,
 ) -> Finding:
-    failed = Failed(symptom, message, culprit=culprit)
+    failed = Failed(symptom, message, culprit=culprit, evidence=evidence)
     return Finding(
         case=Case(ModuleText("class Module:\n    pass\n"), (PassCall(culprit, f"relax.transform.{culprit}()"),)),
         verdict=failed,
@@ -32,9 +36,17 @@ def finding(
         tier=tier,
         at_s=at_s,
         tvm="0.27.0",
-        status=status,
         reduced=ReductionStats(9, 2, 0, 0, 5, 1, 41, 0.25),
     )
+
+
+def known_finding(culprit: str, **given: Any) -> FindingRow:
+    """The row of a finding whose cause is in the registry."""
+    return replace(row_of(finding(culprit, **given)), known=True, standing="known")
+
+
+def row(found: Finding | FindingRow) -> FindingRow:
+    return found if isinstance(found, FindingRow) else row_of(found)
 
 
 def facts(seed: int = 7, wall_s: float = 60.0, shard: str = "1/1", own_fault: str | None = None) -> RunFacts:
@@ -66,5 +78,5 @@ def tally() -> Tally:
     )
 
 
-def report(*findings: Finding, own_fault: str | None = None) -> Report:
-    return Report(facts(own_fault=own_fault), tally(), tuple(row_of(found) for found in findings))
+def report(*findings: Finding | FindingRow, own_fault: str | None = None) -> Report:
+    return Report(facts(own_fault=own_fault), tally(), tuple(map(row, findings)))

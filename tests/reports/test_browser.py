@@ -17,7 +17,7 @@ from reports.summary import Report, read_out
 from tests.hostile import HOSTILE
 from tests.reports.chromium import Page, a_page, executable
 from tests.reports.many_findings import write_many
-from tests.reports.reports_data import finding, report
+from tests.reports.reports_data import finding, known_finding, report
 
 pytestmark = pytest.mark.skipif(executable() is None, reason="needs Chromium")
 
@@ -148,10 +148,10 @@ def test_where_the_clipboard_is_out_of_reach_the_script_is_selected(
 
 
 def test_a_link_to_a_known_cause_opens_it_and_its_fold(browser: Page, tmp_path: Path) -> None:
-    many = report(finding("FuseOps"), finding("CSE", status="known"))
-    known = many.causes[1].id
-    put(browser, tmp_path, html.render(many), f"#{known}")
-    assert browser.evaluate(f"document.getElementById('{known}').open && document.getElementById('known').open") is True
+    many = report(finding("FuseOps"), known_finding("CSE"))
+    other = many.causes[1].id
+    put(browser, tmp_path, html.render(many), f"#{other}")
+    assert browser.evaluate(f"document.getElementById('{other}').open && document.getElementById('known').open") is True
     assert browser.evaluate(f"document.getElementById('{many.causes[0].id}').open") is False
 
 

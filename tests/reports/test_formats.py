@@ -10,11 +10,12 @@ from xml.etree import ElementTree
 import pytest
 
 from corpus.registry import cause_id
+from oracles.evidence import Died
 from reports import junit, markdown, sarif
 from reports.formats import FORMATS, Format, format_named
 from reports.summary import Ended, Report
 from reports.words import SCREEN
-from tests.reports.reports_data import NASTY, facts, finding, report, tally
+from tests.reports.reports_data import NASTY, facts, finding, known_finding, report, tally
 
 
 @pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.name)
@@ -49,9 +50,9 @@ def test_markdown_puts_the_worst_first_and_says_what_it_knows_in_a_line() -> Non
             finding("FuseOps"),
             finding("CSE", tier="B"),
             finding("Gradient", symptom="wrong result"),
-            finding("AlterOpImpl", "SIGSEGV in AlterOpImpl", symptom="crash"),
+            finding("AlterOpImpl", "SIGSEGV in AlterOpImpl", symptom="crash", evidence=Died("SIGSEGV")),
             finding("KillAfterLastUse", tier="C"),
-            finding("CallTIRRewrite", status="known"),
+            known_finding("CallTIRRewrite"),
         )
     )
     assert text.startswith("# passfuzz: 5 new causes (5 findings), 1 known\n")
@@ -75,8 +76,8 @@ def test_markdown_says_a_cause_once() -> None:
 
 def test_markdown_is_one_screen_however_much_was_found() -> None:
     many = [finding(f"Pass{number}", tier="ABC"[number % 3]) for number in range(300)]
-    known = [finding(f"Known{number}", status="known") for number in range(50)]
-    text = markdown.render(replace(report(*many, *known), notes=tuple(f"note {number}" for number in range(40))))
+    rest = [known_finding(f"Known{number}") for number in range(50)]
+    text = markdown.render(replace(report(*many, *rest), notes=tuple(f"note {number}" for number in range(40))))
     assert len(text.splitlines()) <= SCREEN
     assert "- and 180 more: 80 official pipeline, 100 documented phase" in text
     assert "And 38 more notes." in text
@@ -119,7 +120,7 @@ def test_junit_has_one_case_per_pass_and_oracle() -> None:
 
 
 def test_junit_fails_new_causes_and_skips_known_ones() -> None:
-    text = junit.render(report(finding("FuseOps"), finding("CSE", status="known"), finding("none")))
+    text = junit.render(report(finding("FuseOps"), known_finding("CSE"), finding("none")))
     causes, passes, oracles = ElementTree.fromstring(text).findall("testsuite")
     outcome = {
         case.attrib["classname"]: [child.tag for child in case if child.tag != "system-out"]
@@ -160,9 +161,7 @@ def test_junit_is_xml_whatever_a_message_holds() -> None:
 
 
 def test_sarif_has_what_the_schema_requires() -> None:
-    data = json.loads(
-        sarif.render(report(finding("FuseOps"), finding("CSE", status="known"), finding("DCE", tier="C")))
-    )
+    data = json.loads(sarif.render(report(finding("FuseOps"), known_finding("CSE"), finding("DCE", tier="C"))))
     assert data["version"] == "2.1.0"
     (run,) = data["runs"]
     driver = run["tool"]["driver"]
@@ -181,8 +180,8 @@ def test_sarif_has_what_the_schema_requires() -> None:
 
 def test_sarif_has_one_result_for_a_cause_and_suppresses_what_is_known() -> None:
     rows = [replace(row, cause="one") for row in report(finding("FuseOps", "a"), finding("FuseOps", "b b")).findings]
-    known = replace(report(finding("CSE", status="known")).findings[0], cause="two", link="apache/tvm#1")
-    (run,) = json.loads(sarif.render(replace(report(), findings=(*rows, known))))["runs"]
+    row = replace(known_finding("CSE"), cause="two", link="apache/tvm#1")
+    (run,) = json.loads(sarif.render(replace(report(), findings=(*rows, row))))["runs"]
     new, old = run["results"]
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == [cause_id("one"), cause_id("two")]
     assert new["occurrenceCount"] == 2 and len(new["relatedLocations"]) == 1 and new["suppressions"] == []

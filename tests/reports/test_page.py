@@ -17,7 +17,7 @@ from reports.finding_row import FindingRow
 from reports.formats import format_named
 from reports.summary import Report, read_out
 from tests.reports.many_findings import write_many
-from tests.reports.reports_data import finding, report
+from tests.reports.reports_data import finding, known_finding, report
 
 TEMPLATES = Path(html.__file__).parent / "templates"
 MOST_BYTES = 5_000_000
@@ -69,7 +69,7 @@ def texts(row: FindingRow) -> FindingFiles:
 
 
 def test_the_page_is_well_formed_and_whole_by_itself() -> None:
-    page = Page(html.render(report(finding(), finding("CSE", status="known"), finding("DCE", tier="C")), texts))
+    page = Page(html.render(report(finding(), known_finding("CSE"), finding("DCE", tier="C")), texts))
     assert (page.unmatched, page.open) == ([], [])
     loaded = [value for _, attributes in page.elements for name, value in attributes.items() if name == "src"]
     assert loaded == [] and page.of("link") == [] and len(page.of("script")) == len(page.of("style")) == 1
@@ -90,7 +90,7 @@ def test_the_policy_names_what_the_page_runs_by_its_hash() -> None:
 
 
 def test_ids_are_unique_and_fragments_lead_somewhere() -> None:
-    page = Page(html.render(report(finding(), finding("CSE", status="known"), finding("DCE", tier="C")), texts))
+    page = Page(html.render(report(finding(), known_finding("CSE"), finding("DCE", tier="C")), texts))
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(set(ids)) == len(ids)
     fragments = [of["href"] for of in page.of("a") if (of["href"] or "").startswith("#")]
@@ -105,7 +105,7 @@ def test_the_page_puts_the_worst_first_and_folds_odd_orders_and_what_is_known() 
         finding("FuseOps"),
         finding("Gradient", symptom="wrong result"),
         finding("KillAfterLastUse", tier="C"),
-        finding("CSE", status="known"),
+        known_finding("CSE"),
     )
     text = html.render(report(*found), texts)
     heads = re.findall(r"<h2[^>]*>(.*?)</h2>", text)
@@ -135,7 +135,7 @@ def test_a_cause_has_its_change_values_script_issue_and_findings() -> None:
 
 
 def test_what_stands_in_the_registry_is_said() -> None:
-    row = replace(report(finding(status="known")).findings[0], title="its title", link="apache/tvm#1", cause="x: y")
+    row = replace(report(known_finding("FuseOps")).findings[0], title="its title", link="apache/tvm#1", cause="x: y")
     returned = replace(report(finding("CSE")).findings[0], standing="returned", cause="z")
     limit = replace(report(finding("DCE")).findings[0], standing="limitation", known=True, cause="w")
     text = html.render(replace(report(), findings=(row, returned, limit)), texts)
@@ -155,7 +155,7 @@ def test_reasons_are_explained_and_folded() -> None:
 def test_a_page_without_findings_says_so() -> None:
     text = html.render(report())
     assert "<h1>0 new causes, 0 known</h1>" in text and "No finding." in text
-    known = html.render(report(finding(status="known")))
+    known = html.render(report(known_finding("FuseOps")))
     assert "Nothing new." in known
 
 
@@ -194,7 +194,7 @@ def test_texts_that_find_no_room_are_named(longest: int) -> None:
 
 def test_operators_of_new_causes_are_shown_by_pass() -> None:
     script = "x = R.add(y, R.const(1))\nz = R.unknown(x)\n"
-    both = report(finding("FuseOps"), finding("CSE", status="known"))
+    both = report(finding("FuseOps"), known_finding("CSE"))
     page = Page(html.render(both, lambda row: FindingFiles(script=script)))
     rows = [of for of in page.of("th") if "scope" in of]
     assert [of["scope"] for of in rows] == ["col", "row"], "one operator that the tally has, one pass that is new"

@@ -30,11 +30,11 @@ from reports.pictures import (
     ticks,
 )
 from reports.tally import tally_of
-from tests.reports.reports_data import finding, report
+from tests.reports.reports_data import finding, known_finding, report
 
 
 def test_a_line_rises_by_one_cause_at_its_time() -> None:
-    found = [finding(f"P{at}", at_s=at, status="known" if at > 20 else "new") for at in (10.0, 20.0, 40.0)]
+    found = [(known_finding if at > 20 else finding)(f"P{at}", at_s=at) for at in (10.0, 20.0, 40.0)]
     shown = over_time(causes_of(report(*found).findings), 40.0)
     assert shown is not None
     across, up = WIDTH - RIGHT - LEFT, HEIGHT - BOTTOM - TOP
@@ -79,7 +79,7 @@ def test_dots_stand_at_their_share_and_do_not_overlap() -> None:
 
 def test_known_causes_blame_nobody() -> None:
     tally = tally_of({"passes": {"CSE": {"applied": 1}}})
-    shown = fire_rates(tally, causes_of(report(finding("CSE", status="known")).findings))
+    shown = fire_rates(tally, causes_of(report(known_finding("CSE")).findings))
     assert not any(dot.blamed for dot in shown.dots)
 
 

@@ -13,7 +13,7 @@ from reports.finding_row import FindingRow, merge_rows, row_of
 from reports.out_writer import OutWriter
 from reports.summary import Report, UnreadableOut, append_finding, read_out, write_out
 from reports.tally import Tally
-from tests.reports.reports_data import NASTY, facts, finding, report, tally
+from tests.reports.reports_data import NASTY, facts, finding, known_finding, report, tally
 
 SUMMARY_FIELDS = {
     *("schema", "tvm", "passfuzz", "seed", "targets", "wall_s", "cpu_s", "cases", "generated", "invalid"),
@@ -46,7 +46,7 @@ def test_findings_have_the_fields_that_scripts_rely_on(tmp_path: Path) -> None:
 
 
 def test_what_is_written_comes_back(tmp_path: Path) -> None:
-    written = report(finding(message=NASTY), finding("CSE", status="known"), own_fault="one line")
+    written = report(finding(message=NASTY), known_finding("CSE"), own_fault="one line")
     write_out(tmp_path, written)
     again = read_out(tmp_path)
     assert again.to_json() == written.to_json()
@@ -241,7 +241,7 @@ def test_the_smallest_reduction_is_kept() -> None:
     ("known", "tier", "fails"), [(False, "A", True), (False, "C", False), (True, "A", False), (False, "B", True)]
 )
 def test_known_findings_and_other_tiers_do_not_fail(known: bool, tier: str, fails: bool) -> None:
-    row = row_of(finding(status="known" if known else "new", tier=tier))
+    row = known_finding("FuseOps", tier=tier) if known else row_of(finding(tier=tier))
     assert row.is_failure(("A", "B")) is fails
 
 

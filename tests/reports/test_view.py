@@ -12,7 +12,7 @@ from reports.summary import Ended, Report, read_out, write_out
 from reports.terminal import Terminal
 from reports.view import read_outs, show, write_merged
 from reports.words import SCREEN, ended_line
-from tests.reports.reports_data import facts, finding, report, tally
+from tests.reports.reports_data import facts, finding, known_finding, report, tally
 
 
 def _shards(tmp_path: Path) -> list[Path]:
@@ -78,7 +78,7 @@ def test_people_see_no_counters_of_what_was_skipped() -> None:
 
 def test_people_see_one_screen_and_whole_paths() -> None:
     many = [finding(f"Pass{number}", "x" * 300, tier="ABC"[number % 3]) for number in range(300)]
-    text = shown(report(*many, finding("CSE", status="known")))
+    text = shown(report(*many, known_finding("CSE")))
     lines = text.splitlines()
     assert len(lines) <= SCREEN
     scripts = [line for line in lines if line.startswith("official pipeline")]

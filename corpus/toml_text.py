@@ -1,0 +1,25 @@
+"""Texts in a TOML file that people read and edit: a long one stands in several lines. Pure text."""
+
+from __future__ import annotations
+
+import textwrap
+
+import tomlkit
+from tomlkit.items import String, StringType, Trivia
+
+WIDTH = 118
+"""Characters of a line, without the backslash that ends it."""
+
+
+def in_lines(text: str) -> String:
+    """The text as an item of tomlkit, in lines of WIDTH characters where it is longer than one.
+
+    Each line ends with a backslash, so that the text that is read is this one, to the character (TOML 1.0, multi-line
+    basic strings). A text that cannot be put together again from its words stands in one line.
+    """
+    escaped = tomlkit.string(text).as_string()[1:-1]
+    lines = textwrap.wrap(escaped, WIDTH, break_long_words=False, break_on_hyphens=False)
+    if len(lines) < 2 or " ".join(lines) != escaped:
+        return tomlkit.string(text)
+    raw = "".join(("\\\n", " \\\n".join(lines)))
+    return String(StringType.MLB, text, raw, Trivia())
