@@ -213,6 +213,8 @@ _TYPES = re.compile(r"\b(?:ir|prim|relax|tirx|s_tir)\.(?:\w+\.)*[A-Z]\w*|'[A-Z]\
 """Classes of TVM's nodes, which say what was met and not what is wrong."""
 _OF_A_VERSION = re.compile(r"(?<=^UnboundLocalError).*|(?<=^RecursionError).*|\. Did you mean.*|(?<=to unpack) \(.*")
 """What Python's own messages say in some of its versions only."""
+_OF_LLVM = re.compile(r"\s[%@][^\s=]+ = .*", re.DOTALL)
+"""Instructions that LLVM's verifier quotes after each of its sentences."""
 
 
 def _said(failed: Failed) -> str:
@@ -228,7 +230,7 @@ def _said(failed: Failed) -> str:
 
 
 def _without_types(text: str) -> str:
-    return _OF_A_VERSION.sub("", _TYPES.sub("<type>", text)).strip(" .:")
+    return _OF_LLVM.sub("", _OF_A_VERSION.sub("", _TYPES.sub("<type>", text))).strip(" .:")
 
 
 # --- wrong modules and results --------------------------------------------------------------------------

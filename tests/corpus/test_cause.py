@@ -123,6 +123,17 @@ def test_let_and_bind_are_one_construct_and_other_constructors_are_not() -> None
     assert let == bind != cast
 
 
+def test_instructions_that_llvm_quotes_do_not_count() -> None:
+    def of(instructions: str) -> str:
+        said = "LLVM module verification failed with the following errors: Instruction does not dominate all uses!"
+        place = "/project/src/target/llvm/codegen_llvm.cc"
+        return thrown(raised(place, "tvm::codegen::Verify", f"InternalError: {said} {instructions}"), "codegen")
+
+    one = of("%178 = shufflevector <4 x float> %159, !dbg !37")
+    other = of("%x.1 = fadd float %a, %b, !dbg !1 %y = fsub float %a")
+    assert one == other and one.endswith("Instruction does not dominate all uses!")
+
+
 def test_classes_of_nodes_in_messages_do_not_count() -> None:
     place = "/a/site-packages/tvm/relax/transform/fast_math.py"
     said = [
