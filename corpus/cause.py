@@ -53,6 +53,7 @@ from oracles.evidence import (
     OutOfMemory,
     ReferenceTrap,
 )
+from oracles.tvm_frames import FRAME
 from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, WRONG_CALL, WRONG_RESULT, Failed
 
 UNCERTAIN = "perhaps "
@@ -207,7 +208,6 @@ def _library(site: Site) -> str:
     return f"the constructor of {'a binding in TIR' if made[1] in _BINDERS else made[1]}"
 
 
-_LAST_FRAME = re.compile(r'^ *File "[^"]+", line \d+, in .+$', re.MULTILINE)
 _RAISED = re.compile(r"^(?:\w+\.)*(\w+)(?:: ?(.*))?$", re.MULTILINE)
 _TYPES = re.compile(r"\b(?:ir|prim|relax|tirx|s_tir)\.(?:\w+\.)*[A-Z]\w*|'[A-Z]\w*'(?= object)")
 """Classes of TVM's nodes, which say what was met and not what is wrong."""
@@ -219,7 +219,7 @@ _OF_LLVM = re.compile(r"\s[%@][^\s=]+ = .*", re.DOTALL)
 
 def _said(failed: Failed) -> str:
     """The message of an error, whichever oracle tells it: the first paragraph of what the traceback ends with."""
-    end = max((match.end() for match in _LAST_FRAME.finditer(failed.detail)), default=None)
+    end = max((match.end() for match in FRAME.finditer(failed.detail)), default=None)
     lines = [] if end is None else failed.detail[end:].split("\n")
     raised = next((i for i, line in enumerate(lines) if line[:1].strip() and _RAISED.match(line)), None)
     if raised is None:

@@ -15,9 +15,10 @@ from corpus.finding import Finding
 from corpus.readme import ERRORS, LONGEST_OUTPUTS, NOTHING, actual, expected, shortened
 from corpus.repro import fill_of, plain_text, runs_kernels, script_of
 from corpus.store import StoredCase
-from corpus.tracebacks import Frame, backtrace_text, crashing_function, raised_text, raising_frame, traceback_text
+from corpus.tracebacks import backtrace_text, crashing_function, link_to, raised_text, raising_frame, traceback_text
 from corpus.wording import is_native, severity, title_of_failure
 from oracles.evidence import Hung, OutOfMemory
+from oracles.tvm_frames import Frame
 from oracles.verdict import CRASH, DOES_NOT_BUILD, WRONG_RESULT
 
 Similar = tuple[str, str]
@@ -144,7 +145,7 @@ def _raised_at(finding: Finding) -> Markdown:
 
 
 def _place(frame: Frame, tvm: str) -> Markdown:
-    return Markdown.link(":".join((frame.source, str(frame.line))), frame.link(tvm))
+    return Markdown.link(":".join((frame.source, str(frame.line))), link_to(frame, tvm))
 
 
 def _change(finding: Finding, stored: StoredCase) -> Markdown:

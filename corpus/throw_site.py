@@ -9,18 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-_FRAME = re.compile(r'^ *File "([^"]+)", line \d+, in (.+)$', re.MULTILINE)
-_OF_TVM = (
-    (re.compile(r"(?:.*/)?(?:site|dist)-packages/tvm/(.+\.py)"), "python/tvm/"),
-    (re.compile(r"(?:.*/)?python/tvm/(.+\.py)"), "python/tvm/"),
-    (re.compile(r"(?:.*/)?3rdparty/tvm-ffi/(.+)"), "3rdparty/tvm-ffi/"),
-    (re.compile(r"(?:.*/)?include/tvm/(.+\.h)"), "include/tvm/"),
-    (re.compile(r"/project/src/(.+)|(?:.*/)?tvm[^/]*/src/(.+)"), "src/"),
-)
-"""How paths of TVM's files are written in tracebacks, and what they begin with in its repository: wheels are built in
-/project, an editable install lies in a folder whose name begins with "tvm"."""
-_CRASH = "!!! Segfault encountered !!!"
-"""What TVM's signal handler prints above its backtrace (src/ffi/backtrace.cc of tvm-ffi)."""
+from oracles.tvm_frames import CRASHED, frames, function_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +29,23 @@ class Site:
 
 def sites(traceback: str) -> tuple[Site, ...]:
     """TVM's functions with a file in a traceback, outermost first. Those of its FFI are left out."""
-    found = [Site(file, function_name(name)) for path, name in _FRAME.findall(traceback) if (file := _file(path))]
-    return tuple(site for site in found if "tvm-ffi/" not in site.file)
+    return tuple(Site(file, function_name(one.function)) for one in frames(traceback) if (file := one.source))
 
 
 def is_of_others(traceback: str) -> bool:
     """Whether the innermost frame is Python code that is neither TVM's nor its FFI's: of a pass under development."""
-    frames = _FRAME.findall(traceback)
-    path = frames[-1][0] if frames else ""
-    return path.endswith(".py") and not _file(path) and "tvm_ffi" not in PurePosixPath(path).parts
+    last = next(reversed(list(frames(traceback))), None)
+    if last is None or not last.file.endswith(".py"):
+        return False
+    return not last.path and "tvm_ffi" not in PurePosixPath(last.file).parts
 
 
 def last_called(traceback: str) -> str:
     """The innermost function of TVM in a traceback, whose file is not known; "" where only the FFI, mutators and
     visitors are named."""
-    named = [function_name(name) for path, name in _FRAME.findall(traceback) if path == "<unknown>" and "tvm::" in name]
+    named = [
+        function_name(one.function) for one in frames(traceback) if one.file == "<unknown>" and "tvm::" in one.function
+    ]
     last = [name for name in named if not _GOES_ROUND.search(name)]
     return last[-1] if last else ""
 
@@ -64,52 +55,22 @@ _GOES_ROUND = re.compile(r"^ffi::|(?:Mutator|Visitor|Functor)(?:$|::)|^TVMFFI|^r
 
 def is_backtrace(text: str) -> bool:
     """Whether TVM's signal handler has printed a backtrace."""
-    return _CRASH in text
+    return CRASHED.search(text) is not None
 
 
 def crashed_in(backtrace: str) -> Site | None:
     """The innermost function of TVM in what its signal handler has printed; None where no frame is TVM's."""
-    printed = backtrace.rpartition(_CRASH)[2]
-    for path, name in _FRAME.findall(printed):
-        function = function_name(name)
-        if "tvm::" in name and not function.startswith(("ffi::", "runtime::Backtrace")):
-            return Site(_file(path), function)
+    start = max((match.end() for match in CRASHED.finditer(backtrace)), default=0)
+    for one in frames(backtrace[start:]):
+        function = function_name(one.function)
+        if "tvm::" in one.function and not function.startswith(("ffi::", "runtime::Backtrace")):
+            return Site(one.path, function)
     return None
 
 
 def thrown_at(detail: str) -> Site | None:
     """TVM's function that raised, or in which the process died; None where that is not known."""
     return crashed_in(detail) if is_backtrace(detail) else next(iter(sites(detail)[-1:]), None)
-
-
-def _file(path: str) -> str:
-    for pattern, start in _OF_TVM:
-        if match := pattern.fullmatch(path):
-            return start + next(part for part in match.groups() if part is not None)
-    return ""
-
-
-def function_name(text: str) -> str:
-    """The name in a C++ signature or a Python frame: no arguments, template arguments, result type and lambdas."""
-    name = (
-        text.split(" [with ")[0]
-        .split("::<lambda")[0]
-        .replace("{anonymous}::", "")
-        .replace("(anonymous namespace)::", "")
-    )
-    name = name.replace("operator()", "operator_call").replace("operator->", "operator_arrow")
-    name = _without_brackets(name).split("(")[0].strip()
-    return name.split(" ")[-1].removeprefix("tvm::").lstrip("*&")
-
-
-def _without_brackets(name: str) -> str:
-    """Without what stands in angle brackets, which nest."""
-    kept, depth = [], 0
-    for character in name:
-        depth += (character == "<") - (character == ">")
-        if depth == 0 and character != ">":
-            kept.append(character)
-    return "".join(kept)
 
 
 # --- what a place says ----------------------------------------------------------------------------------

@@ -28,7 +28,6 @@ READ = {
     "corpus/store.py": "scripts of modules",
     "corpus/tracebacks.py": "what Python and TVM print",
     "corpus/wording.py": "kinds of errors that TVM raised",
-    "corpus/throw_site.py": "tracebacks of TVM",
     "fuzzer/commands/doctor.py": "names of probes",
     "fuzzer/oneshot/prepare.py": "what TVM's parser says",
     "oracles/builds/cpu_trial.py": "what LLVM and the C++ compiler say",
@@ -38,6 +37,7 @@ READ = {
     "oracles/checks/survives.py": "what TVM says",
     "oracles/ir/difference.py": "scripts as TVM prints them",
     "oracles/tvm_errors.py": "what TVM says",
+    "oracles/tvm_frames.py": "what TVM prints",
     "reports/reasons.py": "reasons, to put those that begin alike together for a reader",
 }
 """Files that test texts, and whose."""

@@ -30,7 +30,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("strategies",),
     ),
     "oracles": (
-        ("activities", "evidence", "family", "pipes"),
+        ("activities", "evidence", "family", "pipes", "tvm_frames"),
         ("pace",),
         ("forked",),
         ("verdict",),

@@ -18,13 +18,14 @@ from oracles.ir.verifier import COMPLAINTS
 from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import STATED_LIMIT, headline, out_of_memory
+from oracles.tvm_frames import frames
 from oracles.verdict import CRASH, PASSED, Failed, Skipped, Verdict
 
 # The patterns below read messages of TVM, which has no other way to say these things. None reads a message of ours.
 _NOT_YET = re.compile(r"not supported \S*\s*yet")
 
 _INFERENCE = re.compile(r"\bInferType\w*\(|::InferType")
-_FRAME = re.compile(r'^ +File "([^"]+\.(?:py|cc|cpp|h))"', re.MULTILINE)
+_SOURCE = (".py", ".cc", ".cpp", ".h")
 _OWN_CODE = re.compile(r"\.py$|/(transform|backend|analysis|pass|op)/")
 """Where passes and verifiers explain themselves. Operators' code is judged by `_INFERENCE`."""
 
@@ -33,8 +34,8 @@ def is_library_check(error: Raised) -> bool:
     """Whether an explicit error is a failing check of a library that the pass has called."""
     if error.kind == "ScheduleError":
         return True
-    frames = _FRAME.findall(error.traceback)
-    return error.message.startswith("Check failed: ") and bool(frames) and not _OWN_CODE.search(frames[-1])
+    files = [frame.file for frame in frames(error.traceback) if frame.file.endswith(_SOURCE)]
+    return error.message.startswith("Check failed: ") and bool(files) and not _OWN_CODE.search(files[-1])
 
 
 def _states_limit(error: Raised, step: Step) -> bool:

@@ -8,7 +8,6 @@ from corpus.throw_site import (
     Site,
     crashed_in,
     file_stem,
-    function_name,
     infers_types,
     is_backtrace,
     is_of_others,
@@ -18,6 +17,7 @@ from corpus.throw_site import (
     last_called,
     sites,
 )
+from oracles.tvm_frames import function_name
 
 
 def frame(path: str, function: str) -> str:

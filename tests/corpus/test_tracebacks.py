@@ -6,16 +6,17 @@ import pytest
 from hypothesis import example, given
 
 from corpus.tracebacks import (
-    Frame,
     backtrace_text,
     crashed,
     crashing_function,
+    link_to,
     of_runtime,
     raised_text,
     raising_frame,
     tag_of,
     traceback_text,
 )
+from oracles.tvm_frames import Frame
 from tests.hostile import HOSTILE, examples, texts
 
 OF_CPP = """\
@@ -63,7 +64,9 @@ def test_the_place_that_raised_is_the_innermost_of_tvm() -> None:
     frame = raising_frame(OF_CPP)
     assert frame is not None
     assert (frame.source, frame.line, frame.name) == ("src/ir/prim/expr.cc", 889, "tvm::prim::Let::Let")
-    assert frame.link("0.27.0.post1") == ("https://github.com/apache/tvm/blob/v0.27.0.post1/src/ir/prim/expr.cc#L889")
+    assert link_to(frame, "0.27.0.post1") == (
+        "https://github.com/apache/tvm/blob/v0.27.0.post1/src/ir/prim/expr.cc#L889"
+    )
     frame = raising_frame(OF_PYTHON)
     assert frame is not None
     assert (frame.source, frame.line) == ("python/tvm/relax/transform/fast_math.py", 41)
@@ -115,12 +118,19 @@ def test_other_texts_are_no_tracebacks(detail: str) -> None:
         ("void tvm::A<int, tvm::B<3>>::run<x>(const std::map<int, int>&)", "tvm::A::run"),
         ("tvm::(anonymous namespace)::Check(int)", "tvm::Check"),
         ("tvm::relax::Fuse(int)::{lambda(int)#1}::operator()(int) const", "tvm::relax::Fuse"),
+        ("const M& tvm::relax::{anonymous}::P::Get(int)", "tvm::relax::P::Get"),
+        ("bool tvm::sym::Rewrite::operator()(tvm::PrimExpr const&)", "tvm::sym::Rewrite::operator()"),
         ("visit_call_", "visit_call_"),
         ("", ""),
     ],
 )
 def test_a_function_is_named_without_types(printed: str, name: str) -> None:
     assert Frame("x.cc", 1, printed).name == name
+
+
+def test_a_file_of_the_ffi_has_no_place_in_tvm_s_repository() -> None:
+    frame = Frame("/project/3rdparty/tvm-ffi/src/ffi/object.cc", 7, "f")
+    assert (frame.path, frame.source, link_to(frame, "0.27.0")) == ("3rdparty/tvm-ffi/src/ffi/object.cc", "", "")
 
 
 @pytest.mark.parametrize(
