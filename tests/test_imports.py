@@ -56,7 +56,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("wording",),
         ("bug_pages", "readme"),
         ("issue",),
-        ("bug_notes", "findings"),
+        ("findings",),
         ("reduce/candidate", "reduce/draft"),
         ("reduce/plan", "reduce/realise"),
         ("reduce/search",),

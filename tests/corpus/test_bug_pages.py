@@ -9,7 +9,6 @@ from typing import Literal
 
 import pytest
 
-from corpus.bug_notes import NOTES, read_notes
 from corpus.bug_pages import INDEX, PAGES, AmbiguousPage, Bug, of_registry, pages, slug, write
 from corpus.registry import SEVERITIES, SHIPPED, KnownCause, Registry, Severity, cause_id, read_registry
 from tests.corpus.markdown_shape import shape, words
@@ -45,8 +44,7 @@ def page_of(bug: Made, cases: Path = CASES) -> str:
 
 @pytest.fixture(scope="module")
 def bugs() -> tuple[Bug, ...]:
-    """Those of the registry. As long as docs/bugs/notes.toml has not joined it, those of the notes."""
-    return read_notes(NOTES) if NOTES.exists() else of_registry(read_registry(SHIPPED))
+    return of_registry(read_registry(SHIPPED))
 
 
 # --- what the repository holds --------------------------------------------------------------------------

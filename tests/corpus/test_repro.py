@@ -382,11 +382,8 @@ def test_what_this_tvm_cannot_run_is_said(tmp_path: Path, why: str) -> None:
 
 def test_only_tvm_and_numpy_are_imported() -> None:
     text = repro_text(stored("numeric", "ToNonDataflow", None))
-    imports = [
-        line.split()[1].split(".")[0].rstrip(",")
-        for line in text.splitlines()
-        if line.strip().startswith(("import ", "from "))
-    ]
+    lines = [line for line in text.splitlines() if line.strip().startswith(("import ", "from "))]
+    imports = [line.split()[1].split(".")[0].rstrip(",") for line in lines]
     assert set(imports) <= {"mmap", "os", "signal", "sys", "typing", "numpy", "tvm", "__future__"}
 
 

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+# from tvm.script import ir as I
+# from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+    @R.function
+    def external1(x: R.Tensor((), dtype="float32")) -> R.Callable((), R.Tensor((), dtype="float32"), True):
+        R.func_attr({"Codegen": "byoc"})
+        # from tvm.script import relax as R
+        
+        @R.function
+        def a() -> R.Tensor((), dtype="float32"):
+            R.func_attr({"Composite": "byoc.unary", "WorkspaceSize": 16})
+            return x
+
+        return a
+
+    @R.function
+    def main(x: R.Tensor((), dtype="float32")) -> R.Tensor((), dtype="float32"):
+        R.func_attr({"num_input": 1})
+        return x

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+# from typing import TypeVar
+# from tvm.script import ir as I
+# from tvm.script import relax as R
+
+n = TypeVar("n")
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1, 1), dtype="float32"), y: R.Tensor((1, n), dtype="float32"), z: R.Tensor((1, 1), dtype="float32"), w: R.Tensor((1,), dtype="float32"), u: R.Tensor((1,), dtype="float32")) -> R.Tensor((1, 1), dtype="float32"):
+        a: R.Tensor((1, n), dtype="float32") = R.matmul(x, y, out_dtype=None)
+        b: R.Tensor((1, 1), dtype="float32") = R.matmul(x, z, out_dtype=None)
+        c: R.Tensor((1, n), dtype="float32") = R.add(a, w)
+        d: R.Tensor((1, 1), dtype="float32") = R.add(b, u)
+        return d

@@ -1,0 +1,32 @@
+"""[Relax] CombineParallelMatmul gives an ill-formed module: TypeError: Expression of type R.Tensor(dtype='float32',...
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+from __future__ import annotations
+import os, sys
+status = [2]
+sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+from typing import TypeVar
+import tvm
+from tvm import relax
+from tvm.script import ir as I, relax as R
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+n = TypeVar("n")
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1, 1), dtype="float32"), y: R.Tensor((1, n), dtype="float32"), z: R.Tensor((1, 1), dtype="float32"), w: R.Tensor((1,), dtype="float32"), u: R.Tensor((1,), dtype="float32")) -> R.Tensor((1, 1), dtype="float32"):
+        a: R.Tensor((1, n), dtype="float32") = R.matmul(x, y, out_dtype=None)
+        b: R.Tensor((1, 1), dtype="float32") = R.matmul(x, z, out_dtype=None)
+        c: R.Tensor((1, n), dtype="float32") = R.add(a, w)
+        d: R.Tensor((1, 1), dtype="float32") = R.add(b, u)
+        return d
+
+after = relax.transform.CombineParallelMatmul(lambda *_: True)(Module)
+status[0] = 1  # From here on, an exception is the bug.
+relax.analysis.well_formed(after)
+for function in after.functions.values():
+    if isinstance(function, tvm.tirx.PrimFunc):
+        s_tir = function.attrs and function.attrs.get("s_tir", False)
+        (tvm.s_tir if s_tir else tvm.tirx).analysis.verify_well_formed(function)
+print("the bug is gone", flush=True)

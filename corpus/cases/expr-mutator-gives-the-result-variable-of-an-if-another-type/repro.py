@@ -1,0 +1,27 @@
+"""[Relax] ConvertToDataflow gives an ill-formed module: undefined variable
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import os, sys
+status = [2]
+sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+import tvm
+from tvm import relax
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+# TVMScript cannot say this module exactly; Module.show() prints what it can.
+with open(os.path.join(os.path.dirname(__file__), "module.json"), encoding="utf-8") as file:
+    Module = tvm.ir.load_json(file.read())
+
+after = relax.transform.ConvertToDataflow()(Module)
+status[0] = 1  # From here on, an exception is the bug.
+for name, function in after.functions_items():
+    if isinstance(function, relax.Function):
+        free = [*relax.analysis.free_vars(function), *relax.analysis.free_symbolic_vars(function)]
+        free += [g for g in relax.analysis.all_global_vars(function) if g not in after.functions]
+        assert not free, f"undefined: {free}"
+        after[name] = function.with_attr("relax.force_pure", function.is_pure)  # Purity is not the question.
+try:
+    relax.analysis.well_formed(after)
+except ValueError as error:
+    assert "mpure" in str(error), error
+print("the bug is gone", flush=True)

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+# from tvm.script import ir as I
+# from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Shape([1])) -> R.Tensor(dtype="int32", ndim=1):
+        with R.dataflow():
+            a: R.Tensor(x, dtype="int32") = R.full(x, R.const(1, "int32"), dtype=None)
+            R.output(a)
+        return a

@@ -1,0 +1,24 @@
+"""[Relax] LiftTransformParams changes its own result when it is applied again: second application changes a function
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import os, sys
+status = [2]
+sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+from tvm import relax
+from tvm.script import ir as I, relax as R
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((), dtype="float32")) -> R.Tensor((), dtype="float32"):
+        R.func_attr({"num_input": 1})
+        return x
+
+after = relax.transform.LiftTransformParams(shared_transform=True)(Module)
+status[0] = 1  # From here on, an exception is the bug.
+from tvm_ffi import get_first_structural_mismatch as mismatch
+
+again = relax.transform.LiftTransformParams(shared_transform=True)(after)
+assert not mismatch(after, again), f"the second application changes the module: {mismatch(after, again)}"
+print("the bug is gone", flush=True)

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+# from typing import TypeVar
+# from tvm.script import ir as I
+# from tvm.script import relax as R
+
+n = TypeVar("n")
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((n,), dtype="float32")) -> R.Tensor((n,), dtype="int64"):
+        a: R.Tensor((n,), dtype="int64") = R.arange(0, n, 1, dtype="int64")
+        return a

@@ -1,0 +1,31 @@
+"""[TVMScript] TVMScript does not read back what it writes: script does not parse: reduce() of empty iterable with no...
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import os, sys
+status = [2]
+sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+import tvm
+from tvm import s_tir
+from tvm import tirx
+from tvm.script import ir as I, tirx as T
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def prim2(A2: T.Buffer((), "int8")):
+        # with T.sblock("root"):
+        T5 = T.sblock_alloc_buffer((), "float16")
+        T5[()] = T.Cast("float16", T.Select(A2[()] >= T.int8(0), T.int8(1), T.int8(1)))
+
+mod = s_tir.transform.LowerOpaqueBlock()(Module)
+before = mod
+after = tirx.transform.FlattenBuffer()(before)
+status[0] = 1  # From here on, an exception is the bug.
+from tvm_ffi import get_first_structural_mismatch as mismatch
+
+for module in (before, after):
+    assert not mismatch(module, tvm.ir.load_json(tvm.ir.save_json(module))), "JSON loads to another module"
+    again = tvm.script.from_source(module.script(show_meta=True))
+    assert not mismatch(module, again), f"the printed script is another module: {mismatch(module, again)}"
+print("the bug is gone", flush=True)

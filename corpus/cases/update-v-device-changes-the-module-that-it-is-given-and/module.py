@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+# from tvm.script import ir as I
+# from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+    I.module_global_infos({"vdevice": [I.vdevice({"keys": ["cpu"], "kind": "llvm", "mtriple": "x86_64-conda-linux-gnu", "tag": ""}, 0, "global")]})
+    @R.function
+    def main(x: R.Tensor((), dtype="bool")) -> R.Tensor((), dtype="bool", vdevice="llvm:0:global"):
+        a: R.Tensor((), dtype="bool", vdevice="llvm:0:global") = R.to_vdevice(x, dst_vdevice="llvm:0:global")
+        return a
