@@ -104,13 +104,13 @@ class Rejudge:
             self._sound = sound
         elif any(was and not still for was, still in zip(self._sound, sound, strict=True)):
             return False
-        for failure in self._failures(candidate):
+        for failure in self.failures(candidate):
             if Likeness.of(failure) == self._likeness:
                 self.last = failure
                 return True
         return False
 
-    def _failures(self, candidate: Candidate, left: int = KILLED_AGAIN) -> list[Failure]:
+    def failures(self, candidate: Candidate, left: int = KILLED_AGAIN) -> list[Failure]:
         """What fails in the candidate, and how its child ended. `left`: how often it is judged again where that was
         killed from outside. Before the failure has shown: raises ChildRaised for our fault, NotJudged for a kill."""
         heard = in_child(lambda say: self._judge(candidate, say), Found, self._recorder, self._plan.deadline_s)
@@ -122,7 +122,7 @@ class Rejudge:
             case Failure():
                 return [*failures, end]
             case FromOutside() if left:
-                return self._failures(candidate, left - 1)
+                return self.failures(candidate, left - 1)
             case OurFault() if self.last is None:
                 raise ChildRaised(heard.ended.what or heard.ended.how)
             case FromOutside() if self.last is None:
