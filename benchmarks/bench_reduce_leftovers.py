@@ -257,9 +257,7 @@ def rejudging(stored: StoredCase, base: Candidate, scratch: str) -> tuple[Rejudg
     plan = Plan(0, targets=(stored.case.target,), load=stored.case.load, scratch=scratch)
     repertoire = replace(repertoire_of(plan), under_test=None)
     recorder = Recorder.create(Path(scratch) / f"flight-{os.getpid()}")
-    told = Failure(
-        0, stored.oracle, stored.symptom, stored.message, "", stored.culprit, "B", evidence=stored.evidence
-    )
+    told = Failure(0, stored.oracle, stored.symptom, stored.message, "", stored.culprit, "B", evidence=stored.evidence)
     for failure in Rejudge(plan, repertoire, told, recorder).failures(base):
         if failure.oracle == stored.oracle and failure.symptom == stored.symptom:
             rejudge = Rejudge(plan, repertoire, failure, recorder)

@@ -95,10 +95,7 @@ class Rebuilder:
         body = tvm_ffi.structural_map(mapped, [(tirx.SeqStmt, _without_empty)])
         if body.same_as(function.body):
             return function
-        built = function.with_body(body)
-        has_sblocks = bool(function.attrs and function.attrs.get("s_tir", False))
-        (tvm.s_tir if has_sblocks else tirx).analysis.verify_well_formed(built)
-        return built
+        return verified(function.with_body(body))
 
     def _global(self, name: str) -> T.GlobalVar:
         return self._globals.setdefault(name, tvm.ir.GlobalVar(name))
@@ -226,6 +223,13 @@ class Rebuilder:
             return ty
         mapped = tvm_ffi.structural_map(ty, [(VAR, self._number)])
         return tvm_ffi.structural_map(mapped, [(ARITHMETIC, self._analyzer.simplify)])
+
+
+def verified(function: T.PrimFunc) -> T.PrimFunc:
+    """The PrimFunc itself. One of TVM_ERRORS when it is not well-formed."""
+    has_sblocks = bool(function.attrs and function.attrs.get("s_tir", False))
+    (tvm.s_tir if has_sblocks else tirx).analysis.verify_well_formed(function)
+    return function
 
 
 def is_empty(statement: T.Stmt) -> bool:

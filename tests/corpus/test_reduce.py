@@ -194,7 +194,7 @@ def test_what_the_predicate_needs_stays_and_all_else_goes(
     assert reduction.oracle_calls < 200
     assert [part for part in kept if part not in script] == [], script
     assert [part for part in gone if part in script] == [], script
-    assert reduction.passes_after == 1
+    assert reduction.candidate.passes in ((), PASSES[3:4]), "none where the predicate asks for none"
     assert reduction.candidate.setup == ()
     assert relax.analysis.check_well_formed(reduction.candidate.module)
 
