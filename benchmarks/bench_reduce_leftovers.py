@@ -105,7 +105,7 @@ def cuts(tree: Tree) -> Iterator[Cut]:
 
 
 def _statement_cuts(number: int, name: str, place: int, statement: ast.stmt) -> Iterator[Cut]:
-    if isinstance(statement, (ast.ClassDef, ast.Return)):
+    if isinstance(statement, (ast.ClassDef, ast.Return)) or "TypeVar" in ast.unparse(statement)[:60]:
         return
     kind = "function" if isinstance(statement, ast.FunctionDef) else "line"
     yield kind, ast.unparse(statement).splitlines()[0][:60], _without_item(number, name, place), _same

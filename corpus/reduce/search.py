@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from corpus.module_text import text_of
 from corpus.reduce.candidate import Candidate, Smallest, count_bindings, count_statements
 from corpus.reduce.draft import NotApplicable
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, plan_of, pruned, view_of
@@ -57,6 +58,8 @@ class Search:
         self._deadline = deadline
         self._clock = clock
         self._plan = plan_of(candidate)
+        self._said = text_of(candidate.module).json is None
+        """Whether a script says all of `best`: nobody wants to read JSON instead."""
         self._seen: set[tuple[object, ...]] = set()
         self._view = self._start(candidate)
 
@@ -136,11 +139,21 @@ class Search:
         self.calls += 1
         if not self._interesting(plan.candidate(realised.module)):
             return False
+        if not self._may_be_said(realised.module):
+            return False
         # Built anew: passes under test may change the module that they are given.
         realised = realise(plan.draft)
         self.best, self._plan = plan.candidate(realised.module), plan
         self._view = PlanView(plan, realised.types)
         self.accepted[name] += len(edits)
+        return True
+
+    def _may_be_said(self, module: T.IRModule) -> bool:
+        """Whether a script says all of the module; where none did so far, it need not."""
+        said = text_of(module).json is None
+        if self._said and not said:
+            return False
+        self._said = said
         return True
 
     def _attempt(self, edits: Sequence[Edit]) -> tuple[ReductionPlan, Realised] | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import tvm
+import tvm_ffi
 from tvm import relax, tirx
 
 from corpus.reduce.draft import CALL, Draft, DraftBinding, ModuleDraft, NotApplicable, at_binding, module_binds
@@ -32,11 +33,14 @@ def functions(view: PlanView) -> Sequence[Edit]:
             edits.extend(_without_local_attr(bind.var, key) for key in bind.value.attrs if key != "global_symbol")
     for name, function in view.draft.functions.items():
         if isinstance(function, tirx.PrimFunc) and function.attrs:
-            keys = [str(key) for key in function.attrs.keys() if str(key) not in KEPT_BY_PRIM_FUNCS]
+            keys = [str(key) for key, _ in function.attrs.items() if str(key) not in KEPT_BY_PRIM_FUNCS]
             edits.extend(_without_prim_func_attr(name, key) for key in keys)
     edits.extend(_without_module_attr(key) for key in view.draft.attrs)
     if view.draft.infos:
         edits.append(_without_infos)
+        edits.extend(
+            _without_info(kind, number) for kind, infos in view.draft.infos.items() for number in range(len(infos))
+        )
     return edits
 
 
@@ -102,6 +106,17 @@ def _without_infos(plan: ReductionPlan) -> ReductionPlan:
     return replace(plan, draft=replace(plan.draft, infos={}))
 
 
+def _without_info(kind: str, number: int) -> Edit:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
+        infos = list(plan.draft.infos.get(kind, ()))
+        if number >= len(infos):
+            raise NotApplicable("gone")
+        del infos[number]
+        return replace(plan, draft=replace(plan.draft, infos={**plan.draft.infos, kind: infos}))
+
+    return edit
+
+
 def operators(view: PlanView) -> Sequence[Edit]:
     """Each call of an operator gets the attributes that its Python function gives by default: all, or one of them."""
     calls = [(bind.var, bind.value) for _, bind in module_binds(view.draft) if isinstance(bind.value, CALL)]
@@ -109,7 +124,27 @@ def operators(view: PlanView) -> Sequence[Edit]:
     edits = [_defaulted(var, None) for var, _ in known]
     for var, call in known:
         edits.extend(_defaulted(var, name) for name in _differing(call))
+        for name, value in _values_of(call).items():
+            if isinstance(value, tvm_ffi.Array) and len(value) > 1:
+                edits.extend(_shorter(var, name, number) for number in reversed(range(len(value))))
     return edits
+
+
+def _shorter(var: T.Var, name: str, number: int) -> Edit:
+    """An attribute that is a list loses an item, as axes do."""
+
+    def pieces(bind: DraftBinding) -> tuple[DraftBinding, ...]:
+        call = bind.value
+        given = list(_values_of(call).get(name, ())) if isinstance(call, CALL) else []
+        if not isinstance(call, CALL) or number >= len(given) or len(given) < 2:
+            raise NotApplicable("gone")
+        attrs = _with_value(call, name, [*given[:number], *given[number + 1 :]])
+        return (replace(bind, value=CALL(call.op, call.args, attrs, call.ty_args)),)
+
+    def edit(plan: ReductionPlan) -> ReductionPlan:
+        return replace(plan, draft=at_binding(plan.draft, var, pieces))
+
+    return edit
 
 
 def _defaulted(var: T.Var, name: str | None) -> Edit:

@@ -24,7 +24,7 @@ from corpus.reduce.draft import (
     NotApplicable,
     map_leaves,
     module_binds,
-    rewrite_module,
+    rewrite_sequence,
 )
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, callers, dims_of, small_numbers
 from corpus.reduce.realise import TVM_ERRORS, verified
@@ -47,13 +47,34 @@ def not_empty(view: PlanView) -> Sequence[Edit]:
 
 
 def dims(view: PlanView) -> Sequence[Edit]:
-    """Tensors lose their dims of one element: all of them or all but one, of the whole module or of one parameter."""
+    """Tensors lose their dims of one element: all of them or all but one, of the whole module or of one parameter.
+
+    Else a parameter loses one of its dims, whatever its extent."""
     edits: list[Edit] = []
     for left in (0, 1):
         edits.append(_squeezed(left, None))
         for _, function in view.draft.drafts():
             edits.extend(_squeezed(left, param) for param in function.params if 1 in _dims_in(T.type_of(param)))
-    return edits if any(1 in _dims_in(ty) for ty in _types(view.draft)) else []
+    if not any(1 in _dims_in(ty) for ty in _types(view.draft)):
+        edits = []
+    for _, function in view.draft.drafts():
+        for param in function.params:
+            ty = T.type_of(param)
+            if isinstance(ty, T.TensorType):
+                edits.extend(_without_dim(param, number) for number in range(len(dims_of(ty))))
+    return edits
+
+
+def _without_dim(param: T.Var, number: int) -> Edit:
+    def changed(values: Sequence[T.Expr]) -> list[T.Expr | int]:
+        return [*values[:number], *values[number + 1 :]]
+
+    def argument(old: Argument) -> Argument:
+        if not isinstance(old, np.ndarray) or not old.shape[number]:
+            raise NotApplicable("nothing to take")
+        return np.array(old.take(0, number), order="C")
+
+    return _of_parameter(param, _with_dims(changed), argument)
 
 
 def dtypes(view: PlanView) -> Sequence[Edit]:
@@ -75,6 +96,9 @@ def _types(draft: ModuleDraft) -> Iterator[T.Type]:
     for _, bind in module_binds(draft):
         if bind.cast is not None:
             yield from _flat_types(bind.cast)
+        if isinstance(bind.value, Draft):
+            for param in bind.value.params:
+                yield from _flat_types(T.type_of(param))
         if isinstance(bind.value, (Branch, Draft)):
             continue
         if isinstance(bind.value, CALL):
@@ -137,7 +161,8 @@ def _with_extent(extent: int, to: int) -> Edit:
 
     def prim_func(old: T.PrimFunc) -> T.PrimFunc:
         try:
-            return verified(tvm_ffi.structural_map(old, [(tirx.IntImm, number)]))
+            new = tvm_ffi.structural_map(old, [(tirx.IntImm, number)])
+            return verified(tirx.PrimFunc(new.params, new.body, new.ret_type, new.attrs))  # made anew for its type
         except TVM_ERRORS as error:
             raise NotApplicable(f"not well-formed: {error}") from error
 
@@ -254,22 +279,27 @@ def _throughout(
             return new
         return CALL(new.op, new.args, new.attrs, [_mapped_type(ty, given) for given in new.ty_args])
 
+    def function_of(old: Draft) -> Draft:
+        new = {p: _mapped_type(ty, old.types.get(p, T.type_of(p))) for p in old.params}
+        return replace(old, types=new, body=rewrite_sequence(old.body, rewrite))
+
     def rewrite(bind: DraftBinding) -> tuple[DraftBinding, ...] | None:
-        if isinstance(bind.value, (Branch, Draft)):
+        if isinstance(bind.value, Draft):
+            return (replace(bind, value=function_of(bind.value)),)
+        if isinstance(bind.value, Branch):
             return None
         cast = None if bind.cast is None else _mapped_type(ty, bind.cast)
         return (replace(bind, value=value_of(bind.value), cast=cast),)
 
     def edit(plan: ReductionPlan) -> ReductionPlan:
-        draft = rewrite_module(plan.draft, rewrite)
+        draft = plan.draft
         for name, function in tuple(draft.functions.items()):
             if isinstance(function, tirx.PrimFunc):
                 if prim_func is None or draft.nodes:
                     raise NotApplicable("PrimFuncs have types of their own")
                 draft = draft.with_function(name, prim_func(function))
             elif isinstance(function, Draft):
-                new = {p: _mapped_type(ty, function.types.get(p, T.type_of(p))) for p in function.params}
-                draft = draft.with_function(name, replace(function, types=new))
+                draft = draft.with_function(name, function_of(function))
         calls = tuple(
             replace(call, arguments=tuple(_mapped_argument(argument, a) for a in call.arguments)) for call in plan.calls
         )

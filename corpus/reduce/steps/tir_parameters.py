@@ -38,9 +38,12 @@ def parameters(view: PlanView) -> Sequence[Edit]:
 def _without_parameter(name: str, param: T.Var) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
         function = plan.draft.functions.get(name)
-        if not isinstance(function, tirx.PrimFunc) or len(function.params) < 2 or _uses(function, param):
+        if not isinstance(function, tirx.PrimFunc) or _uses(function, param):
             raise NotApplicable("in use")
-        index = [p.same_as(param) for p in function.params].index(True)
+        places = [p.same_as(param) for p in function.params]
+        if True not in places:
+            raise NotApplicable("gone")
+        index = places.index(True)
         params = [p for p in function.params if not p.same_as(param)]
         smaller = tirx.PrimFunc(params, function.body, function.ret_type, function.attrs)
         draft = plan.draft.with_function(name, smaller)
