@@ -165,7 +165,7 @@ def has_text(text: str) -> Callable[[Candidate], bool]:
 
 # module, predicate, most bindings, parts of the script that must be there, parts that must not
 TABLE: list[tuple[str, Callable[[Candidate], bool], int, tuple[str, ...], tuple[str, ...]]] = [
-    ("tuples", has("exp"), 1, ("R.exp(", "(1, 1)"), ("R.add", "Tuple", "R.dataflow")),
+    ("tuples", has("exp"), 1, ("R.exp(", "R.Tensor((), "), ("R.add", "Tuple", "R.dataflow")),
     ("tuples", has("add", "multiply"), 2, ("R.add", "R.multiply"), ("R.exp", "Tuple", "relu")),
     ("branches", has("cos"), 1, ("R.cos",), ("if ", "R.exp", "R.sin")),
     ("branches", has("exp", "multiply"), 2, ("R.exp", "R.multiply"), ("if ", "R.sin")),

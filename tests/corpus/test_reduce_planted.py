@@ -279,7 +279,7 @@ SYMBOLIC_DIM = """
 REMAINDER = """
     @T.prim_func(private=True, s_tir=True)
     def rotated(A: T.Buffer((1, 1), "float32"), B: T.Buffer((1, 1), "float32")):
-        B[0, 0] = A[T.floormod(0, 1), 0]
+        B[0, 0] = A[T.FloorMod(0, 1), 0]
 
     @R.function
     def main(x: R.Tensor((1, 1), "float32")) -> R.Tensor((1, 1), "float32"):

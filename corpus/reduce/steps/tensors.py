@@ -27,7 +27,8 @@ from corpus.reduce.draft import (
     rewrite_sequence,
 )
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, callers, dims_of, small_numbers
-from corpus.reduce.realise import TVM_ERRORS, verified
+from corpus.reduce.prim_func import verified
+from corpus.reduce.realise import TVM_ERRORS
 from generators import tvm_api as T
 from generators.case import Argument, EntryCall, Shape
 from generators.dtypes import Array, is_float, numpy_dtype
