@@ -135,7 +135,7 @@ def _shorter(var: T.Var, name: str, number: int) -> Edit:
 
     def pieces(bind: DraftBinding) -> tuple[DraftBinding, ...]:
         call = bind.value
-        given = list(_values_of(call).get(name, ())) if isinstance(call, CALL) else []
+        given = list(_values_of(call).get(name) or ()) if isinstance(call, CALL) else []
         if not isinstance(call, CALL) or number >= len(given) or len(given) < 2:
             raise NotApplicable("gone")
         attrs = _with_value(call, name, [*given[:number], *given[number + 1 :]])
