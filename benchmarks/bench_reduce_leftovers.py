@@ -80,28 +80,36 @@ def _same(call: EntryCall) -> EntryCall:
 def cuts(tree: Tree) -> Iterator[Cut]:
     """Every deletion: kind, which, what it does to a copy of the tree, and to an entry call."""
     for number, node in enumerate(ast.walk(tree)):
-        for name in ("body", "orelse"):
-            statements = getattr(node, name, None)
-            if isinstance(statements, list):
-                for place, statement in enumerate(statements):
-                    yield from _statement_cuts(number, name, place, statement)
-        if isinstance(node, ast.FunctionDef):
-            for place, argument in enumerate(node.args.args):
-                yield "parameter", argument.arg, _without_argument(node.name, place), _call_without(node.name, place)
-        if isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) > 1:
-            for place, element in enumerate(node.elts):
-                yield "field", ast.unparse(element)[:40], _without_item(number, "elts", place), _same
-        if isinstance(node, ast.Call):
-            for place, keyword in enumerate(node.keywords):
-                if keyword.arg not in TYPE_WORDS:
-                    yield "keyword", str(keyword.arg), _without_item(number, "keywords", place), _same
-        if isinstance(node, ast.Dict) and node.keys:
-            for place, key in enumerate(node.keys):
-                yield "attribute", ast.unparse(key) if key else "", _without_entry(number, place), _same
+        yield from _cuts_of_statements(number, node)
+        yield from _cuts_of_node(number, node)
     numbers = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and type(n.value) is int and n.value > 1}
     for value in sorted(numbers):
         yield "extent", str(value), _with_number(value), _call_with_extent(value)
     yield "rank", "1s", _scalars, _call_of_scalars
+
+
+def _cuts_of_statements(number: int, node: ast.AST) -> Iterator[Cut]:
+    for name in ("body", "orelse"):
+        statements = getattr(node, name, None)
+        if isinstance(statements, list):
+            for place, statement in enumerate(statements):
+                yield from _statement_cuts(number, name, place, statement)
+
+
+def _cuts_of_node(number: int, node: ast.AST) -> Iterator[Cut]:
+    if isinstance(node, ast.FunctionDef):
+        for place, argument in enumerate(node.args.args):
+            yield "parameter", argument.arg, _without_argument(node.name, place), _call_without(node.name, place)
+    if isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) > 1:
+        for place, element in enumerate(node.elts):
+            yield "field", ast.unparse(element)[:40], _without_item(number, "elts", place), _same
+    if isinstance(node, ast.Call):
+        for place, keyword in enumerate(node.keywords):
+            if keyword.arg not in TYPE_WORDS:
+                yield "keyword", str(keyword.arg), _without_item(number, "keywords", place), _same
+    if isinstance(node, ast.Dict) and node.keys:
+        for place, key in enumerate(node.keys):
+            yield "attribute", ast.unparse(key) if key else "", _without_entry(number, place), _same
 
 
 def _statement_cuts(number: int, name: str, place: int, statement: ast.stmt) -> Iterator[Cut]:

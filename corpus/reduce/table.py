@@ -17,6 +17,7 @@ from corpus.reduce.steps import (
     tir,
     tir_expressions,
     tir_parameters,
+    tir_symbols,
     tuples,
 )
 
@@ -58,6 +59,7 @@ STEPS: tuple[ReductionStep, ...] = (
     ReductionStep("TIR expressions to operands", tir_expressions.to_operands),
     ReductionStep("TIR loops, plain", tir.plain),
     ReductionStep("TIR extents", tir.extents),
+    ReductionStep("TIR symbols to numbers", tir_symbols.numbers),
     ReductionStep("TIR parameters", tir_parameters.parameters),
     ReductionStep("attributes of functions", attributes.functions),
     ReductionStep("attributes of operators", attributes.operators),

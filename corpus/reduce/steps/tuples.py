@@ -102,7 +102,7 @@ def _without_of_result(name: str, number: int) -> Edit:
             raise NotApplicable("gone")
         body = replace(function.body, result=TUPLE(_without(result.fields, number)))
         draft = plan.draft.with_function(name, replace(function, body=body))
-        results = {bind.var: () for _, bind in module_binds(draft) if _calls(bind, name)}
+        results: dict[T.Var, Path] = {bind.var: () for _, bind in module_binds(draft) if _calls(bind, name)}
         if len(results) < callers(draft, name):
             raise NotApplicable(f"{name} is passed around as a value")
         return replace(plan, draft=_uses_follow(draft, results, (number,)))
