@@ -28,7 +28,7 @@ def rebuilt(function: T.PrimFunc, nodes: Mapping[T.Node, T.Node]) -> T.PrimFunc:
     extents = {new.loop_var: new.extent for old, new in pairs if not new.extent.same_as(old.extent)}
     if extents:
         body = tvm_ffi.structural_map(body, [(s_tir.SBlockRealize, lambda realize: _as_long(realize, extents))])
-    declared = tvm_ffi.structural_map(body, [(s_tir.SBlock, _declaring_no_more)])
+    declared = tvm_ffi.structural_map(body, [(s_tir.SBlock, tidied)])
     return verified(function.with_body(declared))
 
 
@@ -62,11 +62,17 @@ def _as_long(realize: s_tir.SBlockRealize, extents: Mapping[T.Var, T.Expr]) -> s
     ]
     if all(new.same_as(old) for new, old in zip(axes, block.iter_vars, strict=True)):
         return realize
-    return s_tir.SBlockRealize(realize.iter_values, realize.predicate, _block(block, axes, block.reads, block.writes))
+    return s_tir.SBlockRealize(
+        realize.iter_values, realize.predicate, _block(block, axes, block.reads, block.writes, block.init)
+    )
 
 
 def _block(
-    block: s_tir.SBlock, axes: Sequence[tirx.IterVar], reads: Sequence[T.Node], writes: Sequence[T.Node]
+    block: s_tir.SBlock,
+    axes: Sequence[tirx.IterVar],
+    reads: Sequence[T.Node],
+    writes: Sequence[T.Node],
+    init: T.Stmt | None,
 ) -> s_tir.SBlock:
     return s_tir.SBlock(
         list(axes),
@@ -74,15 +80,18 @@ def _block(
         list(writes),
         block.name_hint,
         block.body,
-        block.init,
+        init,
         block.alloc_buffers,
         block.match_buffers,
         block.annotations,
     )
 
 
-def _declaring_no_more(block: s_tir.SBlock) -> s_tir.SBlock:
-    """The block without declared reads and writes of buffers that occur in it no more (`oracles.ir.regions`)."""
+def tidied(block: s_tir.SBlock) -> s_tir.SBlock:
+    """The block without an empty start, and without declared reads and writes of buffers that do not occur in it
+    (any more): see `oracles.ir.regions`."""
+    if block.init is not None and is_empty(block.init):
+        block = _block(block, block.iter_vars, block.reads, block.writes, init=None)
     inside = [part for part in (block.body, block.init) if part is not None]
     loaded = {load.source for part in inside for load in nodes_of(part, T.TensorLoad)}
     stored = {store.buffer for part in inside for store in nodes_of(part, tirx.BufferStore)}
@@ -96,4 +105,4 @@ def _declaring_no_more(block: s_tir.SBlock) -> s_tir.SBlock:
     writes = [region for region in block.writes if region.source in stored]
     if len(reads) == len(block.reads) and len(writes) == len(block.writes):
         return block
-    return _block(block, block.iter_vars, reads, writes)
+    return _block(block, block.iter_vars, reads, writes, block.init)

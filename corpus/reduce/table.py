@@ -23,9 +23,9 @@ from corpus.reduce.steps import (
 
 STEPS: tuple[ReductionStep, ...] = (
     ReductionStep("calls", passes.calls),
-    ReductionStep("passes", passes.passes),
     ReductionStep("prune dead code", dead_code.prune),
     ReductionStep("functions", dead_code.functions),
+    ReductionStep("passes", passes.passes),
     ReductionStep("options of passes", passes.options),
     ReductionStep("steps of schedules", passes.schedules, repeat=True),
     ReductionStep("setup", passes.setup),
@@ -57,6 +57,7 @@ STEPS: tuple[ReductionStep, ...] = (
     ReductionStep("TIR loops and branches", tir.unwrapped),
     ReductionStep("TIR expressions to constants", tir_expressions.to_constants),
     ReductionStep("TIR expressions to operands", tir_expressions.to_operands),
+    ReductionStep("TIR indices to zero", tir_expressions.to_first_elements),
     ReductionStep("TIR loops, plain", tir.plain),
     ReductionStep("TIR extents", tir.extents),
     ReductionStep("TIR symbols to numbers", tir_symbols.numbers),

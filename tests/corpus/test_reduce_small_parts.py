@@ -40,7 +40,9 @@ SYMBOLIC = """
 
 SYMBOLIC_LEFT = """
     @T.prim_func(private=True, s_tir=True)
-    def copied(A: T.Buffer((T.int64(1), T.int64(1), T.int64(1)), "float32"), B: T.Buffer((T.int64(1), T.int64(1)), "float32")):
+    def copied(
+        A: T.Buffer((T.int64(1), T.int64(1), T.int64(1)), "float32"), B: T.Buffer((T.int64(1), T.int64(1)), "float32")
+    ):
         with T.sblock("copied"):
             vi = T.axis.spatial(T.int64(1), T.int64(0))
             vj = T.axis.spatial(T.int64(1), T.int64(0))

@@ -10,7 +10,7 @@ from tvm import s_tir, tirx
 
 from corpus.reduce.draft import VAR
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan
-from corpus.reduce.prim_func import is_empty
+from corpus.reduce.prim_func import is_empty, tidied
 from generators import tvm_api as T
 from oracles.ir.walk import nodes_of
 
@@ -76,6 +76,8 @@ def plain(view: PlanView) -> Sequence[Edit]:
         if isinstance(statement, tirx.For) and (statement.kind != tirx.ForKind.SERIAL or len(statement.annotations)):
             edits.append(replacing({statement: _plain_loop(statement)}))
         elif isinstance(statement, s_tir.SBlock):
+            if not (tidy := tidied(statement)).same_as(statement):
+                edits.append(replacing({statement: tidy}))
             used = _buffers_in(statement.body, statement.init)
             kept = [buffer for buffer in statement.alloc_buffers if buffer in used]
             if len(kept) < len(statement.alloc_buffers) or len(statement.annotations):
