@@ -105,11 +105,22 @@ def _types(draft: ModuleDraft) -> Iterator[T.Type]:
         if isinstance(bind.value, CALL):
             for ty in bind.value.ty_args:
                 yield from _flat_types(ty)
-        leaves: list[T.Expr] = []
-        map_leaves(bind.value, lambda leaf, leaves=leaves: leaves.append(leaf) or leaf)  # type: ignore[misc]
-        for leaf in leaves:
-            if isinstance(leaf, (relax.ShapeExpr, CONSTANT)):
-                yield T.type_of(leaf)
+        yield from _written_in(bind.value)
+    for _, function in draft.drafts():
+        yield from _written_in(function.body.result)
+
+
+def _written_in(value: T.Expr) -> list[T.Type]:
+    """The types of the constants and shapes in an expression."""
+    found: list[T.Type] = []
+
+    def leaf(expr: T.Expr) -> T.Expr:
+        if isinstance(expr, (relax.ShapeExpr, CONSTANT)):
+            found.append(T.type_of(expr))
+        return expr
+
+    map_leaves(value, leaf)
+    return found
 
 
 def _extents_of(draft: ModuleDraft) -> set[int]:
@@ -282,7 +293,8 @@ def _throughout(
 
     def function_of(old: Draft) -> Draft:
         new = {p: _mapped_type(ty, old.types.get(p, T.type_of(p))) for p in old.params}
-        return replace(old, types=new, body=rewrite_sequence(old.body, rewrite))
+        body = rewrite_sequence(old.body, rewrite)
+        return replace(old, types=new, body=replace(body, result=map_leaves(body.result, leaf)))
 
     def rewrite(bind: DraftBinding) -> tuple[DraftBinding, ...] | None:
         if isinstance(bind.value, Draft):
