@@ -50,6 +50,7 @@ STEPS: tuple[ReductionStep, ...] = (
     ReductionStep("blocks", control.blocks, together=False),
     ReductionStep("shared operands", bindings.operands_shared),
     ReductionStep("constants to parameters", constants.to_parameters),
+    ReductionStep("odd inputs", constants.odd_inputs, together=False, repeat=True),
     ReductionStep("extents of zero", tensors.not_empty),
     ReductionStep("smaller extents", tensors.extents),
     ReductionStep("fewer dims", tensors.dims, together=False, repeat=True),

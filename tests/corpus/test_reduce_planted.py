@@ -295,6 +295,14 @@ CONCATENATION = """
         return a
 """
 
+ODD = """
+    @R.function
+    def main(x: R.Tensor((3, 4), "float16")) -> R.Tensor((3, 4), "bool"):
+        a = R.not_equal(x, x)
+        return a
+"""
+ODD_INPUT = np.array([[0, 1, 2, 3], [4, np.inf, 6, 7], [8, 9, np.nan, 1]], np.float16)
+
 PLANTED: list[tuple[Callable[[Candidate], bool], str, tuple[PassCall, ...]]] = [
     (drops_the_second_of_two_adds, TWO_ADDS, PASSES[3:4]),
     (raises_on_a_nested_field, NESTED_FIELD, ()),
@@ -319,3 +327,16 @@ def test_what_is_left_is_the_smallest_program_that_shows_the_fault(
     assert T.structural_equal(small.module, wanted), small.module.script()
     assert small.passes == passes and small.setup == ()
     assert reduction.finished and reduction.oracle_calls < 250
+
+
+def test_an_input_that_matters_for_one_element_is_left_with_that() -> None:
+    """A fault that only a NaN shows: the NaN stays, and the elements around it go."""
+    start = Candidate(live_module(ModuleText(HEAD + ODD)), (), (), (EntryCall("main", (ODD_INPUT,)),))
+
+    def shows(candidate: Candidate) -> bool:
+        compared = any(T.op_name(bind.value) == "relax.not_equal" for bind in bindings(candidate.module))
+        return compared and any(np.isnan(array).any() for call in candidate.calls for array in call.arguments)
+
+    (call,) = reduce(start, shows, budget_s=600.0).candidate.calls
+    (given,) = call.arguments
+    assert isinstance(given, np.ndarray) and given.shape == () and np.isnan(given)
