@@ -15,6 +15,8 @@ from corpus.reduce.draft import COMPOUND_TIR, VAR
 from generators import tvm_api as T
 from oracles.ir.walk import nodes_of
 
+_BUFFERS = (VAR, T.TensorLoad)
+
 
 def rebuilt(function: T.PrimFunc, nodes: Mapping[T.Node, T.Node]) -> T.PrimFunc:
     """The PrimFunc with `nodes` replaced in its body, and itself where it has none. An error of TVM's when the result
@@ -99,10 +101,11 @@ def tidied(block: s_tir.SBlock) -> s_tir.SBlock:
     for match in (*block.match_buffers, *inner):
         (loaded if match.buffer in loaded else set()).add(match.source.source)
         (stored if match.buffer in stored else set()).add(match.source.source)
-    if any(isinstance(call.op, tvm.ir.Op) for part in inside for call in nodes_of(part, T.Call)):
-        return block  # An intrinsic may reach a buffer by its address.
-    reads = [region for region in block.reads if region.source in loaded | stored]
-    writes = [region for region in block.writes if region.source in stored]
+    # What a call is given, itself or by the address of an element, it may read and write.
+    given = [argument for part in inside for call in nodes_of(part, T.Call) for argument in call.args]
+    passed = {each.source if isinstance(each, T.TensorLoad) else each for each in given if isinstance(each, _BUFFERS)}
+    reads = [region for region in block.reads if region.source in loaded | stored | passed]
+    writes = [region for region in block.writes if region.source in stored | passed]
     if len(reads) == len(block.reads) and len(writes) == len(block.writes):
         return block
     return _block(block, block.iter_vars, reads, writes, block.init)

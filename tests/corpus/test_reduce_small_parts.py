@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tvm import relax, s_tir
+from tvm import relax, s_tir, tirx
 
 from corpus.module_text import live_module, text_of
 from corpus.reduce import Candidate, reduce
+from corpus.reduce.prim_func import rebuilt
 from corpus.reduce.search import search
 from corpus.reduce.table import STEPS
 from generators import tvm_api as T
@@ -173,6 +174,30 @@ def test_small_parts_go(
     wanted = live_module(ModuleText(HEAD + left))
     assert T.structural_equal(reduction.candidate.module, wanted), reduction.candidate.module.script()
     assert reduction.finished
+
+
+DECLARES = """
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.sblock("sum"):
+                vi = T.axis.spatial(4, i)
+                T.reads(A[vi], C[vi])
+                T.writes(B[vi])
+                B[vi] = T.exp(A[vi]) + C[vi]
+"""
+
+
+def test_a_block_declares_what_is_left_in_it_and_is_as_long_as_its_loop() -> None:
+    whole = live_module(ModuleText(HEAD + DECLARES))["main"]
+    (total,) = nodes_of(whole.body, tirx.Add)
+    (loop,) = nodes_of(whole.body, tirx.For)
+    twice = tirx.For(loop.loop_var, loop.min, tirx.IntImm("int32", 2), loop.kind, loop.body)
+    smaller = rebuilt(whole, {total: total.a, loop: twice})
+    (block,) = (block for block in nodes_of(smaller.body, s_tir.SBlock) if block.name_hint == "sum")
+    assert [region.source for region in block.reads] == [smaller.params[0]]
+    assert [region.source for region in block.writes] == [smaller.params[2]]
+    assert [int(axis.dom.extent) for axis in block.iter_vars] == [2]
 
 
 def test_a_module_that_a_script_says_stays_one(monkeypatch: pytest.MonkeyPatch) -> None:
