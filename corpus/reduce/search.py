@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corpus.module_text import text_of
 from corpus.reduce.candidate import Candidate, Smallest, count_bindings, count_statements
@@ -58,6 +58,7 @@ class Search:
         self._deadline = deadline
         self._clock = clock
         self._plan = plan_of(candidate)
+        self._best_key: tuple[object, ...] = ()
         self._said = text_of(candidate.module).json is None
         """Whether a script says all of `best`: nobody wants to read JSON instead."""
         self._seen: set[tuple[object, ...]] = set()
@@ -88,7 +89,8 @@ class Search:
             self.calls += 1
             if not self._interesting(self._plan.candidate(realised.module)):
                 return None
-        self._seen.add(_key(self._plan, realised.module))
+        self._best_key = _key(self._plan, realised.module)
+        self._seen.add(self._best_key)
         return PlanView(self._plan, realised.types)
 
     def _run_step(self, step: ReductionStep) -> bool:
@@ -132,6 +134,8 @@ class Search:
         plan, realised = attempt
         key = _key(plan, realised.module)
         if key in self._seen:
+            if plan.prune != self._plan.prune and key == self._best_key:
+                self._prune(plan.prune)
             return False
         self._seen.add(key)
         if self.calls >= self._max_calls:
@@ -143,10 +147,16 @@ class Search:
             return False
         # Built anew: passes under test may change the module that they are given.
         realised = realise(plan.draft)
-        self.best, self._plan = plan.candidate(realised.module), plan
+        self.best, self._plan, self._best_key = plan.candidate(realised.module), plan, key
         self._view = PlanView(plan, realised.types)
         self.accepted[name] += len(edits)
         return True
+
+    def _prune(self, kinds: frozenset[str]) -> None:
+        """From now on what is dead of these kinds goes; nothing is, now."""
+        assert self._view is not None
+        self._plan = replace(self._plan, prune=kinds)
+        self._view = replace(self._view, plan=self._plan)
 
     def _may_be_said(self, module: T.IRModule) -> bool:
         """Whether a script says all of the module; where none did so far, it need not."""
