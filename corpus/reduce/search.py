@@ -59,13 +59,20 @@ class Search:
         self._clock = clock
         self._plan = plan_of(candidate)
         self._best_key: tuple[object, ...] = ()
-        self._said = text_of(candidate.module).json is None
-        """Whether a script says all of `best`: nobody wants to read JSON instead."""
+        self._taken = [(self._plan, candidate)]
+        """What was the best so far, one after another."""
+        self._only_said = False
         self._seen: set[tuple[object, ...]] = set()
         self._view = self._start(candidate)
 
     def run(self, steps: Sequence[ReductionStep]) -> bool:
         """Whether every step was tried on the final candidate without success (False: out of budget)."""
+        finished = self._run(steps)
+        if self._back_to_a_script():
+            finished = self._run(steps)
+        return finished
+
+    def _run(self, steps: Sequence[ReductionStep]) -> bool:
         if self._view is None:
             return True
         idle = 0
@@ -143,12 +150,13 @@ class Search:
         self.calls += 1
         if not self._interesting(plan.candidate(realised.module)):
             return False
-        if not self._may_be_said(realised.module):
+        if self._only_said and text_of(realised.module).json is not None:
             return False
         # Built anew: passes under test may change the module that they are given.
         realised = realise(plan.draft)
         self.best, self._plan, self._best_key = plan.candidate(realised.module), plan, key
         self._view = PlanView(plan, realised.types)
+        self._taken.append((plan, self.best))
         self.accepted[name] += len(edits)
         return True
 
@@ -158,13 +166,19 @@ class Search:
         self._plan = replace(self._plan, prune=kinds)
         self._view = replace(self._view, plan=self._plan)
 
-    def _may_be_said(self, module: T.IRModule) -> bool:
-        """Whether a script says all of the module; where none did so far, it need not."""
-        said = text_of(module).json is None
-        if self._said and not said:
+    def _back_to_a_script(self) -> bool:
+        """Goes back to the last candidate that a script says all of, where none does of `best` but one did before.
+
+        From then on all must be said. Looked at in the end alone: printing and reading takes longer than a trial."""
+        if self._only_said or text_of(self.best.module).json is None:
             return False
-        self._said = said
-        return True
+        for plan, candidate in reversed(self._taken):
+            if text_of(candidate.module).json is None:
+                self.best, self._only_said, self._best_key = candidate, True, ()
+                self._view = view_of(plan, candidate.module)
+                self._plan = self._view.plan
+                return True
+        return False
 
     def _attempt(self, edits: Sequence[Edit]) -> tuple[ReductionPlan, Realised] | None:
         plan = self._plan
