@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from corpus.module_text import text_of
 from corpus.reduce.candidate import Candidate, Smallest, count_bindings, count_statements
@@ -58,7 +58,6 @@ class Search:
         self._deadline = deadline
         self._clock = clock
         self._plan = plan_of(candidate)
-        self._best_key: tuple[object, ...] = ()
         self._taken = [(self._plan, candidate)]
         """What was the best so far, one after another."""
         self._only_said = False
@@ -96,8 +95,7 @@ class Search:
             self.calls += 1
             if not self._interesting(self._plan.candidate(realised.module)):
                 return None
-        self._best_key = _key(self._plan, realised.module)
-        self._seen.add(self._best_key)
+        self._seen.add(_key(self._plan, realised.module))
         return PlanView(self._plan, realised.types)
 
     def _run_step(self, step: ReductionStep) -> bool:
@@ -141,8 +139,6 @@ class Search:
         plan, realised = attempt
         key = _key(plan, realised.module)
         if key in self._seen:
-            if plan.prune != self._plan.prune and key == self._best_key:
-                self._prune(plan.prune)
             return False
         self._seen.add(key)
         if self.calls >= self._max_calls:
@@ -154,17 +150,11 @@ class Search:
             return False
         # Built anew: passes under test may change the module that they are given.
         realised = realise(plan.draft)
-        self.best, self._plan, self._best_key = plan.candidate(realised.module), plan, key
+        self.best, self._plan = plan.candidate(realised.module), plan
         self._view = PlanView(plan, realised.types)
         self._taken.append((plan, self.best))
         self.accepted[name] += len(edits)
         return True
-
-    def _prune(self, kinds: frozenset[str]) -> None:
-        """From now on what is dead of these kinds goes; nothing is, now."""
-        assert self._view is not None
-        self._plan = replace(self._plan, prune=kinds)
-        self._view = replace(self._view, plan=self._plan)
 
     def _back_to_a_script(self) -> bool:
         """Goes back to the last candidate that a script says all of, where none does of `best` but one did before.
@@ -174,7 +164,7 @@ class Search:
             return False
         for plan, candidate in reversed(self._taken):
             if text_of(candidate.module).json is None:
-                self.best, self._only_said, self._best_key = candidate, True, ()
+                self.best, self._only_said = candidate, True
                 self._view = view_of(plan, candidate.module)
                 self._plan = self._view.plan
                 return True

@@ -15,7 +15,6 @@ from corpus.module_text import live_module
 from corpus.reduce import STEPS, Candidate, Smallest, reduce
 from corpus.reduce.draft import lift
 from corpus.reduce.realise import realise
-from corpus.reduce.search import search
 from generators import tvm_api as T
 from generators.case import EntryCall, ModuleText, PassCall
 from generators.passes.table import default_call
@@ -330,23 +329,6 @@ def test_accepted_edits_are_counted_by_step() -> None:
     reduction = reduce(candidate("tuples"), has("exp"))
     assert dict(reduction.accepted)["passes"] == 5
     assert {name for name, _ in reduction.accepted} <= {step.name for step in STEPS}
-
-
-def test_what_dies_later_goes_at_once_though_nothing_is_dead_at_first() -> None:
-    """The step that prunes is asked once, and a step after it makes code dead: it is gone in the same candidate."""
-    script = BRANCHES.replace("e = R.multiply(c, x)", "e = R.multiply(c, a)")
-    start = Candidate(live_module(ModuleText(HEAD + script)), (), (), ())
-    steps = tuple(step for step in STEPS if step.name in ("prune dead code", "earlier result"))
-    tried: list[list[str]] = []
-
-    def interesting(c: Candidate) -> bool:
-        tried.append(operators(c.module))
-        return "sin" in tried[-1]
-
-    search(start, interesting, steps, budget_s=600.0, max_calls=100, clock=lambda: 0.0)
-    assert [names for names in tried if "multiply" not in names] and all(
-        "cos" not in names for names in tried if "multiply" not in names
-    )
 
 
 def test_step_names_are_unique() -> None:
