@@ -16,7 +16,6 @@ from tvm import relax, tirx
 from corpus.reduce.draft import (
     ARITHMETIC,
     CALL,
-    COMPOUND_TIR,
     TUPLE,
     TUPLE_GET_ITEM,
     VAR,
@@ -31,6 +30,7 @@ from corpus.reduce.draft import (
     called_names,
     inner_sequences,
 )
+from corpus.reduce.prim_func import rebuilt
 from generators import tvm_api as T
 
 TVM_ERRORS = (ValueError, TypeError, RuntimeError, LookupError, AttributeError, NotImplementedError)
@@ -88,17 +88,7 @@ class Rebuilder:
     def _prim_func(self, function: T.BaseFunc) -> T.BaseFunc:
         if not self.draft.nodes or not isinstance(function, tirx.PrimFunc):
             return function
-        nodes = self.draft.nodes
-        mapped = tvm_ffi.structural_map(
-            function.body, [((tirx.Stmt, VAR, *COMPOUND_TIR), lambda node: nodes.get(node, node))], order="pre"
-        )
-        body = tvm_ffi.structural_map(mapped, [(tirx.SeqStmt, _without_empty)])
-        if body.same_as(function.body):
-            return function
-        built = function.with_body(body)
-        has_sblocks = bool(function.attrs and function.attrs.get("s_tir", False))
-        (tvm.s_tir if has_sblocks else tirx).analysis.verify_well_formed(built)
-        return built
+        return rebuilt(function, self.draft.nodes)
 
     def _global(self, name: str) -> T.GlobalVar:
         return self._globals.setdefault(name, tvm.ir.GlobalVar(name))
@@ -226,18 +216,6 @@ class Rebuilder:
             return ty
         mapped = tvm_ffi.structural_map(ty, [(VAR, self._number)])
         return tvm_ffi.structural_map(mapped, [(ARITHMETIC, self._analyzer.simplify)])
-
-
-def is_empty(statement: T.Stmt) -> bool:
-    """Whether a statement does nothing."""
-    return isinstance(statement, tirx.Evaluate) and isinstance(statement.value, tirx.IntImm)
-
-
-def _without_empty(sequence: tirx.SeqStmt) -> T.Stmt:
-    kept = [statement for statement in sequence.seq if not is_empty(statement)]
-    if len(kept) == len(sequence.seq):
-        return sequence
-    return tirx.SeqStmt(kept) if len(kept) > 1 else kept[0] if kept else tirx.Evaluate(tirx.IntImm("int32", 0))
 
 
 def _callees_first(draft: ModuleDraft) -> list[str]:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from corpus.module_text import text_of
 from corpus.reduce.candidate import Candidate, Smallest, count_bindings, count_statements
 from corpus.reduce.draft import NotApplicable
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, plan_of, pruned, view_of
@@ -57,11 +58,20 @@ class Search:
         self._deadline = deadline
         self._clock = clock
         self._plan = plan_of(candidate)
+        self._taken = [(self._plan, candidate)]
+        """What was the best so far, one after another."""
+        self._only_said = False
         self._seen: set[tuple[object, ...]] = set()
         self._view = self._start(candidate)
 
     def run(self, steps: Sequence[ReductionStep]) -> bool:
         """Whether every step was tried on the final candidate without success (False: out of budget)."""
+        finished = self._run(steps)
+        if self._back_to_a_script():
+            finished = self._run(steps)
+        return finished
+
+    def _run(self, steps: Sequence[ReductionStep]) -> bool:
         if self._view is None:
             return True
         idle = 0
@@ -136,12 +146,29 @@ class Search:
         self.calls += 1
         if not self._interesting(plan.candidate(realised.module)):
             return False
+        if self._only_said and text_of(realised.module).json is not None:
+            return False
         # Built anew: passes under test may change the module that they are given.
         realised = realise(plan.draft)
         self.best, self._plan = plan.candidate(realised.module), plan
         self._view = PlanView(plan, realised.types)
+        self._taken.append((plan, self.best))
         self.accepted[name] += len(edits)
         return True
+
+    def _back_to_a_script(self) -> bool:
+        """Goes back to the last candidate that a script says all of, where none does of `best` but one did before.
+
+        From then on all must be said. Looked at in the end alone: printing and reading takes longer than a trial."""
+        if self._only_said or text_of(self.best.module).json is None:
+            return False
+        for plan, candidate in reversed(self._taken):
+            if text_of(candidate.module).json is None:
+                self.best, self._only_said = candidate, True
+                self._view = view_of(plan, candidate.module)
+                self._plan = self._view.plan
+                return True
+        return False
 
     def _attempt(self, edits: Sequence[Edit]) -> tuple[ReductionPlan, Realised] | None:
         plan = self._plan

@@ -165,7 +165,7 @@ def has_text(text: str) -> Callable[[Candidate], bool]:
 
 # module, predicate, most bindings, parts of the script that must be there, parts that must not
 TABLE: list[tuple[str, Callable[[Candidate], bool], int, tuple[str, ...], tuple[str, ...]]] = [
-    ("tuples", has("exp"), 1, ("R.exp(", "(1, 1)"), ("R.add", "Tuple", "R.dataflow")),
+    ("tuples", has("exp"), 1, ("R.exp(", "R.Tensor((), "), ("R.add", "Tuple", "R.dataflow")),
     ("tuples", has("add", "multiply"), 2, ("R.add", "R.multiply"), ("R.exp", "Tuple", "relu")),
     ("branches", has("cos"), 1, ("R.cos",), ("if ", "R.exp", "R.sin")),
     ("branches", has("exp", "multiply"), 2, ("R.exp", "R.multiply"), ("if ", "R.sin")),
@@ -194,7 +194,7 @@ def test_what_the_predicate_needs_stays_and_all_else_goes(
     assert reduction.oracle_calls < 200
     assert [part for part in kept if part not in script] == [], script
     assert [part for part in gone if part in script] == [], script
-    assert reduction.passes_after == 1
+    assert reduction.candidate.passes in ((), PASSES[3:4]), "none where the predicate asks for none"
     assert reduction.candidate.setup == ()
     assert relax.analysis.check_well_formed(reduction.candidate.module)
 
@@ -210,7 +210,7 @@ def test_options_that_do_not_matter_go(needed: bool) -> None:
 def test_tir_statements_go() -> None:
     reduction = reduce(candidate("tir"), has_text("T.exp("))
     assert reduction.statements_after < reduction.statements_before
-    assert len(reduction.candidate.module["main"].params) == 2
+    assert len(reduction.candidate.module["main"].params) == 1, "what is stored"
 
 
 def runs(c: Candidate) -> list[np.ndarray[Any, Any]]:

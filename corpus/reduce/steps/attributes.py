@@ -2,35 +2,84 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from tvm import relax
+import tvm
+import tvm_ffi
+from tvm import relax, tirx
 
 from corpus.reduce.draft import CALL, Draft, DraftBinding, ModuleDraft, NotApplicable, at_binding, module_binds
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan
 from corpus.reduce.realise import TVM_ERRORS
 from generators import tvm_api as T
 
+RELIED_ON = {"Codegen": ("WorkspaceSize",)}
+"""Attributes of functions that give others their meaning: without it the others read as misuse of the pass
+(`src/relax/transform/allocate_workspace.cc` asks for both). They go last."""
+
+KEPT_BY_PRIM_FUNCS = ("global_symbol", "s_tir")
+"""Attributes of PrimFuncs that say how they are called and read."""
+
 
 def functions(view: PlanView) -> Sequence[Edit]:
     """Each attribute of a function but its global symbol may go, and its impurity; so may the module's."""
     edits = [_without_attr(name, key) for name, f in view.draft.drafts() for key in f.attrs if key != "global_symbol"]
     edits.extend(_pure(name) for name, f in view.draft.drafts() if not f.pure)
+    for _, bind in module_binds(view.draft):
+        if isinstance(bind.value, Draft):
+            edits.extend(_without_local_attr(bind.var, key) for key in bind.value.attrs if key != "global_symbol")
+    for name, function in view.draft.functions.items():
+        if isinstance(function, tirx.PrimFunc) and function.attrs:
+            keys = [str(key) for key, _ in function.attrs.items() if str(key) not in KEPT_BY_PRIM_FUNCS]
+            edits.extend(_without_prim_func_attr(name, key) for key in keys)
     edits.extend(_without_module_attr(key) for key in view.draft.attrs)
     if view.draft.infos:
         edits.append(_without_infos)
+        edits.extend(
+            _without_info(kind, number) for kind, infos in view.draft.infos.items() for number in range(len(infos))
+        )
     return edits
 
 
 def _without_attr(name: str, key: str) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
         function = plan.draft.functions.get(name)
-        if not isinstance(function, Draft) or key not in function.attrs:
+        if not isinstance(function, Draft):
             raise NotApplicable("gone")
-        attrs = {other: value for other, value in function.attrs.items() if other != key}
-        return replace(plan, draft=plan.draft.with_function(name, replace(function, attrs=attrs)))
+        return replace(plan, draft=plan.draft.with_function(name, _attr_less(function, key)))
+
+    return edit
+
+
+def _without_local_attr(var: T.Var, key: str) -> Edit:
+    def pieces(bind: DraftBinding) -> tuple[DraftBinding, ...]:
+        if not isinstance(bind.value, Draft):
+            raise NotApplicable("gone")
+        return (replace(bind, value=_attr_less(bind.value, key)),)
+
+    def edit(plan: ReductionPlan) -> ReductionPlan:
+        return replace(plan, draft=at_binding(plan.draft, var, pieces))
+
+    return edit
+
+
+def _attr_less(function: Draft, key: str) -> Draft:
+    if key not in function.attrs:
+        raise NotApplicable("gone")
+    if any(other in function.attrs for other in RELIED_ON.get(key, ())):
+        raise NotApplicable("gives another one its meaning")
+    return replace(function, attrs={other: value for other, value in function.attrs.items() if other != key})
+
+
+def _without_prim_func_attr(name: str, key: str) -> Edit:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
+        function = plan.draft.functions.get(name)
+        if not isinstance(function, tirx.PrimFunc) or key not in function.attrs:
+            raise NotApplicable("gone")
+        return replace(plan, draft=plan.draft.with_function(name, function.without_attr(key)))
 
     return edit
 
@@ -57,19 +106,60 @@ def _without_infos(plan: ReductionPlan) -> ReductionPlan:
     return replace(plan, draft=replace(plan.draft, infos={}))
 
 
+def _without_info(kind: str, number: int) -> Edit:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
+        infos = list(plan.draft.infos.get(kind, ()))
+        if number >= len(infos):
+            raise NotApplicable("gone")
+        del infos[number]
+        return replace(plan, draft=replace(plan.draft, infos={**plan.draft.infos, kind: infos}))
+
+    return edit
+
+
 def operators(view: PlanView) -> Sequence[Edit]:
-    """Each call of an operator gets the attributes that its Python function gives by default."""
+    """Each call of an operator gets the attributes that its Python function gives by default: all, or one of them."""
     calls = [(bind.var, bind.value) for _, bind in module_binds(view.draft) if isinstance(bind.value, CALL)]
-    return [_defaulted(var) for var, call in calls if T.op_name(call) and call.attrs]
+    known = [(var, call) for var, call in calls if T.op_name(call) and call.attrs]
+    edits = [_defaulted(var, None) for var, _ in known]
+    for var, call in known:
+        edits.extend(_defaulted(var, name) for name in _differing(call))
+        for name, value in _values_of(call).items():
+            if isinstance(value, tvm_ffi.Array) and len(value) > 1:
+                edits.extend(_shorter(var, name, number) for number in reversed(range(len(value))))
+    return edits
 
 
-def _defaulted(var: T.Var) -> Edit:
+def _shorter(var: T.Var, name: str, number: int) -> Edit:
+    """An attribute that is a list loses an item, as axes do."""
+
     def pieces(bind: DraftBinding) -> tuple[DraftBinding, ...]:
-        call: T.Call = bind.value
-        default = _default_call(call)
-        if T.structural_equal(default.attrs, call.attrs):
+        call = bind.value
+        given = list(_values_of(call).get(name) or ()) if isinstance(call, CALL) else []
+        if not isinstance(call, CALL) or number >= len(given) or len(given) < 2:
+            raise NotApplicable("gone")
+        attrs = _with_value(call, name, [*given[:number], *given[number + 1 :]])
+        return (replace(bind, value=CALL(call.op, call.args, attrs, call.ty_args)),)
+
+    def edit(plan: ReductionPlan) -> ReductionPlan:
+        return replace(plan, draft=at_binding(plan.draft, var, pieces))
+
+    return edit
+
+
+def _defaulted(var: T.Var, name: str | None) -> Edit:
+    """name: of the attribute; None for all of them."""
+
+    def pieces(bind: DraftBinding) -> tuple[DraftBinding, ...]:
+        call = bind.value
+        if not isinstance(call, CALL) or not call.attrs:
+            raise NotApplicable("gone")
+        default = _default_call(call).attrs
+        if name is not None:
+            default = _with_value(call, name, getattr(default, name))
+        if T.structural_equal(default, call.attrs):
             raise NotApplicable("has its defaults")
-        return (replace(bind, value=CALL(call.op, call.args, default.attrs, call.ty_args)),)
+        return (replace(bind, value=CALL(call.op, call.args, default, call.ty_args)),)
 
     def edit(plan: ReductionPlan) -> ReductionPlan:
         draft: ModuleDraft = at_binding(plan.draft, var, pieces)
@@ -78,15 +168,52 @@ def _defaulted(var: T.Var) -> Edit:
     return edit
 
 
+def _differing(call: T.Call) -> list[str]:
+    """The attributes that are not as by default, where there are others beside."""
+    try:
+        default = _default_call(call).attrs
+    except NotApplicable:
+        return []
+    mine, others = _values_of(call), _values_of(_default_call(call))
+    names = [name for name in mine if name in others and not _equal(mine[name], others[name])]
+    return names if default is not None and len(names) > 1 else []
+
+
+def _values_of(call: T.Call) -> dict[str, Any]:
+    """The attributes of a call by name."""
+    if not call.attrs:
+        return {}
+    info = type(call.attrs).__tvm_ffi_type_info__
+    return {field.name: getattr(call.attrs, field.name) for field in info.fields}
+
+
+def _with_value(call: T.Call, name: str, value: Any) -> Any:
+    """The attributes of a call with another value for one of them."""
+    key = type(call.attrs).__tvm_ffi_type_info__.type_key
+    return tvm.ir.make_node(key, **{**_values_of(call), name: value})
+
+
+def _equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(T.structural_equal(one, other))
+    except TVM_ERRORS:
+        return bool(one == other)
+
+
 def _default_call(call: T.Call) -> T.Call:
-    """The call that the operator's function in tvm.relax.op makes of the same operands."""
+    """The call that the operator's function in tvm.relax.op makes of the same operands.
+
+    What the function asks for and is an attribute of the call is given as it is there."""
     function: Any = relax.op
     for word in str(call.op.name).split(".")[1:]:
         function = getattr(function, word, None)
     if not callable(function):
         raise NotApplicable("no function for the operator")
+    attrs = _values_of(call)
     try:
-        default = function(*call.args)
+        asked = list(inspect.signature(function).parameters.values())[len(call.args) :]
+        needed = {p.name: attrs[p.name] for p in asked if p.default is p.empty and p.name in attrs}
+        default = function(*call.args, **needed)
     except TVM_ERRORS as error:
         raise NotApplicable(f"no defaults: {error}") from error
     if not isinstance(default, CALL) or not default.op.same_as(call.op) or len(default.args) != len(call.args):

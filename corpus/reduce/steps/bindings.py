@@ -130,6 +130,33 @@ def _shared(view: PlanView, bind: DraftBinding) -> Iterator[Edit]:
             continue
         if T.structural_equal(view.types[argument], view.types[first]):
             yield _with_argument(bind.var, number, first)
+    for number, argument in enumerate(arguments):
+        if isinstance(argument, TUPLE):
+            yield from _shared_fields(view, bind.var, number, argument)
+
+
+def _shared_fields(view: PlanView, var: T.Var, number: int, given: T.Expr) -> Iterator[Edit]:
+    """Later fields of a tuple that a call takes become an earlier one of the same type."""
+    fields = [field for field in given.fields if isinstance(field, VAR) and field in view.types]
+    for place, field in enumerate(given.fields):
+        same = [f for f in fields if field in view.types and T.structural_equal(view.types[f], view.types[field])]
+        if isinstance(field, VAR) and same and not same[0].same_as(field):
+            yield _with_field(var, number, place, same[0])
+
+
+def _with_field(var: T.Var, number: int, place: int, expr: T.Expr) -> Edit:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
+        def pieces(bind: DraftBinding) -> tuple[DraftBinding, ...]:
+            call: T.Call = bind.value
+            arguments = list(call.args)
+            fields = list(arguments[number].fields)
+            fields[place] = expr
+            arguments[number] = TUPLE(fields)
+            return (replace(bind, value=CALL(call.op, arguments, call.attrs, call.ty_args)),)
+
+        return replace(plan, draft=at_binding(plan.draft, var, pieces))
+
+    return edit
 
 
 def _with_argument(var: T.Var, number: int, expr: T.Expr) -> Edit:

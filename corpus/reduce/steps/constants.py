@@ -26,7 +26,7 @@ from corpus.reduce.draft import (
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, add_parameter, callers, small_numbers
 from generators import tvm_api as T
 from generators.case import Argument
-from generators.dtypes import Array, numpy_dtype
+from generators.dtypes import Array, is_float, numpy_dtype
 
 Contents: TypeAlias = Callable[[tuple[int, ...], str], Array]
 
@@ -130,6 +130,40 @@ def _same(one: Array, other: Array) -> bool:
 # --- inputs ---------------------------------------------------------------------------------------------
 
 
+def odd_inputs(view: PlanView) -> Sequence[Edit]:
+    """Each array that holds an infinity or a NaN holds nothing else, so that it can lose the elements without."""
+    return [
+        _with_input_of(number, index, odd)
+        for number, call in enumerate(view.plan.calls)
+        for index, argument in enumerate(call.arguments)
+        if isinstance(argument, np.ndarray) and is_float(str(argument.dtype))
+        for odd in (np.nan, np.inf, -np.inf)
+    ]
+
+
+def _with_input_of(number: int, index: int, odd: float) -> Edit:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
+        if number >= len(plan.calls) or index >= len(plan.calls[number].arguments):
+            raise NotApplicable("gone")
+        old = plan.calls[number].arguments[index]
+        if not isinstance(old, np.ndarray):
+            raise NotApplicable("no array")
+        values = old.astype(np.float64)
+        alike = np.isnan(values) if np.isnan(odd) else values == odd
+        if not alike.any() or alike.all():
+            raise NotApplicable("has none of it, or no other")
+        return _given(plan, number, index, np.full(old.shape, odd, old.dtype))
+
+    return edit
+
+
+def _given(plan: ReductionPlan, number: int, index: int, argument: Argument) -> ReductionPlan:
+    call = plan.calls[number]
+    arguments = (*call.arguments[:index], argument, *call.arguments[index + 1 :])
+    calls = (*plan.calls[:number], replace(call, arguments=arguments), *plan.calls[number + 1 :])
+    return replace(plan, calls=calls)
+
+
 def simpler_inputs(view: PlanView) -> Sequence[Edit]:
     """Each array among the inputs gets simpler contents."""
     return [
@@ -158,8 +192,6 @@ def _with_input(number: int, index: int, fill: Contents) -> Edit:
         new = filled(call.arguments[index])
         if new is call.arguments[index]:
             raise NotApplicable("simple already")
-        arguments = (*call.arguments[:index], new, *call.arguments[index + 1 :])
-        calls = (*plan.calls[:number], replace(call, arguments=arguments), *plan.calls[number + 1 :])
-        return replace(plan, calls=calls)
+        return _given(plan, number, index, new)
 
     return edit

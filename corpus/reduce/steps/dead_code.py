@@ -6,11 +6,21 @@ by piece instead.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from corpus.reduce.draft import Draft, NotApplicable, module_binds, without_binding
+from corpus.reduce.draft import (
+    CALL,
+    Draft,
+    DraftBinding,
+    NotApplicable,
+    at_binding,
+    module_binds,
+    rewrite_module,
+    without_binding,
+)
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, drop_parameter, unused_parameters
+from generators import tvm_api as T
 
 KINDS = ("bindings", "functions", "parameters")
 
@@ -68,7 +78,37 @@ def parameters(view: PlanView) -> Sequence[Edit]:
     edits: list[Edit] = []
     for name, function in view.draft.drafts():
         edits.extend(_without_parameter(name, param) for param in unused_parameters(view.draft, function))
+    for _, bind in module_binds(view.draft):
+        if isinstance(bind.value, Draft):
+            unused = unused_parameters(view.draft, bind.value)
+            edits.extend(_without_local_parameter(bind.var, param) for param in unused)
     return edits
+
+
+def _without_local_parameter(var: T.Var, param: T.Var) -> Edit:
+    """A local function loses a parameter, and its calls the argument."""
+
+    def rewrite_for(index: int) -> Callable[[DraftBinding], tuple[DraftBinding, ...] | None]:
+        def rewrite(bind: DraftBinding) -> tuple[DraftBinding, ...] | None:
+            call = bind.value
+            if not isinstance(call, CALL) or not call.op.same_as(var):
+                return None
+            arguments = [argument for place, argument in enumerate(call.args) if place != index]
+            return (replace(bind, value=CALL(call.op, arguments, call.attrs, call.ty_args)),)
+
+        return rewrite
+
+    def edit(plan: ReductionPlan) -> ReductionPlan:
+        found = [b.value for _, b in module_binds(plan.draft) if b.var.same_as(var) and isinstance(b.value, Draft)]
+        if not found or param not in unused_parameters(plan.draft, found[0]):
+            raise NotApplicable("in use")
+        index = found[0].params.index(param)
+        params = tuple(other for other in found[0].params if not other.same_as(param))
+        shorter = replace(found[0], params=params)
+        draft = at_binding(plan.draft, var, lambda bind: (replace(bind, value=shorter),))
+        return replace(plan, draft=rewrite_module(draft, rewrite_for(index)))
+
+    return edit
 
 
 def _without_parameter(name: str, param: object) -> Edit:

@@ -10,7 +10,7 @@ from tvm import s_tir, tirx
 
 from corpus.reduce.draft import VAR
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan
-from corpus.reduce.realise import is_empty
+from corpus.reduce.prim_func import is_empty, tidied
 from generators import tvm_api as T
 from oracles.ir.walk import nodes_of
 
@@ -52,15 +52,21 @@ def unwrapped(view: PlanView) -> Sequence[Edit]:
         elif isinstance(statement, tirx.AttrStmt):
             edits.append(replacing({statement: statement.body}))
         elif isinstance(statement, s_tir.SBlockRealize) and _only_a_scope(statement.block):
-            edits.append(replacing({statement: statement.block.body}))
+            edits.append(replacing({statement: statement.block.body, **_axes_as_values(statement)}))
     return edits
 
 
 def _only_a_scope(block: s_tir.SBlock) -> bool:
-    """Whether a block says nothing and no block is in it: a script without the one around all has it nevertheless."""
-    if any(map(len, (block.iter_vars, block.alloc_buffers, block.match_buffers))) or block.init is not None:
+    """Whether a block makes no buffers, starts nothing, and has no block in it: a script without the one around all has
+    it nevertheless."""
+    if any(map(len, (block.alloc_buffers, block.match_buffers))) or block.init is not None:
         return False
     return not nodes_of(block.body, s_tir.SBlock)
+
+
+def _axes_as_values(realize: s_tir.SBlockRealize) -> dict[T.Node, T.Node]:
+    pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    return {axis.var: value for axis, value in pairs}
 
 
 def plain(view: PlanView) -> Sequence[Edit]:
@@ -70,6 +76,8 @@ def plain(view: PlanView) -> Sequence[Edit]:
         if isinstance(statement, tirx.For) and (statement.kind != tirx.ForKind.SERIAL or len(statement.annotations)):
             edits.append(replacing({statement: _plain_loop(statement)}))
         elif isinstance(statement, s_tir.SBlock):
+            if not (tidy := tidied(statement)).same_as(statement):
+                edits.append(replacing({statement: tidy}))
             used = _buffers_in(statement.body, statement.init)
             kept = [buffer for buffer in statement.alloc_buffers if buffer in used]
             if len(kept) < len(statement.alloc_buffers) or len(statement.annotations):
@@ -106,7 +114,7 @@ def _plain_loop(loop: tirx.For) -> tirx.For:
 
 
 def extents(view: PlanView) -> Sequence[Edit]:
-    """Each loop runs once, else twice."""
+    """Each loop runs once, else twice; axes of blocks that are bound to it follow."""
     edits: list[Edit] = []
     for to in (1, 2):
         for statement in _statements(view):

@@ -27,6 +27,23 @@ def to_constants(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
+def to_first_elements(view: PlanView) -> Sequence[Edit]:
+    """Each index of a load or a store that is a number becomes zero."""
+    edits: list[Edit] = []
+    for function in _prim_funcs(view):
+        for node in nodes_of(function.body, (T.TensorLoad, tirx.BufferStore)):
+            indices = [_constant(i, 0) if isinstance(i, tirx.IntImm) else i for i in node.indices]
+            if any(isinstance(old, tirx.IntImm) and int(old) for old in node.indices):
+                edits.append(replacing({node: _at(node, indices)}))
+    return edits
+
+
+def _at(node: T.Node, indices: list[T.Expr]) -> T.Node:
+    if isinstance(node, tirx.BufferStore):
+        return tirx.BufferStore(node.buffer, node.value, indices)
+    return tirx.BufferLoad(node.source, indices)
+
+
 def to_operands(view: PlanView) -> Sequence[Edit]:
     """Each expression becomes an operand of the same type; outer first, the last operand first."""
     edits: list[Edit] = []

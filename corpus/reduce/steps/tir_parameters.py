@@ -38,19 +38,29 @@ def parameters(view: PlanView) -> Sequence[Edit]:
 def _without_parameter(name: str, param: T.Var) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
         function = plan.draft.functions.get(name)
-        if not isinstance(function, tirx.PrimFunc) or len(function.params) < 2 or _uses(function, param):
+        if not isinstance(function, tirx.PrimFunc) or _uses(function, param):
             raise NotApplicable("in use")
-        index = [p.same_as(param) for p in function.params].index(True)
-        params = [p for p in function.params if not p.same_as(param)]
-        smaller = tirx.PrimFunc(params, function.body, function.ret_type, function.attrs)
-        draft = plan.draft.with_function(name, smaller)
-        for _, bind in list(module_binds(draft)):
-            if name in called_names(bind.value):
-                draft = _called_without(draft, bind, index)
-        calls = tuple(without_argument(call, index) if call.function == name else call for call in plan.calls)
-        return replace(plan, draft=draft, calls=calls)
+        return without_parameter(plan, name, param)
 
     return edit
+
+
+def without_parameter(plan: ReductionPlan, name: str, param: T.Var) -> ReductionPlan:
+    """The plan with a parameter of a PrimFunc less, whether it is used or not, and the arguments that are for it."""
+    function = plan.draft.functions[name]
+    assert isinstance(function, tirx.PrimFunc)
+    places = [p.same_as(param) for p in function.params]
+    if True not in places:
+        raise NotApplicable("gone")
+    index = places.index(True)
+    params = [p for p in function.params if not p.same_as(param)]
+    smaller = tirx.PrimFunc(params, function.body, function.ret_type, function.attrs)
+    draft = plan.draft.with_function(name, smaller)
+    for _, bind in list(module_binds(draft)):
+        if name in called_names(bind.value):
+            draft = _called_without(draft, bind, index)
+    calls = tuple(without_argument(call, index) if call.function == name else call for call in plan.calls)
+    return replace(plan, draft=draft, calls=calls)
 
 
 def _uses(function: T.PrimFunc, param: T.Var) -> bool:
