@@ -33,7 +33,8 @@ def test_a_case_is_whole(slug: str) -> None:
     assert isinstance(case, StoredCase)
     assert case.outcome_on("0.27.0.post1") in ("fails", "passes")
     assert (CORPUS / slug / "repro.py").read_text() == repro_text(case)
-    assert Markdown.of("# {}\n", case.title) in (CORPUS / slug / "README.md").read_text()
+    readme = (CORPUS / slug / "README.md").read_text()
+    assert readme.startswith((Markdown.of("# {}\n", case.title), f"# {case.title}\n"))  # The latter by hand.
 
 
 @pytest.mark.parametrize("slug", SLUGS)
