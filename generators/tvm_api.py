@@ -1,6 +1,6 @@
 """Every name that changes between TVM versions, under one name each. No other file knows two versions.
 
-Written for 0.27; older names are given where they are known (see docs/architecture.md, "Versions").
+Written for 0.27; older names are given where they are known (see docs/architecture.md).
 Only worker processes import this module.
 """
 
