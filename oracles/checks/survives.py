@@ -25,9 +25,13 @@ from oracles.verdict import CRASH, PASSED, Failed, Skipped, Verdict
 _NOT_YET = re.compile(r"not supported \S*\s*yet")
 
 _INFERENCE = re.compile(r"\bInferType\w*\(|::InferType")
+_OF_OPERATORS = "src/relax/op/"
+"""TVM's files that make and type calls of operators. The frames above their helpers are often not named."""
+_ASKED_BY_PASSES = re.compile(r"Infer(?:Layout|MixedPrecision)")
+"""Functions there that are parts of a pass, which may refuse."""
 _SOURCE = (".py", ".cc", ".cpp", ".h")
 _OWN_CODE = re.compile(r"\.py$|/(transform|backend|analysis|pass|op)/")
-"""Where passes and verifiers explain themselves. Operators' code is judged by `_INFERENCE`."""
+"""Where passes and verifiers explain themselves. Operators' code is judged by `_is_typing`."""
 
 
 def is_library_check(error: Raised) -> bool:
@@ -49,6 +53,14 @@ def _states_limit(error: Raised, step: Step) -> bool:
     return bool(_NOT_YET.search(error.message) or (excused and STATED_LIMIT.search(error.message)))
 
 
+def _is_typing(error: Raised) -> bool:
+    """Whether it was raised where a call of an operator is made or typed."""
+    if _INFERENCE.search(error.traceback):
+        return True
+    ours = [frame for frame in frames(error.traceback) if frame.source]
+    return bool(ours) and ours[-1].source.startswith(_OF_OPERATORS) and not _ASKED_BY_PASSES.search(ours[-1].name)
+
+
 class Crash(Enum):
     """What makes an error in applying a pass a crash."""
 
@@ -68,7 +80,7 @@ def happened_to(error: Raised, step: Step) -> Crash | None:
         return Crash.ERROR
     if step.row.fires.draw_source is not None:
         return None
-    if _INFERENCE.search(error.traceback):
+    if _is_typing(error):
         return Crash.UNTYPED
     return Crash.CHECK if step.tier != "C" and is_library_check(error) else None
 
