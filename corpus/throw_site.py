@@ -79,7 +79,7 @@ _SHARED = re.compile(r"src/(?:.*/)?(?:transform|backend|pass|schedule|training)/
 """Folders of passes, and of what several of them use."""
 _TELLING = re.compile(
     r"python/tvm/(?:topi/|relax/(?:transform|backend|training)/|s_tir/dlight/(?!base/)|(?:s_tir|tirx)/transform/)"
-    r"|src/(?:target/|(?:.*/)?analysis/|topi/|relax/op/)|include/tvm/topi/"
+    r"|src/(?:target/|(?:.*/)?analysis/|topi/)|include/tvm/topi/"
 )
 """Code for one thing: an operator's lowering, an analysis, a code generator, a pass in Python. A check that fails there
 tells the bug, whichever pass has called it."""
@@ -87,12 +87,16 @@ _UTILITIES = re.compile(r"(?:^|/)(?:\w*utils?|\w*_common|\w*functor|common|base|
 """Files of functions for others."""
 _INFERS = re.compile(r"(?:^|::)InferType\w*$")
 """Type inference of an operator: what it refuses was built by another."""
+_OF_ONE_OPERATOR = re.compile(r"(?:^|::)Infer(?:Layout|MixedPrecision)\w*$")
+"""What an operator says to a pass that asks. All else in src/relax/op/ makes and types calls that others have built."""
 
 
 def is_telling(site: Site) -> bool:
     """Whether the place tells the bug by itself."""
     if _INFERS.search(site.function) or _UTILITIES.search(site.file):
         return False
+    if site.file.startswith("src/relax/op/"):
+        return bool(_OF_ONE_OPERATOR.search(site.function))
     return bool(_TELLING.match(site.file))
 
 

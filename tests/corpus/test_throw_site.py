@@ -124,6 +124,8 @@ def test_a_crash_is_where_the_innermost_function_of_tvm_is() -> None:
         ("src/target/llvm/codegen_llvm.cc", "codegen::CodeGenLLVM::CreateIntrinsic", True),
         ("src/relax/op/tensor/manipulate.cc", "relax::InferLayoutSqueeze", True),
         ("src/relax/op/tensor/manipulate.cc", "relax::InferTypeReshape", False),
+        ("src/relax/op/nn/nn.cc", "relax::NormCheckDtypeAndShape", False),
+        ("src/relax/op/nn/attention.cc", "relax::InferMixedPrecisionAttention", True),
         ("src/ir/prim/const_fold.h", "prim::detail::TryConstFold", False),
         ("include/tvm/relax/expr_functor.h", "relax::ExprFunctor::VisitExprDefault_", False),
         ("src/relax/transform/utils.h", "relax::MemoizedExprTranslator::VisitExpr_", False),
