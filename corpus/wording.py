@@ -22,8 +22,6 @@ from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, WRONG_RESULT
 LONGEST_TITLE = 120
 CODE = "codegen"
 """The culprit where every pass is right: `oracles.builds.build.CODEGEN`, which loads TVM."""
-_KINDS = {"llvm": "LLVM", "cuda": "CUDA"}
-"""Kinds of targets whose code generator has a tag of its own."""
 _SPACES = {"s_tir.dlight": "DLight", "s_tir": "S-TIR", "tirx": "TIR", "sym": "Arith", "TVMScript": "TVMScript"}
 """TVM's name spaces, and their tags in its tracker; the longest that fits counts."""
 _SOURCES = {"src/arith/": "Arith", "src/sym/": "Arith", "src/target/llvm/": "LLVM", "src/backend/llvm/": "LLVM"}
@@ -102,7 +100,7 @@ def _tag(stored: StoredCase, detail: str) -> str:
         if found:
             return found[0]
     if stored.culprit == CODE:
-        return _KINDS.get(TARGETS[stored.case.target].kind, "Codegen")
+        return TARGETS[stored.case.target].kind.upper()
     spaces = [space for space in _SPACES if stored.culprit == space or stored.culprit.startswith(f"{space}.")]
     return _SPACES[max(spaces, key=len)] if spaces else "Relax"
 
