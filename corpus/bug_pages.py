@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -161,6 +162,7 @@ def _index(named: Mapping[str, Bug]) -> str:
     severities = [(one, [pair for pair in ordered if pair[1].severity == one]) for one in (*SEVERITIES, "")]
     return _TEMPLATES.get_template("index.md.j2").render(
         count=len(named),
+        statuses=Counter(bug.status for bug in named.values()),
         by_severity=[(one or "severity not known", found) for one, found in severities if found],
         by_pass=[(name, [pair for pair in ordered if name in pair[1].passes]) for name in passes],
     )

@@ -4,7 +4,7 @@ A signature is exact and names a folder; a cause is one root cause in TVM, as fa
 coarser where one bug shows in many ways, and finer where a signature is blunt. The oracle, the tier and the pipeline
 around it do not count. Pure text and typed evidence; no TVM is imported here.
 
-The rules, in this order:
+The rules:
 - A hang, or memory without bound: the pass. Where it stands follows the input.
 - A native crash: the first function of TVM in the printed backtrace, with the pass unless it is the run-time library,
   which runs after all passes. Nothing is printed for a stack overflow, and functions that a library does not export

@@ -15,7 +15,7 @@ from typing_extensions import assert_never
 from corpus.cause import cause_of
 from corpus.escapes import one_line
 from corpus.known import read_known
-from corpus.registry import BadRegistry, KnownCause, Registry, read_registry
+from corpus.registry import BadRegistry, KnownCause, Registry, cause_id, read_registry
 from corpus.regular_files import read_regular
 from corpus.replayable import replayable
 from corpus.signature import signature_of
@@ -50,6 +50,7 @@ class Known:
             known=standing in KNOWN,
             title=entry.title,
             link=entry.link,
+            entry=cause_id(entry.identity),
             tier=min(row.tier, entry.tier),
         )
 

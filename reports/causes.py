@@ -26,8 +26,13 @@ class CauseRow:
 
     @property
     def id(self) -> str:
-        """Eight digits to be typed."""
-        return cause_id(self.cause or self.findings[0].signature)
+        """Eight digits to be typed: of the entry in the registry, where there is one."""
+        return self.findings[0].entry or cause_id(self.cause or self.findings[0].signature)
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """That, and those that its findings' causes would have alone."""
+        return frozenset((self.id, *(cause_id(row.cause or row.signature) for row in self.findings)))
 
     @property
     def standing(self) -> Standing:
@@ -75,11 +80,12 @@ class CauseRow:
 
 
 def causes_of(rows: Iterable[FindingRow]) -> tuple[CauseRow, ...]:
-    """The causes of findings, in the order of their first findings."""
+    """The causes of findings, in the order of their first findings. What one entry of the registry has is one cause."""
     found: dict[tuple[str, str], list[FindingRow]] = {}
     for row in rows:
-        found.setdefault((row.cause, "" if row.cause else row.signature), []).append(row)
-    return tuple(CauseRow(cause, tuple(members)) for (cause, _), members in found.items())
+        key = ("entry", row.entry) if row.entry else ("cause", row.cause) if row.cause else ("finding", row.signature)
+        found.setdefault(key, []).append(row)
+    return tuple(CauseRow(members[0].cause, tuple(members)) for members in found.values())
 
 
 def headline(rows: Iterable[FindingRow]) -> str:

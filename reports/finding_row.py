@@ -36,8 +36,9 @@ class FindingRow:
     case, repro: paths relative to OUT. reduced: bindings_before, bindings, statements_before, statements,
     passes_before, passes, oracle_calls, seconds; empty while it is not reduced.
     cause: what people count, as `str(corpus.cause.Cause)`; "" in files of older versions. standing, title, link: of
-    that cause, as the registry of known causes has it. died: the signal by which the process ended, or its exit status;
-    "" where it did not end, and in files of older versions.
+    that cause, as the registry of known causes has it. entry: the ID of its entry there.
+    died: the signal by which the process ended, or its exit status; "" where it did not end, and in files of older
+    versions.
     """
 
     signature: str
@@ -57,6 +58,7 @@ class FindingRow:
     standing: Standing = "new"
     title: str = ""
     link: str = ""
+    entry: str = ""
     died: str = ""
     reduced: Mapping[str, Number] = field(default_factory=dict)
 

@@ -207,7 +207,7 @@ def read_status(text: str, option: str) -> Words:
 
 def cause_with(triage: Triage, name: str, option: str) -> CauseRow:
     """The cause of the run with an ID. Raises UsageError."""
-    found = next((cause for cause in triage.causes() if cause.id == name), None)
+    found = next((cause for cause in triage.causes() if name in cause.ids), None)
     if found is None:
         raise UsageError(f"{option} {one_line(name)}: no cause of {triage.out} has this ID; --json lists them")
     return found

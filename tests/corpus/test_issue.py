@@ -113,7 +113,7 @@ def test_the_issue_of_an_ill_formed_module_holds_what_the_verifier_says() -> Non
     text = issue(
         finding(Failed("undefined", "undefined variable", "undefined variable: n"), "definedness", "FuseTIR", seen)
     )
-    assert script_in(text).endswith(f"assert {by}")
+    assert script_in(text).endswith(f"\n{by}")
     assert "free_symbolic_vars" not in text
     assert f"`{by}` says:\n\n```text\nValueError: Var n is not defined.\n```" in text
     assert "## What `FuseTIR` did\n" in text

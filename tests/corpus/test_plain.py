@@ -28,7 +28,7 @@ pytestmark = pytest.mark.warm
 
 CASES = Path(__file__).resolve().parents[2] / "corpus/cases"
 ORDINARY = ("survives", "numeric", "definedness")
-HARNESS = re.compile(r"\bfork\b|excepthook|alarm|exit\(|\bleave\b|status\b|mmap|waitpid")
+HARNESS = re.compile(r"\bfork\b|(?<!__)excepthook(?! = )|alarm|exit\(|\bleave\b|status\b|mmap|waitpid")
 
 
 def ended(tmp_path: Path, case: StoredCase, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -99,6 +99,15 @@ def test_a_clean_pass_is_cleared(tmp_path: Path, oracle: str) -> None:
     assert process.returncode == 0, process.stderr
 
 
+def test_a_verifier_that_has_nothing_to_say_ends_well(tmp_path: Path) -> None:
+    script = tmp_path / "issue.py"
+    script.write_text(plain_text(stored("definedness", "ToNonDataflow", None), "relax.analysis.well_formed(after)"))
+    process = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=HANGS_S, check=False
+    )
+    assert (process.returncode, process.stderr) == (0, "")
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("folder", sorted(path.name for path in CASES.iterdir() if (path / "case.json").exists()))
 def test_the_shipped_cases_are_shown(tmp_path: Path, folder: str) -> None:
@@ -129,7 +138,9 @@ def test_a_crash_is_one_call(evidence: Evidence | None) -> None:
 def test_the_verifier_takes_the_place_of_the_check() -> None:
     case = stored("definedness", "ToNonDataflow", None)
     by = "relax.analysis.well_formed(after)"
-    assert plain_text(case, by).endswith(f"after = relax.transform.ToNonDataflow()(Module)\nassert {by}\n")
+    assert plain_text(case, by).endswith(f"after = relax.transform.ToNonDataflow()(Module)\n{by}\n")
+    prim = "s_tir.analysis.verify_well_formed(after['main'])"
+    assert plain_text(case, prim).endswith(f"\nassert {prim}\n")
     assert by not in plain_text(stored("attributes", "ToNonDataflow", None), by)
 
 
