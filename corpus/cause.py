@@ -35,7 +35,6 @@ from corpus.throw_site import (
     Site,
     crashed_in,
     infers_types,
-    is_backtrace,
     is_of_others,
     is_own,
     is_shared,
@@ -53,7 +52,7 @@ from oracles.evidence import (
     OutOfMemory,
     ReferenceTrap,
 )
-from oracles.tvm_frames import FRAME
+from oracles.tvm_frames import FRAME, crashed
 from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, WRONG_CALL, WRONG_RESULT, Failed
 
 UNCERTAIN = "perhaps "
@@ -140,7 +139,7 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: Facts | None = No
             return Cause("a pass on a module that ends lives", "moves a use of a value past the end of its life")
     if known.left:
         return Cause(known.left_by, known.left)
-    if isinstance(failed.evidence, Died) or is_backtrace(failed.detail):
+    if isinstance(failed.evidence, Died) or crashed(failed.detail):
         return _native(failed, blamed, running, known)
     if failed.symptom in (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN) or sites(failed.detail):
         return _thrown(failed, running, known)

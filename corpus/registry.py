@@ -175,51 +175,36 @@ def cause_id(cause: str) -> str:
 # --- reading --------------------------------------------------------------------------------------------
 
 
-class _Entry(msgspec.Struct, forbid_unknown_fields=True):
-    title: str
-    cause: str = ""
-    status: Status = "open"
-    also: tuple[str, ...] = ()
-    versions: tuple[str, ...] = ()
-    link: str = ""
-    root: str = ""
-    case: str = ""
-    note: str = ""
-    quote: str = ""
-    fixed_in: str = ""
-    seen: str = ""
-    tier: Tier = "B"
-    severity: Severity | Literal[""] = ""
-    passes: tuple[str, ...] = ()
-    why: str = ""
-    fix: str = ""
-    read: bool = False
+_NAMES = frozenset(field.name for field in fields(KnownCause)) - {"line"}
+"""Of the fields of an entry in a file."""
 
-    def complaint(self) -> str | None:
-        """What is wrong with it beyond the types of its fields."""
-        if not self.title.strip():
-            return "title: is empty"
-        if not self.cause and not (self.status == "limitation" and self.quote):
-            return "cause: is empty; only a limitation may be known by its quote alone"
-        for name, texts in (("also", self.also), ("passes", self.passes)):
-            if "" in texts:
-                return f"{name}: one is empty"
-        if self.read and not self.why:
-            return "read: is true, and why is empty"
-        if self.quote and len(self.quote) < SHORTEST_QUOTE:
-            return f"quote: shorter than {SHORTEST_QUOTE} characters, which matches too much"
-        if self.case and not is_slug(self.case):
-            return f"case: no name of a folder: {self.case!r}"
-        return self._complaint_on_versions()
 
-    def _complaint_on_versions(self) -> str | None:
-        if (self.status == "fixed-in") != bool(self.fixed_in):
-            return 'fixed_in: is wanted where the status is "fixed-in", and only there'
-        try:
-            Version(self.fixed_in or "0")
-        except InvalidVersion:
-            return f"fixed_in: no version: {self.fixed_in!r}"
-        return None if not self.seen or _is_day(self.seen) else f'seen: no day as "YYYY-MM-DD": {self.seen!r}'
+def _complaint(entry: KnownCause) -> str | None:
+    """What is wrong with an entry beyond the types of its fields."""
+    if not entry.title.strip():
+        return "title: is empty"
+    if not entry.cause and not (entry.status == "limitation" and entry.quote):
+        return "cause: is empty; only a limitation may be known by its quote alone"
+    for name, texts in (("also", entry.also), ("passes", entry.passes)):
+        if "" in texts:
+            return f"{name}: one is empty"
+    if entry.read and not entry.why:
+        return "read: is true, and why is empty"
+    if entry.quote and len(entry.quote) < SHORTEST_QUOTE:
+        return f"quote: shorter than {SHORTEST_QUOTE} characters, which matches too much"
+    if entry.case and not is_slug(entry.case):
+        return f"case: no name of a folder: {entry.case!r}"
+    return _complaint_on_versions(entry)
+
+
+def _complaint_on_versions(entry: KnownCause) -> str | None:
+    if (entry.status == "fixed-in") != bool(entry.fixed_in):
+        return 'fixed_in: is wanted where the status is "fixed-in", and only there'
+    try:
+        Version(entry.fixed_in or "0")
+    except InvalidVersion:
+        return f"fixed_in: no version: {entry.fixed_in!r}"
+    return None if not entry.seen or _is_day(entry.seen) else f'seen: no day as "YYYY-MM-DD": {entry.seen!r}'
 
 
 def _is_day(text: str) -> bool:
@@ -269,13 +254,17 @@ def _tables(path: Path, data: dict[str, Any]) -> list[Any]:
 
 def _entry(path: Path, number: int, line: int, raw: object) -> KnownCause:
     where = "" if line else f"entry {number}: "
+    unknown = sorted(raw.keys() - _NAMES) if isinstance(raw, dict) else []
+    if unknown:
+        raise BadRegistry(path, f"{where}Object contains unknown field `{unknown[0]}`", line)
+    given = {"cause": "", **raw, "line": line} if isinstance(raw, dict) else raw
     try:
-        read = msgspec.convert(raw, _Entry)
+        entry = msgspec.convert(given, KnownCause)
     except msgspec.ValidationError as error:
         raise BadRegistry(path, f"{where}{error}", line) from error
-    if (complaint := read.complaint()) is not None:
+    if (complaint := _complaint(entry)) is not None:
         raise BadRegistry(path, f"{where}{complaint}", line)
-    return KnownCause(**msgspec.structs.asdict(read), line=line)
+    return entry
 
 
 # --- writing --------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from oracles.tvm_frames import CRASHED, frames, function_name
+from oracles.tvm_frames import CRASHED, crashed, frames, function_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,6 @@ def last_called(traceback: str) -> str:
 _GOES_ROUND = re.compile(r"^ffi::|(?:Mutator|Visitor|Functor)(?:$|::)|^TVMFFI|^runtime::")
 
 
-def is_backtrace(text: str) -> bool:
-    """Whether TVM's signal handler has printed a backtrace."""
-    return CRASHED.search(text) is not None
-
-
 def crashed_in(backtrace: str) -> Site | None:
     """The innermost function of TVM in what its signal handler has printed; None where no frame is TVM's."""
     start = max((match.end() for match in CRASHED.finditer(backtrace)), default=0)
@@ -70,7 +65,7 @@ def crashed_in(backtrace: str) -> Site | None:
 
 def thrown_at(detail: str) -> Site | None:
     """TVM's function that raised, or in which the process died; None where that is not known."""
-    return crashed_in(detail) if is_backtrace(detail) else next(iter(sites(detail)[-1:]), None)
+    return crashed_in(detail) if crashed(detail) else next(iter(sites(detail)[-1:]), None)
 
 
 # --- what a place says ----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from oracles.tvm_frames import CRASHED, FRAME, Frame, frames
+from oracles.tvm_frames import CRASHED, FRAME, Frame, crashed, frames
 
 REPOSITORY = "https://github.com/apache/tvm"
 _FRAMES_END = re.compile(r'(?:^  File "[^"\n]*", line \d+, in .*\n(?:    .*\n|\s*\n)*)+(?=\S)', re.MULTILINE)
@@ -69,11 +69,6 @@ def traceback_text(detail: str) -> str:
 
 
 # --- native crashes -------------------------------------------------------------------------------------
-
-
-def crashed(detail: str) -> bool:
-    """Whether TVM has printed that a signal ended it."""
-    return CRASHED.search(detail) is not None
 
 
 def backtrace_text(detail: str) -> str:

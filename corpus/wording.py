@@ -12,11 +12,12 @@ from corpus.escapes import one_line
 from corpus.repro import script_of
 from corpus.signature import operators_in
 from corpus.store import StoredCase
-from corpus.tracebacks import crashed, crashing_function, of_runtime, raised_text, raising_frame
+from corpus.tracebacks import crashing_function, of_runtime, raised_text, raising_frame
 from generators.case import Tier
 from generators.targets import TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.evidence import Hung, OutOfMemory, ReferenceTrap
+from oracles.tvm_frames import crashed
 from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, WRONG_RESULT
 
 LONGEST_TITLE = 120

@@ -52,6 +52,11 @@ class Frame:
         return _bare(self.function).lstrip("*&").replace("operator_call", "operator()")
 
 
+def crashed(text: str) -> bool:
+    """Whether TVM has printed that a signal ended it."""
+    return CRASHED.search(text) is not None
+
+
 def frames(text: str) -> Iterator[Frame]:
     """Every frame of a text, in its order."""
     return (Frame(match[1], int(match[2]), match[3]) for match in FRAME.finditer(text))

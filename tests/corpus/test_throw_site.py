@@ -9,7 +9,6 @@ from corpus.throw_site import (
     crashed_in,
     file_stem,
     infers_types,
-    is_backtrace,
     is_of_others,
     is_own,
     is_shared,
@@ -17,7 +16,7 @@ from corpus.throw_site import (
     last_called,
     sites,
 )
-from oracles.tvm_frames import function_name
+from oracles.tvm_frames import crashed, function_name
 
 
 def frame(path: str, function: str) -> str:
@@ -105,8 +104,8 @@ BACKTRACE = "!!!!!!! Segfault encountered !!!!!!!\n" + "".join(
 
 
 def test_a_crash_is_where_the_innermost_function_of_tvm_is() -> None:
-    assert is_backtrace(BACKTRACE)
-    assert not is_backtrace(TRACEBACK)
+    assert crashed(BACKTRACE)
+    assert not crashed(TRACEBACK)
     assert crashed_in(BACKTRACE) == Site("", "runtime::memory::StorageObj::AllocTensor")
     assert crashed_in("!!!!!!! Segfault encountered !!!!!!!\n" + frame("Python/ceval.c", "_PyEval_Vector")) is None
 

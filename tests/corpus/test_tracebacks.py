@@ -7,7 +7,6 @@ from hypothesis import example, given
 
 from corpus.tracebacks import (
     backtrace_text,
-    crashed,
     crashing_function,
     link_to,
     of_runtime,
@@ -16,7 +15,7 @@ from corpus.tracebacks import (
     tag_of,
     traceback_text,
 )
-from oracles.tvm_frames import Frame
+from oracles.tvm_frames import Frame, crashed
 from tests.hostile import HOSTILE, examples, texts
 
 OF_CPP = """\
