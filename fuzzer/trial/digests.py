@@ -15,9 +15,9 @@ from generators.case import PassCall
 from generators.passes.row import Phase
 from generators.source import SeededSource
 from generators.tvm_api import IRModule
+from oracles.checks.applied_again import all_incomparable
 from oracles.checks.definedness import has_free_names
 from oracles.ir.compare import digest
-from oracles.ir.fingerprint import fingerprint
 from oracles.reference.numbers import Numbers
 from oracles.trace import MeaningState, Position, Raised
 from oracles.walk import walk
@@ -30,15 +30,11 @@ COPIES = 6
 def sample_of(experiment: Experiment, judged: Judged) -> Sample | None:
     """What another process is asked about a judged case; None where something else is wrong with it already."""
     steps = judged.steps
-    looked_at = {step.start.code: step.before for step in steps}  # of those that are alike the last
-    if judged.failures or not steps or any(fingerprint(module) != code for code, module in looked_at.items()):
-        return None
-    modules = [experiment.module, steps[0].before, *(step.outcome for step in steps)]
-    if any(not isinstance(m, Raised) and has_free_names(m) for m in modules):
+    if judged.failures or not steps or has_free_names(experiment.module) or all_incomparable(steps) is not None:
         return None
     return Sample(
         experiment.index,
-        tuple(map(_said, modules)),
+        tuple(map(_said, [experiment.module, steps[0].before, *(step.outcome for step in steps)])),
         tuple(s.call.name for s in steps),
         tuple(s.tier for s in steps),
         tuple(s.under_test for s in steps),

@@ -124,7 +124,8 @@ def _set_up(trial: _Trial) -> Position | None:
 
 def _breaks(step: Step) -> bool:
     """Whether a pass of the setup has left an ill-formed module that none of its kind should."""
-    return step.row.promise.well_formed and bool(COMPLAINTS.fresh(step.after)) and not COMPLAINTS.of(step.before)
+    of_it = step.changed and step.row.promise.well_formed
+    return of_it and bool(COMPLAINTS.fresh(step.after)) and not COMPLAINTS.of(step.before)
 
 
 def _judge_from(trial: _Trial, start: Position) -> Sequence[Step]:

@@ -34,10 +34,10 @@ class Breach:
         return f'TVM documents that {self.name} runs {side} {self.other}: "{quote}" ({self.said.where})'
 
 
-def breaches(names: Sequence[str], table: Mapping[str, PassRow]) -> tuple[Breach, ...]:
+def breaches(names: Sequence[str], table: Mapping[str, PassRow], since: int = 0) -> tuple[Breach, ...]:
     """What stands against the documentation in a sequence that starts with a high-level module, in its order.
 
-    Passes of no row count as saying nothing.
+    Passes of no row count as saying nothing. since: the index of the first pass that is asked about.
     """
     found: list[Breach] = []
     done: list[str] = []
@@ -45,7 +45,8 @@ def breaches(names: Sequence[str], table: Mapping[str, PassRow]) -> tuple[Breach
         row = table.get(name)
         if row is None:
             continue
-        found.extend(_against(index, row, done, table))
+        if index >= since:
+            found.extend(_against(index, row, done, table))
         done = [other for other in done if other not in row.place.undoes]
         done.append(name)
     return tuple(found)

@@ -7,7 +7,7 @@ program can hold what they fire on (`to_fire`), and `instantiate` makes their co
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from generators.case import PassCall, Tier
@@ -59,7 +59,8 @@ class DrawnSequence:
 
 @dataclass(slots=True)
 class _Walk:
-    """The state of a random walk: the steps so far, the phase, and what may still come."""
+    """The state of a random walk: the steps so far, whether TVM documents nothing against their order, the phase, and
+    what may still come."""
 
     table: Table
     pool: tuple[PassRow, ...]
@@ -67,6 +68,10 @@ class _Walk:
     steps: list[PlannedPass]
     open: bool = True
     tier: Tier = "B"
+    in_order: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.in_order = not breaches(self._names, self.table)
 
     def options(self, *, staying: bool) -> list[PassRow]:
         """The rows that may come next; with `staying`, those that keep the phase."""
@@ -83,10 +88,10 @@ class _Walk:
         its arguments, which are drawn for the program as it begins, still name what is there."""
         done = [self.table[name] for name in self._names]
         changed = any(not other.promise.keeps_signature for other in done)
-        return not (
+        return self.in_order and not (
             (row.place.gives is None and any(other.place.overwrites for other in done))
             or (row.fires.draw_source is not None and changed)
-            or breaches((*self._names, *self._to_come(row)), self.table)
+            or breaches((*self._names, *self._to_come(row)), self.table, since=len(self.steps))
         )
 
     @property
@@ -113,9 +118,10 @@ class _Walk:
 
     def take(self, row: PassRow) -> None:
         """Appends the pass after those that prepare it, and the pass that must follow it."""
-        alone = not any(not step.setup for step in self.steps)
+        alone, taken = not any(not step.setup for step in self.steps), len(self.steps)
         for name in self._to_come(row):
             self.steps.append(PlannedPass(name, self.tier, setup=alone and name in row.place.prepared_by))
+        self.in_order = self.in_order and not breaches(self._names, self.table, since=taken)
         self.open = self.open and row.promise.buildable
         self.phase = self.phase if row.place.gives is None else row.place.gives
 

@@ -6,9 +6,8 @@ left its input alone are compared, so that this is about Sequential and about st
 
 from __future__ import annotations
 
-from oracles.checks.definedness import has_free_names
+from oracles.checks.applied_again import all_incomparable
 from oracles.ir.compare import equal, first_difference
-from oracles.ir.fingerprint import fingerprint
 from oracles.oracle import TraceOracle
 from oracles.trace import Bench, Raised, Trace
 from oracles.tvm_errors import headline
@@ -25,10 +24,8 @@ def judge(trace: Trace, bench: Bench) -> Verdict:
         return Skipped("a pass has options of its own", applies=False)
     if any(step.after is None for step in trace.steps):
         return Skipped("a step raised")
-    if any(fingerprint(step.before) != step.start.code for step in trace.steps):
-        return Skipped("a step changed its input")
-    if any(has_free_names(step.after) for step in trace.steps):
-        return Skipped("a step broke scoping")
+    if (why := all_incomparable(trace.steps)) is not None:
+        return Skipped(why)
     at_once = bench.apply_all([step.call for step in trace.steps], trace.start)
     if isinstance(at_once, Raised):
         message = f"raises {at_once.kind} though no single pass does: {headline(at_once.message)}"
