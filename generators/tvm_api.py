@@ -17,6 +17,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 import tvm
 import tvm_ffi
+
+from generators.compat.supplied import KINDS as KINDS  # noqa: I001 - first: an older TVM gets the names that follow
+from generators.compat.names import classes
 from tvm import relax as relax
 from tvm import s_tir as s_tir
 from tvm import tirx as tirx
@@ -68,6 +71,8 @@ InternalError = tvm.error.InternalError
 
 TensorLoad = tvm.ir.TensorLoad
 """The class of `tirx.BufferLoad`'s results."""
+TEXTS: tuple[type, ...] = classes("tvm.ir.StringImm", "tvm.relax.StringImm", "tvm.relax.DataTypeImm")
+"""Literals whose `value` is a text, or the name of an element type."""
 structural_hash = tvm_ffi.structural_hash
 structural_equal = tvm_ffi.structural_equal
 _item = tvm_ffi.get_global_func("ffi.ArrayGetItem")

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 from tvm import relax, tirx
-from tvm.ir import StringImm, TupleGetItem
+from tvm.ir import TupleGetItem
 from tvm.ir import Tuple as IRTuple
 
 from generators import tvm_api
@@ -281,6 +281,6 @@ EXPRESSIONS: dict[type, Rule] = {
     relax.SeqExpr: _sequence,
     GlobalVar: _global,
     relax.Function: _function,
-    StringImm: _string,
+    **dict.fromkeys(tvm_api.TEXTS, _string),
     tvm_api.Call: call_value,
 }
