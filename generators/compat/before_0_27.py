@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from generators.compat.names import Field, Made, Name, Row
-from generators.compat.structural import structural_map
-
-
-def _structural_map() -> object:
-    return structural_map
-
+from generators.compat.structural import structural_map, structural_walk
 
 ROWS: tuple[Row, ...] = (
     Name("tvm.sym", "tvm.arith"),
@@ -34,7 +29,8 @@ ROWS: tuple[Row, ...] = (
     Name("tvm.tirx.BitwiseNot", "tvm.tirx.bitwise_not"),
     Name("tvm.tirx.LShift", "tvm.tirx.shift_left"),
     Name("tvm.tirx.RShift", "tvm.tirx.shift_right"),
-    Made("tvm_ffi.structural_map", _structural_map),
+    Made("tvm_ffi.structural_map", structural_map),
+    Made("tvm_ffi.structural_walk", structural_walk),
 )
 
 KINDS = {"BufferLoad": "TensorLoad"}

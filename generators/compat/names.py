@@ -1,11 +1,12 @@
-"""Adding a newer name to an older TVM: rows of (new name, where the thing is instead), and the record of what was added."""
+"""Adding newer names to an older TVM: rows that say where each thing is instead, and the record of what was added."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 SUPPLIED: set[str] = set()
@@ -34,10 +35,10 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """`new` does not exist in any form; `make` gives a stand-in with the same contract."""
+    """`new` does not exist in any form; `thing` stands in for it with the same contract."""
 
     new: str
-    make: Callable[[], Any]
+    thing: Any
 
 
 Row = Name | Field | Made
@@ -77,13 +78,13 @@ def supply(rows: Iterable[Row]) -> None:
         match row:
             case Field(owner, new, old):
                 if there(owner) and not hasattr(found(owner), new):
-                    setattr(found(owner), new, property(lambda node, old=old: getattr(node, old)))
+                    setattr(found(owner), new, property(attrgetter(old)))
             case Name(new, old):
                 if not there(new):
                     _add(new, found(old))
-            case Made(new, make):
+            case Made(new, thing):
                 if not there(new):
-                    _add(new, make())
+                    _add(new, thing)
 
 
 def _add(dotted: str, thing: Any) -> None:

@@ -1,14 +1,23 @@
-"""`tvm_ffi.structural_map` for releases without it (before apache-tvm-ffi 0.1.14), by reflection over fields."""
+"""`tvm_ffi.structural_map` and `structural_walk` for releases without them, by reflection over fields."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, TypeAlias
 
 import tvm_ffi
 
 Change: TypeAlias = Callable[[Any], Any]
-Entry: TypeAlias = tuple[type | tuple[type, ...], Change]
+Entry: TypeAlias = tuple[Any, Change]
+"""A class, or several, and what is done with their objects."""
+
+_LEAVES = frozenset({"ir.Op", "ir.GlobalVar", "ir.Span", "ir.SourceName", "ir.PrimType", "ir.PointerType"})
+_VARIABLES = frozenset(
+    {"ir.Var", "relax.expr.DataflowVar", "relax.expr.Var", "tirx.Var", "tirx.SizeVar", "tirx.Buffer"}
+)
+_NO_NODES = ("int", "str", "bool", "float", "dtype", "Tensor", "Device", "ir.Span")
+"""Types of fields in which no node of the IR can stand."""
 
 
 def structural_map(root: Any, callbacks: Entry | Sequence[Entry], order: str = "post") -> Any:
@@ -19,11 +28,24 @@ def structural_map(root: Any, callbacks: Entry | Sequence[Entry], order: str = "
     return _Mapping(entries, order == "pre").of(root)
 
 
+def structural_walk(root: Any, callbacks: Entry | Sequence[Entry], order: str = "post") -> None:
+    """Calls the first entry whose class fits at every occurrence, before or after what its fields hold."""
+    entries = [callbacks] if isinstance(callbacks, tuple) else list(callbacks)
+    _Mapping([(kinds, _unchanged(call)) for kinds, call in entries], order == "pre").of(root)
+
+
+def _unchanged(call: Change) -> Change:
+    """A change that changes nothing: the node, after the call."""
+    return lambda node: (call(node), node)[1]
+
+
 class _Mapping:
-    """One walk; `variables` are those that have been replaced, by address."""
+    """One walk. `variables` are those whose type was read, and what is in their place, by address; `kept` holds these
+    addresses in use."""
 
     def __init__(self, entries: list[Entry], first: bool) -> None:
         self.entries, self.first = entries, first
+        self.changes: dict[type, Change | None] = {}
         self.variables: dict[int, Any] = {}
         self.kept: list[Any] = []
 
@@ -34,66 +56,76 @@ class _Mapping:
         return self._changed(self._inside(value))
 
     def _changed(self, value: Any) -> Any:
-        for kinds, change in self.entries:
-            if isinstance(value, kinds):
-                return change(value)
-        return value
+        kind = type(value)
+        if kind not in self.changes:
+            self.changes[kind] = next((change for kinds, change in self.entries if issubclass(kind, kinds)), None)
+        change = self.changes[kind]
+        return value if change is None else change(value)
 
     def _inside(self, value: Any) -> Any:
         if isinstance(value, (tvm_ffi.Array, list)):
-            new = [self.of(one) for one in value]
-            return value if all(a is b or _same(a, b) for a, b in zip(value, new, strict=True)) else new
+            olds = value[:]
+            news = [self.of(one) for one in olds]
+            return value if all(map(_same, olds, news)) else news
         if isinstance(value, tvm_ffi.Map):
-            pairs = [(key, self.of(key), one, self.of(one)) for key, one in value.items()]
-            if all(_same(a, b) and _same(c, d) for a, b, c, d in pairs):
+            pairs = [(one, self.of(one)) for one in value.values()]
+            if all(_same(old, new) for old, new in pairs):
                 return value
-            return {new_key: new for _, new_key, _, new in pairs}
+            return dict(zip(value.keys(), (new for _, new in pairs), strict=True))
         if not isinstance(value, tvm_ffi.Object) or not hasattr(type(value), "__tvm_ffi_type_info__"):
             return value
         return self._node(value)
 
     def _node(self, node: Any) -> Any:
-        info = type(node).__tvm_ffi_type_info__
-        if info.type_key in _LEAVES:
+        key, inner, _ = _shape_of(_kind(node))
+        if not inner:
             return node
         address = node.__chandle__()
         if address in self.variables:
             return self.variables[address]
-        fields, changed = {}, False
-        for field in _fields(info):
-            old = getattr(node, field.name)
-            new = old if field.c_structural_eq == "ignore" and field.name != "ty" else self.of(old)
-            fields[field.name] = new
-            changed = changed or not _same(old, new)
-        if not changed:
-            return node
-        made = _made(info.type_key, fields)
-        if info.type_key in _VARIABLES:
+        fields = {}
+        for name in inner:
+            old = getattr(node, name)
+            new = self.of(old)
+            if not _same(old, new):
+                fields[name] = new
+        made = _remade(node, fields) if fields else node
+        if key in _VARIABLES:
             self.variables[address] = made
             self.kept.append(node)
         return made
 
 
-_LEAVES = frozenset({"ir.Op", "ir.GlobalVar", "ir.Span", "ir.SourceName", "ir.IntImm", "relax.expr.Constant"})
-_VARIABLES = frozenset({"ir.Var", "relax.expr.DataflowVar", "tirx.Var", "tirx.SizeVar", "tirx.Buffer"})
-
-
-def _fields(info: Any) -> list[Any]:
-    """The fields of a class, those of its parents first."""
-    chain = []
+@cache
+def _shape_of(kind: Any) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """The type key of a class, its fields that can hold nodes, and all of its fields."""
+    info = kind.__tvm_ffi_type_info__
+    chain, key = [], str(info.type_key)
     while info is not None:
         chain.append(info.fields)
         info = info.parent_type_info
-    return [field for fields in reversed(chain) for field in fields]
+    every = [field for fields in reversed(chain) for field in fields]
+    every.sort(key=lambda field: not str(field.c_structural_eq).startswith("def"))  # definitions before uses
+    inner = [f.name for f in every if str(f.ty) not in _NO_NODES] if key not in _LEAVES else []
+    return key, tuple(inner), tuple(field.name for field in every)
 
 
-def _made(key: str, fields: dict[str, Any]) -> Any:
+def _remade(node: Any, fields: dict[str, Any]) -> Any:
+    """A node like this one with these fields."""
     from tvm.ir import make_node
 
-    return make_node(key, **fields)
+    key, _, every = _shape_of(_kind(node))
+    return make_node(key, **{name: fields[name] if name in fields else getattr(node, name) for name in every})
 
 
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, tvm_ffi.Object) and isinstance(b, tvm_ffi.Object):
-        return bool(a.__chandle__() == b.__chandle__())
-    return a is b or (type(a) is type(b) and a == b)
+def _same(old: Any, new: Any) -> bool:
+    if old is new:
+        return True
+    if isinstance(old, tvm_ffi.Object) and isinstance(new, tvm_ffi.Object):
+        return bool(old.__chandle__() == new.__chandle__())
+    return type(old) is type(new) and not isinstance(old, (list, dict)) and bool(old == new)
+
+
+def _kind(node: Any) -> Any:
+    """The class of a node, for a cache (mypy does not take a class for hashable)."""
+    return type(node)
