@@ -43,7 +43,7 @@ _ALLOWED_IMPORTS = ("tvm", "numpy", "typing", "ml_dtypes", "__future__")
 _METADATA = re.compile(r'^metadata = tvm\.ir\.load_json\("""(.*?)"""\)\n', re.DOTALL | re.MULTILINE)
 _LINE_END = re.compile(r"\r\n|\r|\n")
 """Where Python ends a line; `str.splitlines` does at other characters, too, which may stand in a comment or a text."""
-_CONSTANT = re.compile(r'metadata\["ir\.GenericConst"\]\[(\d+)\]')
+_CONSTANT = re.compile(r'metadata\["(?:ir\.GenericConst|relax\.expr\.Constant)"\]\[(\d+)\]')
 
 
 CONSTANT_ELEMENTS = 2048
@@ -227,11 +227,12 @@ def _constant_texts(metadata: dict[str, Any]) -> list[str] | None:
     """A source text for each constant of TVM's JSON graph of metadata; None when it holds anything else."""
     nodes = metadata["nodes"]
     pairs = nodes[metadata["root_index"]]["data"]
-    if len(pairs) != 2 or nodes[pairs[0]].get("data") != "ir.GenericConst":
+    field = _PAYLOAD.get(nodes[pairs[0]].get("data")) if len(pairs) == 2 else None
+    if field is None:
         return None
     texts = []
     for index in nodes[pairs[1]]["data"]:
-        array = _decoded_tensor(nodes[nodes[index]["data"]["value"]]["data"])
+        array = _decoded_tensor(nodes[nodes[index]["data"][field]]["data"])
         source = None if array is None else array_source(array, CONSTANT_ELEMENTS)
         if array is None or source is None:
             return None
@@ -239,6 +240,8 @@ def _constant_texts(metadata: dict[str, Any]) -> list[str] | None:
     return texts
 
 
+_PAYLOAD = {"ir.GenericConst": "value", "relax.expr.Constant": "data"}
+"""Kinds of constants in metadata, before and since TVM 0.27, and the field that holds the tensor."""
 _KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
 """DLPack's type codes."""
 _HEADER = struct.Struct("<QQiiiBBH")

@@ -7,7 +7,7 @@ Only worker processes import this module.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 # A forked child that runs a parallel kernel hangs, so one thread must be set before the import.
@@ -17,6 +17,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 import tvm
 import tvm_ffi
+
+# isort: split - by now an older TVM has the names that follow
 from tvm import relax as relax
 from tvm import s_tir as s_tir
 from tvm import tirx as tirx
@@ -38,6 +40,8 @@ from tvm.tirx import PrimFunc as PrimFunc
 from tvm.tirx import Stmt as Stmt
 from tvm.tirx import Var as Var
 
+from generators.compat.names import SUPPLIED, classes
+from generators.compat.supplied import KINDS as KINDS
 from generators.dtypes import Array, numpy_dtype
 
 N = TypeVar("N")
@@ -61,6 +65,8 @@ Op = tvm.ir.Op
 TensorType = relax.TensorType  # TensorStructInfo before 0.27
 ShapeType = relax.ShapeType
 TupleType = tvm.ir.TupleType
+TupleExpr = tvm.ir.Tuple
+TupleGetItem = tvm.ir.TupleGetItem
 FuncType = relax.FuncType
 PrimType = tvm.ir.PrimType
 AnyType = relax.AnyType  # ObjectStructInfo before 0.27
@@ -68,6 +74,8 @@ InternalError = tvm.error.InternalError
 
 TensorLoad = tvm.ir.TensorLoad
 """The class of `tirx.BufferLoad`'s results."""
+TEXTS: tuple[type, ...] = classes("tvm.ir.StringImm", "tvm.relax.StringImm", "tvm.relax.DataTypeImm")
+"""Literals whose `value` is a text, or the name of an element type."""
 structural_hash = tvm_ffi.structural_hash
 structural_equal = tvm_ffi.structural_equal
 _item = tvm_ffi.get_global_func("ffi.ArrayGetItem")
@@ -186,6 +194,14 @@ def module_from_script(text: str) -> IRModule:
     # Without R and T, a script that opens with its metadata does not parse; symbolic dims are printed as TypeVars.
     names = {"I": script_ir, "R": script_relax, "T": script_tirx, "tvm": tvm, "np": np, "TypeVar": TypeVar}
     return tvm.script.from_source(text, names)
+
+
+def visit(node: Node, kinds: type[Node] | tuple[type[Node], ...], seen: Callable[[Node], object]) -> None:
+    """Calls `seen` for every node of these classes under a node, after what is under it."""
+    if "tvm_ffi.structural_map" in SUPPLIED:  # ours is slower than TVM's walk, which goes into the types of all uses
+        tvm_ffi.structural_walk(node, (kinds, lambda found: seen(found) and None))
+    else:
+        tvm_ffi.structural_map(node, (kinds, lambda found: (seen(found), found)[1]))
 
 
 def items_of(array: Sequence[N]) -> list[N]:

@@ -11,13 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from generators.compat.names import Made, Name
+from generators.compat.supplied import ROWS
+
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
 """Left to right: a room imports only itself and the rooms before it."""
 
 INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     "generators": (
-        ("dtypes",),
+        ("compat", "dtypes"),
         ("externs", "program_facts", "script_shape", "source", "targets", "unavailable"),
         ("case", "ranges", "tvm_api"),
         ("arrays", "prim_expr", "program"),
@@ -258,6 +261,21 @@ def test_every_module_says_what_lives_in_it() -> None:
         if path.read_text(encoding="utf-8").strip() and not ast.get_docstring(tree_of(path))
     ]
     assert silent == []
+
+
+def test_names_that_an_older_tvm_is_given_are_not_imported_from_it_directly() -> None:
+    """Such an import may run before generators.tvm_api has added the name."""
+    given = {row.new for row in ROWS if isinstance(row, (Name, Made))}
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.module}.{alias.name}"
+        for path in sources()
+        if path.relative_to(ROOT).parts[0] in ROOMS
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ImportFrom) and node in tree_of(path).body
+        for alias in node.names
+        if f"{node.module}.{alias.name}" in given or node.module in given
+    ]
+    assert wrong == []
 
 
 def test_one_file_knows_the_names_that_tvm_changes() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, IntEnum, auto
 
+from generators.compat.texts import native
 from generators.program_facts import Feature, ProgramFacts
 from generators.source import Source
 
@@ -289,7 +290,8 @@ class PassRow:
     def draw(self, source: Source, facts: ProgramFacts) -> str | None:
         """A constructor expression, or None when the program has nothing for this pass."""
         draw = self.fires.draw_source
-        return draw(source, facts) if draw else source.pick(self.sources)
+        drawn = draw(source, facts) if draw else source.pick(self.sources)
+        return None if drawn is None else native(drawn)
 
     def draw_options(self, source: Source) -> str:
         """A configuration of the PassContext for this pass; "" for TVM's default."""

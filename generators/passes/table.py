@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from generators.case import PassCall
+from generators.compat.texts import lacking, native
 from generators.passes import (
     analyzer,
     dlight,
@@ -29,16 +31,33 @@ def join(rows: Iterable[PassRow]) -> dict[str, PassRow]:
     return table
 
 
+ABSENT: dict[str, str] = {}
+"""Rows that this TVM has no pass for, and what it lacks."""
+
+
+def here(rows: Iterable[PassRow]) -> Iterator[PassRow]:
+    """The rows in the words of the TVM that is installed; what it lacks goes to ABSENT."""
+    for row in rows:
+        texts = [native(text) for text in row.sources]
+        known = tuple(text for text in texts if lacking(text) is None)
+        if texts and not known:
+            ABSENT[row.name] = str(lacking(texts[0]))
+        else:
+            yield row if known == row.sources else replace(row, sources=known)
+
+
 PASSES: dict[str, PassRow] = join(
-    (
-        *relax_rewrites.ROWS,
-        *relax_bindings.ROWS,
-        *relax_functions.ROWS,
-        *relax_lowering.ROWS,
-        *tir_lowering.ROWS,
-        *tir_others.ROWS,
-        *analyzer.ROWS,
-        *dlight.ROWS,
+    here(
+        (
+            *relax_rewrites.ROWS,
+            *relax_bindings.ROWS,
+            *relax_functions.ROWS,
+            *relax_lowering.ROWS,
+            *tir_lowering.ROWS,
+            *tir_others.ROWS,
+            *analyzer.ROWS,
+            *dlight.ROWS,
+        )
     )
 )
 
@@ -83,7 +102,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
 }
 """`relax.get_pipeline("default_build")`, and `relax.get_default_pipeline(target)` by the target's kind."""
 
-TIR_PIPELINE: tuple[str, ...] = tuple(row.name for row in tir_lowering.ROWS)
+TIR_PIPELINE: tuple[str, ...] = tuple(row.name for row in tir_lowering.ROWS if row.name in PASSES)
 """What `tvm.tirx.build` applies to the PrimFuncs after each of them, for LLVM. tirx.StmtSimplify and its like stand in
 it once each."""
 
@@ -93,7 +112,7 @@ FINISHES_DEVICE = ("tirx.LowerWarpMemory", "tirx.StmtSimplify", "tirx.LowerIntri
 (python/tvm/s_tir/pipeline.py). Without the second, code generation for CUDA does not see how vectors are aligned."""
 
 TIR_PASSES: tuple[str, ...] = tuple(
-    row.name for row in (*tir_lowering.ROWS, *tir_others.ROWS, *analyzer.ROWS, *dlight.ROWS)
+    row.name for row in (*tir_lowering.ROWS, *tir_others.ROWS, *analyzer.ROWS, *dlight.ROWS) if row.name in PASSES
 )
 """The passes of TIR: those of the pipeline in its order, then the others."""
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import tvm
-from tvm.relax.global_info import VDevice
 
+from generators import tvm_api
 from generators.case import Argument
 from generators.program import Program
 from generators.program_facts import Feature, Parameter, ProgramFacts
@@ -43,7 +43,7 @@ def draw_program(
     for _ in range(_TRIES):
         module = ModuleFrame(_fitting(knobs, wants), features=wants)
         if Feature.VDEVICE in wants:
-            module.vdevices = (VDevice("llvm", 0), VDevice("llvm", 1))
+            module.vdevices = (tvm_api.relax.VDevice("llvm", 0), tvm_api.relax.VDevice("llvm", 1))
         try:
             return _draw_module(source, module, patterns)
         except Unavailable:

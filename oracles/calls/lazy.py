@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tvm import relax
-from tvm.ir import Tuple as IRTuple
 
 from generators import tvm_api
 from generators.case import Shape
@@ -113,7 +112,7 @@ def _operators(function: BaseFunc) -> set[str]:
 def _output_count(function: BaseFunc) -> int | None:
     """How many outputs the tuple that the function ends in has; None where it ends in something else."""
     result = function.body.body if isinstance(function.body, relax.SeqExpr) else function.body
-    return len(result.fields) if isinstance(result, IRTuple) else None
+    return len(result.fields) if isinstance(result, tvm_api.TupleExpr) else None
 
 
 def fetched_by_name(applied: AppliedPass, function: str) -> Calling | None:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import tvm
-import tvm_ffi
 from tvm import relax, tirx
 
 from generators import tvm_api as T
@@ -167,10 +166,5 @@ def prim_vars(expr: Expr) -> Iterator[Var]:
 def nodes_of(body: Stmt | Expr, kinds: type[Node] | tuple[type[Node], ...]) -> list[Node]:
     """The nodes of these classes (one, or a tuple) in the body of a PrimFunc."""
     found: list[Node] = []
-
-    def seen(node: Node) -> Node:
-        found.append(node)
-        return node
-
-    tvm_ffi.structural_map(body, (kinds, seen))
+    T.visit(body, kinds, found.append)
     return found

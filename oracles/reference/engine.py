@@ -11,8 +11,6 @@ from types import MappingProxyType
 
 import numpy as np
 from tvm import relax, tirx
-from tvm.ir import StringImm, TupleGetItem
-from tvm.ir import Tuple as IRTuple
 
 from generators import tvm_api
 from generators.case import EntryCall, Shape
@@ -275,12 +273,12 @@ EXPRESSIONS: dict[type, Rule] = {
     relax.DataflowVar: _variable,
     tvm_api.Constant: _constant,
     relax.ShapeExpr: _shape,
-    IRTuple: _tuple,
-    TupleGetItem: _item,
+    tvm_api.TupleExpr: _tuple,
+    tvm_api.TupleGetItem: _item,
     relax.If: _if,
     relax.SeqExpr: _sequence,
     GlobalVar: _global,
     relax.Function: _function,
-    StringImm: _string,
+    **dict.fromkeys(tvm_api.TEXTS, _string),
     tvm_api.Call: call_value,
 }

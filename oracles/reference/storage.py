@@ -29,7 +29,6 @@ from math import prod
 
 import numpy as np
 from tvm import relax
-from tvm.ir import Tuple as IRTuple
 
 from generators import tvm_api
 from generators.case import Shape
@@ -236,4 +235,4 @@ def explained(
 
 def listed(expr: Expr) -> list[Expr]:
     """The expressions of the arguments that a call_tir takes as a tuple, or as one tensor."""
-    return list(expr.fields) if isinstance(expr, IRTuple) else [expr]
+    return list(expr.fields) if isinstance(expr, tvm_api.TupleExpr) else [expr]

@@ -31,6 +31,14 @@ _BINARY = {
     "LShift": "shl",
     "RShift": "shr",
 }
+_CALLED = {
+    "bitwise_and": "band",
+    "bitwise_or": "bor",
+    "bitwise_xor": "bxor",
+    "shift_left": "shl",
+    "shift_right": "shr",
+}
+"""Operators that are intrinsics before TVM 0.27."""
 _COMPARE = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
 
 
@@ -39,6 +47,16 @@ def _binary(op: str) -> ExpressionRule:
 
     def rule(state: DecodeState, node: tvm_api.Expr) -> Expr:
         a, b = expression(state, node.a), expression(state, node.b)
+        return fold(op, a, b, a.dtype)
+
+    return rule
+
+
+def _binary_call(op: str) -> ExpressionRule:
+    """The rule of a binary operator that was an intrinsic before it was a node of its own."""
+
+    def rule(state: DecodeState, node: tvm_api.Expr) -> Expr:
+        a, b = (expression(state, arg) for arg in items(node.args))
         return fold(op, a, b, a.dtype)
 
     return rule
@@ -188,5 +206,6 @@ RULES = Rules(
         "ignore_loop_partition": _first_argument,
         "tvm_thread_invariant": _first_argument,
         "vscale": _vscale,
+        **{name: _binary_call(op) for name, op in _CALLED.items()},
     },
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import fields
 
+from generators.tvm_api import KINDS
 from oracles.reference.tir.decode import (
     blocks,
     buffers,
@@ -48,6 +49,9 @@ def joined(families: Iterable[Rules]) -> Rules:
             if twice:
                 raise ValueError(f"two rules for {sorted(twice)} among the {kind.name}")
             table.update(added)
+    for before, now in KINDS.items():
+        if now in whole.expressions:
+            whole.expressions.setdefault(before, whole.expressions[now])
     return whole
 
 
