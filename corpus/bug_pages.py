@@ -19,8 +19,10 @@ from typing import Any, Literal, Protocol
 import jinja2
 
 from corpus.escapes import Markdown
-from corpus.registry import CASES, SEVERITIES, SHIPPED, KnownCause, Registry, Severity, cause_id, read_registry
+from corpus.registry import CASES, SHIPPED, KnownCause, Registry, cause_id, read_registry
 from corpus.regular_files import read_regular
+from corpus.repro_imports import imports_for, needs_late_annotations
+from corpus.severity import SEVERITIES, Severity
 from corpus.store import MOST_TEXT, read_case
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -197,9 +199,14 @@ def _shown(folder: Path, to_cases: str) -> ShownCase:
 
 
 def _program(script: str) -> str:
-    """A script without the lines that every script has."""
+    """A script with the imports that it needs, and without the comments that the printer writes."""
     common = re.compile(r"(?:from|import) |# from |# Metadata omitted")
-    return "\n".join(line for line in script.splitlines() if not common.match(line)).strip("\n")
+    text = "\n".join(line for line in script.splitlines() if not common.match(line)).strip("\n")
+    try:
+        late = "from __future__ import annotations\n\n" if needs_late_annotations(text) else ""
+        return f"{late}{imports_for(text, plain=True)}\n\n{text}"
+    except SyntaxError:  # It is shown, and not run.
+        return text
 
 
 def _prose(text: str) -> Markdown:

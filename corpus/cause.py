@@ -5,23 +5,26 @@ coarser where one bug shows in many ways, and finer where a signature is blunt. 
 around it do not count. Pure text and typed evidence; no TVM is imported here.
 
 The rules:
-- A hang, or memory without bound: the pass. Where it stands follows the input.
+- A hang, or memory without bound: the pass, and what the reduced module holds. Where it stands follows the input.
+- A result that follows addresses, or is another one the next time: the pass and the shape of the rewrite.
 - A native crash: the first function of TVM in the printed backtrace, with the pass unless it is the run-time library,
-  which runs after all passes. Nothing is printed for a stack overflow, and functions that a library does not export
-  are not named: then it is the pass, and a guess.
+  which runs after all passes. Functions that a library does not export are not named: then it is the pass with what the
+  reduced module holds, and a guess.
 - What an official pipeline leaves for the VM: why the pass that lowers operators has left it.
 - An error: the place of the check that failed, with its message where the check is about one thing. What is the pass's
   own file, an operator's lowering, an analysis or a code generator says whose bug it is; the message tells apart the
   checks of one function (places are without lines, which every release moves). In a file that several passes use the
   pass counts too. A check of a library (constructors, casts, containers, type inference, schedule primitives) words
   what it was given: there the caller counts, and the message does not, as one wrong caller trips many checks.
-- A wrong structure: the pass and the kind of binding that breaks.
+- A wrong structure: the pass and the kind of binding that breaks. A check of an analyzer that is told of one variable
+  twice is about such a structure too, and so is what code generation raises of it.
 - A wrong result: the pass, the kind of difference (value, shape, dtype, data-race, ...) and the shape of the rewrite
   (`oracles.ir.rewrite`); of code generation, which rewrites nothing that can be compared, the kinds of nodes that store
   the wrong elements. Another shape or dtype is the type that a pass has given to some binding.
 - A use of a value after its kill, by a pass that is not documented for modules with kills: no culprit. Every pass that
   moves bindings does it, since no kill names what it orders (apache/tvm: CanonicalizeBindings moves tuples).
-- A schedule: the last primitive. Reduction has dropped what is not needed, and the others lead up to it.
+- A schedule: the last primitive. Reduction has dropped what is not needed, and the others lead up to it. A wrong
+  rewrite of a primitive may look like its right one, so what is special of the blocks that it was given counts too.
 """
 
 from __future__ import annotations
@@ -33,16 +36,20 @@ from dataclasses import dataclass, field
 from corpus.signature import normalise
 from corpus.throw_site import (
     Site,
+    called_operator,
     crashed_in,
-    infers_types,
+    defines_variables,
     is_of_others,
     is_own,
     is_shared,
     is_telling,
     last_called,
+    operators_printed,
     sites,
+    without_operators,
 )
 from oracles.evidence import (
+    AcrossProcesses,
     AnotherForm,
     AttributeGone,
     ChangedSignature,
@@ -53,7 +60,7 @@ from oracles.evidence import (
     ReferenceTrap,
 )
 from oracles.tvm_frames import FRAME, crashed
-from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, WRONG_CALL, WRONG_RESULT, Failed
+from oracles.verdict import CRASH, DEFINED_TWICE, DOES_NOT_BUILD, DOES_NOT_RUN, WRONG_RESULT, Failed, wrong_call
 
 UNCERTAIN = "perhaps "
 """How a cause begins that may be one with others, or several in one."""
@@ -81,10 +88,12 @@ class Facts:
 
     running: the innermost pass that was running, where the verdict names a pipeline or a build. broken: the kind of
     binding that breaks, and how; broken_by: what does it inside of the culprit, a pass or a class. retyped: that the
-    pass `retyped_by` gives a binding of some kind another type. left: why `left_by` leaves an operator for the VM.
-    stored: kinds of nodes in the values that PrimFuncs store. operators: those of Relax in the module. ends_lives: the
-    pass is not documented for a module that ends lives of values, and was given one. changes_input: the pass has
-    changed the module that it was given.
+    pass `retyped_by` gives a binding of some kind another type. left: why `left_by` leaves an operator for the VM;
+    logged: what it says of that in its log. stored: kinds of nodes in the values that PrimFuncs store. operators: kinds
+    of those of Relax in the module; each: the culprit has code for each operator. holds: kinds of all that the module
+    holds. traits: what is special of the blocks that a schedule was given. called: the kind of the operator whose call
+    cannot be typed. ends_lives: the pass is not documented for a module that ends lives of values, and was given one.
+    changes_input: the pass has changed the module that it was given.
     """
 
     running: str = ""
@@ -97,6 +106,11 @@ class Facts:
     rewrite: Rewrite | None = None
     stored: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
+    each: bool = False
+    holds: tuple[str, ...] = ()
+    traits: tuple[str, ...] = ()
+    called: str = ""
+    logged: str = ""
     ends_lives: bool = False
     changes_input: bool = False
 
@@ -132,18 +146,26 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: Facts | None = No
     running = _last_primitive(known.running) or blamed
     match failed.evidence:
         case Hung():
-            return Cause(running, "does not end")
+            return Cause(running, f"does not end{_on(known.holds)}")
         case OutOfMemory():
-            return Cause(running, "takes memory without bound")
+            return Cause(running, f"takes memory without bound{_on(known.holds)}")
+        case AcrossProcesses():
+            return Cause(blamed, f"gives different results in different processes: {known.rewrite or 'not known'}")
         case ReferenceTrap(kind="use-after-kill") if known.ends_lives:
             return Cause("a pass on a module that ends lives", "moves a use of a value past the end of its life")
     if known.left:
-        return Cause(known.left_by, known.left)
+        said = f": {_told(_of_any_operator(known.logged))}" if known.logged else ""
+        return Cause(known.left_by, f"{known.left}{said}")
     if isinstance(failed.evidence, Died) or crashed(failed.detail):
         return _native(failed, blamed, running, known)
     if failed.symptom in (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN) or sites(failed.detail):
         return _thrown(failed, running, known)
     return _wrong(failed, blamed, known)
+
+
+def _on(kinds: tuple[str, ...]) -> str:
+    """What is added to a cause that is else a pass alone."""
+    return f" on {', '.join(kinds)}" if kinds else ""
 
 
 def _last_primitive(culprit: str) -> str:
@@ -160,14 +182,15 @@ def _native(failed: Failed, blamed: str, running: str, known: Facts) -> Cause:
     site = crashed_in(failed.detail)
     how = failed.evidence.how if isinstance(failed.evidence, Died) else "a crash"
     if site is None:
-        on = f" on {known.operators[0]}" if len(known.operators) == 1 else ""
-        return Cause(running, f"ends by {how}{on}", certain=False)
+        return Cause(running, f"ends by {how}{_on(known.holds)}", certain=False)
     of_run_time = site.function.startswith("runtime::")
     return Cause(site.function if of_run_time else f"{site.function} in {running}", "crash")
 
 
 def _thrown(failed: Failed, running: str, known: Facts) -> Cause:
     """The cause of an error. `running`: the innermost pass."""
+    if known.broken:  # A pass has left a module on which code generation, or a later pass, fails.
+        return Cause(known.broken_by or running, known.broken)
     passed, said = sites(failed.detail), _said(failed)
     if not passed or is_of_others(failed.detail):
         return Cause(running, said, certain=bool(passed))
@@ -180,7 +203,12 @@ def _thrown(failed: Failed, running: str, known: Facts) -> Cause:
     who = running if caller is None else str(caller)
     if site.is_python:  # It has called C++ that names no file.
         return _nameless(failed, who, said, known)
-    return Cause(who, WRONG_CALL if infers_types(site) else f"fails in {_library(site)}")
+    if defines_variables(site):
+        return Cause(who, DEFINED_TWICE)
+    if called := known.called or called_operator(failed.detail):
+        return Cause(who, wrong_call(called))
+    of_pass = known.operators if caller is None and known.each else ()
+    return Cause(who, f"fails in {_library(site)}{_on(of_pass)}")
 
 
 def _nameless(failed: Failed, who: str, said: str, known: Facts) -> Cause:
@@ -217,15 +245,34 @@ _OF_LLVM = re.compile(r"\s[%@][^\s=]+ = .*", re.DOTALL)
 
 
 def _said(failed: Failed) -> str:
-    """The message of an error, whichever oracle tells it: the first paragraph of what the traceback ends with."""
+    """The message of an error, whichever oracle tells it: the first paragraph of what the traceback ends with. What it
+    prints of an operator becomes its name, which is one of TVM's and not of the program."""
     end = max((match.end() for match in FRAME.finditer(failed.detail)), default=None)
     lines = [] if end is None else failed.detail[end:].split("\n")
     raised = next((i for i, line in enumerate(lines) if line[:1].strip() and _RAISED.match(line)), None)
     if raised is None:
-        return _without_types(normalise(failed.message))
+        return _told(failed.message)
     text = "\n".join(lines[raised:])
     text = text.rpartition("\nError message: ")[2].split("\n\n")[0].split("\nError in pass:")[0]
-    return _without_types(normalise(re.sub(r"^(?:\w+\.)+(?=\w+)", "", text)))
+    return _told(re.sub(r"^(?:\w+\.)+(?=\w+)", "", text))
+
+
+_TOPI = re.compile(r"\bTOPI \w+")
+"""An operator as a legalisation names it in its log: one sentence is one limit, of several operators."""
+
+
+def _of_any_operator(logged: str) -> str:
+    return _TOPI.sub("TOPI's operator", logged)
+
+
+_MARK = "\ue000"
+"""Stands for a printed operator while a message is normalised: no message has it."""
+
+
+def _told(text: str) -> str:
+    names = iter(operators_printed(text))
+    said = _without_types(normalise(without_operators(text, _MARK)))
+    return re.sub(_MARK, lambda _: next(names, ""), said)
 
 
 def _without_types(text: str) -> str:
@@ -273,4 +320,4 @@ def _of_numbers(kind: str, blamed: str, known: Facts) -> Cause:
     if blamed == CODEGEN:
         return Cause(blamed, f"{kind}: {', '.join(known.stored) or 'a store'}", certain=bool(known.stored))
     what = known.rewrite or Rewrite()
-    return Cause(blamed, f"{kind}: {what}", certain=known.rewrite is not None)
+    return Cause(blamed, f"{kind}: {what}{_on(known.traits)}", certain=known.rewrite is not None)

@@ -10,14 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from corpus.escapes import Markdown
+from corpus.escapes import Markdown, one_line
 from corpus.finding import Finding
 from corpus.readme import ERRORS, LONGEST_OUTPUTS, NOTHING, actual, expected, shortened
 from corpus.repro import fill_of, plain_text, runs_kernels, script_of
 from corpus.store import StoredCase
 from corpus.tracebacks import backtrace_text, crashing_function, link_to, raised_text, raising_frame, traceback_text
-from corpus.wording import is_native, severity, title_of_failure
-from oracles.evidence import Hung, OutOfMemory
+from corpus.wording import is_native, severity_line, title_of_failure
+from generators.case import Tier
+from oracles.evidence import Died, Hung, OutOfMemory
 from oracles.tvm_frames import Frame
 from oracles.verdict import CRASH, DOES_NOT_BUILD, WRONG_RESULT
 
@@ -30,22 +31,26 @@ MOST_LINES = 40
 """Lines of what an oracle says besides the script."""
 
 
-def issue_text(finding: Finding, stored: StoredCase, similar: Sequence[Similar] = (), script: str | None = None) -> str:
-    """The issue, with the title as its first line.
+def issue_text(
+    finding: Finding,
+    stored: StoredCase,
+    similar: Sequence[Similar] = (),
+    script: str | None = None,
+    tier: Tier | None = None,
+) -> str:
+    """The issue, with the title as its first line: plain text, as GitHub shows titles, and indented, so that none of it
+    is Markdown where the file is read.
 
     stored: the case of the finding, as it is kept. similar: findings and known causes of the same cause or pass.
-    script: in place of the plain one, for a finding that only a test shows.
+    script: in place of the plain one, for a finding that only a test shows. tier: the best of all sightings of its
+    cause, None for its own.
     """
     of = Markdown.of
     title = title_of_failure(stored, finding.verdict.detail)
+    died = finding.verdict.evidence.how if isinstance(finding.verdict.evidence, Died) else ""
     parts = (
-        of(
-            "# [{}] {}{}\n\n",
-            title.tag,
-            title.says,
-            of(" {}", Markdown.code(title.message)) if title.message else NOTHING,
-        ),
-        of("Severity: {}. ", severity(stored, finding.tier, finding.verdict.detail)),
+        of("    {}\n\n", Markdown(one_line(title))),
+        of("{}\n", severity_line(finding.verdict.symptom, died, tier or finding.tier)),
         of("Found by a fuzzer (passfuzz) and reduced.\n"),
         _to_reproduce(finding, stored, script),
         expected(stored, finding.promise),

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 import tomlkit
@@ -26,6 +26,7 @@ from packaging.version import InvalidVersion, Version
 from corpus.escapes import is_slug, one_line
 from corpus.named_errors import naming
 from corpus.regular_files import read_regular
+from corpus.severity import Severity
 from corpus.store import LONGEST_REASON, MOST_TEXT, UNREADABLE, why, write_atomically
 from corpus.toml_text import in_lines
 from generators.case import Tier
@@ -51,11 +52,6 @@ schema = {SCHEMA}
 _HEADER = re.compile(r"[ \t]*\[\[[ \t]*cause[ \t]*\]\][ \t]*(?:#.*)?\r?\n?")
 
 Status: TypeAlias = Literal["open", "wont-fix", "limitation", "fixed-in"]
-Severity: TypeAlias = Literal[
-    "silent wrong result", "native crash", "official pipeline", "documented phase", "odd order", "limitation"
-]
-SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-"""Worst first."""
 Value: TypeAlias = str | bool | tuple[str, ...]
 """Of a field of an entry."""
 

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from oracles.tvm_frames import CRASHED, crashed, frames, function_name
+from oracles.tvm_frames import CRASHED, FRAME, crashed, frames, function_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +80,19 @@ _TELLING = re.compile(
 tells the bug, whichever pass has called it."""
 _UTILITIES = re.compile(r"(?:^|/)(?:\w*utils?|\w*_common|\w*functor|common|base|pattern_utils)\.\w+$")
 """Files of functions for others."""
-_INFERS = re.compile(r"(?:^|::)InferType\w*$")
+_INFERS = re.compile(r"(?:^|::)(InferType\w*)$")
 """Type inference of an operator: what it refuses was built by another."""
+_TYPES_CALLS = re.compile(r"src/relax/op/")
 _OF_ONE_OPERATOR = re.compile(r"(?:^|::)Infer(?:Layout|MixedPrecision)\w*$")
 """What an operator says to a pass that asks. All else in src/relax/op/ makes and types calls that others have built."""
+
+
+_DEFINES = re.compile(r"src/(?:sym|arith)/")
+
+
+def defines_variables(site: Site) -> bool:
+    """Whether it is where an analyzer is told what a variable is: it refuses one that it knows to be something else."""
+    return bool(_DEFINES.match(site.file)) and site.function.rpartition("::")[2] in ("Bind", "Update")
 
 
 def is_telling(site: Site) -> bool:
@@ -105,9 +114,48 @@ def is_shared(site: Site) -> bool:
     return bool(_SHARED.match(site.file)) and site.file.endswith(".cc") and not _UTILITIES.search(site.file)
 
 
-def infers_types(site: Site) -> bool:
-    """Whether it is type inference of an operator."""
-    return bool(_INFERS.search(site.function))
+_OPERATOR = re.compile(r"\bir\.Op\(.*?\bname=\"([\w.]+)\"")
+"""An operator as TVM prints it, up to its name; the rest of it may hold brackets."""
+
+
+def operators_printed(text: str) -> tuple[str, ...]:
+    """The names of the operators that a message prints as nodes, in their order."""
+    return tuple(match[1] for match in _OPERATOR.finditer(text))
+
+
+def without_operators(text: str, instead: str) -> str:
+    """The text with something else in the place of each operator that it prints as a node."""
+    done, at = [], 0
+    for match in _OPERATOR.finditer(text):
+        if match.start() >= at:
+            done += [text[at : match.start()], instead]
+            at = _end_of_call(text, match.start())
+    return "".join((*done, text[at:]))
+
+
+def _end_of_call(text: str, start: int) -> int:
+    """Where the call that begins at `start` ends; brackets in quoted texts do not count."""
+    depth, quoted = 0, False
+    for index in range(start, len(text)):
+        character = text[index]
+        quoted ^= character == '"'
+        depth += 0 if quoted else (character == "(") - (character == ")")
+        if depth == 0 and character == ")" and not quoted:
+            return index + 1
+    return len(text)
+
+
+def called_operator(traceback: str) -> str:
+    """The operator whose call could not be typed: as a message names it ("relax.matmul"), else the function that
+    inferred ("InferTypeMatmul"). "" where no code of an operator has raised."""
+    passed = sites(traceback)
+    if not passed or not _TYPES_CALLS.match(passed[-1].file) or is_telling(passed[-1]):
+        return ""
+    inferred = [_INFERS.search(one.function) for one in passed]
+    named = next((match[1] for match in reversed(inferred) if match), "")
+    end = max((match.end() for match in FRAME.finditer(traceback)), default=0)
+    printed = operators_printed(traceback[end:])
+    return printed[0] if printed else named
 
 
 def file_stem(culprit: str) -> str:

@@ -1,4 +1,4 @@
-"""Titles and severities of findings, in the words of TVM's tracker. Pure text and typed evidence; no TVM is imported.
+"""Titles and severities of findings, with the tags of TVM's tracker. Pure text and typed evidence; no TVM is imported.
 
 A title names the part of TVM, the pass, and what it does: `[Relax] FuseTIR raises InternalError: ...`.
 """
@@ -10,6 +10,7 @@ from typing import Any
 
 from corpus.escapes import one_line
 from corpus.repro import script_of
+from corpus.severity import severity_of
 from corpus.signature import operators_in
 from corpus.store import StoredCase
 from corpus.tracebacks import crashing_function, of_runtime, raised_text, raising_frame
@@ -23,9 +24,17 @@ from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, WRONG_RESULT
 LONGEST_TITLE = 120
 CODE = "codegen"
 """The culprit where every pass is right: `oracles.builds.build.CODEGEN`, which loads TVM."""
-_SPACES = {"s_tir.dlight": "DLight", "s_tir": "S-TIR", "tirx": "TIR", "sym": "Arith", "TVMScript": "TVMScript"}
+TAGS = ("Relax", "TIRx", "S-TIR", "DLight", "Arith", "LLVM", "Codegen", "TOPI", "TVMScript")
+"""The tags that titles of issues begin with, as most commits and issues of apache/tvm write them in 2026. Others are
+the kinds of targets, in capitals."""
+_SPACES = {"s_tir.dlight": "DLight", "s_tir": "S-TIR", "tirx": "TIRx", "sym": "Arith", "TVMScript": "TVMScript"}
 """TVM's name spaces, and their tags in its tracker; the longest that fits counts."""
-_SOURCES = {"src/arith/": "Arith", "src/sym/": "Arith", "src/target/llvm/": "LLVM", "src/backend/llvm/": "LLVM"}
+_SOURCES = {
+    **dict.fromkeys(("src/arith/", "src/sym/"), "Arith"),
+    **dict.fromkeys(("src/target/llvm/", "src/backend/llvm/"), "LLVM"),
+    **dict.fromkeys(("src/target/source/", "src/backend/source/"), "Codegen"),
+    **dict.fromkeys(("python/tvm/topi/", "include/tvm/topi/", "src/topi/"), "TOPI"),
+}
 """Folders of TVM, and the tags for what is raised there."""
 _TRAPS = {
     "uninitialised": "gives a module that reads uninitialized memory",
@@ -37,16 +46,16 @@ _TRAPS = {
 }
 """Undefined behaviour, as a verb whose subject is the pass."""
 _TIERS: dict[Any, str] = {
-    "A": "in an official pipeline",
-    "B": "in the phase that the pass is for",
-    "C": "in an order of passes that no pipeline of TVM has",
+    "A": "An official pipeline shows it",
+    "B": "The pass does it in the phase that it is for",
+    "C": "It takes an order of passes that no pipeline of TVM has",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Title:
     """A title in its parts. tag: the part of TVM. says: the pass and what it does. message: what TVM says, or what is
-    wrong, "" where `says` is all; it is code in Markdown."""
+    wrong, "" where `says` is all. GitHub shows titles as text, without Markdown."""
 
     tag: str
     says: str
@@ -67,26 +76,9 @@ def title_of_failure(stored: StoredCase, detail: str = "") -> Title:
     return Title(tag, says, _cut(message, max(LONGEST_TITLE - len(tag) - len(says) - 4, 20)))
 
 
-def severity(stored: StoredCase, tier: Tier, detail: str = "") -> str:
-    """How bad it is, in a few words: what happens, and where passes must stand for it."""
-    return f"{_kind(stored, detail)}, {_TIERS[tier]}"
-
-
-def _kind(stored: StoredCase, detail: str) -> str:
-    match stored.evidence:
-        case Hung():
-            return "hang"
-        case OutOfMemory():
-            return "memory without bound"
-        case ReferenceTrap():
-            return "undefined behaviour, without an error"
-        case _:
-            pass
-    if stored.symptom == WRONG_RESULT:
-        return "silent wrong result"
-    if stored.symptom in (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN):
-        return "native crash" if is_native(stored, detail) else "crash by an error"
-    return "ill-formed result" if script_of(stored).verified else stored.symptom
+def severity_line(symptom: str, died: str, tier: Tier) -> str:
+    """How bad it is, in a line: the severity, and where passes must stand for it. died: as `severity_of` takes it."""
+    return f"Severity: {severity_of(symptom, died, tier)}. {_TIERS[tier]}."
 
 
 def is_native(stored: StoredCase, detail: str) -> bool:

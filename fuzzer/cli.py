@@ -242,6 +242,10 @@ def report(
     sarif: Annotated[bool, typer.Option("--sarif", help="SARIF 2.1.0.")] = False,
     merge: Annotated[Path | None, typer.Option(help="Write the merged results there.", metavar="DIR")] = None,
     known: Annotated[
+        Path | None,
+        typer.Option(help="Registry of known causes, or none. [default: what the run said]", metavar="FILE"),
+    ] = None,
+    update: Annotated[
         Path | None, typer.Option(help="Add the causes to this registry, and a case of each beside it.", metavar="FILE")
     ] = None,
     trust: Join = False,
@@ -249,14 +253,17 @@ def report(
 ) -> None:
     """Show results again, from the files alone. Formats are written into OUT; a single one is printed too."""
     from fuzzer.commands.report import report_on
-    from fuzzer.settings import output_file, output_folder
+    from fuzzer.known_causes import read_known_causes
+    from fuzzer.settings import known_file, output_file, output_folder
 
     if merge is not None:
         output_folder(merge, "--merge")
-    if known is not None:
-        output_file(known, "--known")
+    if update is not None:
+        output_file(update, "--update")
+    said = None if known is None else read_known_causes(known_file(known), "")
     asked = {"html": html, "markdown": markdown, "junit": junit, "sarif": sarif}
-    report_on(tuple(out), tuple(name for name, wanted in asked.items() if wanted), merge, as_json, known, trust)
+    formats = tuple(name for name, wanted in asked.items() if wanted)
+    report_on(tuple(out), formats, merge, as_json, said, update, trust)
 
 
 @app.command()
@@ -284,10 +291,12 @@ def triage(
 
     from fuzzer.commands.triage import Actions, open_triage
     from fuzzer.commands.triage_walk import triage_by
-    from fuzzer.settings import existing, registry_file
+    from fuzzer.settings import NOTHING, existing, registry_file
 
-    opened = open_triage(existing(out), registry_file(known), date.today(), trust)
-    triage_by(opened, Actions(promote or (), mark or (), merge or (), note, quote), as_json)
+    actions = Actions(promote or (), mark or (), merge or (), note, quote)
+    reads = as_json and not actions and known == NOTHING
+    opened = open_triage(existing(out), None if reads else registry_file(known), date.today(), trust)
+    triage_by(opened, actions, as_json)
 
 
 @app.command()

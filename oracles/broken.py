@@ -11,18 +11,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tvm import relax
+from tvm import relax, tirx
 
 from generators import tvm_api as T
 from generators.tvm_api import Expr, IRModule, RelaxFunction, Type, Var
 from oracles.checks import definedness, purity, type_soundness
+from oracles.ir.contents import operator_kind
 from oracles.ir.operators import END_LIVES
 from oracles.ir.rewrite import value_kind
 from oracles.ir.type_facts import facts_in
 from oracles.ir.types import contradiction
-from oracles.ir.walk import FUNCTION, VAR, bindings, functions_of, operands, relax_functions
-from oracles.verdict import WRONG_CALL
+from oracles.ir.walk import FUNCTION, VAR, bindings, functions_of, nodes_of, operands, prim_funcs, relax_functions
+from oracles.verdict import DEFINED_TWICE, wrong_call
 
+IN_TIR = "TIR"
+"""Stands for the rules about PrimFuncs among the oracles' names."""
 MUTATOR = "relax::ExprMutator"
 """Makes the variable of an If anew where its branches get more precise types, and leaves the uses of it alone
 (src/relax/ir/expr_functor.cc): whichever pass is written with it shows that."""
@@ -45,6 +48,7 @@ def broken(before: IRModule, after: IRModule, named: bool = False, first: str = 
         definedness.ORACLE.name: lambda: _lost(before, after, named),
         purity.ORACLE.name: lambda: _impure(before, after),
         type_soundness.ORACLE.name: lambda: _ill_typed(before, after),
+        IN_TIR: lambda: _defined_twice(before, after),
     }
     found = (rules[name]() for name in sorted(rules, key=lambda name: name != first))
     return next((what for what in found if what is not None), None)
@@ -167,7 +171,31 @@ def _impure(before: IRModule, after: IRModule) -> Broken | None:
 def _ill_typed(before: IRModule, after: IRModule) -> Broken | None:
     if type_soundness.contradictions(before) or not (wrong := type_soundness.contradictions(after)):
         return None
-    return Broken(WRONG_CALL if wrong[0].of_operator else f"two types: {wrong[0].kind}")
+    called = wrong[0].call
+    return Broken(wrong_call(operator_kind(called)) if called else f"two types: {wrong[0].kind}")
+
+
+# --- PrimFuncs ------------------------------------------------------------------------------------------
+
+
+def _defined_twice(before: IRModule, after: IRModule) -> Broken | None:
+    return Broken(DEFINED_TWICE) if _copies(after) and not _copies(before) else None
+
+
+def _copies(module: IRModule) -> bool:
+    """Whether a PrimFunc defines a variable in two places."""
+    for _, function in prim_funcs(module):
+        seen: dict[str, list[Var]] = {}
+        for node in nodes_of(function.body, (tirx.For, tirx.Bind, tirx.Let)):
+            var = node.loop_var if isinstance(node, tirx.For) else node.var
+            others = seen.setdefault(str(var.name), [])
+            if any(one.same_as(var) for one in others):
+                return True
+            others.append(var)
+    return False
+
+
+# --- types ----------------------------------------------------------------------------------------------
 
 
 Types: TypeAlias = dict[tuple[str, str], tuple[Expr, Type]]

@@ -62,8 +62,6 @@ DOES_NOT_RUN = "does not run"
 ACROSS_PROCESSES = "not deterministic across processes"
 """The symptoms that more than one file knows; the last one is of a result that follows addresses or hash seeds."""
 
-WRONG_CALL = "builds a call that cannot be typed, or of another type"
-"""What a pass has done of which TVM says either, by what the operands are."""
 BUILD = "build"
 """The name of the ordinary build among the oracles: `fuzzer.trial.build` judges it, which knows what is left of the
 pipeline."""
@@ -72,3 +70,11 @@ DETERMINISM = "determinism"
 
 Verdict: TypeAlias = Passed | Skipped | Inconclusive | Failed
 PASSED = Passed()
+
+DEFINED_TWICE = "defines a variable of TIR in two places"
+"""What a pass has done of which TVM's verifier says so, and its analyzers die: each knows a variable once."""
+
+
+def wrong_call(operator: str) -> str:
+    """What a pass has done of which TVM says either, by what the operands are. operator: its kind, "" for unknown."""
+    return f"builds a call{f' of {operator}' if operator else ''} that cannot be typed, or of another type"

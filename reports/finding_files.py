@@ -18,7 +18,7 @@ LONGEST = 20_000
 LONGEST_TITLE = 300
 """Characters that are shown of a text, and of a title."""
 
-_HEADING = re.compile(r"# (.+)")
+_HEADING, _PLAIN_TITLE = re.compile(r"# (.+)"), re.compile(r" {4}(.+)")
 _FENCE = re.compile(r"^(`{3,})diff$", re.MULTILINE)
 _FAULT = re.compile(r"^## Whose fault\n\n((?:- .*\n)+)", re.MULTILINE)
 _ESCAPED = re.compile(r"\\([\\`*{}\[\]|~$^_+=#.)-])")
@@ -75,7 +75,9 @@ def _read(folder: Path) -> FindingFiles:
 
 
 def _title(issue: str) -> str:
-    """The first line of an issue, without its Markdown."""
+    """The first line of an issue; in those of older versions it is a heading in Markdown."""
+    if plain := _PLAIN_TITLE.match(issue):
+        return plain[1][:LONGEST_TITLE].strip()
     heading = _HEADING.match(issue)
     return _plain(heading[1][: 2 * LONGEST_TITLE].replace("`", "")) if heading else ""
 

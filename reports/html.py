@@ -20,12 +20,13 @@ import jinja2
 from markupsafe import Markup
 
 from corpus.escapes import IN_MARKUP, issue_url, one_line, visible
+from corpus.severity import Severity
 from reports import pictures
 from reports.causes import CauseRow, headline
 from reports.finding_files import Files, FindingFiles, no_files
 from reports.finding_row import FindingRow
 from reports.reasons import ReasonGroup, grouped
-from reports.severity import SEVERITIES, Severity, best, first_seen, severity, worst_first
+from reports.severity import best, first_seen, severity, worst_first
 from reports.summary import Report
 from reports.tally import ORACLE_COLUMNS, Tally
 from reports.words import (
@@ -281,4 +282,3 @@ def _inline() -> Mapping[str, Markup]:
 
 
 _INLINE = {"style": "report.css", "script": "report.js"}
-assert set(SEVERITY_WORDS) == set(SEVERITIES)

@@ -17,7 +17,7 @@ from reports.finding_row import NO_CULPRIT, FindingRow
 from reports.severity import best, severity, worst_first
 from reports.summary import Report
 from reports.tally import OracleColumn, PassColumn
-from reports.words import SEVERITY_WORDS, ended_line, title
+from reports.words import ended_line, title
 
 Counted: TypeAlias = Mapping[PassColumn, int] | Mapping[OracleColumn, int]
 
@@ -113,7 +113,7 @@ def _cause_case(cause: CauseRow, fail_on: tuple[str, ...]) -> TestCase:
         limit = "a limit that TVM states" if cause.standing == "limitation" else "known"
         return TestCase(classname, name, skipped=": ".join(filter(None, (limit, cause.link))), output=_detail(cause))
     returned = "returned, " if cause.standing == "returned" else ""
-    said = f"{returned}{SEVERITY_WORDS[severity(cause)].short}: {what}"
+    said = f"{returned}{severity(cause)}: {what}"
     if not cause.is_failure(fail_on):
         return TestCase(classname, name, skipped=f"tier {cause.tier} fails no run: {said}", output=_detail(cause))
     return TestCase(classname, name, ((said, _detail(cause)),))

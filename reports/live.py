@@ -19,7 +19,7 @@ from reports.finding_row import FindingRow
 from reports.severity import best, first_seen, severity
 from reports.tally import Tally
 from reports.terminal import Terminal, cell
-from reports.words import SEVERITY_WORDS, progress_line, title
+from reports.words import progress_line, title
 
 REDRAW_S = 0.25
 LINE_S = 10.0
@@ -112,7 +112,7 @@ def left_line(limits: Limits, tally: Tally, now: float) -> str:
 def _new_line(cause: CauseRow) -> str:
     """A new cause in a log."""
     what = "returned" if cause.standing == "returned" else "new"
-    where = f"{SEVERITY_WORDS[severity(cause)].short}: {best(cause).where}"
+    where = f"{severity(cause)}: {best(cause).where}"
     return f"[{first_seen(cause):.0f} s] {what}: {where}: {title(cause)}"
 
 
@@ -123,6 +123,6 @@ def _causes_table(causes: list[CauseRow]) -> Table:
         table.add_column(column, no_wrap=True)
     table.add_column("what happens", no_wrap=True, overflow="ellipsis", ratio=1)
     for cause in causes:
-        cells = (SEVERITY_WORDS[severity(cause)].short, best(cause).where, f"{cause.count}", title(cause))
+        cells = (severity(cause), best(cause).where, f"{cause.count}", title(cause))
         table.add_row(*map(cell, cells), style="red")
     return table

@@ -9,7 +9,6 @@ from reports.causes import CauseRow, headline
 from reports.severity import best, severity, worst_first
 from reports.summary import Report
 from reports.words import (
-    SEVERITY_WORDS,
     TIERS,
     cut,
     ended_line,
@@ -72,7 +71,7 @@ def _line(cause: CauseRow) -> Markdown:
     shown, of = best(cause), Markdown.of
     return of(
         "- **{}**: {}: {}{}{}",
-        SEVERITY_WORDS[severity(cause)].short,
+        severity(cause),
         shown.where,
         Markdown("returned: ") if cause.standing == "returned" else Markdown(""),
         cut(title(cause), LONGEST_TITLE),
@@ -82,7 +81,7 @@ def _line(cause: CauseRow) -> Markdown:
 
 def _folded(causes: Sequence[CauseRow]) -> Markdown:
     """What is not looked at first, in a line each: odd orders of passes, and what is known."""
-    odd = [cause for cause in causes if not cause.known and severity(cause) == "order"]
+    odd = [cause for cause in causes if not cause.known and severity(cause) == "odd order"]
     known = [cause for cause in causes if cause.known]
     lines = (several(odd, "new only in unusual orders of passes (tier C)"), several(known, "known"))
     return Markdown.joined("\n\n", (Markdown.of("{}.", line) for line in lines if line))

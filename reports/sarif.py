@@ -11,7 +11,7 @@ from reports.causes import CauseRow
 from reports.finding_row import FindingRow
 from reports.severity import best, severity, worst_first
 from reports.summary import Report
-from reports.words import SEVERITY_WORDS, ended_line, title
+from reports.words import ended_line, title
 
 NAME = "sarif"
 FILE = "report.sarif"
@@ -86,7 +86,7 @@ def _result(cause: CauseRow, rule: int) -> dict[str, Any]:
         "suppressions": [_suppression(cause)] if cause.known else [],
         "properties": {
             "culprit": row.culprit,
-            "severity": SEVERITY_WORDS[severity(cause)].short,
+            "severity": severity(cause),
             "standing": cause.standing,
             "tier": cause.tier,
             "oracle": row.oracle,
@@ -111,4 +111,4 @@ def _suppression(cause: CauseRow) -> dict[str, Any]:
 def _level(cause: CauseRow) -> str:
     if cause.known:
         return "note"
-    return "warning" if severity(cause) == "order" else "error"
+    return "warning" if severity(cause) == "odd order" else "error"

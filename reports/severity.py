@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterable
-from typing import Literal, TypeAlias, get_args
 
-from oracles.reference.errors import symptom_of
-from oracles.verdict import WRONG_RESULT
+from corpus.severity import SEVERITIES, Severity
+from corpus.severity import severity_of as severity_of_failure
 from reports.causes import CauseRow
 from reports.finding_row import FindingRow
-
-Severity: TypeAlias = Literal["wrong", "native", "pipeline", "phase", "order"]
-"""The worst first: a wrong result without an error, a process that a signal ended, an official pipeline that fails, a
-pass that fails in its documented phase, an unusual order of passes."""
-SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-
-SILENT = frozenset(
-    (
-        WRONG_RESULT,
-        *map(symptom_of, ("uninitialised", "out-of-bounds", "use-after-kill", "storage-overlap", "aliasing")),
-        symptom_of("data-race"),
-    )
-)
-"""Symptoms of a module that runs to its end and gives other values, or any."""
-_SIGNALS = frozenset(one.name for one in signal.Signals)
 
 
 def severity_of(row: FindingRow) -> Severity:
     """How bad one finding is by itself."""
-    if row.tier == "C":
-        return "order"
-    if row.symptom in SILENT:
-        return "wrong"
-    if row.died in _SIGNALS:
-        return "native"
-    return "pipeline" if row.tier == "A" else "phase"
+    return severity_of_failure(row.symptom, row.died, row.tier)
 
 
 def severity(cause: CauseRow) -> Severity:

@@ -17,7 +17,7 @@ from reports.severity import best, severity, worst_first
 from reports.summary import SUMMARY_FILE, UNKNOWN, Ended, Report, RunFacts, read_out, write_out
 from reports.tally import Tally
 from reports.terminal import Terminal
-from reports.words import SEVERITY_WORDS, cut, ended_line, not_shown, one_screen, progress_line, several, title
+from reports.words import cut, ended_line, not_shown, one_screen, progress_line, several, title
 
 FINDINGS = "findings"
 SHOWN_SEEDS = 5
@@ -153,7 +153,7 @@ def show(report: Report, console: Terminal) -> None:
         console.say(_line(cause, console.width))
     if left:
         console.say(not_shown(left))
-    odd = [cause for cause in causes if not cause.known and severity(cause) == "order"]
+    odd = [cause for cause in causes if not cause.known and severity(cause) == "odd order"]
     known = [cause for cause in causes if cause.known]
     for line in (several(odd, "new only in unusual orders of passes (tier C)"), several(known, "known")):
         if line:
@@ -169,7 +169,7 @@ def _line(cause: CauseRow, width: int) -> str:
     """Severity, pass, what happens, and the script, which is never cut; the rest is, to the width."""
     row = best(cause)
     returned = "returned: " if cause.standing == "returned" else ""
-    before = f"{SEVERITY_WORDS[severity(cause)].short:<19}  {one_line(row.where)}: {returned}"
+    before = f"{severity(cause):<19}  {one_line(row.where)}: {returned}"
     room = max(SHORTEST_TITLE, width - len(before) - len(row.script) - 1)
     return f"{before}{cut(title(cause), room)} {row.script}".rstrip()
 

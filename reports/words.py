@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing_extensions import assert_never
 
 from corpus.escapes import one_line
+from corpus.severity import Severity
 from oracles.verdict import Skipped
 from reports.causes import CauseRow
 from reports.finding_row import FindingRow
-from reports.severity import Severity, best, severity
+from reports.severity import best, severity
 from reports.summary import UNREDUCED_FILE, RunFacts
 from reports.tally import PassColumn, Tally
 
@@ -29,26 +30,25 @@ TIERS = (
 
 @dataclass(frozen=True, slots=True)
 class SeverityWords:
-    """A severity for people. short: of a cause. title: of several. why: what it means, one sentence."""
+    """A severity for people. title: of several causes. why: what it means, one sentence."""
 
-    short: str
     title: str
     why: str
 
+    @property
+    def anchor(self) -> str:
+        """The name of its section on the page."""
+        return self.title.lower().replace(" ", "-")
+
 
 SEVERITY_WORDS: Mapping[Severity, SeverityWords] = {
-    "wrong": SeverityWords(
-        "silent wrong result", "Silent wrong results", "The program runs to its end and gives other values."
-    ),
-    "native": SeverityWords(
-        "native crash", "Native crashes", "The process dies of a signal, without a Python exception."
-    ),
-    "pipeline": SeverityWords(
-        "official pipeline", "Official pipelines", "A pipeline that TVM ships fails on a valid program."
-    ),
-    "phase": SeverityWords("documented phase", "Documented phases", "A pass fails on a module of the phase it is for."),
-    "order": SeverityWords("unusual order", "Unusual orders of passes", "Only an order that no pipeline has shows it."),
+    "silent wrong result": SeverityWords("Silent wrong results", "The program runs to its end and gives other values."),
+    "native crash": SeverityWords("Native crashes", "The process dies of a signal, without a Python exception."),
+    "official pipeline": SeverityWords("Official pipelines", "A pipeline that TVM ships fails on a valid program."),
+    "documented phase": SeverityWords("Documented phases", "A pass fails on a module of the phase it is for."),
+    "odd order": SeverityWords("Odd orders of passes", "Only an order that no pipeline has shows it."),
 }
+"""Of the findings of a run, whose severity is never "limitation"."""
 
 
 def title(cause: CauseRow, of_issue: str = "") -> str:
@@ -59,16 +59,16 @@ def title(cause: CauseRow, of_issue: str = "") -> str:
 
 
 def one_screen(causes: Sequence[CauseRow]) -> tuple[list[CauseRow], list[CauseRow]]:
-    """Of causes in the order of `worst_first` the new ones that have a line on a screen, and those left out. Unusual
+    """Of causes in the order of `worst_first` the new ones that have a line on a screen, and those left out. Odd
     orders of passes have none: `several` says them in one."""
-    news = [cause for cause in causes if not cause.known and severity(cause) != "order"]
+    news = [cause for cause in causes if not cause.known and severity(cause) != "odd order"]
     return news[:SHOWN_CAUSES], news[SHOWN_CAUSES:]
 
 
 def not_shown(causes: Sequence[CauseRow]) -> str:
     """What is left out on a screen, in a line."""
     by_severity = Counter(severity(cause) for cause in causes)
-    parts = (f"{number} {SEVERITY_WORDS[name].short}" for name, number in by_severity.items())
+    parts = (f"{number} {name}" for name, number in by_severity.items())
     return f"and {len(causes)} more: {', '.join(parts)}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -12,9 +13,9 @@ from corpus.known import add_known
 from corpus.registry import BadRegistry, KnownCause, change_entries
 from corpus.store import CorruptCase
 from fuzzer.commands.promote import not_written
-from fuzzer.commands.triage import Triage
+from fuzzer.commands.triage import Triage, first_version, told_again
 from fuzzer.errors import EnvironmentFault, UsageError, tell
-from fuzzer.known_causes import is_baseline
+from fuzzer.known_causes import Known, is_baseline
 from fuzzer.render import console, print_json
 from reports.causes import CauseRow
 from reports.formats import FORMATS, format_named
@@ -27,19 +28,23 @@ def report_on(
     formats: Sequence[str],
     merge: Path | None,
     as_json: bool,
-    known: Path | None = None,
+    known: Known | None = None,
+    update: Path | None = None,
     trust: bool = False,
 ) -> None:
     """Writes each format into the (merged, or first) folder; a single one goes to stdout as well.
 
-    Without a format: a summary for people, or with `as_json` the merged summary.json. With `known`, the causes of
-    the findings are added to that registry, which is made if need be and whose entries stay, with a case for each; that
-    is said instead of the summary. A baseline of signatures, as older versions wrote them, gets signatures. trust: as
-    of `fuzzer.commands.promote.promote`.
+    Without a format: a summary for people, or with `as_json` the merged summary.json. known: what to count as known,
+    None for what the runs said. With `update`, the causes of the findings are added to that registry, which is made if
+    need be and whose entries stay, with a case for each; that is said instead of the summary. A baseline of signatures,
+    as older versions wrote them, gets signatures. trust: as of `fuzzer.commands.promote.promote`.
     """
     folder = outs[0] if merge is None else merge
     try:
         report = read_outs(outs) if merge is None else _merged(outs, merge)
+        if known is not None:
+            retold = replace(known, tvm=first_version(report))
+            report = replace(report, findings=tuple(told_again(retold, row) for row in report.findings))
         paths = {name: str(format_named(name).write(folder, report)) for name in formats}
     except (UnreadableOut, NoMerge) as error:
         raise UsageError(str(error)) from error
@@ -47,13 +52,13 @@ def report_on(
         raise EnvironmentFault(f"cannot write into {one_line(folder)}: {error.strerror or error}") from error
     for note in report.notes:
         tell(f"warning: {one_line(note)}")
-    if known is not None:
+    if update is not None:
         where = outs if merge is None else (merge,)
-        said = _add_to(known, Triage(tuple(where), known, report, date.today(), trust))
+        said = _add_to(update, Triage(tuple(where), update, report, date.today(), trust))
         if not paths and not as_json:
             print(said)
             return
-        paths["known"] = str(known)
+        paths["update"] = str(update)
     _print(report, paths, as_json)
 
 
@@ -69,7 +74,7 @@ def _add_to(path: Path, triage: Triage) -> str:
     try:
         baseline = is_baseline(path)
     except OSError as error:
-        raise UsageError(f"--known {one_line(path)}: {error.strerror or error}") from error
+        raise UsageError(f"--update {one_line(path)}: {error.strerror or error}") from error
     return _add_to_baseline(path, triage.report) if baseline else _add_to_registry(path, triage)
 
 
@@ -114,14 +119,14 @@ def _add_to_baseline(path: Path, report: Report) -> str:
     try:
         added, total = add_known(path, notes)
     except CorruptCase as error:
-        raise UsageError(f"--known {error}") from error
+        raise UsageError(f"--update {error}") from error
     except OSError as error:
-        raise EnvironmentFault(f"--known {one_line(path)}: cannot be written: {error.strerror or error}") from error
+        raise EnvironmentFault(f"--update {one_line(path)}: cannot be written: {error.strerror or error}") from error
     return f"{one_line(path)}: {added} of {len(notes)} findings added, {total} known"
 
 
 def _print(report: Report, paths: dict[str, str], as_json: bool) -> None:
-    shown = [name for name in paths if name != "known"]
+    shown = [name for name in paths if name != "update"]
     if as_json:
         print_json(dict(paths) if paths else report.to_json())
     elif not paths:

@@ -28,13 +28,13 @@ EVERY = "all"
 
 @dataclass(frozen=True, slots=True)
 class Triage:
-    """A run, or several that are read as one, and one registry.
+    """A run, or several that are read as one, and one registry; None for none, in which nothing can be decided.
 
     today: written into entries. trust: as of `fuzzer.commands.promote.promote`.
     """
 
     outs: tuple[Path, ...]
-    registry: Path
+    registry: Path | None
     report: Report
     today: date
     trust: bool = False
@@ -47,21 +47,28 @@ class Triage:
     @property
     def known(self) -> Registry:
         """The registry as it is now."""
-        return registry_to_edit(self.registry)
+        return Registry() if self.registry is None else registry_to_edit(self.registry)
+
+    @property
+    def file(self) -> Path:
+        """The registry that decisions go to. Raises UsageError where there is none."""
+        if self.registry is None:
+            raise UsageError("--known none: there must be a registry to write into")
+        return self.registry
 
     @property
     def versions(self) -> tuple[str, ...]:
         """Of TVM, in the run, or in each of them."""
-        return tuple(self.report.facts.tvm.replace(",", " ").split())
+        return _versions(self.report)
 
     def as_known(self) -> Known:
         """The same, on the TVM of the run."""
-        return Known(self.versions[0] if self.versions else "", self.known)
+        return Known(first_version(self.report), self.known)
 
     def causes(self) -> tuple[CauseRow, ...]:
         """The causes of the run, as the registry says now what is known of them."""
         known = self.as_known()
-        return causes_of(_retold(known, row) for row in self.report.findings)
+        return causes_of(told_again(known, row) for row in self.report.findings)
 
     def new(self) -> tuple[CauseRow, ...]:
         """Those that make a job red, if their tier does."""
@@ -78,8 +85,8 @@ class Triage:
         folder = self.folder(cause)
         if folder is None:
             raise UsageError(f"{self.out}: no folder of a finding of {cause.id}")
-        entry = promote(folder, self.registry, words, self.today, self.trust, best_tier([cause.tier]))
-        return promoted_line(self.registry, entry)
+        entry = promote(folder, self.file, words, self.today, self.trust, best_tier([cause.tier]))
+        return promoted_line(self.file, entry)
 
     def mark(self, cause: CauseRow, words: Words) -> str:
         """Gives it a status and a note. An open cause that is in no entry is promoted, for it needs a case."""
@@ -88,14 +95,14 @@ class Triage:
             return self.promote(cause, words)
         try:
             if entry is None:
-                add_entries(self.registry, [self._entry(cause, words)])
+                add_entries(self.file, [self._entry(cause, words)])
             else:
                 fields = {"status": words.status, "fixed_in": words.fixed_in}
                 said = {"title": words.title, "note": words.note, "quote": words.quote}
                 given = {name: text for name, text in said.items() if text}
-                change_entries(self.registry, {entry.identity: {**fields, **given}})
+                change_entries(self.file, {entry.identity: {**fields, **given}})
         except (BadRegistry, OSError) as error:
-            raise not_written(self.registry, error) from error
+            raise not_written(self.file, error) from error
         return one_line(f"{cause.id}: {words.status}: {words.title or cause.title}")
 
     def merge(self, cause: CauseRow, entry: KnownCause) -> str:
@@ -110,9 +117,9 @@ class Triage:
         if not entry.cause:
             raise UsageError(f"{cause_id(entry.identity)}: is a limit that is known by its quote; it has no cause")
         try:
-            change_entries(self.registry, {entry.identity: {"also": tuple(dict.fromkeys(also))}})
+            change_entries(self.file, {entry.identity: {"also": tuple(dict.fromkeys(also))}})
         except (BadRegistry, OSError) as error:
-            raise not_written(self.registry, error) from error
+            raise not_written(self.file, error) from error
         return one_line(f"{cause.id}: one with {cause_id(entry.identity)}: {entry.title}")
 
     def add(self, cause: CauseRow) -> None:
@@ -121,9 +128,9 @@ class Triage:
             self.promote(cause, Words())
             return
         try:
-            add_entries(self.registry, [self._entry(cause, Words())])
+            add_entries(self.file, [self._entry(cause, Words())])
         except (BadRegistry, OSError) as error:
-            raise not_written(self.registry, error) from error
+            raise not_written(self.file, error) from error
 
     def _entry(self, cause: CauseRow, words: Words) -> KnownCause:
         _require_cause(cause)
@@ -141,7 +148,16 @@ class Triage:
         )
 
 
-def open_triage(out: Path, registry: Path, today: date, trust: bool = False) -> Triage:
+def _versions(report: Report) -> tuple[str, ...]:
+    return tuple(report.facts.tvm.replace(",", " ").split())
+
+
+def first_version(report: Report) -> str:
+    """Of TVM: that of the first run; "" where none is known."""
+    return next(iter(_versions(report)), "")
+
+
+def open_triage(out: Path, registry: Path | None, today: date, trust: bool = False) -> Triage:
     """Raises UsageError for a folder without results, and for a registry that cannot be read."""
     try:
         report = read_out(out)
@@ -225,14 +241,14 @@ def _entry_with(triage: Triage, name: str, option: str) -> KnownCause:
 def to_json(triage: Triage, done: Sequence[str]) -> dict[str, Any]:
     """The causes of the run as they stand now, and what was done."""
     causes = [{**cause.to_json(), "folder": _text(triage.folder(cause))} for cause in triage.causes()]
-    return {"registry": str(triage.registry), "causes": causes, "done": list(done)}
+    return {"registry": _text(triage.registry), "causes": causes, "done": list(done)}
 
 
 def _text(folder: Path | None) -> str | None:
     return None if folder is None else str(folder)
 
 
-def _retold(known: Known, row: FindingRow) -> FindingRow:
+def told_again(known: Known, row: FindingRow) -> FindingRow:
     """A row as the registry says now. The limit that a run saw stays one: the row has a part of the message alone."""
     told = known.told(row)
     stays = not row.cause or row.standing == "limitation"

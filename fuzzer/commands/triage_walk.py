@@ -49,7 +49,7 @@ def triage_by(triage: Triage, actions: Actions, as_json: bool) -> None:
 def walk(triage: Triage, terminal: Terminal, ask: Ask, show: Callable[[Path], object]) -> None:
     """Shows each new cause and asks what it is, until all were seen or the user ends it. show: opens a folder."""
     causes = triage.new()
-    terminal.say(f"{len(causes)} new causes of {triage.out}; decisions go to {one_line(triage.registry)}")
+    terminal.say(f"{len(causes)} new causes of {triage.out}; decisions go to {one_line(triage.file)}")
     for number, cause in enumerate(causes, 1):
         terminal.say("")
         _show(triage, terminal, cause, f"{number}/{len(causes)}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import mmap
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import tvm
@@ -16,7 +17,7 @@ from tvm import relax
 
 from corpus.cause import Cause, Facts, Rewrite, cause_of
 from corpus.reduce import Candidate
-from corpus.throw_site import sites
+from corpus.throw_site import called_operator, sites
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import Repertoire
 from generators.operators.table import OPERATORS
@@ -24,23 +25,24 @@ from generators.passes.row import PassRow, Phase, Role
 from generators.passes.table import PASSES, default_call, the
 from generators.source import SeededSource
 from generators.tvm_api import IRModule
-from oracles.broken import Broken, Types, broken, retyped, types_of
+from oracles.broken import IN_TIR, Broken, Types, broken, retyped, types_of
 from oracles.builds.blame import lowering_of
 from oracles.builds.build import CODEGEN, as_built, lowered_by, passes_to_come
 from oracles.builds.needs import builder_of
 from oracles.builds.tir_build import compiled_from
-from oracles.checks import executable, idempotence, numeric, pipelines
+from oracles.checks import determinism, executable, idempotence, numeric, pipelines
 from oracles.checks.legalised import LEGALIZE, unknown_part
 from oracles.checks.purity import holds_kills
-from oracles.evidence import AnotherForm, Died, InKernel, ReferenceTrap
+from oracles.evidence import AnotherForm, Died, Hung, InKernel, OutOfMemory, ReferenceTrap
 from oracles.forked import ChildRaised, Ended, forked
+from oracles.ir.contents import ELEMENTWISE, contents, inferred_kind, operator_kind, traits_of
 from oracles.ir.operators import CONSUMED, operator_calls
 from oracles.ir.rewrite import rewritten
 from oracles.ir.tir_rewrite import stored_kinds
 from oracles.nested import running_at_end
 from oracles.reference.numbers import Numbers, Wrong
 from oracles.trace import MeaningState, Position, Raised, Step
-from oracles.verdict import WRONG_RESULT, Failed
+from oracles.verdict import DEFINED_TWICE, WRONG_RESULT, Failed
 from oracles.walk import walk
 from oracles.workbench import Workbench
 
@@ -49,14 +51,30 @@ LIMIT_S = 30.0
 _VM_CODEGEN = "src/relax/backend/vm/codegen_vm.cc"
 
 
-def cause_in(oracle: str, failed: Failed, culprit: str, case: Candidate, plan: Plan, repertoire: Repertoire) -> Cause:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The cause of a failure. logged: what TVM logs of it, a line; "" as a rule."""
+
+    cause: Cause
+    logged: str = ""
+
+
+def cause_in(oracle: str, failed: Failed, culprit: str, case: Candidate, plan: Plan, repertoire: Repertoire) -> Found:
     """The cause of the failure that a reduced case has. `culprit`: the pass that is blamed, as findings name it."""
     looked = _Look(oracle, failed, named_in(culprit, repertoire.rows), case, plan, repertoire)
+    facts = _found(looked.facts)
+    if facts is None:  # What fails ends the process, or does not end.
+        facts = _found(looked.of_module)
+    return Found(cause_of(oracle, failed, culprit, facts), "" if facts is None else facts.logged)
+
+
+def _found(look: Callable[[], Facts]) -> Facts | None:
+    """What a child finds; None where it does not come to its end."""
     try:
-        facts = forked(looked.facts, LIMIT_S)
+        facts = forked(look, LIMIT_S)
     except ChildRaised:
-        facts = Ended()
-    return cause_of(oracle, failed, culprit, None if isinstance(facts, Ended) else facts)
+        return None
+    return None if isinstance(facts, Ended) else facts
 
 
 def named_in(culprit: str, rows: Mapping[str, PassRow]) -> str:
@@ -95,18 +113,35 @@ class _Look:
         """All that is asked for, by the kind of the failure."""
         passed = sites(self.failed.detail)
         if self.oracle == executable.ORACLE.name or (passed and passed[-1].file == _VM_CODEGEN):
-            return Facts(left=self._left(), left_by=LEGALIZE)
+            left, logged = self._left()
+            return Facts(left=left, left_by=LEGALIZE, logged=logged)
+        if passed and self.culprit == CODEGEN and (facts := self._broken_before()) is not None:
+            return facts
         if passed:
             running = "" if self.culprit in self.repertoire.rows else self._running()
-            return Facts(running=running, operators=_operators(self.case.module))
+            return self.of_module(running=running, called=_called(self.failed.detail))
+        if isinstance(self.failed.evidence, Hung | OutOfMemory):
+            return self.of_module()
         if isinstance(self.failed.evidence, Died) and self.culprit not in self.repertoire.rows:
-            return Facts(running=self._running_at_death(), operators=_operators(self.case.module))
+            return self.of_module(running=self._running_at_death())
         if self.culprit == CODEGEN:
             return self._of_codegen()
         found = self._culprits_step()
         if found is None or found.step.after is None:
-            return Facts(operators=_operators(self.case.module))
+            return self.of_module()
         return self._of_step(found)
+
+    def of_module(self, running: str = "", called: str = "") -> Facts:
+        """What can be said where nothing is known of what the culprit did."""
+        module = self.case.module
+        row = self.repertoire.rows.get(running or self.culprit)
+        return Facts(
+            running=running,
+            called=called,
+            operators=_operators(module),
+            each=row is not None and bool(row.promise.asks),
+            holds=contents(module),
+        )
 
     # --- steps ----------------------------------------------------------------------------------------------
 
@@ -160,7 +195,8 @@ class _Look:
         step = taken.step
         before, after, named = step.before, step.after, _has_code_for_each(step)
         change = None
-        if self.failed.symptom == WRONG_RESULT or isinstance(self.failed.evidence, ReferenceTrap | InKernel):
+        wrong = self.failed.symptom == WRONG_RESULT or isinstance(self.failed.evidence, ReferenceTrap | InKernel)
+        if wrong or self.oracle == determinism.ORACLE.name:
             change = _rewrite(before, after, named)
         elif self.oracle == idempotence.ORACLE.name:
             again = self._bench().apply(step.call, after)
@@ -172,6 +208,7 @@ class _Look:
             retyped=retyped(taken.types, types_of(after), named),
             retyped_by=step.call.name,
             rewrite=change,
+            traits=traits_of(before) if step.row.role is Role.SCHEDULES else (),
             ends_lives=step.phase not in step.row.place.phases and holds_kills(before),
             changes_input=not step.input_kept,
         )
@@ -206,6 +243,16 @@ class _Look:
             if step.call.name == LEGALIZE:
                 legal = step.after
         return Facts(stored=stored_kinds(legal))
+
+    def _broken_before(self) -> Facts | None:
+        """Of code generation that raises: the pass after which the PrimFuncs are ill-formed; None where none is."""
+        for taken in self._steps(self._bench()):
+            step = taken.step
+            if step.after is None:
+                return None
+            if (what := broken(step.before, step.after, first=IN_TIR)) is not None and what.kind == DEFINED_TWICE:
+                return Facts(broken=what.kind, broken_by=what.by or step.call.name)
+        return None
 
     def _running_at_death(self) -> str:
         """The same of a build that ends its process, which only another process can see."""
@@ -251,13 +298,10 @@ class _Look:
 
     # --- operators that are left ----------------------------------------------------------------------------
 
-    def _left(self) -> str:
-        """The first operator that a whole lowering leaves for the VM, and why LegalizeOps left it."""
+    def _left(self) -> tuple[str, str]:
+        """Why LegalizeOps leaves the first operator that a whole lowering leaves, and what it logs of that."""
         bench = self._bench()
         legal = last = self.case.module
-        said = _Said()
-        logging.getLogger().addHandler(said)
-        logging.getLogger().setLevel(logging.INFO)
         for step in (taken.step for taken in self._steps(bench)):
             if step.after is None or step.phase > Phase.SYMBOLED:
                 break
@@ -268,20 +312,27 @@ class _Look:
             name = call.op.name
             if name in executable.EXECUTABLE or name in CONSUMED or call.op.get_attr("FCallPacked") is not None:
                 continue
-            return self._why_left(name, legal, said.lines)
-        return ""
+            return _why_left(name, legal)
+        return "", ""
 
-    def _why_left(self, name: str, legal: IRModule, logged: Sequence[str]) -> str:
-        calls = [call for call, _ in operator_calls(legal) if call.op.name == name]
-        if not calls or calls[0].op.get_attr("FLegalize") is None:
-            return f"{name} has no legalisation"
-        if why := unknown_part(calls[0]):
-            return f"leaves an operator with {why}"
-        return "declines an operator, and logs why" if logged else f"declines {name}, and does not say why"
+
+def _why_left(name: str, legal: IRModule) -> tuple[str, str]:
+    """Why an operator is in a module that LegalizeOps has given, and what it logs of that."""
+    call = next((call for call, _ in operator_calls(legal) if call.op.name == name), None)
+    lower = None if call is None else call.op.get_attr("FLegalize")
+    if lower is None:
+        return f"{name} has no legalisation", ""
+    if why := unknown_part(call):
+        return f"leaves an operator with {why}", ""
+    with _listening() as said:
+        lower(relax.BlockBuilder(legal), call)
+    if not said.lines:
+        return f"declines {name}, and does not say why", ""
+    return "declines an operator", said.lines[0]
 
 
 class _Said(logging.Handler):
-    """Keeps what LegalizeOps logs of operators that it declines."""
+    """Keeps what legalisations log, who say so why they decline."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
@@ -289,6 +340,20 @@ class _Said(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.lines.append(record.getMessage())
+
+
+@contextmanager
+def _listening() -> Iterator[_Said]:
+    """What Python's loggers are given meanwhile."""
+    root, said = logging.getLogger(), _Said()
+    level = root.level
+    root.addHandler(said)
+    root.setLevel(logging.INFO)
+    try:
+        yield said
+    finally:
+        root.removeHandler(said)
+        root.setLevel(level)
 
 
 def _has_code_for_each(step: Step) -> bool:
@@ -302,6 +367,14 @@ def _rewrite(before: IRModule, after: IRModule, named: bool) -> Rewrite:
 
 
 def _operators(module: IRModule) -> tuple[str, ...]:
-    """The operators of the operator table that a module calls."""
+    """The kinds of the operators of the operator table that a module calls; elementwise ones only where there are no
+    others."""
     names = {str(call.op.name) for call, _ in operator_calls(module)}
-    return tuple(sorted(name.removeprefix("relax.") for name in names if name in OPERATORS))
+    kinds = {operator_kind(name) for name in names if name in OPERATORS}
+    return tuple(sorted(kinds - {ELEMENTWISE} or kinds))
+
+
+def _called(traceback: str) -> str:
+    """The kind of the operator whose call could not be typed; "" where that is not what failed."""
+    called = called_operator(traceback)
+    return inferred_kind(called) if called.startswith("InferType") else operator_kind(called) if called else ""

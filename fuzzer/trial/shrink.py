@@ -230,6 +230,9 @@ def _shrunk(
     blamed = culprit_named(blamed, case.passes)
     verdict = Failed(last.symptom, last.message, last.detail or failure.detail, blamed, last.evidence, last.difference)
     signature = signature_of(last.oracle, verdict, blamed, operators_in(case.module.script))
+    found = cause_in(failure.oracle, verdict, blamed, reduction.candidate, plan, repertoire)
+    if found.logged:
+        verdict = replace(verdict, detail=f"{verdict.detail}\nTVM logs: {found.logged}".lstrip("\n"))
     return Finding(
         case=case,
         verdict=verdict,
@@ -242,7 +245,7 @@ def _shrunk(
         expectations=_expectations(reduction.candidate, repertoire) if failure.oracle in NEED_NUMBERS else (),
         fault=whose_fault(reduction.candidate, plan, repertoire) if failure.oracle in NEED_NUMBERS else (),
         promise=ORACLES[failure.oracle].promise,
-        cause=str(cause_in(failure.oracle, verdict, blamed, reduction.candidate, plan, repertoire)),
+        cause=str(found.cause),
         aftermath=aftermath_of(reduction.candidate, plan, repertoire, failure.oracle),
         environment=environment(),
         official=official,

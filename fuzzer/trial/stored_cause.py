@@ -35,7 +35,7 @@ def cause_of_case(folder: Path, scratch: Path) -> Cause | None:
     blamed = stored.culprit if failure.symptom == stored.symptom and stored.culprit else failure.culprit
     blamed = culprit_named(named_in(blamed, repertoire.rows), stored.case.passes)
     failed = Failed(failure.symptom, failure.message, failure.detail, blamed, failure.evidence, failure.difference)
-    return cause_in(failure.oracle, failed, blamed, candidate, plan, repertoire)
+    return cause_in(failure.oracle, failed, blamed, candidate, plan, repertoire).cause
 
 
 def _failure_of(stored: StoredCase, candidate: Candidate, plan: Plan, repertoire: Repertoire) -> Failure | None:

@@ -163,6 +163,7 @@ FUNCTION_ROWS = (
         (),
         "src/relax/transform/gradient.cc: adds main_adjoint and leaves main as it is",
         Place(HIGH, first_only=True),
+        promise=Promise(asks="FPrimalGradient"),
         fires=Fires(recipes=("scalar_loss",), wants=frozenset({Feature.SCALAR_LOSS}), draw_source=draw_gradient),
     ),
 )

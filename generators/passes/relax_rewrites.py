@@ -106,7 +106,7 @@ LAYOUT_ROWS = (
         ),
         "src/relax/transform/convert_layout.cc: the reduction of conv2d runs in another order",
         Place(HIGH),
-        promise=Promise(meaning=Meaning.ROUNDED),
+        promise=Promise(meaning=Meaning.ROUNDED, asks="FRelaxInferLayout"),
         fires=Fires(recipes=("conv2d_chain", "conv2d_between_layout_agnostic")),
     ),
     PassRow(
@@ -182,6 +182,7 @@ OPERATOR_ROWS = (
             # the pass takes float32 modules only, and its result is none
             lowers_to="float16",
             idempotent=False,
+            asks="FInferMixedPrecision",
         ),
         fires=Fires(recipes=("matmul_chain", "conv2d_chain", "tuple_bound"), wants=frozenset({Feature.FLOAT32_ONLY})),
         foreign=Foreign(by_arguments=True),

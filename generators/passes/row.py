@@ -214,6 +214,8 @@ class Promise:
     """A regular expression: an internal error with such a message refuses what the pass is not for."""
     lowers: frozenset[str] = frozenset()
     """Operators that no other pass of an official pipeline lowers. LegalizeOps leaves them."""
+    asks: str = ""
+    """The attribute of operators that holds what the pass does to each: it has code for every one of them."""
     needed_by_vm: bool = False
     """Without this pass of the official pipelines, operators stay that the VM cannot run."""
     follows_annotations: bool = False

@@ -46,13 +46,13 @@ _DESTINATION = frozenset({"relax.call_tir", "relax.call_tir_inplace"})
 @dataclass(frozen=True, slots=True)
 class Contradiction:
     """What contradicts what, and why. where: a function, or a variable in one. evidence: None but for what call_tir is
-    given. of_operator: whether it is about a call of an operator."""
+    given. call: the operator whose call it is about, "relax.matmul"; "" where it is about none."""
 
     kind: str
     why: str
     where: str = ""
     evidence: GivenToCallTir | None = None
-    of_operator: bool = False
+    call: str = ""
 
     @property
     def what(self) -> str:
@@ -88,7 +88,7 @@ def _of_binding(binding: Binding, value: Expr, module: IRModule, builder: BlockB
             yield Contradiction("a variable and its match_cast", why)
         return
     if why := contradiction(annotated, T.type_of(value)):
-        yield Contradiction(f"a variable and its value ({_word(value)})", why, of_operator=_is_operator(value))
+        yield Contradiction(f"a variable and its value ({_word(value)})", why, call=_operator(value))
     if (said := said_by_parts(value)) is not None and (why := contradiction(annotated, said)):
         yield Contradiction(f"a variable and the parts of its value ({_word(value)})", why)
     if type(value) is relax.If:
@@ -136,10 +136,10 @@ def _against_call(asked: _Asked) -> Iterator[Contradiction]:
     try:
         inferred = inferred_call(call, builder)
     except (ValueError, TypeError, RuntimeError) as error:
-        yield Contradiction(f"a call of {_word(call)} cannot be typed", headline(str(error)), of_operator=True)
+        yield Contradiction(f"a call of {_word(call)} cannot be typed", headline(str(error)), call=_word(call))
         return
     if why := contradiction(annotated, inferred):
-        yield Contradiction(f"a variable and the inferred type of {_word(call)}", why, of_operator=_is_operator(call))
+        yield Contradiction(f"a variable and the inferred type of {_word(call)}", why, call=_operator(call))
     if name in _DESTINATION:
         yield from _of_buffers(call, callee)
 
@@ -168,8 +168,8 @@ def _of_buffers(call: Call, function: BaseFunc) -> Iterator[Contradiction]:
             yield Contradiction("a tensor given to call_tir and the PrimFunc's buffer", why, evidence=GivenToCallTir())
 
 
-def _is_operator(value: Expr) -> bool:
-    return type(value) is CALL and T.op_name(value) is not None
+def _operator(value: Expr) -> str:
+    return (T.op_name(value) if type(value) is CALL else None) or ""
 
 
 def _word(value: Expr) -> str:

@@ -137,6 +137,11 @@ def _target(statement: Stmt) -> str:
     return str(statement.buffer.name) if isinstance(statement, tirx.BufferStore) else ""
 
 
+def kinds_of(function: PrimFunc) -> tuple[str, ...]:
+    """The kinds of nodes of a PrimFunc without those that nearly every one holds; sorted."""
+    return tuple(sorted(set(_kinds_in(function.body)) - _COMMON))
+
+
 def _kinds_in(statement: Stmt) -> list[str]:
     return [kind for node in _found(statement, (tirx.Stmt, tvm.ir.Expr)) for kind in _node_kinds(node)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Literal
 import pytest
 
 from corpus.bug_pages import INDEX, PAGES, AmbiguousPage, Bug, of_registry, pages, slug, write
-from corpus.registry import SEVERITIES, SHIPPED, KnownCause, Registry, Severity, cause_id, read_registry
+from corpus.registry import SHIPPED, KnownCause, Registry, cause_id, read_registry
+from corpus.severity import SEVERITIES, Severity
 from tests.corpus.markdown_shape import shape, words
 from tests.hostile import HOSTILE
 
@@ -182,3 +184,17 @@ def test_a_page_of_a_bug_that_is_gone_goes(tmp_path: Path) -> None:
     write(tmp_path, {"here.md": "new"})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here.md", "kept.toml"]
     assert (tmp_path / "here.md").read_text() == "new"
+
+
+def test_the_module_on_a_page_says_what_it_imports() -> None:
+    """Whatever names it uses: a reader can paste it."""
+    texts = pages(of_registry(read_registry(SHIPPED)), CASES)
+    shown = [re.search(r"^## Module$.*?^```python\n(.*?)^```$", text, re.M | re.S) for text in texts.values()]
+    programs = [match[1] for match in shown if match]
+    assert len(programs) > 100
+    for program in programs:
+        tree = ast.parse(program)
+        imported = {(name.asname or name.name) for node in ast.walk(tree)
+                    if isinstance(node, (ast.Import, ast.ImportFrom)) for name in node.names}  # fmt: skip
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        assert {"I", "R", "T", "np", "tvm", "TypeVar"} & used <= imported, program

@@ -8,6 +8,7 @@ import pytest
 
 from corpus.cause import LONGEST, UNCERTAIN, Cause, Facts, Rewrite, cause_of
 from oracles.evidence import (
+    AcrossProcesses,
     AnotherForm,
     AttributeGone,
     ChangedSignature,
@@ -17,7 +18,15 @@ from oracles.evidence import (
     OutOfMemory,
     ReferenceTrap,
 )
-from oracles.verdict import CRASH, DOES_NOT_BUILD, HANG, WRONG_RESULT, Failed
+from oracles.verdict import (
+    CRASH,
+    DEFINED_TWICE,
+    DOES_NOT_BUILD,
+    HANG,
+    WRONG_RESULT,
+    Failed,
+    wrong_call,
+)
 from tests.corpus.test_throw_site import BACKTRACE, frame
 
 CALL = frame("/a/site-packages/tvm/ir/transform.py", "__call__") + frame(
@@ -97,18 +106,81 @@ def test_a_library_called_for_one_operator_counts_with_that_code() -> None:
     assert thrown(for_two[0], "LegalizeOps") != thrown(for_two[1], "LegalizeOps")
 
 
-def test_calls_that_cannot_be_typed_are_one_cause_of_their_pass() -> None:
-    said = [
+def test_calls_that_cannot_be_typed_are_one_cause_of_their_pass_for_each_operator() -> None:
+    matmul, permute = (
         raised(
             "/project/src/relax/op/tensor/x.cc",
             f"tvm::Type tvm::relax::InferType{x}(const tvm::Call&)",
             f"ValueError: {x}",
         )
         for x in ("Matmul", "PermuteDims")
-    ]
-    broken = Facts(broken="builds a call that cannot be typed, or of another type")
-    wrong = str(cause_of("well_formed", Failed("ill-formed", "x"), "Expand", broken))
-    assert thrown(said[0], "Expand") == thrown(said[1], "Expand") == wrong
+    )
+    of_matmul = thrown(matmul, "Expand", facts=Facts(called="matmul"))
+    broken = Facts(broken=wrong_call("matmul"))
+    assert of_matmul == str(cause_of("well_formed", Failed("ill-formed", "x"), "Expand", broken))
+    assert of_matmul != thrown(permute, "Expand", facts=Facts(called="permute_dims"))
+    assert thrown(matmul, "Expand") != thrown(permute, "Expand")
+
+
+def test_a_library_counts_with_the_operator_where_a_pass_has_code_for_each() -> None:
+    detail = raised("/project/include/tvm/relax/nested_msg.h", "tvm::relax::TransformTupleLeaf()", CHECK)
+    of_each = [thrown(detail, "ConvertLayout", facts=Facts(operators=(x,), each=True)) for x in ("a", "b")]
+    of_any = [thrown(detail, "FuseOps", facts=Facts(operators=(x,))) for x in ("a", "b")]
+    assert of_each[0] != of_each[1]
+    assert of_any[0] == of_any[1]
+
+
+def test_a_name_of_an_intrinsic_of_tvm_stays_and_one_of_the_program_does_not() -> None:
+    def unknown(printed: str) -> str:
+        place = "/project/src/target/llvm/codegen_llvm.cc"
+        return thrown(raised(place, "tvm::codegen::C::F()", f"InternalError: unknown intrinsic {printed}"), "codegen")
+
+    atan, asin = (unknown(f'ir.Op(span=None, ty=ir.Type(span=None), name="tirx.{x}")') for x in ("atan2", "asin"))
+    assert atan.endswith("InternalError: unknown intrinsic tirx.atan2")
+    assert atan != asin
+    assert unknown('I.GlobalVar("mine")') == unknown('I.GlobalVar("yours")')
+
+
+def test_an_analyzer_that_is_told_twice_and_a_verifier_that_sees_it_have_one_cause() -> None:
+    bind = raised("/project/src/sym/x.cc", "void tvm::sym::A::Impl::Bind(const tvm::Var&)", CHECK)
+    seen = str(cause_of("well_formed", Failed("ill-formed", "x"), "tirx.L", Facts(broken=DEFINED_TWICE)))
+    assert thrown(bind, "tirx.L") == seen
+    later = Facts(broken=DEFINED_TWICE, broken_by="tirx.L")
+    assert thrown(bind, "codegen", "build", DOES_NOT_BUILD, later) == seen
+
+
+def test_what_a_legalisation_logs_tells_why_an_operator_is_left() -> None:
+    def left(logged: str) -> str:
+        facts = Facts(left="declines an operator", left_by="LegalizeOps", logged=logged)
+        return str(cause_of("executable", Failed("not executable", "x"), "LegalizeOps", facts))
+
+    assert left("TOPI conv2d does not take groups") == left("TOPI conv3d does not take groups")
+    assert left("TOPI conv2d does not take groups") != left("TOPI conv2d does not take layouts")
+
+
+def test_what_a_module_holds_tells_hangs_and_nameless_crashes_of_a_pass_apart() -> None:
+    for evidence in (Hung(), OutOfMemory(), Died("SIGSEGV")):
+        failed = Failed(CRASH, "x", "", evidence=evidence)
+        one, other = (str(cause_of("survives", failed, "A", Facts(holds=held))) for held in (("sort",), ("split",)))
+        assert one != other and one.endswith(" on sort")
+
+
+def test_results_that_follow_addresses_are_told_by_the_rewrite() -> None:
+    failed = Failed(
+        "not deterministic across processes", "another process gets something else", evidence=AcrossProcesses()
+    )
+    one, other = (
+        str(cause_of("determinism", failed, "A", Facts(rewrite=Rewrite((), (kind,))))) for kind in ("a tuple", "sort")
+    )
+    assert one != other and one == "A: gives different results in different processes: nothing -> a tuple"
+
+
+def test_a_wrong_schedule_is_told_by_the_blocks_that_it_was_given() -> None:
+    def wrong(*traits: str) -> str:
+        facts = Facts(rewrite=Rewrite((), ("BufferStore",)), traits=traits)
+        return str(cause_of("numeric", Failed(WRONG_RESULT, "value"), "s_tir.Schedule[pad_einsum]", facts))
+
+    assert wrong("an init", "a reduction by Max") != wrong("a predicate")
 
 
 def test_let_and_bind_are_one_construct_and_other_constructors_are_not() -> None:

@@ -7,13 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from corpus.finding import Aftermath, Expectation, Finding
 from corpus.findings import save_finding, stored_from
 from corpus.issue import issue_text
+from corpus.registry import SHIPPED, read_registry
 from corpus.repro import plain_text
-from corpus.wording import severity, title_of_failure
-from generators.case import Case, EntryCall, ModuleText, PassCall
+from corpus.severity import SEVERITIES
+from corpus.wording import TAGS, severity_line, title_of_failure
+from generators.case import Case, EntryCall, ModuleText, PassCall, Tier
 from oracles.evidence import Evidence, Hung, NotANumber, OutOfMemory, ReferenceTrap
 from oracles.verdict import CRASH, DOES_NOT_BUILD, HANG, WRONG_RESULT, Failed
 from tests.corpus.markdown_shape import shape
@@ -52,14 +55,14 @@ def test_the_issue_of_an_error() -> None:
     text = issue(finding(RAISED))
     assert (
         text.splitlines()[0]
-        == "# [Relax] FuseTIR raises `InternalError: Check failed: (value.ty() == x) is false: first`"
+        == "    [Relax] FuseTIR raises InternalError: Check failed: (value.ty() == x) is false: first"
     )
     assert script_in(text) == plain_text(stored_from(finding(RAISED))).rstrip("\n")
     assert "is false: first\n  second line of the message" in text
     assert f"Raised at [src/ir/prim/expr.cc:889]({LINK}), in `tvm::prim::Let::Let`:\n\n```text\nTraceback" in text
     assert 'File "site-packages/tvm/ir/transform.py", line 171' in text
     assert "workbench" not in text and "/home/me" not in text
-    assert "Severity: crash by an error, in an official pipeline." in text
+    assert "Severity: official pipeline. An official pipeline shows it.\n" in text
     assert "Found by a fuzzer (passfuzz)" in text
 
 
@@ -79,10 +82,10 @@ def test_the_issue_of_a_native_crash() -> None:
     found = finding(Failed(CRASH, "SIGSEGV in codegen", OF_A_CRASH), "build", "StaticPlanBlockMemory")
     text = issue(found)
     assert text.splitlines()[0] == (
-        "# [Relax] StaticPlanBlockMemory makes a module that crashes in StorageObj::AllocTensor when it runs"
+        "    [Relax] StaticPlanBlockMemory makes a module that crashes in StorageObj::AllocTensor when it runs"
     )
     assert "SIGSEGV in codegen" not in text
-    assert "native crash" in text
+    assert "Severity: official pipeline." in text
     assert "The process crashes when the built module runs, in `tvm::runtime::memory::StorageObj::AllocTensor`." in text
     assert "_PyObject_MakeTpCall" not in text
     assert "# tvm.compile applies StaticPlanBlockMemory." in script_in(text)
@@ -98,7 +101,7 @@ def test_the_issue_of_wrong_numbers() -> None:
         fault=("The pass is wrong: the reference and the builds say so.",),
     )
     text = issue(found)
-    assert text.splitlines()[0] == "# [Relax] FuseTIR gives wrong numbers for `add, multiply`"
+    assert text.splitlines()[0] == "    [Relax] FuseTIR gives wrong numbers for add, multiply"
     assert "silent wrong result" in text
     expected = text[text.index("## Expected") : text.index("## Actual")]
     assert "main: array([ 4., 16.], dtype=float32)" in expected
@@ -174,7 +177,8 @@ def test_a_long_traceback_keeps_both_ends() -> None:
 
 
 TITLES: list[tuple[Failed, str, str, str]] = [
-    (Failed(HANG, "no answer within 4 s", evidence=Hung()), "survives", "tirx.Simplify", "[TIR] Simplify does not end"),
+    (Failed(HANG, "no answer within 4 s", evidence=Hung()), "survives", "tirx.Simplify",
+     "[TIRx] Simplify does not end"),
     (Failed(CRASH, "AttributeError: 'GlobalVar' object has no name", OF_PYTHON), "survives", "FastMathTransform",
      "[Relax] FastMathTransform raises AttributeError: 'GlobalVar' object has no name"),
     (Failed(CRASH, "SIGSEGV in s_tir.X", ""), "survives", "s_tir.X", "[S-TIR] X crashes (SIGSEGV in s_tir.X)"),
@@ -199,14 +203,43 @@ TITLES: list[tuple[Failed, str, str, str]] = [
 def test_a_title_says_what_happens(failed: Failed, oracle: str, culprit: str, title: str) -> None:
     found = finding(failed, oracle, culprit)
     assert stored_from(found).title == title
-    assert severity(stored_from(found), "C", failed.detail).endswith(
-        "in an order of passes that no pipeline of TVM has"
-    )
 
 
 def test_what_is_raised_in_the_analyzer_is_tagged_so() -> None:
     detail = OF_CPP.replace("src/ir/prim/expr.cc", "src/arith/int_set.cc")
     assert title_of_failure(stored_from(finding(replace(RAISED, detail=detail))), detail).tag == "Arith"
+
+
+@pytest.mark.parametrize(
+    ("symptom", "died", "tier", "said"),
+    [
+        (WRONG_RESULT, "", "B", "silent wrong result. The pass does it in the phase that it is for."),
+        (CRASH, "SIGSEGV", "A", "native crash. An official pipeline shows it."),
+        (CRASH, "", "C", "odd order. It takes an order of passes that no pipeline of TVM has."),
+    ],
+)
+def test_a_severity_is_one_of_the_registrys_words(symptom: str, died: str, tier: Tier, said: str) -> None:
+    assert severity_line(symptom, died, tier) == f"Severity: {said}"
+    assert said.partition(".")[0] in SEVERITIES
+
+
+def test_the_tier_of_an_issue_is_that_of_its_cause() -> None:
+    found = replace(finding(RAISED), tier="C")
+    assert "Severity: odd order." in issue(found)
+    assert "Severity: official pipeline." in issue_text(found, stored_from(found), tier="A")
+
+
+def test_the_titles_of_the_registry_have_the_tags_of_issues() -> None:
+    tags = {entry.title.partition("]")[0].lstrip("[") for entry in read_registry(SHIPPED).entries}
+    assert tags <= set(TAGS)
+
+
+def test_a_title_is_plain_text_that_no_reader_takes_for_markdown() -> None:
+    text = issue(finding(replace(RAISED, message="InternalError: a *b* `c` <img src=x> @someone")))
+    first = text.splitlines()[0]
+    assert first.startswith("    [Relax]") and "a *b* `c` <img src=x> @someone" in first
+    (block,) = [token for token in MarkdownIt().parse(text)[:1]]
+    assert block.type == "code_block" and block.content == f"{first.strip()}\n"
 
 
 def test_a_title_is_cut_between_words() -> None:
@@ -220,7 +253,7 @@ def test_the_parts_stand_in_one_order(evidence: Evidence | None) -> None:
     heads = [line for line in issue(finding(replace(RAISED, evidence=evidence))).splitlines() if line.startswith("## ")]
     order = ["## To reproduce", "## Expected", "## Actual", "## Environment"]
     assert [head for head in order if head in heads] == heads
-    assert shape(issue(finding(replace(RAISED, evidence=evidence))))[0] == ("heading_open", "h1", "")
+    assert shape(issue(finding(replace(RAISED, evidence=evidence))))[0] == ("code_block", "code", "")
 
 
 COMPILE = 'tvm.compile(Module, target="llvm")'

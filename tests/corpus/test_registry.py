@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from corpus.agreement import Lack, lacks
 from corpus.registry import (
-    SEVERITIES,
     SHIPPED,
     BadRegistry,
     KnownCause,
@@ -27,6 +26,7 @@ from corpus.registry import (
     read_registry,
 )
 from corpus.replayable import replayable
+from corpus.severity import SEVERITIES
 from tests.corpus.stored_cases import put_case
 from tests.patience import HANGS_S
 

@@ -6,15 +6,18 @@ import pytest
 
 from corpus.throw_site import (
     Site,
+    called_operator,
     crashed_in,
+    defines_variables,
     file_stem,
-    infers_types,
     is_of_others,
     is_own,
     is_shared,
     is_telling,
     last_called,
+    operators_printed,
     sites,
+    without_operators,
 )
 from oracles.tvm_frames import crashed, function_name
 
@@ -140,7 +143,6 @@ def test_a_file_is_its_passs_own_by_its_name() -> None:
     assert not is_own(fuses, "MergeCompositeFunctions")
     assert is_shared(fuses)
     assert not is_shared(Site("src/relax/transform/utils.h", "relax::F"))
-    assert infers_types(Site("src/relax/op/op.cc", "relax::InferTypeCallTIR"))
 
 
 @pytest.mark.parametrize(
@@ -154,3 +156,37 @@ def test_a_file_is_its_passs_own_by_its_name() -> None:
 )
 def test_source_files_are_named_after_passes(culprit: str, stem: str) -> None:
     assert file_stem(culprit) == stem
+
+
+PRINTED = (
+    'ir.Op(span=None, ty=ir.Type(span=None), name="relax.matmul", description="Of (two", '
+    'arguments=(ir.ArgumentInfo(name="x1", type_info="Tensor", description="A"),), num_inputs=2)'
+)
+
+
+def test_an_operator_that_tvm_prints_is_named_and_cut_whole() -> None:
+    text = f"Operator {PRINTED} wants a Tensor, not {PRINTED.replace('matmul', 'add')}."
+    assert operators_printed(text) == ("relax.matmul", "relax.add")
+    assert without_operators(text, "X") == "Operator X wants a Tensor, not X."
+    assert without_operators("no operator (at all)", "X") == "no operator (at all)"
+
+
+@pytest.mark.parametrize(
+    ("file", "function", "message", "called"),
+    [
+        ("src/relax/op/op_common.cc", "tvm::relax::GetInputTensorType(int)", f"TypeError: {PRINTED}", "relax.matmul"),
+        ("src/relax/op/tensor/x.cc", "tvm::relax::InferTypeConcat(int)", "ValueError: axes", "InferTypeConcat"),
+        ("src/relax/op/op_common.cc", "tvm::relax::NormalizeAxes(int)", "ValueError: axes", ""),
+        ("src/relax/op/tensor/x.cc", "tvm::relax::InferLayoutConcat(int)", f"TypeError: {PRINTED}", ""),
+        ("src/relax/transform/x.cc", "tvm::relax::F(int)", f"TypeError: {PRINTED}", ""),
+    ],
+)
+def test_the_operator_whose_call_cannot_be_typed(file: str, function: str, message: str, called: str) -> None:
+    assert called_operator(f"{frame(f'/project/{file}', function)}{message}\n") == called
+
+
+def test_analyzers_are_told_of_variables_in_two_functions() -> None:
+    assert defines_variables(Site("src/sym/const_int_bound.cc", "sym::ConstIntBoundAnalyzer::Impl::Update"))
+    assert defines_variables(Site("src/arith/x.cc", "arith::Impl::Bind"))
+    assert not defines_variables(Site("src/sym/x.cc", "sym::Simplify"))
+    assert not defines_variables(Site("src/tirx/ir/stmt.cc", "tirx::Bind::Bind"))

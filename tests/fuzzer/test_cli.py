@@ -232,11 +232,11 @@ def test_report_of_several_formats_prints_where_they_are(passfuzz: Any, tmp_path
 def test_report_adds_findings_to_a_baseline_and_keeps_its_notes(passfuzz: Any, tmp_path: Path) -> None:
     known = tmp_path / "known.json"
     write_out(tmp_path, report(finding(), finding("CSE")))
-    status, stdout, _ = passfuzz("report", tmp_path, "--known", known)
+    status, stdout, _ = passfuzz("report", tmp_path, "--update", known)
     assert (status, stdout) == (0, f"{known}: 2 of 2 findings added, 2 known\n")
     first, second = read_notes(known)
     write_known(known, {first: "apache/tvm#1"})
-    assert passfuzz("report", tmp_path, "--known", known)[1] == f"{known}: 1 of 2 findings added, 2 known\n"
+    assert passfuzz("report", tmp_path, "--update", known)[1] == f"{known}: 1 of 2 findings added, 2 known\n"
     notes = read_notes(known)
     assert notes[first] == "apache/tvm#1"
     culprit = "FuseOps" if "FuseOps" in second else "CSE"
@@ -247,9 +247,9 @@ def test_report_does_not_touch_what_is_no_baseline(passfuzz: Any, tmp_path: Path
     known = tmp_path / "known.json"
     known.write_text("not JSON")
     write_out(tmp_path, report(finding()))
-    status, _, err = passfuzz("report", tmp_path, "--known", known)
+    status, _, err = passfuzz("report", tmp_path, "--update", known)
     assert status == 2
-    assert "--known" in err
+    assert "--update" in err
     assert known.read_text() == "not JSON"
 
 
@@ -301,7 +301,7 @@ def test_list(passfuzz: Any, table: str) -> None:
         ("replay", "--junit", "/proc/x"),
         ("replay", "--junit", "/dev/null"),
         ("reduce", "README.md", "-o", "/dev/null"),
-        ("report", "no-such-out", "--known", "/proc/x"),
+        ("report", "no-such-out", "--update", "/proc/x"),
     ],
 )
 def test_wrong_usage_is_one_line_and_status_2(passfuzz: Any, fake: Any, arguments: tuple[str, ...]) -> None:

@@ -227,7 +227,7 @@ def test_an_empty_folder_is_not_the_current_one(tmp_path: Path) -> None:
 
 def test_known_causes_do_not_fail_a_strict_session(faulty: tuple[Path, int, str], tmp_path: Path) -> None:
     out, known = faulty[0] / "out", tmp_path / "known.toml"
-    command = [sys.executable, "-m", "fuzzer.cli", "report", str(out), "--known", str(known)]
+    command = [sys.executable, "-m", "fuzzer.cli", "report", str(out), "--update", str(known)]
     subprocess.run(command, cwd=ROOT, check=True, timeout=HANGS_S)
     options = (*JUDGES, "--passfuzz-strict", "--passfuzz-out", "out", "-k", "loses")
     status, text, _ = run(tmp_path, FAULTY, *options, "--passfuzz-known", str(known))

@@ -52,24 +52,24 @@ def known(tmp_path: Path) -> Path:
 
 def test_a_report_adds_the_causes_of_a_run_with_their_cases(passfuzz: Any, out: Path, known: Path) -> None:
     add_entries(known, [KnownCause("b", "By hand", seen="2026-01-01", versions=("0.26.0",), tier="C")])
-    status, stdout, _ = passfuzz("report", out, "--known", known)
+    status, stdout, _ = passfuzz("report", out, "--update", known)
     assert (status, stdout) == (0, f"{known}: 1 causes added, 1 seen again, 2 known\n")
     b, a = read_registry(known).entries
     assert (a.cause, a.tier, a.status) == ("a", "A", "open")
     assert read_case(known.parent / "cases" / a.case).cause == "a"
     assert (b.title, b.seen, b.versions, b.tier) == ("By hand", date.today().isoformat(), ("0.26.0", "0.27.0"), "A")
-    assert passfuzz("report", out, "--known", known)[1] == f"{known}: 0 causes added, 2 seen again, 2 known\n"
+    assert passfuzz("report", out, "--update", known)[1] == f"{known}: 0 causes added, 2 seen again, 2 known\n"
 
 
 def test_several_runs_are_read_as_one(passfuzz: Any, tmp_path: Path, out: Path, known: Path) -> None:
     more = left_by_a_run(tmp_path / "more", found("c", "Gradient"))
-    assert passfuzz("report", out, more, "--known", known)[1] == f"{known}: 3 causes added, 0 seen again, 3 known\n"
+    assert passfuzz("report", out, more, "--update", known)[1] == f"{known}: 3 causes added, 0 seen again, 3 known\n"
     assert lacks(read_registry(known), known.parent / "cases") == ()
 
 
 def test_a_run_whose_folders_are_gone_gives_entries_without_cases(passfuzz: Any, out: Path, known: Path) -> None:
     shutil.rmtree(out / "findings")
-    passfuzz("report", out, "--known", known)
+    passfuzz("report", out, "--update", known)
     assert [(entry.cause, entry.case, entry.versions) for entry in read_registry(known).entries] == [
         ("a", "", ("0.27.0",)),
         ("b", "", ("0.27.0",)),
@@ -78,8 +78,25 @@ def test_a_run_whose_folders_are_gone_gives_entries_without_cases(passfuzz: Any,
 
 def test_findings_of_an_older_version_are_left_out_and_counted(passfuzz: Any, tmp_path: Path, known: Path) -> None:
     old = left_by_a_run(tmp_path / "old", found(None), found("a", "CSE"))
-    _, stdout, _ = passfuzz("report", old, "--known", known)
+    _, stdout, _ = passfuzz("report", old, "--update", known)
     assert stdout.startswith(f"{known}: 1 causes added, 0 seen again, 1 known; left out: 1 findings of an older")
+
+
+def test_report_reads_a_registry_and_leaves_it_as_it_is(passfuzz: Any, out: Path, known: Path) -> None:
+    passfuzz("report", out, "--update", known)
+    before = known.read_bytes()
+    told = json.loads(passfuzz("report", out, "--known", known, "--json")[1])
+    assert {row["standing"] for row in told["findings"]} == {"known"}
+    told = json.loads(passfuzz("report", out, "--known", "none", "--json")[1])
+    assert {row["standing"] for row in told["findings"]} == {"new"}
+    assert known.read_bytes() == before
+
+
+def test_triage_tells_the_causes_without_a_registry(passfuzz: Any, out: Path) -> None:
+    status, stdout, _ = passfuzz("triage", out, "--json", "--known", "none")
+    told = json.loads(stdout)
+    assert (status, told["registry"]) == (0, None)
+    assert {cause["standing"] for cause in told["causes"]} == {"new"}
 
 
 def test_a_bad_registry_is_not_touched(passfuzz: Any, out: Path, known: Path) -> None:

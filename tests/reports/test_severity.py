@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from corpus.severity import SEVERITIES
 from oracles.evidence import Died, Evidence, Hung
 from reports.causes import causes_of
 from reports.finding_row import FindingRow, row_of
-from reports.severity import SEVERITIES, best, first_seen, severity, severity_of, worst_first
+from reports.severity import best, first_seen, severity, severity_of, worst_first
 from reports.words import SEVERITY_WORDS, cut, not_shown, one_screen, several, title
 from tests.reports.reports_data import finding
 
@@ -19,16 +20,16 @@ ROW = FindingRow("s-1", "numeric", "FuseOps", "ill-formed", "a message", cause="
 @pytest.mark.parametrize(
     ("symptom", "died", "tier", "expected"),
     [
-        ("wrong result", "", "B", "wrong"),
-        ("reference trap: out-of-bounds", "", "A", "wrong"),
-        ("reference trap: undefined-variable", "", "B", "phase"),
-        ("crash", "SIGSEGV", "B", "native"),
-        ("crash", "SIGABRT", "A", "native"),
-        ("crash", "exit status 3", "A", "pipeline"),
-        ("crash", "", "A", "pipeline"),
-        ("crash", "", "B", "phase"),
-        ("wrong result", "", "C", "order"),
-        ("crash", "SIGSEGV", "C", "order"),
+        ("wrong result", "", "B", "silent wrong result"),
+        ("reference trap: out-of-bounds", "", "A", "silent wrong result"),
+        ("reference trap: undefined-variable", "", "B", "documented phase"),
+        ("crash", "SIGSEGV", "B", "native crash"),
+        ("crash", "SIGABRT", "A", "native crash"),
+        ("crash", "exit status 3", "A", "official pipeline"),
+        ("crash", "", "A", "official pipeline"),
+        ("crash", "", "B", "documented phase"),
+        ("wrong result", "", "C", "odd order"),
+        ("crash", "SIGSEGV", "C", "odd order"),
     ],
 )
 @pytest.mark.parametrize("message", ["SIGSEGV in FuseOps", "value: 1, not 2"])
@@ -39,7 +40,12 @@ def test_the_severity_of_a_finding(symptom: str, died: str, tier: str, expected:
 
 @pytest.mark.parametrize(
     ("evidence", "expected"),
-    [(Died("SIGSEGV"), "native"), (Died("exit status 1"), "pipeline"), (Hung(), "pipeline"), (None, "pipeline")],
+    [
+        (Died("SIGSEGV"), "native crash"),
+        (Died("exit status 1"), "official pipeline"),
+        (Hung(), "official pipeline"),
+        (None, "official pipeline"),
+    ],
 )
 def test_a_native_crash_is_one_by_the_evidence_of_the_finding(evidence: Evidence | None, expected: str) -> None:
     row = row_of(finding(symptom="crash", evidence=evidence))
@@ -54,7 +60,7 @@ def test_a_cause_is_as_bad_as_its_worst_finding_which_is_shown() -> None:
         replace(ROW, signature="phase", tier="B", reduced={"bindings": 1}, at_s=3.0),
     )
     (cause,) = causes_of(rows)
-    assert (severity(cause), best(cause).signature, first_seen(cause)) == ("pipeline", "small", 1.0)
+    assert (severity(cause), best(cause).signature, first_seen(cause)) == ("official pipeline", "small", 1.0)
 
 
 def test_what_is_new_comes_first_then_the_worst_then_by_pass_then_by_time() -> None:
@@ -86,8 +92,8 @@ def test_a_title_is_the_registrys_or_the_issues_or_the_message() -> None:
 
 
 def test_every_severity_has_words() -> None:
-    assert tuple(SEVERITY_WORDS) == SEVERITIES
-    assert len({words.short for words in SEVERITY_WORDS.values()}) == len(SEVERITIES)
+    assert (*SEVERITY_WORDS, "limitation") == SEVERITIES
+    assert len({words.anchor for words in SEVERITY_WORDS.values()}) == len(SEVERITY_WORDS)
 
 
 def test_many_causes_in_a_line() -> None:
@@ -99,7 +105,7 @@ def test_many_causes_in_a_line() -> None:
 def test_a_screen_has_no_odd_orders_and_says_what_it_leaves_out() -> None:
     rows = [replace(ROW, signature=f"s{n}", cause=f"c{n}", tier="ABC"[n % 3]) for n in range(60)]
     shown, left = one_screen(worst_first(causes_of(rows)))
-    assert [severity(cause) for cause in shown] == ["pipeline"] * 20
+    assert [severity(cause) for cause in shown] == ["official pipeline"] * 20
     assert not_shown(left) == "and 20 more: 20 documented phase"
 
 

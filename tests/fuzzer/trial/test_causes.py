@@ -61,7 +61,7 @@ def cause(fault: Fault, script: str, phase: str, tmp_path: Path) -> str:
     return str(
         cause_in(
             found.oracle, failed, found.culprit, candidate(script, len(start.calls[0].arguments)), plan, repertoire
-        )
+        ).cause
     )
 
 

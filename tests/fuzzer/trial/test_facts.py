@@ -59,7 +59,7 @@ def cause(monkeypatch: pytest.MonkeyPatch, action: Any, failed: Failed, tmp_path
     monkeypatch.setattr(relax, "get_pipeline", lambda name: pipeline(action))
     case = Candidate(live_module(ModuleText(MODULE)), (), (), (EntryCall("main", ()),))
     plan = Plan(0, scratch=str(tmp_path))
-    return str(cause_in("pipelines", failed, pipelines.DEFAULT_BUILD, case, plan, Repertoire(PASSES)))
+    return str(cause_in("pipelines", failed, pipelines.DEFAULT_BUILD, case, plan, Repertoire(PASSES)).cause)
 
 
 def test_the_pass_in_which_a_pipeline_raises_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,0 +1,95 @@
+"""What a module holds, as kinds: of the values of its Relax functions, and of what is special of its PrimFuncs.
+
+For failures of which nothing else is known than the pass (`corpus.cause`): what is left in a reduced module is what the
+failure needs. Kinds are those of `oracles.ir.rewrite`: names, extents and counts do not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tvm import s_tir, tirx
+
+from generators import tvm_api as T
+from generators.operators.table import OPERATORS
+from generators.tvm_api import IRModule, Node, PrimFunc, Stmt
+from oracles.ir.rewrite import value_kind
+from oracles.ir.tir_rewrite import kinds_of
+from oracles.ir.walk import CALL, VAR, bindings, nodes_of, prim_funcs, relax_functions
+
+_EVERYWHERE = frozenset({"a variable", "a constant", "call_tir", "a tuple", "an item of a tuple"})
+"""Kinds of values that stand in most modules; they count where there are no others."""
+ELEMENTWISE = "an elementwise operator"
+
+
+def contents(module: IRModule) -> tuple[str, ...]:
+    """The kinds of what a module holds, sorted; () for functions that only give back what they are given."""
+    values = {value_kind(bound.value) for _, function in relax_functions(module) for bound in bindings(function)}
+    held = {kind for _, function in prim_funcs(module) for kind in (*kinds_of(function), *block_traits(function))}
+    return tuple(sorted((values - _EVERYWHERE) | held or values))
+
+
+def operator_kind(name: str) -> str:
+    """The kind of an operator by its name, with or without "relax.": elementwise ones are alike."""
+    bare = name.removeprefix("relax.")
+    row = OPERATORS.get(f"relax.{bare}")
+    return ELEMENTWISE if row is not None and row.elementwise else bare
+
+
+def inferred_kind(function: str) -> str:
+    """The kind of the operators that a function of TVM infers types of: "InferTypePermuteDims" is that of permute_dims.
+    One function may infer those of many, which then have its name."""
+    words = re.findall(r"[A-Z]+(?=[A-Z][a-z]|\d|$)|[A-Z]?[a-z]+|\d+", function.rpartition("InferType")[2])
+    bare = "_".join(words).lower()
+    exact = [name for name in OPERATORS if name.rpartition(".")[2].replace("_", "") == bare.replace("_", "")]
+    if exact:
+        return operator_kind(exact[0])
+    return ELEMENTWISE if re.match(r"unary|binary|broadcast", bare) else bare or ELEMENTWISE
+
+
+# --- PrimFuncs of sblocks -------------------------------------------------------------------------------
+
+
+def traits_of(module: IRModule) -> tuple[str, ...]:
+    """What is special of the sblocks of all PrimFuncs of a module; sorted."""
+    return tuple(sorted({trait for _, function in prim_funcs(module) for trait in block_traits(function)}))
+
+
+def block_traits(function: PrimFunc) -> tuple[str, ...]:
+    """What is special of the sblocks of a PrimFunc; sorted, () of one without."""
+    realized = nodes_of(function.body, s_tir.SBlockRealize)
+    found = {trait for one in realized if len(one.iter_values) for trait in _traits(one)}
+    beside = [s for s in nodes_of(function.body, tirx.For) if isinstance(s.body, tirx.SeqStmt)]
+    if beside and realized:
+        found.add("a loop over several statements")
+    return tuple(sorted(found))
+
+
+def _traits(realized: Stmt) -> Iterator[str]:
+    block = realized.block
+    if any(int(one.iter_type) == tirx.IterVar.CommReduce for one in block.iter_vars):
+        yield "a reduction"
+    if any(int(one.iter_type) == tirx.IterVar.Opaque for one in block.iter_vars):
+        yield "an opaque axis"
+    if block.init is not None:
+        yield "an init"
+        yield from (f"a reduction by {kind}" for kind in _combiners(block.body))
+    if len(block.match_buffers):
+        yield "a match_buffer"
+    if not all(isinstance(value, VAR) for value in realized.iter_values):
+        yield "a computed axis"
+    if not isinstance(realized.predicate, tirx.IntImm):
+        yield "a predicate"
+
+
+def _combiners(body: Stmt) -> Iterator[str]:
+    """How a block of a reduction combines, where it does not add."""
+    for store in nodes_of(body, tirx.BufferStore):
+        if not isinstance(store.value, tirx.Add):
+            yield _combiner(store.value)
+
+
+def _combiner(value: Node) -> str:
+    name = T.op_name(value) if isinstance(value, CALL) else None
+    return name or type(value).__name__
