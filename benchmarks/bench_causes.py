@@ -2,7 +2,8 @@
 
 Every case folder is judged again in a process of its own, which gives the failure with its details; the causes are held
 against clusters of the same findings that somebody made by reading TVM. A pair is merged wrongly where two bugs have
-one cause, and left apart where one bug has two.
+one cause, and left apart where one bug has two. Both are counted twice: by cause alone, and as runs count, for which
+the causes of one entry of the registry are one.
 
     python -m benchmarks.bench_causes OUT... [--hand FILE.json] [--show]
 
@@ -23,6 +24,7 @@ from pathlib import Path
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from corpus.registry import SHIPPED, Registry, read_registry
 from corpus.replayable import case_folders
 from fuzzer.trial.stored_cause import cause_of_case
 from oracles.forked import ChildRaised
@@ -79,14 +81,25 @@ def main() -> None:
             causes[folder.name] = str(cause)
             if arguments.show:
                 print(f"{folder.name}\n    {cause}", flush=True)
-    pairs = compared(causes, clusters)
     print(f"{len(causes)} findings, {len(set(causes.values()))} causes; {len(silent)} do not fail here: {silent}")
     by_hand = {cluster for cluster, names in clusters.items() if set(names) & set(causes)}
-    print(f"by hand {len(by_hand)} clusters; pairs of one: {pairs.same}, of two: {pairs.other}")
+    print(f"by hand {len(by_hand)} clusters")
+    _print("by cause alone", compared(causes, clusters))
+    _print("as runs count", compared(_by_entry(causes, read_registry(SHIPPED)), clusters))
+
+
+def _by_entry(causes: Mapping[str, str], registry: Registry) -> dict[str, str]:
+    """The causes with that of their entry in the place of those that a person has joined with it."""
+    entries = {name: registry.match(cause) for name, cause in causes.items()}
+    return {name: cause if (entry := entries[name]) is None else entry.identity for name, cause in causes.items()}
+
+
+def _print(how: str, pairs: Pairs) -> None:
+    print(f"{how}: pairs of one: {pairs.same}, of two: {pairs.other}")
     for what, found in (("merged though two", pairs.merged), ("apart though one", pairs.apart)):
-        print(f"{what}: {len(found)}")
+        print(f"  {what}: {len(found)}")
         for one, other in found:
-            print(f"  {one}: {causes[one]}\n  {other}: {causes[other]}\n")
+            print(f"    {one}\n    {other}\n")
 
 
 if __name__ == "__main__":

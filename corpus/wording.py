@@ -6,7 +6,6 @@ A title names the part of TVM, the pass, and what it does: `[Relax] FuseTIR rais
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from corpus.escapes import one_line
 from corpus.repro import script_of
@@ -14,7 +13,6 @@ from corpus.severity import severity_of
 from corpus.signature import operators_in
 from corpus.store import StoredCase
 from corpus.tracebacks import crashing_function, of_runtime, raised_text, raising_frame
-from generators.case import Tier
 from generators.targets import TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.evidence import Hung, OutOfMemory, ReferenceTrap
@@ -45,7 +43,7 @@ _TRAPS = {
     "data-race": "gives a module with a data race",
 }
 """Undefined behaviour, as a verb whose subject is the pass."""
-_TIERS: dict[Any, str] = {
+_TIERS: dict[str, str] = {
     "A": "An official pipeline shows it",
     "B": "The pass does it in the phase that it is for",
     "C": "It takes an order of passes that no pipeline of TVM has",
@@ -76,9 +74,9 @@ def title_of_failure(stored: StoredCase, detail: str = "") -> Title:
     return Title(tag, says, _cut(message, max(LONGEST_TITLE - len(tag) - len(says) - 4, 20)))
 
 
-def severity_line(symptom: str, died: str, tier: Tier) -> str:
+def severity_line(symptom: str, died: str, tier: str) -> str:
     """How bad it is, in a line: the severity, and where passes must stand for it. died: as `severity_of` takes it."""
-    return f"Severity: {severity_of(symptom, died, tier)}. {_TIERS[tier]}."
+    return f"Severity: {severity_of(symptom, died, tier)}. {_TIERS.get(tier, _TIERS['B'])}."
 
 
 def is_native(stored: StoredCase, detail: str) -> bool:

@@ -49,6 +49,7 @@ from fuzzer.protocol import (
     TakeDigests,
 )
 from fuzzer.results import CampaignResult
+from fuzzer.retold_issues import retell_issues
 from fuzzer.settings import Settings
 from fuzzer.trial.determinism import hash_seeds
 from fuzzer.versions import tvm_version
@@ -143,6 +144,7 @@ class _Campaign:
         self._take_in_order(inf)
         # What cannot be written now is an error.
         self.disk.store(self.docket, self._checkpoint, self.now, at_once=True)
+        self._retell_issues()
         self.observer.on_tally(self.tally, self.now)
 
     def _await_worker(self, pool: Workforce) -> None:
@@ -341,10 +343,15 @@ class _Campaign:
         if shown:
             row = self.rows.told(finding)
             self.disk.tries(lambda: self.observer.on_finding(row))
+            self._retell_issues(row.cause)
         else:
             what = f"{finding.oracle} {finding.signature.culprit}"
             bump(self.tally.inconclusive, f"repro does not show it: {what}", 1)
         self._seen_again(*self.docket.confirmed(key))
+
+    def _retell_issues(self, cause: str | None = None) -> None:
+        """Writes the tier of a cause, or of each, into the issues of its findings."""
+        self.disk.tries(lambda: retell_issues(self.settings.out, self.rows.by_signature.values(), cause))
 
     def _checkpoint(self) -> Checkpoint:
         return Checkpoint(

@@ -29,6 +29,7 @@ from fuzzer.plugin.pairs import Pairs
 from fuzzer.plugin.repro import script_that_runs_the_test
 from fuzzer.plugin.watch import Ledger, Sighting
 from fuzzer.protocol import Plan
+from fuzzer.retold_issues import retell_issues
 from fuzzer.settings import available_cpus
 from fuzzer.trial.contracts import row_of_no_table
 from fuzzer.trial.foreign import be_quiet
@@ -87,6 +88,7 @@ def end(ledger: Ledger, out: Path | None, scratch: Path, folder: str, known: Kno
         ended="done" if ledger.fault is None else "fault",
     )
     write_out(place, Report(facts, ledger.tally, rows))
+    retell_issues(place, rows)
     pairs = Pairs.of(ledger.pairs)
     write_atomically(place / PAIRS_FILE, json.dumps(pairs.to_json(), indent=1).encode())
     lines = [headline(ledger, rows), f"  {pairs.line()}"]

@@ -15,8 +15,10 @@ from benchmarks.bench_causes import compared
 from corpus.cause import CODEGEN as CODEGEN_OF_CAUSES
 from corpus.cause import UNCERTAIN
 from corpus.module_text import live_module
-from corpus.reduce import Candidate
+from corpus.reduce import Candidate, candidate_of
+from corpus.registry import SHIPPED, read_registry
 from corpus.replayable import case_folders
+from corpus.store import read_case
 from fuzzer.protocol import Plan
 from fuzzer.trial.facts import cause_in
 from fuzzer.trial.repertoire import Repertoire
@@ -70,7 +72,7 @@ def test_the_pass_in_which_a_pipeline_raises_is_found(monkeypatch: pytest.Monkey
 def test_the_pass_in_which_a_pipeline_dies_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     failed = Failed(CRASH, "SIGSEGV", "", evidence=Died("SIGSEGV"))
     found = cause(monkeypatch, lambda module: ctypes.string_at(0), failed, tmp_path)
-    assert found == f"{UNCERTAIN}FuseTIR: ends by SIGSEGV on abs"
+    assert found == f"{UNCERTAIN}FuseTIR: ends by SIGSEGV on an elementwise operator of 1"
 
 
 def test_passes_that_have_ended_are_not_running() -> None:
@@ -132,3 +134,23 @@ def test_pairs_are_counted_within_the_clusters() -> None:
     assert pairs.apart == (("a", "c"), ("b", "c"))
     assert pairs.merged == (("c", "d"),)
     assert (pairs.same, pairs.other) == (3, 7)
+
+
+def test_what_a_legalisation_logs_stays_with_a_finding_so_that_a_limit_can_quote_it(tmp_path: Path) -> None:
+    stored = read_case(CASES / "legalize-ops-leaves-convolutions-with-other-output-layouts")
+    assert stored.culprit is not None
+    failed = Failed(stored.symptom or "", stored.message or "", "", stored.culprit)
+    plan = Plan(0, scratch=str(tmp_path))
+    found = cause_in("executable", failed, stored.culprit, candidate_of(stored.case), plan, Repertoire(PASSES))
+    (limit,) = [entry for entry in read_registry(SHIPPED).entries if entry.case.startswith("legalize-ops-leaves-conv")]
+    assert limit.status == "limitation"
+    assert limit.matches("another cause", found.logged)
+    assert not limit.matches("another cause", stored.message or "")
+
+
+def test_each_row_that_asks_operators_names_an_attribute_that_some_have() -> None:
+    rows = [row for row in PASSES.values() if row.promise.asks]
+    names = [str(name) for name in tvm.ir.Op.list_op_names() if str(name).startswith("relax.")]
+    assert len(rows) >= 3
+    for row in rows:
+        assert any(tvm.ir.Op.get(name).get_attr(row.promise.asks) is not None for name in names), row.name

@@ -1,0 +1,79 @@
+"""What a module holds, as kinds: the same for two programs of one shape, another for another."""
+
+from __future__ import annotations
+
+import pytest
+
+from oracles.ir.contents import ELEMENTWISE, contents, inferred_kind, operator_kind, traits_of
+from tests.oracles.oracle_bench import module_of
+
+RELAX = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 2), "float32")):
+        a = {first}
+        b = {second}
+        return b
+"""
+
+
+def relax_of(first: str, second: str) -> tuple[str, ...]:
+    return contents(module_of(RELAX.format(first=first, second=second)))
+
+
+def test_elementwise_operators_are_alike_and_others_are_not() -> None:
+    assert relax_of("R.abs(x)", "R.sort(a)") == relax_of("R.exp(x)", "R.sort(a)")
+    assert relax_of("R.abs(x)", "R.sort(a)") == ("an elementwise operator of 1", "sort")
+    assert relax_of("R.abs(x)", "R.argsort(a)") != relax_of("R.abs(x)", "R.sort(a)")
+
+
+def test_what_stands_everywhere_counts_where_nothing_else_does() -> None:
+    assert relax_of("(x, x)", "a[0]") == ("a tuple", "an item of a tuple")
+    assert relax_of("(x, x)", "R.sort(a[0])") == ("sort",)
+
+
+BLOCKS = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def prim(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4,), "float32")):
+        for i, k in T.grid(4, 4):
+            with T.sblock("c"):
+                v, r = T.axis.remap("S{axis}", [i, k])
+                {predicate}
+                {body}
+"""
+SUM = "with T.init():\n                    C[v] = T.float32(0)\n                C[v] = {combined}"
+
+
+@pytest.mark.parametrize(
+    ("axis", "predicate", "body", "traits"),
+    [
+        ("S", "", "C[v] = A[v, r]", ()),
+        ("R", "", SUM.format(combined="C[v] + A[v, r]"), ("a reduction", "an init")),
+        ("R", "", SUM.format(combined="T.max(C[v], A[v, r])"), ("a reduction", "a reduction by Max", "an init")),
+        ("S", "T.where(i < 3)", "C[v] = A[v, r]", ("a predicate",)),
+    ],
+)
+def test_what_is_special_of_blocks(axis: str, predicate: str, body: str, traits: tuple[str, ...]) -> None:
+    assert traits_of(module_of(BLOCKS.format(axis=axis, predicate=predicate, body=body))) == traits
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        ("InferTypeMatmul", "matmul"),
+        ("InferTypePermuteDims", "permute_dims"),
+        ("InferTypeConcat", "concat"),
+        ("InferTypeBroadcastArith", ELEMENTWISE),
+        ("InferTypeNothingThatIsThere", "nothing_that_is_there"),
+    ],
+)
+def test_a_function_that_infers_types_names_an_operator(function: str, kind: str) -> None:
+    assert inferred_kind(function) == kind
+
+
+def test_the_kind_of_an_operator_is_its_name_without_a_prefix() -> None:
+    assert operator_kind("relax.nn.conv2d") == operator_kind("nn.conv2d") == "nn.conv2d"
+    assert operator_kind("relax.add") == operator_kind("exp") == ELEMENTWISE
