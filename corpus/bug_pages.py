@@ -203,8 +203,8 @@ def _program(script: str) -> str:
     common = re.compile(r"(?:from|import) |# from |# Metadata omitted")
     text = "\n".join(line for line in script.splitlines() if not common.match(line)).strip("\n")
     try:
-        late = "from __future__ import annotations\n\n" if needs_late_annotations(text) else ""
-        return f"{late}{imports_for(text, plain=True)}\n\n{text}"
+        late = ("from __future__ import annotations",) if needs_late_annotations(text) else ()
+        return "\n\n".join((*late, imports_for(text, plain=True), text))
     except SyntaxError:  # It is shown, and not run.
         return text
 

@@ -124,6 +124,11 @@ class Markdown(Written):
         return cls(f"{ticks}{blank}{plain}{blank}{ticks}")
 
     @classmethod
+    def indented(cls, text: object) -> Self:
+        """The text in one line, as a block of code that begins with four blanks and no fence."""
+        return cls(f"    {one_line(text).strip()}")
+
+    @classmethod
     def issue(cls, text: str) -> Self:
         """An issue as GitHub names it, which becomes a link; any other text is only shown."""
         return cls(text) if _ISSUE.fullmatch(text) else cls.escaped(text)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from corpus.escapes import Markdown, one_line
+from corpus.escapes import Markdown
 from corpus.finding import Finding
 from corpus.readme import ERRORS, LONGEST_OUTPUTS, NOTHING, actual, expected, shortened
 from corpus.repro import fill_of, plain_text, runs_kernels, script_of
@@ -49,7 +49,7 @@ def issue_text(
     title = title_of_failure(stored, finding.verdict.detail)
     died = finding.verdict.evidence.how if isinstance(finding.verdict.evidence, Died) else ""
     parts = (
-        of("    {}\n\n", Markdown(one_line(title))),
+        of("{}\n\n", Markdown.indented(title)),
         of("{}\n", severity_line(finding.verdict.symptom, died, tier or finding.tier)),
         of("Found by a fuzzer (passfuzz) and reduced.\n"),
         _to_reproduce(finding, stored, script),

@@ -112,7 +112,6 @@ def render(report: Report, files: Files = no_files) -> str:
         headline=headline(report.findings),
         sections=_sections(shown[:news]),
         known=_section(sorted(shown[news:], key=_where)),
-        words=SEVERITY_WORDS,
         tiers=TIERS,
         doubts=[line for line in (ended_line(report.facts), *report.notes) if line],
         time=pictures.over_time(causes, report.facts.wall_s),
@@ -251,6 +250,7 @@ def _environment() -> jinja2.Environment:
         autoescape=True,
         finalize=_finalized,
     )
+    environment.globals["words"] = SEVERITY_WORDS
     environment.filters.update(line=one_line, share=share, clock=_clock)
     return environment
 

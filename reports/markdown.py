@@ -83,7 +83,7 @@ def _folded(causes: Sequence[CauseRow]) -> Markdown:
     """What is not looked at first, in a line each: odd orders of passes, and what is known."""
     odd = [cause for cause in causes if not cause.known and severity(cause) == "odd order"]
     known = [cause for cause in causes if cause.known]
-    lines = (several(odd, "new only in unusual orders of passes (tier C)"), several(known, "known"))
+    lines = (several(odd, "new only in odd orders of passes (tier C)"), several(known, "known"))
     return Markdown.joined("\n\n", (Markdown.of("{}.", line) for line in lines if line))
 
 

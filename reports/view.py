@@ -155,7 +155,7 @@ def show(report: Report, console: Terminal) -> None:
         console.say(not_shown(left))
     odd = [cause for cause in causes if not cause.known and severity(cause) == "odd order"]
     known = [cause for cause in causes if cause.known]
-    for line in (several(odd, "new only in unusual orders of passes (tier C)"), several(known, "known")):
+    for line in (several(odd, "new only in odd orders of passes (tier C)"), several(known, "known")):
         if line:
             console.say(line, "dim")
     console.say(f"{progress_line(report.tally, facts.wall_s)}, TVM {facts.tvm}, seed {facts.seed}")

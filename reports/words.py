@@ -24,7 +24,7 @@ SHOWN_CAUSES = 20
 SCREEN = 40
 TIERS = (
     "Tier A: an official pipeline of TVM shows it. Tier B: a pass in its documented phase does. "
-    "Tier C: only an unusual order of passes does."
+    "Tier C: only an odd order of passes does."
 )
 
 

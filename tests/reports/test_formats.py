@@ -63,7 +63,7 @@ def test_markdown_puts_the_worst_first_and_says_what_it_knows_in_a_line() -> Non
         ["- **official pipeline**", "FuseOps"],
         ["- **documented phase**", "CSE"],
     ]
-    assert "1 new only in unusual orders of passes (tier C): KillAfterLastUse." in text
+    assert "1 new only in odd orders of passes (tier C): KillAfterLastUse." in text
     assert "1 known: CallTIRRewrite." in text
 
 

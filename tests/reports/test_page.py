@@ -110,7 +110,7 @@ def test_the_page_puts_the_worst_first_and_folds_odd_orders_and_what_is_known() 
     text = html.render(report(*found), texts)
     heads = re.findall(r"<h2[^>]*>(.*?)</h2>", text)
     assert heads == [
-        *("Silent wrong results <b>1</b>", "Official pipelines <b>1</b>", "Unusual orders of passes <b>1</b>"),
+        *("Silent wrong results <b>1</b>", "Official pipelines <b>1</b>", "Odd orders of passes <b>1</b>"),
         *("Known <b>1</b>", "The run in pictures", "Counters"),
     ]
     folds = {of["id"]: of["class"] for of in Page(text).of("details") if "section" in (of.get("class") or "")}

@@ -85,7 +85,7 @@ def test_people_see_one_screen_and_whole_paths() -> None:
     assert scripts and all(line.endswith("/repro.py") and len(line) <= 160 for line in scripts)
     assert "1 known: CSE" in lines
     assert (
-        "100 new only in unusual orders of passes (tier C): Pass101, Pass104, Pass107, Pass11, Pass110, 95 more passes"
+        "100 new only in odd orders of passes (tier C): Pass101, Pass104, Pass107, Pass11, Pass110, 95 more passes"
         in (lines)
     )
 
