@@ -14,6 +14,7 @@ Severity: TypeAlias = Literal[
 """The worst first: a wrong result without an error; a process that a signal ended; an official pipeline that fails; a
 pass that fails in its documented phase; an order of passes that no pipeline has; a limit that TVM states."""
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+ODD_ORDER: Severity = "odd order"
 SILENT = frozenset(
     (
         WRONG_RESULT,
@@ -28,7 +29,7 @@ _SIGNALS = frozenset(one.name for one in signal.Signals)
 def severity_of(symptom: str, died: str, tier: str) -> Severity:
     """How bad a failure is. died: the name of the signal that ended the process, an exit status, or ""."""
     if tier == "C":
-        return "odd order"
+        return ODD_ORDER
     if symptom in SILENT:
         return "silent wrong result"
     if died in _SIGNALS:

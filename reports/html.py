@@ -20,7 +20,7 @@ import jinja2
 from markupsafe import Markup
 
 from corpus.escapes import IN_MARKUP, issue_url, one_line, visible
-from corpus.severity import Severity
+from corpus.severity import ODD_ORDER, Severity
 from reports import pictures
 from reports.causes import CauseRow, headline
 from reports.finding_files import Files, FindingFiles, no_files
@@ -250,7 +250,7 @@ def _environment() -> jinja2.Environment:
         autoescape=True,
         finalize=_finalized,
     )
-    environment.globals["words"] = SEVERITY_WORDS
+    environment.globals.update(words=SEVERITY_WORDS, odd=ODD_ORDER)
     environment.filters.update(line=one_line, share=share, clock=_clock)
     return environment
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from corpus.escapes import IN_MARKUP, Markdown
 from reports.causes import CauseRow, headline
-from reports.severity import best, severity, worst_first
+from reports.severity import best, is_odd, severity, worst_first
 from reports.summary import Report
 from reports.words import (
     TIERS,
@@ -81,7 +81,7 @@ def _line(cause: CauseRow) -> Markdown:
 
 def _folded(causes: Sequence[CauseRow]) -> Markdown:
     """What is not looked at first, in a line each: odd orders of passes, and what is known."""
-    odd = [cause for cause in causes if not cause.known and severity(cause) == "odd order"]
+    odd = [cause for cause in causes if not cause.known and is_odd(cause)]
     known = [cause for cause in causes if cause.known]
     lines = (several(odd, "new only in odd orders of passes (tier C)"), several(known, "known"))
     return Markdown.joined("\n\n", (Markdown.of("{}.", line) for line in lines if line))

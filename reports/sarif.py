@@ -9,7 +9,7 @@ from urllib.parse import quote
 from corpus.escapes import IN_JSON, issue_url, visible
 from reports.causes import CauseRow
 from reports.finding_row import FindingRow
-from reports.severity import best, severity, worst_first
+from reports.severity import best, is_odd, severity, worst_first
 from reports.summary import Report
 from reports.words import ended_line, title
 
@@ -111,4 +111,4 @@ def _suppression(cause: CauseRow) -> dict[str, Any]:
 def _level(cause: CauseRow) -> str:
     if cause.known:
         return "note"
-    return "warning" if severity(cause) == "odd order" else "error"
+    return "warning" if is_odd(cause) else "error"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from corpus.severity import SEVERITIES, Severity
+from corpus.severity import ODD_ORDER, SEVERITIES, Severity
 from corpus.severity import severity_of as severity_of_failure
 from reports.causes import CauseRow
 from reports.finding_row import FindingRow
@@ -18,6 +18,11 @@ def severity_of(row: FindingRow) -> Severity:
 def severity(cause: CauseRow) -> Severity:
     """That of its worst finding."""
     return severity_of(best(cause))
+
+
+def is_odd(cause: CauseRow) -> bool:
+    """Whether only an order of passes that no pipeline has shows it."""
+    return severity(cause) == ODD_ORDER
 
 
 def best(cause: CauseRow) -> FindingRow:

@@ -13,7 +13,7 @@ from corpus.escapes import one_line
 from corpus.regular_files import MEBIBYTE, is_real_folder, read_regular, regular_files
 from reports.causes import CauseRow, headline
 from reports.finding_row import merge_rows, merge_sighted
-from reports.severity import best, severity, worst_first
+from reports.severity import best, is_odd, severity, worst_first
 from reports.summary import SUMMARY_FILE, UNKNOWN, Ended, Report, RunFacts, read_out, write_out
 from reports.tally import Tally
 from reports.terminal import Terminal
@@ -153,7 +153,7 @@ def show(report: Report, console: Terminal) -> None:
         console.say(_line(cause, console.width))
     if left:
         console.say(not_shown(left))
-    odd = [cause for cause in causes if not cause.known and severity(cause) == "odd order"]
+    odd = [cause for cause in causes if not cause.known and is_odd(cause)]
     known = [cause for cause in causes if cause.known]
     for line in (several(odd, "new only in odd orders of passes (tier C)"), several(known, "known")):
         if line:

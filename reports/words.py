@@ -13,7 +13,7 @@ from corpus.severity import Severity
 from oracles.verdict import Skipped
 from reports.causes import CauseRow
 from reports.finding_row import FindingRow
-from reports.severity import best, severity
+from reports.severity import best, is_odd, severity
 from reports.summary import UNREDUCED_FILE, RunFacts
 from reports.tally import PassColumn, Tally
 
@@ -61,7 +61,7 @@ def title(cause: CauseRow, of_issue: str = "") -> str:
 def one_screen(causes: Sequence[CauseRow]) -> tuple[list[CauseRow], list[CauseRow]]:
     """Of causes in the order of `worst_first` the new ones that have a line on a screen, and those left out. Odd
     orders of passes have none: `several` says them in one."""
-    news = [cause for cause in causes if not cause.known and severity(cause) != "odd order"]
+    news = [cause for cause in causes if not cause.known and not is_odd(cause)]
     return news[:SHOWN_CAUSES], news[SHOWN_CAUSES:]
 
 

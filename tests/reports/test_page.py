@@ -114,7 +114,7 @@ def test_the_page_puts_the_worst_first_and_folds_odd_orders_and_what_is_known() 
         *("Known <b>1</b>", "The run in pictures", "Counters"),
     ]
     folds = {of["id"]: of["class"] for of in Page(text).of("details") if "section" in (of.get("class") or "")}
-    assert folds.keys() == {"order", "known"}
+    assert folds.keys() == {"odd-orders-of-passes", "known"}
     assert not [of for of in Page(text).of("details") if "open" in of and of["class"] != "text"]
 
 
