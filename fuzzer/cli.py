@@ -166,27 +166,47 @@ def reduce(
     subject: SubjectPath,
     passes: Passes = None,
     oracle: Annotated[str | None, typer.Option(help="Keep a failure of this oracle.")] = None,
-    interesting: Annotated[
-        str | None, typer.Option(help="Called as CMD FILE.py; exit status 0 is interesting.", metavar="CMD")
+    message: Annotated[
+        str | None, typer.Option(help="Keep a failure, or a rejection, whose message matches.", metavar="REGEX")
     ] = None,
+    rejections: Annotated[
+        bool, typer.Option("--rejections", help="Keep what a pass refuses on purpose, where nothing fails.")
+    ] = False,
+    builds: Annotated[
+        bool, typer.Option("--builds", help="Keep a failure of any build, where nothing else fails.")
+    ] = False,
+    interesting: Annotated[
+        str | None,
+        typer.Option(
+            help="Called as CMD FILE.py; exit status 0 is interesting. FILE.py:function is called with the IRModule.",
+            metavar="CMD",
+        ),
+    ] = None,
+    flaky: Annotated[int, typer.Option(help="Tries per candidate of a failure that does not always show.")] = 1,
     time: Annotated[str, typer.Option(help="Stop after this long with the smallest so far.")] = "60s",
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the script goes.")] = Path("repro.py"),
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="FILE.py for a script; any other name for a case folder."),
+    ] = Path("repro.py"),
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the reduction that --output was left by.")
+    ] = False,
+    stats: Annotated[bool, typer.Option("--stats", help="Show how much each step took away.")] = False,
     load: Load = None,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
-    """Make a failing case or module small and write a script that shows the failure."""
-    from corpus.repro import json_beside
+    """Make a failing case or module small and write a script, or a case, that shows the failure."""
     from fuzzer.commands.reduce import reduce_case
-    from fuzzer.render import show_reduction
+    from fuzzer.commands.reduce_output import output_of_reduction
+    from fuzzer.render import console, show_reduction
     from fuzzer.selection import check_oracle_names, check_pass_names
-    from fuzzer.settings import existing, output_file, read_load, read_sequence, read_time
-    from reports.summary import write_text
+    from fuzzer.settings import existing, read_load, read_sequence, read_time
+    from reports.shrinking import ShrinkDisplay
 
     names, loaded = read_sequence(passes, "--passes"), None if load is None else read_load(load)
     check_pass_names(names, loaded is not None)
     check_oracle_names(() if oracle is None else (oracle,), "--oracle")
-    output_file(output)
     result = reduce_case(
         existing(subject),
         passes=names,
@@ -195,11 +215,15 @@ def reduce(
         time_s=read_time(time),
         load=loaded,
         trust=trust,
+        message=message,
+        rejections=rejections,
+        builds=builds,
+        flaky=flaky,
+        resume=resume,
+        output=output_of_reduction(output, interesting is not None),
+        display=ShrinkDisplay(console(stderr=True)),
     )
-    write_text(output, result.repro)
-    if result.module_json is not None:
-        write_text(json_beside(output), result.module_json)
-    show_reduction(result, output, as_json)
+    show_reduction(result, output, as_json, stats)
 
 
 @app.command()
