@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from fuzzer import cli_options as options
 from fuzzer.errors import (
     EnvironmentFault,
     ExitStatus,
@@ -165,33 +166,16 @@ def check(
 def reduce(
     subject: SubjectPath,
     passes: Passes = None,
-    oracle: Annotated[str | None, typer.Option(help="Keep a failure of this oracle.")] = None,
-    message: Annotated[
-        str | None, typer.Option(help="Keep a failure, or a rejection, whose message matches.", metavar="REGEX")
-    ] = None,
-    rejections: Annotated[
-        bool, typer.Option("--rejections", help="Keep what a pass refuses on purpose, where nothing fails.")
-    ] = False,
-    builds: Annotated[
-        bool, typer.Option("--builds", help="Keep a failure of any build, where nothing else fails.")
-    ] = False,
-    interesting: Annotated[
-        str | None,
-        typer.Option(
-            help="Called as CMD FILE.py; exit status 0 is interesting. FILE.py:function is called with the IRModule.",
-            metavar="CMD",
-        ),
-    ] = None,
-    flaky: Annotated[int, typer.Option(help="Tries per candidate of a failure that does not always show.")] = 1,
-    time: Annotated[str, typer.Option(help="Stop after this long with the smallest so far.")] = "60s",
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="FILE.py for a script; any other name for a case folder."),
-    ] = Path("repro.py"),
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the reduction that --output was left by.")
-    ] = False,
-    stats: Annotated[bool, typer.Option("--stats", help="Show how much each step took away.")] = False,
+    oracle: options.Oracle = None,
+    message: options.Message = None,
+    rejections: options.Rejections = False,
+    builds: options.Builds = False,
+    interesting: options.Interesting = None,
+    flaky: options.Flaky = 1,
+    time: options.Time = "60s",
+    output: options.Output = Path("repro.py"),
+    resume: options.Resume = False,
+    stats: options.Stats = False,
     load: Load = None,
     trust: Trust = False,
     as_json: Json = False,
@@ -316,22 +300,28 @@ def triage(
 
 @app.command()
 def promote(
-    folder: Annotated[Path, typer.Argument(help="The folder of a finding.", metavar="DIR")],
+    folder: options.Case,
     known: Known = None,
-    title: Annotated[str, typer.Option(help="One line, as of an issue. [default: that of the case]")] = "",
-    slug: Annotated[str, typer.Option(help="Name of the new folder. [default: made of the title]")] = "",
-    note: Annotated[str, typer.Option(help="For people.")] = "",
+    corpus: options.Corpus = None,
+    title: options.Title = "",
+    slug: options.Slug = "",
+    note: options.Note = "",
     trust: Join = False,
     as_json: Json = False,
 ) -> None:
-    """Copy a finding into the corpus, with an entry in the registry of known causes."""
+    """Copy a finding, or what `reduce` has written, into a corpus; with an entry in the registry of known causes."""
     from datetime import date
 
-    from fuzzer.commands.promote import Words, promote_and_tell
-    from fuzzer.settings import existing, registry_file
+    from fuzzer.commands.promote import Words, keep_and_tell, promote_and_tell
+    from fuzzer.settings import existing, output_folder, registry_file
 
     words = Words(title=title, slug=slug, note=note)
-    promote_and_tell(existing(folder), registry_file(known), words, date.today(), trust, as_json)
+    if corpus is None:
+        promote_and_tell(existing(folder), registry_file(known), words, date.today(), trust, as_json)
+    elif known is not None or title or note:
+        raise UsageError("--corpus: a folder of cases has no registry; leave out --known, --title and --note")
+    else:
+        keep_and_tell(existing(folder), output_folder(corpus, "--corpus"), words, trust, as_json)
 
 
 @app.command()

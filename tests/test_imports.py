@@ -77,7 +77,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("formats", "view"),
     ),
     "fuzzer": (
-        ("errors", "protocol"),
+        ("cli_options", "errors", "protocol"),
         ("streams", "versions"),
         ("processes", "settings"),
         ("known_causes", "results", "selection", "similar", "trust"),

@@ -33,6 +33,7 @@ from fuzzer.results import NothingToReduce, ReduceResult
 from fuzzer.trust import admit
 from generators.targets import DEFAULT
 from reports.summary import write_text
+from reports.terminal import Terminal
 
 SLACK_S = 600.0
 """Seconds beyond the budget: judging the start, and a last candidate that hangs."""
@@ -204,8 +205,9 @@ class _Reducing:
 
     def _show_first(self, text: str, candidate: str) -> None:
         """Shows what the predicate printed of the first candidate, and keeps that."""
+        terminal = Terminal(stderr=True)
         for line in text.splitlines():
-            tell(f"| {line}")
+            terminal.say(f"| {line}")
         if self.out is not None:
             write_text(self.out.candidate, candidate)
             tell(f"the candidate that it was given is in {self.out.candidate}")
