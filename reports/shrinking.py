@@ -14,7 +14,8 @@ from reports.terminal import Terminal
 COLUMNS = 40
 """Of the picture."""
 BARS = "▁▂▃▄▅▆▇█"
-REDRAWS_PER_S = 4
+REDRAW_RATE = 4
+"""Per second."""
 
 Success = tuple[float, int]
 """Seconds since the start, and the size from then on."""
@@ -43,7 +44,7 @@ class ShrinkDisplay:
         self._successes: list[Success] = []
         self._sizes = ""
         self._live = (
-            Live(console=console, get_renderable=self._screen, refresh_per_second=REDRAWS_PER_S, transient=True)
+            Live(console=console, get_renderable=self._screen, refresh_per_second=REDRAW_RATE, transient=True)
             if console.is_terminal
             else None
         )

@@ -152,6 +152,7 @@ class _Reducing:
     out: ReductionOutput | None
     display: Display | None
     best: Better | None = None
+    refused: Path | None = None
     scratch: Path = Path()
     interrupted: Callable[[], bool] = lambda: False
 
@@ -164,6 +165,8 @@ class _Reducing:
                 replies = ask(request, request.time_s + SLACK_S, self._hear, self._look)
             except EnvironmentFault as fault:
                 raise self._with_best(fault) from fault
+            except UsageError as refusal:
+                raise self._with_candidate(refusal) from refusal
             finally:
                 if self.display is not None:
                     self.display.on_end()
@@ -173,6 +176,9 @@ class _Reducing:
         if self.best is None or self.out is None:
             return fault
         return EnvironmentFault(f"{fault}; the smallest so far, not confirmed, is in {self.out.script}")
+
+    def _with_candidate(self, refusal: UsageError) -> UsageError:
+        return UsageError(f"{refusal}; it was given {self.refused}") if self.refused is not None else refusal
 
     def _look(self) -> None:
         if not self.interrupted():
@@ -204,13 +210,13 @@ class _Reducing:
                 pass
 
     def _show_first(self, text: str, candidate: str) -> None:
-        """Shows what the predicate printed of the first candidate, and keeps that."""
+        """Shows what the predicate printed of the first candidate, and keeps that, if it is not the user's file."""
         terminal = Terminal(stderr=True)
         for line in text.splitlines():
             terminal.say(f"| {line}")
-        if self.out is not None:
-            write_text(self.out.candidate, candidate)
-            tell(f"the candidate that it was given is in {self.out.candidate}")
+        if self.out is not None and candidate:
+            self.refused = self.out.candidate
+            write_text(self.refused, candidate)
 
 
 # --- the result -----------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -116,6 +117,9 @@ def _called(function: Callable[[IRModule], Any], module: IRModule, output: IO[by
     except Exception as error:  # noqa: BLE001 - the boundary to the user's code
         traceback.print_exc()
         return Refusal(f"raises {type(error).__name__}", _TRUE)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
 
 
 def _end_of(output: IO[bytes]) -> str:

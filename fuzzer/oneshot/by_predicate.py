@@ -128,7 +128,7 @@ def _accepting(asker: Asker, predicate: Predicate, module: IRModule, limit_s: fl
     given = predicate.text if predicate.text is not None else asker.style.text(module)
     answer = asker.answer(module, limit_s, given, shown=True)
     if isinstance(answer, Refusal):
-        raise _refused(predicate, answer, given, "on the module as it is", say)
+        raise _refused(predicate, answer, given if predicate.text is None else "", "on the module as it is", say)
     if not asker.reads_text:
         return asker
     tried: list[str] = []

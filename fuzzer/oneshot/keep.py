@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fuzzer.oneshot.check import outcome_of
 from fuzzer.oneshot.messages import Keep, Recorded
@@ -39,14 +39,16 @@ def found_in(subject: Subject) -> Found:
     that has nothing to look at."""
     asked = asked_of(subject)
     quick = frozenset(name for name in asked if ORACLES[name].builders is None)
-    found = _found(subject, quick)
-    return found if found.kept is not None or quick == asked else _found(subject, asked)
+    crashed = outcome_of(subject, frozenset({survives.ORACLE.name}), rejections=True).failures
+    found = _found(subject, quick, crashed)
+    return found if found.kept is not None or quick == asked else _found(subject, asked, crashed)
 
 
-def _found(subject: Subject, asked: frozenset[str]) -> Found:
+def _found(subject: Subject, asked: frozenset[str], crashed: Sequence[Failure]) -> Found:
+    """crashed: what the passes alone end in. An oracle that fails ends a case, so that a later crash is not seen."""
     keep, recorded = subject.request.keep, subject.request.recorded
-    outcome = outcome_of(subject, asked, rejections=True)
-    failures = in_order(outcome.failures)
+    outcome = outcome_of(_up_to(subject, crashed), asked, rejections=True)
+    failures = in_order(_each_once((*crashed, *outcome.failures)))
     chosen = [failure for failure in failures if _may_be_kept(failure, keep)]
     same = [failure for failure in chosen if recorded is not None and _is_recorded(failure, recorded)]
     kept = next(iter((*same, *chosen)), None)
@@ -55,9 +57,30 @@ def _found(subject: Subject, asked: frozenset[str]) -> Found:
     return Found(kept, others, _tried(subject, asked, others, outcome.rows) if kept is None else ())
 
 
+def _up_to(subject: Subject, crashed: Sequence[Failure]) -> Subject:
+    """The subject without the pass that crashes, and those after it: what ends the process would end what other oracles
+    have to say."""
+    steps = [failure.step for failure in crashed if failure.step is not None]
+    if not steps:
+        return subject
+    return replace(subject, start=replace(subject.start, passes=subject.start.passes[: min(steps)]))
+
+
+def _each_once(failures: Iterable[Failure]) -> list[Failure]:
+    return list({(one.oracle, one.symptom, one.culprit, one.message): one for one in failures}.values())
+
+
 def in_order(failures: Iterable[Failure]) -> list[Failure]:
-    """By the stage of the oracle, which is the order of a user's mind, and as they came; rejections last."""
-    return sorted(failures, key=lambda failure: (failure.symptom == REJECTS, ORACLES[failure.oracle].stage.value))
+    """By the stage of the oracle, which is the order of a user's mind, and as they came. After them comes what a pass
+    makes of a module that an earlier one has left ill-formed, and rejections last."""
+    there = list(failures)
+    broken = min((one.step for one in there if ORACLES[one.oracle].of_structure and one.step is not None), default=None)
+
+    def rank(failure: Failure) -> tuple[bool, bool, int]:
+        follows = broken is not None and failure.step is not None and failure.step > broken
+        return failure.symptom == REJECTS, follows, ORACLES[failure.oracle].stage.value
+
+    return sorted(there, key=rank)
 
 
 def asked_of(subject: Subject) -> frozenset[str]:

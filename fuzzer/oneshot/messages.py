@@ -140,7 +140,8 @@ class NothingFails(Struct, frozen=True, tag="nothing fails"):
 
 
 class Printed(Struct, frozen=True, tag="printed"):
-    """What the user's predicate has printed of the first candidate, which it refuses, and that candidate's text."""
+    """What the user's predicate has printed of the first candidate, which it refuses, and that candidate's text; "" for
+    the user's own file."""
 
     text: str
     candidate: str

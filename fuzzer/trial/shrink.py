@@ -21,7 +21,8 @@ from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.aftermath import aftermath_of, environment
 from fuzzer.trial.facts import cause_in
 from fuzzer.trial.official import OFFICIAL, official_entry, takes_as_it_is
-from fuzzer.trial.rejudge import HANG_S, NotJudged, Rejudge, Rejudging
+from fuzzer.trial.rejudge import HANG_S as HANGING
+from fuzzer.trial.rejudge import NotJudged, Rejudge, Rejudging
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrink_across import RejudgeAcross
 from fuzzer.trial.watch import UNWATCHED, Watch
@@ -150,7 +151,7 @@ class _Asked:
         failure = self.rejudge.last or self.failure
         if self.blamed != failure.culprit:
             return ""
-        plan = replace(self.plan, deadline_s=min(self.plan.deadline_s, max(self.budget_s, HANG_S)))
+        plan = replace(self.plan, deadline_s=min(self.plan.deadline_s, max(self.budget_s, HANGING)))
         recorder = Recorder.create(Path(plan.scratch) / f"flight-{os.getpid()}")
 
         def alike(candidate: Candidate) -> bool:
