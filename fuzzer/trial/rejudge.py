@@ -29,10 +29,10 @@ from generators.passes.order import breaches
 from generators.passes.row import Phase
 from generators.passes.table import SETUP
 from generators.source import SeededSource
-from oracles.builds.build import CODEGEN
 from oracles.evidence import Died, Hung
 from oracles.forked import ChildRaised
 from oracles.ir.regions import declares_what_it_does, divides_in_the_open
+from oracles.table import ORACLES
 from oracles.verdict import REJECTS, Failed
 
 HANG_S = 4.0
@@ -87,8 +87,9 @@ class Rejudge:
         recorder: Recorder,
         watch: Watch = UNWATCHED,
     ) -> None:
-        # Code generation of a large module may take its time, and nothing smaller is a hang for that.
-        hangs = isinstance(failure.evidence, Hung) and failure.culprit != CODEGEN
+        # A build of a large module takes its time on a busy machine, which is no hang.
+        builds = failure.oracle in ORACLES and ORACLES[failure.oracle].builders is not None
+        hangs = isinstance(failure.evidence, Hung) and not builds
         self._plan = replace(plan, deadline_s=min(plan.deadline_s, HANG_S)) if hangs else plan
         self._watch = watch
         self._repertoire = repertoire
