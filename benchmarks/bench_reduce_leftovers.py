@@ -34,8 +34,8 @@ from corpus.reduce import Candidate, candidate_of, reduce
 from corpus.store import CorruptCase, StoredCase, read_case
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
+from fuzzer.trial.rejudge import Rejudge
 from fuzzer.trial.repertoire import Repertoire, repertoire_of
-from fuzzer.trial.shrink import Rejudge
 from generators import tvm_api as T
 from generators.case import Argument, EntryCall, ModuleText
 

@@ -11,7 +11,7 @@ from corpus.finding import Finding
 from corpus.issue import Similar, issue_text
 from corpus.readme import readme_text
 from corpus.repro import fills_for, repro_text
-from corpus.store import StoredCase, write_case
+from corpus.store import StoredCase, contents_of, write_contents
 from corpus.wording import title_of_failure
 
 PART = ".part-"
@@ -43,17 +43,19 @@ def with_each_fill(finding: Finding) -> tuple[Finding, ...]:
     return tuple(replace(finding, fill=fill) for fill in fills_for(stored_from(finding)))
 
 
-def save_finding(out: Path, finding: Finding, similar: Sequence[Similar] = ()) -> Path:
-    """Writes `OUT/findings/<signature>/`, replacing what was there, and returns the folder.
-
-    similar: findings and known causes that its issue names.
-    """
-    folder = out / finding.folder
+def folder_of(finding: Finding, similar: Sequence[Similar] = ()) -> dict[str, bytes]:
+    """The files of the folder of a finding. similar: findings and known causes that its issue names."""
     stored = stored_from(finding)
     repro, verdict = repro_text(stored), finding.verdict
     said = (verdict.difference, finding.fault, finding.promise)
     text = readme_text(stored, repro, finding.tvm, *said, detail=verdict.detail, official=finding.official)
-    write_case(folder, stored, repro, text, issue_text(finding, stored, similar), made_here=True)
+    return contents_of(stored, repro, text, issue_text(finding, stored, similar))
+
+
+def save_finding(out: Path, finding: Finding, similar: Sequence[Similar] = ()) -> Path:
+    """Writes `OUT/findings/<signature>/`, replacing what was there, and returns the folder."""
+    folder = out / finding.folder
+    write_contents(folder, folder_of(finding, similar), made_here=True)
     return folder
 
 

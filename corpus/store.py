@@ -86,11 +86,8 @@ class StoredCase:
 # --- writing --------------------------------------------------------------------------------------------
 
 
-def write_case(
-    folder: Path, stored: StoredCase, repro: str, readme: str, issue: str = "", *, made_here: bool = False
-) -> None:
-    """Writes the folder, replacing one that is there. At every moment the folder is whole: old, new or absent.
-    made_here: the caller has made the case itself, so it is trusted (`corpus.own`); of a copy what the original is."""
+def contents_of(stored: StoredCase, repro: str, readme: str, issue: str = "") -> dict[str, bytes]:
+    """The files of a case folder."""
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     files = {
         "case.json": json.dumps(to_json(stored, arrays), indent=1, ensure_ascii=False) + "\n",
@@ -106,9 +103,22 @@ def write_case(
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
         contents["inputs.npz"] = buffer.getvalue()
+    return contents
+
+
+def write_contents(folder: Path, contents: Mapping[str, bytes], *, made_here: bool = False) -> None:
+    """Writes the folder, replacing one that is there. At every moment the folder is whole: old, new or absent.
+    made_here: the caller has made the case itself, so it is trusted (`corpus.own`); of a copy what the original is."""
     mark = own.mark_of(contents) if made_here else None
     with naming(folder):
         write_folder(folder, contents if mark is None else {**contents, own.MARK: mark})
+
+
+def write_case(
+    folder: Path, stored: StoredCase, repro: str, readme: str, issue: str = "", *, made_here: bool = False
+) -> None:
+    """`write_contents` of `contents_of`."""
+    write_contents(folder, contents_of(stored, repro, readme, issue), made_here=made_here)
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -17,7 +17,7 @@ from generators.targets import TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.evidence import Hung, OutOfMemory, ReferenceTrap
 from oracles.tvm_frames import crashed
-from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, WRONG_RESULT
+from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, REJECTS, WRONG_RESULT
 
 LONGEST_TITLE = 120
 CODE = "codegen"
@@ -117,7 +117,7 @@ def _what(stored: StoredCase, detail: str) -> tuple[str, str]:
             pass
     if is_native(stored, detail):
         return _how_it_crashed(stored, detail), ""
-    if stored.symptom in (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN):
+    if stored.symptom in (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, REJECTS):
         return "raises", _error(stored, detail)
     if stored.symptom != WRONG_RESULT:
         return f"{script_of(stored).says}:", one_line(stored.message)

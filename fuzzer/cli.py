@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from fuzzer import cli_options as options
 from fuzzer.errors import (
     EnvironmentFault,
     ExitStatus,
@@ -165,28 +166,31 @@ def check(
 def reduce(
     subject: SubjectPath,
     passes: Passes = None,
-    oracle: Annotated[str | None, typer.Option(help="Keep a failure of this oracle.")] = None,
-    interesting: Annotated[
-        str | None, typer.Option(help="Called as CMD FILE.py; exit status 0 is interesting.", metavar="CMD")
-    ] = None,
-    time: Annotated[str, typer.Option(help="Stop after this long with the smallest so far.")] = "60s",
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the script goes.")] = Path("repro.py"),
+    oracle: options.Oracle = None,
+    message: options.Message = None,
+    rejections: options.Rejections = False,
+    builds: options.Builds = False,
+    interesting: options.Interesting = None,
+    flaky: options.Flaky = 1,
+    time: options.Time = "60s",
+    output: options.Output = Path("repro.py"),
+    resume: options.Resume = False,
+    stats: options.Stats = False,
     load: Load = None,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
-    """Make a failing case or module small and write a script that shows the failure."""
-    from corpus.repro import json_beside
+    """Make a failing case or module small and write a script, or a case, that shows the failure."""
     from fuzzer.commands.reduce import reduce_case
-    from fuzzer.render import show_reduction
+    from fuzzer.commands.reduce_output import output_of_reduction
+    from fuzzer.render import console, show_reduction
     from fuzzer.selection import check_oracle_names, check_pass_names
-    from fuzzer.settings import existing, output_file, read_load, read_sequence, read_time
-    from reports.summary import write_text
+    from fuzzer.settings import existing, read_load, read_sequence, read_time
+    from reports.shrinking import ShrinkDisplay
 
     names, loaded = read_sequence(passes, "--passes"), None if load is None else read_load(load)
     check_pass_names(names, loaded is not None)
     check_oracle_names(() if oracle is None else (oracle,), "--oracle")
-    output_file(output)
     result = reduce_case(
         existing(subject),
         passes=names,
@@ -195,11 +199,15 @@ def reduce(
         time_s=read_time(time),
         load=loaded,
         trust=trust,
+        message=message,
+        rejections=rejections,
+        builds=builds,
+        flaky=flaky,
+        resume=resume,
+        output=output_of_reduction(output, interesting is not None),
+        display=ShrinkDisplay(console(stderr=True)),
     )
-    write_text(output, result.repro)
-    if result.module_json is not None:
-        write_text(json_beside(output), result.module_json)
-    show_reduction(result, output, as_json)
+    show_reduction(result, output, as_json, stats)
 
 
 @app.command()
@@ -301,22 +309,28 @@ def triage(
 
 @app.command()
 def promote(
-    folder: Annotated[Path, typer.Argument(help="The folder of a finding.", metavar="DIR")],
+    folder: options.Case,
     known: Known = None,
-    title: Annotated[str, typer.Option(help="One line, as of an issue. [default: that of the case]")] = "",
-    slug: Annotated[str, typer.Option(help="Name of the new folder. [default: made of the title]")] = "",
-    note: Annotated[str, typer.Option(help="For people.")] = "",
+    corpus: options.Corpus = None,
+    title: options.Title = "",
+    slug: options.Slug = "",
+    note: options.Note = "",
     trust: Join = False,
     as_json: Json = False,
 ) -> None:
-    """Copy a finding into the corpus, with an entry in the registry of known causes."""
+    """Copy a finding, or what `reduce` has written, into a corpus; with an entry in the registry of known causes."""
     from datetime import date
 
-    from fuzzer.commands.promote import Words, promote_and_tell
-    from fuzzer.settings import existing, registry_file
+    from fuzzer.commands.promote import Words, keep_and_tell, promote_and_tell
+    from fuzzer.settings import existing, output_folder, registry_file
 
     words = Words(title=title, slug=slug, note=note)
-    promote_and_tell(existing(folder), registry_file(known), words, date.today(), trust, as_json)
+    if corpus is None:
+        promote_and_tell(existing(folder), registry_file(known), words, date.today(), trust, as_json)
+    elif known is not None or title or note:
+        raise UsageError("--corpus: a folder of cases has no registry; leave out --known, --title and --note")
+    else:
+        keep_and_tell(existing(folder), output_folder(corpus, "--corpus"), words, trust, as_json)
 
 
 @app.command()

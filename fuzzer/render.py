@@ -14,7 +14,16 @@ from rich.table import Table
 from rich.text import Text
 
 from corpus.escapes import IN_JSON, inert, one_line, visible
-from fuzzer.results import CheckResult, CheckRow, Diagnosis, Listing, ReduceResult, ReplayResult, ValueRow
+from fuzzer.results import (
+    CheckResult,
+    CheckRow,
+    Diagnosis,
+    Listing,
+    NothingToReduce,
+    ReduceResult,
+    ReplayResult,
+    ValueRow,
+)
 from reports.junit import TestCase
 from reports.terminal import Terminal, cell
 
@@ -119,16 +128,39 @@ def _counted(rows: Sequence[CheckRow]) -> list[tuple[str, int]]:
     return [(word, counts[word]) for word in order if counts[word]]
 
 
-def show_reduction(result: ReduceResult, output: Path, as_json: bool) -> None:
-    """Where the script went and how small it got."""
+def show_reduction(result: ReduceResult | NothingToReduce, output: Path, as_json: bool, stats: bool = False) -> None:
+    """Where the script or the case went and how small it got, or what was tried where nothing fails. stats: how many
+    edits of each step were accepted."""
     if as_json:
         print_json({**result.to_json(), "output": str(output)})
         return
     terminal = console()
+    if isinstance(result, NothingToReduce):
+        terminal.say(one_line(f"nothing to reduce: {result.tried[0]}"))
+        for line in result.tried[1:]:
+            terminal.say(f"- {one_line(line)}")
+        return
     told = result.reduced
     sizes = [f"{told[f'{what}_before']:g} {what} -> {told[what]:g}" for what in ("bindings", "statements", "passes")]
     cost = f"{told['oracle_calls']:g} trials, {told['seconds']:.1f} s"
     terminal.say(one_line(f"wrote {output}: {', '.join(sizes)}, {cost}"))
+    if result.kept:
+        terminal.say(one_line(f"kept: {result.kept}"))
+    if result.known:
+        terminal.say(one_line(f"known: {result.known}"))
+    for line in result.others:
+        terminal.say(one_line(f"also met: {line}"))
+    for line in result.notes:
+        terminal.say(one_line(f"note: {line}"))
+    if stats:
+        _show_steps(terminal, result)
+
+
+def _show_steps(terminal: Terminal, result: ReduceResult) -> None:
+    table = Table("step", "edits accepted", box=None, header_style="bold")
+    for name, accepted in result.steps:
+        table.add_row(cell(name), cell(accepted))
+    terminal.print(table)
 
 
 def show_replay(result: ReplayResult, as_json: bool) -> None:

@@ -113,16 +113,35 @@ class ReduceResult:
     """`passfuzz reduce`: the repro's text and what the reduction did.
 
     reduced: as in a FindingRow. finding: the signature that was kept, None with `--interesting`. module_json: what the
-    script reads from the file `json_beside` it, where TVMScript cannot say the module.
+    script reads from the file `json_beside` it, where TVMScript cannot say the module. kept: the failure, in a line.
+    others: failures that were met on the way, in a line each. finished: nothing was left to try. notes: lines on what
+    the user must know. steps: how many edits of each step were accepted. known: the title of the known cause, "" for a
+    new one.
     """
 
     repro: str
     reduced: dict[str, float]
     finding: str | None = None
     module_json: str | None = None
+    kept: str = ""
+    others: tuple[str, ...] = ()
+    finished: bool = True
+    notes: tuple[str, ...] = ()
+    steps: tuple[tuple[str, int], ...] = ()
+    known: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class NothingToReduce:
+    """`passfuzz reduce` of what does not fail. tried: what was looked at, in lines for a reader."""
+
+    tried: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"nothing_to_reduce": True, "tried": self.tried}
 
 
 @dataclass(frozen=True, slots=True)

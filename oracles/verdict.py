@@ -57,6 +57,8 @@ class Failed:
 CRASH = "crash"
 HANG = "hang"
 WRONG_RESULT = "wrong result"
+REJECTS = "rejects the module"
+"""The symptom of what is no failure: a pass refuses on purpose. `passfuzz reduce` keeps it where it is asked to."""
 DOES_NOT_BUILD = "does not build"
 DOES_NOT_RUN = "does not run"
 ACROSS_PROCESSES = "not deterministic across processes"

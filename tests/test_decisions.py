@@ -29,6 +29,7 @@ READ = {
     "corpus/tracebacks.py": "what Python and TVM print",
     "corpus/wording.py": "kinds of errors that TVM raised",
     "fuzzer/commands/doctor.py": "names of probes",
+    "fuzzer/oneshot/keep.py": "any message, by the regular expression of a user",
     "fuzzer/oneshot/prepare.py": "what TVM's parser says",
     "oracles/builds/cpu_trial.py": "what LLVM and the C++ compiler say",
     "oracles/builds/cuda_cpu/program.py": "the answer of a compiled kernel, which is C++",

@@ -11,8 +11,8 @@ from dataclasses import replace
 from corpus.finding import Finding
 from corpus.issue import Similar
 from corpus.throw_site import Site, thrown_at
-from fuzzer.campaign.similar import similar
 from fuzzer.known_causes import Known
+from fuzzer.similar import similar
 from generators.case import Tier
 from reports.finding_row import FindingRow, row_of
 

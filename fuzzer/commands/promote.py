@@ -24,6 +24,8 @@ from fuzzer.trust import is_trusted
 from generators.case import Tier
 from reports.summary import UnreadableOut, read_findings
 
+REPRO = "repro.py"
+
 
 @dataclass(frozen=True, slots=True)
 class Words:
@@ -51,6 +53,8 @@ def promote(
         stored = read_case(folder)
     except CorruptCase as error:
         raise UsageError(str(error)) from error
+    if not (folder / REPRO).is_file():
+        raise UsageError(f"{folder}: has no {REPRO}: nothing has confirmed it")
     if not stored.cause:
         raise UsageError(
             f"{folder}: the case has no cause, as an older passfuzz has written it; a new run finds it again"
@@ -94,6 +98,36 @@ def promote(
     except (BadRegistry, OSError) as error:
         raise not_written(registry, error) from error
     return made if entry is None else replace(entry, case=slug)
+
+
+def keep_in(folder: Path, corpus: Path, words: Words, trust: bool = False) -> Path:
+    """Copies the case into a corpus of one's own, a folder of case folders; where it is then. No registry is written:
+    `run --corpus` knows the findings of such a folder, and `replay` runs its scripts. trust: as in `promote`.
+
+    Raises UsageError for what is no case with a script, and EnvironmentFault where it cannot be written.
+    """
+    try:
+        stored = read_case(folder)
+        if not (folder / REPRO).is_file():
+            raise UsageError(f"{folder}: has no {REPRO}: nothing has confirmed it")
+        if not trust:
+            _refuse_strangers(folder, corpus)
+        target = corpus / _slug(words, stored, corpus)
+        copy_case(folder, target)
+    except CorruptCase as error:
+        raise UsageError(str(error)) from error
+    except OSError as error:
+        raise EnvironmentFault(f"--corpus {one_line(corpus)}: cannot be written: {error.strerror or error}") from error
+    return target
+
+
+def keep_and_tell(folder: Path, corpus: Path, words: Words, trust: bool, as_json: bool) -> None:
+    """The same, and says what was done."""
+    target = keep_in(folder, corpus, words, trust)
+    if as_json:
+        print_json({"case": str(target), "title": read_case(target).title})
+    else:
+        print(one_line(f"{target}: {read_case(target).title}"))
 
 
 def promote_and_tell(folder: Path, registry: Path, words: Words, today: date, trust: bool, as_json: bool) -> None:

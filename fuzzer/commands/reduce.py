@@ -2,28 +2,51 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import shutil
-import subprocess
-import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
-from corpus.repro import json_beside
-from fuzzer.commands.replay import FAILS, PASSES
-from fuzzer.errors import EnvironmentFault, UsageError
+from corpus.store import CorruptCase, StoredCase, read_case
+from fuzzer.campaign.interrupts import Interrupts
+from fuzzer.commands.reduce_asked import read_keep, read_predicate
+from fuzzer.commands.reduce_output import ReductionOutput, identity
+from fuzzer.commands.reduce_shown import Shown, proposed_tries, shown, shown_by
+from fuzzer.errors import EnvironmentFault, UsageError, tell
 from fuzzer.oneshot.ask import ask, scratch_folder
-from fuzzer.oneshot.messages import Reduction, Request
+from fuzzer.oneshot.messages import (
+    STOP,
+    Better,
+    Keep,
+    Kept,
+    NothingFails,
+    Predicate,
+    Printed,
+    Recorded,
+    Reduction,
+    Reply,
+    Request,
+    Warned,
+)
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
-from fuzzer.processes import sandbox
-from fuzzer.results import ReduceResult
+from fuzzer.results import NothingToReduce, ReduceResult
 from fuzzer.trust import admit
 from generators.targets import DEFAULT
 from reports.summary import write_text
+from reports.terminal import Terminal
 
 SLACK_S = 600.0
 """Seconds beyond the budget: judging the start, and a last candidate that hangs."""
-CONFIRM_S = 150.0
+LONGER = 5
+"""So many times as long is what a user is told to give a reduction whose time ran out."""
+
+
+class Display(Protocol):
+    """Shows a person how a reduction gets on."""
+
+    def on_start(self, bindings: int, statements: int, passes: int) -> None: ...
+    def on_better(self, bindings: int, statements: int, passes: int, trials: int) -> None: ...
+    def on_end(self) -> None: ...
 
 
 def reduce_case(
@@ -35,78 +58,229 @@ def reduce_case(
     time_s: float,
     load: Path | None,
     trust: bool = False,
-) -> ReduceResult:
-    """The smallest case found in `time_s` seconds that fails as the given one does.
+    message: str | None = None,
+    rejections: bool = False,
+    builds: bool = False,
+    flaky: int = 1,
+    resume: bool = False,
+    output: Path | None = None,
+    display: Display | None = None,
+) -> ReduceResult | NothingToReduce:
+    """The smallest case found in `time_s` seconds that fails as the given one does, written to `output`.
 
-    Kept is the first failure of an oracle (of `oracle`, where given) under `passes`: names, () for the case's own,
-    else the loaded file's, else the default build pipeline. The script is run to see that it shows the failure.
-    With `interesting` a command decides instead: called as CMD FILE.py with a TVMScript candidate, exit status 0 keeps
-    it; the script is then that module, and passes are not applied. No walls are put around a command of the user's.
-    trust: as in `fuzzer.commands.check.check_module`.
+    Kept is a failure under `passes`: names, () for the case's own, else the loaded file's, else the default build
+    pipeline. Of several it is the one that a user minds most (`fuzzer.oneshot.keep`), of `oracle`, with a message that
+    matches `message`, where these are given. rejections, builds, flaky: see `fuzzer.oneshot.messages.Keep`. The script
+    is run to see that it shows the failure.
+    With `interesting` a predicate decides instead: a command, called as CMD FILE.py with a TVMScript candidate, whose
+    exit status 0 keeps it; or FILE.py:function, called with an IRModule in a child. The script is then that module, and
+    passes are not applied. No walls are put around what is the user's own.
+    output: a script, or a folder for a case; None to write nothing. It has the best so far after every success. resume:
+    goes on with what an earlier reduction has left there. trust: as in `fuzzer.commands.check.check_module`.
 
-    Raises UsageError for what cannot be read, is ill-formed or does not fail; EnvironmentFault for a TVM that does not
-    work and for a failure that does not show again.
+    Ctrl-C ends it with the smallest so far; where there is none yet, KeyboardInterrupt is raised. Raises UsageError for
+    what cannot be read or is ill-formed; EnvironmentFault for a TVM that does not work and for a failure that does not
+    show again, which is then left as a script that is not confirmed.
     """
     refuse_groups(passes)
-    if interesting is not None:
-        _check_command(interesting, passes, oracle)
+    keep = read_keep(oracle, message, rejections, builds, flaky)
+    predicate = None if interesting is None else read_predicate(interesting, keep, passes, path)
     case = judged_on(read_subject(path, load), DEFAULT, path)
     if not trust:
         admit(path, case, load)
     trust = trust or case.load is not None
-    with scratch_folder() as scratch:
-        open_air = trust or interesting is not None
-        asked = (oracle, interesting, time_s, scratch)
-        request = Request("reduce", case, passes, *asked, subject=str(path), trust=open_air)
-        replies = ask(request, time_s + SLACK_S)
-        reduction = next(reply for reply in replies if isinstance(reply, Reduction))
-    repro = shown_by(reduction, trust) if interesting is None else reduction.repros[0]
-    return ReduceResult(repro, reduction.reduced, reduction.finding, reduction.module_json)
+    wanted = (passes, keep.oracle, keep.message, interesting)
+    out = None if output is None else ReductionOutput(output, identity(case, *wanted))
+    request = Request("reduce", case, passes, keep, predicate, _recorded(path), time_s, subject=str(path), trust=trust)
+    before: dict[str, float] = {}
+    if resume:
+        if out is None:
+            raise UsageError("--resume: there is no output to go on with")
+        request, before = _resumed(request, out)
+    reduction = _Reducing(request, out, display).reduction()
+    if isinstance(reduction, NothingFails):
+        return NothingToReduce(reduction.tried)
+    reduction = replace_sizes(reduction, before)
+    what = None if predicate is not None else shown(reduction, trust, max(flaky, 1 if reduction.shows is None else 2))
+    return _result(reduction, what, request, out)
 
 
-def _check_command(command: str, passes: tuple[str, ...], oracle: str | None) -> None:
-    if oracle is not None:
-        raise UsageError("--interesting and --oracle: only one of them can say what is kept")
-    if passes:
-        raise UsageError("--interesting and --passes: with a command of yours no pass is applied; apply it there")
+def replace_sizes(reduction: Reduction, before: dict[str, float]) -> Reduction:
+    """The reduction with the sizes at the start of the one that it goes on with."""
+    fields = {name: getattr(reduction, name) for name in reduction.__struct_fields__}
+    return Reduction(**{**fields, "reduced": {**reduction.reduced, **before}})
+
+
+def _recorded(path: Path) -> Recorded | None:
+    """What the case in a folder is known to fail by; None for a module."""
+    folder = path if path.is_dir() else path.parent if path.name == "case.json" else None
+    if folder is None:
+        return None
     try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise UsageError(f"--interesting {command}: {error}") from error
-    if not words or shutil.which(words[0]) is None:
-        raise UsageError(f"--interesting {command}: no such program, or it may not be executed")
+        return _recorded_of(read_case(folder))
+    except CorruptCase:
+        return None  # said by who reads the case
 
 
-def shown_by(reduction: Reduction, trust: bool) -> str:
-    """The first script that shows the failure in a fresh process; the next one is run where one says that it is gone.
-
-    trust: whether the process has no walls around it. Raises EnvironmentFault where none shows it.
-    """
-    # Not the folder that the reduction has written into, where links may lie in wait.
-    with scratch_folder() as folder, scratch_folder() as scratch:
-        return _shown_by(reduction, Path(folder) / "repro.py", None if trust else scratch)
+def _recorded_of(stored: StoredCase) -> Recorded:
+    return Recorded(stored.oracle, stored.symptom, stored.culprit, stored.message, stored.evidence)
 
 
-def _shown_by(reduction: Reduction, script: Path, scratch: str | None) -> str:
-    if reduction.module_json is not None:
-        write_text(json_beside(script), reduction.module_json)
-    for repro in reduction.repros:
-        write_text(script, repro)
-        ended = _run(script, scratch)
-        if ended.returncode == FAILS:
-            return repro
-        if ended.returncode != PASSES:
-            break
-    lines = (ended.stdout + ended.stderr).decode(errors="replace").strip().splitlines()
-    said = f": {lines[-1][:200]}" if lines else ""
-    raise EnvironmentFault(f"fails here, but not in a fresh process (status {ended.returncode}{said})")
-
-
-def _run(script: Path, scratch: str | None) -> subprocess.CompletedProcess[bytes]:
-    words = [sys.executable, str(script)]
-    command = words if scratch is None else sandbox.command(words, scratch)
-    environment = {**os.environ, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+def _resumed(request: Request, out: ReductionOutput) -> tuple[Request, dict[str, float]]:
+    """The request that goes on with the best of an earlier reduction."""
+    resumed = out.resumed()
+    if request.predicate is not None:
+        case = judged_on(read_subject(resumed.folder / "module.py", None), DEFAULT, resumed.folder)
+        return replace(request, case=replace(case, load=request.case.load)), resumed.before
     try:
-        return subprocess.run(command, capture_output=True, env=environment, timeout=CONFIRM_S, check=False)
-    except subprocess.TimeoutExpired as error:
-        raise EnvironmentFault(f"the reduced script does not end within {CONFIRM_S:.0f} s") from error
+        stored = read_case(resumed.folder)
+    except CorruptCase as error:
+        raise UsageError(f"--resume: {error}") from error
+    case = replace(stored.case, load=request.case.load)
+    names = tuple(call.name for call in case.passes) if request.passes else ()
+    return replace(request, case=case, passes=names, recorded=_recorded_of(stored)), resumed.before
+
+
+# --- the process ----------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Reducing:
+    """Asks the process that reduces, and keeps what it sends."""
+
+    request: Request
+    out: ReductionOutput | None
+    display: Display | None
+    best: Better | None = None
+    refused: Path | None = None
+    scratch: Path = Path()
+    interrupted: Callable[[], bool] = lambda: False
+
+    def reduction(self) -> Reduction | NothingFails:
+        with scratch_folder() as scratch, Interrupts() as interrupts:
+            self.scratch, self.interrupted = Path(scratch), lambda: interrupts.happened
+            open_air = self.request.trust or self.request.predicate is not None
+            request = replace(self.request, scratch=scratch, trust=open_air)
+            try:
+                replies = ask(request, request.time_s + SLACK_S, self._hear, self._look)
+            except EnvironmentFault as fault:
+                raise self._with_best(fault) from fault
+            except UsageError as refusal:
+                raise self._with_candidate(refusal) from refusal
+            finally:
+                if self.display is not None:
+                    self.display.on_end()
+        return next(reply for reply in replies if isinstance(reply, Reduction | NothingFails))
+
+    def _with_best(self, fault: EnvironmentFault) -> EnvironmentFault:
+        if self.best is None or self.out is None:
+            return fault
+        return EnvironmentFault(f"{fault}; the smallest so far, not confirmed, is in {self.out.script}")
+
+    def _with_candidate(self, refusal: UsageError) -> UsageError:
+        return UsageError(f"{refusal}; it was given {self.refused}") if self.refused is not None else refusal
+
+    def _look(self) -> None:
+        if not self.interrupted():
+            return
+        if self.best is None:
+            raise KeyboardInterrupt
+        (self.scratch / STOP).touch()
+
+    def _hear(self, reply: Reply) -> None:
+        match reply:
+            case Kept(line, bindings, statements, passes, others):
+                also = f"; also met: {'; '.join(others)}" if others else ""
+                tell(f"keeps: {line}{also}")
+                if self.out is not None:
+                    self.out.before = self.out.before or reply.before
+                if self.display is not None:
+                    self.display.on_start(bindings, statements, passes)
+            case Better():
+                self.best = reply
+                if self.out is not None:
+                    self.out.better(reply)
+                if self.display is not None:
+                    self.display.on_better(reply.bindings, reply.statements, reply.passes, reply.calls)
+            case Warned(line):
+                tell(f"warning: {line}")
+            case Printed(text, candidate):
+                self._show_first(text, candidate)
+            case _:
+                pass
+
+    def _show_first(self, text: str, candidate: str) -> None:
+        """Shows what the predicate printed of the first candidate, and keeps that, if it is not the user's file."""
+        terminal = Terminal(stderr=True)
+        for line in text.splitlines():
+            terminal.say(f"| {line}")
+        if self.out is not None and candidate:
+            self.refused = self.out.candidate
+            write_text(self.refused, candidate)
+
+
+# --- the result -----------------------------------------------------------------------------------------
+
+
+def _result(reduction: Reduction, what: Shown | None, request: Request, out: ReductionOutput | None) -> ReduceResult:
+    """Writes what was found, and says it. Raises EnvironmentFault where no fresh process shows it."""
+    number = 0 if what is None else what.number
+    confirmed = what is None or what.each_time or (request.keep.flaky > 1 and what.times > 0)
+    if not confirmed:
+        assert what is not None
+        if out is not None:
+            out.leave_unconfirmed(reduction, number)
+        raise EnvironmentFault(_not_confirmed(reduction, what, request.keep, out))
+    if out is not None:
+        out.finish(reduction, number)
+    return ReduceResult(
+        reduction.repros[number],
+        reduction.reduced,
+        reduction.finding,
+        reduction.module_json,
+        kept=reduction.kept,
+        others=reduction.others,
+        finished=reduction.finished,
+        notes=_notes(reduction, what, request),
+        steps=reduction.steps,
+        known=reduction.known,
+    )
+
+
+def _not_confirmed(reduction: Reduction, what: Shown, keep: Keep, out: ReductionOutput | None) -> str:
+    """In one line: that no fresh process shows it each time, its rates, and how to go on."""
+    times, of = reduction.shows or (what.times, what.of)
+    here = "" if reduction.shows is None else f" in {times} of {of} tries here and"
+    where = "" if out is None else f"; {out.unconfirmed} has what was found"
+    flaky = reduction.shows is not None or what.times > 0
+    how = f"; --flaky {proposed_tries(times, of)} reduces with so many tries per candidate" if flaky else ""
+    if flaky and not here and keep.flaky == 1:
+        how = f"; --flaky {proposed_tries(what.times, what.of)} allows for it"
+    if flaky:
+        return f"flaky: {reduction.kept}: fails{here} in {what.rate} fresh processes{where}{how}"
+    return f"fails here, but not in a fresh process ({what.rate} runs{what.said}){where}"
+
+
+def _notes(reduction: Reduction, what: Shown | None, request: Request) -> tuple[str, ...]:
+    notes = []
+    if not reduction.finished:
+        notes.append(_unfinished(reduction, request.time_s))
+    if what is not None and not what.each_time:
+        notes.append(f"flaky: shows in {what.rate} fresh processes")
+    return tuple(notes)
+
+
+def _unfinished(reduction: Reduction, time_s: float) -> str:
+    if reduction.stopped:
+        return "interrupted; --resume goes on"
+    if reduction.reduced["seconds"] < time_s / 2:
+        return f"stopped after {reduction.reduced['oracle_calls']:g} trials; --resume goes on"
+    return f"time ran out; --time {_written(LONGER * time_s)} --resume goes on"
+
+
+def _written(seconds: float) -> str:
+    """Seconds as the option takes them."""
+    return f"{seconds / 60:g}m" if seconds >= 60 and seconds % 60 == 0 else f"{seconds:g}s"
+
+
+__all__ = ["Display", "Predicate", "reduce_case", "shown_by"]

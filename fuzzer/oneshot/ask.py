@@ -14,7 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.oneshot.messages import Reply, Request
@@ -26,6 +26,8 @@ from fuzzer.versions import require_tvm
 
 READY_S = 180.0
 """Seconds until TVM and the loaded file are imported."""
+LOOK_S = 0.2
+"""Seconds between two looks of a caller who waits for replies."""
 ROOM_BYTES = 4096
 """What must be free for the messages of a one-shot process."""
 
@@ -33,8 +35,13 @@ _ERROR = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b")
 """How the line begins with which Python ends a traceback; TVM's warnings may follow it."""
 
 
-def ask(request: Request, limit_s: float) -> list[Reply]:
-    """Every reply up to Done.
+def ask(
+    request: Request,
+    limit_s: float,
+    hear: Callable[[Reply], None] = lambda reply: None,
+    look: Callable[[], None] = lambda: None,
+) -> list[Reply]:
+    """Every reply up to Done. hear: called with each as it comes. look: called now and then in between.
 
     Raises UsageError or EnvironmentFault: what the request was refused for, a TVM that cannot be imported, or a
     process that ended, or took longer than limit_s, without an answer.
@@ -52,7 +59,7 @@ def ask(request: Request, limit_s: float) -> list[Reply]:
         )
         try:
             _hand_over(process, request)
-            return _replies(process, stderr.fileno(), limit_s)
+            return _replies(process, stderr.fileno(), limit_s, hear, look)
         finally:
             _end(process)
 
@@ -77,9 +84,16 @@ def _hand_over(process: subprocess.Popen[bytes], request: Request) -> None:
         return  # it has ended already, as the end of its answers shows
 
 
-def _replies(process: subprocess.Popen[bytes], stderr: int, limit_s: float) -> list[Reply]:
+def _replies(
+    process: subprocess.Popen[bytes],
+    stderr: int,
+    limit_s: float,
+    hear: Callable[[Reply], None],
+    look: Callable[[], None],
+) -> list[Reply]:
     replies: list[Reply] = []
-    for reply in _heard(process, limit_s):
+    for reply in _heard(process, limit_s, look):
+        hear(reply)
         if isinstance(reply, Refused):
             raise UsageError(reply.message) if reply.usage else EnvironmentFault(reply.message)
         replies.append(reply)
@@ -90,14 +104,17 @@ def _replies(process: subprocess.Popen[bytes], stderr: int, limit_s: float) -> l
     raise EnvironmentFault(f"the process that does the work {_ended(process, stderr)}")
 
 
-def _heard(process: subprocess.Popen[bytes], limit_s: float) -> Iterator[Reply]:
+def _heard(process: subprocess.Popen[bytes], limit_s: float, look: Callable[[], None]) -> Iterator[Reply]:
     """Replies until the end of the stream, or until the process does not get ready or done in time."""
     assert process.stdout is not None
     start = time.monotonic()
     allowed, lines = READY_S, Lines[Reply](Reply)
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
-        while selector.select(max(0.0, start + allowed - time.monotonic())):
+        while (left := start + allowed - time.monotonic()) > 0:
+            look()
+            if not selector.select(min(left, LOOK_S)):
+                continue
             data = os.read(process.stdout.fileno(), 1 << 16)
             if not data:
                 return

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing_extensions import assert_never
 
+from fuzzer.oneshot.by_predicate import reduce_by_predicate
 from fuzzer.oneshot.check import check
 from fuzzer.oneshot.messages import Request
 from fuzzer.oneshot.prepare import Say, live_candidate, prepared, recorder_of
-from fuzzer.oneshot.reduce import reduce_by_command, reduce_by_oracle
+from fuzzer.oneshot.reduce import reduce_by_oracle
 
 
 def carry_out(request: Request, say: Say) -> None:
     """Does what the request asks for. Raises NotCarriedOut."""
-    if request.interesting is not None:
-        reduce_by_command(request, live_candidate(request, recorder_of(request)), say)
+    if request.predicate is not None:
+        reduce_by_predicate(request, live_candidate(request, recorder_of(request)), say)
         return
     subject = prepared(request)
     match request.what:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from typing_extensions import assert_never
 
@@ -26,7 +26,7 @@ from generators.passes.table import SETUP
 from generators.source import SeededSource
 from generators.targets import TARGETS
 from generators.tvm_api import IRModule
-from oracles.activities import Asking, Working, described
+from oracles.activities import Asking, Building, Working, described
 from oracles.checks import numeric, survives
 from oracles.forked import Ended, forked, limit_memory
 from oracles.oracle import StepOracle
@@ -37,6 +37,11 @@ _OF_GIVEN = {
     row.name: row.judge_given for row in ORACLES.values() if isinstance(row, StepOracle) and row.judge_given is not None
 }
 """What judges the module that was given, where the user named no passes."""
+
+
+PATIENCE = 4
+"""A build that does not end in the time of a stage is judged again with so many times as much: code for a large module
+takes long on a busy machine, and that is no hang."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,28 +82,37 @@ def _fault(subject: Subject) -> tuple[str, ...]:
     return () if isinstance(lines, Ended) else lines
 
 
-def outcome_of(subject: Subject, oracle: str | None = None) -> Outcome:
-    """What the oracles (or one of them) say of the subject. Raises NotCarriedOut for an unknown oracle.
+def outcome_of(subject: Subject, asked: frozenset[str] | None = None, rejections: bool = False) -> Outcome:
+    """What the oracles (or those `asked`) say of the subject. rejections: a pass that refuses the module fails.
 
     Where the user named no passes, the module that was given is what must round-trip, not what they make of it:
     TVM's printer and parser do not agree on lowered modules, which is not the module's fault.
     """
-    names = oracle_names(subject.plan)
-    if oracle is not None:
-        if oracle not in names:
-            raise NotCarriedOut(f"--oracle {oracle}: unknown oracle; `passfuzz list oracles` shows them all")
-        names = frozenset({oracle, survives.ORACLE.name})
-    if subject.note:
-        return _judged(subject, names - NEED_NUMBERS, [row_of(numeric.ORACLE.name, None, Skipped(subject.note))])
-    return _judged(subject, names, [])
+    names = oracle_names(subject.plan) if asked is None else asked
+    asking = _Asking(names - NEED_NUMBERS if subject.note else names, rejections)
+    rows = [row_of(numeric.ORACLE.name, None, Skipped(subject.note))] if subject.note else []
+    return _judged(subject, asking, rows)
 
 
-def _judged(subject: Subject, oracles: frozenset[str], rows: list[CheckRow]) -> Outcome:
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """What is asked. deadline_s: seconds that a stage may take."""
+
+    oracles: frozenset[str]
+    rejections: bool
+    deadline_s: float = field(default_factory=lambda: STAGE_S)
+
+    @property
+    def with_patience(self) -> _Asking:
+        return replace(self, deadline_s=PATIENCE * self.deadline_s)
+
+
+def _judged(subject: Subject, asking: _Asking, rows: list[CheckRow]) -> Outcome:
     """What the oracles say, after `rows`. Raises NotCarriedOut where the child's end says nothing of the subject."""
     recorder = subject.recorder
     recorder.write(0, Working("start"))
     union = Row | Found | OwnFault
-    heard = in_child(lambda say: _judge(subject, oracles, say), union, recorder, STAGE_S, per_activity=True)
+    heard = in_child(lambda say: _judge(subject, asking, say), union, recorder, asking.deadline_s, per_activity=True)
     ended, where = heard.ended, described(heard.activity)
     told, failures = list(rows), list[Failure]()
     for message in heard.messages:
@@ -113,7 +127,9 @@ def _judged(subject: Subject, oracles: frozenset[str], rows: list[CheckRow]) -> 
                 assert_never(message)
     if ended is None:
         return Outcome(tuple(told), tuple(failures))
-    end = judged_end(0, heard.activity, ended, deadline_s=subject.plan.deadline_s)
+    if ended.hung and isinstance(heard.activity, Building) and asking.deadline_s == STAGE_S:
+        return _judged(subject, asking.with_patience, rows)
+    end = judged_end(0, heard.activity, ended, deadline_s=asking.deadline_s)
     match end:
         case OurFault():
             raise own_fault(ended, where)
@@ -122,7 +138,8 @@ def _judged(subject: Subject, oracles: frozenset[str], rows: list[CheckRow]) -> 
         case ReferenceStuck():
             note = Inconclusive(f"the reference interpreter {ended.verb}")
             without = replace(subject, start=replace(subject.start, calls=()))
-            return _judged(without, oracles - NEED_NUMBERS, [*rows, row_of(numeric.ORACLE.name, None, note)])
+            left = replace(asking, oracles=asking.oracles - NEED_NUMBERS)
+            return _judged(without, left, [*rows, row_of(numeric.ORACLE.name, None, note)])
         case Failure():
             lost = _with_step(subject, end)
             row = row_of(survives.ORACLE.name, _pass_named(subject, lost), Failed(lost.symptom, lost.message))
@@ -131,10 +148,10 @@ def _judged(subject: Subject, oracles: frozenset[str], rows: list[CheckRow]) -> 
             assert_never(end)
 
 
-def _judge(subject: Subject, oracles: frozenset[str], say: Say) -> None:
+def _judge(subject: Subject, asking: _Asking, say: Say) -> None:
     """In the child: sends each row before the next oracle runs, and then the failures with their culprits."""
     limit_memory(subject.plan.memory_bytes)
-    start, given = subject.start, oracles
+    start, given, oracles = subject.start, asking.oracles, asking.oracles
     options = options_of(subject.plan, subject.repertoire)
     if subject.implied:
         oracles -= frozenset(_OF_GIVEN)
@@ -143,6 +160,7 @@ def _judge(subject: Subject, oracles: frozenset[str], say: Say) -> None:
         options,
         force=True,
         oracles=oracles,
+        rejections=asking.rejections,
         announce=lambda activity: subject.recorder.write(0, activity),
         on_verdict=lambda oracle, name, verdict: say(Row(row_of(oracle, name, verdict))),
     )

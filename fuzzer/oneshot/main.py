@@ -36,7 +36,7 @@ def main() -> None:
     say(Ready(str(tvm.__version__)))
     from fuzzer.oneshot.carry_out import carry_out
     from fuzzer.oneshot.prepare import NotCarriedOut
-    from fuzzer.trial.shrink import NotJudged
+    from fuzzer.trial.rejudge import NotJudged
 
     try:
         carry_out(request, say)

@@ -130,7 +130,7 @@ def prepared(request: Request) -> Subject:
 
 def live_candidate(request: Request, recorder: Recorder) -> Candidate:
     """The candidate of the request's case, read in a child before it is read here. Raises NotCarriedOut."""
-    lenient = request.interesting is not None
+    lenient = request.predicate is not None
 
     def read(say: Say) -> None:
         limit_memory(Plan(0).memory_bytes)

@@ -1,124 +1,194 @@
-"""What `passfuzz reduce` does in its process: keeps a failure of an oracle, or what the user's command accepts."""
+"""What `passfuzz reduce` does in its process with a failure of an oracle. By a user's predicate: see `by_predicate`."""
 
 from __future__ import annotations
 
-import os
-import shlex
-import signal
-import subprocess
+import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
-from corpus.finding import stats_row, to_line
-from corpus.findings import stored_from, with_each_fill
-from corpus.module_text import text_of, with_imports
-from corpus.named_errors import naming
-from corpus.reduce import Candidate, reduce
+import tvm
+
+from corpus.finding import Finding, to_line
+from corpus.findings import folder_of, stored_from, with_each_fill
+from corpus.reduce import Candidate, Smallest, as_case
+from corpus.reduce.candidate import count_bindings, count_statements
+from corpus.registry import SHIPPED, read_registry
 from corpus.repro import repro_text
-from fuzzer.oneshot.check import outcome_of
-from fuzzer.oneshot.messages import Reduction, Request
+from corpus.signature import operators_in, signature_of
+from corpus.store import contents_of
+from fuzzer.oneshot.keep import found_in, line_of, lines_of, matches
+from fuzzer.oneshot.messages import STOP, Better, Kept, NothingFails, Reduction, Request
 from fuzzer.oneshot.prepare import NotCarriedOut, Say, Subject
+from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure
-from fuzzer.trial.shrink import shrink
-from oracles.family import adopt_orphans, children, die_with_parent, end_children
+from fuzzer.similar import similar
+from fuzzer.trial.rejudge import Rejudge
+from fuzzer.trial.shrink import expectations_of, shrink
+from generators import tvm_api
+from generators.case import Case, ModuleText
+from oracles.evidence import AcrossProcesses
+from oracles.table import NEED_NUMBERS
+from oracles.verdict import Failed
 
-COMMAND_S = 60.0
-"""Seconds that one call of the user's command may take; longer is not interesting."""
+MEASURED = 10
+"""How often a failure is judged again that did not show again at once: its rate is told."""
+GOES_ON = "The smallest so far, not confirmed: the reduction goes on, or did not get to its end."
+STOPPED_S = 1e9
+"""Seconds that a clock is ahead where the user has ended the reduction."""
+PRINTED_WHOLE = 40
+"""Up to so many bindings and statements the best so far is printed as a script that is known to say all of it: reading
+it back takes longer than a trial where it is large."""
 
 
-# --- by an oracle ---------------------------------------------------------------------------------------
+def stopped(request: Request) -> bool:
+    """Whether the user has asked to end with the smallest so far."""
+    return (Path(request.scratch) / STOP).exists()
+
+
+def clock_of(request: Request) -> Callable[[], float]:
+    """Seconds; far ahead once the user has asked to end with the smallest so far."""
+    return lambda: time.monotonic() + (STOPPED_S if stopped(request) else 0.0)
+
+
+def sizes_of(candidate: Candidate) -> tuple[int, int, int]:
+    """Its bindings, statements and passes."""
+    return count_bindings(candidate.module), count_statements(candidate.module), len(candidate.passes)
 
 
 def reduce_by_oracle(subject: Subject, say: Say) -> None:
-    """Says Reduction with the repros of the smallest case found, one per fill.
-
-    Raises NotCarriedOut where nothing fails."""
-    failure = _failure_of(subject)
-    start = subject.start
-    passes = start.passes if failure.step is None else start.passes[: failure.step + 1]
-    like = replace(subject.request.case, passes=passes, setup=start.setup, calls=start.calls)
-    candidate = Candidate(start.module, start.setup, passes, start.calls)
-    finding = shrink(subject.plan, subject.repertoire, failure, candidate, like, subject.request.time_s)
-    if finding is None:
-        line = f"{failure.oracle}: {failure.culprit}: {failure.symptom}"
-        raise NotCarriedOut(f"{line}: fails once and not again when it is judged alone", usage=False)
-    repros = tuple(repro_text(stored_from(one), single=True) for one in with_each_fill(finding))
-    say(Reduction(repros, to_line(finding)["reduced"], finding.signature.slug, finding.case.module.json))
+    """Says Kept, Better for each success, and Reduction with the repros of the smallest case found, one per fill; or
+    NothingFails."""
+    found = found_in(subject)
+    if found.kept is None:
+        say(NothingFails(found.tried))
+        return
+    say(Kept(line_of(found.kept), *sizes_of(subject.start), lines_of(found.others)))
+    _Reduce(subject, found.kept, list(found.others), say).run()
 
 
-def _failure_of(subject: Subject) -> Failure:
-    """The first failure, of the oracle that was asked for if one was."""
-    wanted = subject.request.oracle
-    outcome = outcome_of(subject, wanted)
-    for failure in outcome.failures:
-        if wanted in (None, failure.oracle):
-            return failure
-    what = "no oracle fails" if wanted is None else f"the oracle {wanted} does not fail"
-    passes = "what is left of the default build"
-    if not subject.implied:
-        passes = ", ".join(call.name for call in subject.start.passes)
-    note = f"; {subject.note}" if subject.note else ""
-    raise NotCarriedOut(f"nothing to reduce: {what} on this module under {passes}{note}")
+class _Reduce:
+    """One reduction, and who looks on while it runs (`fuzzer.trial.watch.Watch`)."""
 
+    def __init__(self, subject: Subject, failure: Failure, others: list[Failure], say: Say) -> None:
+        start = subject.start
+        passes = start.passes if failure.step is None else start.passes[: failure.step + 1]
+        self._subject = subject
+        self._failure = failure
+        self._others = others
+        self._say = say
+        self._start = Candidate(start.module, start.setup, passes, start.calls)
+        self._like = replace(subject.request.case, passes=passes, setup=start.setup, calls=start.calls)
+        self._began = time.monotonic()
+        self._size: tuple[int, int, int] | None = None
+        self._searched: Smallest | None = None
+        self.clock = clock_of(subject.request)
 
-# --- by a command ---------------------------------------------------------------------------------------
-
-
-def reduce_by_command(request: Request, start: Candidate, say: Say) -> None:
-    """Says Reduction with the smallest module that the command accepts.
-
-    Raises NotCarriedOut where it refuses the first.
-    """
-    assert request.interesting is not None
-    command = shlex.split(request.interesting)
-    module_only = replace(start, setup=(), passes=(), calls=())
-    file = Path(request.scratch) / "candidate.py"
-    limit = min(COMMAND_S, request.time_s)
-
-    def status(candidate: Candidate) -> int | None:
-        with naming(file):
-            file.write_text(_module_file(candidate), encoding="utf-8")
-        return status_of([*command, str(file)], limit)
-
-    first = status(module_only)
-    if first != 0:
-        how = f"does not end within {limit:g} s" if first is None else f"ends with status {first}"
-        raise NotCarriedOut(
-            f"--interesting {request.interesting}: {how} on the module as it is; 0 would be interesting"
+    def run(self) -> None:
+        subject, failure = self._subject, self._failure
+        asked = (subject.plan, subject.repertoire, failure, self._start, self._like, subject.request.time_s)
+        finding = shrink(*asked, watch=self)
+        shows = None
+        if finding is None:
+            shows = self._rate()
+            finding = self._as_finding(self._start, failure)
+        stored = [(one, stored_from(one)) for one in with_each_fill(finding)]
+        registry, smallest = read_registry(SHIPPED), self._searched
+        near = similar(finding, registry, (), {})
+        entry = registry.match(finding.cause, f"{finding.verdict.message}\n{finding.verdict.detail}")
+        reduced = to_line(finding)["reduced"] or self._unreduced()
+        self._say(
+            Reduction(
+                tuple(repro_text(case, single=True) for _, case in stored),
+                {**reduced, "seconds": round(time.monotonic() - self._began, 3)},
+                finding.signature.slug,
+                finding.case.module.json,
+                tuple(folder_of(one, near) for one, _ in stored),
+                smallest is None or smallest.finished,
+                lines_of(self._others),
+                () if smallest is None else smallest.accepted,
+                shows,
+                line_of(failure),
+                "" if entry is None else entry.title,
+                stopped(subject.request),
+            )
         )
-    reduction = reduce(module_only, lambda candidate: status(candidate) == 0, budget_s=request.time_s)
-    say(Reduction((_module_file(reduction.candidate),), stats_row(reduction.stats(), 0), None))
+
+    def _rate(self) -> tuple[int, int]:
+        """How often the failure shows in MEASURED tries, where it did not when it was judged alone.
+
+        Raises NotCarriedOut where it never does."""
+        subject, failure = self._subject, self._failure
+        times = 0
+        if not isinstance(failure.evidence, AcrossProcesses):
+            recorder = Recorder.create(Path(subject.plan.scratch) / "flight-rate")
+            rejudge = Rejudge(subject.plan, subject.repertoire, failure, recorder, self)
+            times = sum(rejudge.shows(self._start, number) for number in range(MEASURED))
+        if not times:
+            how = f"fails once and not again in {MEASURED} tries when it is judged alone"
+            raise NotCarriedOut(f"{line_of(failure)}: {how}", usage=False)
+        return times, MEASURED
+
+    def _unreduced(self) -> dict[str, float]:
+        bindings, statements, passes = sizes_of(self._start)
+        sizes = {"bindings_before": bindings, "bindings": bindings}
+        sizes |= {"statements_before": statements, "statements": statements}
+        return {**sizes, "passes_before": passes, "passes": passes, "oracle_calls": MEASURED}
+
+    # --- looking on -----------------------------------------------------------------------------------------
+
+    @property
+    def tries(self) -> int:
+        return self._subject.request.keep.flaky
+
+    def fits(self, failure: Failure) -> bool:
+        pattern = self._subject.request.keep.message
+        return pattern is None or matches(failure, pattern)
+
+    def better(self, candidate: Candidate, failure: Failure, calls: int) -> None:
+        """Sends what is on disk from then on. A second search begins with the whole case again: what is larger than
+        the best so far is not told."""
+        sizes = sizes_of(candidate)
+        if self._size is not None and sum(sizes) > sum(self._size):
+            return
+        self._size = sizes
+        finding = self._as_finding(candidate, failure)
+        stored = stored_from(finding)
+        repro = repro_text(stored, single=True)
+        spent = time.monotonic() - self._began
+        files = contents_of(stored, repro_text(stored), f"# {stored.title}\n\n{GOES_ON}\n")
+        self._say(Better(*sizes, calls, spent, repro, stored.case.module.json, files))
+
+    def met(self, failure: Failure) -> None:
+        if len(self._others) < 1000:
+            self._others.append(failure)
+
+    def searched(self, smallest: Smallest) -> None:
+        self._searched = smallest
+
+    def _as_finding(self, candidate: Candidate, failure: Failure) -> Finding:
+        """A candidate as a finding of which only what its script needs is known."""
+        subject = self._subject
+        case = _case_of(candidate, self._like)
+        verdict = Failed(
+            failure.symptom, failure.message, failure.detail, failure.culprit, failure.evidence, failure.difference
+        )
+        return Finding(
+            case=case,
+            verdict=verdict,
+            oracle=failure.oracle,
+            signature=signature_of(failure.oracle, verdict, failure.culprit, operators_in(case.module.script)),
+            tier=failure.tier,
+            at_s=0.0,
+            tvm=str(tvm.__version__),
+            expectations=expectations_of(candidate, subject.repertoire) if failure.oracle in NEED_NUMBERS else (),
+        )
 
 
-def _module_file(candidate: Candidate) -> str:
-    return with_imports(text_of(candidate.module).script)
-
-
-def status_of(command: list[str], limit_s: float) -> int | None:
-    """The exit status of a command, negative for a signal; None when it takes too long. It ends with this process,
-    and what it starts ends with it."""
-    adopt_orphans()
-    siblings = children()
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        preexec_fn=_dies_with(os.getpid()),
-    )
-    try:
-        return process.wait(limit_s)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        if process.returncode is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        end_children(siblings)
-
-
-def _dies_with(parent: int) -> Callable[[], None]:
-    return partial(die_with_parent, parent)
+def _case_of(candidate: Candidate, like: Case) -> Case:
+    """The candidate as a case. A large module is not read back: what says all of it is its JSON."""
+    module = candidate.module
+    if count_bindings(module) + count_statements(module) <= PRINTED_WHOLE:
+        return as_case(candidate, like)
+    text = ModuleText(tvm_api.script_of(module), tvm_api.json_of(module))
+    return replace(like, module=text, setup=candidate.setup, passes=candidate.passes, calls=candidate.calls)

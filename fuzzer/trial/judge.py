@@ -19,12 +19,13 @@ from fuzzer.trial.record import Record
 from generators.case import PassCall
 from generators.source import Source
 from oracles.activities import Activity, Applying, Asking, Interpreting, SettingUp, Working
+from oracles.checks import survives
 from oracles.ir.verifier import COMPLAINTS
 from oracles.oracle import Oracle, Runs, StepOracle, TraceOracle
 from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
 from oracles.table import ORACLES
 from oracles.trace import MeaningState, Position, Step, Trace
-from oracles.verdict import PASSED, Verdict
+from oracles.verdict import PASSED, Skipped, Verdict
 from oracles.walk import walk
 from oracles.workbench import Workbench
 from reports.tally import Tally
@@ -185,7 +186,10 @@ def _ask(trial: _Trial, row: StepOracle, step: Step) -> Verdict | None:
         return PASSED  # The result is the input again, which has been judged already.
     trial.options.announce(Asking(row.name, step.call.name))
     with trial.record.timed("reference" if row.runs is Runs.REFERENCE else "oracles"):
-        return row.judge(step, trial.bench)
+        verdict = row.judge(step, trial.bench)
+    if trial.options.rejections and row is survives.ORACLE and step.error is not None and isinstance(verdict, Skipped):
+        return survives.rejected(step.error)
+    return verdict
 
 
 def _judge_trace(trial: _Trial, start: Position, steps: Sequence[Step]) -> None:

@@ -30,8 +30,8 @@ class JudgeOptions:
 
     rows: a row for every pass that a case may name. names: what constructors of passes may refer to. only: names of
     passes whose failures count; None for all. force: shares of oracles are ignored and all of `oracles` are asked (for
-    reduction and `check`). build_share: the share of the cases that are built. phase: where modules stand before any
-    pass.
+    reduction and `check`). rejections: a pass that refuses a module fails. build_share: the share of the cases that are
+    built. phase: where modules stand before any pass.
     """
 
     rows: Mapping[str, PassRow]
@@ -40,6 +40,7 @@ class JudgeOptions:
     only: frozenset[str] | None = None
     build_share: float = 0.0
     force: bool = False
+    rejections: bool = False
     target: str = DEFAULT
     phase: Phase = Phase.HIGH
     announce: Announce = unannounced

@@ -15,8 +15,8 @@ from corpus.store import StoredCase, read_case
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.facts import cause_in, named_in
+from fuzzer.trial.rejudge import Rejudge
 from fuzzer.trial.repertoire import Repertoire, repertoire_of
-from fuzzer.trial.shrink import Rejudge
 from oracles.verdict import Failed
 
 

@@ -19,7 +19,7 @@ from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import STATED_LIMIT, headline, out_of_memory
 from oracles.tvm_frames import frames
-from oracles.verdict import CRASH, PASSED, Failed, Skipped, Verdict
+from oracles.verdict import CRASH, PASSED, REJECTS, Failed, Skipped, Verdict
 
 # The patterns below read messages of TVM, which has no other way to say these things. None reads a message of ours.
 _NOT_YET = re.compile(r"not supported \S*\s*yet")
@@ -103,6 +103,11 @@ def judge(step: Step, bench: Bench) -> Verdict:
         error.traceback or error.message,
         evidence=out_of_memory(error),
     )
+
+
+def rejected(error: Raised) -> Failed:
+    """The diagnostic of a pass that refuses a module as a verdict, for who wants to see it kept."""
+    return Failed(REJECTS, f"{error.kind}: {headline(error.message)}", error.traceback or error.message)
 
 
 ORACLE = StepOracle(

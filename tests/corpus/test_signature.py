@@ -16,7 +16,7 @@ from corpus.signature import PLACES, Signature, normalise, operators_in, signatu
 from corpus.store import StoredCase, read_case
 from fuzzer.campaign.docket import place_of
 from fuzzer.protocol import Failure
-from fuzzer.trial.shrink import Likeness
+from fuzzer.trial.rejudge import Likeness
 from oracles.evidence import Evidence, InKernel, NotANumber, OrderOfThreads, ReferenceTrap
 from oracles.reference.errors import symptom_of
 from oracles.verdict import Failed

@@ -35,6 +35,8 @@ def passfuzz(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: py
     monkeypatch.delenv("PASSFUZZ_DEBUG", raising=False)
     (tmp_path / "good.py").write_text(GOOD)
     (tmp_path / "one.py").write_text(ONE_PASS)
+    (tmp_path / "raises.py").write_text("1 / 0\n")
+    (tmp_path / "ends.py").write_text("raise SystemExit(4)\n")
 
     def run(*arguments: str) -> tuple[int, str]:
         before = sorted(tmp_path.rglob("*"))
@@ -242,7 +244,6 @@ def test_a_pass_that_the_loaded_file_does_not_bring(passfuzz: Run, arguments: tu
         (("check", "good.py", "--passes", "@relax"), "--passes @relax"),
         (("check", "good.py", "--target", "cuda-gpu"), "--target cuda-gpu"),
         (("check", "good.py", "--load", "gone.py"), "--load gone.py: no such file"),
-        (("reduce", "good.py", "--passes", "DeadCodeElimination"), "nothing to reduce: no oracle fails"),
         (("reduce", "good.py", "--oracle", "nope", "--passes", "DeadCodeElimination"), "--oracle nope"),
         (("reduce", "good.py", "--interesting", "./nope.sh"), "no such program"),
         (("reduce", "good.py", "--interesting", "'x"), "--interesting 'x"),
@@ -250,7 +251,16 @@ def test_a_pass_that_the_loaded_file_does_not_bring(passfuzz: Run, arguments: tu
         (("reduce", "good.py", "--interesting", "false"), "ends with status 1 on the module as it is"),
         (("reduce", "good.py", "--interesting", "true", "--oracle", "numeric"), "--oracle"),
         (("reduce", "good.py", "--interesting", "true", "--passes", "DeadCodeElimination"), "--passes"),
-        (("reduce", "good.py", "-o", "."), "is a folder"),
+        (("reduce", "good.py", "-o", "."), "holds other files"),
+        (("reduce", "good.py", "-o", "case", "--interesting", "true"), "name a FILE.py"),
+        (("reduce", "good.py", "--message", "("), "no regular expression"),
+        (("reduce", "good.py", "--message", "x", "--interesting", "true"), "--message"),
+        (("reduce", "good.py", "--flaky", "0"), "--flaky 0"),
+        (("reduce", "good.py", "--resume"), "nothing to go on with"),
+        (("reduce", "good.py", "--interesting", "gone.py:keep"), "no such file"),
+        (("reduce", "good.py", "--interesting", "one.py:keep"), "no function keep in the file"),
+        (("reduce", "good.py", "--interesting", "raises.py:keep"), "raises on import: ZeroDivisionError"),
+        (("reduce", "good.py", "--interesting", "ends.py:keep"), "importing the file ends its process"),
         (("reduce", "good.py", "-o", "good.py/x.py"), "nothing can be written"),
         (("reduce", "good.py", "-o", "/proc/x.py"), "--output /proc/x.py: nothing can be written into /proc"),
         (("run", "--cases", "2", "--oracles", "nope", "--jobs", "1", "--out", "out"), "--oracles nope"),

@@ -20,8 +20,8 @@ from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
 from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
+from fuzzer.trial.rejudge import NotJudged, Rejudge
 from fuzzer.trial.repertoire import repertoire_of
-from fuzzer.trial.shrink import NotJudged, Rejudge
 from generators.case import PassCall
 from reports.finding_row import FindingRow
 from tests.fuzzer.planted import CORRECT, FAULTY, write_passes

@@ -23,8 +23,9 @@ from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial import official
 from fuzzer.trial.official import official_entry
+from fuzzer.trial.rejudge import Rejudge
 from fuzzer.trial.repertoire import repertoire_of
-from fuzzer.trial.shrink import Rejudge, shrink
+from fuzzer.trial.shrink import shrink
 from generators.case import ModuleText, PassCall
 from generators.passes.row import Phase
 from generators.passes.table import default_call

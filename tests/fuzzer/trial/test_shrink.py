@@ -11,8 +11,8 @@ from corpus.module_text import live_module
 from corpus.reduce import Candidate, Smallest, reduce
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
+from fuzzer.trial.rejudge import Rejudge
 from fuzzer.trial.repertoire import repertoire_of
-from fuzzer.trial.shrink import Rejudge
 from generators.case import EntryCall, ModuleText, PassCall
 from generators.passes.table import default_call
 

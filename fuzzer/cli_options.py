@@ -1,0 +1,38 @@
+"""The options of `passfuzz reduce` and `passfuzz promote`, with their help. What they mean is read by the commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Oracle = Annotated[str | None, typer.Option(help="Keep a failure of this oracle.")]
+Message = Annotated[
+    str | None, typer.Option(help="Keep a failure, or a rejection, whose message matches.", metavar="REGEX")
+]
+Rejections = Annotated[
+    bool, typer.Option("--rejections", help="Keep what a pass refuses on purpose, where nothing fails.")
+]
+Builds = Annotated[bool, typer.Option("--builds", help="Keep a failure of any build, where nothing else fails.")]
+Interesting = Annotated[
+    str | None,
+    typer.Option(
+        help="Called as CMD FILE.py; exit status 0 is interesting. FILE.py:function is called with the IRModule.",
+        metavar="CMD",
+    ),
+]
+Flaky = Annotated[int, typer.Option(help="Tries per candidate, for a failure that does not always show.", metavar="N")]
+Time = Annotated[str, typer.Option(help="Stop after this long with the smallest so far.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="FILE.py for a script; any other name for a case folder.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with what an earlier reduction has left at --output.")]
+Stats = Annotated[bool, typer.Option("--stats", help="Show how much each step took away.")]
+
+Case = Annotated[Path, typer.Argument(help="The folder of a finding, or of `reduce -o DIR`.", metavar="DIR")]
+Corpus = Annotated[
+    Path | None,
+    typer.Option(help="Into this folder of cases, and no registry. [default: beside the registry]", metavar="DIR"),
+]
+Title = Annotated[str, typer.Option(help="One line, as of an issue. [default: that of the case]")]
+Slug = Annotated[str, typer.Option(help="Name of the new folder. [default: made of the title]")]
+Note = Annotated[str, typer.Option(help="For people.")]

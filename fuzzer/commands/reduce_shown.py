@@ -1,0 +1,104 @@
+"""Whether the script of a reduction shows its failure in a fresh process, and how often. No TVM here."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from corpus.repro import json_beside
+from fuzzer.commands.replay import FAILS, PASSES
+from fuzzer.errors import EnvironmentFault
+from fuzzer.oneshot.ask import scratch_folder
+from fuzzer.oneshot.messages import Reduction
+from fuzzer.processes import sandbox
+from reports.summary import write_text
+
+CONFIRM_S = 150.0
+RUNS = 5
+"""How often a script is run again that does not show its failure at once: its rate is told."""
+SURE = 0.99
+"""How likely a failure with the rate that was measured shows in the tries that are proposed."""
+MOST_PROPOSED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """number: of the script. times, of: how many runs showed the failure, of how many. said: the last line of a run
+    that did not, with its status."""
+
+    number: int
+    times: int
+    of: int
+    said: str = ""
+
+    @property
+    def each_time(self) -> bool:
+        return self.times == self.of
+
+    @property
+    def rate(self) -> str:
+        return f"{self.times} of {self.of}"
+
+
+def shown(reduction: Reduction, trust: bool, tries: int = 1) -> Shown:
+    """What fresh processes say of the scripts, which are run in turn while one says that the failure is gone.
+
+    trust: whether a process has no walls around it. tries: up to so many runs may be needed until the failure shows; a
+    script that does not show it in the first run is run RUNS times at least.
+    """
+    # Not the folder that the reduction has written into, where links may lie in wait.
+    with scratch_folder() as folder, scratch_folder() as scratch:
+        walled = None if trust else scratch
+        script = Path(folder) / "repro.py"
+        if reduction.module_json is not None:
+            write_text(json_beside(script), reduction.module_json)
+        status, said, number = PASSES, "", 0
+        for number, repro in enumerate(reduction.repros):
+            write_text(script, repro)
+            status, said = _run(script, walled)
+            if status == FAILS and tries == 1:
+                return Shown(number, 1, 1)
+            if status != PASSES:
+                break
+        more = [_run(script, walled)[0] for _ in range(max(tries, RUNS) - 1)]
+        return Shown(number, [status, *more].count(FAILS), 1 + len(more), said)
+
+
+def shown_by(reduction: Reduction, trust: bool) -> str:
+    """The first script that shows the failure in a fresh process. Raises EnvironmentFault where none does."""
+    what = shown(reduction, trust)
+    if not what.each_time:
+        raise EnvironmentFault(f"fails here, but not in a fresh process ({what.rate} runs{what.said})")
+    return reduction.repros[what.number]
+
+
+def proposed_tries(times: int, of: int) -> int:
+    """How many tries show a failure almost for sure that has shown so many times of so many."""
+    if times >= of:
+        return 1
+    rate = max(times, 0.5) / of
+    return min(MOST_PROPOSED, math.ceil(math.log(1 - SURE) / math.log(1 - rate)))
+
+
+def _run(script: Path, scratch: str | None) -> tuple[int, str]:
+    """The exit status of a script, and the last line that it printed as the end of a sentence."""
+    words = [sys.executable, str(script)]
+    command = words if scratch is None else sandbox.command(words, scratch)
+    environment = {**os.environ, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    try:
+        ended = subprocess.run(
+            command,
+            capture_output=True,
+            env=environment,
+            timeout=CONFIRM_S,
+            check=False,
+            start_new_session=True,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise EnvironmentFault(f"the reduced script does not end within {CONFIRM_S:.0f} s") from error
+    lines = (ended.stdout + ended.stderr).decode(errors="replace").strip().splitlines()
+    return ended.returncode, f"; status {ended.returncode}" + (f": {lines[-1][:200]}" if lines else "")

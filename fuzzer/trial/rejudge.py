@@ -1,0 +1,186 @@
+"""Judges candidates of one failure again, in children: whether they fail in the same way. Worker processes only."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from tempfile import TemporaryFile
+from typing import IO, Protocol
+
+import numpy as np
+from typing_extensions import assert_never
+
+from corpus.reduce import Candidate
+from corpus.signature import signature_of
+from fuzzer.processes.flight import Recorder
+from fuzzer.processes.lines import in_child
+from fuzzer.protocol import Failure, Found, Plan
+from fuzzer.trial.experiment import Experiment
+from fuzzer.trial.judge import judge
+from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
+from fuzzer.trial.options import options_of
+from fuzzer.trial.record import LONGEST_DETAIL
+from fuzzer.trial.repertoire import Repertoire
+from fuzzer.trial.watch import UNWATCHED, Watch
+from generators.case import Tier
+from generators.passes.order import breaches
+from generators.passes.row import Phase
+from generators.passes.table import SETUP
+from generators.source import SeededSource
+from oracles.evidence import Died, Hung
+from oracles.forked import ChildRaised
+from oracles.ir.regions import declares_what_it_does, divides_in_the_open
+from oracles.table import ORACLES
+from oracles.verdict import REJECTS, Failed
+
+HANG_S = 4.0
+"""Seconds after which a candidate of a hang counts as hanging: stages that end take milliseconds."""
+
+KILLED_AGAIN = 2
+"""How often a candidate is judged again whose child was killed from outside: another process had the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """What stays the same through a reduction: everything of a signature but the operators."""
+
+    oracle: str
+    symptom: str
+    culprit: str
+    message: str
+
+    @staticmethod
+    def of(failure: Failure) -> Likeness:
+        """The likeness of a failure; all wrong results are alike."""
+        failed = Failed(failure.symptom, failure.message, evidence=failure.evidence)
+        signature = signature_of(failure.oracle, failed, failure.culprit)
+        return Likeness(failure.oracle, failure.symptom, failure.culprit, signature.message)
+
+
+class Rejudging(Protocol):
+    """Says whether candidates of one failure still fail in the same way."""
+
+    last: Failure | None
+
+    def interesting(self, candidate: Candidate) -> bool:
+        """Whether the candidate fails in the same way; `last` is then its failure."""
+        ...
+
+
+class NotJudged(Exception):
+    """The child that judged the case again was killed from outside every time."""
+
+
+class Rejudge:
+    """Judges candidates of one failure in children, under its own oracle alone.
+
+    watch: who looks on, and has a say in what is kept.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        repertoire: Repertoire,
+        failure: Failure,
+        recorder: Recorder,
+        watch: Watch = UNWATCHED,
+    ) -> None:
+        # A build of a large module takes its time on a busy machine, which is no hang.
+        builds = failure.oracle in ORACLES and ORACLES[failure.oracle].builders is not None
+        hangs = isinstance(failure.evidence, Hung) and not builds
+        self._plan = replace(plan, deadline_s=min(plan.deadline_s, HANG_S)) if hangs else plan
+        self._watch = watch
+        self._repertoire = repertoire
+        self._failure = failure
+        self._recorder = recorder
+        self._likeness = Likeness.of(failure)
+        self._sound: tuple[bool, ...] | None = None
+        """What the first candidate, which is the case itself, has right: nothing smaller may have it wrong."""
+        self.last: Failure | None = None
+
+    def interesting(self, candidate: Candidate) -> bool:
+        """Whether the candidate fails in the same way, and is a program whose blocks say what they do, whose divisions
+        are guarded and whose passes stand in no order that TVM documents otherwise where that holds of the failing
+        one."""
+        calls = (*SETUP[Phase(self._plan.phase)], *candidate.setup, *candidate.passes)
+        in_order = not breaches([call.name for call in calls], self._repertoire.rows)
+        sound = (declares_what_it_does(candidate.module), not divides_in_the_open(candidate.module), in_order)
+        if self._sound is None:
+            self._sound = sound
+        elif any(was and not still for was, still in zip(self._sound, sound, strict=True)):
+            return False
+        return any(self.shows(candidate, number) for number in range(self._watch.tries))
+
+    def shows(self, candidate: Candidate, number: int = 0) -> bool:
+        """Whether the candidate fails in the same way when it is judged once. number: what random numbers follow, so
+        that several tries of what draws some may end in several ways."""
+        for failure in self.failures(candidate, seed=number):
+            if Likeness.of(failure) == self._likeness and self._watch.fits(failure):
+                self.last = failure
+                return True
+            self._watch.met(failure)
+        return False
+
+    def failures(self, candidate: Candidate, left: int = KILLED_AGAIN, seed: int = 0) -> list[Failure]:
+        """What fails in the candidate, and how its child ended. `left`: how often it is judged again where that was
+        killed from outside. Before the failure has shown: raises ChildRaised for our fault, NotJudged for a kill."""
+        deadline_s = self._plan.deadline_s
+        with TemporaryFile() as errors:
+
+            def work(say: Callable[[Found], None]) -> None:
+                os.dup2(errors.fileno(), 2)
+                if seed:
+                    random.seed(seed)
+                    np.random.seed(seed)
+                self._judge(candidate, say)
+
+            heard = in_child(work, Found, self._recorder, deadline_s)
+            printed = _end_of(errors)
+        failures = [_with_backtrace(found.failure, printed) for found in heard.messages]
+        if heard.ended is None:
+            return failures
+        end = judged_end(self._failure.index, heard.activity, heard.ended, deadline_s=deadline_s, stderr=printed)
+        match end:
+            case Failure():
+                return [*failures, end]
+            case FromOutside() if left:
+                return self.failures(candidate, left - 1, seed)
+            case OurFault() if self.last is None:
+                raise ChildRaised(heard.ended.what or heard.ended.how)
+            case FromOutside() if self.last is None:
+                raise NotJudged(heard.ended.how)
+            case OurFault() | FromOutside() | ReferenceStuck():
+                return failures
+            case _:
+                assert_never(end)
+
+    def _judge(self, candidate: Candidate, say: Callable[[Found], None]) -> None:
+        tiers: tuple[Tier, ...] = tuple(self._failure.tier for _ in candidate.passes)
+        # The entry calls are kept for every oracle: the reference must find the program meaningful.
+        experiment = Experiment(
+            self._failure.index, candidate.module, candidate.calls, candidate.setup, candidate.passes, tiers
+        )
+        options = replace(
+            options_of(self._plan, self._repertoire),
+            announce=lambda activity: self._recorder.write(self._failure.index, activity),
+            force=True,
+            oracles=frozenset({self._failure.oracle}),
+            rejections=self._failure.symptom == REJECTS,
+        )
+        judged = judge(experiment, options, SeededSource(self._plan.seed, self._failure.index))
+        for failure in judged.failures:
+            say(Found(failure))
+
+
+def _end_of(errors: IO[bytes]) -> str:
+    """The end of what a child has written on stderr: TVM's signal handler prints its backtrace there."""
+    size = os.fstat(errors.fileno()).st_size
+    return os.pread(errors.fileno(), LONGEST_DETAIL, max(0, size - LONGEST_DETAIL)).decode(errors="replace")
+
+
+def _with_backtrace(failure: Failure, printed: str) -> Failure:
+    """The failure with what was printed, where a grandchild has died, of which the child knows the signal alone."""
+    died = isinstance(failure.evidence, Died)
+    return replace(failure, detail=f"{failure.detail}\n{printed}"[-LONGEST_DETAIL:]) if died and printed else failure

@@ -1,0 +1,60 @@
+"""Who looks on while a failure is made small, and has a say in what is kept. Worker processes only."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+from corpus.reduce import Candidate, Smallest
+from fuzzer.protocol import Failure
+
+
+class Watch(Protocol):
+    """Somebody who looks on. tries: how often a candidate is judged that does not fail at once."""
+
+    @property
+    def tries(self) -> int: ...
+
+    def fits(self, failure: Failure) -> bool:
+        """Whether a failure, in the same way as that of the case, may be kept."""
+        ...
+
+    def clock(self) -> float:
+        """Seconds. Where it is ahead of the time for a reduction, that ends with the smallest so far."""
+        ...
+
+    def better(self, candidate: Candidate, failure: Failure, calls: int) -> None:
+        """A smaller candidate fails in the same way, with this failure; `calls` were judged until then."""
+        ...
+
+    def met(self, failure: Failure) -> None:
+        """A candidate fails in another way."""
+        ...
+
+    def searched(self, smallest: Smallest) -> None:
+        """A search is at its end."""
+        ...
+
+
+class Unwatched:
+    """Nobody looks on, and every failure may be kept that is like that of the case."""
+
+    tries = 1
+
+    def fits(self, failure: Failure) -> bool:
+        return True
+
+    def clock(self) -> float:
+        return time.monotonic()
+
+    def better(self, candidate: Candidate, failure: Failure, calls: int) -> None:
+        pass
+
+    def met(self, failure: Failure) -> None:
+        pass
+
+    def searched(self, smallest: Smallest) -> None:
+        pass
+
+
+UNWATCHED: Watch = Unwatched()

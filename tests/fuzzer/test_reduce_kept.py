@@ -1,0 +1,212 @@
+"""Which failure `passfuzz reduce` keeps, what it says of the others, and what it says where nothing fails."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpus.own import is_own
+from corpus.store import read_case
+from fuzzer.oneshot import check
+from fuzzer.oneshot.keep import SHOWN_OTHERS, in_order, lines_of, matches
+from fuzzer.oneshot.messages import Request
+from fuzzer.oneshot.prepare import Subject, prepared
+from fuzzer.processes.lines import Heard
+from fuzzer.protocol import Failure, Plan
+from fuzzer.trial.rejudge import Rejudge
+from generators.case import Case, ModuleText
+from oracles.activities import Activity, Applying, Building
+from oracles.builds.cpu_builds import CPU_BUILDS
+from oracles.forked import Ended
+from oracles.table import BUILD
+from oracles.verdict import REJECTS
+from tests.fuzzer.planted import write_passes
+from tests.fuzzer.test_check import STATIC
+from tests.patience import HANGS_S
+
+pytestmark = [pytest.mark.warm, pytest.mark.usefixtures("few_other_builds")]
+
+REFUSES = """\
+import tvm
+
+
+def refuses(mod, context):
+    if "R.nn.relu" in mod.script():
+        raise ValueError("relu is not for this pass")
+    return mod
+
+
+PASSES = {"Refuses": lambda: tvm.transform.module_pass(refuses, opt_level=0, name="Refuses")}
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    path = tmp_path / "module.py"
+    path.write_text(STATIC, encoding="utf-8")
+    return path
+
+
+def failure(oracle: str, symptom: str = "wrong", message: str = "") -> Failure:
+    return Failure(0, oracle, symptom, message, "", "Pass", "B")
+
+
+def ends_with(script: Path) -> int:
+    return subprocess.run([sys.executable, str(script)], capture_output=True, timeout=HANGS_S, check=False).returncode
+
+
+# --- the order ------------------------------------------------------------------------------------------
+
+
+def test_a_user_minds_crashes_first_then_structure_then_numbers_and_builds_last() -> None:
+    names = [next(iter(CPU_BUILDS)), BUILD, "pipelines", "numeric", "well_formed", "survives"]
+    refused = failure("survives", REJECTS)
+    ordered = in_order([refused, *map(failure, names)])
+    places = [one.oracle for one in ordered]
+    assert places[:3] == ["survives", "well_formed", "numeric"]
+    assert set(places[-3:-1]) == {BUILD, next(iter(CPU_BUILDS))}
+    assert ordered[-1] is refused
+
+
+def test_what_follows_from_an_ill_formed_module_comes_after_it() -> None:
+    broken, consequence = replace(failure("well_formed"), step=1), replace(failure("survives"), step=2)
+    assert in_order([consequence, broken]) == [broken, consequence]
+    earlier = replace(consequence, step=0)
+    assert in_order([broken, earlier]) == [earlier, broken]
+
+
+def test_a_message_matches_anywhere_and_lines_are_few() -> None:
+    assert matches(failure("numeric", message="3 of 8 elements"), r"\d of 8")
+    assert not matches(failure("numeric", message="3 of 8 elements"), "^8")
+    many = [failure("numeric", message=f"m{number}") for number in range(SHOWN_OTHERS + 3)]
+    assert lines_of([*many, *many])[-1] == "3 more"
+    assert len(lines_of(many)) == SHOWN_OTHERS + 1
+
+
+# --- from end to end ------------------------------------------------------------------------------------
+
+
+def test_the_crash_is_kept_and_the_wrong_result_named(passfuzz: Any, module: Path, tmp_path: Path) -> None:
+    load = write_passes(tmp_path, "WrongNumbers", "Raises")
+    asked = ("reduce", module, "--load", load, "--passes", "WrongNumbers,Raises", "-o", tmp_path / "small.py")
+    status, stdout, stderr = passfuzz(*asked, "--time", "10m", "--stats")
+    assert status == 0
+    assert stderr.startswith("passfuzz: keeps: survives: Raises: crash: KeyError")
+    assert "also met: numeric: WrongNumbers" in stderr
+    assert "kept: survives: Raises: crash" in stdout
+    assert "edits accepted" in stdout
+    assert ends_with(tmp_path / "small.py") == 1
+    assert not (tmp_path / "small.py.resume").exists()
+
+
+def test_a_message_picks_the_failure(passfuzz: Any, module: Path, tmp_path: Path) -> None:
+    load = write_passes(tmp_path, "WrongNumbers", "Raises")
+    asked = ("reduce", module, "--load", load, "--passes", "WrongNumbers,Raises", "-o", tmp_path / "small.py", "--json")
+    status, stdout, stderr = passfuzz(*asked, "--time", "10m", "--message", "elements, float32")
+    said = json.loads(stdout)
+    assert status == 0, stderr
+    assert said["finding"].startswith("numeric-WrongNumbers-")
+    assert said["finished"]
+
+
+def test_a_rejection_is_named_and_kept_where_it_is_asked_for(passfuzz: Any, module: Path, tmp_path: Path) -> None:
+    load = tmp_path / "mine.py"
+    load.write_text(REFUSES, encoding="utf-8")
+    output = tmp_path / "small.py"
+    status, stdout, stderr = passfuzz("reduce", module, "--load", load, "-o", output)
+    assert (status, stderr) == (0, "")
+    assert "nothing to reduce: no oracle fails" in stdout
+    assert "relu is not for this pass: --rejections keeps it" in stdout
+    assert not output.exists()
+    for option in (("--rejections",), ("--message", "not for this")):
+        status, stdout, stderr = passfuzz("reduce", module, "--load", load, "-o", output, *option, "--time", "10m")
+        assert status == 0, stderr
+        assert "1 bindings" not in stdout and "-> 1" in stdout
+        assert "R.nn.relu" in output.read_text()
+        assert ends_with(output) == 1
+        output.unlink()
+
+
+def test_what_does_not_fail_is_told_without_a_build(passfuzz: Any, module: Path, tmp_path: Path) -> None:
+    status, stdout, stderr = passfuzz("reduce", module, "--passes", "DeadCodeElimination", "-o", tmp_path / "small.py")
+    assert (status, stderr) == (0, "")
+    assert "under DeadCodeElimination" in stdout
+    assert "oracles that build (--builds)" in stdout
+    assert not (tmp_path / "small.py").exists()
+
+
+def test_a_reduced_case_goes_into_a_corpus_of_ones_own(passfuzz: Any, module: Path, tmp_path: Path) -> None:
+    load, folder = write_passes(tmp_path, "Raises"), tmp_path / "case"
+    status, _, stderr = passfuzz("reduce", module, "--load", load, "-o", folder, "--time", "10m")
+    assert status == 0, stderr
+    stored = read_case(folder)
+    assert (stored.oracle, stored.culprit, stored.cause is not None) == ("survives", "Raises", True)
+    assert {"README.md", "issue.md", "module.py", "repro.py"} <= {file.name for file in folder.iterdir()}
+    assert is_own(folder)
+    assert ends_with(folder / "repro.py") == 1
+    status, stdout, _ = passfuzz("promote", folder, "--corpus", tmp_path / "mine", "--slug", "raises")
+    assert (status, stdout) == (0, f"{tmp_path / 'mine' / 'raises'}: {stored.title}\n")
+    assert read_case(tmp_path / "mine" / "raises").title == stored.title
+    # The case says what it fails by, which is kept although another failure would come first.
+    status, _, stderr = passfuzz("reduce", folder, "-o", tmp_path / "again.py", "--time", "10m")
+    assert status == 0
+    assert "keeps: survives: Raises: crash" in stderr
+
+
+# --- builds that take long, and failures that come and go ---------------------------------------------------
+
+
+def subject_of(tmp_path: Path, *passes: str) -> Subject:
+    return prepared(Request("reduce", Case(ModuleText(STATIC), ()), passes, scratch=str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("activity", "asked", "failed"), [(Building(BUILD, "codegen"), 2, False), (Applying("FuseOps"), 1, True)]
+)
+def test_a_slow_build_is_no_hang(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, activity: Activity, asked: int, failed: bool
+) -> None:
+    subject, deadlines = subject_of(tmp_path, "FuseOps"), list[float]()
+
+    def in_child(work: Any, union: Any, recorder: Any, deadline_s: float, per_activity: bool) -> Heard[Any]:
+        deadlines.append(deadline_s)
+        return Heard((), Ended() if len(deadlines) == 1 else None, activity)
+
+    monkeypatch.setattr(check, "in_child", in_child)
+    outcome = check.outcome_of(subject)
+    assert len(deadlines) == asked
+    assert deadlines == sorted(set(deadlines)), "the second time has longer"
+    assert bool(outcome.failures) is failed
+
+
+def test_a_candidate_that_fails_now_and_then_is_judged_again(tmp_path: Path) -> None:
+    subject = subject_of(tmp_path, "FuseOps")
+    shown = failure("survives", "crash", "KeyError: 1")
+    other = failure("survives", "crash", "ValueError: of another kind")
+
+    class Look:
+        def __init__(self, tries: int) -> None:
+            self.tries = tries
+            self.others: list[Failure] = []
+
+        def fits(self, one: Failure) -> bool:
+            return True
+
+        def met(self, one: Failure) -> None:
+            self.others.append(one)
+
+    class Twice(Rejudge):
+        def failures(self, candidate: Any, left: int = 0, seed: int = 0) -> list[Failure]:
+            return [shown] if seed == 2 else [other]
+
+    for tries, fails in ((1, False), (2, False), (3, True)):
+        look: Any = Look(tries)
+        rejudge = Twice(Plan(0), subject.repertoire, shown, subject.recorder, look)
+        assert rejudge.interesting(subject.start) is fails
+        assert look.others == [other] * min(tries, 2)
