@@ -6,11 +6,12 @@ draft back into TVM's IR is `corpus.reduce.realise`'s work. Worker processes onl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import tvm
+import tvm_ffi
 from tvm import relax, tirx
 
 from generators import tvm_api as T
@@ -120,6 +121,12 @@ class ModuleDraft:
                 yield from self.uses(self.swaps[leaf])
             else:
                 yield leaf
+
+    def used_in(self, function: Draft) -> set[T.Var]:
+        """The variables that the expressions of a function use, those of functions inside of it too."""
+        used = {var for body in sequences(function.body) for var in self.uses(body.result)}
+        used.update(var for bind in all_binds(function.body) for var in self.uses(bind.value))
+        return used
 
 
 VAR = tvm.ir.Var
@@ -258,6 +265,36 @@ def called_names(value: BoundValue) -> Iterator[str]:
             yield from called_names(field_)
 
 
+def refers_to(function: Draft | T.BaseFunc) -> set[str]:
+    """The names of the functions that a function refers to, its own too where it does."""
+    if isinstance(function, Draft):
+        named = {name for bind in all_binds(function.body) for name in called_names(bind.value)}
+        return named | {name for body in sequences(function.body) for name in called_names(body.result)}
+    if isinstance(function, tirx.PrimFunc):
+        found: list[T.GlobalVar] = []
+        tvm_ffi.structural_walk(function.body, [(GLOBAL_VAR, found.append)])
+        return {gvar.name_hint for gvar in found}
+    return set()
+
+
+def callees_first(draft: ModuleDraft) -> list[str]:
+    """Function names such that callees come before callers, as far as there is no recursion."""
+    order: list[str] = []
+    visiting: set[str] = set()
+
+    def visit(name: str) -> None:
+        if name in visiting or name not in draft.functions:
+            return
+        visiting.add(name)
+        for callee in sorted(refers_to(draft.functions[name])):
+            visit(callee)
+        order.append(name)
+
+    for name in draft.functions:
+        visit(name)
+    return order
+
+
 # --- rewriting ------------------------------------------------------------------------------------------
 
 Rewrite: TypeAlias = Callable[[DraftBinding], "tuple[DraftBinding | DraftBlock, ...] | None"]
@@ -316,7 +353,24 @@ def _rewritten(bind: DraftBinding, rewrite: Rewrite) -> tuple[DraftBinding | Dra
 
 def without_binding(module: ModuleDraft, var: T.Var) -> ModuleDraft:
     """Drops the binding of a variable. NotApplicable when there is none."""
-    return at_binding(module, var, lambda bind: ())
+    return without_bindings(module, [var])
+
+
+def without_bindings(module: ModuleDraft, gone: Collection[T.Var]) -> ModuleDraft:
+    """Drops the bindings of variables, as far as there are any. NotApplicable when there is none."""
+    wanted, found = set(gone), False
+
+    def rewrite(bind: DraftBinding) -> tuple[DraftBinding | DraftBlock, ...] | None:
+        nonlocal found
+        if bind.var not in wanted:
+            return None
+        found = True
+        return ()
+
+    rewritten = rewrite_module(module, rewrite)
+    if not found:
+        raise NotApplicable("the bindings are gone")
+    return rewritten
 
 
 def at_binding(

@@ -6,9 +6,10 @@ pruning is known to do no harm. What to try is decided in `corpus.reduce.steps`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from itertools import groupby
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from tvm import relax
@@ -30,14 +31,16 @@ from corpus.reduce.draft import (
     leaves,
     lift,
     module_binds,
+    refers_to,
     rewrite_module,
-    sequences,
 )
 from generators import tvm_api as T
 from generators.case import Argument, EntryCall, PassCall, Shape
 from generators.dtypes import Array, is_float, numpy_dtype
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
 from oracles.checks.purity import impure_callee
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,36 @@ Edit: TypeAlias = Callable[[ReductionPlan], ReductionPlan]
 """A pure change of a plan. Raises NotApplicable where it makes no sense (any more)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """An edit of which many are made in one walk. make: gets what each of them is `about`; what makes no sense (any
+    more) for one of them it leaves out, and raises NotApplicable where nothing is left."""
+
+    make: Callable[[ReductionPlan, Sequence[Any]], ReductionPlan]
+    about: Any
+
+    def __call__(self, plan: ReductionPlan) -> ReductionPlan:
+        """The plan with this edit alone."""
+        return self.make(plan, [self.about])
+
+
+def applied(plan: ReductionPlan, edits: Sequence[Edit]) -> ReductionPlan:
+    """The plan with those of the edits that make sense, one after another; itself where none does."""
+    for make, alike in groupby(edits, key=lambda edit: edit.make if isinstance(edit, Joint) else None):
+        try:
+            if make is not None:
+                plan = make(plan, [edit.about for edit in alike if isinstance(edit, Joint)])
+                continue
+        except NotApplicable:
+            continue
+        for edit in alike:
+            try:
+                plan = edit(plan)
+            except NotApplicable:
+                continue
+    return plan
+
+
 def view_of(plan: ReductionPlan, module: T.IRModule) -> PlanView:
     """A view of the same plan with its draft taken from the live module anew: no swaps or symbols are left in it."""
     draft = lift(module)
@@ -107,17 +140,42 @@ def callers(draft: ModuleDraft, name: str) -> int:
 
 def add_parameter(plan: ReductionPlan, name: str, param: T.Var) -> ReductionPlan:
     """Appends a parameter to a function without callers, and inputs for it to the entry calls."""
+    return add_parameters(plan, name, [param])
+
+
+def add_parameters(plan: ReductionPlan, name: str, params: Sequence[T.Var]) -> ReductionPlan:
+    """The same with several. NotApplicable where one has a type of which no inputs can be drawn, and they are asked
+    for."""
     function = plan.draft.functions[name]
     if not isinstance(function, Draft) or callers(plan.draft, name):
         raise NotApplicable("only functions without callers can get parameters")
+    grown = replace(function, params=(*function.params, *params))
     calls = tuple(
-        replace(call, arguments=(*call.arguments, draw_argument(T.type_of(param), symbol_values(function, call))))
-        if call.function == name
-        else call
+        replace(call, arguments=(*call.arguments, *_drawn(params, function, call))) if call.function == name else call
         for call in plan.calls
     )
-    grown = replace(function, params=(*function.params, param))
     return replace(plan, draft=plan.draft.with_function(name, grown), calls=calls)
+
+
+def _drawn(params: Sequence[T.Var], function: Draft, call: EntryCall) -> Iterator[Argument]:
+    symbols = symbol_values(function, call)
+    return (draw_argument(T.type_of(param), symbols) for param in params)
+
+
+def drawable(plan: ReductionPlan, name: str, params: Collection[T.Var]) -> set[T.Var]:
+    """Those of the variables for which inputs can be drawn in every entry call of the function."""
+    function = plan.draft.functions[name]
+    assert isinstance(function, Draft)
+    known = [symbol_values(function, call) for call in plan.calls if call.function == name]
+    return {param for param in params if all(_can_be_drawn(T.type_of(param), symbols) for symbols in known)}
+
+
+def _can_be_drawn(ty: T.Type, symbols: Mapping[T.Var, int]) -> bool:
+    try:
+        draw_argument(ty, symbols)
+    except NotApplicable:
+        return False
+    return True
 
 
 def drop_parameter(plan: ReductionPlan, name: str, param: T.Var) -> ReductionPlan:
@@ -125,14 +183,29 @@ def drop_parameter(plan: ReductionPlan, name: str, param: T.Var) -> ReductionPla
     function = plan.draft.functions[name]
     if not isinstance(function, Draft) or param not in function.params:
         raise NotApplicable("no such parameter")
-    index = function.params.index(param)
+    return drop_parameters(plan, name, [param])
+
+
+def drop_parameters(plan: ReductionPlan, name: str, params: Collection[T.Var]) -> ReductionPlan:
+    """Removes parameters that are not used; arguments of calls follow. The plan itself where there are none."""
+    function = plan.draft.functions[name]
+    if not isinstance(function, Draft) or not params:
+        return plan
+    wanted = set(params)
+    places = frozenset(place for place, param in enumerate(function.params) if param in wanted)
     attrs = dict(function.attrs)
-    if "num_input" in attrs and index < int(attrs["num_input"]):
-        attrs["num_input"] = int(attrs["num_input"]) - 1
-    params = function.params[:index] + function.params[index + 1 :]
-    draft = plan.draft.with_function(name, replace(function, params=params, attrs=attrs))
-    calls = tuple(without_argument(call, index) if call.function == name else call for call in plan.calls)
-    return replace(plan, draft=_at_call_sites(draft, name, index), calls=calls)
+    if "num_input" in attrs:
+        attrs["num_input"] = int(attrs["num_input"]) - sum(place < int(attrs["num_input"]) for place in places)
+    left = _but(function.params, places)
+    draft = plan.draft.with_function(name, replace(function, params=left, attrs=attrs))
+    calls = tuple(
+        replace(call, arguments=_but(call.arguments, places)) if call.function == name else call for call in plan.calls
+    )
+    return replace(plan, draft=_at_call_sites(draft, name, places), calls=calls)
+
+
+def _but(items: Sequence[Item], places: Collection[int]) -> tuple[Item, ...]:
+    return tuple(item for place, item in enumerate(items) if place not in places)
 
 
 def without_argument(call: EntryCall, index: int) -> EntryCall:
@@ -140,16 +213,14 @@ def without_argument(call: EntryCall, index: int) -> EntryCall:
     return replace(call, arguments=call.arguments[:index] + call.arguments[index + 1 :])
 
 
-def _at_call_sites(draft: ModuleDraft, name: str, index: int) -> ModuleDraft:
+def _at_call_sites(draft: ModuleDraft, name: str, places: Collection[int]) -> ModuleDraft:
     def rewrite(bind: DraftBinding) -> tuple[DraftBinding | DraftBlock, ...] | None:
         if name not in called_names(bind.value):
             return None
         call = bind.value
         if not (isinstance(call, CALL) and isinstance(call.op, GLOBAL_VAR) and call.op.name_hint == name):
             raise NotApplicable(f"{name} is passed around as a value")
-        arguments = list(call.args)
-        del arguments[index]
-        return (replace(bind, value=CALL(call.op, arguments, call.attrs, call.ty_args)),)
+        return (replace(bind, value=CALL(call.op, _but(call.args, places), call.attrs, call.ty_args)),)
 
     return rewrite_module(draft, rewrite)
 
@@ -285,35 +356,29 @@ def without_unreachable(draft: ModuleDraft) -> ModuleDraft:
     pending = [name for name, function in draft.functions.items() if T.is_public(function)]
     while pending:
         name = pending.pop()
-        if name in reached or name not in draft.functions:
-            continue
-        reached.add(name)
-        function = draft.functions[name]
-        if isinstance(function, Draft):
-            pending.extend(callee for bind in all_binds(function.body) for callee in called_names(bind.value))
-            pending.extend(callee for body in sequences(function.body) for callee in called_names(body.result))
+        if name not in reached and name in draft.functions:
+            reached.add(name)
+            pending.extend(refers_to(draft.functions[name]))
     return replace(draft, functions={name: f for name, f in draft.functions.items() if name in reached})
 
 
 def without_unused_parameters(plan: ReductionPlan) -> ReductionPlan:
     """Drops parameters that are not used and whose type mentions no symbolic dim."""
     for name, function in tuple(plan.draft.drafts()):
-        for param in unused_parameters(plan.draft, function):
-            ty = function.types.get(param, T.type_of(param))
-            if has_symbols(ty) or isinstance(ty, T.PrimType):
-                continue
-            try:
-                plan = drop_parameter(plan, name, param)
-            except NotApplicable:
-                break
+        types = {param: function.types.get(param, T.type_of(param)) for param in function.params}
+        unused = [
+            param
+            for param in unused_parameters(plan.draft, function)
+            if not has_symbols(types[param]) and not isinstance(types[param], T.PrimType)
+        ]
+        try:
+            plan = drop_parameters(plan, name, unused)
+        except NotApplicable:
+            continue
     return plan
 
 
 def unused_parameters(draft: ModuleDraft, function: Draft) -> list[T.Var]:
     """The parameters that no expression of the function uses, last first."""
-    used: set[T.Var] = set()
-    for body in sequences(function.body):
-        used.update(draft.uses(body.result))
-    for bind in all_binds(function.body):
-        used.update(draft.uses(bind.value))
+    used = draft.used_in(function)
     return [param for param in reversed(function.params) if param not in used]

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from corpus.reduce.draft import TUPLE, VAR, Body, Draft, DraftBinding, ModuleDraft, NotApplicable, at_binding, own_binds
+from corpus.reduce.draft import (
+    TUPLE,
+    VAR,
+    Body,
+    Draft,
+    DraftBinding,
+    DraftBlock,
+    ModuleDraft,
+    NotApplicable,
+    at_binding,
+    own_binds,
+)
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, callers
 from generators import tvm_api as T
 
@@ -74,6 +85,40 @@ def _without_bound_field(var: T.Var, field: T.Expr) -> Edit:
         return replace(plan, draft=at_binding(plan.draft, var, without))
 
     return edit
+
+
+def cut(view: PlanView) -> Sequence[Edit]:
+    """The first k bindings alone, for each k from 1; what nothing of them uses is returned."""
+    edits: list[Edit] = []
+    for name, function in view.draft.drafts():
+        if callers(view.draft, name) == 0:
+            edits.extend(_cut(name, number) for number in range(1, sum(1 for _ in own_binds(function.body))))
+    return edits
+
+
+def _cut(name: str, number: int) -> Edit:
+    """number: of bindings that stay. Later edits name fewer, so that the numbers hold for what is left."""
+
+    def edit(plan: ReductionPlan) -> ReductionPlan:
+        function = _function(plan, name)
+        kept = list(own_binds(function.body))[:number]
+        inside = replace(function.body, blocks=_first(function.body.blocks, number), result=TUPLE([]))
+        used = plan.draft.used_in(replace(function, body=inside))
+        ends = [bind.var for bind in kept if bind.var not in used]
+        body = replace(inside, result=ends[0] if len(ends) == 1 else TUPLE(ends))
+        return replace(plan, draft=plan.draft.with_function(name, replace(function, body=body)))
+
+    return edit
+
+
+def _first(blocks: Sequence[DraftBlock], number: int) -> tuple[DraftBlock, ...]:
+    """The blocks with the first bindings only."""
+    kept = []
+    for block in blocks:
+        if number > 0:
+            kept.append(replace(block, binds=block.binds[:number]))
+        number -= len(block.binds)
+    return tuple(kept)
 
 
 def earlier(view: PlanView) -> Sequence[Edit]:
