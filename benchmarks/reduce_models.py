@@ -16,7 +16,7 @@ from tvm.relax.frontend import nn
 from corpus.reduce import Candidate
 from corpus.reduce.plan import draw_argument
 from generators import tvm_api as T
-from generators.case import EntryCall
+from generators.case import Argument, EntryCall
 
 SYMBOL = 3
 """What every symbolic extent is in the entry calls."""
@@ -238,12 +238,22 @@ MODELS: dict[str, Callable[[], T.IRModule]] = {
 
 
 def candidate_of_model(module: T.IRModule) -> Candidate:
-    """The module without passes, with a call of its entry with small whole numbers."""
+    """The module without passes, with a call of its entry."""
     name, function = next((gvar.name_hint, f) for gvar, f in module.functions.items() if T.is_public(f))
     symbols = {}
     if isinstance(function, relax.Function):
         symbols = {var: SYMBOL for var in relax.analysis.all_vars(function) if isinstance(T.type_of(var), T.PrimType)}
         symbols |= dict.fromkeys(relax.analysis.free_symbolic_vars(function.body), SYMBOL)
     types = [T.type_of(param) for param in function.params]
-    arguments = tuple(draw_argument(ty, symbols) for ty in types)
+    source = np.random.default_rng(3)
+    arguments = tuple(_scaled(draw_argument(ty, symbols), source) for ty in types)
     return Candidate(module, (), (), (EntryCall(name, arguments),))
+
+
+def _scaled(argument: Argument, source: np.random.Generator) -> Argument:
+    """Floats about zero, so small that nothing saturates."""
+    if isinstance(argument, tuple):
+        return tuple(_scaled(field, source) for field in argument)
+    if isinstance(argument, np.ndarray) and argument.dtype == np.float32:
+        return (source.standard_normal(argument.shape) * 0.4).astype(np.float32)
+    return argument

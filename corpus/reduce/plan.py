@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from tvm import relax
+from tvm import relax, tirx
 
 from corpus.reduce.candidate import Candidate
 from corpus.reduce.draft import (
@@ -249,7 +249,9 @@ def _match(ty: T.Type, param: T.Var, argument: Argument, values: dict[T.Var, int
 
 
 def dims_of(ty: T.Type) -> tuple[T.Expr, ...]:
-    """The dims written in a tensor or shape type, none when they are unknown."""
+    """The dims written in the type of a tensor, a shape or a buffer, none when they are unknown."""
+    if isinstance(ty, tirx.BufferType):
+        return tuple(ty.shape)
     if isinstance(ty, T.TensorType):
         return tuple(ty.shape.values) if isinstance(ty.shape, relax.ShapeExpr) else ()
     return tuple(ty.values) if isinstance(ty, T.ShapeType) and ty.values is not None else ()
@@ -268,6 +270,8 @@ def draw_argument(ty: T.Type, symbols: Mapping[T.Var, int]) -> Argument:
         raise NotApplicable(f"extent unknown: {error}") from error
     if isinstance(ty, T.ShapeType) and ty.ndim == len(extents):
         return Shape(extents)
+    if isinstance(ty, tirx.BufferType):
+        return small_numbers(extents, T.dtype_text(ty.dtype))
     dtype = T.dtype_name(ty) if isinstance(ty, T.TensorType) else None
     if dtype is None or len(extents) != ty.ndim:
         raise NotApplicable("no values of this type")
