@@ -145,13 +145,14 @@ def hanging(start: Candidate, source: random.Random) -> Predicate:
     return interesting
 
 
-SWAPPED = {
+SWAPPED: dict[str, Callable[..., Any]] = {
     "relax.nn.silu": relax.op.sigmoid,
     "relax.nn.relu": relax.op.abs,
     "relax.tanh": relax.op.sigmoid,
     "relax.nn.gelu": relax.op.nn.relu,
-    "relax.clip": lambda value, low, high: relax.op.minimum(value, relax.const(1.0, "float32")),
-    "relax.permute_dims": lambda value: relax.op.negative(relax.op.permute_dims(value)),
+    "relax.nn.softmax": lambda value: relax.op.nn.softmax(value, axis=0),
+    "relax.clip": lambda value, *_: relax.op.abs(value),
+    "relax.divide": relax.op.multiply,
 }
 SWAPPED_TIR = {"tirx.exp": tirx.exp2, "tirx.tanh": tirx.sigmoid, "tirx.sqrt": tirx.rsqrt, "tirx.sigmoid": tirx.tanh}
 
@@ -176,21 +177,28 @@ def _swapped_operator(module: T.IRModule, source: random.Random) -> Callable[[T.
         return None
     wanted = source.choice(names)
 
-    def rewrite(other: T.IRModule) -> T.IRModule:
-        builder = relax.BlockBuilder()
-        functions = dict(other.functions.items())
-        for gvar, function in relax_functions(other):
-            body = tvm_ffi.structural_map(
-                function.body,
-                [(T.Call, lambda call: builder.normalize(_swap(call)) if T.op_name(call) == wanted else call)],
-            )
-            functions[gvar] = relax.Function(function.params, body, None, function.is_pure, function.attrs)
-        return tvm.IRModule(functions, attrs=other.attrs)
+    return lambda other: _Swapped(wanted).of(other)
 
-    def _swap(call: T.Call) -> T.Call:
-        return SWAPPED[wanted](*call.args)
 
-    return rewrite
+@relax.expr_functor.mutator
+class _Swapped(relax.PyExprMutator):  # type: ignore[misc]
+    """Puts another operator in the place of `wanted`."""
+
+    def __init__(self, wanted: str) -> None:
+        super().__init__()
+        self.wanted = wanted
+
+    def of(self, module: T.IRModule) -> T.IRModule:
+        """The module with all its Relax functions rewritten."""
+        functions = dict(module.functions.items())
+        for gvar, function in relax_functions(module):
+            functions[gvar] = self.visit_expr(function)
+        return tvm.IRModule(functions, attrs=module.attrs)
+
+    def visit_call_(self, call: Any) -> Any:
+        """Called by TVM."""
+        call = self.visit_expr_post_order(call)
+        return SWAPPED[self.wanted](*call.args) if T.op_name(call) == self.wanted else call
 
 
 def _operators(function: T.RelaxFunction) -> set[str]:
