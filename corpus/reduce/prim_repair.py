@@ -19,7 +19,7 @@ from generators import tvm_api as T
 from oracles.ir.walk import nodes_of
 
 GLOBAL = ("", "global")
-"""The storage scopes of what can be a parameter."""
+"""The storage scopes of what can be a parameter as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +95,23 @@ def without_statements(body: T.Stmt, gone: Collection[T.Stmt], *, results: bool)
     inputs = [b for b in can if b in after.read and before.first.get(b) not in stores and b in before.first]
     ends = [b for b in can if results and b in after.stored and b not in after.read and b not in inputs]
     idle = [b for b in can if b not in after.read and b not in after.stored]
-    return Repaired(_without_allocations(left, {*inputs, *ends, *idle}), tuple(inputs), tuple(ends))
+    left = _without_allocations(left, {*inputs, *ends, *idle})
+    moved = {buffer: _global(buffer) for buffer in (*inputs, *ends) if T.type_of(buffer).storage_scope not in GLOBAL}
+    if moved:
+        left = tvm_ffi.structural_map(left, [(VAR, lambda var: moved.get(var, var))])
+    return Repaired(left, tuple(moved.get(b, b) for b in inputs), tuple(moved.get(b, b) for b in ends))
 
 
 def _can_be_given(buffer: T.Buffer) -> bool:
-    """Whether a buffer can be a parameter: a plain one whose extents are numbers."""
+    """Whether a buffer, or one like it, can be a parameter: a compact one whose extents are numbers."""
     ty = T.type_of(buffer)
-    return ty.storage_scope in GLOBAL and all(isinstance(dim, tirx.IntImm) for dim in ty.shape)
+    return not len(ty.strides) and all(isinstance(dim, tirx.IntImm) for dim in ty.shape)
+
+
+def _global(buffer: T.Buffer) -> T.Buffer:
+    """A buffer like it in global memory."""
+    ty = T.type_of(buffer)
+    return tirx.decl_buffer(list(ty.shape), T.dtype_text(ty.dtype), str(buffer.name))
 
 
 def _without_allocations(body: T.Stmt, gone: set[T.Buffer]) -> T.Stmt:

@@ -39,6 +39,7 @@ STEPS: tuple[ReductionStep, ...] = (
     ReductionStep("bindings to parameters", bindings.to_parameters),
     ReductionStep("first statements", tir_stages.cut, bisected),
     ReductionStep("last statements", tir_stages.all_but_last, galloped),
+    ReductionStep("other results", tir_stages.other_results),
     ReductionStep("TIR statements", tir_stages.statements),
     ReductionStep("TIR parameters", tir_parameters.parameters),
     ReductionStep("earlier result", outputs.earlier, first_that_works, repeat=True),

@@ -20,6 +20,7 @@ from corpus.reduce.prim_func import is_empty, tidied, verified
 from corpus.reduce.prim_repair import Repaired, traffic_of, without_statements
 from corpus.reduce.realise import TVM_ERRORS
 from generators import tvm_api as T
+from oracles.ir.walk import nodes_of
 
 Place: TypeAlias = tuple[str, T.Stmt]
 """A statement of the PrimFunc of a name."""
@@ -43,6 +44,19 @@ def all_but_last(view: PlanView) -> Sequence[Edit]:
     edits: list[Edit] = []
     for name, parts in _parts(view):
         edits.extend(_all_of(name, parts[:-number]) for number in range(1, len(parts)))
+    return edits
+
+
+def other_results(view: PlanView) -> Sequence[Edit]:
+    """Each PrimFunc that a call_tir calls gives what it computes and nothing reads, in place of its results."""
+    edits: list[Edit] = []
+    for name, function in view.draft.functions.items():
+        if isinstance(function, tirx.PrimFunc):
+            params = set(function.params)
+            traffic = traffic_of(function.body)
+            stores = [store for store in nodes_of(function.body, tirx.BufferStore) if store.buffer in params]
+            if stores and any(b in traffic.stored and b not in traffic.read for b in traffic.allocated):
+                edits.append(_all_of(name, stores))
     return edits
 
 
