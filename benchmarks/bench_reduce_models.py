@@ -35,7 +35,7 @@ from oracles.forked import Ended, forked
 from oracles.ir.walk import nodes_of, prim_funcs, relax_functions
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.numbers import interpreted
-from oracles.reference.values import Tensor, from_argument, flattened
+from oracles.reference.values import Tensor, flattened, from_argument
 
 PASSES = tuple(PassCall(f"P{number}", "") for number in range(6))
 CULPRIT = PASSES[3]
@@ -300,10 +300,12 @@ def main() -> None:
 
 
 def _row(model: str, fault: str, one: Smallest) -> str:
-    bindings, statements = f"{one.bindings_before} -> {one.bindings_after}", f"{one.statements_before} -> {one.statements_after}"
+    bindings = f"{one.bindings_before} -> {one.bindings_after}"
+    statements = f"{one.statements_before} -> {one.statements_after}"
     params = sum(len(function.params) for function in one.candidate.module.functions.values())
     ended = "" if one.finished else "  not finished"
-    return f"{model:16} {fault:11} {bindings:13} {statements:13} {one.passes_after:6} {params:7} {one.oracle_calls:6} {one.seconds:8.2f}{ended}"
+    sizes = f"{bindings:13} {statements:13} {one.passes_after:6} {params:7}"
+    return f"{model:16} {fault:11} {sizes} {one.oracle_calls:6} {one.seconds:8.2f}{ended}"
 
 
 def _summary(name: str, numbers: Sequence[float]) -> None:

@@ -108,6 +108,18 @@ def applied(plan: ReductionPlan, edits: Sequence[Edit]) -> ReductionPlan:
     return plan
 
 
+def together(edits: Sequence[Edit]) -> Edit:
+    """One edit that makes several, those of them that make sense."""
+
+    def edit(plan: ReductionPlan) -> ReductionPlan:
+        changed = applied(plan, edits)
+        if changed is plan:
+            raise NotApplicable("none of them makes sense")
+        return changed
+
+    return edit
+
+
 def view_of(plan: ReductionPlan, module: T.IRModule) -> PlanView:
     """A view of the same plan with its draft taken from the live module anew: no swaps or symbols are left in it."""
     draft = lift(module)

@@ -24,7 +24,8 @@ class ReductionStep:
     """One way of making candidates smaller: the edits that it has to offer for a plan.
 
     strategy: how they are tried (`corpus.reduce.strategies`). repeat: after a success the step is asked again at once.
-    as_it_is: its edits leave the bodies of all functions alone.
+    as_it_is: its edits leave the bodies of all functions alone. simpler: its edits remove nothing of what is computed,
+    and make sense one after another.
     """
 
     name: str
@@ -32,6 +33,7 @@ class ReductionStep:
     strategy: Callable[[Sequence[Edit], Attempt[Edit]], bool] = all_that_can_go
     repeat: bool = False
     as_it_is: bool = False
+    simpler: bool = False
 
 
 class OutOfBudget(Exception):
@@ -143,6 +145,7 @@ class Search:
             if found:
                 self._view = view_of(self._plan, self.best.module)
                 self._plan = self._view.plan
+                self._seen.add(_key(self._plan, self.best.module))
             if not (found and step.repeat):
                 return succeeded
 

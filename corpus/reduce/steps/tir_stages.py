@@ -175,7 +175,7 @@ def _given_more(plan: ReductionPlan, bind: DraftBinding, buffers: Sequence[T.Buf
         plan = add_parameter(plan, owner, param)
 
     def more(found: DraftBinding) -> tuple[DraftBinding, ...]:
-        call = found.value
+        call: T.Call = found.value
         return (replace(found, value=_call_tir(call, [*call.args[1].fields, *given], call.ty_args[0])),)
 
     return replace(plan, draft=at_binding(plan.draft, bind.var, more))
@@ -194,7 +194,7 @@ def _with_other_results(
     types = [tensor_of(buffer) for buffer in left.results]
 
     def others(found: DraftBinding) -> tuple[DraftBinding, ...]:
-        call = found.value
+        call: T.Call = found.value
         given = types[0] if len(types) == 1 else T.TupleType(types)
         return (replace(found, value=_call_tir(call, call.args[1].fields, given)),)
 
