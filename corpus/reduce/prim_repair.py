@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+import tvm
 import tvm_ffi
 from tvm import s_tir, tirx
 
@@ -20,6 +21,7 @@ from oracles.ir.walk import nodes_of
 
 GLOBAL = ("", "global")
 """The storage scopes of what can be a parameter as it is."""
+_ADDRESS_OF = tvm.ir.Op.get("tirx.address_of")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +76,11 @@ def traffic_of(body: T.Stmt) -> Traffic:
 
 
 def _given(call: T.Call) -> Iterable[T.Buffer]:
+    """The buffers that a call is given: themselves, or by the address of an element."""
     for argument in call.args:
         if isinstance(argument, VAR):
             yield argument
-        elif isinstance(argument, T.TensorLoad):
+        elif isinstance(argument, T.TensorLoad) and call.op.same_as(_ADDRESS_OF):
             yield argument.source
 
 

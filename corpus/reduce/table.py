@@ -26,6 +26,7 @@ from corpus.reduce.steps import (
 )
 from corpus.reduce.strategies import bisected, first_that_works, galloped
 
+
 def _all_simpler(view: PlanView) -> Sequence[Edit]:
     """All that each step has to offer that only makes things simpler, as one edit for each step."""
     return [together(edits) for step in STEPS if step.simpler and (edits := step.edits(view))]
@@ -80,8 +81,10 @@ STEPS: tuple[ReductionStep, ...] = (
     ReductionStep("TIR expressions to operands", tir_expressions.to_operands),
     ReductionStep("TIR indices to zero", tir_expressions.to_first_elements),
     ReductionStep("TIR loops, plain", tir.plain, simpler=True),
+    ReductionStep("TIR operands shared", tir_parameters.shared),
     ReductionStep("TIR extents", tir.extents),
     ReductionStep("TIR symbols to numbers", tir_symbols.numbers),
+    ReductionStep("declared results", attributes.declared, simpler=True),
     ReductionStep("attributes of functions", attributes.functions, simpler=True),
     ReductionStep("attributes of operators", attributes.operators),
     ReductionStep("simpler constants", constants.simpler_constants, simpler=True),
