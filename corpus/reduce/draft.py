@@ -57,15 +57,13 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A Relax function. `params` are original variables, `types` those parameters' types where they were changed;
-    `result` is the declared type of the result where that is vaguer than what is returned."""
+    """A Relax function. `params` are original variables, `types` those parameters' types where they were changed."""
 
     params: tuple[T.Var, ...]
     body: Body
     pure: bool
     attrs: Mapping[str, Any]
     types: Mapping[T.Var, T.Type] = field(default_factory=dict)
-    result: T.Type | None = None
 
 
 BoundValue: TypeAlias = "T.Expr | Branch | Draft"
@@ -154,9 +152,7 @@ def lift(module: T.IRModule) -> ModuleDraft:
 def lift_function(function: T.RelaxFunction) -> Draft:
     """Takes one Relax function apart."""
     attrs = {str(key): value for key, value in function.attrs.items()} if function.attrs else {}
-    declared = T.return_type(function)
-    vaguer = None if T.structural_equal(declared, T.type_of(function.body)) else declared
-    return Draft(tuple(function.params), _lift_sequence(function.body), bool(function.is_pure), attrs, result=vaguer)
+    return Draft(tuple(function.params), _lift_sequence(function.body), bool(function.is_pure), attrs)
 
 
 def _lift_sequence(expr: T.Expr) -> Body:

@@ -134,12 +134,7 @@ class Rebuilder:
             params.append(fresh)
         body = self._builder.normalize(self._body(draft.body))
         attrs = tvm.ir.make_node("ir.DictAttrs", **draft.attrs) if draft.attrs else None
-        return relax.Function(params, body, self._declared(draft, T.type_of(body)), draft.pure, attrs)
-
-    def _declared(self, draft: Draft, inferred: T.Type) -> T.Type | None:
-        """The type that stands for the result where it is vaguer than what is returned; None for the inferred one."""
-        stood = self._type(draft.result)
-        return stood if stood is not None and _is_vaguer(stood, inferred) else None
+        return relax.Function(params, body, None, draft.pure, attrs)
 
     def _body(self, body: Body) -> T.Expr:
         after = self._used_after(body)
@@ -184,7 +179,10 @@ class Rebuilder:
     def _annotation(self, bind: DraftBinding, inferred: T.Type) -> T.Type:
         """What TVM infers; for an If the type from before, where that is vaguer: a failure may depend on it."""
         stood = self._type(T.type_of(bind.var))
-        return stood if isinstance(bind.value, Branch) and _is_vaguer(stood, inferred) else inferred
+        vaguer = relax.analysis.BaseCheckResult.PASS
+        if isinstance(bind.value, Branch) and relax.analysis.type_base_check(stood, inferred) == vaguer:
+            return stood
+        return inferred
 
     def _define(self, bind: DraftBinding, make: Callable[[str, T.Type], T.Var], ty: T.Type) -> T.Var:
         var = make(self._name(bind.var), ty)
@@ -249,8 +247,3 @@ class Rebuilder:
             return ty
         mapped = tvm_ffi.structural_map(ty, [(VAR, self._number)])
         return tvm_ffi.structural_map(mapped, [(ARITHMETIC, self._analyzer.simplify)])
-
-
-def _is_vaguer(stood: T.Type, inferred: T.Type) -> bool:
-    """Whether all that is of the one type is of the other, too."""
-    return bool(relax.analysis.type_base_check(stood, inferred) == relax.analysis.BaseCheckResult.PASS)

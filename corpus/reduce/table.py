@@ -84,7 +84,6 @@ STEPS: tuple[ReductionStep, ...] = (
     ReductionStep("TIR operands shared", tir_parameters.shared),
     ReductionStep("TIR extents", tir.extents),
     ReductionStep("TIR symbols to numbers", tir_symbols.numbers),
-    ReductionStep("declared results", attributes.declared, simpler=True),
     ReductionStep("attributes of functions", attributes.functions, simpler=True),
     ReductionStep("attributes of operators", attributes.operators),
     ReductionStep("simpler constants", constants.simpler_constants, simpler=True),

@@ -44,21 +44,6 @@ def functions(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def declared(view: PlanView) -> Sequence[Edit]:
-    """Each function gives its result the type that TVM infers, where it declares a vaguer one."""
-    return [_as_inferred(name) for name, function in view.draft.drafts() if function.result is not None]
-
-
-def _as_inferred(name: str) -> Edit:
-    def edit(plan: ReductionPlan) -> ReductionPlan:
-        function = plan.draft.functions.get(name)
-        if not isinstance(function, Draft) or function.result is None:
-            raise NotApplicable("gone")
-        return replace(plan, draft=plan.draft.with_function(name, replace(function, result=None)))
-
-    return edit
-
-
 def _without_attr(name: str, key: str) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
         function = plan.draft.functions.get(name)
