@@ -289,6 +289,8 @@ def main() -> None:
             print(_row(model, fault, one), flush=True)
             if options.steps:
                 print(one.candidate.module.script())
+    if not rows:
+        return
     for name, field in (("bindings", "bindings_after"), ("statements", "statements_after"), ("passes", "passes_after")):
         _summary(name, [getattr(row, field) for row in rows])
     _summary("calls", [row.oracle_calls for row in rows])

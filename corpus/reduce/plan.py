@@ -1,7 +1,7 @@
 """A ReductionPlan: a draft with its passes and calls, and the bookkeeping that follows every edit.
 
-Arguments of entry calls and call sites follow when parameters come and go; what has become dead is pruned where
-pruning is known to do no harm. What to try is decided in `corpus.reduce.steps`. Worker processes only.
+Arguments of entry calls and call sites follow when parameters come and go. What has become dead is the work of
+`corpus.reduce.prune`; what to try is decided in `corpus.reduce.steps`. Worker processes only.
 """
 
 from __future__ import annotations
@@ -14,31 +14,25 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from tvm import relax, tirx
 
+from corpus.reduce.callees import called_names
 from corpus.reduce.candidate import Candidate
 from corpus.reduce.draft import (
     CALL,
     GLOBAL_VAR,
-    Body,
-    Branch,
     Draft,
     DraftBinding,
     DraftBlock,
     ModuleDraft,
     NotApplicable,
-    all_binds,
-    called_names,
-    inner_sequences,
     leaves,
     lift,
     module_binds,
-    refers_to,
     rewrite_module,
 )
 from generators import tvm_api as T
 from generators.case import Argument, EntryCall, PassCall, Shape
 from generators.dtypes import Array, is_float, numpy_dtype
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
-from oracles.checks.purity import impure_callee
 
 Item = TypeVar("Item")
 
@@ -269,6 +263,20 @@ def dims_of(ty: T.Type) -> tuple[T.Expr, ...]:
     return tuple(ty.values) if isinstance(ty, T.ShapeType) and ty.values is not None else ()
 
 
+def leaves_of_type(ty: T.Type) -> Iterator[T.Var]:
+    """The symbolic variables in a type; with repetitions."""
+    if isinstance(ty, T.TupleType):
+        for field in ty.fields:
+            yield from leaves_of_type(field)
+    for dim in dims_of(ty):
+        yield from leaves(dim)
+
+
+def has_symbols(ty: T.Type) -> bool:
+    """Whether a type mentions symbolic dims."""
+    return next(leaves_of_type(ty), None) is not None
+
+
 def draw_argument(ty: T.Type, symbols: Mapping[T.Var, int]) -> Argument:
     """Small whole numbers in a type: floats 1..3, integers and bools 0..1, which are valid almost everywhere.
 
@@ -295,106 +303,3 @@ def small_numbers(extents: tuple[int, ...], dtype: str) -> Array:
     flat = np.arange(int(np.prod(extents, dtype=np.int64)))
     numbers = flat % 3 + 1 if is_float(dtype) else flat % 2
     return numbers.reshape(extents).astype(numpy_dtype(dtype))
-
-
-# --- pruning --------------------------------------------------------------------------------------------
-
-
-def pruned(plan: ReductionPlan) -> ReductionPlan:
-    """The plan without the dead things that it may drop."""
-    if "bindings" in plan.prune:
-        plan = replace(plan, draft=without_dead_bindings(plan.draft))
-    if "functions" in plan.prune:
-        plan = replace(plan, draft=without_unreachable(plan.draft))
-    if "parameters" in plan.prune:
-        plan = without_unused_parameters(plan)
-    return plan
-
-
-def without_dead_bindings(draft: ModuleDraft) -> ModuleDraft:
-    """Drops bindings whose value is not used, except impure calls and casts that define symbols."""
-    for name, function in tuple(draft.drafts()):
-        used: set[T.Var] = set()
-        draft = draft.with_function(name, replace(function, body=_live(draft, function.body, used)))
-    return draft
-
-
-def _live(draft: ModuleDraft, body: Body, used: set[T.Var]) -> Body:
-    used.update(draft.uses(body.result))
-    blocks: list[DraftBlock] = []
-    for block in reversed(body.blocks):
-        binds: list[DraftBinding] = []
-        for bind in reversed(block.binds):
-            if bind.var not in used and not _has_effect(bind):
-                continue
-            used.update(draft.uses(bind.value))
-            binds.append(_live_inside(draft, bind, used))
-        if binds:
-            blocks.append(replace(block, binds=tuple(reversed(binds))))
-    return replace(body, blocks=tuple(reversed(blocks)))
-
-
-def _live_inside(draft: ModuleDraft, bind: DraftBinding, used: set[T.Var]) -> DraftBinding:
-    match bind.value:
-        case Branch(condition=condition, then=then, otherwise=otherwise):
-            return replace(bind, value=Branch(condition, _live(draft, then, used), _live(draft, otherwise, used)))
-        case Draft(body=body):
-            return replace(bind, value=replace(bind.value, body=_live(draft, body, used)))
-        case _:
-            return bind
-
-
-def _has_effect(bind: DraftBinding) -> bool:
-    if bind.cast is not None and has_symbols(bind.cast):
-        return True
-    if inner := inner_sequences(bind.value):
-        return isinstance(bind.value, Branch) and any(_has_effect(b) for body in inner for b in all_binds(body))
-    return impure_callee(bind.value) is not None
-
-
-def leaves_of_type(ty: T.Type) -> Iterator[T.Var]:
-    """The symbolic variables in a type; with repetitions."""
-    if isinstance(ty, T.TupleType):
-        for field in ty.fields:
-            yield from leaves_of_type(field)
-    for dim in dims_of(ty):
-        yield from leaves(dim)
-
-
-def has_symbols(ty: T.Type) -> bool:
-    """Whether a type mentions symbolic dims."""
-    return next(leaves_of_type(ty), None) is not None
-
-
-def without_unreachable(draft: ModuleDraft) -> ModuleDraft:
-    """Drops private functions that no public function reaches."""
-    reached: set[str] = set()
-    pending = [name for name, function in draft.functions.items() if T.is_public(function)]
-    while pending:
-        name = pending.pop()
-        if name not in reached and name in draft.functions:
-            reached.add(name)
-            pending.extend(refers_to(draft.functions[name]))
-    return replace(draft, functions={name: f for name, f in draft.functions.items() if name in reached})
-
-
-def without_unused_parameters(plan: ReductionPlan) -> ReductionPlan:
-    """Drops parameters that are not used and whose type mentions no symbolic dim."""
-    for name, function in tuple(plan.draft.drafts()):
-        types = {param: function.types.get(param, T.type_of(param)) for param in function.params}
-        unused = [
-            param
-            for param in unused_parameters(plan.draft, function)
-            if not has_symbols(types[param]) and not isinstance(types[param], T.PrimType)
-        ]
-        try:
-            plan = drop_parameters(plan, name, unused)
-        except NotApplicable:
-            continue
-    return plan
-
-
-def unused_parameters(draft: ModuleDraft, function: Draft) -> list[T.Var]:
-    """The parameters that no expression of the function uses, last first."""
-    used = draft.used_in(function)
-    return [param for param in reversed(function.params) if param not in used]

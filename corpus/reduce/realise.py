@@ -13,6 +13,7 @@ import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
+from corpus.reduce.callees import callees_first
 from corpus.reduce.draft import (
     ARITHMETIC,
     CALL,
@@ -27,7 +28,6 @@ from corpus.reduce.draft import (
     DraftBlock,
     ModuleDraft,
     all_binds,
-    callees_first,
     inner_sequences,
 )
 from corpus.reduce.prim_func import rebuilt

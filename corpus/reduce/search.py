@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from corpus.module_text import text_of
 from corpus.reduce.candidate import Candidate, Smallest, StepStats, count_bindings, count_statements
 from corpus.reduce.draft import ModuleDraft, NotApplicable
-from corpus.reduce.plan import Edit, PlanView, ReductionPlan, applied, plan_of, pruned, view_of
+from corpus.reduce.plan import Edit, PlanView, ReductionPlan, applied, plan_of, view_of
+from corpus.reduce.prune import pruned
 from corpus.reduce.realise import GaveUp, Realised, as_it_is, realise
 from corpus.reduce.strategies import Attempt, all_that_can_go
 from generators import tvm_api as T

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from corpus.reduce.callees import callees_first, refers_to
 from corpus.reduce.draft import (
     CALL,
     Draft,
     DraftBinding,
     NotApplicable,
     at_binding,
-    callees_first,
     module_binds,
-    refers_to,
     rewrite_module,
     without_bindings,
 )
-from corpus.reduce.plan import Edit, Joint, PlanView, ReductionPlan, drop_parameters, unused_parameters
+from corpus.reduce.plan import Edit, Joint, PlanView, ReductionPlan, drop_parameters
+from corpus.reduce.prune import unused_parameters
 from generators import tvm_api as T
 
 KINDS = ("bindings", "functions", "parameters")

@@ -8,6 +8,7 @@ from dataclasses import replace
 import tvm_ffi
 from tvm import tirx
 
+from corpus.reduce.callees import called_names
 from corpus.reduce.draft import (
     TUPLE,
     TUPLE_GET_ITEM,
@@ -18,7 +19,6 @@ from corpus.reduce.draft import (
     ModuleDraft,
     NotApplicable,
     at_binding,
-    called_names,
     module_binds,
     rewrite_module,
 )

@@ -14,7 +14,8 @@ import tvm
 import tvm_ffi
 from tvm import s_tir, tirx
 
-from corpus.reduce.draft import TUPLE, DraftBinding, NotApplicable, at_binding, called_names, module_binds
+from corpus.reduce.callees import called_names
+from corpus.reduce.draft import TUPLE, DraftBinding, NotApplicable, at_binding, module_binds
 from corpus.reduce.plan import Edit, Joint, PlanView, ReductionPlan, add_parameter, draw_argument
 from corpus.reduce.prim_func import is_empty, tidied, verified
 from corpus.reduce.prim_repair import Repaired, traffic_of, without_statements

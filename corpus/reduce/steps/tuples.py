@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from tvm import relax
 
+from corpus.reduce.callees import called_names
 from corpus.reduce.draft import (
     CALL,
     GLOBAL_VAR,
@@ -24,7 +25,6 @@ from corpus.reduce.draft import (
     ModuleDraft,
     NotApplicable,
     at_binding,
-    called_names,
     module_binds,
     rewrite_module,
 )
