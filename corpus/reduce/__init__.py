@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from corpus.reduce.candidate import Candidate, Smallest, as_case, candidate_of
+from corpus.reduce.candidate import Candidate, Smallest, StepStats, as_case, candidate_of
 from corpus.reduce.search import ReductionStep, search
 from corpus.reduce.table import STEPS
 
@@ -21,13 +21,23 @@ def reduce(
     budget_s: float = 60.0,
     max_calls: int = 2000,
     clock: Callable[[], float] = time.monotonic,
+    on_success: Callable[[Candidate], None] | None = None,
 ) -> Smallest:
     """The smallest candidate found that is interesting, as `candidate` is taken to be.
 
     `interesting` must demand the same signature. Deterministic as long as neither budget_s (seconds of
     `clock`) nor max_calls (calls of `interesting`) runs out; what was found until then is returned.
+    on_success: gets every candidate that is the smallest so far; what it raises ends the reduction.
     """
-    return search(candidate, interesting, STEPS, budget_s=budget_s, max_calls=max_calls, clock=clock)
+    return search(
+        candidate,
+        interesting,
+        STEPS,
+        budget_s=budget_s,
+        max_calls=max_calls,
+        clock=clock,
+        on_success=on_success,
+    )
 
 
-__all__ = ["STEPS", "Candidate", "Smallest", "ReductionStep", "as_case", "candidate_of", "reduce"]
+__all__ = ["STEPS", "Candidate", "Smallest", "StepStats", "ReductionStep", "as_case", "candidate_of", "reduce"]

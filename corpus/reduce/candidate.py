@@ -36,6 +36,17 @@ def as_case(candidate: Candidate, like: Case) -> Case:
 
 
 @dataclass(frozen=True, slots=True)
+class StepStats:
+    """What a step of the search cost: candidates tried (calls of `interesting`), edits accepted, and seconds with all
+    that it made and tried."""
+
+    name: str
+    tried: int
+    accepted: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Smallest:
     """The smallest candidate found, and what finding it cost.
 
@@ -53,8 +64,13 @@ class Smallest:
     passes_before: int
     passes_after: int
     finished: bool
-    accepted: tuple[tuple[str, int], ...] = ()
-    """How many edits of each step were accepted, in the order of the table."""
+    steps: tuple[StepStats, ...] = ()
+    """In the order in which they were first tried; each step that was has one."""
+
+    @property
+    def accepted(self) -> tuple[tuple[str, int], ...]:
+        """How many edits of each step were accepted, of those that had any."""
+        return tuple((step.name, step.accepted) for step in self.steps if step.accepted)
 
     def stats(self) -> ReductionStats:
         """The same as a finding keeps it."""

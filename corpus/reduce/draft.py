@@ -6,7 +6,7 @@ draft back into TVM's IR is `corpus.reduce.realise`'s work. Worker processes onl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -120,6 +120,12 @@ class ModuleDraft:
                 yield from self.uses(self.swaps[leaf])
             else:
                 yield leaf
+
+    def used_in(self, function: Draft) -> set[T.Var]:
+        """The variables that the expressions of a function use, those of functions inside of it too."""
+        used = {var for body in sequences(function.body) for var in self.uses(body.result)}
+        used.update(var for bind in all_binds(function.body) for var in self.uses(bind.value))
+        return used
 
 
 VAR = tvm.ir.Var
@@ -245,19 +251,6 @@ def _prim_leaves(extent: T.Expr | int) -> Iterator[T.Var]:
         yield from tirx.analysis.undefined_vars(extent)
 
 
-def called_names(value: BoundValue) -> Iterator[str]:
-    """Names of the GlobalVars that an un-nested bound value refers to."""
-    if isinstance(value, GLOBAL_VAR):
-        yield value.name_hint
-    elif isinstance(value, CALL):
-        yield from called_names(value.op)
-        for argument in value.args:
-            yield from called_names(argument)
-    elif isinstance(value, TUPLE):
-        for field_ in value.fields:
-            yield from called_names(field_)
-
-
 # --- rewriting ------------------------------------------------------------------------------------------
 
 Rewrite: TypeAlias = Callable[[DraftBinding], "tuple[DraftBinding | DraftBlock, ...] | None"]
@@ -316,7 +309,24 @@ def _rewritten(bind: DraftBinding, rewrite: Rewrite) -> tuple[DraftBinding | Dra
 
 def without_binding(module: ModuleDraft, var: T.Var) -> ModuleDraft:
     """Drops the binding of a variable. NotApplicable when there is none."""
-    return at_binding(module, var, lambda bind: ())
+    return without_bindings(module, [var])
+
+
+def without_bindings(module: ModuleDraft, gone: Collection[T.Var]) -> ModuleDraft:
+    """Drops the bindings of variables, as far as there are any. NotApplicable when there is none."""
+    wanted, found = set(gone), False
+
+    def rewrite(bind: DraftBinding) -> tuple[DraftBinding | DraftBlock, ...] | None:
+        nonlocal found
+        if bind.var not in wanted:
+            return None
+        found = True
+        return ()
+
+    rewritten = rewrite_module(module, rewrite)
+    if not found:
+        raise NotApplicable("the bindings are gone")
+    return rewritten
 
 
 def at_binding(

@@ -1,43 +1,40 @@
 """A ReductionPlan: a draft with its passes and calls, and the bookkeeping that follows every edit.
 
-Arguments of entry calls and call sites follow when parameters come and go; what has become dead is pruned where
-pruning is known to do no harm. What to try is decided in `corpus.reduce.steps`. Worker processes only.
+Arguments of entry calls and call sites follow when parameters come and go. What has become dead is the work of
+`corpus.reduce.prune`; what to try is decided in `corpus.reduce.steps`. Worker processes only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from itertools import groupby
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from tvm import relax
+from tvm import relax, tirx
 
+from corpus.reduce.callees import called_names
 from corpus.reduce.candidate import Candidate
 from corpus.reduce.draft import (
     CALL,
     GLOBAL_VAR,
-    Body,
-    Branch,
     Draft,
     DraftBinding,
     DraftBlock,
     ModuleDraft,
     NotApplicable,
-    all_binds,
-    called_names,
-    inner_sequences,
     leaves,
     lift,
     module_binds,
     rewrite_module,
-    sequences,
 )
 from generators import tvm_api as T
 from generators.case import Argument, EntryCall, PassCall, Shape
 from generators.dtypes import Array, is_float, numpy_dtype
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
-from oracles.checks.purity import impure_callee
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +72,48 @@ Edit: TypeAlias = Callable[[ReductionPlan], ReductionPlan]
 """A pure change of a plan. Raises NotApplicable where it makes no sense (any more)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """An edit of which many are made in one walk. make: gets what each of them is `about`; what makes no sense (any
+    more) for one of them it leaves out, and raises NotApplicable where nothing is left."""
+
+    make: Callable[[ReductionPlan, Sequence[Any]], ReductionPlan]
+    about: Any
+
+    def __call__(self, plan: ReductionPlan) -> ReductionPlan:
+        """The plan with this edit alone."""
+        return self.make(plan, [self.about])
+
+
+def applied(plan: ReductionPlan, edits: Sequence[Edit]) -> ReductionPlan:
+    """The plan with those of the edits that make sense, one after another; itself where none does."""
+    for make, alike in groupby(edits, key=lambda edit: edit.make if isinstance(edit, Joint) else None):
+        try:
+            if make is not None:
+                plan = make(plan, [edit.about for edit in alike if isinstance(edit, Joint)])
+                continue
+        except NotApplicable:
+            continue
+        for edit in alike:
+            try:
+                plan = edit(plan)
+            except NotApplicable:
+                continue
+    return plan
+
+
+def together(edits: Sequence[Edit]) -> Edit:
+    """One edit that makes several, those of them that make sense."""
+
+    def edit(plan: ReductionPlan) -> ReductionPlan:
+        changed = applied(plan, edits)
+        if changed is plan:
+            raise NotApplicable("none of them makes sense")
+        return changed
+
+    return edit
+
+
 def view_of(plan: ReductionPlan, module: T.IRModule) -> PlanView:
     """A view of the same plan with its draft taken from the live module anew: no swaps or symbols are left in it."""
     draft = lift(module)
@@ -107,17 +146,42 @@ def callers(draft: ModuleDraft, name: str) -> int:
 
 def add_parameter(plan: ReductionPlan, name: str, param: T.Var) -> ReductionPlan:
     """Appends a parameter to a function without callers, and inputs for it to the entry calls."""
+    return add_parameters(plan, name, [param])
+
+
+def add_parameters(plan: ReductionPlan, name: str, params: Sequence[T.Var]) -> ReductionPlan:
+    """The same with several. NotApplicable where one has a type of which no inputs can be drawn, and they are asked
+    for."""
     function = plan.draft.functions[name]
     if not isinstance(function, Draft) or callers(plan.draft, name):
         raise NotApplicable("only functions without callers can get parameters")
+    grown = replace(function, params=(*function.params, *params))
     calls = tuple(
-        replace(call, arguments=(*call.arguments, draw_argument(T.type_of(param), symbol_values(function, call))))
-        if call.function == name
-        else call
+        replace(call, arguments=(*call.arguments, *_drawn(params, function, call))) if call.function == name else call
         for call in plan.calls
     )
-    grown = replace(function, params=(*function.params, param))
     return replace(plan, draft=plan.draft.with_function(name, grown), calls=calls)
+
+
+def _drawn(params: Sequence[T.Var], function: Draft, call: EntryCall) -> Iterator[Argument]:
+    symbols = symbol_values(function, call)
+    return (draw_argument(T.type_of(param), symbols) for param in params)
+
+
+def drawable(plan: ReductionPlan, name: str, params: Collection[T.Var]) -> set[T.Var]:
+    """Those of the variables for which inputs can be drawn in every entry call of the function."""
+    function = plan.draft.functions[name]
+    assert isinstance(function, Draft)
+    known = [symbol_values(function, call) for call in plan.calls if call.function == name]
+    return {param for param in params if all(_can_be_drawn(T.type_of(param), symbols) for symbols in known)}
+
+
+def _can_be_drawn(ty: T.Type, symbols: Mapping[T.Var, int]) -> bool:
+    try:
+        draw_argument(ty, symbols)
+    except NotApplicable:
+        return False
+    return True
 
 
 def drop_parameter(plan: ReductionPlan, name: str, param: T.Var) -> ReductionPlan:
@@ -125,14 +189,29 @@ def drop_parameter(plan: ReductionPlan, name: str, param: T.Var) -> ReductionPla
     function = plan.draft.functions[name]
     if not isinstance(function, Draft) or param not in function.params:
         raise NotApplicable("no such parameter")
-    index = function.params.index(param)
+    return drop_parameters(plan, name, [param])
+
+
+def drop_parameters(plan: ReductionPlan, name: str, params: Collection[T.Var]) -> ReductionPlan:
+    """Removes parameters that are not used; arguments of calls follow. The plan itself where there are none."""
+    function = plan.draft.functions[name]
+    if not isinstance(function, Draft) or not params:
+        return plan
+    wanted = set(params)
+    places = frozenset(place for place, param in enumerate(function.params) if param in wanted)
     attrs = dict(function.attrs)
-    if "num_input" in attrs and index < int(attrs["num_input"]):
-        attrs["num_input"] = int(attrs["num_input"]) - 1
-    params = function.params[:index] + function.params[index + 1 :]
-    draft = plan.draft.with_function(name, replace(function, params=params, attrs=attrs))
-    calls = tuple(without_argument(call, index) if call.function == name else call for call in plan.calls)
-    return replace(plan, draft=_at_call_sites(draft, name, index), calls=calls)
+    if "num_input" in attrs:
+        attrs["num_input"] = int(attrs["num_input"]) - sum(place < int(attrs["num_input"]) for place in places)
+    left = _but(function.params, places)
+    draft = plan.draft.with_function(name, replace(function, params=left, attrs=attrs))
+    calls = tuple(
+        replace(call, arguments=_but(call.arguments, places)) if call.function == name else call for call in plan.calls
+    )
+    return replace(plan, draft=_at_call_sites(draft, name, places), calls=calls)
+
+
+def _but(items: Sequence[Item], places: Collection[int]) -> tuple[Item, ...]:
+    return tuple(item for place, item in enumerate(items) if place not in places)
 
 
 def without_argument(call: EntryCall, index: int) -> EntryCall:
@@ -140,16 +219,14 @@ def without_argument(call: EntryCall, index: int) -> EntryCall:
     return replace(call, arguments=call.arguments[:index] + call.arguments[index + 1 :])
 
 
-def _at_call_sites(draft: ModuleDraft, name: str, index: int) -> ModuleDraft:
+def _at_call_sites(draft: ModuleDraft, name: str, places: Collection[int]) -> ModuleDraft:
     def rewrite(bind: DraftBinding) -> tuple[DraftBinding | DraftBlock, ...] | None:
         if name not in called_names(bind.value):
             return None
         call = bind.value
         if not (isinstance(call, CALL) and isinstance(call.op, GLOBAL_VAR) and call.op.name_hint == name):
             raise NotApplicable(f"{name} is passed around as a value")
-        arguments = list(call.args)
-        del arguments[index]
-        return (replace(bind, value=CALL(call.op, arguments, call.attrs, call.ty_args)),)
+        return (replace(bind, value=CALL(call.op, _but(call.args, places), call.attrs, call.ty_args)),)
 
     return rewrite_module(draft, rewrite)
 
@@ -178,91 +255,12 @@ def _match(ty: T.Type, param: T.Var, argument: Argument, values: dict[T.Var, int
 
 
 def dims_of(ty: T.Type) -> tuple[T.Expr, ...]:
-    """The dims written in a tensor or shape type, none when they are unknown."""
+    """The dims written in the type of a tensor, a shape or a buffer, none when they are unknown."""
+    if isinstance(ty, tirx.BufferType):
+        return tuple(ty.shape)
     if isinstance(ty, T.TensorType):
         return tuple(ty.shape.values) if isinstance(ty.shape, relax.ShapeExpr) else ()
     return tuple(ty.values) if isinstance(ty, T.ShapeType) and ty.values is not None else ()
-
-
-def draw_argument(ty: T.Type, symbols: Mapping[T.Var, int]) -> Argument:
-    """Small whole numbers in a type: floats 1..3, integers and bools 0..1, which are valid almost everywhere.
-
-    NotApplicable when the type does not tell the extents.
-    """
-    if isinstance(ty, T.TupleType):
-        return tuple(draw_argument(field, symbols) for field in ty.fields)
-    try:
-        extents = tuple(int(evaluate(dim, symbols)) for dim in dims_of(ty))
-    except (UnboundSymbol, UnknownPrimExpr, ZeroDivisionError) as error:
-        raise NotApplicable(f"extent unknown: {error}") from error
-    if isinstance(ty, T.ShapeType) and ty.ndim == len(extents):
-        return Shape(extents)
-    dtype = T.dtype_name(ty) if isinstance(ty, T.TensorType) else None
-    if dtype is None or len(extents) != ty.ndim:
-        raise NotApplicable("no values of this type")
-    return small_numbers(extents, dtype)
-
-
-def small_numbers(extents: tuple[int, ...], dtype: str) -> Array:
-    """An array of small whole numbers that differ between neighbours."""
-    flat = np.arange(int(np.prod(extents, dtype=np.int64)))
-    numbers = flat % 3 + 1 if is_float(dtype) else flat % 2
-    return numbers.reshape(extents).astype(numpy_dtype(dtype))
-
-
-# --- pruning --------------------------------------------------------------------------------------------
-
-
-def pruned(plan: ReductionPlan) -> ReductionPlan:
-    """The plan without the dead things that it may drop."""
-    if "bindings" in plan.prune:
-        plan = replace(plan, draft=without_dead_bindings(plan.draft))
-    if "functions" in plan.prune:
-        plan = replace(plan, draft=without_unreachable(plan.draft))
-    if "parameters" in plan.prune:
-        plan = without_unused_parameters(plan)
-    return plan
-
-
-def without_dead_bindings(draft: ModuleDraft) -> ModuleDraft:
-    """Drops bindings whose value is not used, except impure calls and casts that define symbols."""
-    for name, function in tuple(draft.drafts()):
-        used: set[T.Var] = set()
-        draft = draft.with_function(name, replace(function, body=_live(draft, function.body, used)))
-    return draft
-
-
-def _live(draft: ModuleDraft, body: Body, used: set[T.Var]) -> Body:
-    used.update(draft.uses(body.result))
-    blocks: list[DraftBlock] = []
-    for block in reversed(body.blocks):
-        binds: list[DraftBinding] = []
-        for bind in reversed(block.binds):
-            if bind.var not in used and not _has_effect(bind):
-                continue
-            used.update(draft.uses(bind.value))
-            binds.append(_live_inside(draft, bind, used))
-        if binds:
-            blocks.append(replace(block, binds=tuple(reversed(binds))))
-    return replace(body, blocks=tuple(reversed(blocks)))
-
-
-def _live_inside(draft: ModuleDraft, bind: DraftBinding, used: set[T.Var]) -> DraftBinding:
-    match bind.value:
-        case Branch(condition=condition, then=then, otherwise=otherwise):
-            return replace(bind, value=Branch(condition, _live(draft, then, used), _live(draft, otherwise, used)))
-        case Draft(body=body):
-            return replace(bind, value=replace(bind.value, body=_live(draft, body, used)))
-        case _:
-            return bind
-
-
-def _has_effect(bind: DraftBinding) -> bool:
-    if bind.cast is not None and has_symbols(bind.cast):
-        return True
-    if inner := inner_sequences(bind.value):
-        return isinstance(bind.value, Branch) and any(_has_effect(b) for body in inner for b in all_binds(body))
-    return impure_callee(bind.value) is not None
 
 
 def leaves_of_type(ty: T.Type) -> Iterator[T.Var]:
@@ -279,41 +277,29 @@ def has_symbols(ty: T.Type) -> bool:
     return next(leaves_of_type(ty), None) is not None
 
 
-def without_unreachable(draft: ModuleDraft) -> ModuleDraft:
-    """Drops private functions that no public function reaches."""
-    reached: set[str] = set()
-    pending = [name for name, function in draft.functions.items() if T.is_public(function)]
-    while pending:
-        name = pending.pop()
-        if name in reached or name not in draft.functions:
-            continue
-        reached.add(name)
-        function = draft.functions[name]
-        if isinstance(function, Draft):
-            pending.extend(callee for bind in all_binds(function.body) for callee in called_names(bind.value))
-            pending.extend(callee for body in sequences(function.body) for callee in called_names(body.result))
-    return replace(draft, functions={name: f for name, f in draft.functions.items() if name in reached})
+def draw_argument(ty: T.Type, symbols: Mapping[T.Var, int]) -> Argument:
+    """Small whole numbers in a type: floats 1..3, integers and bools 0..1, which are valid almost everywhere.
+
+    NotApplicable when the type does not tell the extents.
+    """
+    if isinstance(ty, T.TupleType):
+        return tuple(draw_argument(field, symbols) for field in ty.fields)
+    try:
+        extents = tuple(int(evaluate(dim, symbols)) for dim in dims_of(ty))
+    except (UnboundSymbol, UnknownPrimExpr, ZeroDivisionError) as error:
+        raise NotApplicable(f"extent unknown: {error}") from error
+    if isinstance(ty, T.ShapeType) and ty.ndim == len(extents):
+        return Shape(extents)
+    if isinstance(ty, tirx.BufferType):
+        return small_numbers(extents, T.dtype_text(ty.dtype))
+    dtype = T.dtype_name(ty) if isinstance(ty, T.TensorType) else None
+    if dtype is None or len(extents) != ty.ndim:
+        raise NotApplicable("no values of this type")
+    return small_numbers(extents, dtype)
 
 
-def without_unused_parameters(plan: ReductionPlan) -> ReductionPlan:
-    """Drops parameters that are not used and whose type mentions no symbolic dim."""
-    for name, function in tuple(plan.draft.drafts()):
-        for param in unused_parameters(plan.draft, function):
-            ty = function.types.get(param, T.type_of(param))
-            if has_symbols(ty) or isinstance(ty, T.PrimType):
-                continue
-            try:
-                plan = drop_parameter(plan, name, param)
-            except NotApplicable:
-                break
-    return plan
-
-
-def unused_parameters(draft: ModuleDraft, function: Draft) -> list[T.Var]:
-    """The parameters that no expression of the function uses, last first."""
-    used: set[T.Var] = set()
-    for body in sequences(function.body):
-        used.update(draft.uses(body.result))
-    for bind in all_binds(function.body):
-        used.update(draft.uses(bind.value))
-    return [param for param in reversed(function.params) if param not in used]
+def small_numbers(extents: tuple[int, ...], dtype: str) -> Array:
+    """An array of small whole numbers that differ between neighbours."""
+    flat = np.arange(int(np.prod(extents, dtype=np.int64)))
+    numbers = flat % 3 + 1 if is_float(dtype) else flat % 2
+    return numbers.reshape(extents).astype(numpy_dtype(dtype))

@@ -16,6 +16,8 @@ from generators import tvm_api as T
 from oracles.ir.walk import nodes_of
 
 _BUFFERS = (VAR, T.TensorLoad)
+NOTHING = tirx.Evaluate(tirx.IntImm("int32", 0))
+"""The statement that does nothing."""
 
 
 def rebuilt(function: T.PrimFunc, nodes: Mapping[T.Node, T.Node]) -> T.PrimFunc:
@@ -23,7 +25,7 @@ def rebuilt(function: T.PrimFunc, nodes: Mapping[T.Node, T.Node]) -> T.PrimFunc:
     is not well-formed."""
     kinds = (tirx.Stmt, VAR, *COMPOUND_TIR)
     mapped = tvm_ffi.structural_map(function.body, [(kinds, lambda node: nodes.get(node, node))], order="pre")
-    body = tvm_ffi.structural_map(mapped, [(tirx.SeqStmt, _without_empty)])
+    body = tvm_ffi.structural_map(mapped, [(tirx.SeqStmt, without_empty)])
     if body.same_as(function.body):
         return function
     pairs = [(old, new) for old, new in nodes.items() if isinstance(old, tirx.For) and isinstance(new, tirx.For)]
@@ -46,11 +48,12 @@ def is_empty(statement: T.Stmt) -> bool:
     return isinstance(statement, tirx.Evaluate) and isinstance(statement.value, tirx.IntImm)
 
 
-def _without_empty(sequence: tirx.SeqStmt) -> T.Stmt:
+def without_empty(sequence: tirx.SeqStmt) -> T.Stmt:
+    """The sequence without statements that do nothing; its only one where one is left."""
     kept = [statement for statement in sequence.seq if not is_empty(statement)]
     if len(kept) == len(sequence.seq):
         return sequence
-    return tirx.SeqStmt(kept) if len(kept) > 1 else kept[0] if kept else tirx.Evaluate(tirx.IntImm("int32", 0))
+    return tirx.SeqStmt(kept) if len(kept) > 1 else kept[0] if kept else NOTHING
 
 
 def _as_long(realize: s_tir.SBlockRealize, extents: Mapping[T.Var, T.Expr]) -> s_tir.SBlockRealize:

@@ -13,6 +13,7 @@ import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
+from corpus.reduce.callees import callees_first
 from corpus.reduce.draft import (
     ARITHMETIC,
     CALL,
@@ -27,7 +28,6 @@ from corpus.reduce.draft import (
     DraftBlock,
     ModuleDraft,
     all_binds,
-    called_names,
     inner_sequences,
 )
 from corpus.reduce.prim_func import rebuilt
@@ -61,6 +61,37 @@ def realise(draft: ModuleDraft, *, verify: bool = True) -> Realised:
     return Realised(module, rebuilder.types)
 
 
+def as_it_is(module: T.IRModule) -> Callable[[ModuleDraft], Realised]:
+    """Realises drafts of the module that only lack functions, attributes, and parameters of functions without callers.
+
+    The bodies stay the objects that they are: for modules that do not survive being rebuilt."""
+    originals = {name.name_hint: (name, function) for name, function in module.functions.items()}
+
+    def realise_kept(draft: ModuleDraft) -> Realised:
+        kept = dict(originals[name] for name in draft.functions)
+        functions = {}
+        for name, function in kept.items():
+            left = draft.functions[name.name_hint]
+            shorter = isinstance(left, Draft) and len(left.params) < len(function.params)
+            functions[tvm.ir.GlobalVar(name.name_hint) if shorter else name] = (
+                _with_fewer_parameters(function, left) if shorter else function
+            )
+        attrs = tvm.ir.make_node("ir.DictAttrs", **draft.attrs) if draft.attrs else None
+        try:
+            made = tvm.IRModule(functions, attrs=attrs, global_infos=dict(draft.infos) or None)
+            relax.analysis.well_formed(made)
+        except TVM_ERRORS as error:
+            raise GaveUp(f"{type(error).__name__}: {error}") from error
+        return Realised(made, {})
+
+    return realise_kept
+
+
+def _with_fewer_parameters(function: T.RelaxFunction, left: Draft) -> T.RelaxFunction:
+    attrs = tvm.ir.make_node("ir.DictAttrs", **left.attrs) if left.attrs else None
+    return relax.Function(list(left.params), function.body, T.return_type(function), left.pure, attrs)
+
+
 class Rebuilder:
     """Copies a draft into TVM's IR, mapping old variables to fresh ones."""
 
@@ -75,7 +106,7 @@ class Rebuilder:
     def module(self) -> T.IRModule:
         """The whole module, callees before callers."""
         functions = {}
-        for name in _callees_first(self.draft):
+        for name in callees_first(self.draft):
             function = self.draft.functions[name]
             built = self._function(function) if isinstance(function, Draft) else self._prim_func(function)
             variable = self._global(name)
@@ -216,24 +247,3 @@ class Rebuilder:
             return ty
         mapped = tvm_ffi.structural_map(ty, [(VAR, self._number)])
         return tvm_ffi.structural_map(mapped, [(ARITHMETIC, self._analyzer.simplify)])
-
-
-def _callees_first(draft: ModuleDraft) -> list[str]:
-    """Function names such that callees come before callers, as far as there is no recursion."""
-    order: list[str] = []
-    visiting: set[str] = set()
-
-    def visit(name: str) -> None:
-        if name in visiting or name not in draft.functions:
-            return
-        visiting.add(name)
-        function = draft.functions[name]
-        if isinstance(function, Draft):
-            for bind in all_binds(function.body):
-                for callee in called_names(bind.value):
-                    visit(callee)
-        order.append(name)
-
-    for name in draft.functions:
-        visit(name)
-    return order

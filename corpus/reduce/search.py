@@ -1,20 +1,21 @@
 """The search: applies the steps of the table, biggest first, until none of them helps or the budget is spent.
 
 Greedy and deterministic. A candidate is tried once; only `interesting` decides, so the search never slips to
-another bug. Worker processes only.
+another bug. First come the steps that need no module taken apart, on the module as it is. Worker processes only.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from corpus.module_text import text_of
-from corpus.reduce.candidate import Candidate, Smallest, count_bindings, count_statements
-from corpus.reduce.draft import NotApplicable
-from corpus.reduce.plan import Edit, PlanView, ReductionPlan, plan_of, pruned, view_of
-from corpus.reduce.realise import GaveUp, Realised, realise
+from corpus.reduce.candidate import Candidate, Smallest, StepStats, count_bindings, count_statements
+from corpus.reduce.draft import ModuleDraft, NotApplicable
+from corpus.reduce.plan import Edit, PlanView, ReductionPlan, applied, plan_of, view_of
+from corpus.reduce.prune import pruned
+from corpus.reduce.realise import GaveUp, Realised, as_it_is, realise
+from corpus.reduce.strategies import Attempt, all_that_can_go
 from generators import tvm_api as T
 from generators.case import Argument, EntryCall, Shape
 
@@ -23,19 +24,45 @@ from generators.case import Argument, EntryCall, Shape
 class ReductionStep:
     """One way of making candidates smaller: the edits that it has to offer for a plan.
 
-    together: edits are independent of each other, so chunks of them are tried at once (delta debugging);
-    otherwise they are alternatives, and the first that is interesting is taken. repeat: after a success the
-    step is asked again at once.
+    strategy: how they are tried (`corpus.reduce.strategies`). repeat: after a success the step is asked again at once.
+    as_it_is: its edits leave the bodies of all functions alone. simpler: its edits remove nothing of what is computed,
+    and make sense one after another.
     """
 
     name: str
     edits: Callable[[PlanView], Sequence[Edit]]
-    together: bool = True
+    strategy: Callable[[Sequence[Edit], Attempt[Edit]], bool] = all_that_can_go
     repeat: bool = False
+    as_it_is: bool = False
+    simpler: bool = False
 
 
 class OutOfBudget(Exception):
     """Time or calls of `interesting` are spent; raised and caught in this file."""
+
+
+@dataclass(slots=True)
+class Limits:
+    """What a search may cost: calls of `interesting`, and the time of `clock` at which it ends."""
+
+    max_calls: int
+    deadline: float
+    clock: Callable[[], float]
+
+
+@dataclass(slots=True)
+class _Spent:
+    tried: int = 0
+    accepted: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class _Ledger:
+    """What each step has cost, by name, and the step that is at work."""
+
+    steps: dict[str, _Spent] = field(default_factory=dict)
+    current: _Spent = field(default_factory=_Spent)
 
 
 class Search:
@@ -45,93 +72,87 @@ class Search:
         self,
         candidate: Candidate,
         interesting: Callable[[Candidate], bool],
-        *,
-        max_calls: int,
-        deadline: float,
-        clock: Callable[[], float],
+        limits: Limits,
+        on_success: Callable[[Candidate], None] | None = None,
     ) -> None:
         self.calls = 0
         self.best = candidate
-        self.accepted: Counter[str] = Counter()
         self._interesting = interesting
-        self._max_calls = max_calls
-        self._deadline = deadline
-        self._clock = clock
+        self._limits = limits
+        self._on_success = on_success
+        self._ledger = _Ledger()
+        self._realise: Callable[[ModuleDraft], Realised] = as_it_is(candidate.module)
         self._plan = plan_of(candidate)
         self._taken = [(self._plan, candidate)]
         """What was the best so far, one after another."""
         self._only_said = False
-        self._seen: set[tuple[object, ...]] = set()
-        self._view = self._start(candidate)
+        self._seen: set[tuple[object, ...]] = {_key(self._plan, candidate.module)}
+        self._view = view_of(self._plan, candidate.module)
 
     def run(self, steps: Sequence[ReductionStep]) -> bool:
         """Whether every step was tried on the final candidate without success (False: out of budget)."""
-        finished = self._run(steps)
-        if self._back_to_a_script():
-            finished = self._run(steps)
-        return finished
-
-    def _run(self, steps: Sequence[ReductionStep]) -> bool:
-        if self._view is None:
-            return True
-        idle = 0
         try:
-            while idle < len(steps):
-                for step in steps:
-                    idle = 0 if self._run_step(step) else idle + 1
-                    if idle >= len(steps):
-                        break
+            self._until_idle([step for step in steps if step.as_it_is])
+            if not self._rebuilt():
+                return True
+            self._until_idle(steps)
+            if self._back_to_a_script():
+                self._until_idle(steps)
         except OutOfBudget:
             return False
         return True
 
-    def _start(self, candidate: Candidate) -> PlanView | None:
-        """None when the module does not survive being taken apart and rebuilt."""
+    def stats(self) -> tuple[StepStats, ...]:
+        """What each step has cost and given, in the order in which they were first tried."""
+        spent = self._ledger.steps.items()
+        return tuple(StepStats(name, each.tried, each.accepted, each.seconds) for name, each in spent)
+
+    def _until_idle(self, steps: Sequence[ReductionStep]) -> None:
+        idle = 0
+        while idle < len(steps):
+            for step in steps:
+                idle = 0 if self._run_step(step) else idle + 1
+                if idle >= len(steps):
+                    break
+
+    def _rebuilt(self) -> bool:
+        """Whether the module survives being taken apart and rebuilt; from then on candidates are."""
         try:
             realised = realise(self._plan.draft)
         except GaveUp:
-            return None
-        if T.structural_hash(realised.module) != T.structural_hash(candidate.module):
+            return False
+        key = _key(self._plan, realised.module)
+        if key not in self._seen:
             self.calls += 1
             if not self._interesting(self._plan.candidate(realised.module)):
-                return None
-        self._seen.add(_key(self._plan, realised.module))
-        return PlanView(self._plan, realised.types)
+                return False
+        self._seen.add(key)
+        self._realise = realise
+        return True
 
     def _run_step(self, step: ReductionStep) -> bool:
+        self._ledger.current = self._ledger.steps.setdefault(step.name, _Spent())
+        began = self._limits.clock()
+        try:
+            return self._asked(step)
+        finally:
+            self._ledger.current.seconds += self._limits.clock() - began
+
+    def _asked(self, step: ReductionStep) -> bool:
         succeeded = False
-        while self._view is not None:
-            edits = list(step.edits(self._view))
-            found = self._chunks(edits, step.name) if step.together else self._first(edits, step.name)
+        while True:
+            found = step.strategy(list(step.edits(self._view)), self._consider)
             succeeded |= found
             if found:
                 self._view = view_of(self._plan, self.best.module)
                 self._plan = self._view.plan
+                self._seen.add(_key(self._plan, self.best.module))
             if not (found and step.repeat):
-                break
-        return succeeded
+                return succeeded
 
-    def _chunks(self, edits: list[Edit], name: str) -> bool:
-        """Delta debugging: all at once, then ever smaller chunks; what was accepted leaves the list."""
-        succeeded = False
-        size = len(edits)
-        while size >= 1:
-            index = 0
-            while index < len(edits):
-                if self._consider(edits[index : index + size], name):
-                    succeeded = True
-                    del edits[index : index + size]
-                else:
-                    index += size
-            size = min(size // 2, len(edits))
-        return succeeded
-
-    def _first(self, edits: Sequence[Edit], name: str) -> bool:
-        return any(self._consider([edit], name) for edit in edits)
-
-    def _consider(self, edits: Sequence[Edit], name: str) -> bool:
+    def _consider(self, edits: Sequence[Edit]) -> bool:
         """Tries the current plan with these edits; takes it when it is interesting."""
-        if self._clock() >= self._deadline:
+        if self._limits.clock() >= self._limits.deadline:
             raise OutOfBudget
         attempt = self._attempt(edits)
         if attempt is None:
@@ -139,21 +160,32 @@ class Search:
         plan, realised = attempt
         key = _key(plan, realised.module)
         if key in self._seen:
-            return False
+            return self._prunes_nothing(plan, key)
         self._seen.add(key)
-        if self.calls >= self._max_calls:
+        if self.calls >= self._limits.max_calls:
             raise OutOfBudget
         self.calls += 1
+        self._ledger.current.tried += 1
         if not self._interesting(plan.candidate(realised.module)):
             return False
         if self._only_said and text_of(realised.module).json is not None:
             return False
+        self._take(plan, len(edits))
+        return True
+
+    def _take(self, plan: ReductionPlan, edits: int) -> None:
         # Built anew: passes under test may change the module that they are given.
-        realised = realise(plan.draft)
-        self.best, self._plan = plan.candidate(realised.module), plan
-        self._view = PlanView(plan, realised.types)
+        self.best, self._plan = plan.candidate(self._realise(plan.draft).module), plan
         self._taken.append((plan, self.best))
-        self.accepted[name] += len(edits)
+        self._ledger.current.accepted += edits
+        if self._on_success is not None:
+            self._on_success(self.best)
+
+    def _prunes_nothing(self, plan: ReductionPlan, key: tuple[object, ...]) -> bool:
+        """Whether the plan is the present one but for what may be pruned from now on, which is taken."""
+        if plan.prune == self._plan.prune or key != _key(self._plan, self.best.module):
+            return False
+        self._plan = replace(self._plan, prune=plan.prune)
         return True
 
     def _back_to_a_script(self) -> bool:
@@ -171,17 +203,12 @@ class Search:
         return False
 
     def _attempt(self, edits: Sequence[Edit]) -> tuple[ReductionPlan, Realised] | None:
-        plan = self._plan
-        for edit in edits:
-            try:
-                plan = edit(plan)
-            except NotApplicable:
-                continue
+        plan = applied(self._plan, edits)
         if plan is self._plan:
             return None
         try:
             plan = pruned(plan)
-            return plan, realise(plan.draft)
+            return plan, self._realise(plan.draft)
         except (GaveUp, NotApplicable):
             return None
 
@@ -212,10 +239,11 @@ def search(
     budget_s: float,
     max_calls: int,
     clock: Callable[[], float],
+    on_success: Callable[[Candidate], None] | None = None,
 ) -> Smallest:
     """See `corpus.reduce.reduce`; with the steps as an argument."""
     start = clock()
-    run = Search(candidate, interesting, max_calls=max_calls, deadline=start + budget_s, clock=clock)
+    run = Search(candidate, interesting, Limits(max_calls, start + budget_s, clock), on_success)
     finished = run.run(steps)
     return Smallest(
         candidate=run.best,
@@ -228,5 +256,5 @@ def search(
         passes_before=len(candidate.passes),
         passes_after=len(run.best.passes),
         finished=finished,
-        accepted=tuple((step.name, run.accepted[step.name]) for step in steps if run.accepted[step.name]),
+        steps=run.stats(),
     )

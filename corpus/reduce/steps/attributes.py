@@ -126,19 +126,25 @@ def operators(view: PlanView) -> Sequence[Edit]:
         edits.extend(_defaulted(var, name) for name in _differing(call))
         for name, value in _values_of(call).items():
             if isinstance(value, tvm_ffi.Array) and len(value) > 1:
-                edits.extend(_shorter(var, name, number) for number in reversed(range(len(value))))
+                edits.extend(_shorter(var, name, item) for item in sorted(value, key=_size, reverse=True))
     return edits
 
 
-def _shorter(var: T.Var, name: str, number: int) -> Edit:
+def _size(item: Any) -> int:
+    """How many dims an axis needs, about; later items go first where they are no numbers."""
+    return abs(int(item)) if isinstance(item, (int, tirx.IntImm)) else 0
+
+
+def _shorter(var: T.Var, name: str, item: Any) -> Edit:
     """An attribute that is a list loses an item, as axes do."""
 
     def pieces(bind: DraftBinding) -> tuple[DraftBinding, ...]:
         call = bind.value
         given = list(_values_of(call).get(name) or ()) if isinstance(call, CALL) else []
-        if not isinstance(call, CALL) or number >= len(given) or len(given) < 2:
+        places = [place for place, other in enumerate(given) if _equal(item, other)]
+        if not isinstance(call, CALL) or not places or len(given) < 2:
             raise NotApplicable("gone")
-        attrs = _with_value(call, name, [*given[:number], *given[number + 1 :]])
+        attrs = _with_value(call, name, [*given[: places[-1]], *given[places[-1] + 1 :]])
         return (replace(bind, value=CALL(call.op, call.args, attrs, call.ty_args)),)
 
     def edit(plan: ReductionPlan) -> ReductionPlan:

@@ -18,9 +18,20 @@ from corpus.reduce.draft import (
     all_binds,
     at_binding,
     leaves,
+    own_binds,
     without_binding,
+    without_bindings,
 )
-from corpus.reduce.plan import Edit, PlanView, ReductionPlan, add_parameter, callers, draw_argument
+from corpus.reduce.plan import (
+    Edit,
+    Joint,
+    PlanView,
+    ReductionPlan,
+    add_parameters,
+    callers,
+    draw_argument,
+    drawable,
+)
 from generators import tvm_api as T
 
 
@@ -29,18 +40,46 @@ def to_parameters(view: PlanView) -> Sequence[Edit]:
     edits: list[Edit] = []
     for name, function in view.draft.drafts():
         if callers(view.draft, name) == 0:
-            edits.extend(_to_parameter(name, bind.var, view.types[bind.var]) for bind in all_binds(function.body))
+            edits.extend(_to_parameter(name, bind, view) for bind in all_binds(function.body))
     return edits
 
 
-def _to_parameter(name: str, var: T.Var, ty: T.Type) -> Edit:
-    param = tvm.ir.Var(var.name, ty)
+def all_but_last(view: PlanView) -> Sequence[Edit]:
+    """All bindings of a function without callers but the last k become parameters, for each k from 1."""
+    edits: list[Edit] = []
+    for name, function in view.draft.drafts():
+        if callers(view.draft, name) == 0:
+            each = [_to_parameter(name, bind, view) for bind in own_binds(function.body)]
+            edits.extend(Joint(_some_to_parameters, each[:-k]) for k in range(1, len(each)))
+    return edits
 
-    def edit(plan: ReductionPlan) -> ReductionPlan:
-        draft = without_binding(plan.draft, var).swap(var, param)
-        return add_parameter(replace(plan, draft=draft), name, param)
 
-    return edit
+def _some_to_parameters(plan: ReductionPlan, several: Sequence[Sequence[Joint]]) -> ReductionPlan:
+    return _to_parameters(plan, [edit.about for edits in several for edit in edits])
+
+
+def _to_parameter(name: str, bind: DraftBinding, view: PlanView) -> Joint:
+    return Joint(_to_parameters, (name, bind.var, tvm.ir.Var(bind.var.name, view.types[bind.var])))
+
+
+def _to_parameters(plan: ReductionPlan, wanted: Sequence[tuple[str, T.Var, T.Var]]) -> ReductionPlan:
+    """wanted: the function, the variable that is bound, and the parameter that it becomes. Those of which no inputs can
+    be drawn stay bound."""
+    for name in dict.fromkeys(owner for owner, _, _ in wanted):
+        function = plan.draft.functions.get(name)
+        if not isinstance(function, Draft):
+            raise NotApplicable("gone")
+        wishes = {var: param for owner, var, param in wanted if owner == name}
+        can = drawable(plan, name, wishes.values())
+        pairs = {var: param for var, param in wishes.items() if param in can}
+        draft = without_bindings(plan.draft, pairs)
+        left = draft.functions[name]
+        assert isinstance(left, Draft)  # as before
+        used = draft.used_in(left)
+        params = [param for var, param in pairs.items() if var in used]
+        draft = replace(draft, swaps={**draft.swaps, **pairs})
+        plan = add_parameters(replace(plan, draft=draft), name, params)
+    return plan
 
 
 def to_operands(view: PlanView) -> Sequence[Edit]:

@@ -26,17 +26,38 @@ from corpus.reduce.draft import (
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, add_parameter, callers, small_numbers
 from generators import tvm_api as T
 from generators.case import Argument
-from generators.dtypes import Array, is_float, numpy_dtype
+from generators.dtypes import Array, is_float
 
-Contents: TypeAlias = Callable[[tuple[int, ...], str], Array]
+Contents: TypeAlias = Callable[[Array], Array]
+
+MOST = 4
+"""The largest of the whole numbers that contents are rounded to."""
 
 
-def _ones(shape: tuple[int, ...], dtype: str) -> Array:
-    return np.ones(shape, numpy_dtype(dtype))
+def _ones(old: Array) -> Array:
+    return np.ones(old.shape, old.dtype)
 
 
-FILLS: tuple[Contents, ...] = (_ones, small_numbers)
+def _small(old: Array) -> Array:
+    return small_numbers(old.shape, str(old.dtype))
+
+
+def _rounded(old: Array) -> Array:
+    """The whole numbers next to the contents, up to MOST; what is infinite or no number stays."""
+    if not is_float(str(old.dtype)):
+        return np.clip(old, 0 if old.dtype.kind == "u" else -MOST, MOST) if old.dtype.kind in "iu" else old
+    values = old.astype(np.float64)
+    return np.where(np.isfinite(values), np.clip(np.rint(values), -MOST, MOST), values).astype(old.dtype)
+
+
+FILLS: tuple[Contents, ...] = (_ones, _small, _rounded)
 """Contents by simplicity."""
+
+
+def _filled(old: Array, fill: Contents) -> Array:
+    """The array with simpler contents; itself where they are as simple already."""
+    new = fill(old)
+    return old if any(_same(old, known(old)) for known in FILLS[: FILLS.index(fill) + 1]) else new
 
 
 def to_parameters(view: PlanView) -> Sequence[Edit]:
@@ -96,8 +117,8 @@ def _refilled(constant: T.Constant, fill: Contents) -> Edit:
     old = T.constant_array(constant)
 
     def edit(plan: ReductionPlan) -> ReductionPlan:
-        new = fill(old.shape, str(old.dtype))
-        if any(_same(old, known(old.shape, str(old.dtype))) for known in FILLS[: FILLS.index(fill) + 1]):
+        new = _filled(old, fill)
+        if new is old:
             raise NotApplicable("simple already")
         return _substituted(plan, constant, T.constant(new, str(old.dtype)))
 
@@ -177,13 +198,9 @@ def simpler_inputs(view: PlanView) -> Sequence[Edit]:
 def _with_input(number: int, index: int, fill: Contents) -> Edit:
     def filled(argument: Argument) -> Argument:
         if isinstance(argument, tuple):
-            return tuple(filled(field) for field in argument)
-        if not isinstance(argument, np.ndarray):
-            return argument
-        simple = any(
-            _same(argument, known(argument.shape, str(argument.dtype))) for known in FILLS[: FILLS.index(fill) + 1]
-        )
-        return argument if simple else fill(argument.shape, str(argument.dtype))
+            fields = tuple(filled(field) for field in argument)
+            return argument if all(new is old for new, old in zip(fields, argument, strict=True)) else fields
+        return _filled(argument, fill) if isinstance(argument, np.ndarray) else argument
 
     def edit(plan: ReductionPlan) -> ReductionPlan:
         if number >= len(plan.calls) or index >= len(plan.calls[number].arguments):

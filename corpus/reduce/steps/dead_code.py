@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from corpus.reduce.callees import callees_first, refers_to
 from corpus.reduce.draft import (
     CALL,
     Draft,
@@ -17,9 +18,10 @@ from corpus.reduce.draft import (
     at_binding,
     module_binds,
     rewrite_module,
-    without_binding,
+    without_bindings,
 )
-from corpus.reduce.plan import Edit, PlanView, ReductionPlan, drop_parameter, unused_parameters
+from corpus.reduce.plan import Edit, Joint, PlanView, ReductionPlan, drop_parameters
+from corpus.reduce.prune import unused_parameters
 from generators import tvm_api as T
 
 KINDS = ("bindings", "functions", "parameters")
@@ -47,37 +49,40 @@ def demote(view: PlanView) -> Sequence[Edit]:
 
 
 def functions(view: PlanView) -> Sequence[Edit]:
-    """Each function may go, if it has no caller (else TVM's verifier refuses)."""
-    return [_without_function(name) for name in view.draft.functions]
+    """Each function may go that no function which stays refers to, but the last public one; callers first."""
+    return [Joint(_without_functions, name) for name in reversed(callees_first(view.draft))]
 
 
-def _without_function(name: str) -> Edit:
-    def edit(plan: ReductionPlan) -> ReductionPlan:
-        if name not in plan.draft.functions or len(plan.draft.functions) == 1:
-            raise NotApplicable("the last function stays")
-        calls = tuple(call for call in plan.calls if call.function != name)
-        return replace(plan, draft=plan.draft.without_function(name), calls=calls)
-
-    return edit
+def _without_functions(plan: ReductionPlan, names: Sequence[str]) -> ReductionPlan:
+    referring = {name: refers_to(function) for name, function in plan.draft.functions.items()}
+    public = {name for name, function in plan.draft.functions.items() if T.is_public(function)}
+    for name in names:
+        needed = any(name in to for other, to in referring.items() if other != name)
+        if len(referring) > 1 and public != {name} and not needed:
+            referring.pop(name, None)
+            public.discard(name)
+    if len(referring) == len(plan.draft.functions):
+        raise NotApplicable("in use, or the last one")
+    kept = {name: function for name, function in plan.draft.functions.items() if name in referring}
+    calls = tuple(call for call in plan.calls if call.function in kept)
+    return replace(plan, draft=replace(plan.draft, functions=kept), calls=calls)
 
 
 def bindings(view: PlanView) -> Sequence[Edit]:
     """Each binding may go, dead or with an effect (else TVM's verifier refuses); last first."""
-    return [_without_binding(bind.var) for _, bind in reversed(list(module_binds(view.draft)))]
+    return [Joint(_without_bindings, bind.var) for _, bind in reversed(list(module_binds(view.draft)))]
 
 
-def _without_binding(var: object) -> Edit:
-    def edit(plan: ReductionPlan) -> ReductionPlan:
-        return replace(plan, draft=without_binding(plan.draft, var))
-
-    return edit
+def _without_bindings(plan: ReductionPlan, gone: Sequence[T.Var]) -> ReductionPlan:
+    return replace(plan, draft=without_bindings(plan.draft, gone))
 
 
 def parameters(view: PlanView) -> Sequence[Edit]:
     """Each unused parameter may go, also where it defines a symbolic dim that is used nowhere else."""
     edits: list[Edit] = []
     for name, function in view.draft.drafts():
-        edits.extend(_without_parameter(name, param) for param in unused_parameters(view.draft, function))
+        unused = unused_parameters(view.draft, function)
+        edits.extend(Joint(_without_parameters, (name, param)) for param in unused)
     for _, bind in module_binds(view.draft):
         if isinstance(bind.value, Draft):
             unused = unused_parameters(view.draft, bind.value)
@@ -111,11 +116,14 @@ def _without_local_parameter(var: T.Var, param: T.Var) -> Edit:
     return edit
 
 
-def _without_parameter(name: str, param: object) -> Edit:
-    def edit(plan: ReductionPlan) -> ReductionPlan:
-        function = plan.draft.functions.get(name)
-        if not isinstance(function, Draft) or param not in unused_parameters(plan.draft, function):
-            raise NotApplicable("in use")
-        return drop_parameter(plan, name, param)
-
-    return edit
+def _without_parameters(plan: ReductionPlan, gone: Sequence[tuple[str, T.Var]]) -> ReductionPlan:
+    shorter = plan
+    for name in dict.fromkeys(name for name, _ in gone):
+        function = shorter.draft.functions.get(name)
+        if isinstance(function, Draft):
+            wanted = {param for owner, param in gone if owner == name}
+            unused = [param for param in unused_parameters(shorter.draft, function) if param in wanted]
+            shorter = drop_parameters(shorter, name, unused)
+    if shorter is plan:
+        raise NotApplicable("in use")
+    return shorter

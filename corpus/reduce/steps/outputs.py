@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from corpus.reduce.draft import TUPLE, VAR, Body, Draft, DraftBinding, ModuleDraft, NotApplicable, at_binding, own_binds
-from corpus.reduce.plan import Edit, PlanView, ReductionPlan, callers
+from corpus.reduce.draft import (
+    TUPLE,
+    VAR,
+    Body,
+    Draft,
+    DraftBinding,
+    DraftBlock,
+    ModuleDraft,
+    NotApplicable,
+    at_binding,
+    own_binds,
+)
+from corpus.reduce.plan import Edit, Joint, PlanView, ReductionPlan, callers
 from generators import tvm_api as T
 
 MOST_RESULTS = 8
@@ -14,40 +25,59 @@ MOST_RESULTS = 8
 
 
 def fields(view: PlanView) -> Sequence[Edit]:
-    """Each field of a returned tuple may go; a tuple of one becomes its field."""
+    """Each field of a returned tuple may go, of those in it too; a tuple of one becomes its field."""
     edits: list[Edit] = []
     for name, function in view.draft.drafts():
         if callers(view.draft, name) == 0:
-            edits.extend(_without_field(name, number) for number in range(len(returned(view.draft, function.body))))
+            edits.extend(Joint(_without_fields, (name, leaf)) for leaf in returned(view.draft, function.body))
     return edits
 
 
-def returned(draft: ModuleDraft, body: Body) -> tuple[T.Expr, ...]:
-    """The fields of the tuple that a body returns, directly or by a bound variable; empty for other results."""
-    result = draft.resolve(body.result)
-    if isinstance(result, VAR):
-        bound = [bind.value for bind in own_binds(body) if bind.var.same_as(result)]
-        result = draft.resolve(bound[0]) if bound and not isinstance(bound[0], (Draft, DraftBinding)) else None
-    return tuple(result.fields) if isinstance(result, TUPLE) else ()
+def returned(draft: ModuleDraft, body: Body) -> list[T.Expr]:
+    """The leaves of the nested tuple that a body returns, directly or by bound variables; none for other results."""
+    result = _written_out(draft, body, body.result)
+    return list(_leaves(result)) if isinstance(result, TUPLE) else []
 
 
-def _without_field(name: str, number: int) -> Edit:
-    # Numbers shift as fields go, so the field is found again by its value.
-    wanted: list[T.Expr] = []
+def _written_out(draft: ModuleDraft, body: Body, result: T.Expr) -> T.Expr:
+    """The result with tuples in the place of variables that are bound to them."""
+    bound = {bind.var: bind.value for bind in own_binds(body) if isinstance(bind.value, TUPLE)}
 
-    def edit(plan: ReductionPlan) -> ReductionPlan:
-        function = _function(plan, name)
-        values = returned(plan.draft, function.body)
-        if not wanted:
-            if number >= len(values):
-                raise NotApplicable("no such field")
-            wanted.append(values[number])
-        kept = [value for value in values if not value.same_as(wanted[0])]
-        if not kept or len(kept) == len(values):
-            raise NotApplicable("the last field stays")
-        return _returning(plan, name, kept[0] if len(kept) == 1 else TUPLE(kept))
+    def written(expr: T.Expr) -> T.Expr:
+        expr = draft.resolve(expr)
+        expr = bound.get(expr, expr) if isinstance(expr, VAR) else expr
+        return TUPLE([written(field) for field in expr.fields]) if isinstance(expr, TUPLE) else expr
 
-    return edit
+    return written(result)
+
+
+def _leaves(expr: T.Expr) -> Iterator[T.Expr]:
+    if isinstance(expr, TUPLE):
+        for field in expr.fields:
+            yield from _leaves(field)
+    else:
+        yield expr
+
+
+def _without_fields(plan: ReductionPlan, gone: Sequence[tuple[str, T.Expr]]) -> ReductionPlan:
+    for name in dict.fromkeys(name for name, _ in gone):
+        body = _function(plan, name).body
+        result = _written_out(plan.draft, body, body.result)
+        wanted = {leaf.__chandle__() for owner, leaf in gone if owner == name}
+        before = list(_leaves(result))
+        if len(before) < 2 or not any(leaf.__chandle__() in wanted for leaf in before):
+            raise NotApplicable("gone, or the last one")
+        kept = _kept(result, wanted)
+        plan = _returning(plan, name, before[-1] if kept is None else kept)
+    return plan
+
+
+def _kept(expr: T.Expr, gone: Collection[int]) -> T.Expr | None:
+    """What is left of a nested tuple without the leaves at these addresses; None for nothing."""
+    if not isinstance(expr, TUPLE):
+        return None if expr.__chandle__() in gone else expr
+    kept = [field for field in (_kept(field, gone) for field in expr.fields) if field is not None]
+    return TUPLE(kept) if len(kept) > 1 else kept[0] if kept else None
 
 
 def bound_fields(view: PlanView) -> Sequence[Edit]:
@@ -76,9 +106,45 @@ def _without_bound_field(var: T.Var, field: T.Expr) -> Edit:
     return edit
 
 
-def earlier(view: PlanView) -> Sequence[Edit]:
-    """Return the value of another binding; those that leave little code alive first."""
+def cut(view: PlanView) -> Sequence[Edit]:
+    """The first k bindings alone, for each k from 1; what nothing of them uses is returned."""
     edits: list[Edit] = []
+    for name, function in view.draft.drafts():
+        if callers(view.draft, name) == 0:
+            edits.extend(_cut(name, number) for number in range(1, sum(1 for _ in own_binds(function.body))))
+    return edits
+
+
+def _cut(name: str, number: int) -> Edit:
+    """number: of bindings that stay. Later edits name fewer, so that the numbers hold for what is left."""
+
+    def edit(plan: ReductionPlan) -> ReductionPlan:
+        function = _function(plan, name)
+        kept = list(own_binds(function.body))[:number]
+        inside = replace(function.body, blocks=_first(function.body.blocks, number), result=TUPLE([]))
+        used = plan.draft.used_in(replace(function, body=inside))
+        ends = [bind.var for bind in kept if bind.var not in used]
+        body = replace(inside, result=ends[0] if len(ends) == 1 else TUPLE(ends))
+        return replace(plan, draft=plan.draft.with_function(name, replace(function, body=body)))
+
+    return edit
+
+
+def _first(blocks: Sequence[DraftBlock], number: int) -> tuple[DraftBlock, ...]:
+    """The blocks with the first bindings only."""
+    kept = []
+    for block in blocks:
+        if number > 0:
+            kept.append(replace(block, binds=block.binds[:number]))
+        number -= len(block.binds)
+    return tuple(kept)
+
+
+def earlier(view: PlanView) -> Sequence[Edit]:
+    """Return the value of another binding; those that leave little code alive first. Nothing where dead code stays."""
+    edits: list[Edit] = []
+    if "bindings" not in view.plan.prune:
+        return edits
     for name, function in view.draft.drafts():
         if callers(view.draft, name):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -45,16 +46,36 @@ def _checked(before: ReductionPlan, after: ReductionPlan) -> ReductionPlan:
 
 
 def options(view: PlanView) -> Sequence[Edit]:
-    """Each pass under test may do without its options."""
-    return [_without_options(index) for index, call in view.plan.passes if call.options]
+    """Each pass under test may do without each of its options."""
+    return [
+        _without_option(index, key)
+        for index, call in view.plan.passes
+        if call.options
+        for key in reversed(_options_of(call.options))
+    ]
 
 
-def _without_options(index: int) -> Edit:
+def _options_of(text: str) -> dict[str, str]:
+    """The keys and values of a dict's text, as texts. Anything else is one option whose key is the text."""
+    try:
+        parsed = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return {text: ""}
+    if not isinstance(parsed, ast.Dict) or None in parsed.keys:
+        return {text: ""}
+    pairs = zip(parsed.keys, parsed.values, strict=True)
+    return {ast.unparse(key): ast.unparse(value) for key, value in pairs if key is not None}
+
+
+def _without_option(index: int, key: str) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
-        plain = tuple((n, replace(call, options="") if n == index else call) for n, call in plan.passes)
-        if plain == plan.passes:
+        call = dict(plan.passes).get(index)
+        given = {} if call is None or not call.options else _options_of(call.options)
+        if call is None or key not in given:
             raise NotApplicable("gone")
-        return replace(plan, passes=plain)
+        kept = [f"{other}: {value}" for other, value in given.items() if other != key]
+        shorter = replace(call, options=f"{{{', '.join(kept)}}}" if kept else "")
+        return replace(plan, passes=tuple((n, shorter if n == index else old) for n, old in plan.passes))
 
     return edit
 

@@ -28,6 +28,7 @@ from corpus.reduce.draft import (
 )
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, callers, dims_of, small_numbers
 from corpus.reduce.prim_func import verified
+from corpus.reduce.prim_repair import traffic_of
 from corpus.reduce.realise import TVM_ERRORS
 from generators import tvm_api as T
 from generators.case import Argument, EntryCall, Shape
@@ -124,12 +125,13 @@ def _written_in(value: T.Expr) -> list[T.Type]:
 
 
 def _extents_of(draft: ModuleDraft) -> set[int]:
-    """Every extent that is a number: in types, and of the parameters of PrimFuncs."""
+    """Every extent that is a number: in types, and of the buffers of PrimFuncs."""
     found = {dim for ty in _types(draft) for dim in _static_dims(ty)}
     for function in draft.functions.values():
         if isinstance(function, tirx.PrimFunc):
-            buffers = [ty for ty in map(T.type_of, function.params) if isinstance(ty, tirx.BufferType)]
-            found |= {int(dim) for buffer in buffers for dim in buffer.shape if isinstance(dim, tirx.IntImm)}
+            buffers = (*function.params, *traffic_of(function.body).allocated)
+            types = [ty for ty in map(T.type_of, buffers) if isinstance(ty, tirx.BufferType)]
+            found |= {dim for ty in types for dim in _static_dims(ty)}
     return found
 
 

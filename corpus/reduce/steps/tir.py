@@ -1,4 +1,4 @@
-"""PrimFuncs: statements go, loops and branches become their bodies, loops get shorter and plain."""
+"""PrimFuncs: loops and branches become their bodies, loops get shorter and plain."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tvm import s_tir, tirx
 
 from corpus.reduce.draft import VAR
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan
-from corpus.reduce.prim_func import is_empty, tidied
+from corpus.reduce.prim_func import tidied
 from generators import tvm_api as T
 from oracles.ir.walk import nodes_of
 
@@ -31,13 +31,6 @@ def replacing(nodes: dict[T.Node, T.Node]) -> Edit:
         return replace(plan, draft=replace(plan.draft, nodes={**plan.draft.nodes, **nodes}))
 
     return edit
-
-
-def statements(view: PlanView) -> Sequence[Edit]:
-    """Each statement may go with all that is in it; last first. TVM's verifier refuses what is still needed."""
-    kept = (tirx.SeqStmt,)
-    gone = [s for s in reversed(_statements(view)) if not isinstance(s, kept) and not is_empty(s)]
-    return [replacing({statement: tirx.Evaluate(tirx.IntImm("int32", 0))}) for statement in gone]
 
 
 def unwrapped(view: PlanView) -> Sequence[Edit]:

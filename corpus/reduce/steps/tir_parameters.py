@@ -8,6 +8,7 @@ from dataclasses import replace
 import tvm_ffi
 from tvm import tirx
 
+from corpus.reduce.callees import called_names
 from corpus.reduce.draft import (
     TUPLE,
     TUPLE_GET_ITEM,
@@ -18,11 +19,11 @@ from corpus.reduce.draft import (
     ModuleDraft,
     NotApplicable,
     at_binding,
-    called_names,
     module_binds,
     rewrite_module,
 )
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, without_argument
+from corpus.reduce.prim_repair import traffic_of
 from generators import tvm_api as T
 
 
@@ -33,6 +34,31 @@ def parameters(view: PlanView) -> Sequence[Edit]:
         if isinstance(function, tirx.PrimFunc):
             edits.extend(_without_parameter(name, param) for param in reversed(list(function.params)))
     return edits
+
+
+def shared(view: PlanView) -> Sequence[Edit]:
+    """Each buffer that a PrimFunc is given and only reads becomes an earlier one of the same type."""
+    edits: list[Edit] = []
+    for name, function in view.draft.functions.items():
+        if isinstance(function, tirx.PrimFunc):
+            traffic = traffic_of(function.body)
+            given = [p for p in function.params if p in traffic.read and p not in traffic.stored | traffic.passed]
+            for number, param in enumerate(given):
+                alike = [o for o in given[:number] if T.structural_equal(T.type_of(o), T.type_of(param))]
+                edits.extend(_read_instead(name, param, other) for other in alike[:1])
+    return edits
+
+
+def _read_instead(name: str, param: T.Var, other: T.Var) -> Edit:
+    def edit(plan: ReductionPlan) -> ReductionPlan:
+        function = plan.draft.functions.get(name)
+        if not isinstance(function, tirx.PrimFunc) or not _uses(function, param) or plan.draft.nodes:
+            raise NotApplicable("gone")
+        body = tvm_ffi.structural_map(function.body, [(VAR, lambda var: other if var.same_as(param) else var)])
+        draft = plan.draft.with_function(name, function.with_body(body))
+        return without_parameter(replace(plan, draft=draft), name, param)
+
+    return edit
 
 
 def _without_parameter(name: str, param: T.Var) -> Edit:

@@ -8,7 +8,8 @@ from dataclasses import replace
 import tvm_ffi
 from tvm import tirx
 
-from corpus.reduce.draft import CALL, VAR, Branch, Draft, NotApplicable, called_names, module_binds
+from corpus.reduce.callees import called_names
+from corpus.reduce.draft import CALL, VAR, Branch, Draft, NotApplicable, module_binds
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, dims_of
 from corpus.reduce.prim_func import verified
 from corpus.reduce.realise import TVM_ERRORS

@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from tvm import relax
+
+from corpus.reduce.callees import called_names
 from corpus.reduce.draft import (
     CALL,
     GLOBAL_VAR,
@@ -22,7 +25,6 @@ from corpus.reduce.draft import (
     ModuleDraft,
     NotApplicable,
     at_binding,
-    called_names,
     module_binds,
     rewrite_module,
 )
@@ -198,18 +200,64 @@ def _argument_without(argument: Argument, path: Path) -> Argument:
 
 
 def operands(view: PlanView) -> Sequence[Edit]:
-    """Tuples that an operator takes get shorter: one field is left, else one goes. Calls that state the type of their
-    result keep theirs: what they call has as many parameters."""
+    """A tuple that an operator or a builtin takes is left with one field."""
+    return [
+        _with_fields(var, place, _only(number))
+        for var, place, fields_ in _taken(view.draft)
+        for number in range(len(fields_))
+    ]
+
+
+def fewer_operands(view: PlanView) -> Sequence[Edit]:
+    """Each field of a tuple that an operator or a builtin takes may go; last first."""
+    return [
+        _with_fields(var, place, _all_but(number))
+        for var, place, fields_ in _taken(view.draft)
+        for number in reversed(range(len(fields_)))
+    ]
+
+
+def _taken(draft: ModuleDraft) -> Iterator[tuple[T.Var, int, Sequence[T.Expr]]]:
+    """The tuples of more than one field that calls take: the variable bound to the call, the place, and the fields.
+
+    Calls of the module's functions keep theirs: what they call has as many parameters."""
+    for _, bind in module_binds(draft):
+        if isinstance(bind.value, CALL) and not any(name in draft.functions for name in called_names(bind.value)):
+            for place, argument in enumerate(bind.value.args):
+                if isinstance(argument, TUPLE) and len(argument.fields) > 1:
+                    yield bind.var, place, argument.fields
+
+
+def arguments(view: PlanView) -> Sequence[Edit]:
+    """Each argument of a call of an external function may go; last first."""
     edits: list[Edit] = []
     for _, bind in module_binds(view.draft):
-        if not isinstance(bind.value, CALL) or len(bind.value.ty_args) or T.op_name(bind.value) is None:
-            continue
-        for place, argument in enumerate(bind.value.args):
-            if isinstance(argument, TUPLE) and len(argument.fields) > 1:
-                numbers = range(len(argument.fields))
-                edits.extend(_with_fields(bind.var, place, _only(number)) for number in numbers)
-                edits.extend(_with_fields(bind.var, place, _all_but(number)) for number in numbers)
+        if isinstance(bind.value, CALL) and (first := _first_argument(bind.value)) is not None:
+            places = reversed(range(first, len(bind.value.args)))
+            edits.extend(_without_argument(bind.var, place) for place in places)
     return edits
+
+
+def _first_argument(call: T.Call) -> int | None:
+    """The place of the first argument that goes to an external function; None for other calls."""
+    if isinstance(call.op, relax.ExternFunc):
+        return 0
+    packed = T.op_name(call) in ("relax.call_pure_packed", "relax.call_inplace_packed")
+    return 1 if packed and isinstance(call.args[0], relax.ExternFunc) else None
+
+
+def _without_argument(var: T.Var, place: int) -> Edit:
+    def pieces(bind: DraftBinding) -> tuple[DraftBinding, ...]:
+        call = bind.value
+        if not isinstance(call, CALL) or place >= len(call.args):
+            raise NotApplicable("gone")
+        kept = [argument for number, argument in enumerate(call.args) if number != place]
+        return (replace(bind, value=CALL(call.op, kept, call.attrs, call.ty_args)),)
+
+    def edit(plan: ReductionPlan) -> ReductionPlan:
+        return replace(plan, draft=at_binding(plan.draft, var, pieces))
+
+    return edit
 
 
 Chosen: TypeAlias = Callable[[Sequence[T.Expr]], list[T.Expr]]
