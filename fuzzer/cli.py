@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from fuzzer import cli_options as options
+from fuzzer import cli_reduce as options
 from fuzzer.errors import (
     EnvironmentFault,
     ExitStatus,

@@ -129,8 +129,8 @@ def _counted(rows: Sequence[CheckRow]) -> list[tuple[str, int]]:
 
 
 def show_reduction(result: ReduceResult | NothingToReduce, output: Path, as_json: bool, stats: bool = False) -> None:
-    """Where the script or the case went and how small it got, or what was tried where nothing fails. stats: how many
-    edits of each step were accepted."""
+    """Where the script or the case went and how small it got, or what was tried where nothing fails. stats: what
+    each step has cost and given."""
     if as_json:
         print_json({**result.to_json(), "output": str(output)})
         return
@@ -157,9 +157,9 @@ def show_reduction(result: ReduceResult | NothingToReduce, output: Path, as_json
 
 
 def _show_steps(terminal: Terminal, result: ReduceResult) -> None:
-    table = Table("step", "edits accepted", box=None, header_style="bold")
-    for name, accepted in result.steps:
-        table.add_row(cell(name), cell(accepted))
+    table = Table("step", "tried", "edits accepted", "s", box=None, header_style="bold")
+    for row in result.steps:
+        table.add_row(cell(row.step), cell(row.tried), cell(row.accepted), cell(f"{row.seconds:.2f}"))
     terminal.print(table)
 
 

@@ -109,14 +109,24 @@ class CheckResult:
 
 
 @dataclass(frozen=True, slots=True)
+class StepRow:
+    """A step of the search: candidates tried, edits accepted, and seconds with all that it made and tried."""
+
+    step: str
+    tried: int
+    accepted: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class ReduceResult:
     """`passfuzz reduce`: the repro's text and what the reduction did.
 
     reduced: as in a FindingRow. finding: the signature that was kept, None with `--interesting`. module_json: what the
     script reads from the file `json_beside` it, where TVMScript cannot say the module. kept: the failure, in a line.
     others: failures that were met on the way, in a line each. finished: nothing was left to try. notes: lines on what
-    the user must know. steps: how many edits of each step were accepted. known: the title of the known cause, "" for a
-    new one.
+    the user must know. steps: what each step of the search has cost and given. known: the title of the known cause, ""
+    for a new one.
     """
 
     repro: str
@@ -127,7 +137,7 @@ class ReduceResult:
     others: tuple[str, ...] = ()
     finished: bool = True
     notes: tuple[str, ...] = ()
-    steps: tuple[tuple[str, int], ...] = ()
+    steps: tuple[StepRow, ...] = ()
     known: str = ""
 
     def to_json(self) -> dict[str, Any]:

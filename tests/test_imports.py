@@ -78,7 +78,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("formats", "view"),
     ),
     "fuzzer": (
-        ("cli_options", "errors", "protocol"),
+        ("cli_reduce", "errors", "protocol"),
         ("streams", "versions"),
         ("processes", "settings"),
         ("known_causes", "results", "retold_issues", "selection", "similar", "trust"),

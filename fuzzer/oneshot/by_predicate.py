@@ -14,7 +14,7 @@ from fuzzer.oneshot.answer import Accepted, Answer, Refusal, answer_of_command, 
 from fuzzer.oneshot.load_function import NoFunction, loaded_function
 from fuzzer.oneshot.messages import Better, Kept, Predicate, Printed, Reduction, Request, Warned
 from fuzzer.oneshot.prepare import NotCarriedOut, Say
-from fuzzer.oneshot.reduce import clock_of, sizes_of, stopped
+from fuzzer.oneshot.reduce import clock_of, sizes_of, step_rows, stopped
 from fuzzer.oneshot.style import UserStyle, style_of
 from generators.tvm_api import IRModule
 
@@ -82,7 +82,7 @@ class _Search:
                 row,
                 None,
                 finished=reduction.finished,
-                steps=reduction.accepted,
+                steps=step_rows(reduction),
                 kept=f"what {self.asker.typed} accepts",
                 stopped=stopped(self.request),
             )

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from fuzzer.protocol import Done, Ready, Refused
-from fuzzer.results import CheckRow, ValueRow
+from fuzzer.results import CheckRow, StepRow, ValueRow
 from generators.case import Case
 from oracles.evidence import Evidence
 
@@ -174,7 +174,7 @@ class Reduction(Struct, frozen=True, tag="reduction"):
     the script reads from `SCRIPT.json`, where TVMScript cannot say the module.
 
     folders: for each repro the files of a case folder that has it. finished: nothing was left to try. others: other
-    failures that were met, in a line each. steps: how many edits of each step were accepted. shows: how often the
+    failures that were met, in a line each. steps: what each step of the search has cost and given. shows: how often the
     failure showed in so many tries of the case as it was given, where it did not show each time. kept: the failure, in
     a line. known: the title of its known cause, "" for a new one. stopped: the user has ended it.
     """
@@ -186,7 +186,7 @@ class Reduction(Struct, frozen=True, tag="reduction"):
     folders: tuple[dict[str, bytes], ...] = ()
     finished: bool = True
     others: tuple[str, ...] = ()
-    steps: tuple[tuple[str, int], ...] = ()
+    steps: tuple[StepRow, ...] = ()
     shows: tuple[int, int] | None = None
     kept: str = ""
     known: str = ""

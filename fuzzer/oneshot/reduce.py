@@ -22,6 +22,7 @@ from fuzzer.oneshot.messages import STOP, Better, Kept, NothingFails, Reduction,
 from fuzzer.oneshot.prepare import NotCarriedOut, Say, Subject
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure
+from fuzzer.results import StepRow
 from fuzzer.similar import similar
 from fuzzer.trial.rejudge import Rejudge
 from fuzzer.trial.shrink import expectations_of, shrink
@@ -49,6 +50,13 @@ def stopped(request: Request) -> bool:
 def clock_of(request: Request) -> Callable[[], float]:
     """Seconds; far ahead once the user has asked to end with the smallest so far."""
     return lambda: time.monotonic() + (STOPPED_S if stopped(request) else 0.0)
+
+
+def step_rows(smallest: Smallest) -> tuple[StepRow, ...]:
+    """What each step has cost and given; the clock of a search that the user has ended is ahead by STOPPED_S."""
+    return tuple(
+        StepRow(step.name, step.tried, step.accepted, round(step.seconds % STOPPED_S, 3)) for step in smallest.steps
+    )
 
 
 def sizes_of(candidate: Candidate) -> tuple[int, int, int]:
@@ -106,7 +114,7 @@ class _Reduce:
                 tuple(folder_of(one, near) for one, _ in stored),
                 smallest is None or smallest.finished,
                 lines_of(self._others),
-                () if smallest is None else smallest.accepted,
+                () if smallest is None else step_rows(smallest),
                 shows,
                 line_of(failure),
                 "" if entry is None else entry.title,
