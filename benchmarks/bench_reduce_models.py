@@ -5,7 +5,8 @@ variable behind, one that computes another function, one that hangs. Six passes 
 
     python -m benchmarks.bench_reduce_models [--seed 1] [--only "encoder 8"] [--fault wrong] [--steps]
 
-A wrong result is judged by the reference interpreter's values alone, in float64 on both sides.
+A wrong result is judged by the reference interpreter's values alone, in float64 on both sides. CPU seconds are those of
+this process, with the making of the model; children that hang have their own.
 """
 
 from __future__ import annotations
@@ -275,18 +276,21 @@ def main() -> None:
     parser.add_argument("--steps", action="store_true", help="what each step cost, and the smallest module")
     options = parser.parse_args()
     rows: list[Smallest] = []
+    used: list[float] = []
     spent: defaultdict[str, list[StepStats]] = defaultdict(list)
-    print("model            fault       bindings      statements    passes  params  calls  seconds")
+    print("model            fault       bindings      statements    passes  params  calls  seconds  CPU s")
     for model in [options.only] if options.only else MODELS:
         for fault in [options.fault] if options.fault else FAULTS:
+            began = time.process_time()
             one = reduced(model, fault, options.seed)
+            used.append(time.process_time() - began)
             if one is None:
                 print(f"{model:16} {fault:11} does not show")
                 continue
             rows.append(one)
             for step in one.steps:
                 spent[step.name].append(step)
-            print(_row(model, fault, one), flush=True)
+            print(f"{_row(model, fault, one)} {used[-1]:6.2f}", flush=True)
             if options.steps:
                 print(one.candidate.module.script())
     if not rows:
@@ -295,6 +299,7 @@ def main() -> None:
         _summary(name, [getattr(row, field) for row in rows])
     _summary("calls", [row.oracle_calls for row in rows])
     _summary("seconds", [row.seconds for row in rows])
+    _summary("CPU seconds", used)
     if options.steps:
         for name, each in spent.items():
             tried, accepted = sum(s.tried for s in each), sum(s.accepted for s in each)

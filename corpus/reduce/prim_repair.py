@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-import tvm
 import tvm_ffi
 from tvm import s_tir, tirx
 
@@ -21,7 +20,8 @@ from oracles.ir.walk import nodes_of
 
 GLOBAL = ("", "global")
 """The storage scopes of what can be a parameter as it is."""
-_ADDRESS_OF = tvm.ir.Op.get("tirx.address_of")
+ADDRESS_OF = ("tirx.address_of", "tir.address_of")
+"""The intrinsic that takes an address; its name before TVM 0.27 too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def _given(call: T.Call) -> Iterable[T.Buffer]:
     for argument in call.args:
         if isinstance(argument, VAR):
             yield argument
-        elif isinstance(argument, T.TensorLoad) and call.op.same_as(_ADDRESS_OF):
+        elif isinstance(argument, T.TensorLoad) and T.op_name(call) in ADDRESS_OF:
             yield argument.source
 
 
