@@ -119,6 +119,11 @@ def render(report: Report, files: Files = no_files) -> str:
         grid=pictures.operators_by_pass(
             (one.best.where, one.operators & report.tally.ops.keys()) for one in shown if not one.cause.known
         ),
+        met=(
+            ("Operators that passes met", pictures.met_by_passes(report.tally.met_ops)),
+            ("Kinds of TIR nodes that passes met", pictures.met_by_passes(report.tally.met_nodes)),
+        ),
+        not_met=_not_met(report.tally),
         pass_heat=_heat_of_passes(report.tally),
         operator_heat=_heat_of_operators(report.tally),
         cases=cases_rows(report.tally),
@@ -216,6 +221,18 @@ def _heat_of_passes(tally: Tally) -> list[tuple[str, tuple[pictures.Heat, ...]]]
 def _heat_of_operators(tally: Tally) -> list[tuple[str, pictures.Heat]]:
     most = max(tally.ops.values(), default=0)
     return [(name, pictures.heat(number, most)) for name, number in sorted(tally.ops.items())]
+
+
+MOST_NAMED = 12
+"""Names in a cell of a table; the others are counted."""
+
+
+def _not_met(tally: Tally) -> list[tuple[str, int, tuple[str, ...]]]:
+    """Of each pass that met operators: how many of those drawn it has not met, and the first of them. A pass that met
+    none of them comes after all are lowered."""
+    drawn = tally.ops.keys()
+    lacking = ((name, sorted(drawn - met.keys())) for name, met in sorted(tally.met_ops.items()) if met.keys() & drawn)
+    return [(name, len(missing), tuple(missing[:MOST_NAMED])) for name, missing in lacking if missing]
 
 
 def _stages(tally: Tally) -> list[tuple[str, str]]:

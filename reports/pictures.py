@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from reports.causes import CauseRow
 from reports.severity import best, first_seen
-from reports.tally import Tally
+from reports.tally import MetCounts, Tally
 
 WIDTH, HEIGHT = 480, 230
 LEFT, RIGHT, TOP, BOTTOM = 34, 64, 12, 30
@@ -96,6 +96,45 @@ class Grid:
     operators: tuple[str, ...]
     rows: tuple[tuple[str, tuple[Heat, ...]], ...]
     left_out: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class MetCell:
+    """How often something was in a module that a pass was given, that it changed, and in which an oracle failed. heat:
+    the share that was changed; failures: that of what failed."""
+
+    applied: int
+    changed: int
+    failed: int
+    heat: Heat
+    failures: Heat
+
+
+@dataclass(frozen=True, slots=True)
+class MetGrid:
+    """What passes met. columns: operators, or kinds of nodes. rows: a pass and a cell for each of these."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[MetCell, ...]], ...]
+    left_out: tuple[int, int]
+
+
+def met_by_passes(met: Mapping[str, Mapping[str, MetCounts]]) -> MetGrid | None:
+    """The grid of what passes met, those first that met the most; None where nothing was counted."""
+    passes, columns = Counter[str](), Counter[str]()
+    for name, row in met.items():
+        for what, (applied, _, _) in row.items():
+            passes[name] += applied
+            columns[what] += applied
+    if not passes:
+        return None
+    shown, names = _most(columns, MOST_COLUMNS), _most(passes, MOST_ROWS)
+    rows = tuple((name, tuple(_met_cell(*met[name].get(what, (0, 0, 0))) for what in shown)) for name in names)
+    return MetGrid(shown, rows, (len(passes) - len(names), len(columns) - len(shown)))
+
+
+def _met_cell(applied: int, changed: int, failed: int) -> MetCell:
+    return MetCell(applied, changed, failed, heat_of_share(changed, applied), heat_of_share(failed, applied))
 
 
 def operators_by_pass(found: Iterable[tuple[str, Iterable[str]]]) -> Grid | None:

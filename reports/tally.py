@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
 import msgspec
@@ -13,8 +13,14 @@ OracleColumn: TypeAlias = Literal["passed", "failed", "skipped", "inconclusive"]
 PASS_COLUMNS: tuple[PassColumn, ...] = get_args(PassColumn)
 ORACLE_COLUMNS: tuple[OracleColumn, ...] = get_args(OracleColumn)
 
+MET_COLUMNS: tuple[PassColumn, ...] = ("applied", "changed", "failed")
+"""The numbers of what a pass has met, in their order."""
+
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 62)]
 Seconds: TypeAlias = Annotated[float, Meta(ge=0.0, le=1e15)]
+
+MetCounts: TypeAlias = tuple[Count, Count, Count]
+"""How often something was in a module when a pass was applied, when it changed it, and when an oracle failed."""
 
 Column = TypeVar("Column", PassColumn, OracleColumn)
 Number = TypeVar("Number", int, float)
@@ -27,7 +33,8 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
     seeded: of the judged cases those that start from a module of --corpus. numeric_verdicts: results compared by value.
     skipped: verdicts by reason, and cases. not_applicable: those verdicts among them where there was nothing to judge.
     cpu_s: CPU seconds of all workers. phases: CPU seconds by stage (generate, passes, reference, build, run, ...).
-    passes and oracles: a row for each name; a row that was added to a tally has every column.
+    passes and oracles: a row for each name; a row that was added to a tally has every column. met_ops and met_nodes: by
+    pass, the operators and the kinds of TIR nodes in the modules that it was given, for a share of the cases.
     """
 
     cases: Count = 0
@@ -43,6 +50,8 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
     phases: dict[str, Seconds] = {}
     passes: dict[str, dict[PassColumn, Count]] = {}
     oracles: dict[str, dict[OracleColumn, Count]] = {}
+    met_ops: dict[str, dict[str, MetCounts]] = {}
+    met_nodes: dict[str, dict[str, MetCounts]] = {}
 
     def add(self, other: Tally) -> None:
         """Adds the counts of another: a case, a worker, a shard."""
@@ -59,10 +68,18 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
         _add_counts(self.phases, other.phases)
         _add_table(self.passes, other.passes, PASS_COLUMNS)
         _add_table(self.oracles, other.oracles, ORACLE_COLUMNS)
+        _add_met(self.met_ops, other.met_ops)
+        _add_met(self.met_nodes, other.met_nodes)
 
     def count_pass(self, name: str, *columns: PassColumn) -> None:
         """Adds one to columns of a pass."""
         _add_table(self.passes, {name: dict.fromkeys(columns, 1)}, PASS_COLUMNS)
+
+    def count_met(self, name: str, operators: Iterable[str], nodes: Iterable[str], *columns: PassColumn) -> None:
+        """Adds one to columns of what a pass has met."""
+        one = (int("applied" in columns), int("changed" in columns), int("failed" in columns))
+        _add_met(self.met_ops, {name: dict.fromkeys(operators, one)})
+        _add_met(self.met_nodes, {name: dict.fromkeys(nodes, one)})
 
     def count_oracle(self, name: str, column: OracleColumn) -> None:
         """Adds one to a column of an oracle."""
@@ -112,6 +129,15 @@ def _add_table(
         cells = into.setdefault(name, {})
         for column in columns:
             cells[column] = cells.get(column, 0) + row.get(column, 0)
+
+
+def _add_met(into: dict[str, dict[str, MetCounts]], counted: Mapping[str, Mapping[str, MetCounts]]) -> None:
+    for name, row in counted.items():
+        if row:
+            cells = into.setdefault(name, {})
+            for what, (applied, changed, failed) in row.items():
+                old = cells.get(what, (0, 0, 0))
+                cells[what] = (old[0] + applied, old[1] + changed, old[2] + failed)
 
 
 def _plain(value: Any) -> Any:

@@ -140,14 +140,14 @@ def promote_and_tell(folder: Path, registry: Path, words: Words, today: date, tr
         print(promoted_line(registry, entry))
 
 
-def registry_to_edit(path: Path) -> Registry:
+def registry_to_edit(path: Path, option: str = "--known") -> Registry:
     """The registry that is to be edited; the empty one where there is none. Raises UsageError for a baseline."""
     try:
         if is_baseline(path):
-            raise UsageError(f"--known {path}: is a baseline of signatures, or named like one; a registry is a .toml")
+            raise UsageError(f"{option} {path}: is a baseline of signatures, or named like one; a registry is a .toml")
     except OSError as error:
-        raise UsageError(f"--known {path}: {error.strerror or error}") from error
-    return read_registry_of(path) if path.exists() else Registry(path=path)
+        raise UsageError(f"{option} {path}: {error.strerror or error}") from error
+    return read_registry_of(path, option) if path.exists() else Registry(path=path)
 
 
 def not_written(registry: Path, error: BadRegistry | OSError) -> UsageError | EnvironmentFault:

@@ -12,7 +12,7 @@ from corpus.escapes import inert, one_line
 from corpus.known import add_known
 from corpus.registry import BadRegistry, KnownCause, change_entries
 from corpus.store import CorruptCase
-from fuzzer.commands.promote import not_written
+from fuzzer.commands.promote import not_written, registry_to_edit
 from fuzzer.commands.triage import Triage, first_version, told_again
 from fuzzer.errors import EnvironmentFault, UsageError, tell
 from fuzzer.known_causes import Known, is_baseline
@@ -75,7 +75,10 @@ def _add_to(path: Path, triage: Triage) -> str:
         baseline = is_baseline(path)
     except OSError as error:
         raise UsageError(f"--update {one_line(path)}: {error.strerror or error}") from error
-    return _add_to_baseline(path, triage.report) if baseline else _add_to_registry(path, triage)
+    if baseline:
+        return _add_to_baseline(path, triage.report)
+    registry_to_edit(path, "--update")
+    return _add_to_registry(path, triage)
 
 
 def _add_to_registry(path: Path, triage: Triage) -> str:

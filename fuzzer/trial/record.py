@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from typing_extensions import assert_never
 
 from fuzzer.protocol import Failure
+from fuzzer.trial.met import MET, Met, is_counted
 from fuzzer.trial.options import OnVerdict, unheard
 from generators.case import Tier
 from oracles.builds.build import CODEGEN
 from oracles.trace import Step
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
-from reports.tally import Tally, bump
+from reports.tally import PassColumn, Tally, bump
 
 LONGEST_DETAIL = 20_000
 """Characters of a verdict's detail that are kept: its end."""
@@ -36,6 +37,8 @@ class Record:
     last_changer: str = CODEGEN
     counts: Tally = field(default_factory=Tally)
     failures: list[Failure] = field(default_factory=list)
+    met: tuple[int, Met] = (-1, Met())
+    """The index of the last step that was counted so, and what its pass met."""
 
     @contextmanager
     def timed(self, what: str) -> Iterator[None]:
@@ -49,8 +52,14 @@ class Record:
         bump(self.counts.skipped, reason, amount)
 
     def step(self, step: Step) -> None:
-        """Counts the application of a pass."""
+        """Counts the application of a pass, and in a share of the cases what it met."""
         name = step.call.name
+        if is_counted(self.index):
+            with self.timed("counters"):
+                met = MET.of(step.before)
+                self.met = (step.index, met)
+                columns: tuple[PassColumn, ...] = ("applied", "changed") if step.changed else ("applied",)
+                self.counts.count_met(name, met.operators, met.nodes, *columns)
         self.counts.count_pass(name, "applied")
         if step.error is not None and step.error.explicit:
             self.counts.count_pass(name, "rejected")
@@ -89,6 +98,9 @@ class Record:
         self.counts.count_oracle(oracle, "failed")
         if step is not None:
             self.counts.count_pass(step.call.name, "failed")
+            number, met = self.met
+            if number == step.index:
+                self.counts.count_met(step.call.name, met.operators, met.nodes, "failed")
         self.failures.append(
             Failure(
                 index=self.index,

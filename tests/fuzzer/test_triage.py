@@ -331,3 +331,11 @@ def test_the_corpus_is_where_the_shipped_registry_expects_it() -> None:
 
     assert SHIPPED.parent / "cases" == CORPUS
     assert SHIPPED.is_file()
+
+
+def test_a_bad_registry_to_update_is_named_with_its_option(passfuzz: Any, out: Path, known: Path) -> None:
+    known.parent.mkdir()
+    known.write_text("schema = 1\n\n[[cause]]\ntitle = 3\n")
+    status, _, err = passfuzz("report", out, "--update", known)
+    assert (status, known.read_text().endswith("title = 3\n")) == (2, True)
+    assert f"--update {known}, line 3: Expected `str`" in err

@@ -24,6 +24,7 @@ from reports.pictures import (
     fire_rates,
     heat,
     heat_of_share,
+    met_by_passes,
     operators_by_pass,
     over_time,
     seconds_label,
@@ -132,3 +133,21 @@ def test_a_large_grid_leaves_out_the_least_and_says_how_many() -> None:
     assert grid is not None
     assert len(grid.rows) == MOST_ROWS and len(grid.operators) == MOST_COLUMNS and grid.operators[0] == "all"
     assert grid.left_out == (50 - MOST_ROWS, 51 - MOST_COLUMNS)
+
+
+def test_what_passes_met_is_a_grid_of_the_largest_first() -> None:
+    grid = met_by_passes({"A": {"add": (4, 1, 0), "sort": (2, 2, 1)}, "B": {"add": (9, 0, 0)}})
+    assert grid is not None
+    assert (grid.columns, [name for name, _ in grid.rows], grid.left_out) == (("add", "sort"), ["B", "A"], (0, 0))
+    (_, (_, none)), (_, (some, failed)) = grid.rows
+    assert (none.applied, none.heat.level, none.failures.level) == (0, 0, 0)
+    assert (some.applied, some.changed, some.heat.level) == (4, 1, 2)
+    assert (failed.failed, failed.heat.level, failed.failures.level) == (1, 5, 3)
+
+
+def test_a_large_grid_says_what_it_leaves_out() -> None:
+    met = {f"P{n}": {f"op{m}": (1, 0, 0) for m in range(MOST_COLUMNS + 3)} for n in range(MOST_ROWS + 2)}
+    grid = met_by_passes(met)
+    assert grid is not None
+    assert (len(grid.rows), len(grid.columns), grid.left_out) == (MOST_ROWS, MOST_COLUMNS, (2, 3))
+    assert met_by_passes({}) is None

@@ -79,3 +79,20 @@ def test_invalid_share(generated: int, invalid: int, share: float) -> None:
 def test_columns_are_those_of_the_contract() -> None:
     assert PASS_COLUMNS == ("applied", "changed", "rejected", "failed")
     assert ORACLE_COLUMNS == ("passed", "failed", "skipped", "inconclusive")
+
+
+def test_what_a_pass_met_adds_up_and_comes_back_from_json() -> None:
+    one, other = Tally(), Tally()
+    one.count_met("A", ("relax.add", "relax.sort"), ("For",), "applied", "changed")
+    other.count_met("A", ("relax.add",), (), "applied")
+    other.count_met("A", ("relax.add",), (), "failed")
+    one.add(other)
+    assert one.met_ops == {"A": {"relax.add": (2, 1, 1), "relax.sort": (1, 1, 0)}}
+    assert one.met_nodes == {"A": {"For": (1, 1, 0)}}
+    assert tally_of(json.loads(json.dumps(one.to_json()))) == one
+
+
+@pytest.mark.parametrize("row", [{"A": {"add": [1, 2]}}, {"A": {"add": [1, 2, -3]}}, {"A": [1, 2, 3]}])
+def test_what_a_pass_met_is_three_counts(row: object) -> None:
+    with pytest.raises(ValueError, match="met_ops"):
+        tally_of({"met_ops": row})
