@@ -20,7 +20,8 @@ The rules:
   twice is about such a structure too, and so is what code generation raises of it.
 - A wrong result: the pass, the kind of difference (value, shape, dtype, data-race, ...) and the shape of the rewrite
   (`oracles.ir.rewrite`); of code generation, which rewrites nothing that can be compared, the kinds of nodes that store
-  the wrong elements. Another shape or dtype is the type that a pass has given to some binding.
+  the wrong elements. Another shape or dtype is the type that a pass has given to some binding;
+  passes that lower operators are one there, as they share what lowers each.
 - A use of a value after its kill, by a pass that is not documented for modules with kills: no culprit. Every pass that
   moves bindings does it, since no kill names what it orders (apache/tvm: CanonicalizeBindings moves tuples).
 - A schedule: the last primitive. Reduction has dropped what is not needed, and the others lead up to it. A wrong
@@ -66,6 +67,9 @@ UNCERTAIN = "perhaps "
 """How a cause begins that may be one with others, or several in one."""
 LONGEST = 200
 """Characters of a cause."""
+LOWERING = "the lowering of operators"
+"""Who gives the result of an operator another type than its type inference: several passes lower one operator by one
+function of topi, so that which of them did it says nothing."""
 CODEGEN = "codegen"
 """As `oracles.builds.build` names it, which loads TVM. A test holds them against each other."""
 

@@ -1,7 +1,8 @@
 """What a run counts as known: a registry of causes, and what stands beside it. No TVM here.
 
 `--known FILE` names a registry (`corpus.registry`), or a baseline of signatures as older versions wrote them
-(`corpus.known`). The registry that comes with passfuzz is read where nothing is named, and nothing for "none".
+(`corpus.signature_baseline`). The registry that comes with passfuzz is read where nothing is named, and nothing for
+"none".
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from typing_extensions import assert_never
 
 from corpus.cause import cause_of
 from corpus.escapes import one_line
-from corpus.known import read_known
 from corpus.registry import BadRegistry, KnownCause, Registry, cause_id, read_registry
 from corpus.regular_files import read_regular
 from corpus.replayable import replayable
 from corpus.signature import signature_of
+from corpus.signature_baseline import read_known
 from corpus.store import MOST_TEXT, CorruptCase, StoredCase
 from fuzzer.errors import UsageError
 from fuzzer.protocol import Failure

@@ -54,7 +54,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("cause", "severity"),
         ("finding", "module_text"),
         ("repro_passes", "store"),
-        ("known", "registry", "replayable", "repro_calls"),
+        ("registry", "replayable", "repro_calls", "signature_baseline"),
         ("agreement", "promotion", "repro"),
         ("wording",),
         ("bug_pages", "readme"),

@@ -9,8 +9,8 @@ from datetime import date
 from pathlib import Path
 
 from corpus.escapes import inert, one_line
-from corpus.known import add_known
 from corpus.registry import BadRegistry, KnownCause, change_entries
+from corpus.signature_baseline import add_known
 from corpus.store import CorruptCase
 from fuzzer.commands.promote import not_written, registry_to_edit
 from fuzzer.commands.triage import Triage, first_version, told_again

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import tvm
 from tvm import relax
 
-from corpus.cause import Cause, Facts, Rewrite, cause_of
+from corpus.cause import LOWERING, Cause, Facts, Rewrite, cause_of
 from corpus.reduce import Candidate
 from corpus.throw_site import called_operator, sites
 from fuzzer.protocol import Plan
@@ -206,7 +206,7 @@ class _Look:
             broken="" if what is None else what.kind,
             broken_by="" if what is None else what.by or self._inner(step, what, named),
             retyped=retyped(taken.types, types_of(after), named),
-            retyped_by=step.call.name,
+            retyped_by=LOWERING if named else step.call.name,
             rewrite=change,
             traits=traits_of(before) if step.row.role is Role.SCHEDULES else (),
             ends_lives=step.phase not in step.row.place.phases and holds_kills(before),
@@ -239,7 +239,7 @@ class _Look:
             if isinstance(self.failed.evidence, AnotherForm):
                 named = _has_code_for_each(step)
                 if what := retyped(taken.types, types_of(step.after), named):
-                    return Facts(retyped=what, retyped_by=step.call.name)
+                    return Facts(retyped=what, retyped_by=LOWERING if named else step.call.name)
             if step.call.name == LEGALIZE:
                 legal = step.after
         return Facts(stored=stored_kinds(legal))

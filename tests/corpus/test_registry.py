@@ -10,7 +10,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpus.agreement import Lack, lacks
@@ -281,6 +281,7 @@ ENTRIES = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(ENTRIES, min_size=1, max_size=4, unique_by=lambda entry: entry.cause), TEXTS)
 def test_what_is_written_is_read_whatever_it_says(
     tmp_path_factory: pytest.TempPathFactory, entries: list[KnownCause], note: str

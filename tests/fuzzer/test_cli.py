@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from corpus.known import read_notes, write_known
+from corpus.signature_baseline import read_notes, write_known
 from fuzzer import errors
 from fuzzer.campaign.observer import Observer
 from fuzzer.results import CampaignResult, CheckResult, CheckRow, ReduceResult, ReplayResult, ReplayRow

@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.escapes import is_slug, one_line
-from corpus.known import read_known, write_known
 from corpus.registry import BadRegistry, KnownCause, add_entries, read_registry
 from corpus.replayable import Replayable, replayable
+from corpus.signature_baseline import read_known, write_known
 from corpus.store import CorruptCase, StoredCase, read_case, write_case
 from fuzzer.plugin.harvester import Kept
 from fuzzer.render import replay_cases, show_replay

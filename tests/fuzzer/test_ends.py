@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from corpus.known import write_known
 from corpus.registry import KnownCause, add_entries
+from corpus.signature_baseline import write_known
 from fuzzer.campaign import loop
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, UNREDUCED_FILE, read_checkpoint
 from fuzzer.campaign.interrupts import Interrupts

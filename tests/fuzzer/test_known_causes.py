@@ -9,8 +9,8 @@ import pytest
 
 from corpus.cause import cause_of
 from corpus.finding import Finding
-from corpus.known import write_known
 from corpus.registry import SHIPPED, KnownCause, Registry, Status, add_entries
+from corpus.signature_baseline import write_known
 from fuzzer.campaign.docket import Docket
 from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.errors import UsageError

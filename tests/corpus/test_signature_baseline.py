@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from corpus.known import add_known, read_known, read_notes, write_known
+from corpus.signature_baseline import add_known, read_known, read_notes, write_known
 from corpus.store import CorruptCase
 
 

@@ -1,4 +1,4 @@
-"""The baseline of known findings (`--known FILE`): signatures that do not fail a campaign, each with a note.
+"""The baselines that passfuzz wrote before there was a registry of causes: JSON files of signatures with notes.
 
 Signatures match exactly. That of a wrong result names the operators of the reduced module, so that one bug may have
 several, and a new variant of a known bug is reported again.
