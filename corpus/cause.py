@@ -67,9 +67,6 @@ UNCERTAIN = "perhaps "
 """How a cause begins that may be one with others, or several in one."""
 LONGEST = 200
 """Characters of a cause."""
-LOWERING = "the lowering of operators"
-"""Who gives the result of an operator another type than its type inference: several passes lower one operator by one
-function of topi, so that which of them did it says nothing."""
 CODEGEN = "codegen"
 """As `oracles.builds.build` names it, which loads TVM. A test holds them against each other."""
 

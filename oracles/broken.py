@@ -22,7 +22,7 @@ from oracles.ir.rewrite import value_kind
 from oracles.ir.type_facts import facts_in
 from oracles.ir.types import contradiction
 from oracles.ir.walk import FUNCTION, VAR, bindings, functions_of, nodes_of, operands, prim_funcs, relax_functions
-from oracles.verdict import DEFINED_TWICE, wrong_call
+from oracles.verdict import DEFINED_TWICE, LOWERING, wrong_call
 
 IN_TIR = "TIR"
 """Stands for the rules about PrimFuncs among the oracles' names."""
@@ -81,7 +81,7 @@ def _lost(before: IRModule, after: IRModule, named: bool) -> Broken | None:
         return Broken("a function that is gone is still named" if known else "a function is named that never was")
     was, now = _definition(var, before, named), _definition(var, after, named)
     if was is not None and now is not None and (why := contradiction(T.type_of(was.var), T.type_of(now.var))):
-        return Broken(other_type(was.told, why))
+        return Broken(other_type(was.told, why), LOWERING if named else "")
     if now is not None and now.var.same_as(var):
         return Broken(f"{_what_is_out_of_scope(was, now)} is out of its scope")
     if was is None:

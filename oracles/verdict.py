@@ -76,6 +76,10 @@ PASSED = Passed()
 DEFINED_TWICE = "defines a variable of TIR in two places"
 """What a pass has done of which TVM's verifier says so, and its analyzers die: each knows a variable once."""
 
+LOWERING = "the lowering of operators"
+"""Who gives the result of an operator another type than its type inference: several passes lower one operator by one
+function of topi, so that which of them did it says nothing."""
+
 
 def wrong_call(operator: str) -> str:
     """What a pass has done of which TVM says either, by what the operands are. operator: its kind, "" for unknown."""

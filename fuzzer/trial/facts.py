@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import tvm
 from tvm import relax
 
-from corpus.cause import LOWERING, Cause, Facts, Rewrite, cause_of
+from corpus.cause import Cause, Facts, Rewrite, cause_of
 from corpus.reduce import Candidate
 from corpus.throw_site import called_operator, sites
 from fuzzer.protocol import Plan
@@ -42,7 +42,7 @@ from oracles.ir.tir_rewrite import stored_kinds
 from oracles.nested import running_at_end
 from oracles.reference.numbers import Numbers, Wrong
 from oracles.trace import MeaningState, Position, Raised, Step
-from oracles.verdict import DEFINED_TWICE, WRONG_RESULT, Failed
+from oracles.verdict import DEFINED_TWICE, LOWERING, WRONG_RESULT, Failed
 from oracles.walk import walk
 from oracles.workbench import Workbench
 
