@@ -114,6 +114,15 @@ def test_the_stand_in_visits_what_tvm_visits(order: str) -> None:
         assert ours == theirs != []
 
 
+def test_the_stand_in_refuses_a_node_where_it_cannot_stand() -> None:
+    from tvm import s_tir, tirx
+
+    (function,) = (f for f in tvm_api.module_from_script(PROGRAM).functions.values() if isinstance(f, tirx.PrimFunc))
+    nothing = (s_tir.SBlock, lambda block: tirx.Evaluate(tirx.IntImm("int32", 0)))
+    with pytest.raises(TypeError):
+        structural.structural_map(function, nothing)
+
+
 def met(structural_map: Callable[..., Any], function: tvm_api.BaseFunc, order: str) -> list[int]:
     """The addresses of the nodes that a map calls back for."""
     from tvm import relax, tirx
