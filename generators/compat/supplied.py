@@ -3,7 +3,8 @@
 from generators.compat import before_0_27
 from generators.compat.names import supply, there
 
-if not there("tvm.ir.Var"):  # before 0.26, Relax, TIR and their buffers have classes of their own
+# Before 0.26, Relax, TIR and their buffers have classes of their own.
+if there("tvm.relax.Var") and not there("tvm.ir.Var"):
     raise ImportError("passfuzz judges TVM 0.26 and newer: this one has no tvm.ir.Var (passfuzz replay takes it)")
 
 ROWS = before_0_27.ROWS
