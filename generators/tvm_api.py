@@ -206,6 +206,17 @@ def visit(node: Node, kinds: type[Node] | tuple[type[Node], ...], seen: Callable
         tvm_ffi.structural_map(node, (kinds, lambda found: (seen(found), found)[1]))
 
 
+def kind_of(node: Node) -> str:
+    """The name of a node's class, as the newest release calls it."""
+    name = type(node).__name__
+    return KINDS.get(name, name)
+
+
+def has_operator(name: str) -> bool:
+    """Whether this TVM has an operator of this name."""
+    return name in tvm.ir.Op.list_op_names()
+
+
 def has_field(kind: type[Node], name: str) -> bool:
     """Whether the objects of a class have a field of this name in this TVM."""
     return hasattr(kind, name)

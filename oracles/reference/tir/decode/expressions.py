@@ -207,6 +207,6 @@ RULES = Rules(
         "ignore_loop_partition": _first_argument,
         "tvm_thread_invariant": _first_argument,
         "vscale": _vscale,
-        **{name: _binary_call(op) for name, op in _CALLED.items()},
+        **{name: _binary_call(op) for name, op in _CALLED.items() if tvm_api.has_operator(f"tirx.{name}")},
     },
 )
