@@ -8,6 +8,7 @@ READY := $(VENV)/.ready
 TIME ?= 60s
 OUT ?= passfuzz-out
 ARGS ?=
+TVM ?=
 SEED ?= $(shell git log -1 --format=%cs 2>/dev/null || date +%F)
 
 # A forked child that runs a parallel kernel hangs.
@@ -20,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fuzz test test-deep test-sample lint format bench docs-bugs lock clean
+.PHONY: help setup fuzz test test-deep test-sample test-tvm lint format bench docs-bugs lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +33,8 @@ $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@test -z "$(TVM)" || $(BIN)/python -m pip install --quiet $$($(BIN)/python -c \
+		"from fuzzer.commands.environments import requirements; print(*requirements('$(TVM)'))")
 	@touch $@
 
 fuzz: $(READY) ## Fuzz anew for TIME=60s; the report is in OUT=passfuzz-out (ARGS= more options of passfuzz run)
@@ -47,6 +50,10 @@ test-deep: $(READY) ## Run the slow tests
 
 test-sample: $(READY) ## Run a tenth of the slow tests, chosen by SEED= (default: the day of the commit)
 	$(PYTEST) -m deep --sample "$(SEED)"
+
+test-tvm: ## Run the tests on another TVM: make test-tvm TVM=0.26.0
+	@test -n "$(TVM)" || { echo "which one? make test-tvm TVM=0.26.0" >&2; exit 2; }
+	$(MAKE) test VENV=".venv-tvm-$(TVM)" TVM="$(TVM)"
 
 lint: $(READY) ## Check format, lint and types
 	$(BIN)/ruff format --check .

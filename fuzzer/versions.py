@@ -63,7 +63,8 @@ def version_probe(name: str, version: str) -> Probe:
         return Probe(name, "ok", version)
     if name in ("apache-tvm", "apache-tvm-ffi") and has_tvm():
         return Probe(name, "ok", "not installed as a distribution; found on the path")
-    return Probe(name, "broken", "not installed", f"pip install '{requirement(name)}'")
+    wanted = ("apache-tvm", "apache-tvm-ffi") if name == "apache-tvm" else (name,)
+    return Probe(name, "broken", "not installed", " ".join(["pip install", *(f"'{requirement(n)}'" for n in wanted)]))
 
 
 def requirement(name: str) -> str:

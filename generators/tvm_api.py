@@ -18,7 +18,11 @@ import numpy as np
 import tvm
 import tvm_ffi
 
-# isort: split - by now an older TVM has the names that follow
+from generators.compat.names import SUPPLIED, classes
+from generators.compat.supplied import KINDS as KINDS
+
+# By now an older TVM has the names that follow.
+# isort: split
 from tvm import relax as relax
 from tvm import s_tir as s_tir
 from tvm import tirx as tirx
@@ -40,8 +44,6 @@ from tvm.tirx import PrimFunc as PrimFunc
 from tvm.tirx import Stmt as Stmt
 from tvm.tirx import Var as Var
 
-from generators.compat.names import SUPPLIED, classes
-from generators.compat.supplied import KINDS as KINDS
 from generators.dtypes import Array, numpy_dtype
 
 N = TypeVar("N")
@@ -202,6 +204,22 @@ def visit(node: Node, kinds: type[Node] | tuple[type[Node], ...], seen: Callable
         tvm_ffi.structural_walk(node, (kinds, lambda found: seen(found) and None))
     else:
         tvm_ffi.structural_map(node, (kinds, lambda found: (seen(found), found)[1]))
+
+
+def kind_of(node: Node) -> str:
+    """The name of a node's class, as the newest release calls it."""
+    name = type(node).__name__
+    return KINDS.get(name, name)
+
+
+def has_operator(name: str) -> bool:
+    """Whether this TVM has an operator of this name."""
+    return name in tvm.ir.Op.list_op_names()
+
+
+def has_field(kind: type[Node], name: str) -> bool:
+    """Whether the objects of a class have a field of this name in this TVM."""
+    return hasattr(kind, name)
 
 
 def items_of(array: Sequence[N]) -> list[N]:

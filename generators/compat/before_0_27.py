@@ -33,5 +33,5 @@ ROWS: tuple[Row, ...] = (
     Made("tvm_ffi.structural_walk", structural_walk),
 )
 
-KINDS = {"BufferLoad": "TensorLoad"}
-"""Names of classes of nodes: 0.26 -> 0.27."""
+KINDS = {"BufferLoad": "tvm.ir.TensorLoad"}
+"""Names of classes of nodes in 0.26, and the class that has their place in 0.27."""

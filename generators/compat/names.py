@@ -73,14 +73,15 @@ def classes(*names: str) -> tuple[type, ...]:
 
 
 def supply(rows: Iterable[Row]) -> None:
-    """Adds the names of these rows that are missing, in order: a row may build on an earlier one."""
+    """Adds the names of these rows that are missing, in order: a row may build on an earlier one. What is under neither
+    name stays missing: the import that wants it says so."""
     for row in rows:
         match row:
             case Field(owner, new, old):
                 if there(owner) and not hasattr(found(owner), new):
                     setattr(found(owner), new, property(attrgetter(old)))
             case Name(new, old):
-                if not there(new):
+                if not there(new) and there(old):
                     _add(new, found(old))
             case Made(new, thing):
                 if not there(new):

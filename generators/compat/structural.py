@@ -111,11 +111,17 @@ def _shape_of(kind: Any) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
 
 
 def _remade(node: Any, fields: dict[str, Any]) -> Any:
-    """A node like this one with these fields."""
+    """A node like this one with these fields. TypeError where a field cannot hold what it is given: reflection leaves
+    it empty without a word, and TVM dies of that later."""
     from tvm.ir import make_node
 
     key, _, every = _shape_of(_kind(node))
-    return make_node(key, **{name: fields[name] if name in fields else getattr(node, name) for name in every})
+    made = make_node(key, **{name: fields[name] if name in fields else getattr(node, name) for name in every})
+    for name, given in fields.items():
+        held = getattr(made, name)
+        if given is not None and (held is None or (isinstance(given, list) and any(one is None for one in held))):
+            raise TypeError(f"{key}.{name} cannot hold what replaces its {type(getattr(node, name)).__name__}")
+    return made
 
 
 def _same(old: Any, new: Any) -> bool:

@@ -40,18 +40,20 @@ def native(text: str) -> str:
 
 
 def lacking(text: str) -> str | None:
-    """What the text needs and this TVM does not have, in words; None where nothing is missing or there is no TVM."""
-    if _home("tvm") is None:
-        return None
+    """What the text needs and this TVM does not have, in words. None where nothing is missing, and where there is
+    no TVM, or one without sources to look into."""
     for place, name, arguments in _CALL.findall(text):
-        source = _definitions(place).get(name)
+        defined = _definitions(place)
+        source = defined.get(name)
+        if not defined:
+            continue
         if source is None:
             return f"this TVM has no {place}.{name}"
         for keyword in _KEYWORD.findall(arguments):
             if keyword not in source:
                 return f"{place}.{name} of this TVM takes no {keyword}"
-    if "tvm_ffi.structural_map" in text and not _mentions("tvm_ffi", "__init__.py", "structural_map"):
-        return "this TVM's ffi has no structural_map"
+    if "tvm_ffi.structural_map" in text and _home("tvm_ffi") is not None:
+        return None if _mentions("tvm_ffi", "__init__.py", "structural_map") else "this TVM's ffi has no structural_map"
     return None
 
 

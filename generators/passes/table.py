@@ -80,7 +80,7 @@ _DATAFLOW_LOWER = ("RewriteDataflowReshape", "ToNonDataflow", "RemovePurityCheck
 _DISPATCH = ("DispatchSampling", "DispatchSortScan")
 _FUSE = ("LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR")
 
-PIPELINES: dict[str, tuple[str, ...]] = {
+_PIPELINES: dict[str, tuple[str, ...]] = {
     "default_build": (
         *_DISPATCH,
         "LegalizeOps",
@@ -100,6 +100,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         *_FINALIZE,
     ),
 }
+PIPELINES = {kind: tuple(name for name in names if name in PASSES) for kind, names in _PIPELINES.items()}
 """`relax.get_pipeline("default_build")`, and `relax.get_default_pipeline(target)` by the target's kind."""
 
 TIR_PIPELINE: tuple[str, ...] = tuple(row.name for row in tir_lowering.ROWS if row.name in PASSES)
@@ -131,7 +132,7 @@ def default_call(name: str) -> PassCall:
 
 
 def _calls(*names: str) -> tuple[PassCall, ...]:
-    return tuple(default_call(name) for name in names)
+    return tuple(default_call(name) for name in names if name in PASSES)
 
 
 _TO_LEGAL = (*_DISPATCH, "LegalizeOps")

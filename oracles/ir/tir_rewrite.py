@@ -148,7 +148,7 @@ def _kinds_in(statement: Stmt) -> list[str]:
 
 def _node_kinds(node: Node) -> list[str]:
     """The kind of a node with what is special of it; [] for what is no computation."""
-    name = type(node).__name__
+    name = T.kind_of(node)
     if isinstance(node, tirx.For):
         return _loop_kinds(node)
     if isinstance(node, tirx.AttrStmt):
@@ -195,7 +195,7 @@ def _loop_kinds(loop: Stmt) -> list[str]:
 def _detail(one: Stmt, other: Stmt) -> str:
     """What differs in two statements of the same kinds of nodes."""
     mine, theirs = _found(one, (tirx.Stmt, tvm.ir.Expr)), _found(other, (tirx.Stmt, tvm.ir.Expr))
-    word = type(one).__name__
+    word = T.kind_of(one)
     if [type(node) for node in mine] != [type(node) for node in theirs]:
         moved = [type(a) is not type(b) for a, b in zip(mine, theirs, strict=False)]
         start, end = moved.index(True), len(moved) - moved[::-1].index(True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -115,7 +116,8 @@ def test_no_tvm(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(where, "has_tvm", lambda: False)
     diagnosis = room.examine()
     assert diagnosis.fault is not None
-    assert diagnosis.fault.startswith("apache-tvm: not installed; pip install 'apache-tvm==")
+    tvm, ffi = next(iter(KNOWN_PAIRS.items()))
+    assert diagnosis.fault == f"apache-tvm: not installed; pip install 'apache-tvm=={tvm}' 'apache-tvm-ffi=={ffi}'"
     assert not [probe for probe in diagnosis.probes if probe.name.startswith("tvm import")]
 
 
@@ -195,3 +197,11 @@ def test_only_what_is_broken_is_a_fault(states: tuple[Any, ...], fault: str | No
     names = ("first", "second")
     probes = tuple(Probe(names[index], state, "why", "do this") for index, state in enumerate(states))
     assert Diagnosis(probes).fault == fault
+
+
+def test_the_extra_installs_the_pair_that_doctor_names() -> None:
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    tvm, ffi = next(iter(KNOWN_PAIRS.items()))
+    assert f'tvm = ["apache-tvm=={tvm}", "apache-tvm-ffi=={ffi}"]' in project
+    (needed,) = re.findall(r"^dependencies = \[(.*?)\]", project, re.DOTALL | re.MULTILINE)
+    assert "apache-tvm" not in needed, "pip install passfuzz must not replace the TVM under test"

@@ -23,6 +23,7 @@ from generators.passes.table import PASSES, PIPELINES, SETUP, TIR_PIPELINE, join
 from generators.program_facts import Feature, Parameter, ProgramFacts
 from generators.source import SeededSource
 from oracles.calls.table import CONVENTIONS
+from tests.needs import needs
 
 FACTS = ProgramFacts(
     parameters=(
@@ -70,6 +71,7 @@ def test_every_public_pass_has_a_row_or_a_reason() -> None:
     assert public_names() - rows - set(EXCLUDED) - set(NOT_PASSES) == set()
 
 
+@needs("tvm.s_tir.transform.StmtSimplify")
 def test_no_row_is_about_a_pass_that_is_gone() -> None:
     elsewhere = {
         "DispatchSampling",

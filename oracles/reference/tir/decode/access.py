@@ -13,10 +13,18 @@ from oracles.reference.tir.decode.state import DecodeState
 from oracles.reference.tir.nodes import DTYPES, Buffer, Const, Expr
 
 INT32 = DTYPES["int32"]
+PREDICATES = tvm_api.has_field(tvm_api.TensorLoad, "predicate")
+"""Whether loads and stores can have a mask of lanes; if not, they are masked by calls."""
 
 
 Element: TypeAlias = tuple[Buffer, tuple[Expr, ...]]
 """A buffer and the indices of one of its elements."""
+
+
+def refuse_predicate(node: tvm_api.Node) -> None:
+    """Raises Unsupported for a load or store of some lanes only, a field that TVM 0.26 has and 0.27 has not."""
+    if PREDICATES and node.predicate is not None:
+        raise Unsupported(f"tirx.{type(node).__name__}[predicate]")
 
 
 def access(state: DecodeState, tvm_buffer: tvm_api.Buffer, tvm_indices: tvm_api.Node) -> Element:

@@ -6,7 +6,7 @@ from generators import tvm_api
 from oracles.ir.walk import items
 from oracles.reference.errors import Trap
 from oracles.reference.tir.constants import fold, fold_comparison, is_index
-from oracles.reference.tir.decode.access import access
+from oracles.reference.tir.decode.access import access, refuse_predicate
 from oracles.reference.tir.decode.dispatch import current_lane, expression
 from oracles.reference.tir.decode.state import DecodeState, ExpressionRule, Rules
 from oracles.reference.tir.decode.tvm_objects import VSCALE, dtype_of, lanes_of, op_name, scalar_of
@@ -156,6 +156,7 @@ def _let(state: DecodeState, node: tvm_api.Expr) -> Expr:
 
 
 def _load(state: DecodeState, node: tvm_api.Expr) -> Expr:
+    refuse_predicate(node)
     buffer, indices = access(state, node.source, node.indices)
     return Load(buffer, indices, buffer.dtype)
 
@@ -206,6 +207,6 @@ RULES = Rules(
         "ignore_loop_partition": _first_argument,
         "tvm_thread_invariant": _first_argument,
         "vscale": _vscale,
-        **{name: _binary_call(op) for name, op in _CALLED.items()},
+        **{name: _binary_call(op) for name, op in _CALLED.items() if tvm_api.has_operator(f"tirx.{name}")},
     },
 )

@@ -6,7 +6,7 @@ from generators import tvm_api
 from oracles.ir.walk import items
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.constants import settled
-from oracles.reference.tir.decode.access import access
+from oracles.reference.tir.decode.access import access, refuse_predicate
 from oracles.reference.tir.decode.dispatch import expression, pointer, statement
 from oracles.reference.tir.decode.functions import called
 from oracles.reference.tir.decode.lanes import bind_lanes, store_lanes
@@ -59,6 +59,7 @@ def _sequence(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
 
 
 def _store(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
+    refuse_predicate(node)
     if node.buffer.__chandle__() in state.stacks:
         return store_to_stack(state, node)
     lanes = lanes_of(node.value.ty)

@@ -85,7 +85,7 @@ def _allreduce(state: DecodeState, call: tvm_api.Expr) -> Stmt:
     results = []
     for place in args[2 + size : 2 + 2 * size]:
         load = place.value if type(place).__name__ == "Cast" else place
-        if type(load).__name__ != "TensorLoad":
+        if not isinstance(load, tvm_api.TensorLoad):
             raise Unsupported("tirx.tvm_thread_allreduce[result]")
         results.append(access(state, load.source, load.indices))
     return Allreduce(

@@ -7,6 +7,7 @@ from dataclasses import fields
 import pytest
 
 from generators import tvm_api
+from generators.tvm_api import KINDS
 from oracles.reference.tir.decode import table
 from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules
 from oracles.reference.tir.nodes import Stmt
@@ -40,5 +41,5 @@ def test_joining_leaves_the_families_as_they_are() -> None:
 def test_each_kind_of_rule_has_several_families(kind: str) -> None:
     having = [family.__name__ for family in table._FAMILIES if getattr(family.RULES, kind)]
     assert len(having) >= 2
-    joined = getattr(table.RULES, kind)
+    joined = getattr(table.RULES, kind).keys() - KINDS.keys()  # an older TVM's names of the same rules
     assert sum(len(getattr(family.RULES, kind)) for family in table._FAMILIES) == len(joined)

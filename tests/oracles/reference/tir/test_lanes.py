@@ -20,7 +20,11 @@ from tvm import tirx
 from generators import tvm_api
 from generators.passes.table import PASSES, TIR_PIPELINE
 from oracles.reference.tir import Trap, Unsupported, run_prim_func
-from tests.oracles.reference.tir.vector_programs import PROGRAMS
+from tests.needs import file_needs
+
+file_needs("tvm.tirx.script.masked_store")
+
+from tests.oracles.reference.tir.vector_programs import PROGRAMS  # noqa: E402 - does not parse without
 
 Array = np.ndarray[Any, Any]
 TARGET = tvm.target.Target({"kind": "llvm", "opt-level": 0})

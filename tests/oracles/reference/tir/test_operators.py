@@ -12,6 +12,7 @@ import pytest
 
 from oracles.reference.tir import engine, run_prim_func
 from oracles.reference.tir.folds import fold_int_add
+from tests.needs import needs
 from tests.oracles.reference.tir.legalized_call import Interpreter, compiled_main
 from tests.oracles.reference.tir.relax_op_rows import OpRow, all_rows, draw_operand, legalize
 
@@ -60,7 +61,11 @@ def differences(row: OpRow) -> list[tuple[Any, Any]]:
     return [pair for pair in zip(got, expected, strict=True) if not agree(*pair)]
 
 
-@pytest.mark.parametrize("name", ROWS)
+WITHOUT_TE = needs("tvm.ir.TensorLoad")
+"""Before, LegalizeOps leaves loads of tensor expressions (ProducerLoad) in what it makes of roi_align."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=WITHOUT_TE if n == "roi_align" else ()) for n in ROWS])
 def test_vectorised_operator_is_its_loops(name: str) -> None:
     pairs: list[tuple[Any, Any]] = []
     Interpreter(legalize(ROWS[name]), partial(both_ways, pairs)).main(operands(ROWS[name]))

@@ -17,6 +17,7 @@ from tvm.script import tirx as T
 from generators import tvm_api
 from oracles.reference.tir import Trap, run_prim_func
 from oracles.reference.tir.decode.tvm_objects import VSCALE
+from tests.needs import needs
 
 Array = np.ndarray[Any, Any]
 SVE = tvm.target.Target(
@@ -84,7 +85,11 @@ def after(func: Any) -> Array:
     return out
 
 
-@pytest.mark.parametrize("name", CASES)
+MASKED = needs("tvm.tirx.script.masked_store")
+"""Before, a mask is a field of loads and stores, which the reference refuses."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=MASKED if name == "masked" else ()) for name in CASES])
 def test_loops_and_scalable_vectors_mean_the_same(name: str) -> None:
     func, expected = CASES[name]
     vectors = vectorised(func)
