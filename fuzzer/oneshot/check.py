@@ -218,8 +218,8 @@ def row_of(oracle: str, pass_name: str | None, verdict: Verdict) -> CheckRow:
             return CheckRow(oracle, pass_name, "passed")
         case Skipped(_, applies):
             return CheckRow(oracle, pass_name, "skipped", message=verdict.key, applies=applies)
-        case Inconclusive(reason):
-            return CheckRow(oracle, pass_name, "inconclusive", message=reason)
+        case Inconclusive():
+            return CheckRow(oracle, pass_name, "inconclusive", message=verdict.told)
         case Failed(symptom, message, difference=difference):
             return CheckRow(oracle, pass_name, "failed", symptom, message, difference)
         case _:

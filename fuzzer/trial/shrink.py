@@ -240,7 +240,7 @@ def expectations_of(candidate: Candidate, repertoire: Repertoire) -> tuple[Expec
     numbers = Numbers(candidate.module, candidate.calls, floor)
     if isinstance(numbers.expected, NoMeaning):
         return ()
-    stated = [_expectation(*pair) for pair in zip(numbers.indices, numbers.expected, strict=True)]
+    stated = [_expectation(*pair) for pair in zip(numbers.indices, numbers.decisive, strict=True)]
     return tuple(expectation for expectation in stated if expectation is not None)
 
 

@@ -25,9 +25,14 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """No difference. undecided: the share of elements whose bound is infinite (1.0: nothing could be said)."""
+    """No difference. undecided: the share of elements whose bound is infinite (1.0: nothing could be said).
+
+    widths: per output, 0 where the bounds decide; else how many times as wide as its values they are, in the median of
+    the elements where they are wider (see `width`).
+    """
 
     undecided: float
+    widths: tuple[float, ...] = ()
 
 
 def compare(expected: Runtime, actual: Runtime) -> Difference | Agreement:
@@ -46,7 +51,33 @@ def compare(expected: Runtime, actual: Runtime) -> Difference | Agreement:
             return difference
         undecided += unknown
         total += count
-    return Agreement(undecided / total if total else 0.0)
+    return Agreement(undecided / total if total else 0.0, tuple(map(width, wanted)))
+
+
+def width(want: Runtime) -> float:
+    """0 where the bounds of an output decide; else their median ratio to its values, of the elements that say nothing.
+
+    An element says nothing where its bound is infinite, or wider than its value and than the root mean square of the
+    output. An output does not decide where most of its elements say nothing, or where each bound is wider than its own
+    value: any value of that size would have passed, and zero as well.
+    """
+    if not isinstance(want, Tensor) or want.error is None or not want.value.size:
+        return 0.0
+    if not is_float(want.dtype):
+        return math.inf if np.mean(np.isinf(want.error)) > _MOST else 0.0
+    size = np.where(np.isfinite(want.value), np.abs(want.value), np.inf)
+    finite = size[np.isfinite(size)]
+    scale = np.maximum(size, math.sqrt(float(np.mean(finite**2))) if finite.size else 0.0)
+    silent = np.isinf(want.error) | (want.error > scale)
+    if not (silent.mean() > _MOST or bool(np.all(np.isinf(want.error) | (want.error > size)))):
+        return 0.0
+    if not silent.any():
+        silent = np.ones(want.shape, np.bool_)
+    return float(np.median(np.divide(want.error, scale, where=scale > 0, out=np.full(want.shape, np.inf))[silent]))
+
+
+_MOST = 0.5
+"""The share of an output's elements that may say nothing."""
 
 
 def _form(what: str, sentence: str) -> Difference:
@@ -97,6 +128,19 @@ def matches(want: Tensor, got: Array) -> tuple[Array, Array]:
         if want.error is not None:
             good |= np.abs(want.value - got) <= want.error
     return good | unknown, unknown
+
+
+def same_bits(one: Runtime, other: Runtime) -> bool:
+    """Whether two results are the same, bit for bit as far as values in float64 tell."""
+    pairs = list(zip(flattened(one), flattened(other), strict=False))
+    if len(flattened(one)) != len(flattened(other)):
+        return False
+    return all(
+        isinstance(b, Tensor) and a.dtype == b.dtype and np.array_equal(a.value, b.value, equal_nan=is_float(a.dtype))
+        if isinstance(a, Tensor)
+        else a == b
+        for a, b in pairs
+    )
 
 
 def widened(bounded: Runtime, result: Runtime) -> Runtime:
