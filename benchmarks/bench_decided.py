@@ -37,7 +37,7 @@ from oracles.workbench import Workbench
 
 
 def judged(module: Any, calls: Sequence[EntryCall], passes: Sequence[PassCall]) -> tuple[list[list[str]], float]:
-    """The numeric oracle's word on each pass, up to one that raises or crashes: pass, verdict and message. CPU seconds."""
+    """The numeric oracle's word on each pass, up to one that raises or crashes: pass, verdict, message."""
 
     def work(say: Say) -> None:
         bench = Workbench(SeededSource(0), MeaningState(Numbers(module, calls)), {})

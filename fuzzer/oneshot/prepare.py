@@ -35,6 +35,7 @@ from oracles.builds.needs import builder_of
 from oracles.checks.well_formed import complaint
 from oracles.forked import Ended, limit_memory
 from oracles.reference.numbers import DISCARDS, NoMeaning, Numbers
+from oracles.reference.values import mostly_numbers
 from oracles.tvm_errors import headline
 
 ROUNDS = 3
@@ -225,8 +226,9 @@ def _entry_calls(candidate: Candidate, request: Request, recorder: Recorder) -> 
 
 
 def _first_usable(candidate: Candidate, recorder: Recorder) -> Usable | Unusable:
-    """The first attempt at inputs that the module takes, or what the last one was refused for."""
-    refused = Unusable("no attempt")
+    """The first attempt at inputs on which the module gives numbers, else the first that it takes, or what the last one
+    was refused for."""
+    refused, first = Unusable("no attempt"), None
     for attempt in range(1 if candidate.calls else len(ATTEMPTS)):
         recorder.write(0, Working(f"reference, attempt {attempt}"))
         try:
@@ -235,14 +237,19 @@ def _first_usable(candidate: Candidate, recorder: Recorder) -> Usable | Unusable
             refused = Unusable(str(error))
             continue
         expected = Numbers(candidate.module, calls).expected
-        if not isinstance(expected, NoMeaning) or expected.trap is None:
-            return Usable(attempt)
+        if not isinstance(expected, NoMeaning):
+            if mostly_numbers(expected):
+                return Usable(attempt)
+            first = first or Usable(attempt)
+            continue
+        if expected.trap is None:
+            return first or Usable(attempt)
         if expected.kind in DISCARDS and candidate.calls:
             return Usable(attempt)
         refused = Unusable(expected.trap, expected.kind == "type")
         if expected.kind == "fuel":
             break  # As long again for each other attempt.
-    return refused
+    return first or refused
 
 
 def _passes(
