@@ -53,10 +53,12 @@ class Outcome:
 
 
 def check(subject: Subject, say: Say) -> None:
-    """Sends a Note for each order that TVM documents otherwise, a Row per oracle and step, the Culprit if an oracle
-    failed, and each VariableValue where asked for."""
+    """Sends a Note for each order that TVM documents otherwise and for a tolerance of the user's, a Row per oracle and
+    step, the Culprit if an oracle failed, and each VariableValue where asked for."""
     for breach in breaches(_applied(subject), subject.repertoire.rows):
         say(Note(breach.sentence))
+    if subject.request.own.tolerance is not None:
+        say(Note(f"floats are compared within {subject.request.own.tolerance}, in place of bounds of the reference"))
     outcome = outcome_of(subject)
     for row in outcome.rows:
         say(Row(row))

@@ -16,6 +16,7 @@ from tvm import relax
 from typing_extensions import assert_never
 
 from corpus.reduce import Candidate, candidate_of
+from fuzzer.oneshot.given import NotGiven, given_call
 from fuzzer.oneshot.messages import Request
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import in_child
@@ -106,6 +107,7 @@ def prepared(request: Request) -> Subject:
         load=request.case.load,
         deadline_s=STAGE_S,
         scratch=request.scratch,
+        tolerance=request.own.tolerance,
     )
     try:
         repertoire = repertoire_of(plan)
@@ -113,7 +115,7 @@ def prepared(request: Request) -> Subject:
         raise NotCarriedOut(str(fault)) from fault
     recorder = recorder_of(request)
     candidate = live_candidate(request, recorder)
-    candidate = replace(candidate, module=with_entries(candidate.module))
+    candidate = _with_given(replace(candidate, module=with_entries(candidate.module)), request)
     calls, note = _entry_calls(candidate, request, recorder)
     # The module of a case was high-level when its passes were found wrong.
     phase = Phase.HIGH if request.case.passes else phase_of(candidate.module)
@@ -195,6 +197,16 @@ def _module_of(value: Any) -> IRModule | None:
 
 
 # --- inputs and passes ----------------------------------------------------------------------------------
+
+
+def _with_given(candidate: Candidate, request: Request) -> Candidate:
+    """The candidate with the user's own inputs, where there are any. Raises NotCarriedOut."""
+    if not request.own.file:
+        return candidate
+    try:
+        return replace(candidate, calls=(given_call(candidate.module, request.own.arrays),))
+    except NotGiven as error:
+        raise NotCarriedOut(f"--inputs {request.own.file}: {error}") from error
 
 
 def _entry_calls(candidate: Candidate, request: Request, recorder: Recorder) -> tuple[tuple[EntryCall, ...], str]:

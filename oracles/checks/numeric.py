@@ -48,6 +48,9 @@ def judge(step: Step, bench: Bench) -> Verdict:
         case Wrong(symptom, message, call, evidence, how):
             meaning.lost = "numbers: wrong after an earlier pass"
             shown = _shown(step.before, step.after, bench)
+            if meaning.numbers.tolerance is not None:
+                message = f"{message}; {how}"
+                how = ""
             detail = f"entry call {call}: {message}" + (f" ({how})" if how else "")
             return Failed(symptom, message, detail, evidence=evidence, difference=shown)
         case _:

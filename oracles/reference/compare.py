@@ -11,6 +11,7 @@ from generators.case import Shape
 from generators.dtypes import Array, is_float
 from oracles.evidence import AnotherForm, NotANumber
 from oracles.reference.values import Runtime, Tensor, flattened, round_to
+from oracles.tolerance import Tolerance
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,18 @@ def matches(want: Tensor, got: Array) -> tuple[Array, Array]:
         if want.error is not None:
             good |= np.abs(want.value - got) <= want.error
     return good | unknown, unknown
+
+
+def within(result: Runtime, tolerance: Tolerance) -> Runtime:
+    """A result with the user's tolerance for bounds; infinite ones stay, and so do those of other than floats."""
+    if isinstance(result, tuple):
+        return tuple(within(field, tolerance) for field in result)
+    if not isinstance(result, Tensor) or not is_float(result.dtype):
+        return result
+    own = tolerance.atol + tolerance.rtol * np.abs(result.value)
+    if result.error is not None:
+        own = np.where(np.isinf(result.error), np.inf, own)
+    return replace(result, error=np.where(np.isnan(own), 0.0, own))
 
 
 def same_bits(one: Runtime, other: Runtime) -> bool:

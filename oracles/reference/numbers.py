@@ -20,12 +20,13 @@ from generators.tvm_api import Constant, IRModule
 from oracles.evidence import Evidence, ReferenceTrap, Stop
 from oracles.ir.fingerprint import FINGERPRINTS
 from oracles.reference.calling import Calling, LeftOut, Packed, Run, direct
-from oracles.reference.compare import Agreement, Difference, compare, same_bits, width
+from oracles.reference.compare import Agreement, Difference, compare, same_bits, width, within
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported, symptom_of
 from oracles.reference.noise import Noise
 from oracles.reference.recorded_run import RecordedRun
 from oracles.reference.values import Runtime, Tensor, flattened, from_argument
+from oracles.tolerance import Tolerance
 from oracles.verdict import WRONG_RESULT, Inconclusive, Skipped
 
 
@@ -102,12 +103,20 @@ class Numbers:
 
     The first call must have a result, else nothing can be compared; others that have none are left out. left_out
     counts why entry calls were: in the starting module, or after a pass that they have no counterpart for. floor: the
-    dtype that float operations may be carried out in instead of their own.
+    dtype that float operations may be carried out in instead of their own. tolerance: what a user asks for in place of
+    all bounds.
     """
 
-    def __init__(self, start: IRModule, calls: Sequence[EntryCall], floor: str | None = None) -> None:
+    def __init__(
+        self,
+        start: IRModule,
+        calls: Sequence[EntryCall],
+        floor: str | None = None,
+        tolerance: Tolerance | None = None,
+    ) -> None:
         self.start = start
         self.floor = floor
+        self.tolerance = tolerance
         self._asked = tuple(calls)
         self.left_out: Counter[str] = Counter()
         self._judged: list[tuple[int, EntryCall]] = []
@@ -123,7 +132,7 @@ class Numbers:
 
     def coarser(self, floor: str) -> Numbers:
         """The same results with the bounds of an implementation in dtype `floor`; both share one `left_out`."""
-        numbers = Numbers(self.start, self._asked, floor)
+        numbers = Numbers(self.start, self._asked, floor, self.tolerance)
         self.left_out |= numbers.left_out
         numbers.left_out = self.left_out
         return numbers
@@ -153,7 +162,8 @@ class Numbers:
 
     def _result(self, call: EntryCall) -> Runtime | NoMeaning:
         try:
-            return Interpreter(self.start, bounded=True, floor=self.floor).run(call)
+            result = Interpreter(self.start, bounded=True, floor=self.floor).run(call)
+            return result if self.tolerance is None else within(result, self.tolerance)
         except Unsupported as error:
             return NoMeaning(f"reference: {error.node}", stop=error.stop)
         except Trap as trap:
@@ -171,8 +181,10 @@ class Numbers:
 
     def _sharpened(self, place: int) -> Runtime:
         """The result of an entry call with the sharper bounds; as it is where the runs for these come to no end."""
+        assert not isinstance(self.expected, NoMeaning)
+        if self.tolerance is not None:
+            return self.expected[place]
         if place not in self._sharp:
-            assert not isinstance(self.expected, NoMeaning)
             call = self._judged[place][1]
             machine = Interpreter(self.start, bounded=True, floor=self.floor, noise=Noise())
             try:
@@ -276,6 +288,8 @@ class Numbers:
         """The comparison by the worst-case bounds; where these do not decide, by the sharper ones, which is said."""
         assert not isinstance(self.expected, NoMeaning)
         found = compare(self.expected[place], actual)
+        if self.tolerance is not None:
+            return found, str(self.tolerance)
         if isinstance(found, Difference) or not any(found.widths):
             return found, ""
         return compare(self._sharpened(place), actual), SAMPLED
