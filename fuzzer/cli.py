@@ -49,9 +49,7 @@ Trust = Annotated[
     ),
 ]
 
-Inputs = Annotated[
-    Path | None, typer.Option("--inputs", help="Arrays by parameter, or arg0, arg1, ...", metavar="FILE.npz")
-]
+Inputs = Annotated[Path | None, typer.Option("--inputs", help="Arrays by parameter, or arg0, ...", metavar="FILE.npz")]
 Rtol = Annotated[float | None, typer.Option("--rtol", help="Floats may be off by this share, instead of the bounds.")]
 Atol = Annotated[float | None, typer.Option("--atol", help="Floats may be off by this much, instead of the bounds.")]
 Known = Annotated[

@@ -14,8 +14,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from tvm import relax
-from tvm.ir import Tuple as IRTuple
-from tvm.ir import TupleGetItem
 
 from generators import tvm_api
 from generators.operators.row import Operator, Rounding
@@ -60,7 +58,7 @@ class _Ranges:
 
     def _of(self, expr: Any) -> Path | None:
         """The parameter whose elements an expression holds, none of them computed."""
-        if isinstance(expr, TupleGetItem):
+        if isinstance(expr, tvm_api.TupleGetItem):
             whole = self._of(expr.tuple_value)
             return None if whole is None else (*whole, int(expr.index))
         if isinstance(expr, relax.Var):
@@ -105,7 +103,7 @@ class _Ranges:
 
     def _use_in_prim_func(self, call: Any) -> None:
         """A matrix or a kernel that a PrimFunc is given after its first operand may be a weight."""
-        given = operands(call.args[1]) if isinstance(call.args[1], IRTuple) else []
+        given = operands(call.args[1]) if isinstance(call.args[1], tvm_api.TupleExpr) else []
         for argument in given[1:]:
             origin, shape = self._of(argument), self._shape(argument)
             if origin is not None and shape is not None and len(shape) > 1 and min(shape) > 0:
