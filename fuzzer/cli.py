@@ -49,9 +49,6 @@ Trust = Annotated[
     ),
 ]
 
-Inputs = Annotated[Path | None, typer.Option("--inputs", help="Arrays by parameter, or arg0, ...", metavar="FILE.npz")]
-Rtol = Annotated[float | None, typer.Option("--rtol", help="Floats may be off by this share, instead of the bounds.")]
-Atol = Annotated[float | None, typer.Option("--atol", help="Floats may be off by this much, instead of the bounds.")]
 Known = Annotated[
     Path | None,
     typer.Option("--known", help="Registry of known causes, or none. [default: the one in passfuzz]", metavar="FILE"),
@@ -147,9 +144,9 @@ def check(
     passes: Passes = None,
     target: Target = None,
     load: Load = None,
-    inputs: Inputs = None,
-    rtol: Rtol = None,
-    atol: Atol = None,
+    inputs: options.Inputs = None,
+    rtol: options.Rtol = None,
+    atol: options.Atol = None,
     explain: Annotated[bool, typer.Option(help="Show the values that flow, before and after the culprit.")] = False,
     trust: Trust = False,
     as_json: Json = False,
@@ -185,9 +182,9 @@ def reduce(
     resume: options.Resume = False,
     stats: options.Stats = False,
     load: Load = None,
-    inputs: Inputs = None,
-    rtol: Rtol = None,
-    atol: Atol = None,
+    inputs: options.Inputs = None,
+    rtol: options.Rtol = None,
+    atol: options.Atol = None,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
