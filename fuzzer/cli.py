@@ -144,12 +144,16 @@ def check(
     passes: Passes = None,
     target: Target = None,
     load: Load = None,
+    inputs: options.Inputs = None,
+    rtol: options.Rtol = None,
+    atol: options.Atol = None,
     explain: Annotated[bool, typer.Option(help="Show the values that flow, before and after the culprit.")] = False,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Judge one module, or one case, by every oracle."""
     from fuzzer.commands.check import check_module
+    from fuzzer.own_numbers import read_own_numbers
     from fuzzer.render import show_check
     from fuzzer.selection import check_pass_names
     from fuzzer.settings import existing, read_load, read_sequence, read_targets
@@ -157,7 +161,8 @@ def check(
     names, loaded = read_sequence(passes, "--passes"), None if load is None else read_load(load)
     check_pass_names(names, loaded is not None)
     wanted = None if target is None else read_targets([target])[0]
-    result = check_module(existing(subject), names, wanted, loaded, explain, trust)
+    own = read_own_numbers(inputs, rtol, atol)
+    result = check_module(existing(subject), names, wanted, loaded, explain, trust, own)
     show_check(result, as_json)
     raise typer.Exit(result.status())
 
@@ -177,12 +182,16 @@ def reduce(
     resume: options.Resume = False,
     stats: options.Stats = False,
     load: Load = None,
+    inputs: options.Inputs = None,
+    rtol: options.Rtol = None,
+    atol: options.Atol = None,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Make a failing case or module small and write a script, or a case, that shows the failure."""
     from fuzzer.commands.reduce import reduce_case
     from fuzzer.commands.reduce_output import output_of_reduction
+    from fuzzer.own_numbers import read_own_numbers
     from fuzzer.render import console, show_reduction
     from fuzzer.selection import check_oracle_names, check_pass_names
     from fuzzer.settings import existing, read_load, read_sequence, read_time
@@ -206,6 +215,7 @@ def reduce(
         resume=resume,
         output=output_of_reduction(output, interesting is not None),
         display=ShrinkDisplay(console(stderr=True)),
+        own=read_own_numbers(inputs, rtol, atol),
     )
     show_reduction(result, output, as_json, stats)
 

@@ -1,4 +1,4 @@
-"""The options of `passfuzz reduce` and `passfuzz promote`, with their help. What they mean is read by the commands."""
+"""The options of `passfuzz reduce`, `promote` and those of numbers, with their help. Commands read what they mean."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ Time = Annotated[str, typer.Option(help="Stop after this long with the smallest 
 Output = Annotated[Path, typer.Option("--output", "-o", help="FILE.py for a script; any other name for a case folder.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with what an earlier reduction has left at --output.")]
 Stats = Annotated[bool, typer.Option("--stats", help="Show how much each step took away.")]
+
+Inputs = Annotated[Path | None, typer.Option("--inputs", help="Arrays by parameter, or arg0, ...", metavar="FILE.npz")]
+Rtol = Annotated[float | None, typer.Option("--rtol", help="Floats may be off by this share, instead of the bounds.")]
+Atol = Annotated[float | None, typer.Option("--atol", help="Floats may be off by this much, instead of the bounds.")]
 
 Case = Annotated[Path, typer.Argument(help="The folder of a finding, or of `reduce -o DIR`.", metavar="DIR")]
 Corpus = Annotated[

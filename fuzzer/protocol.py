@@ -14,6 +14,7 @@ from msgspec import Struct
 from generators.case import Tier
 from generators.targets import DEFAULT
 from oracles.evidence import Evidence
+from oracles.tolerance import Tolerance
 from reports.tally import Tally
 
 
@@ -26,7 +27,7 @@ class Plan:
     build_share: how often building and running is judged as well. scratch: where reduced cases are left.
     phase: where modules stand before any pass, a `generators.passes.row.Phase` by value; drawn ones are high-level.
     corpus: a folder of case folders whose modules a share of the cases starts from, or None. trust: whether what they
-    say may run as Python, without walls around the workers.
+    say may run as Python, without walls around the workers. tolerance: a user's own, for numbers.
     """
 
     seed: int
@@ -42,6 +43,7 @@ class Plan:
     phase: int = 0
     corpus: str | None = None
     trust: bool = False
+    tolerance: Tolerance | None = None
 
     @property
     def target(self) -> str:

@@ -33,9 +33,18 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Inconclusive:
-    """Looked at, but the honest answer is that nothing can be said (near-ties, infinite bounds)."""
+    """Looked at, but the honest answer is that nothing can be said (near-ties, bounds wider than values).
+
+    No numbers in `reason`, under which it is counted; `detail` has them for a person.
+    """
 
     reason: str
+    detail: str = ""
+
+    @property
+    def told(self) -> str:
+        """What a person reads."""
+        return f"{self.reason}: {self.detail}" if self.detail else self.reason
 
 
 @dataclass(frozen=True, slots=True)

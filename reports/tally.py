@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 import msgspec
 from msgspec import Meta, Struct
 
-PassColumn: TypeAlias = Literal["applied", "changed", "rejected", "failed"]
+PassColumn: TypeAlias = Literal["applied", "changed", "rejected", "failed", "undecided"]
 OracleColumn: TypeAlias = Literal["passed", "failed", "skipped", "inconclusive"]
 PASS_COLUMNS: tuple[PassColumn, ...] = get_args(PassColumn)
 ORACLE_COLUMNS: tuple[OracleColumn, ...] = get_args(OracleColumn)
@@ -33,8 +33,9 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
     seeded: of the judged cases those that start from a module of --corpus. numeric_verdicts: results compared by value.
     skipped: verdicts by reason, and cases. not_applicable: those verdicts among them where there was nothing to judge.
     cpu_s: CPU seconds of all workers. phases: CPU seconds by stage (generate, passes, reference, build, run, ...).
-    passes and oracles: a row for each name; a row that was added to a tally has every column. met_ops and met_nodes: by
-    pass, the operators and the kinds of TIR nodes in the modules that it was given, for a share of the cases.
+    passes and oracles: a row for each name; a row that was added to a tally has every column. undecided: steps of which
+    an oracle could say nothing, mostly as bounds were wider than values. met_ops and met_nodes: by pass, the operators
+    and the kinds of TIR nodes in the modules that it was given, for a share of the cases.
     """
 
     cases: Count = 0

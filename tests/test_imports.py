@@ -33,7 +33,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("strategies",),
     ),
     "oracles": (
-        ("activities", "evidence", "family", "pipes", "tvm_frames"),
+        ("activities", "evidence", "family", "pipes", "tolerance", "tvm_frames"),
         ("pace",),
         ("forked",),
         ("verdict",),
@@ -79,7 +79,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "fuzzer": (
         ("cli_reduce", "errors", "protocol"),
-        ("streams", "versions"),
+        ("own_numbers", "streams", "versions"),
         ("processes", "settings"),
         ("known_causes", "results", "retold_issues", "selection", "similar", "trust"),
         ("engines/baggage", "engines/messages"),

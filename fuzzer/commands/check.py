@@ -8,6 +8,7 @@ from fuzzer.errors import EnvironmentFault
 from fuzzer.oneshot.ask import ask, scratch_folder
 from fuzzer.oneshot.messages import Culprit, FaultLine, Note, Request, Row, VariableValue
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
+from fuzzer.own_numbers import DRAWN, OwnNumbers
 from fuzzer.results import CheckResult
 from fuzzer.trust import admit
 
@@ -22,6 +23,7 @@ def check_module(
     load: Path | None,
     explain: bool = False,
     trust: bool = False,
+    own: OwnNumbers = DRAWN,
 ) -> CheckResult:
     """Judges the module in a file, or the case in a folder, by every oracle.
 
@@ -29,9 +31,9 @@ def check_module(
     default build pipeline.
     explain: whether the values of the first entry call are wanted too.
     trust: whether what the module or case says may run as Python, and without walls around it.
-    Inputs of `main` are drawn from its parameters' types where there are none. A crash or a hang is a row like any
-    other. Raises UsageError for what cannot be read or is ill-formed, EnvironmentFault for a TVM that does not work
-    and where no oracle has said anything, which is no success.
+    own: inputs and a tolerance of the user's. Inputs of `main` are drawn from its parameters' types where there are
+    none. A crash or a hang is a row like any other. Raises UsageError for what cannot be read or is ill-formed,
+    EnvironmentFault for a TVM that does not work and where no oracle has said anything, which is no success.
     """
     refuse_groups(passes)
     case = judged_on(read_subject(path, load), target, path)
@@ -39,7 +41,9 @@ def check_module(
         admit(path, case, load)
     trust = trust or case.load is not None
     with scratch_folder() as scratch:
-        request = Request("check", case, passes, scratch=scratch, explain=explain, subject=str(path), trust=trust)
+        request = Request(
+            "check", case, passes, scratch=scratch, explain=explain, subject=str(path), trust=trust, own=own
+        )
         replies = ask(request, LIMIT_S)
     rows = tuple(reply.row for reply in replies if isinstance(reply, Row))
     if not rows:

@@ -29,6 +29,7 @@ from fuzzer.oneshot.messages import (
     Warned,
 )
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
+from fuzzer.own_numbers import DRAWN, OwnNumbers
 from fuzzer.results import NothingToReduce, ReduceResult
 from fuzzer.trust import admit
 from generators.targets import DEFAULT
@@ -58,6 +59,7 @@ def reduce_case(
     time_s: float,
     load: Path | None,
     trust: bool = False,
+    own: OwnNumbers = DRAWN,
     message: str | None = None,
     rejections: bool = False,
     builds: bool = False,
@@ -76,7 +78,7 @@ def reduce_case(
     exit status 0 keeps it; or FILE.py:function, called with an IRModule in a child. The script is then that module, and
     passes are not applied. No walls are put around what is the user's own.
     output: a script, or a folder for a case; None to write nothing. It has the best so far after every success. resume:
-    goes on with what an earlier reduction has left there. trust: as in `fuzzer.commands.check.check_module`.
+    goes on with what an earlier reduction has left there. trust, own: as in `fuzzer.commands.check.check_module`.
 
     Ctrl-C ends it with the smallest so far; where there is none yet, KeyboardInterrupt is raised. Raises UsageError for
     what cannot be read or is ill-formed; EnvironmentFault for a TVM that does not work and for a failure that does not
@@ -85,6 +87,8 @@ def reduce_case(
     refuse_groups(passes)
     keep = read_keep(oracle, message, rejections, builds, flaky)
     predicate = None if interesting is None else read_predicate(interesting, keep, passes, path)
+    if predicate is not None and own.asked:
+        raise UsageError("--interesting and --inputs, --rtol, --atol: a predicate of yours compares numbers itself")
     case = judged_on(read_subject(path, load), DEFAULT, path)
     if not trust:
         admit(path, case, load)
@@ -92,6 +96,7 @@ def reduce_case(
     wanted = (passes, keep.oracle, keep.message, interesting)
     out = None if output is None else ReductionOutput(output, identity(case, *wanted))
     request = Request("reduce", case, passes, keep, predicate, _recorded(path), time_s, subject=str(path), trust=trust)
+    request = replace(request, own=own)
     before: dict[str, float] = {}
     if resume:
         if out is None:
@@ -129,6 +134,7 @@ def _recorded_of(stored: StoredCase) -> Recorded:
 def _resumed(request: Request, out: ReductionOutput) -> tuple[Request, dict[str, float]]:
     """The request that goes on with the best of an earlier reduction."""
     resumed = out.resumed()
+    request = replace(request, own=replace(request.own, file="", arrays={}))  # The best so far has inputs of its own.
     if request.predicate is not None:
         case = judged_on(read_subject(resumed.folder / "module.py", None), DEFAULT, resumed.folder)
         return replace(request, case=replace(case, load=request.case.load)), resumed.before

@@ -53,10 +53,12 @@ class Outcome:
 
 
 def check(subject: Subject, say: Say) -> None:
-    """Sends a Note for each order that TVM documents otherwise, a Row per oracle and step, the Culprit if an oracle
-    failed, and each VariableValue where asked for."""
+    """Sends a Note for each order that TVM documents otherwise and for a tolerance of the user's, a Row per oracle and
+    step, the Culprit if an oracle failed, and each VariableValue where asked for."""
     for breach in breaches(_applied(subject), subject.repertoire.rows):
         say(Note(breach.sentence))
+    if subject.request.own.tolerance is not None:
+        say(Note(f"floats are compared within {subject.request.own.tolerance}, in place of bounds of the reference"))
     outcome = outcome_of(subject)
     for row in outcome.rows:
         say(Row(row))
@@ -218,8 +220,8 @@ def row_of(oracle: str, pass_name: str | None, verdict: Verdict) -> CheckRow:
             return CheckRow(oracle, pass_name, "passed")
         case Skipped(_, applies):
             return CheckRow(oracle, pass_name, "skipped", message=verdict.key, applies=applies)
-        case Inconclusive(reason):
-            return CheckRow(oracle, pass_name, "inconclusive", message=reason)
+        case Inconclusive():
+            return CheckRow(oracle, pass_name, "inconclusive", message=verdict.told)
         case Failed(symptom, message, difference=difference):
             return CheckRow(oracle, pass_name, "failed", symptom, message, difference)
         case _:

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from fuzzer.own_numbers import DRAWN, OwnNumbers
 from fuzzer.protocol import Done, Ready, Refused
 from fuzzer.results import CheckRow, StepRow, ValueRow
 from generators.case import Case
@@ -63,7 +64,7 @@ class Request:
     explain: as given to `passfuzz check`; keep, predicate, time_s: to `passfuzz reduce`. recorded: what the case is
     known to fail by. scratch: a folder that the process may write into; a file STOP in it ends a reduction with the
     smallest so far. subject: the path of the case or module, as typed, for messages. trust: whether code of the
-    user's own runs, which no walls are put around (`fuzzer.processes.sandbox`).
+    user's own runs, which no walls are put around (`fuzzer.processes.sandbox`). own: numbers of the user's.
     """
 
     what: What
@@ -77,6 +78,7 @@ class Request:
     explain: bool = False
     subject: str = "the case"
     trust: bool = False
+    own: OwnNumbers = DRAWN
 
 
 STOP = "stop"
@@ -102,7 +104,7 @@ class FaultLine(Struct, frozen=True, tag="fault line"):
 
 
 class Note(Struct, frozen=True, tag="note"):
-    """A line on the order of the passes that TVM documents otherwise."""
+    """A line on the order of the passes that TVM documents otherwise, or on how numbers are compared."""
 
     line: str
 

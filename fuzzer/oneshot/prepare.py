@@ -16,6 +16,7 @@ from tvm import relax
 from typing_extensions import assert_never
 
 from corpus.reduce import Candidate, candidate_of
+from fuzzer.oneshot.given import NotGiven, given_call
 from fuzzer.oneshot.messages import Request
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import in_child
@@ -35,6 +36,7 @@ from oracles.builds.needs import builder_of
 from oracles.checks.well_formed import complaint
 from oracles.forked import Ended, limit_memory
 from oracles.reference.numbers import DISCARDS, NoMeaning, Numbers
+from oracles.reference.values import mostly_numbers
 from oracles.tvm_errors import headline
 
 ROUNDS = 3
@@ -105,6 +107,7 @@ def prepared(request: Request) -> Subject:
         load=request.case.load,
         deadline_s=STAGE_S,
         scratch=request.scratch,
+        tolerance=request.own.tolerance,
     )
     try:
         repertoire = repertoire_of(plan)
@@ -112,7 +115,7 @@ def prepared(request: Request) -> Subject:
         raise NotCarriedOut(str(fault)) from fault
     recorder = recorder_of(request)
     candidate = live_candidate(request, recorder)
-    candidate = replace(candidate, module=with_entries(candidate.module))
+    candidate = _with_given(replace(candidate, module=with_entries(candidate.module)), request)
     calls, note = _entry_calls(candidate, request, recorder)
     # The module of a case was high-level when its passes were found wrong.
     phase = Phase.HIGH if request.case.passes else phase_of(candidate.module)
@@ -196,6 +199,16 @@ def _module_of(value: Any) -> IRModule | None:
 # --- inputs and passes ----------------------------------------------------------------------------------
 
 
+def _with_given(candidate: Candidate, request: Request) -> Candidate:
+    """The candidate with the user's own inputs, where there are any. Raises NotCarriedOut."""
+    if not request.own.file:
+        return candidate
+    try:
+        return replace(candidate, calls=(given_call(candidate.module, request.own.arrays),))
+    except NotGiven as error:
+        raise NotCarriedOut(f"--inputs {request.own.file}: {error}") from error
+
+
 def _entry_calls(candidate: Candidate, request: Request, recorder: Recorder) -> tuple[tuple[EntryCall, ...], str]:
     """The case's entry calls, or drawn ones; () and why, where the reference makes nothing of any."""
 
@@ -225,8 +238,9 @@ def _entry_calls(candidate: Candidate, request: Request, recorder: Recorder) -> 
 
 
 def _first_usable(candidate: Candidate, recorder: Recorder) -> Usable | Unusable:
-    """The first attempt at inputs that the module takes, or what the last one was refused for."""
-    refused = Unusable("no attempt")
+    """The first attempt at inputs on which the module gives numbers, else the first that it takes, or what the last one
+    was refused for."""
+    refused, first = Unusable("no attempt"), None
     for attempt in range(1 if candidate.calls else len(ATTEMPTS)):
         recorder.write(0, Working(f"reference, attempt {attempt}"))
         try:
@@ -235,14 +249,19 @@ def _first_usable(candidate: Candidate, recorder: Recorder) -> Usable | Unusable
             refused = Unusable(str(error))
             continue
         expected = Numbers(candidate.module, calls).expected
-        if not isinstance(expected, NoMeaning) or expected.trap is None:
-            return Usable(attempt)
+        if not isinstance(expected, NoMeaning):
+            if mostly_numbers(expected):
+                return Usable(attempt)
+            first = first or Usable(attempt)
+            continue
+        if expected.trap is None:
+            return first or Usable(attempt)
         if expected.kind in DISCARDS and candidate.calls:
             return Usable(attempt)
         refused = Unusable(expected.trap, expected.kind == "type")
         if expected.kind == "fuel":
             break  # As long again for each other attempt.
-    return refused
+    return first or refused
 
 
 def _passes(

@@ -189,7 +189,9 @@ class _Reduce:
             tier=failure.tier,
             at_s=0.0,
             tvm=str(tvm.__version__),
-            expectations=expectations_of(candidate, subject.repertoire) if failure.oracle in NEED_NUMBERS else (),
+            expectations=expectations_of(candidate, subject.plan, subject.repertoire)
+            if failure.oracle in NEED_NUMBERS
+            else (),
         )
 
 

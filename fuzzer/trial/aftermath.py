@@ -37,7 +37,7 @@ def aftermath_of(case: Candidate, plan: Plan, repertoire: Repertoire, oracle: st
 
 
 def _looked_at(case: Candidate, plan: Plan, repertoire: Repertoire, again: bool) -> Aftermath:
-    numbers = Numbers(case.module, case.calls)
+    numbers = Numbers(case.module, case.calls, tolerance=plan.tolerance)
     bench = Workbench(SeededSource(0), MeaningState(numbers), repertoire.names, plan.target)
     calls = (*case.setup, *case.passes, *(case.passes[-1:] if again else ()))
     steps = list(walk(Position.at(case.module, Phase(plan.phase)), calls, repertoire.rows, bench))

@@ -33,7 +33,7 @@ from oracles.reference.numbers import Unsure, Wrong
 from oracles.table import BUILD, ORACLES
 from oracles.trace import Position, Raised, Step
 from oracles.tvm_errors import headline, states_limit
-from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, PASSED, Failed, Inconclusive, Skipped, Verdict
+from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, PASSED, Failed, Skipped, Verdict
 from oracles.walk import taken
 from oracles.workbench import Workbench
 
@@ -179,8 +179,8 @@ class BuildTrial:
                 return PASSED
             case Raised(kind, message):
                 return Failed(DOES_NOT_RUN, f"{kind}: {headline(message)}", message, llvm.CODEGEN)
-            case Unsure(reason, skipped):
-                return Skipped(reason) if skipped else Inconclusive(reason)
+            case Unsure():
+                return outcome.verdict
             case Wrong(symptom, message, call, evidence):
                 if lost:
                     return Skipped(lost)

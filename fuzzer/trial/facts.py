@@ -146,7 +146,7 @@ class _Look:
     # --- steps ----------------------------------------------------------------------------------------------
 
     def _bench(self) -> Workbench:
-        numbers = Numbers(self.case.module, self.case.calls)
+        numbers = Numbers(self.case.module, self.case.calls, tolerance=self.plan.tolerance)
         if self.oracle != numeric.ORACLE.name:
             numbers = as_built(numbers)
         return Workbench(SeededSource(0), MeaningState(numbers), self.repertoire.names, self.plan.target)

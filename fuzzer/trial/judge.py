@@ -102,7 +102,7 @@ def _numbers_of(experiment: Experiment, options: JudgeOptions, record: Record) -
         return None
     options.announce(Interpreting())
     with record.timed("reference"):
-        numbers = Numbers(experiment.module, experiment.calls)
+        numbers = Numbers(experiment.module, experiment.calls, tolerance=options.tolerance)
     expected = numbers.expected
     if isinstance(expected, NoMeaning) and expected.trap and expected.kind not in DISCARDED:
         record.counts.invalid += 1

@@ -14,6 +14,7 @@ from oracles.activities import Announce, unannounced
 from oracles.builds.cpu_builds import expanded, only_builds
 from oracles.builds.needs import builder_of
 from oracles.table import ORACLES
+from oracles.tolerance import Tolerance
 from oracles.verdict import Verdict
 
 OnVerdict: TypeAlias = Callable[[str, str | None, Verdict], None]
@@ -31,7 +32,7 @@ class JudgeOptions:
     rows: a row for every pass that a case may name. names: what constructors of passes may refer to. only: names of
     passes whose failures count; None for all. force: shares of oracles are ignored and all of `oracles` are asked (for
     reduction and `check`). rejections: a pass that refuses a module fails. build_share: the share of the cases that are
-    built. phase: where modules stand before any pass.
+    built. phase: where modules stand before any pass. tolerance: a user's own, for numbers.
     """
 
     rows: Mapping[str, PassRow]
@@ -43,6 +44,7 @@ class JudgeOptions:
     rejections: bool = False
     target: str = DEFAULT
     phase: Phase = Phase.HIGH
+    tolerance: Tolerance | None = None
     announce: Announce = unannounced
     on_verdict: OnVerdict = unheard
 
@@ -69,4 +71,5 @@ def options_of(plan: Plan, repertoire: Repertoire) -> JudgeOptions:
         build_share=1.0 if only_builds(names) else plan.build_share,
         target=plan.target,
         phase=Phase(plan.phase),
+        tolerance=plan.tolerance,
     )

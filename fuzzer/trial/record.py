@@ -84,6 +84,8 @@ class Record:
             case Inconclusive(reason):
                 self.counts.count_oracle(oracle, "inconclusive")
                 bump(self.counts.inconclusive, reason, 1)
+                if step is not None:
+                    self.counts.count_pass(step.call.name, "undecided")
             case Failed():
                 self._fail(oracle, verdict, step, tail)
             case _:

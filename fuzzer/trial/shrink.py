@@ -113,7 +113,7 @@ def _shrunk(
         at_s=0.0,
         tvm=str(tvm.__version__),
         reduced=reduction.stats(),
-        expectations=expectations_of(reduction.candidate, repertoire) if failure.oracle in NEED_NUMBERS else (),
+        expectations=expectations_of(reduction.candidate, plan, repertoire) if failure.oracle in NEED_NUMBERS else (),
         fault=whose_fault(reduction.candidate, plan, repertoire) if failure.oracle in NEED_NUMBERS else (),
         promise=ORACLES[failure.oracle].promise,
         cause=str(found.cause),
@@ -233,14 +233,14 @@ def _blamed(rejudge: Rejudging, repertoire: Repertoire, failure: Failure, start:
     return mine[-1].name
 
 
-def expectations_of(candidate: Candidate, repertoire: Repertoire) -> tuple[Expectation, ...]:
+def expectations_of(candidate: Candidate, plan: Plan, repertoire: Repertoire) -> tuple[Expectation, ...]:
     """What the reference gives for the entry calls, as the repro compares with; empty where it cannot be written."""
     floors = (repertoire.rows[call.name].promise.lowers_to for call in candidate.passes)
     floor = next((f for f in floors if f), None) or excess_precision(candidate.module)
-    numbers = Numbers(candidate.module, candidate.calls, floor)
+    numbers = Numbers(candidate.module, candidate.calls, floor, plan.tolerance)
     if isinstance(numbers.expected, NoMeaning):
         return ()
-    stated = [_expectation(*pair) for pair in zip(numbers.indices, numbers.expected, strict=True)]
+    stated = [_expectation(*pair) for pair in zip(numbers.indices, numbers.decisive, strict=True)]
     return tuple(expectation for expectation in stated if expectation is not None)
 
 

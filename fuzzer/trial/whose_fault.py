@@ -47,7 +47,7 @@ def wrong_lowering(case: Candidate, plan: Plan, repertoire: Repertoire) -> str |
 
 def _positions(case: Candidate, plan: Plan, repertoire: Repertoire) -> tuple[list[Position], Workbench] | None:
     """The case's positions before and after each pass; None if the reference cannot interpret it, or a pass raises."""
-    numbers = as_built(Numbers(case.module, case.calls))
+    numbers = as_built(Numbers(case.module, case.calls, tolerance=plan.tolerance))
     if isinstance(numbers.expected, NoMeaning):
         return None
     bench = Workbench(SeededSource(0), MeaningState(numbers), repertoire.names, plan.target)

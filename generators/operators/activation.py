@@ -130,6 +130,11 @@ def _log_softmax(x: Array, axis: int) -> Array | Scalar:
     return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
 
 
+def _terms(x: Array, axis: int) -> int:
+    """One sum of exponentials is over the axis."""
+    return int(x.shape[axis])
+
+
 def _draw_dropout(s: Scope) -> Drawn:
     x = s.tensor(FLOAT)
     return Drawn(nn.dropout(x.expr, s.source.pick((0.5, 0.0, 0.25))), (x.range, TRUTH), x.shape)
@@ -150,7 +155,9 @@ OPERATORS = (
     Operator("relax.nn.prelu", _draw_prelu, _prelu, Rounding.SMOOTH, ("axis",)),
     Operator("relax.nn.softplus", _draw_softplus, _softplus, Rounding.SMOOTH, ("beta", "threshold"),
              elementwise=True, ulps=128),
-    Operator("relax.nn.softmax", _draw_softmax, _softmax, Rounding.SMOOTH, ("axis",), ulps=16, weight=6),
-    Operator("relax.nn.log_softmax", _draw_log_softmax, _log_softmax, Rounding.SMOOTH, ("axis",), ulps=16),
+    Operator("relax.nn.softmax", _draw_softmax, _softmax, Rounding.SMOOTH, ("axis",), ulps=16, terms=_terms,
+             weight=6),
+    Operator("relax.nn.log_softmax", _draw_log_softmax, _log_softmax, Rounding.SMOOTH, ("axis",), ulps=16,
+             terms=_terms),
     Operator("relax.nn.dropout", _draw_dropout, _dropout, Rounding.MOVE, weight=2),
 )  # fmt: skip

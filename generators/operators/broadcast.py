@@ -41,6 +41,7 @@ def _binary(
     operands: OperandPair | None = None,
     ulps: float = 4.0,
     weight: int = 4,
+    domains: tuple[tuple[int, float, float], ...] = (),
 ) -> Operator:
     """A row for relax.<name> on two operands that broadcast."""
     build = getattr(op, name)
@@ -50,7 +51,9 @@ def _binary(
         a, b = pair(s)
         return Drawn(build(a.expr, b.expr), result(a.range, b.range))
 
-    return Operator(f"relax.{name}", draw, meaning, rounding, elementwise=True, ulps=ulps, weight=weight)
+    return Operator(
+        f"relax.{name}", draw, meaning, rounding, elementwise=True, ulps=ulps, domains=domains, weight=weight
+    )
 
 
 def _compare(name: str, meaning: NumpyMeaning) -> Operator:
@@ -122,15 +125,16 @@ _BOOL_PAIR = _operands(("bool",))
 _INT_PAIR = _operands(INTEGER)
 _SHIFT = _operands(("int32", "int64", "uint8", "int16"), low=0, high=4, left=(0, 64))
 
+_NOT_ZERO = ((1, 0.5, math.inf),)
 OPERATORS = (
     _binary("add", np.add, Range.__add__, Rounding.RING, weight=10),
     _binary("subtract", np.subtract, Range.__sub__, Rounding.RING, weight=6),
     _binary("multiply", np.multiply, Range.__mul__, Rounding.RING, weight=8),
-    _binary("divide", _divide, _quotient, operands=_divisors),
-    _binary("floor_divide", np.floor_divide, _floor_quotient, Rounding.STEP, _divisors),
-    _binary("floor_mod", np.mod, _remainder, Rounding.STEP, _divisors),
-    _binary("mod", np.fmod, _remainder, Rounding.STEP, _divisors),
-    _binary("power", np.power, lambda a, b: Range(0, 8.0**3), operands=_power, ulps=16),
+    _binary("divide", _divide, _quotient, operands=_divisors, domains=_NOT_ZERO),
+    _binary("floor_divide", np.floor_divide, _floor_quotient, Rounding.STEP, _divisors, domains=_NOT_ZERO),
+    _binary("floor_mod", np.mod, _remainder, Rounding.STEP, _divisors, domains=_NOT_ZERO),
+    _binary("mod", np.fmod, _remainder, Rounding.STEP, _divisors, domains=_NOT_ZERO),
+    _binary("power", np.power, lambda a, b: Range(0, 8.0**3), operands=_power, ulps=16, domains=((0, 0.5, 4.0),)),
     _binary("atan2", np.arctan2, lambda a, b: Range(-4, 4), operands=_operands(FLOAT, low=1)),
     _binary("log_add_exp", np.logaddexp, lambda a, b: Range(min(a.low, b.low), max(a.high, b.high) + 1),
             operands=_operands(FLOAT, -8, 8, (-8, 8)), ulps=16),

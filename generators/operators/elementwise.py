@@ -33,7 +33,10 @@ def _unary(
         x = s.any_tensor(dtypes) if domain == (-math.inf, math.inf) else s.tensor(dtypes, low=domain[0], high=domain[1])
         return Drawn(build(x.expr), result(x.range), x.shape)
 
-    return Operator(f"relax.{name}", draw, meaning, rounding, elementwise=True, ulps=ulps, weight=weight)
+    domains = () if domain == (-math.inf, math.inf) else ((0, *domain),)
+    return Operator(
+        f"relax.{name}", draw, meaning, rounding, elementwise=True, ulps=ulps, domains=domains, weight=weight
+    )
 
 
 def _monotone(function: Callable[[float], float]) -> Callable[[Range], Range]:

@@ -99,6 +99,11 @@ def _matmul(a: Array, b: Array, out_dtype: str | None) -> Array | Scalar:
     return np.matmul(a.astype(carrier), b.astype(carrier))
 
 
+def _summed(a: Array, b: Array, **_: object) -> int:
+    """One output element is a dot product along the last axis of the left operand."""
+    return int(a.shape[-1])
+
+
 EQUATIONS = (
     "ij,jk->ik",
     "ij,jk",
@@ -170,7 +175,7 @@ def _first_float(operands: Sequence[str | None], attributes: Attributes) -> str:
 
 
 OPERATORS = (
-    Operator("relax.matmul", _draw_matmul, _matmul, Rounding.RING, ("out_dtype",), weight=12),
+    Operator("relax.matmul", _draw_matmul, _matmul, Rounding.RING, ("out_dtype",), terms=_summed, weight=12),
     Operator("relax.einsum", _draw_einsum, _einsum, Rounding.RING, ("subscripts",), dtype_of=_first_float),
     Operator("relax.outer", _draw_outer, np.multiply.outer, Rounding.RING, weight=2),
 )

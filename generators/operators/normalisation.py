@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -235,15 +236,22 @@ def _rms_norm(x: Array, weight: Array, *, axes: tuple[int, ...], epsilon: float)
     return x / np.sqrt((x * x).mean(axis=axes, keepdims=True) + epsilon) * _over(weight, axes, x.ndim)
 
 
+def _terms(x: Array, *_: Array, axes: tuple[int, ...], **__: object) -> int:
+    """One mean is over all elements along the axes."""
+    return math.prod(x.shape[a] for a in axes)
+
+
 _SHARED = ("epsilon", "center", "scale")
 OPERATORS = (
     Operator("relax.nn.batch_norm", _draw_batch_norm, _batch_norm, Rounding.SMOOTH,
-             ("axis", *_SHARED, "momentum", "training"), ulps=32, weight=5),
+             ("axis", *_SHARED, "momentum", "training"), ulps=32,
+             domains=((4, 0.5, float(_BOUND)),), weight=5),
     Operator("relax.nn.layer_norm", _draw_layer_norm, _layer_norm, Rounding.SMOOTH, ("axes", *_SHARED), ulps=32,
-             weight=5),
+             terms=_terms, weight=5),
     Operator("relax.nn.group_norm", _draw_group_norm, _group_norm, Rounding.SMOOTH,
              ("num_groups", "channel_axis", "axes", *_SHARED), ulps=_DIFFERENCE_OF_SQUARES),
     Operator("relax.nn.instance_norm", _draw_instance_norm, _instance_norm, Rounding.SMOOTH,
              ("channel_axis", "axes", *_SHARED), ulps=_DIFFERENCE_OF_SQUARES),
-    Operator("relax.nn.rms_norm", _draw_rms_norm, _rms_norm, Rounding.SMOOTH, ("axes", "epsilon"), ulps=32),
+    Operator("relax.nn.rms_norm", _draw_rms_norm, _rms_norm, Rounding.SMOOTH, ("axes", "epsilon"), ulps=32,
+             terms=_terms),
 )  # fmt: skip

@@ -33,6 +33,11 @@ def reduced_count(x: Value, axes: Axes) -> int:
     return math.prod(x.shape[a] for a in ([axes] if isinstance(axes, int) else axes))
 
 
+def _terms(x: Array, axis: tuple[int, ...] | None, **_: object) -> int:
+    """One element of the result is made of all along the axes."""
+    return x.size if axis is None else math.prod(x.shape[a] for a in axis)
+
+
 def _reduction(
     name: str,
     meaning: NumpyMeaning,
@@ -51,7 +56,7 @@ def _reduction(
         axes = [] if s.source.flip(KNOBS.reduction.axes_empty) else s.axes(x)
         return Drawn(build(x.expr, axes, s.source.flip(KNOBS.shared.keepdims)), result(x.range, reduced_count(x, axes)))
 
-    return Operator(f"relax.{name}", draw, meaning, rounding, _ATTRIBUTES, ulps=ulps, weight=weight)
+    return Operator(f"relax.{name}", draw, meaning, rounding, _ATTRIBUTES, ulps=ulps, terms=_terms, weight=weight)
 
 
 def _sum(x: Array, axis: tuple[int, ...] | None, keepdims: bool) -> Array:

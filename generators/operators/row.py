@@ -68,6 +68,8 @@ class Operator:
     attributes; by default attribute `dtype` or `out_dtype` where set, else the first float operand's.
     judged: False for results that are not compared by value (uninitialised or random), with the reason.
     sized_by_values: the shape of the result depends on what the operands hold, not on their shapes alone.
+    domains: (place, low, high) of float operands for which the operator is defined in a part of the numbers alone:
+    parameters of users' modules that are such operands are drawn from there.
     weight: how often it is drawn against the others.
     """
 
@@ -82,6 +84,7 @@ class Operator:
     dtype_of: Callable[[Sequence[str | None], Attributes], str] | None = None
     unjudged: str | None = None
     sized_by_values: bool = False
+    domains: tuple[tuple[int, float, float], ...] = ()
     weight: int = 4
 
 

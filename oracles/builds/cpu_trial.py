@@ -41,7 +41,6 @@ from oracles.verdict import (
     PASSED,
     WRONG_RESULT,
     Failed,
-    Inconclusive,
     Skipped,
     Verdict,
 )
@@ -177,8 +176,8 @@ def _numbers(row: CpuBuild, built: llvm.Built, bench: Bench, calling: Calling) -
     match outcome:
         case None:
             return PASSED
-        case Unsure(reason, skipped):
-            return Skipped(reason) if skipped else Inconclusive(reason)
+        case Unsure():
+            return outcome.verdict
         case Wrong(symptom, message, call, evidence):
             if meaning.lost:
                 return Skipped(meaning.lost)

@@ -18,7 +18,7 @@ from oracles.oracle import Runs, Stage, StepOracle
 from oracles.reference.numbers import NoMeaning, Unsure, Wrong
 from oracles.trace import Bench, Step
 from oracles.tvm_errors import headline
-from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
+from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 PRINT_S = 10
 """Seconds that printing the change of one pass may take."""
@@ -43,12 +43,16 @@ def judge(step: Step, bench: Bench) -> Verdict:
     match outcome:
         case None:
             return PASSED
-        case Unsure(reason, skipped, stop):
-            return Skipped(reason, stop=stop) if skipped else Inconclusive(reason)
-        case Wrong(symptom, message, call, evidence):
+        case Unsure():
+            return outcome.verdict
+        case Wrong(symptom, message, call, evidence, how):
             meaning.lost = "numbers: wrong after an earlier pass"
             shown = _shown(step.before, step.after, bench)
-            return Failed(symptom, message, f"entry call {call}: {message}", evidence=evidence, difference=shown)
+            if meaning.numbers.tolerance is not None:
+                message = f"{message}; {how}"
+                how = ""
+            detail = f"entry call {call}: {message}" + (f" ({how})" if how else "")
+            return Failed(symptom, message, detail, evidence=evidence, difference=shown)
         case _:
             assert_never(outcome)
 

@@ -30,9 +30,9 @@ from oracles.builds.needs import LLVM
 from oracles.evidence import Died, Evidence, Hung
 from oracles.forked import Ended, forked
 from oracles.oracle import TraceOracle
-from oracles.reference.compare import Difference, compare, widened
+from oracles.reference.compare import Agreement, Difference, compare, widened
 from oracles.reference.errors import Unsupported
-from oracles.reference.numbers import NoMeaning, Numbers
+from oracles.reference.numbers import NoMeaning, Numbers, undecided
 from oracles.reference.values import Runtime, Tensor, from_argument
 from oracles.trace import Bench, Position, Raised, Trace
 from oracles.tvm_errors import headline, out_of_memory, states_limit
@@ -44,7 +44,6 @@ from oracles.verdict import (
     PASSED,
     WRONG_RESULT,
     Failed,
-    Inconclusive,
     Skipped,
     Verdict,
 )
@@ -183,11 +182,12 @@ def compared(numbers: Numbers, first: Outputs, second: Outputs) -> Verdict:
     if isinstance(numbers.expected, NoMeaning):
         exact = "float" not in T.json_of(numbers.start)
         return _each([_loosely(result, exact) for result in first], second, BOTH)
-    alone = [_each(numbers.expected, results, culprit) for results, culprit in _by_culprit(first, second)]
+    wanted = numbers.decisive
+    alone = [_each(wanted, results, culprit) for results, culprit in _by_culprit(first, second)]
     wrong = [verdict for verdict in alone if isinstance(verdict, Failed)]
     if len(wrong) < 2:
         return wrong[0] if wrong else alone[0]
-    pairs = zip(numbers.expected, first, strict=True)
+    pairs = zip(wanted, first, strict=True)
     return _each([widened(bounded, result) for bounded, result in pairs], second, BOTH)
 
 
@@ -196,14 +196,15 @@ def _by_culprit(first: Outputs, second: Outputs) -> tuple[tuple[Outputs, str], t
 
 
 def _each(expected: tuple[Runtime, ...] | list[Runtime], results: Outputs, culprit: str) -> Verdict:
-    undecided: list[float] = []
+    agreed: list[Agreement] = []
     for index, (wanted, given) in enumerate(zip(expected, results, strict=True)):
         found = compare(wanted, given)
         if isinstance(found, Difference):
             message = f"{found.kind}: {found.sentence}"
             return Failed(WRONG_RESULT, message, f"entry call {index}: {message}", culprit, found.evidence)
-        undecided.append(found.undecided)
-    return Inconclusive("every bound is infinite") if undecided and min(undecided) >= 1.0 else PASSED
+        agreed.append(found)
+    said = undecided(agreed)
+    return PASSED if said is None else said.verdict
 
 
 def _loosely(result: Runtime, exact: bool) -> Runtime:

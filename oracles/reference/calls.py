@@ -70,7 +70,7 @@ def _operator(machine: Machine, call: Expr, name: str, frame: Frame) -> Runtime:
             if name == "relax.reshape":
                 return created_view(*arguments)
             _check_reads(name, arguments)
-        return operator_result(row, call, arguments, machine.bounded, machine.floor)
+        return operator_result(row, call, arguments, machine.bounded, machine.floor, machine.noise)
     rule = SPECIAL.get(name)
     if rule is None:
         raise Unsupported(name)
@@ -107,7 +107,7 @@ def _call_tir(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     outputs = _output_specs(machine, call.ty_args[0], frame)
     try:
         name = call.args[0].name_hint
-        results = prim_result(function, name, inputs, outputs, extra, machine.bounded, machine.context)
+        results = prim_result(function, name, inputs, outputs, extra, machine.bounded, machine.context, machine.noise)
     except Trap as trap:
         raise explained(trap, function, inputs, (call.args[0], listed(call.args[1])), frame) from trap
     return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)

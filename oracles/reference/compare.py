@@ -11,6 +11,7 @@ from generators.case import Shape
 from generators.dtypes import Array, is_float
 from oracles.evidence import AnotherForm, NotANumber
 from oracles.reference.values import Runtime, Tensor, flattened, round_to
+from oracles.tolerance import Tolerance
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +26,14 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """No difference. undecided: the share of elements whose bound is infinite (1.0: nothing could be said)."""
+    """No difference. undecided: the share of elements whose bound is infinite (1.0: nothing could be said).
+
+    widths: per output, 0 where the bounds decide; else how many times as wide as its values they are, in the median of
+    the elements where they are wider (see `width`).
+    """
 
     undecided: float
+    widths: tuple[float, ...] = ()
 
 
 def compare(expected: Runtime, actual: Runtime) -> Difference | Agreement:
@@ -46,7 +52,33 @@ def compare(expected: Runtime, actual: Runtime) -> Difference | Agreement:
             return difference
         undecided += unknown
         total += count
-    return Agreement(undecided / total if total else 0.0)
+    return Agreement(undecided / total if total else 0.0, tuple(map(width, wanted)))
+
+
+def width(want: Runtime) -> float:
+    """0 where the bounds of an output decide; else their median ratio to its values, of the elements that say nothing.
+
+    An element says nothing where its bound is infinite, or wider than its value and than the root mean square of the
+    output. An output does not decide where most of its elements say nothing, or where each bound is wider than its own
+    value: any value of that size would have passed, and zero as well.
+    """
+    if not isinstance(want, Tensor) or want.error is None or not want.value.size:
+        return 0.0
+    if not is_float(want.dtype):
+        return math.inf if np.mean(np.isinf(want.error)) > _MOST else 0.0
+    size = np.where(np.isfinite(want.value), np.abs(want.value), np.inf)
+    finite = size[np.isfinite(size)]
+    scale = np.maximum(size, math.sqrt(float(np.mean(finite**2))) if finite.size else 0.0)
+    silent = np.isinf(want.error) | (want.error > scale)
+    if not (silent.mean() > _MOST or bool(np.all(np.isinf(want.error) | (want.error > size)))):
+        return 0.0
+    if not silent.any():
+        silent = np.ones(want.shape, np.bool_)
+    return float(np.median(np.divide(want.error, scale, where=scale > 0, out=np.full(want.shape, np.inf))[silent]))
+
+
+_MOST = 0.5
+"""The share of an output's elements that may say nothing."""
 
 
 def _form(what: str, sentence: str) -> Difference:
@@ -97,6 +129,31 @@ def matches(want: Tensor, got: Array) -> tuple[Array, Array]:
         if want.error is not None:
             good |= np.abs(want.value - got) <= want.error
     return good | unknown, unknown
+
+
+def within(result: Runtime, tolerance: Tolerance) -> Runtime:
+    """A result with the user's tolerance for bounds; infinite ones stay, and so do those of other than floats."""
+    if isinstance(result, tuple):
+        return tuple(within(field, tolerance) for field in result)
+    if not isinstance(result, Tensor) or not is_float(result.dtype):
+        return result
+    own = tolerance.atol + tolerance.rtol * np.abs(result.value)
+    if result.error is not None:
+        own = np.where(np.isinf(result.error), np.inf, own)
+    return replace(result, error=np.where(np.isnan(own), 0.0, own))
+
+
+def same_bits(one: Runtime, other: Runtime) -> bool:
+    """Whether two results are the same, bit for bit as far as values in float64 tell."""
+    pairs = list(zip(flattened(one), flattened(other), strict=False))
+    if len(flattened(one)) != len(flattened(other)):
+        return False
+    return all(
+        isinstance(b, Tensor) and a.dtype == b.dtype and np.array_equal(a.value, b.value, equal_nan=is_float(a.dtype))
+        if isinstance(a, Tensor)
+        else a == b
+        for a, b in pairs
+    )
 
 
 def widened(bounded: Runtime, result: Runtime) -> Runtime:

@@ -23,6 +23,7 @@ from oracles.reference.calls import call_value
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.machine import Frame, Machine, Rule
 from oracles.reference.memory import check_read
+from oracles.reference.noise import Noise
 from oracles.reference.recorded_run import RecordedRun
 from oracles.reference.tir import Context, kernels_of
 from oracles.reference.values import Callback, Closure, Runtime, Tensor, carried, from_argument
@@ -38,7 +39,8 @@ class Interpreter:
 
     bounded: values are not rounded and carry error bounds (for the module that a case starts from); otherwise every
     float result is rounded to its dtype, as a straightforward implementation would. floor: in a bounded run, the dtype
-    in which every float operation may be computed instead of its own (mixed-precision passes do so on purpose).
+    in which every float operation may be computed instead of its own (mixed-precision passes do so on purpose). noise:
+    in a bounded run, what sharpens the bounds.
     packed: the meaning of the caller's own external functions (`generators.externs.HOOKS`). constants: their memory, if
     it outlives an entry call. watch: called with function, variable and value of every parameter and binding.
     synchronised: barriers between GPU threads are explicit; see `tir.Context`. recorded: records the functions that are
@@ -57,10 +59,12 @@ class Interpreter:
         watch: Callable[[str, str, Runtime], None] | None = None,
         synchronised: bool = False,
         recorded: RecordedRun | None = None,
+        noise: Noise | None = None,
     ) -> None:
         self.module = module
         self.bounded = bounded
         self.floor = floor
+        self.noise = noise
         self.fuel = fuel
         self.packed = packed
         self.watch = watch

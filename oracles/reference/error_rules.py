@@ -33,6 +33,10 @@ _SIGNS = 3
 """Random sign patterns per perturbation."""
 _SAFETY = 8.0
 """A deviation seen under random signs is taken to be at least an eighth of the worst that counts."""
+_LIKELY = 2.0
+"""The same factor where what is likely is asked for."""
+_STANDSTILL = 2.0**-6
+"""Terms times unit roundoff from which on the sum of equal numbers is far off: the next one is rounded away."""
 _CORNERS = 16
 """Corners of the operands' error box that are evaluated at most: all of them for four inexact operands."""
 
@@ -53,7 +57,8 @@ class Work:
     """One application of a row: flattened operands without infinite errors, results, their dtypes.
 
     terms: how many numbers meet in one element, None to estimate it from the operands' sizes. floor: the dtype that
-    it may be carried out in instead of its own.
+    it may be carried out in instead of its own. likely: what rounding of its own is likely to do is asked for, and not
+    the most that it can do: `oracles.reference.noise` multiplies it.
     """
 
     row: Operator
@@ -63,6 +68,7 @@ class Work:
     dtypes: list[str]
     terms: float | None
     floor: str | None = None
+    likely: bool = False
 
     @property
     def floats(self) -> list[int]:
@@ -105,6 +111,18 @@ class Work:
             return float(self.terms)
         return float(max((self.operands[i].value.size for i in self.floats), default=1))
 
+    @property
+    def ulps(self) -> float:
+        """The row's allowance in units in the last place: an allowance of many is a generous one."""
+        return max(self.row.ulps / 4, min(self.row.ulps, 4.0)) if self.likely else self.row.ulps
+
+    def roundings(self, unit: float) -> float:
+        """How many units a sum of `count` numbers may be off by, over the sum of their sizes: as many as there are
+        numbers, and likely no more than a multiple of the root of that (Higham and Mary, SIAM J. Sci. Comput. 41, 2019,
+        theorem 2.8), unless there are so many that a sum no longer changes."""
+        terms = self.count()
+        return min(terms, 2 * math.sqrt(terms)) if self.likely and terms * unit < _STANDSTILL else terms
+
     def whole(self) -> bool:
         """Whether all float operands are exact whole numbers."""
         for i in self.floats:
@@ -146,11 +164,11 @@ def _ring(work: Work) -> Errors:
     if not work.gives_floats:
         return work.none()
     sizes, spread = _ring_sizes(work)
-    terms = 2.0 if work.row.elementwise else work.count() + 2.0
     whole = work.whole()
     errors: Errors = []
     for k, dtype in enumerate(work.dtypes):
         unit = work.unit(dtype)
+        terms = 2.0 if work.row.elementwise else work.roundings(unit) + 2.0
         if whole and np.all(sizes[k] * unit < 0.5):
             errors.append(None)
         else:
@@ -178,13 +196,19 @@ def _smooth(work: Work) -> Errors:
     if work.row.elementwise:
         return _smooth_elementwise(work)
     unit = max(work.unit(d) for d in work.dtypes)
-    terms = work.count()
-    spread = _random_spread(work, unit * math.sqrt(terms))
+    root = math.sqrt(work.count())
+    if work.likely:
+        spread, largest = _random_spread(work, unit * root, unit * (root + work.ulps)), 0.0
+    else:
+        spread, largest = (
+            _random_spread(work, unit * root),
+            max((_largest(work.operands[i].value) for i in work.floats), default=0.0),
+        )
     # Intermediate numbers may be as large as the operands, or 1 (sums of exponentials), and are rounded too.
-    largest = 1.0 + max((float(np.abs(work.operands[i].value).max(initial=0.0)) for i in work.floats), default=0.0)
-    inner = unit * (math.sqrt(terms) + work.row.ulps) * largest
+    inner = unit * (root + work.ulps) * (1.0 + largest)
+    own, factor = work.roundings(unit) + work.ulps, _LIKELY if work.likely else _SAFETY
     return [
-        _SAFETY * s + unit * (terms + work.row.ulps) * np.abs(v) + inner if is_float(d) else _steps(s)
+        factor * s + unit * own * np.abs(v) + inner if is_float(d) else _steps(s)
         for s, v, d in zip(spread, work.results, work.dtypes, strict=True)
     ]
 
@@ -198,7 +222,7 @@ def _smooth_elementwise(work: Work) -> Errors:
             continue
         # The 1 is for functions such as expm1 that pass through exp: their error near 0 is absolute.
         scale = np.abs(value) + _largest_operand(work, value.shape) + 1.0
-        own = work.row.ulps * work.unit(dtype) * scale
+        own = work.ulps * work.unit(dtype) * scale
         errors.append(own if spread is None else own + 2.0 * spread[k])
     return errors
 
@@ -326,8 +350,9 @@ def _furthest(corners: list[list[Array]], results: list[Array]) -> list[Array]:
     return spread
 
 
-def _random_spread(work: Work, relative: float) -> list[Array]:
-    """Deviations under random-sign perturbations by the operands' errors and `relative` of their size."""
+def _random_spread(work: Work, relative: float, of_largest: float = 0.0) -> list[Array]:
+    """Deviations under random-sign perturbations by the operands' errors, `relative` of each element's size and
+    `of_largest` of the largest one's: intermediate numbers of that size are rounded too."""
     random = np.random.default_rng(0)
     corners = []
     for _ in range(_SIGNS):
@@ -335,9 +360,15 @@ def _random_spread(work: Work, relative: float) -> list[Array]:
         for i in work.floats:
             o = work.operands[i]
             width = relative * np.abs(o.value) + (0.0 if o.error is None else o.error)
+            if of_largest:
+                width = width + of_largest * _largest(o.value)
             carriers[i] = o.value + random.choice((-1.0, 1.0), o.shape) * width
         corners.append(listed(work.evaluate(carriers)))
     return _furthest(corners, work.results)
+
+
+def _largest(value: Array) -> float:
+    return float(np.abs(value).max(initial=0.0))
 
 
 def _magnitudes(work: Work, widened: bool = False) -> list[Any]:

@@ -12,6 +12,7 @@ from typing import Protocol, TypeAlias
 
 from generators.dtypes import Scalar
 from generators.tvm_api import BaseFunc, Constant, Expr, GlobalVar, Var
+from oracles.reference.noise import Noise
 from oracles.reference.tir import Context
 from oracles.reference.values import Callback, Runtime, Tensor
 
@@ -35,6 +36,7 @@ class Machine(Protocol):
 
     bounded: bool
     floor: str | None
+    noise: Noise | None
     packed: Mapping[str, Callback]
     context: Context
     constants: dict[Constant, Tensor]

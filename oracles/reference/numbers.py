@@ -1,11 +1,18 @@
-"""The meaning of one case: the results of the starting module with bounds, and the comparison of later modules."""
+"""The meaning of one case: the results of the starting module with bounds, and the comparison of later modules.
+
+A bound that is wider than the value that it bounds judges nothing. Such a comparison is made again with the sharper
+bounds of `oracles.reference.noise`; where these are too wide as well, only the bits of the module before can tell.
+"""
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,12 +21,14 @@ from generators.tvm_api import Constant, IRModule
 from oracles.evidence import Evidence, ReferenceTrap, Stop
 from oracles.ir.fingerprint import FINGERPRINTS
 from oracles.reference.calling import Calling, LeftOut, Packed, Run, direct
-from oracles.reference.compare import Agreement, Difference, compare
+from oracles.reference.compare import Agreement, Difference, compare, same_bits, width, within
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported, symptom_of
+from oracles.reference.noise import Noise
 from oracles.reference.recorded_run import RecordedRun
-from oracles.reference.values import Runtime, Tensor, from_argument
-from oracles.verdict import WRONG_RESULT
+from oracles.reference.values import Runtime, Tensor, flattened, from_argument
+from oracles.tolerance import Tolerance
+from oracles.verdict import WRONG_RESULT, Inconclusive, Skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +52,42 @@ class Wrong:
     message: str
     call: int
     evidence: Evidence | None = None
+    how: str = ""
+    """What the bound is, where it is not the worst case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unsure:
-    """Nothing can be said of a module: `skipped` when it was not run, else the bounds were infinite."""
+    """Nothing can be said of a module: `skipped` when it was not run, else the bounds were infinite or too wide.
+
+    width: how many times as wide as the values the bounds are; 0 where that is not the reason.
+    """
 
     reason: str
     skipped: bool = True
     stop: Stop | None = None
+    width: float = 0.0
+
+    @property
+    def verdict(self) -> Skipped | Inconclusive:
+        """What an oracle says of it."""
+        if self.skipped:
+            return Skipped(self.reason, stop=self.stop)
+        return Inconclusive(self.reason, f"{self.width:.3g} times as wide" if self.width else "")
 
 
 _UNWRITTEN = ReferenceTrap("uninitialised")
 DISCARDS = ("integer-overflow", "float8-range", "fuel", "aliasing")
 """Traps that say nothing against a pass: TVM leaves the result of overflow open (apache/tvm#12383), and one tensor as
 two operands of an in-place call is a known way of DataflowUseInplaceCalls that elementwise PrimFuncs survive."""
+
+Results: TypeAlias = "dict[int, Runtime]"
+"""Results of entry calls by their position among those of the case."""
+SAMPLED_S = 5.0
+"""CPU seconds that the first evaluation of an entry call may have taken where it is sampled, which takes about four
+times as long. Drawn modules take milliseconds."""
+TOO_WIDE = "every bound is wider than its value"
+SAMPLED = "bound by runs with random rounding, as the worst case is wider than the value"
 
 
 def interpreted(module: IRModule, synchronised: bool = False, recorded: RecordedRun | None = None) -> Run:
@@ -77,23 +107,37 @@ class Numbers:
 
     The first call must have a result, else nothing can be compared; others that have none are left out. left_out
     counts why entry calls were: in the starting module, or after a pass that they have no counterpart for. floor: the
-    dtype that float operations may be carried out in instead of their own.
+    dtype that float operations may be carried out in instead of their own. tolerance: what a user asks for in place of
+    all bounds.
     """
 
-    def __init__(self, start: IRModule, calls: Sequence[EntryCall], floor: str | None = None) -> None:
+    def __init__(
+        self,
+        start: IRModule,
+        calls: Sequence[EntryCall],
+        floor: str | None = None,
+        tolerance: Tolerance | None = None,
+    ) -> None:
         self.start = start
         self.floor = floor
+        self.tolerance = tolerance
         self._asked = tuple(calls)
         self.left_out: Counter[str] = Counter()
         self._judged: list[tuple[int, EntryCall]] = []
+        self._took: list[float] = []
         self.expected: tuple[Runtime, ...] | NoMeaning = self._evaluate(calls)
         """The result of every call that is not left out."""
-        self._agreeing: list[tuple[int, bool]] = [(FINGERPRINTS.of(start), False)]
+        self._known: dict[tuple[int, bool], None | Unsure] = {(FINGERPRINTS.of(start), False): None}
+        """What was said of modules that do not differ, by fingerprint and whether barriers are explicit."""
         self._recorded: RecordedRun | None = None
+        self._sharp: dict[int, Runtime] = {}
+        self._before: Results | None = None
+        """The results of the module that was interpreted last; None where that was not the last one."""
+        self._first = True
 
     def coarser(self, floor: str) -> Numbers:
         """The same results with the bounds of an implementation in dtype `floor`; both share one `left_out`."""
-        numbers = Numbers(self.start, self._asked, floor)
+        numbers = Numbers(self.start, self._asked, floor, self.tolerance)
         self.left_out |= numbers.left_out
         numbers.left_out = self.left_out
         return numbers
@@ -111,8 +155,10 @@ class Numbers:
     def _evaluate(self, calls: Sequence[EntryCall]) -> tuple[Runtime, ...] | NoMeaning:
         results: list[Runtime] = []
         for index, call in enumerate(calls):
+            begun = time.thread_time()
             result = self._result(call)
             if not isinstance(result, NoMeaning):
+                self._took.append(time.thread_time() - begun)
                 self._judged.append((index, call))
                 results.append(result)
             elif index == 0:
@@ -123,11 +169,37 @@ class Numbers:
 
     def _result(self, call: EntryCall) -> Runtime | NoMeaning:
         try:
-            return Interpreter(self.start, bounded=True, floor=self.floor).run(call)
+            result = Interpreter(self.start, bounded=True, floor=self.floor).run(call)
+            return result if self.tolerance is None else within(result, self.tolerance)
         except Unsupported as error:
             return NoMeaning(f"reference: {error.node}", stop=error.stop)
         except Trap as trap:
             return NoMeaning(symptom_of(trap.kind), f"{trap.kind}: {trap.detail}", trap.kind, ReferenceTrap(trap.kind))
+
+    @property
+    def decisive(self) -> tuple[Runtime, ...]:
+        """`expected` with the sharper bounds wherever the worst-case ones do not decide."""
+        if isinstance(self.expected, NoMeaning):
+            return ()
+        return tuple(
+            self._sharpened(place) if any(map(width, flattened(result))) else result
+            for place, result in enumerate(self.expected)
+        )
+
+    def _sharpened(self, place: int) -> Runtime:
+        """The result of an entry call with the sharper bounds; as it is where the runs for these come to no end, or
+        would take too long."""
+        assert not isinstance(self.expected, NoMeaning)
+        if self.tolerance is not None or self._took[place] > SAMPLED_S:
+            return self.expected[place]
+        if place not in self._sharp:
+            call = self._judged[place][1]
+            machine = Interpreter(self.start, bounded=True, floor=self.floor, noise=Noise())
+            try:
+                self._sharp[place] = machine.run(call)
+            except (Trap, Unsupported):
+                self._sharp[place] = self.expected[place]
+        return self._sharp[place]
 
     def judge_module(
         self, module: IRModule, calling: Calling = direct, synchronised: bool = False
@@ -139,12 +211,13 @@ class Numbers:
         if isinstance(self.expected, NoMeaning):
             return Unsure(self.expected.reason)
         code = FINGERPRINTS.of(module), synchronised
-        if code in self._agreeing:
-            return None
+        if code in self._known:
+            self._before, self._first = None, False
+            return self._known[code]
 
         outcome = self._interpret(module, calling, synchronised)
-        if outcome is None:
-            self._agreeing.append(code)
+        if not isinstance(outcome, Wrong) and _no_difference(outcome):
+            self._known[code] = outcome
         return outcome
 
     def _interpret(self, module: IRModule, calling: Calling, synchronised: bool) -> None | Wrong | Unsure:
@@ -160,26 +233,43 @@ class Numbers:
         self.left_out.clear()  # The same calls are made again, and left out again.
         self.left_out.update(left_out)
         carried = self._run(RecordedRun(module, calling, synchronised, carrying=True), module, calling, synchronised)
-        return carried if carried is None or copied_before else outcome
+        return carried if _no_difference(carried) or copied_before else outcome
 
     def _run(
         self, recorded: RecordedRun, module: IRModule, calling: Calling, synchronised: bool
     ) -> None | Wrong | Unsure:
-        outcome = self.judge_run(interpreted(module, synchronised, recorded), calling)
-        if outcome is None:
-            self._recorded = recorded
+        results: Results = {}
+        outcome = self.judge_run(interpreted(module, synchronised, recorded), calling, results)
+        before, self._before = self._before, None
+        if not _no_difference(outcome):
+            return outcome
+        if outcome is not None and self._as_before(before, results):
+            outcome = None
+        self._recorded, self._before, self._first = recorded, results, False
         return outcome
 
-    def judge_run(self, run: Run, calling: Calling = direct) -> None | Wrong | Unsure:
+    def _as_before(self, before: Results | None, results: Results) -> bool:
+        """Whether a module gives the bits that the one before it gives; the first one follows the starting module."""
+        if before is None and self._first:
+            before = {}
+            self.judge_run(interpreted(self.start), direct, before)
+        return (
+            before is not None
+            and before.keys() == results.keys()
+            and all(same_bits(before[index], result) for index, result in results.items())
+        )
+
+    def judge_run(self, run: Run, calling: Calling = direct, results: Results | None = None) -> None | Wrong | Unsure:
         """Compares the results of `run` with the reference; `run` may raise Trap or Unsupported.
 
-        Entry calls that `calling` leaves out are not compared; Unsure if it leaves out all of them.
+        Entry calls that `calling` leaves out are not compared; Unsure if it leaves out all of them. results: takes what
+        `run` gives.
         """
         if isinstance(self.expected, NoMeaning):
             return Unsure(self.expected.reason)
-        undecided: list[float] = []
+        agreed: list[Agreement] = []
         left_out = ""
-        for (index, call), expected in zip(self._judged, self.expected, strict=True):
+        for place, (index, call) in enumerate(self._judged):
             try:
                 actual = calling(run, call.function, [from_argument(a) for a in call.arguments])
             except LeftOut as why:
@@ -192,13 +282,40 @@ class Numbers:
                 if trap.kind in DISCARDS:
                     return Unsure(f"discarded: {trap.kind}")
                 return Wrong(symptom_of(trap.kind), trap.detail, index, trap.evidence)
-            result = compare(expected, actual)
+            result, how = self._compared(place, actual)
             if isinstance(result, Difference):
-                return Wrong(WRONG_RESULT, f"{result.kind}: {result.sentence}", index, result.evidence)
-            assert isinstance(result, Agreement)
-            undecided.append(result.undecided)
-        if left_out and not undecided:
+                return Wrong(WRONG_RESULT, f"{result.kind}: {result.sentence}", index, result.evidence, how)
+            agreed.append(result)
+            if results is not None:
+                results[index] = actual
+        if left_out and not agreed:
             return Unsure(left_out)
-        if undecided and min(undecided) >= 1.0:
-            return Unsure("every bound is infinite", skipped=False)
+        return undecided(agreed)
+
+    def _compared(self, place: int, actual: Runtime) -> tuple[Difference | Agreement, str]:
+        """The comparison by the worst-case bounds; where these do not decide, by the sharper ones, which is said."""
+        assert not isinstance(self.expected, NoMeaning)
+        found = compare(self.expected[place], actual)
+        if self.tolerance is not None:
+            return found, str(self.tolerance)
+        if isinstance(found, Difference) or not any(found.widths):
+            return found, ""
+        return compare(self._sharpened(place), actual), SAMPLED
+
+
+def _no_difference(outcome: None | Wrong | Unsure) -> bool:
+    """Whether a module was run and nothing was found, though bounds may have been too wide to find anything."""
+    return outcome is None or (isinstance(outcome, Unsure) and outcome.width > 0)
+
+
+def undecided(agreed: list[Agreement]) -> Unsure | None:
+    """What is said of entry calls that agree: Unsure where none of them was decided. One is not where a finite bound is
+    too wide for an output, or where the bounds of all outputs are."""
+    if not agreed:
         return None
+    if min(agreement.undecided for agreement in agreed) >= 1.0:
+        return Unsure("every bound is infinite", skipped=False)
+    silent = [
+        max((w for w in a.widths if math.isfinite(w)), default=0.0) or (min(a.widths, default=0.0)) for a in agreed
+    ]
+    return Unsure(TOO_WIDE, skipped=False, width=min(silent)) if min(silent) > 0 else None

@@ -10,19 +10,26 @@ from generators.case import Shape
 from generators.dtypes import Array, is_float
 from generators.operators.row import Attributes, AttributeValue, Operator, Rounding
 from generators.tvm_api import Expr, Node
-from oracles.reference.error_rules import Carrier, Evaluate, Result
+from oracles.reference.error_rules import Carrier, Evaluate, Result, listed
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.errors_of_result import bounded_result
 from oracles.reference.layouts import is_split, on_split
+from oracles.reference.noise import Noise
 from oracles.reference.values import Runtime, Tensor, flattened, round_to
 
 _NEVER_ROUNDS = (Rounding.MOVE, Rounding.EXACT)
 
 
 def operator_result(
-    row: Operator, call: Expr, arguments: list[Runtime], bounded: bool, floor: str | None = None
+    row: Operator,
+    call: Expr,
+    arguments: list[Runtime],
+    bounded: bool,
+    floor: str | None = None,
+    noise: Noise | None = None,
 ) -> Runtime:
-    """The result of one operator call; with `bounded`, as accurate as an implementation in dtype `floor` may be.
+    """The result of one operator call; with `bounded`, as accurate as an implementation in dtype `floor` may be, with
+    bounds that `noise` sharpens.
 
     Raises Trap("operand") where NumPy finds the operands impossible (shapes, domains): the annotations of
     a well-formed program rule that out.
@@ -43,7 +50,7 @@ def operator_result(
     try:
         if bounded:
             terms = terms_of(*[_refilled(a, feed) for a in arguments], **attributes) if terms_of else None
-            return _bounded(row, leaves, evaluate, dtype_of, terms, floor)
+            return _bounded(row, leaves, evaluate, dtype_of, terms, floor, noise)
         result = evaluate([leaf.value if isinstance(leaf, Tensor) else leaf for leaf in leaves])
     except (ValueError, IndexError, ZeroDivisionError, OverflowError) as error:
         raise Trap("operand", f"{row.name}: {error}") from error
@@ -110,6 +117,7 @@ def _bounded(
     dtype_of: Callable[[Array], str],
     terms: float | None,
     floor: str | None,
+    noise: Noise | None,
 ) -> Runtime:
     first = evaluate([leaf.value if isinstance(leaf, Tensor) else leaf for leaf in leaves])
     if not _holds_arrays(first):
@@ -117,6 +125,13 @@ def _bounded(
             raise Unsupported(f"{row.name} of undecided values")
         return _wrapped(row, first, dtype_of)
     tensors = bounded_result(row, leaves, first, evaluate, dtype_of, terms, floor)
+    if noise is not None and not row.unjudged:
+        tensors = noise.sharpened(
+            leaves,
+            tensors,
+            lambda carriers: listed(evaluate(carriers)),
+            lambda operands: bounded_result(row, operands, first, evaluate, dtype_of, terms, floor, likely=True),
+        )
     return tuple(tensors) if isinstance(first, (tuple, list)) else tensors[0]
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 from tvm import tirx
@@ -16,6 +17,7 @@ from generators.tvm_api import BaseFunc
 from oracles.ir.walk import nodes_of
 from oracles.reference.errors import Unsupported
 from oracles.reference.memory import before_call, blank, mask_of, written
+from oracles.reference.noise import Noise
 from oracles.reference.tir import ALONE, Context, run_tracked
 from oracles.reference.values import Runtime, Tensor, carried, declared
 
@@ -31,16 +33,33 @@ def prim_result(
     extra: list[int],
     bounded: bool,
     context: Context = ALONE,
+    noise: Noise | None = None,
 ) -> list[Tensor]:
-    """The outputs of a call_tir. With `bounded`, with error bounds from perturbed runs."""
+    """The outputs of a call_tir. With `bounded`, with error bounds from perturbed runs, which `noise` sharpens."""
     if not isinstance(function, tirx.PrimFunc):
         raise Unsupported(f"call_tir of a {type(function).__name__}")
     arrays, written = _run(function, inputs, outputs, extra, context)
     results = [carried(a, d) for a, (_, d) in zip(arrays, outputs, strict=True)]
     if bounded:
-        again = lambda moved: _run(function, moved, outputs, extra, context)[0]  # noqa: E731
-        results = _with_bounds(results, function, inputs, again)
+
+        def again(moved: list[Runtime]) -> list[Array]:
+            return _run(function, moved, outputs, extra, context)[0]
+
+        exact, results = results, _with_bounds(results, function, inputs, again)
+        if noise is not None:
+            results = noise.sharpened(
+                inputs,
+                results,
+                lambda carriers: [np.asarray(a, np.float64) for a in again(_held(inputs, carriers))],
+                lambda operands: _with_bounds(exact, function, list(operands), again),
+            )
     return [_partly(mask, tensor, name, bounded) for mask, tensor in zip(written, results, strict=True)]
+
+
+def _held(inputs: list[Runtime], carriers: Sequence[Any]) -> list[Runtime]:
+    """The inputs with other values in the tensors among them."""
+    pairs = zip(inputs, carriers, strict=True)
+    return [Tensor(carrier, i.dtype) if isinstance(i, Tensor) else i for i, carrier in pairs]
 
 
 def _partly(written: Array | None, tensor: Tensor, name: str, bounded: bool) -> Tensor:

@@ -18,6 +18,7 @@ import pytest
 from corpus.signature_baseline import read_notes, write_known
 from fuzzer import errors
 from fuzzer.campaign.observer import Observer
+from fuzzer.own_numbers import DRAWN
 from fuzzer.results import CampaignResult, CheckResult, CheckRow, ReduceResult, ReplayResult, ReplayRow
 from fuzzer.settings import Settings
 from reports.summary import read_out, write_out
@@ -158,7 +159,7 @@ def test_check_shows_verdicts_and_the_culprit(passfuzz: Any, fake: Any, tmp_path
     module.write_text("")
     status, stdout, _ = passfuzz("check", module, "--passes", "FuseOps,DeadCodeElimination", "--target", "cuda")
     assert status == 1
-    assert calls == [(module, ("FuseOps", "DeadCodeElimination"), "cuda", None, False, False)]
+    assert calls == [(module, ("FuseOps", "DeadCodeElimination"), "cuda", None, False, False, DRAWN)]
     assert "ill-formed: Var [x] is not defined" in stdout
     assert stdout.splitlines()[-1] == "culprit: FuseOps"
     status, stdout, _ = passfuzz("check", module, "--json")
@@ -184,6 +185,7 @@ def test_reduce_writes_the_script(passfuzz: Any, fake: Any, tmp_path: Path) -> N
     assert "9 bindings -> 2, 0 statements -> 0, 3 passes -> 1, 14 trials, 2.1 s" in stdout
     options = {"passes": (), "oracle": None, "interesting": "./check.sh", "time_s": 120.0, "load": None, "trust": False}
     options |= {"message": None, "rejections": False, "builds": False, "flaky": 1, "resume": False, "output": output}
+    options |= {"own": DRAWN}
     assert calls == [(tmp_path, options)]
 
 

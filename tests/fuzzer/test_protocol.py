@@ -101,7 +101,7 @@ def test_counts_of_a_case_add_up_in_the_campaign() -> None:
     assert isinstance(judged, Judged)
     tally.add(judged.counts)
     assert (tally.cases, tally.skipped) == (4, {"why": 5})
-    assert tally.passes == {"FuseOps": {"applied": 2, "changed": 1, "rejected": 0, "failed": 0}}
+    assert tally.passes == {"FuseOps": {"applied": 2, "changed": 1, "rejected": 0, "failed": 0, "undecided": 0}}
     assert tally.oracles["numeric"]["passed"] == 1
 
 

@@ -26,7 +26,7 @@ def test_deltas_add_up() -> None:
     assert (tally.cases, tally.cpu_s) == (4, 1.0)
     assert tally.skipped == {"too large": 2}
     assert tally.phases == {"build": 0.5}
-    assert tally.passes == {"FuseOps": {"applied": 6, "changed": 2, "rejected": 0, "failed": 0}}
+    assert tally.passes == {"FuseOps": {"applied": 6, "changed": 2, "rejected": 0, "failed": 0, "undecided": 0}}
     assert tally.oracles == {"well_formed": {"passed": 8, "failed": 0, "skipped": 0, "inconclusive": 0}}
 
 
@@ -77,7 +77,7 @@ def test_invalid_share(generated: int, invalid: int, share: float) -> None:
 
 
 def test_columns_are_those_of_the_contract() -> None:
-    assert PASS_COLUMNS == ("applied", "changed", "rejected", "failed")
+    assert PASS_COLUMNS == ("applied", "changed", "rejected", "failed", "undecided")
     assert ORACLE_COLUMNS == ("passed", "failed", "skipped", "inconclusive")
 
 

@@ -1,7 +1,8 @@
-"""Inputs for modules that come without any: small whole numbers for the parameters of their Relax functions.
+"""Inputs for modules that come without any, for the parameters of their Relax functions.
 
 Several attempts differ in their ranges and in the values of symbolic dims, since a module does not say which it takes.
-Worker processes only.
+The first draws floats as `scales` says, so that nothing saturates; the others draw small whole numbers, on which sums
+and products are exact. Worker processes only.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 from tvm import relax, tirx
 
+from fuzzer.trial.subject.scales import PLAIN, Path, ranges_of
 from generators import tvm_api
 from generators.arrays import draw_array
 from generators.case import Argument, EntryCall, Shape
@@ -32,13 +34,15 @@ MOST = 1 << 26
 
 TURN = 1_000_000
 """What lies between the seeds of two rounds: more than any call draws."""
-ATTEMPTS: tuple[tuple[Range, Range, tuple[int, ...]], ...] = (
+ATTEMPTS: tuple[tuple[Range | None, Range, tuple[int, ...]], ...] = (
+    (None, Range(0, 3, True), (2, 3, 4, 5)),
     (Range(-4, 4, True), Range(0, 3, True), (2, 3, 4, 5)),
     (Range(1, 4, True), Range(1, 3, True), (4,)),
     (Range(0, 1, True), Range(0, 1, True), (1,)),
     (Range(0, 0, True), Range(0, 0, True), (8,)),
 )
-"""Each attempt: the range of floats, that of whole numbers, and values for symbolic dims, taken in turn."""
+"""Each attempt: the range of floats (None: as `scales` says), that of whole numbers, and values for symbolic dims,
+taken in turn."""
 
 
 class NoArgument(Enum):
@@ -62,11 +66,11 @@ class Undrawable(Exception):
         self.kinds = frozenset(kinds)
 
 
-def drawn_calls(module: Any, attempt: int, rounds: int = 1) -> tuple[EntryCall, ...]:
+def drawn_calls(module: Any, attempt: int, rounds: int = 1, seed: int = 0) -> tuple[EntryCall, ...]:
     """So many calls of `main`, or, where there is none, of every public Relax function that can be called.
 
-    `attempt` counts from 0 to len(ATTEMPTS) - 1; the same attempt gives the same inputs, each round others. Raises
-    Undrawable when no function can be called.
+    `attempt` counts from 0 to len(ATTEMPTS) - 1; the same attempt and seed give the same inputs, each round others:
+    every second one has the ranges of the next attempt. Raises Undrawable when no function can be called.
     """
     calls: list[EntryCall] = []
     reasons: list[str] = []
@@ -74,7 +78,7 @@ def drawn_calls(module: Any, attempt: int, rounds: int = 1) -> tuple[EntryCall, 
     for turn in range(rounds):
         for name, function in _entries(module):
             try:
-                calls.append(EntryCall(name, _Arguments(function, attempt, turn).draw()))
+                calls.append(EntryCall(name, _Arguments(function, attempt, turn, seed).draw()))
             except Undrawable as error:
                 reasons.append(f"{name}: {error}")
                 kinds |= error.kinds
@@ -93,13 +97,15 @@ def _entries(module: Any) -> list[tuple[str, Any]]:
 class _Arguments:
     """The arguments of one call: symbolic dims get one value each."""
 
-    def __init__(self, function: Any, attempt: int, turn: int) -> None:
+    def __init__(self, function: Any, attempt: int, turn: int, seed: int) -> None:
         self._function = function
-        self._floats, self._whole, extents = ATTEMPTS[attempt]
+        self._floats, self._whole, extents = ATTEMPTS[min(attempt + turn % 2, len(ATTEMPTS) - 1)]
         start = turn % len(extents)
         self._extents = extents[start:] + extents[:start]
         self._symbols: dict[Any, int] = {}
-        self._seed = 2 * attempt + turn * TURN
+        self._scales: dict[Path, Range] = {}
+        # Even: `draw_array` rounds the contents of odd ones to sixteenths, which is much of a small weight.
+        self._seed = 2 * (seed + attempt) + turn * TURN
 
     def draw(self) -> tuple[Argument, ...]:
         types = [tvm_api.type_of(parameter) for parameter in self._function.params]
@@ -107,23 +113,31 @@ class _Arguments:
         for ty in types:
             for symbol in _symbols_in(ty):
                 self._symbols.setdefault(symbol, self._extents[len(self._symbols) % len(self._extents)])
-        return tuple(self._argument(ty) for ty in types)
+        if self._floats is None:
+            self._scales = ranges_of(self._function, self._known_extent)
+        return tuple(self._argument(ty, (place,)) for place, ty in enumerate(types))
 
-    def _argument(self, ty: Any) -> Argument:
+    def _known_extent(self, expr: Any) -> int:
+        try:
+            return self._extent(expr)
+        except Undrawable as error:
+            raise ValueError(str(error)) from error
+
+    def _argument(self, ty: Any, path: Path) -> Argument:
         if isinstance(ty, tvm_api.TensorType):
-            return self._tensor(ty)
+            return self._tensor(ty, path)
         if isinstance(ty, tvm_api.ShapeType):
             values = ty.values
             known = [UNKNOWN_EXTENT] * max(ty.ndim, 1) if values is None else [self._extent(v) for v in values]
             return Shape(tuple(known))
         if isinstance(ty, tvm_api.TupleType):
-            return tuple(self._argument(field) for field in ty.fields)
+            return tuple(self._argument(field, (*path, place)) for place, field in enumerate(ty.fields))
         if isinstance(ty, tvm_api.PrimType):
             dtype = tvm_api.dtype_text(ty.dtype)
             return 1.0 if is_float(dtype) else int(self._extents[0])
         raise Undrawable(f"no argument of type {ty}", NoArgument.TYPE)
 
-    def _tensor(self, ty: Any) -> np.ndarray[Any, Any]:
+    def _tensor(self, ty: Any, path: Path) -> np.ndarray[Any, Any]:
         dtype = tvm_api.dtype_name(ty) or "float32"
         try:
             numpy_dtype(dtype)
@@ -136,7 +150,8 @@ class _Arguments:
         if prod(shape) > MOST:
             raise Undrawable(f"more elements than {MOST}", NoArgument.TOO_LARGE)
         self._seed += 2 * len(ATTEMPTS)
-        values = self._floats if is_float(dtype) else self._whole
+        floats = self._scales.get(path, PLAIN) if self._floats is None else self._floats
+        values = floats if is_float(dtype) else self._whole
         if dtype == "bool":
             values = values.clipped(0, 1)
         return draw_array(self._seed, shape, dtype, values)

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 
 from fuzzer.trial.subject.inputs import ATTEMPTS, NoArgument, Undrawable, drawn_calls
-from generators.arrays import draw_array
 from generators.case import Argument, EntryCall
 from generators.dtypes import is_float
-from generators.ranges import Range
 from oracles.checks.attributes import MADE_FOR_TOOLS
 from oracles.evidence import Stop
 from oracles.reference.numbers import NoMeaning, Numbers
@@ -42,7 +40,7 @@ def meaning_of(module: Any, seed: int, largest: int = LARGEST) -> Numbers | NoIn
     why = "no public Relax function"
     for attempt in range(len(ATTEMPTS)):
         try:
-            drawn = drawn_calls(module, attempt)
+            drawn = drawn_calls(module, attempt, seed=seed & 0xFFFFFFFF)
         except Undrawable as error:
             why = _why(error)
             continue
@@ -51,7 +49,7 @@ def meaning_of(module: Any, seed: int, largest: int = LARGEST) -> Numbers | NoIn
             continue
         people = tuple(call for call in drawn if not _for_tools(module, call.function))
         if people:
-            sets.append(_reseeded(people, attempt, seed))
+            sets.append(people)
     if not sets:
         return NoInputs(f"no inputs: {why}")
     return _first_that_runs(module, sets)
@@ -104,24 +102,3 @@ def _elements(argument: Argument) -> int:
     if isinstance(argument, tuple):
         return sum(_elements(field) for field in argument)
     return argument.size if isinstance(argument, np.ndarray) else 1
-
-
-def _reseeded(calls: tuple[EntryCall, ...], attempt: int, seed: int) -> tuple[EntryCall, ...]:
-    """The calls with the contents of their arrays drawn anew from the module's own seed."""
-    random = np.random.default_rng([seed & 0xFFFFFFFF, attempt])
-
-    def again(argument: Argument) -> Argument:
-        if isinstance(argument, tuple):
-            return tuple(again(field) for field in argument)
-        if not isinstance(argument, np.ndarray):
-            return argument
-        dtype = argument.dtype.name
-        return draw_array(int(random.integers(1 << 31)) * 2, argument.shape, dtype, _range(dtype, attempt))
-
-    return tuple(replace(call, arguments=tuple(again(a) for a in call.arguments)) for call in calls)
-
-
-def _range(dtype: str, attempt: int) -> Range:
-    floats, whole, _ = ATTEMPTS[attempt]
-    values = floats if is_float(dtype) else whole
-    return values.clipped(0, 1) if dtype == "bool" else values

@@ -1,0 +1,108 @@
+"""How much of what the numeric oracle says of deep modules is decided, and whether it says the right thing.
+
+Rows: each module of `benchmarks.decided_modules` under each Relax pass of the table that keeps meaning and takes a
+high-level module, one by one, and under the default pipeline of LLVM, pass by pass: verdicts, those undecided, failures
+(false alarms, unless TVM is at fault), the faults of `benchmarks.decided_faults` that have a place in the module, how
+many of them are seen and which are not. The last lines say what is undecided, by pass.
+
+    python -m benchmarks.bench_decided [--modules "encoder 1,mlp"] [--rounds 3]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from benchmarks.children import Say, in_child
+from benchmarks.decided_faults import FAULTS, planted
+from benchmarks.decided_modules import MODULES
+from fuzzer.trial.subject.inputs import drawn_calls, facts_of
+from generators.case import EntryCall, PassCall
+from generators.passes.row import Meaning, Phase
+from generators.passes.table import PASSES, PIPELINES, default_call
+from generators.source import SeededSource
+from oracles.checks import numeric
+from oracles.reference.numbers import Numbers, Wrong
+from oracles.trace import MeaningState, Position
+from oracles.verdict import Failed, Inconclusive, Passed
+from oracles.walk import walk
+from oracles.workbench import Workbench
+
+
+def judged(module: Any, calls: Sequence[EntryCall], passes: Sequence[PassCall]) -> tuple[list[list[str]], float]:
+    """The numeric oracle's word on each pass, up to one that raises or crashes: pass, verdict, message."""
+
+    def work(say: Say) -> None:
+        bench = Workbench(SeededSource(0), MeaningState(Numbers(module, calls)), {})
+        for step in walk(Position.at(module), passes, PASSES, bench):
+            if step.after is not None and step.changed:
+                verdict = numeric.judge(step, bench)
+                message = verdict.message if isinstance(verdict, Failed) else ""
+                say(json.dumps([step.call.name, type(verdict).__name__, message]))
+
+    said = in_child(work)
+    return [json.loads(line) for line in said.lines], said.cpu_s
+
+
+def alone(module: Any, calls: Sequence[EntryCall]) -> list[PassCall]:
+    """Each pass that keeps the meaning of a high-level module, with its first constructor."""
+    facts = facts_of(module, tuple(calls))
+    found = []
+    for name, row in PASSES.items():
+        if Phase.HIGH not in row.place.phases or row.promise.meaning is Meaning.CHANGED or not row.of_relax:
+            continue
+        text = row.sources[0] if row.sources else row.draw(SeededSource(0), facts)
+        if text is not None:
+            found.append(PassCall(name, text))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--modules", default=",".join(MODULES))
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    undecided: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
+    print(f"{'module':20}{'verdicts':>9}{'undecided':>10}{'failed':>7}{'faults':>8}{'seen':>6}{'cpu s':>8}")
+    for name in options.modules.split(","):
+        module = MODULES[name]()
+        calls = drawn_calls(module, 0, options.rounds)
+        pipeline = [default_call(each) for each in PIPELINES["llvm"]]
+        said, spent = list[list[str]](), 0.0
+        for passes in [*([call] for call in alone(module, calls)), pipeline]:
+            told, cpu_s = judged(module, calls, passes)
+            said, spent = said + told, spent + cpu_s
+        counts = Counter(verdict for _, verdict, _ in said)
+        undecided.update(each for each, verdict, _ in said if verdict == Inconclusive.__name__)
+        for each, verdict, message in said:
+            if verdict == Failed.__name__:
+                print(f"  {each}: {message}")
+        seen, missed = 0, list[str]()
+        for what, fault in FAULTS.items():
+            wrong = planted(fault, module)
+            if wrong is None:
+                continue
+            found = isinstance(Numbers(module, calls).judge_module(wrong), Wrong)
+            seen += found
+            missed += [] if found else [what]
+        decided = counts[Passed.__name__] + counts[Failed.__name__] + counts[Inconclusive.__name__]
+        print(
+            f"{name:20}{decided:9}{counts[Inconclusive.__name__]:10}{counts[Failed.__name__]:7}"
+            f"{seen + len(missed):8}{seen:6}{spent:8.1f}  {', '.join(missed)}",
+            flush=True,
+        )
+        totals.update(counts)
+    print(f"in all: {dict(totals)}")
+    print(f"undecided, by pass: {dict(undecided.most_common())}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""Sharper error bounds: what rounding does to a module's results is sampled where a worst-case bound has outgrown them.
+
+A worst-case bound adds up as if every rounding error took the worst of all ways to the result, so that after one
+block of a transformer it is wider than the value. Here each operation still makes its worst local error: that of
+`error_rules` for operands that have next to none. How these errors travel on is seen in RUNS evaluations in which every
+element of every result is off by its local error with a random sign (Monte Carlo arithmetic: Parker, UCLA CSD-970002,
+1997; CESTAC: Vignes, Mathematics and Computers in Simulation 35, 1993). The bound of an element is the largest
+deviation seen there, or the root mean square of those of its tensor where that is larger, times SAFETY.
+
+Why a right pass stays within: each rounding of its result is one that the local errors cover, with other signs, and a
+result follows its rounding errors linearly as long as they are small. A sum of n terms is off by n units here, where
+implementations are off by about its square root. That four random signs give less than a sixteenth of what a fifth one
+gives has a chance below 1e-4 for one element, and the root mean square of the tensor covers nearly all such elements.
+
+What is discontinuous is not sampled: comparisons, casts to integers and orders ask, by the rules of `error_rules`,
+whether an operand comes as near to a step as its sharpened bound allows, and are undecided there, with all that follows
+from them. An infinite bound stays infinite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from generators.dtypes import Array, is_float
+from oracles.reference.values import Runtime, Tensor
+
+RUNS = 8
+"""Evaluations with random signs."""
+SAFETY = 4.0
+"""By how much a deviation may be larger than what these show."""
+NEXT_TO_NONE = 1e-300
+"""The error of an operand that is inexact, for the local error of an operation: no more than that it is inexact."""
+
+Evaluate: TypeAlias = Callable[[Sequence[Any]], Sequence[Array]]
+"""The results of an operation for the carriers of its flattened operands."""
+Local: TypeAlias = Callable[[Sequence[Runtime]], Sequence[Tensor]]
+"""The results of an operation with worst-case bounds for these operands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled(Tensor):
+    """A tensor with its values in each of the runs. `error` is the sharpened bound."""
+
+    samples: tuple[Array, ...] = ()
+
+
+class Noise:
+    """The random signs of all runs of one entry call; the same seed gives the same ones."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._random = np.random.default_rng(seed)
+
+    def sharpened(
+        self, operands: Sequence[Runtime], results: Sequence[Tensor], evaluate: Evaluate, local: Local
+    ) -> list[Tensor]:
+        """The results of an operation with the smaller of their worst-case bounds and those of the runs.
+
+        operands: flattened. results: with worst-case bounds for them.
+        """
+        if not any(is_float(r.dtype) and r.error is not None for r in results):
+            return list(results)
+        own = [r.error for r in local([_nearly_exact(o) for o in operands])]
+        seen = [evaluate([self._drawn(o, run) for o in operands]) for run in range(RUNS)]
+        return [
+            self._one(result, own[place], [np.asarray(run[place]) for run in seen])
+            for place, result in enumerate(results)
+        ]
+
+    def _one(self, result: Tensor, own: Array | None, seen: list[Array]) -> Tensor:
+        error = result.error
+        if error is None or not is_float(result.dtype) or result.memory is not None:
+            return result
+        if any(s.shape != result.shape for s in seen):
+            return result
+        if own is not None:
+            finite = np.where(np.isinf(own), 0.0, own)
+            seen = [s + self._signs(s.shape) * finite for s in seen]
+        samples = tuple(np.where(error == 0, result.value, s) for s in seen)
+        spread = np.zeros(result.shape)
+        for sample in samples:
+            spread = np.maximum(spread, _apart(sample, result.value))
+        judged = spread[np.isfinite(spread) & np.isfinite(error)]
+        typical = float(np.sqrt(np.mean(judged**2))) if judged.size else 0.0
+        sharp = np.minimum(error, SAFETY * np.maximum(spread, typical))
+        return Sampled(result.value, result.dtype, np.where(np.isinf(error), error, sharp), samples=samples)
+
+    def _drawn(self, operand: Runtime, run: int) -> Any:
+        """The carrier of an operand in one run. One without runs of its own is anywhere within its bound."""
+        if isinstance(operand, Sampled):
+            return operand.samples[run]
+        if not isinstance(operand, Tensor):
+            return operand
+        if operand.error is None or not is_float(operand.dtype):
+            return operand.value
+        width = np.where(np.isinf(operand.error), 0.0, operand.error)
+        return operand.value + self._signs(operand.shape) * width
+
+    def _signs(self, shape: tuple[int, ...]) -> Array:
+        return self._random.integers(0, 2, shape) * 2.0 - 1.0
+
+
+def _apart(one: Array, other: Array) -> Array:
+    """Elementwise distance: 0 for two of a kind (NaN, the same infinity), infinite for two of different kinds."""
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(one - other)
+    same = (one == other) | (np.isnan(one) & np.isnan(other))
+    return np.where(same, 0.0, np.nan_to_num(gap, nan=np.inf, posinf=np.inf))
+
+
+def _nearly_exact(operand: Runtime) -> Runtime:
+    """The operand without the size of its errors: elements are exact, or next to it."""
+    if not isinstance(operand, Tensor) or operand.error is None:
+        return operand
+    size = np.where(np.isinf(operand.error), np.inf, np.where(operand.error > 0, NEXT_TO_NONE, 0.0))
+    return replace(operand, error=size)

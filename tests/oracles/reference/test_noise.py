@@ -1,0 +1,193 @@
+"""Bounds by runs with random rounding: deep modules are decided, right passes stay silent, steps stay undecided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tvm import relax
+
+from benchmarks.decided_faults import FAULTS, planted
+from benchmarks.decided_modules import MODULES
+from fuzzer.trial.subject.inputs import drawn_calls
+from generators.case import EntryCall
+from generators.relax.knobs import Knobs
+from generators.relax.relax_program import draw_program
+from generators.source import SeededSource
+from oracles.reference.compare import width
+from oracles.reference.noise import NEXT_TO_NONE, Noise, Sampled
+from oracles.reference.numbers import TOO_WIDE, NoMeaning, Numbers, Unsure, Wrong
+from oracles.reference.values import Tensor, flattened
+from oracles.tolerance import Tolerance
+from tests.oracles.oracle_bench import module_of
+
+DEPTHS = ("mlp", "encoder 1", "encoder 2", "cnn 6")
+RIGHT: dict[str, list[Any]] = {
+    "LegalizeOps": [relax.transform.LegalizeOps()],
+    "FuseTIR": [
+        relax.transform.LegalizeOps(),
+        relax.transform.AnnotateTIROpPattern(),
+        relax.transform.FuseOps(),
+        relax.transform.FuseTIR(),
+    ],
+    "ConvertLayout": [relax.transform.ConvertLayout({"relax.nn.conv2d": ["NHWC", "OHWI"]})],
+    "EliminateCommonSubexpr": [relax.transform.EliminateCommonSubexpr()],
+    "DecomposeOpsForInference": [relax.transform.DecomposeOpsForInference()],
+    "CombineParallelMatmul": [relax.transform.CombineParallelMatmul()],
+}
+
+
+def numbers_of(name: str) -> tuple[Any, Numbers]:
+    module = MODULES[name]()
+    return module, Numbers(module, drawn_calls(module, 0, 1))
+
+
+def after(module: Any, passes: list[Any]) -> Any:
+    for each in passes:
+        module = each(module)
+    return module
+
+
+@pytest.mark.parametrize("name", DEPTHS)
+@pytest.mark.parametrize("passes", RIGHT.values(), ids=RIGHT)
+def test_right_passes_are_silent_and_decided(name: str, passes: list[Any]) -> None:
+    module, numbers = numbers_of(name)
+    assert numbers.judge_module(after(module, passes)) is None
+
+
+@pytest.mark.parametrize("name", DEPTHS)
+@pytest.mark.parametrize("what", FAULTS)
+def test_wrong_passes_on_deep_modules_are_seen(name: str, what: str) -> None:
+    module, numbers = numbers_of(name)
+    wrong = planted(FAULTS[what], module)
+    if wrong is None:
+        pytest.skip("the module has no place for the fault")
+    found = numbers.judge_module(wrong)
+    assert isinstance(found, Wrong) and found.symptom == "wrong result"
+
+
+def test_the_worst_case_alone_decides_nothing_of_an_encoder() -> None:
+    _, numbers = numbers_of("encoder 2")
+    assert isinstance(numbers.expected, tuple)
+    assert all(width(leaf) > 0 for leaf in flattened(numbers.expected))
+    assert all(width(leaf) == 0 for leaf in flattened(numbers.decisive))
+
+
+VACUOUS = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4,), "float16")) -> R.Tensor((4,), "float16"):
+        with R.dataflow():
+            large = R.multiply(x, R.const(1024.0, "float16"))
+            one = R.add(large, x)
+            two = R.subtract(one, large)
+            three = R.subtract(two, x)
+            R.output(three)
+        return three
+"""
+OTHER = VACUOUS.replace("R.subtract(two, x)", "R.multiply(R.subtract(two, x), R.const(0.5, 'float16'))")
+CANCELS = EntryCall("main", (np.array([0.9, 1.1, -0.7, 1.3], np.float16),))
+
+
+def test_what_no_bound_decides_is_undecided_with_the_ratio() -> None:
+    module = module_of(VACUOUS)
+    outcome = Numbers(module, [CANCELS]).judge_module(module_of(OTHER))
+    assert isinstance(outcome, Unsure) and outcome.reason == TOO_WIDE and outcome.width > 1
+    assert "times as wide" in outcome.verdict.told  # type: ignore[union-attr]
+
+
+def test_the_bits_of_the_module_before_decide_what_no_bound_does() -> None:
+    moved = module_of(VACUOUS.replace("R.add(large, x)", "R.add(x, large)"))
+    numbers = Numbers(module_of(VACUOUS), [CANCELS])
+    assert numbers.judge_module(moved) is None
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_nothing_passes_by_a_bound_that_is_wider_than_every_value(seed: int) -> None:
+    """An output that counts as decided has an element whose bound is smaller than its value."""
+    program = draw_program(SeededSource(seed, 0), Knobs(operators=(8, 8)))
+    numbers = Numbers(program.module, program.calls)
+    if isinstance(numbers.expected, NoMeaning):
+        return
+    for result in numbers.decisive:
+        for leaf in flattened(result):
+            if isinstance(leaf, Tensor) and leaf.error is not None and leaf.value.size and width(leaf) == 0:
+                sized = np.abs(leaf.value.astype(np.float64))
+                assert not np.all(leaf.error > sized)
+
+
+def test_a_sharpened_bound_is_never_wider_and_never_finite_where_nothing_is_known() -> None:
+    operand = Tensor(np.array([1.0, 2.0, 3.0]), "float32", np.array([0.5, np.inf, 0.0]))
+    result = Tensor(operand.value * 2, "float32", np.array([1.0, np.inf, 0.0]))
+    (sharp,) = Noise().sharpened([operand], [result], lambda values: [values[0] * 2], lambda operands: [result])
+    assert isinstance(sharp, Sampled) and sharp.error is not None and result.error is not None
+    assert np.all(sharp.error <= result.error) and np.isinf(sharp.error[1]) and sharp.error[2] == 0
+    assert all(sample[2] == 6.0 for sample in sharp.samples)
+
+
+def test_the_local_error_knows_which_operands_are_exact() -> None:
+    asked: list[Any] = []
+    operand = Tensor(np.array([1.0, 2.0]), "float32", np.array([0.5, 0.0]))
+    result = Tensor(operand.value, "float32", np.array([0.5, 0.0]))
+
+    def local(operands: Any) -> list[Tensor]:
+        asked.extend(operands)
+        return [result]
+
+    Noise().sharpened([operand], [result], lambda values: [values[0]], local)
+    assert list(asked[0].error) == [NEXT_TO_NONE, 0.0]
+
+
+STEP = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        with R.dataflow():
+            third = R.divide(x, R.const(3.0, "float32"))
+            whole = R.floor(R.multiply(third, R.const(3.0, "float32")))
+            R.output(whole)
+        return whole
+"""
+
+
+def test_near_a_step_nothing_is_said() -> None:
+    below = module_of(STEP.replace("R.floor(R.multiply", "R.floor(R.subtract(R.multiply").replace(
+        'R.const(3.0, "float32")))\n', 'R.const(3.0, "float32")), R.const(1e-7, "float32")))\n'))  # fmt: skip
+    outcome = Numbers(module_of(STEP), [EntryCall("main", (np.array([3, 6], np.float32),))]).judge_module(below)
+    assert isinstance(outcome, Unsure) and not outcome.skipped
+
+
+SUM = STEP.replace('R.floor(R.multiply(third, R.const(3.0, "float32")))', "R.add(third, third)")
+
+
+@pytest.mark.parametrize(("rtol", "wrong"), [(1e-3, True), (1e-1, False)])
+def test_a_tolerance_of_the_users_own_takes_the_place_of_all_bounds(rtol: float, wrong: bool) -> None:
+    other = module_of(SUM.replace("R.add(third, third)", 'R.multiply(third, R.const(2.05, "float32"))'))
+    calls = [EntryCall("main", (np.array([3, 7], np.float32),))]
+    found = Numbers(module_of(SUM), calls, tolerance=Tolerance(rtol)).judge_module(other)
+    assert isinstance(found, Wrong) == wrong
+    assert found is None or isinstance(found, Wrong) and found.how == f"rtol {rtol:g}, atol 0, as asked"
+
+
+def test_weights_are_drawn_by_fan_in_and_domains_are_kept() -> None:
+    module = module_of("""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 300), "float32"), w: R.Tensor((64, 300), "float32"), s: R.Tensor((64,), "float32")):
+        with R.dataflow():
+            y = R.matmul(x, R.permute_dims(w))
+            r = R.divide(y, R.sqrt(s))
+            R.output(r)
+        return r
+""")
+    (call,) = drawn_calls(module, 0)
+    x, w, s = call.arguments
+    assert isinstance(x, np.ndarray) and isinstance(w, np.ndarray) and isinstance(s, np.ndarray)
+    assert np.abs(x).max() > 1.5 and 0.09 < np.abs(w).max() <= 0.1
+    assert s.min() >= 0
+    whole = drawn_calls(module, 0, 2)[1].arguments[0]
+    assert isinstance(whole, np.ndarray) and np.all(whole == np.trunc(whole)) and np.abs(whole).max() == 4
