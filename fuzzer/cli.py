@@ -42,6 +42,14 @@ SubjectPath = Annotated[
     Path,
     typer.Argument(help="A module (TVMScript .py or TVM JSON) or a case (folder or case.json).", metavar="SUBJECT"),
 ]
+Tvms = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tvm",
+        help="A released version, a Python interpreter, or a folder with a build of TVM; repeatable.",
+        metavar="VERSION|PYTHON|BUILD",
+    ),
+]
 Trust = Annotated[
     bool,
     typer.Option(
@@ -215,28 +223,56 @@ def replay(
     corpus: Annotated[
         Path | None, typer.Argument(help="Corpus folder. [default: the one in passfuzz]", metavar="CORPUS")
     ] = None,
-    tvm: Annotated[list[str] | None, typer.Option(help="TVM version to replay on; repeatable.")] = None,
+    tvm: Tvms = None,
     junit: Annotated[Path | None, typer.Option(help="Also write JUnit XML.", metavar="FILE")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Also write Markdown, as for a CI job.", metavar="FILE")] = None,
+    html: Annotated[Path | None, typer.Option(help="Also write one self-contained page.", metavar="FILE")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Cases at once. [default: CPUs]")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a replay of this corpus that was interrupted.")
+    ] = False,
     known: Known = None,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
-    """Replay a corpus of known bugs, on this TVM or on released ones."""
+    """Replay a corpus of known bugs, on this TVM, on released ones, or on a build of one's own."""
     from fuzzer.commands.replay import replay as replay_corpus
-    from fuzzer.render import replay_cases, show_replay
-    from fuzzer.settings import existing, known_file, output_file
-    from reports.junit import document
-    from reports.summary import write_text
+    from fuzzer.commands.replay import write_reports
+    from fuzzer.render import show_replay
+    from fuzzer.settings import existing, known_file, output_file, read_jobs
 
-    if junit is not None:
-        output_file(junit, "--junit")
+    files = {"junit": junit, "markdown": markdown, "html": html}
+    wanted = {name: output_file(file, f"--{name}") for name, file in files.items() if file is not None}
     result = replay_corpus(
-        None if corpus is None else existing(corpus), tuple(tvm or ()), trust=trust, known=known_file(known)
+        None if corpus is None else existing(corpus),
+        tuple(tvm or ()),
+        trust=trust,
+        known=known_file(known),
+        jobs=read_jobs(jobs),
+        resume=resume,
     )
-    if junit is not None:
-        write_text(junit, document((("replay", replay_cases(result)),)))
+    write_reports(result, wanted)
     show_replay(result, as_json)
     raise typer.Exit(result.status())
+
+
+@app.command()
+def since(
+    case: Annotated[
+        Path, typer.Argument(help="A case folder, or the name of a case in the corpus of passfuzz.", metavar="CASE")
+    ],
+    tvm: Tvms = None,
+    known: Known = None,
+    trust: Trust = False,
+    as_json: Json = False,
+) -> None:
+    """Say which releases of TVM show a case: the first and the last."""
+    from fuzzer.commands.since import show_since, since_when
+    from fuzzer.settings import known_file
+
+    found = since_when(case, tuple(tvm or ()), known_file(known), trust)
+    show_since(found, as_json)
+    raise typer.Exit(found.status())
 
 
 @app.command()

@@ -50,7 +50,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     "corpus": (
         ("escapes", "regular_files", "toml_text", "whole_folder"),
         ("arrays_file", "encoding", "frames", "loaded_file", "migration", "named_errors", "own", "poison_fill"),
-        ("repro_imports", "rewrites", "schedule", "script_losses", "signature", "throw_site", "tracebacks"),
+        ("portable", "repro_imports", "rewrites", "schedule", "script_losses", "signature", "throw_site", "tracebacks"),
         ("cause", "severity"),
         ("finding", "module_text"),
         ("repro_passes", "store"),
@@ -69,13 +69,13 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("reduce",),
     ),
     "reports": (
-        ("finding_row", "tally", "terminal"),
+        ("finding_row", "matrix", "page", "tally", "terminal"),
         ("causes", "finding_files"),
         ("severity", "summary"),
         ("pictures", "words"),
         ("reasons",),
         ("html", "junit", "live", "markdown", "out_writer", "sarif", "shrinking"),
-        ("formats", "view"),
+        ("formats", "replay_matrix", "view"),
     ),
     "fuzzer": (
         ("cli_reduce", "errors", "protocol"),
@@ -88,7 +88,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("trial/subject",),
         ("trial",),
         ("campaign", "oneshot", "worker", "render"),
-        ("plugin",),
+        ("plugin", "replaying"),
         ("commands",),
         ("cli",),
     ),
