@@ -13,6 +13,8 @@ from typing import Annotated
 import typer
 
 from fuzzer import cli_reduce as options
+from fuzzer.cli_options import Join, Json, Known, Load, Passes, SubjectPath, Target, Trust
+from fuzzer.cli_replay import replay, since
 from fuzzer.errors import (
     EnvironmentFault,
     ExitStatus,
@@ -31,42 +33,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
-Passes = Annotated[str | None, typer.Option("--passes", help="Passes by name, comma-separated.", metavar="A,B")]
-Load = Annotated[
-    Path | None, typer.Option("--load", help="Python file that defines PASSES under test.", metavar="FILE.py")
-]
-Target = Annotated[str | None, typer.Option("--target", help="llvm, cuda or cuda-cpu; a case's own, else llvm.")]
-SubjectPath = Annotated[
-    Path,
-    typer.Argument(help="A module (TVMScript .py or TVM JSON) or a case (folder or case.json).", metavar="SUBJECT"),
-]
-Tvms = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--tvm",
-        help="A released version, a Python interpreter, or a folder with a build of TVM; repeatable.",
-        metavar="VERSION|PYTHON|BUILD",
-    ),
-]
-Trust = Annotated[
-    bool,
-    typer.Option(
-        "--trust", help="Run what the data says as code, with no sandbox: for data that you would run as a script."
-    ),
-]
-
-Known = Annotated[
-    Path | None,
-    typer.Option("--known", help="Registry of known causes, or none. [default: the one in passfuzz]", metavar="FILE"),
-]
-Join = Annotated[
-    bool,
-    typer.Option(
-        "--trust", help="Let cases of somebody else join the corpus of passfuzz, which runs without a sandbox."
-    ),
-]
 
 
 def _show_version(wanted: bool) -> None:
@@ -218,61 +184,8 @@ def reduce(
     show_reduction(result, output, as_json, stats)
 
 
-@app.command()
-def replay(
-    corpus: Annotated[
-        Path | None, typer.Argument(help="Corpus folder. [default: the one in passfuzz]", metavar="CORPUS")
-    ] = None,
-    tvm: Tvms = None,
-    junit: Annotated[Path | None, typer.Option(help="Also write JUnit XML.", metavar="FILE")] = None,
-    markdown: Annotated[Path | None, typer.Option(help="Also write Markdown, as for a CI job.", metavar="FILE")] = None,
-    html: Annotated[Path | None, typer.Option(help="Also write one self-contained page.", metavar="FILE")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Cases at once. [default: CPUs]")] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a replay of this corpus that was interrupted.")
-    ] = False,
-    known: Known = None,
-    trust: Trust = False,
-    as_json: Json = False,
-) -> None:
-    """Replay a corpus of known bugs, on this TVM, on released ones, or on a build of one's own."""
-    from fuzzer.commands.replay import replay as replay_corpus
-    from fuzzer.commands.replay import write_reports
-    from fuzzer.render import show_replay
-    from fuzzer.settings import existing, known_file, output_file, read_jobs
-
-    files = {"junit": junit, "markdown": markdown, "html": html}
-    wanted = {name: output_file(file, f"--{name}") for name, file in files.items() if file is not None}
-    result = replay_corpus(
-        None if corpus is None else existing(corpus),
-        tuple(tvm or ()),
-        trust=trust,
-        known=known_file(known),
-        jobs=read_jobs(jobs),
-        resume=resume,
-    )
-    write_reports(result, wanted)
-    show_replay(result, as_json)
-    raise typer.Exit(result.status())
-
-
-@app.command()
-def since(
-    case: Annotated[
-        Path, typer.Argument(help="A case folder, or the name of a case in the corpus of passfuzz.", metavar="CASE")
-    ],
-    tvm: Tvms = None,
-    known: Known = None,
-    trust: Trust = False,
-    as_json: Json = False,
-) -> None:
-    """Say which releases of TVM show a case: the first and the last."""
-    from fuzzer.commands.since import show_since, since_when
-    from fuzzer.settings import known_file
-
-    found = since_when(case, tuple(tvm or ()), known_file(known), trust)
-    show_since(found, as_json)
-    raise typer.Exit(found.status())
+app.command()(replay)
+app.command()(since)
 
 
 @app.command()

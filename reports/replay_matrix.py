@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from corpus.escapes import Markdown
 from reports.junit import TestCase, document
 from reports.matrix import MEANINGS, Column, Matrix, ReplayRow
 from reports.page import environment, hashed, inlined
+from reports.summary import write_text
 
 NOT_SHOWN = "."
 LONGEST_MESSAGE = 200
@@ -96,3 +98,9 @@ def _test(classname: str, row: ReplayRow) -> TestCase:
 
 FORMATS: dict[str, Callable[[Matrix], str]] = {"junit": junit, "markdown": markdown, "html": html}
 """By the name of their option."""
+
+
+def write(matrix: Matrix, files: Mapping[str, Path]) -> None:
+    """Writes each format into its file."""
+    for name, file in files.items():
+        write_text(file, FORMATS[name](matrix))

@@ -78,7 +78,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("formats", "replay_matrix", "view"),
     ),
     "fuzzer": (
-        ("cli_reduce", "errors", "protocol"),
+        ("cli_options", "cli_reduce", "errors", "protocol"),
         ("streams", "versions"),
         ("processes", "settings"),
         ("known_causes", "results", "retold_issues", "selection", "similar", "trust"),
@@ -90,6 +90,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("campaign", "oneshot", "worker", "render"),
         ("plugin", "replaying"),
         ("commands",),
+        ("cli_replay",),
         ("cli",),
     ),
 }

@@ -1,32 +1,32 @@
 """Gives an older TVM the names that repro scripts use, and says which TVMScript it does not read. TVM 0.25 and later.
 
-Run as a file in the Python of that TVM (`fuzzer.replaying.server`), so it imports nothing of ours. It asks what is
+Run as a file in the Python of that TVM (`fuzzer.replaying.server`), so it imports the names of ours that need TVM alone
+(`generators.compat`), which passfuzz itself runs by on an older TVM. It asks what is
 there and not which version it is: a build from a branch has what it has. Nothing that is there is replaced, so that it
 changes nothing on the TVM that scripts are written for, and can be run twice.
 """
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
-from operator import attrgetter
+from pathlib import Path
 from typing import Any, TypeVar
 
-NAMES = (
-    # module or class, the name that scripts use, where it was before
-    ("tvm.s_tir.analysis", "verify_well_formed", "tvm.tirx.analysis.verify_well_formed"),
-    ("tvm.s_tir.transform", "StmtSimplify", "tvm.tirx.transform.StmtSimplify"),
-    ("tvm.ir", "Tuple", "tvm.relax.Tuple"),
-    ("tvm.ir", "TupleGetItem", "tvm.relax.TupleGetItem"),
-    ("tvm.ir", "Call", "tvm.relax.Call"),
-    ("tvm.ir", "GenericConst", "tvm.relax.Constant"),
-    ("tvm.relax", "VDevice", "tvm.ir.VDevice"),
-    ("tvm.relax", "AnyType", "tvm.relax.ObjectStructInfo"),
-    ("tvm.relax.analysis", "type_base_check", "tvm.relax.analysis.struct_info_base_check"),
-    ("tvm.relax.transform", "UpdateParamType", "tvm.relax.transform.UpdateParamStructInfo"),
-    ("tvm.script.relax", "Any", "tvm.script.relax.Object"),
+ROOT = Path(__file__).resolve().parents[2]
+"""The folder that holds our rooms."""
+ROWS = (
+    # What TVM 0.26 renamed, the newer name first. `generators.compat` has what later versions did.
+    ("tvm.ir.Call", "tvm.relax.Call"),
+    ("tvm.relax.AnyType", "tvm.relax.ObjectStructInfo"),
+    ("tvm.relax.analysis.type_base_check", "tvm.relax.analysis.struct_info_base_check"),
+    ("tvm.relax.transform.UpdateParamType", "tvm.relax.transform.UpdateParamStructInfo"),
+    ("tvm.script.relax.Any", "tvm.script.relax.Object"),
+    # What only scripts say, as passfuzz itself takes passes by `generators.compat.texts`.
+    ("tvm.s_tir.transform.StmtSimplify", "tvm.tirx.transform.StmtSimplify"),
     *(
-        (module, new, f"{module}.{old}")
-        for module in ("tvm.tirx.script", "tvm.script.tirx")
+        (f"{dialect}.{new}", f"{dialect}.{old}")
+        for dialect in ("tvm.tirx.script", "tvm.script.tirx")
         for new, old in (
             ("BitwiseAnd", "bitwise_and"),
             ("BitwiseOr", "bitwise_or"),
@@ -38,7 +38,7 @@ NAMES = (
     ),
 )
 FIELDS = (
-    # class, the field that scripts read, the field that it was before
+    # class, the field that scripts read, the field that it was before 0.26
     ("tvm.ir.RelaxExpr", "ty", "struct_info"),
     ("tvm.relax.Function", "ret_ty", "ret_struct_info"),
     ("tvm.relax.Call", "ty_args", "sinfo_args"),
@@ -47,30 +47,30 @@ FIELDS = (
 
 def add_names() -> list[str]:
     """Adds what is lacking, where what it was before is there; says what it has added."""
-    added = []
-    for place, name, source in NAMES:
-        where, what = _found(place), _found(source)
-        if where is not None and what is not None and not hasattr(where, name):
-            setattr(where, name, what)
-            added.append(f"{place}.{name}")
-    for place, name, field in FIELDS:
-        owner = _found(place)
-        if owner is not None and hasattr(owner, field) and not hasattr(owner, name):
-            setattr(owner, name, property(attrgetter(field)))
-            added.append(f"{place}.{name}")
-    return added
+    sys.path.insert(0, str(ROOT))
+    try:
+        names = import_module("generators.compat.names")
+        shared = import_module("generators.compat.before_0_27").ROWS
+        own = [names.Name(new, old) for new, old in ROWS] + [names.Field(*field) for field in FIELDS]
+        return [new for row in (*own, *shared) if (new := _supplied(names, row))]
+    except ImportError:  # no TVM of 0.25 or later
+        return []
+    finally:
+        sys.path.remove(str(ROOT))
 
 
-def _found(path: str) -> Any:
-    """A module, or what it has under a name; None where it is not there."""
+def _supplied(names: Any, row: Any) -> str:
+    """The name that a row has added, "" for none: it is there, or what it was before is not."""
+    whole = f"{row.owner}.{row.new}" if isinstance(row, names.Field) else row.new
+    if names.there(whole):
+        return ""
     try:
-        return import_module(path)
-    except ImportError:
-        module, _, name = path.rpartition(".")
-    try:
-        return getattr(import_module(module), name, None)
-    except ImportError:
-        return None
+        if isinstance(row, names.Field) and not hasattr(names.found(row.owner), row.old):
+            return ""
+        names.supply([row])
+    except (AttributeError, ImportError):
+        return ""
+    return whole if names.there(whole) else ""
 
 
 _FRAME = """

@@ -19,10 +19,11 @@ ROWS: tuple[tuple[str, str], ...] = (
     (r"StructInfo", "Type"),
     (r"[Ss]truct[ _][Ii]nfo", "type"),
     (r"ffi::StructuralEqual\(\)\(\(\*it\)\.second(?:\.type\(\))?, new_buf(?:\.type\(\))?\)", "same_type(new_buf)"),
+    (r"\bSymbolic Var\b", "Var"),
     # Types of scalars were dtypes before 0.27.
     (
         r"\((?:ffi::StructuralEqual\(\)\()?value(?:->ty|\.ty\(\))(?:,| ==) var->ty(?:\.as_or_throw<PrimType>\(\))?\)+"
-        r" is false|value\.dtype\(\) == var\.dtype\(\) \([^)]*\)",
+        r" is false|value\.dtype\(\) == var\.dtype\(\) \([^)]*\) ?",
         "same_type(value, var)",
     ),
     (r"\(IsFloatType\(x\.ty\(\)\)\) is false|\(x\.dtype\(\)\.is_float\(\)\) is false", "is_float(x)"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,9 +26,7 @@ from fuzzer.settings import available_cpus
 from fuzzer.trust import is_trusted
 from fuzzer.versions import require_tvm
 from oracles.verdict import HANG
-from reports import replay_matrix
 from reports.matrix import Column, ReplayRow
-from reports.summary import write_text
 from reports.terminal import Terminal
 
 Tick: TypeAlias = Callable[[], None]
@@ -169,9 +167,3 @@ def _progress(label: str, cases: int, kept: int) -> Iterator[Tick]:
     with bar:
         task = bar.add_task(label, total=cases, completed=kept)
         yield lambda: bar.advance(task)
-
-
-def write_reports(result: ReplayResult, files: Mapping[str, Path]) -> None:
-    """Writes the matrix in each format into its file."""
-    for name, file in files.items():
-        write_text(file, replay_matrix.FORMATS[name](result.matrix))

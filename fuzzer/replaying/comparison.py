@@ -18,7 +18,7 @@ from corpus.signature import normalise
 from corpus.store import ScriptOutcome, StoredCase
 from fuzzer.replaying.ending import Broken, Ending, Fails, Gone, Unportable
 from oracles.evidence import AnotherForm, Died, Hung, OutOfMemory, ReferenceTrap
-from oracles.verdict import HANG, WRONG_RESULT, Failed
+from oracles.verdict import CRASH, HANG, WRONG_RESULT, Failed
 from reports.matrix import ReplayWord
 
 SHORTEST = 12
@@ -65,10 +65,10 @@ def outcome_of(case: StoredCase, ending: Ending, expected: Expected, registry: R
         case Gone():
             return "fixed" if expected == "fails" else "passes"
         case Fails():
+            if ending.out_of_time and not _is_hang(case):
+                return "error"
             if expected == "passes":
                 return "regressed"
-            if ending.kind == "hang" and not _is_hang(case):
-                return "error" if ending.message.startswith("no answer") else "changed"
             return "fails as known" if is_recorded(case, ending, registry) else "changed"
         case Unportable():
             return "unportable"
@@ -98,7 +98,7 @@ def _is_hang(case: StoredCase) -> bool:
 
 
 def _raises(case: StoredCase) -> bool:
-    return isinstance(case.evidence, (Died, Hung)) or case.symptom == "crash"
+    return isinstance(case.evidence, (Died, Hung)) or case.symptom == CRASH
 
 
 def _same_form(case: StoredCase, failure: Fails) -> bool:

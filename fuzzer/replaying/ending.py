@@ -48,12 +48,14 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Fails:
-    """TVM does something wrong. error: the exception as "Type: text"; trace: its traceback."""
+    """TVM does something wrong. error: the exception as "Type: text"; trace: its traceback. out_of_time: it was ended,
+    and has no limit of its own that it could have told of."""
 
     kind: Kind
     message: str
     error: str = ""
     trace: str = ""
+    out_of_time: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def ending_of(end: ScriptEnd) -> Ending:
     """What the end of a script says."""
     said = last_line(end.stdout)
     if end.timed_out:
-        return Fails("hang", "no answer in time")
+        return Fails("hang", "no answer in time", out_of_time=True)
     if end.status == PASSES:
         return Gone(said)
     if end.status > KILLED:
