@@ -26,6 +26,8 @@ SHORTEST = 12
 HEAD = 60
 """Characters at the start of a message that tell it from others; what follows quotes the program."""
 MOST_LABELS = 4
+NOT_PARSED = "script does not parse: "
+"""How `oracles.checks.round_trip`, which loads TVM, begins to say it: an exception shows it, and no check."""
 NOT_EXECUTABLE = "not executable"
 """As `oracles.checks.executable` says it, which loads TVM."""
 Expected: TypeAlias = ScriptOutcome | Literal[""]
@@ -98,7 +100,9 @@ def _is_hang(case: StoredCase) -> bool:
 
 
 def _raises(case: StoredCase) -> bool:
-    return isinstance(case.evidence, (Died, Hung)) or case.symptom == CRASH
+    """Whether something else than the script's own check showed the failure."""
+    thrown = case.symptom == CRASH or case.message.startswith(NOT_PARSED)
+    return thrown or isinstance(case.evidence, (Died, Hung))
 
 
 def _same_form(case: StoredCase, failure: Fails) -> bool:

@@ -133,6 +133,13 @@ def test_a_wrong_value_is_no_wrong_shape() -> None:
     assert not is_recorded(replace(case, symptom="crash"), value, Registry())
 
 
+def test_a_script_that_reads_back_as_another_module_was_no_script_that_does_not_parse() -> None:
+    check = Fails("check", "the printed script is another module", "AssertionError", "assert not mismatch")
+    case = replace(stored(), symptom="round-trip", oracle="round_trip")
+    assert is_recorded(replace(case, message="script parses to another module: it differs"), check, Registry())
+    assert not is_recorded(replace(case, message="script does not parse: no such word"), check, Registry())
+
+
 def test_what_runs_out_of_time_is_no_regression_unless_it_hung_before() -> None:
     late = ending_of(replace(ended(1), timed_out=True))
     assert outcome_of(CRASH, late, "fails", Registry()) == "error"
