@@ -25,6 +25,8 @@ SHORTEST = 12
 """Characters of a message that says anything."""
 HEAD = 60
 """Characters at the start of a message that tell it from others; what follows quotes the program."""
+QUOTE = 24
+"""Characters of a sentence that stands somewhere in a message."""
 MOST_LABELS = 4
 NOT_PARSED = "script does not parse: "
 """How `oracles.checks.round_trip`, which loads TVM, begins to say it: an exception shows it, and no check."""
@@ -128,7 +130,11 @@ def _same_error(case: StoredCase, failure: Fails, registry: Registry) -> bool:
 
 
 def _same_message(recorded: str, message: str) -> bool:
-    """Whether one text begins as the other does, or as a part of it after a colon: before it stands who speaks."""
+    """Whether one text begins as the other does, or as a part of it after a colon, before which stands who speaks; or
+    whether the record, made by hand, quotes a sentence."""
+    quoted = normalise(recorded)
+    if len(quoted) >= QUOTE and quoted in normalise(message):
+        return True
     one, other = (_parts(normalise(text)) for text in (recorded, message))
     return any(a.startswith(b[:HEAD]) or b.startswith(a[:HEAD]) for a in one for b in other)
 
