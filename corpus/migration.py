@@ -6,12 +6,14 @@ Case folders of schema 1 stay readable for ever. What their messages say never c
 from __future__ import annotations
 
 import re
+import signal
 
 from oracles.evidence import (
     AcrossProcesses,
     AttributeGone,
     ChangedSignature,
     DeadBinding,
+    Died,
     Evidence,
     GivenToCallTir,
     Hung,
@@ -23,6 +25,7 @@ from oracles.evidence import (
 
 _DEAD_BINDING = re.compile(r"a dead (constant|relax\.zeros|relax\.add)\b")
 _ATTRIBUTE_GONE = re.compile(r"(?:function|module) attribute (\S+) is gone")
+_DIED = re.compile(r"(SIG[A-Z]+) in |killed by signal (\d+)$")
 _TRAP = "reference trap: "
 
 
@@ -30,6 +33,8 @@ def evidence_in_message(oracle: str, symptom: str, message: str) -> Evidence | N
     """The evidence of a stored failure of schema 1; None where nothing was decided by its words."""
     if symptom == "hang":
         return Hung()
+    if symptom == "crash" and (died := _DIED.match(message)):
+        return Died(died[1] or signal.Signals(int(died[2])).name)
     if symptom == "not deterministic across processes":
         return AcrossProcesses()
     if symptom.startswith(_TRAP):

@@ -13,6 +13,8 @@ from typing import Annotated
 import typer
 
 from fuzzer import cli_reduce as options
+from fuzzer.cli_options import Join, Json, Known, Load, Passes, SubjectPath, Target, Trust
+from fuzzer.cli_replay import replay, since
 from fuzzer.errors import (
     EnvironmentFault,
     ExitStatus,
@@ -31,34 +33,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
-Passes = Annotated[str | None, typer.Option("--passes", help="Passes by name, comma-separated.", metavar="A,B")]
-Load = Annotated[
-    Path | None, typer.Option("--load", help="Python file that defines PASSES under test.", metavar="FILE.py")
-]
-Target = Annotated[str | None, typer.Option("--target", help="llvm, cuda or cuda-cpu; a case's own, else llvm.")]
-SubjectPath = Annotated[
-    Path,
-    typer.Argument(help="A module (TVMScript .py or TVM JSON) or a case (folder or case.json).", metavar="SUBJECT"),
-]
-Trust = Annotated[
-    bool,
-    typer.Option(
-        "--trust", help="Run what the data says as code, with no sandbox: for data that you would run as a script."
-    ),
-]
-
-Known = Annotated[
-    Path | None,
-    typer.Option("--known", help="Registry of known causes, or none. [default: the one in passfuzz]", metavar="FILE"),
-]
-Join = Annotated[
-    bool,
-    typer.Option(
-        "--trust", help="Let cases of somebody else join the corpus of passfuzz, which runs without a sandbox."
-    ),
-]
 
 
 def _show_version(wanted: bool) -> None:
@@ -220,33 +194,8 @@ def reduce(
     show_reduction(result, output, as_json, stats)
 
 
-@app.command()
-def replay(
-    corpus: Annotated[
-        Path | None, typer.Argument(help="Corpus folder. [default: the one in passfuzz]", metavar="CORPUS")
-    ] = None,
-    tvm: Annotated[list[str] | None, typer.Option(help="TVM version to replay on; repeatable.")] = None,
-    junit: Annotated[Path | None, typer.Option(help="Also write JUnit XML.", metavar="FILE")] = None,
-    known: Known = None,
-    trust: Trust = False,
-    as_json: Json = False,
-) -> None:
-    """Replay a corpus of known bugs, on this TVM or on released ones."""
-    from fuzzer.commands.replay import replay as replay_corpus
-    from fuzzer.render import replay_cases, show_replay
-    from fuzzer.settings import existing, known_file, output_file
-    from reports.junit import document
-    from reports.summary import write_text
-
-    if junit is not None:
-        output_file(junit, "--junit")
-    result = replay_corpus(
-        None if corpus is None else existing(corpus), tuple(tvm or ()), trust=trust, known=known_file(known)
-    )
-    if junit is not None:
-        write_text(junit, document((("replay", replay_cases(result)),)))
-    show_replay(result, as_json)
-    raise typer.Exit(result.status())
+app.command()(replay)
+app.command()(since)
 
 
 @app.command()

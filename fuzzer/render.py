@@ -24,12 +24,12 @@ from fuzzer.results import (
     ReplayResult,
     ValueRow,
 )
-from reports.junit import TestCase
 from reports.terminal import Terminal, cell
 
 _STYLES = {
     "failed": "bold red",
-    "regression": "bold red",
+    "regressed": "bold red",
+    "changed": "magenta",
     "error": "bold red",
     "broken": "bold red",
     "inconclusive": "yellow",
@@ -37,13 +37,11 @@ _STYLES = {
     "unportable": "yellow",
     "fixed": "green",
     "passed": "green",
-    "ok": "green",
+    "passes": "green",
+    "fails as known": "dim",
     "skipped": "dim",
 }
 
-
-FAILING = ("regression", "error")
-"""Outcomes of a replayed case that fail a job."""
 
 PIPE_WIDTH = 200
 """Columns of a table that goes into a file or a pipe, where the width is not known."""
@@ -164,34 +162,32 @@ def _show_steps(terminal: Terminal, result: ReduceResult) -> None:
 
 
 def show_replay(result: ReplayResult, as_json: bool) -> None:
-    """One line per case and TVM."""
+    """The matrix of cases and TVMs, what a reader must see with its message, and a line for all."""
     if as_json:
         print_json(result.to_json())
         return
-    table = Table("case", "TVM", "outcome", "what", box=None, header_style="bold")
-    for row in result.rows:
-        table.add_row(cell(row.case), cell(row.tvm), _styled(row.outcome), cell(row.message[:SHOWN_MESSAGE]))
-    terminal = console()
+    matrix, terminal = result.matrix, console()
+    table = Table("case", box=None, header_style="bold")
+    for column in matrix.had:
+        table.add_column(cell(column.label))
+    for case in matrix.cases:
+        found = [matrix.cell(case, column) for column in matrix.had]
+        table.add_row(cell(case), *(_styled(row.outcome) if row is not None else cell("") for row in found))
     terminal.print(table)
+    if telling := matrix.telling():
+        said = Table("what", "case", "TVM", "message", box=None, header_style="bold")
+        for row in telling:
+            said.add_row(_styled(row.outcome), cell(row.case), cell(row.tvm), cell(row.message[:SHOWN_MESSAGE]))
+        terminal.say("")
+        terminal.print(said)
+    terminal.say("")
+    for column in matrix.columns:
+        terminal.say(one_line(f"{column.label}: {matrix.counts(column)}"), "bold red" if column.fault else "")
     for tvm, gone in groupby(result.gone(), key=lambda one: one.tvm):
         titles = [one.title for one in gone]
-        said = "1 known cause is" if len(titles) == 1 else f"{len(titles)} known causes are"
-        terminal.say(one_line(f"{said} gone on TVM {tvm}: {'; '.join(titles)}"), "bold green")
-
-
-def replay_cases(result: ReplayResult) -> list[TestCase]:
-    """The rows of a replay as JUnit test cases; unportable ones are skipped."""
-    return [
-        TestCase(
-            classname=f"passfuzz.replay.tvm-{row.tvm}",
-            name=row.case,
-            failures=((f"{row.outcome}: {row.message}", row.message),) if row.outcome in FAILING else (),
-            skipped=row.message or row.outcome if row.outcome == "unportable" else None,
-            output=row.outcome,
-            seconds=row.seconds,
-        )
-        for row in result.rows
-    ]
+        said_gone = "1 known cause is" if len(titles) == 1 else f"{len(titles)} known causes are"
+        terminal.say(one_line(f"{said_gone} gone on TVM {tvm}: {'; '.join(titles)}"), "bold green")
+    terminal.say(one_line(matrix.summary()), "bold")
 
 
 def show_listing(listing: Listing, as_json: bool) -> None:

@@ -9,13 +9,13 @@ from fuzzer.errors import ExitStatus
 from fuzzer.versions import Probe
 from reports.causes import causes_of
 from reports.finding_row import FindingRow
+from reports.matrix import Column, Matrix, ReplayRow
 from reports.tally import Tally
 
 MAX_INVALID_SHARE = 0.01
 """Above this share of cases that are not well-formed before any pass, the generator is at fault."""
 
 VerdictWord: TypeAlias = Literal["passed", "skipped", "inconclusive", "failed"]
-ReplayWord: TypeAlias = Literal["ok", "fixed", "still-failing", "regression", "unportable", "error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,19 +155,6 @@ class NothingToReduce:
 
 
 @dataclass(frozen=True, slots=True)
-class ReplayRow:
-    """One corpus case under one TVM. cause, title: of its cause, as the registry has it; "" where it is not known."""
-
-    case: str
-    tvm: str
-    outcome: ReplayWord
-    message: str = ""
-    seconds: float = 0.0
-    cause: str = ""
-    title: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class GoneCause:
     """A known cause of which every case passes on a TVM, and one of them did not before."""
 
@@ -178,16 +165,25 @@ class GoneCause:
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
-    """`passfuzz replay`: one row per case and TVM."""
+    """`passfuzz replay`: one row per case and TVM, and a column per TVM."""
 
     rows: tuple[ReplayRow, ...]
+    columns: tuple[Column, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def matrix(self) -> Matrix:
+        """The same for reports."""
+        return Matrix(self.columns, self.rows, self.seconds)
 
     def status(self) -> ExitStatus:
-        """A case that behaves worse than its record says is a regression; a case that could not run is our fault."""
+        """A case that behaves worse than its record says is a regression; a case that could not run, or a TVM that
+        could not be had, is a fault of the environment or ours."""
         outcomes = {row.outcome for row in self.rows}
-        if "regression" in outcomes:
+        if "regressed" in outcomes:
             return ExitStatus.REPLAY_REGRESSION
-        return ExitStatus.OWN_FAULT if "error" in outcomes else ExitStatus.CLEAN
+        lacking = "error" in outcomes or any(column.fault for column in self.columns)
+        return ExitStatus.OWN_FAULT if lacking else ExitStatus.CLEAN
 
     def gone(self) -> tuple[GoneCause, ...]:
         """What each TVM has mended. A case whose cause is not known counts as one of its own."""
@@ -197,11 +193,11 @@ class ReplayResult:
         return tuple(
             GoneCause(tvm, rows[0].cause, rows[0].title or rows[0].case)
             for (tvm, _), rows in found.items()
-            if {row.outcome for row in rows} in ({"fixed"}, {"fixed", "ok"})
+            if {row.outcome for row in rows} in ({"fixed"}, {"fixed", "passes"})
         )
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "gone": [asdict(gone) for gone in self.gone()]}
+        return {**asdict(self), "summary": self.matrix.summary(), "gone": [asdict(gone) for gone in self.gone()]}
 
 
 @dataclass(frozen=True, slots=True)

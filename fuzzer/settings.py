@@ -172,6 +172,11 @@ def read_time(text: str, option: str = "--time") -> float:
     return seconds
 
 
+def read_jobs(jobs: int | None) -> int | None:
+    """How many cases are replayed at once; None is one for each CPU. Raises UsageError."""
+    return None if jobs is None else _jobs(jobs, "local")
+
+
 def read_shard(text: str | None) -> Shard:
     """A shard from "i/n", i counted from 1. Raises UsageError."""
     if text is None:

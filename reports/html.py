@@ -7,14 +7,11 @@ others is escaped by autoescape, after control characters have become visible.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
-from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -25,6 +22,7 @@ from reports import pictures
 from reports.causes import CauseRow, headline
 from reports.finding_files import Files, FindingFiles, no_files
 from reports.finding_row import FindingRow
+from reports.page import environment, hashed, inlined
 from reports.reasons import ReasonGroup, grouped
 from reports.severity import best, first_seen, severity, worst_first
 from reports.summary import Report
@@ -258,23 +256,10 @@ def _reasons(tally: Tally) -> list[tuple[str, str, tuple[ReasonGroup, ...]]]:
 
 @cache
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reports", "templates"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=True,
-        finalize=_finalized,
-    )
-    environment.globals.update(words=SEVERITY_WORDS, odd=ODD_ORDER)
-    environment.filters.update(line=one_line, share=share, clock=_clock)
-    return environment
-
-
-def _finalized(value: Any) -> Any:
-    """What is no HTML of ours, with its control characters visible; autoescape does the rest."""
-    return value if isinstance(value, Markup) else visible(value)
+    made = environment()
+    made.globals.update(words=SEVERITY_WORDS, odd=ODD_ORDER)
+    made.filters.update(share=share, clock=_clock)
+    return made
 
 
 def _escaped(text: str) -> Markup:
@@ -288,14 +273,9 @@ def _clock(seconds: float) -> str:
 
 @cache
 def _inline() -> Mapping[str, Markup]:
-    """The script and the style sheet, and their hashes for the policy (CSP level 2, section 4.2.5)."""
-    loader = jinja2.PackageLoader("reports", "templates")
-    texts = {name: loader.get_source(_environment(), file)[0] for name, file in _INLINE.items()}
-    hashes = {
-        f"{name}_hash": Markup(base64.b64encode(hashlib.sha256(text.encode()).digest()).decode())  # noqa: S704 - base64
-        for name, text in texts.items()
-    }
-    return {**{name: Markup(text) for name, text in texts.items()}, **hashes}  # noqa: S704 - files of ours
+    """The script and the style sheet, and their hashes for the policy."""
+    texts = {name: inlined(file) for name, file in _INLINE.items()}
+    return {**texts, **{f"{name}_hash": hashed(text) for name, text in texts.items()}}
 
 
 _INLINE = {"style": "report.css", "script": "report.js"}

@@ -24,12 +24,13 @@ Counted: TypeAlias = Mapping[PassColumn, int] | Mapping[OracleColumn, int]
 NAME = "junit"
 FILE = "junit.xml"
 ESCAPE = IN_MARKUP
-Tag: TypeAlias = Literal["testsuite", "properties", "property", "testcase", "failure", "skipped", "system-out"]
+Tag: TypeAlias = Literal["testsuite", "properties", "property", "testcase", "failure", "error", "skipped", "system-out"]
 
 
 @dataclass(frozen=True, slots=True)
 class TestCase:
-    """One line of a CI's test view. failures: (one line, detail) each; skipped: why it did not run."""
+    """One line of a CI's test view. failures: (one line, detail) each; error: as one of them, where it could not be
+    run; skipped: why it did not run."""
 
     classname: str
     name: str
@@ -37,6 +38,7 @@ class TestCase:
     skipped: str | None = None
     output: str = ""
     seconds: float = 0.0
+    error: tuple[str, str] | None = None
 
 
 def render(report: Report) -> str:
@@ -69,8 +71,9 @@ def document(
             name=name,
             tests=str(len(cases)),
             failures=str(sum(bool(case.failures) for case in cases)),
-            errors="0",
+            errors=str(sum(case.error is not None for case in cases)),
             skipped=str(sum(case.skipped is not None for case in cases)),
+            time=f"{sum(case.seconds for case in cases):.3f}",
         )
         if said:
             _add_properties(suite, said)
@@ -98,6 +101,8 @@ def _add_case(suite: ElementTree.Element, case: TestCase) -> None:
     element = _add(suite, "testcase", classname=case.classname, name=case.name, time=f"{case.seconds:.3f}")
     for line, detail in case.failures:
         _add(element, "failure", detail, message=line)
+    if case.error is not None:
+        _add(element, "error", case.error[1], message=case.error[0])
     if case.skipped is not None:
         _add(element, "skipped", message=case.skipped)
     if case.output:

@@ -31,6 +31,8 @@ READ = {
     "fuzzer/commands/doctor.py": "names of probes",
     "fuzzer/oneshot/keep.py": "any message, by the regular expression of a user",
     "fuzzer/oneshot/prepare.py": "what TVM's parser says",
+    "fuzzer/replaying/comparison.py": "what TVM has raised, in this version and in the one of the record",
+    "fuzzer/replaying/ending.py": "what repro scripts, Python and TVM print",
     "oracles/builds/cpu_trial.py": "what LLVM and the C++ compiler say",
     "oracles/builds/cuda_cpu/program.py": "the answer of a compiled kernel, which is C++",
     "oracles/builds/cuda_device.py": "what nvcc and the driver say",

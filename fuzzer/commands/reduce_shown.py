@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpus.repro import json_beside
-from fuzzer.commands.replay import FAILS, PASSES
 from fuzzer.errors import EnvironmentFault
 from fuzzer.oneshot.ask import scratch_folder
 from fuzzer.oneshot.messages import Reduction
 from fuzzer.processes import sandbox
+from fuzzer.replaying.ending import FAILS, PASSES
 from reports.summary import write_text
 
 CONFIRM_S = 150.0

@@ -2,51 +2,88 @@
 
 from __future__ import annotations
 
-import os
-import re
-import signal
-import subprocess
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from corpus.registry import Registry
 from corpus.replayable import CORPUS, Replayable, replayable
-from corpus.store import CorruptCase, ScriptOutcome, StoredCase
-from fuzzer.commands.environments import python_with
-from fuzzer.errors import EnvironmentFault, UsageError
+from corpus.store import StoredCase
+from fuzzer.errors import EnvironmentFault, UsageError, tell
 from fuzzer.known_causes import read_known_causes
-from fuzzer.oneshot.ask import scratch_folder
-from fuzzer.processes import sandbox
-from fuzzer.processes.guard import end, guarded
-from fuzzer.results import ReplayResult, ReplayRow, ReplayWord
+from fuzzer.replaying.case import REPRO, Replayer
+from fuzzer.replaying.environments import check_name, find_tvm
+from fuzzer.replaying.journal import Journal, key_of
+from fuzzer.replaying.warm import WarmTvm, started
+from fuzzer.results import ReplayResult
 from fuzzer.settings import available_cpus
 from fuzzer.trust import is_trusted
-from fuzzer.versions import MISSING, require_tvm, tvm_version
+from fuzzer.versions import require_tvm
+from oracles.verdict import HANG
+from reports.matrix import Column, ReplayRow
+from reports.terminal import Terminal
 
-REPRO = "repro.py"
-CASE_TIMEOUT_S = 120.0
-IMPORT_TIMEOUT_S = 180.0
-FAILS, PASSES, CANNOT_RUN = 1, 0, 2
-"""Exit statuses of a repro script."""
-KILLED = 128
-"""And the number of a signal: of what a signal has ended (`fuzzer.processes.guard`)."""
+Tick: TypeAlias = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What is done on every TVM. jobs: how many cases at once."""
+
+    cases: Sequence[Replayable]
+    registry: Registry
+    journal: Journal
+    trust: bool
+    jobs: int
 
 
 def replay(
-    corpus: Path | None, versions: Sequence[str], trust: bool = False, known: Path | None = None
+    corpus: Path | None,
+    versions: Sequence[str],
+    trust: bool = False,
+    known: Path | None = None,
+    jobs: int | None = None,
+    resume: bool = False,
 ) -> ReplayResult:
-    """One row per TVM and case. None is the corpus that comes with passfuzz, no version the installed TVM.
+    """A column for each TVM, with a row for each case. None is the corpus that comes with passfuzz, no version the
+    installed TVM, no number of jobs one for each CPU.
 
-    trust: whether scripts of somebody else may run, and all of them without walls around them. known: the registry of
-    known causes. Raises UsageError when there is no case, or a script of somebody else and no trust; EnvironmentFault
-    when a TVM is not there and cannot be installed, or does not work.
+    versions: as `--tvm` has them. trust: whether scripts of somebody else may run, and all of them without walls around
+    them. known: the registry of known causes. resume: rows of an interrupted replay of this corpus are taken as they
+    are, where neither the case nor the TVM has changed.
+
+    A TVM that cannot be had has a column that says why. Raises UsageError where there is no case, for a `--tvm` that
+    can be none, or a script of somebody else and no trust; EnvironmentFault where the installed TVM, which nobody has
+    named, does not work.
     """
+    begun = time.monotonic()
     folder = CORPUS if corpus is None else corpus
+    for given in versions:
+        check_name(given)
     registry = read_known_causes(known, "").registry
+    cases = read_cases(folder, trust)
+    if not versions:
+        require_tvm()
+    journal = Journal(folder, resume)
+    task = _Task(cases, registry, journal, trust, jobs or available_cpus())
+    columns: list[Column] = []
+    rows: list[ReplayRow] = []
+    for given in dict.fromkeys(versions or ("",)):
+        column, found = _column(given, columns, task)
+        columns.append(column)
+        rows += found
+    journal.done()
+    return ReplayResult(tuple(rows), tuple(columns), round(time.monotonic() - begun, 3))
+
+
+def read_cases(folder: Path, trust: bool) -> list[Replayable]:
+    """The cases of a corpus. Raises UsageError where there is none, or a script of somebody else and no trust."""
     try:
         cases = list(replayable(folder))
     except NotADirectoryError as error:
@@ -55,32 +92,7 @@ def replay(
         raise UsageError(f"{folder}: no case in it")
     if not trust:
         _refuse_strangers(folder, cases)
-    if not versions:
-        require_tvm()
-    pythons = {version: python_with(version) for version in versions or (tvm_version(),)}
-    for version, python in pythons.items():
-        _require_import(version, python)
-    with ThreadPoolExecutor(available_cpus()) as pool:
-        rows = [
-            row
-            for version, python in pythons.items()
-            for row in pool.map(partial(replay_case, version=version, python=python, trust=trust), cases)
-        ]
-    found = {one.slug: one.case for one in cases}
-    return ReplayResult(tuple(_with_cause(row, found[row.case], registry) for row in rows))
-
-
-def _with_cause(row: ReplayRow, case: StoredCase | CorruptCase, registry: Registry) -> ReplayRow:
-    """The row with the cause of its case. One that is fixed in this TVM, and fails, is a regression whatever the case
-    says."""
-    if isinstance(case, CorruptCase):
-        return row
-    printed = row.message
-    entry = registry.match(case.cause or "", printed)
-    row = replace(row, cause=case.cause or "", title=case.title if entry is None else entry.title)
-    if entry is None or not entry.is_fixed_in(row.tvm) or row.outcome != "still-failing":
-        return row
-    return replace(row, outcome="regression", message=f"fixed in {entry.fixed_in}, and back: {row.message}")
+    return cases
 
 
 def _refuse_strangers(corpus: Path, cases: Sequence[Replayable]) -> None:
@@ -91,106 +103,67 @@ def _refuse_strangers(corpus: Path, cases: Sequence[Replayable]) -> None:
         raise UsageError(f"{corpus}: {whose}; replaying runs their repro.py as a program: --trust does")
 
 
-def replay_case(found: Replayable, version: str, python: Path, trust: bool = False) -> ReplayRow:
-    """Runs one repro script in a process of its own, with walls around it but for `trust` and a user's passes."""
-    if isinstance(found.case, CorruptCase):
-        return ReplayRow(found.slug, version, "error", found.case.reason)
-    if not (found.folder / REPRO).is_file():
-        return ReplayRow(found.slug, version, "error", f"{found.folder / REPRO}: no such file")
-    started = time.monotonic()
-    words = [str(python), str((found.folder / REPRO).absolute())]
+def _column(given: str, others: Sequence[Column], task: _Task) -> tuple[Column, list[ReplayRow]]:
+    """A column with its rows; without any, and with the reason, where its TVM cannot be had."""
     try:
-        with scratch_folder() as scratch:
-            walled = not trust and found.case.case.load is None
-            ended = _run(sandbox.command(words, scratch) if walled else words, CASE_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        return ReplayRow(found.slug, version, "error", f"no answer in {CASE_TIMEOUT_S:.0f} s", CASE_TIMEOUT_S)
-    outcome = "error" if ended.broken else _outcome(ended.status, expected_on(found.case, version))
-    message = _last_line(ended.stderr if ended.broken else ended.stdout)
-    return ReplayRow(found.slug, version, outcome, message, round(time.monotonic() - started, 3))
+        with started(find_tvm(given)) as warm:
+            column = Column(_label(given, warm.greeting.version, others), warm.greeting.version, given)
+            return column, _rows(Replayer(warm, column.label, task.registry, task.trust), task)
+    except EnvironmentFault as error:
+        if not given:
+            raise EnvironmentFault(f"{error}; `passfuzz doctor` looks closer") from error
+        tell(f"warning: {error}")
+        return Column(given, given=given, fault=str(error)), []
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptEnd:
-    """How a script ended and what it said."""
-
-    status: int
-    stdout: str
-    stderr: str
-
-    @property
-    def broken(self) -> bool:
-        """Whether it did not come far enough to judge: a repro says why it ends with 1 or 2, and an uncaught
-        exception ends Python with 1, a script that it cannot open with 2."""
-        if self.status not in (FAILS, PASSES, CANNOT_RUN):
-            return True
-        return self.status != PASSES and bool(self.stderr.strip()) and not self.stdout.strip()
+def _label(given: str, version: str, others: Sequence[Column]) -> str:
+    """The version, and what the user has named where that says more, or another column has the version."""
+    taken = version in [other.label for other in others]
+    return f"{version} ({given})" if "/" in given or taken else version
 
 
-def _require_import(version: str, python: Path) -> None:
-    """Raises EnvironmentFault where TVM cannot be imported: every repro would say that this TVM cannot run it."""
-    try:
-        ended = _run([str(python), "-c", "import tvm.relax"], IMPORT_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        raise EnvironmentFault(f"TVM {version} is not imported within {IMPORT_TIMEOUT_S:.0f} s") from None
-    if ended.status != PASSES:
-        number = ended.status - KILLED
-        killed = number in signal.valid_signals()
-        why = f"killed by {signal.Signals(number).name}" if killed else _last_line(ended.stderr)
-        which = "TVM" if version == MISSING else f"TVM {version}"
-        raise EnvironmentFault(f"{which} cannot be imported: {why}; `passfuzz doctor` looks closer")
-
-
-def _last_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return lines[-1][:300] if lines else ""
-
-
-def _run(command: list[str], limit_s: float) -> ScriptEnd:
-    """What became of a command, 128 and the number of a signal that ended it. What it has started ends with it, and
-    both with this process. Raises TimeoutExpired."""
-    environment = {**os.environ, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    with subprocess.Popen(
-        guarded(command),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        env=environment,
-        start_new_session=True,
-    ) as child:
+def _rows(replayer: Replayer, task: _Task) -> list[ReplayRow]:
+    cases, journal = task.cases, task.journal
+    build = _build(replayer.warm)
+    keys = {found.slug: key_of(found.folder, build) for found in cases}
+    kept = {slug: row for slug, key in keys.items() if (row := journal.row(key, replayer.label)) is not None}
+    left = sorted((found for found in cases if found.slug not in kept), key=_waits_less)
+    done = dict(kept)
+    with _progress(replayer.label, len(cases), len(kept)) as tick:
+        pool = ThreadPoolExecutor(task.jobs)
         try:
-            stdout, stderr = child.communicate(timeout=limit_s)
-        except subprocess.TimeoutExpired:
-            end(child)
+            for future in as_completed([pool.submit(replayer.row, found) for found in left]):
+                row = future.result()
+                done[row.case] = row
+                journal.keep(keys[row.case], row)
+                tick()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return ScriptEnd(child.returncode, stdout, stderr)
+        pool.shutdown()
+    return [done[found.slug] for found in cases]
 
 
-def expected_on(case: StoredCase, version: str) -> ScriptOutcome | None:
-    """What is recorded for a version; for a version of which nothing is, what the newest older one did."""
-    recorded = case.outcome_on(version)
-    if recorded is not None:
-        return recorded
-    older = [(_order(prefix), outcome) for prefix, outcome in case.expected if _order(prefix) < _order(version)]
-    return max(older)[1] if older else None
+def _build(warm: WarmTvm) -> str:
+    return f"{warm.tvm.python} {warm.greeting.version} {warm.greeting.file} {warm.greeting.stamp}"
 
 
-def _outcome(status: int, expected: ScriptOutcome | None) -> ReplayWord:
-    match status, expected:
-        case 1, "passes":
-            return "regression"
-        case 1, _:
-            return "still-failing"
-        case 0, "fails":
-            return "fixed"
-        case 0, _:
-            return "ok"
-        case 2, _:
-            return "unportable"
-        case _:
-            return "error"
+def _waits_less(found: Replayable) -> bool:
+    """Sorts what waits for a hang before all others, so that nothing waits for it at the end."""
+    return not (isinstance(found.case, StoredCase) and found.case.symptom == HANG)
 
 
-def _order(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", version))
+@contextmanager
+def _progress(label: str, cases: int, kept: int) -> Iterator[Tick]:
+    """A bar on stderr, or two lines where that is no terminal."""
+    terminal = Terminal(stderr=True)
+    if not terminal.is_terminal:
+        tell(f"TVM {label}: {cases} cases" + (f", {kept} of them as they were" if kept else ""))
+        yield lambda: None
+        return
+    bar = Progress(
+        TextColumn("TVM {task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=terminal
+    )
+    with bar:
+        task = bar.add_task(label, total=cases, completed=kept)
+        yield lambda: bar.advance(task)

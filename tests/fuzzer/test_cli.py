@@ -19,8 +19,9 @@ from corpus.signature_baseline import read_notes, write_known
 from fuzzer import errors
 from fuzzer.campaign.observer import Observer
 from fuzzer.own_numbers import DRAWN
-from fuzzer.results import CampaignResult, CheckResult, CheckRow, ReduceResult, ReplayResult, ReplayRow
+from fuzzer.results import CampaignResult, CheckResult, CheckRow, ReduceResult, ReplayResult
 from fuzzer.settings import Settings
+from reports.matrix import Column, ReplayRow
 from reports.summary import read_out, write_out
 from tests.reports.reports_data import finding, known_finding, report, row, tally
 
@@ -191,18 +192,23 @@ def test_reduce_writes_the_script(passfuzz: Any, fake: Any, tmp_path: Path) -> N
 
 def test_replay_reports_a_regression(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
     rows = (
-        ReplayRow("tvm-17340", "0.27.0", "still-failing"),
-        ReplayRow("tvm-20277", "0.27.0", "regression", "fails again"),
+        ReplayRow("tvm-17340", "0.27.0", "fails as known"),
+        ReplayRow("tvm-20277", "0.27.0", "regressed", "fails again"),
         ReplayRow("tvm-20201", "0.26.0", "unportable", "script does not parse"),
     )
-    fake("fuzzer.commands.replay", "replay", lambda corpus, versions, trust, known: ReplayResult(rows))
+    columns = (Column("0.27.0"), Column("0.26.0"), Column("9.9", fault="there is no 9.9"))
+    fake("fuzzer.commands.replay", "replay", lambda *_, **__: ReplayResult(rows, columns))
     junit = tmp_path / "junit.xml"
     status, stdout, _ = passfuzz("replay", tmp_path, "--tvm", "0.27.0", "--tvm", "0.26.0", "--junit", junit)
     assert status == 4
-    assert "regression" in stdout
+    assert "regressed" in stdout
     cases = {case.attrib["name"]: case for case in ElementTree.parse(junit).iter("testcase")}
     assert [name for name, case in cases.items() if case.find("failure") is not None] == ["tvm-20277"]
     assert cases["tvm-20201"].find("skipped") is not None
+    assert [name for name, case in cases.items() if case.find("error") is not None] == ["this TVM"]
+    suites = {suite.attrib["name"]: suite.attrib for suite in ElementTree.parse(junit).iter("testsuite")}
+    assert suites["replay on TVM 9.9"]["errors"] == "1"
+    assert suites["replay on TVM 0.27.0"]["failures"] == "1"
 
 
 # --- report, list ---------------------------------------------------------------------------------------

@@ -9,13 +9,17 @@ from pathlib import Path
 import pytest
 
 from corpus.registry import KnownCause, add_entries
+from corpus.replayable import Replayable
 from corpus.store import ScriptOutcome, StoredCase, write_case
-from fuzzer.commands import environments, replay
-from fuzzer.commands.replay import expected_on
+from fuzzer.commands import replay
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.render import show_replay
+from fuzzer.replaying import environments
+from fuzzer.replaying.case import Replayer
+from fuzzer.replaying.comparison import expected_on
 from fuzzer.results import ReplayResult
 from generators.case import Case, ModuleText, PassCall
+from reports.matrix import ReplayRow
 
 pytestmark = pytest.mark.warm
 VERSION = "0.27.0.post1"
@@ -32,20 +36,23 @@ def put(corpus: Path, slug: str, script: str, *expected: tuple[str, ScriptOutcom
 
 
 @pytest.fixture(autouse=True)
-def this_tvm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replay, "tvm_version", lambda: VERSION)
-    monkeypatch.setattr(environments, "tvm_version", lambda: VERSION)
+def cache_of_its_own(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+
+SAYS = "print('Var x is not defined'); exit(1)"
 
 
 @pytest.mark.parametrize(
     ("script", "recorded", "outcome", "status"),
     [
-        ("print('Var x is not defined'); exit(1)", "fails", "still-failing", 0),
-        ("print('Var x is not defined'); exit(1)", "passes", "regression", 4),
+        (SAYS, "fails", "fails as known", 0),
+        (SAYS, "passes", "regressed", 4),
+        ("print('killed by signal 11'); exit(1)", "fails", "changed", 0),
         ("exit(0)", "fails", "fixed", 0),
-        ("exit(0)", "passes", "ok", 0),
-        ("exit(2)", "passes", "unportable", 0),
-        ("import os; os.abort()", "fails", "error", 3),
+        ("exit(0)", "passes", "passes", 0),
+        ("print('this needs a GPU'); exit(2)", "passes", "unportable", 0),
+        ("import os; os.kill(os.getpid(), 9)", "fails", "error", 3),
         ("raise SystemExit(7)", "passes", "error", 3),
     ],
 )
@@ -55,7 +62,8 @@ def test_outcomes(tmp_path: Path, script: str, recorded: ScriptOutcome, outcome:
     (row,) = result.rows
     assert (row.case, row.tvm, row.outcome) == ("case", VERSION, outcome)
     assert result.status() == status
-    assert row.message == ("Var x is not defined" if "Var x" in script else "")
+    if "Var x" in script:
+        assert row.message == "Var x is not defined"
 
 
 def replayed(corpus: Path, known: Path | None, **scripts: str) -> ReplayResult:
@@ -92,7 +100,7 @@ def test_a_known_cause_that_is_gone_is_announced(tmp_path: Path, capsys: pytest.
     assert [gone["title"] for gone in result.to_json()["gone"]] == ["A of the registry", "title of six"]
 
 
-@pytest.mark.parametrize(("fixed_in", "outcome", "status"), [("0.27.0", "regression", 4), ("0.28", "still-failing", 0)])
+@pytest.mark.parametrize(("fixed_in", "outcome", "status"), [("0.27.0", "regressed", 4), ("0.28", "fails as known", 0)])
 def test_a_fixed_cause_that_fails_is_red(tmp_path: Path, fixed_in: str, outcome: str, status: int) -> None:
     add_entries(tmp_path / "known.toml", [KnownCause("a", "A", "fixed-in", fixed_in=fixed_in)])
     result = replayed(tmp_path / "cases", tmp_path / "known.toml", one="a: print('x'); exit(1)")
@@ -120,14 +128,123 @@ def test_a_corrupt_case_does_not_stop_the_others(tmp_path: Path) -> None:
     put(tmp_path, "good", "exit(0)", ("0.27", "passes"))
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "case.json").write_text("{")
-    assert [(row.case, row.outcome) for row in replay.replay(tmp_path, ()).rows] == [("bad", "error"), ("good", "ok")]
+    assert [(row.case, row.outcome) for row in replay.replay(tmp_path, ()).rows] == [
+        ("bad", "error"),
+        ("good", "passes"),
+    ]
 
 
-def test_every_version_gets_every_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replay, "python_with", lambda version: Path(sys.executable))
-    put(tmp_path, "case", "exit(1)", ("0.26", "fails"), ("0.27", "passes"))
-    rows = replay.replay(tmp_path, ("0.26.0", "0.27.0")).rows
-    assert [(row.tvm, row.outcome) for row in rows] == [("0.26.0", "still-failing"), ("0.27.0", "regression")]
+def fake_build(folder: Path, version: str, text: str = "") -> Path:
+    """A tree of TVM, as a source checkout has it, of which the package says a version and nothing else."""
+    (folder / "python/tvm/relax").mkdir(parents=True)
+    (folder / "python/tvm/__init__.py").write_text(f"__version__ = {version!r}\n{text}")
+    (folder / "python/tvm/relax/__init__.py").write_text("")
+    (folder / "build/lib").mkdir(parents=True)
+    (folder / "build/lib/libtvm_compiler.so").write_text("")
+    return folder
+
+
+def test_a_build_of_ones_own_can_regress(tmp_path: Path) -> None:
+    """Its version is that of the package, whatever is installed here; nothing is recorded for it."""
+    put(tmp_path / "corpus", "case", SAYS, ("0.26", "fails"), ("0.27", "passes"))
+    builds = [str(fake_build(tmp_path / name, f"0.{name}")) for name in ("28.dev0", "27.dev0", "26.1", "25.0")]
+    result = replay.replay(tmp_path / "corpus", builds)
+    found = [(row.tvm.split()[0], row.expected, row.outcome) for row in result.rows]
+    assert found == [
+        ("0.28.dev0", "passes", "regressed"),
+        ("0.27.dev0", "fails", "fails as known"),
+        ("0.26.1", "fails", "fails as known"),
+        ("0.25.0", "", "fails as known"),
+    ]
+    assert [column.version for column in result.columns] == ["0.28.dev0", "0.27.dev0", "0.26.1", "0.25.0"]
+    assert result.status() == 4
+
+
+def test_the_folder_of_a_build_stands_for_its_tree(tmp_path: Path) -> None:
+    put(tmp_path / "corpus", "case", SAYS, ("0.27", "fails"))
+    tree = fake_build(tmp_path / "tree", "0.28.dev0")
+    assert [row.tvm.split()[0] for row in replay.replay(tmp_path / "corpus", (str(tree / "build"),)).rows] == [
+        "0.28.dev0"
+    ]
+
+
+def test_a_tvm_that_cannot_be_had_ends_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path / "corpus", "case", SAYS, ("0.27", "fails"))
+    monkeypatch.setattr(environments, "requirements", lambda _: ["--no-index", "--find-links", "", "passfuzz-none"])
+    (tmp_path / "empty").mkdir()
+    bare = fake_build(tmp_path / "bare", "0.28")
+    (bare / "build/lib/libtvm_compiler.so").unlink()
+    raises = fake_build(tmp_path / "raises", "0.28", "raise ImportError('libtvm.so is gone')")
+    dies = fake_build(tmp_path / "dies", "0.28", "import os; os.abort()")
+    lacks = [str(tmp_path / "empty"), str(bare), str(raises), str(dies)]
+    good = str(fake_build(tmp_path / "good", "0.27.0"))
+    result = replay.replay(tmp_path / "corpus", (*lacks, good))
+    assert [(row.tvm.split()[0], row.outcome) for row in result.rows] == [("0.27.0", "fails as known")]
+    assert result.status() == 3
+    faults = [column.fault for column in result.columns]
+    for fault, words in zip(
+        faults,
+        ("no Python package tvm", "no library of TVM", "libtvm.so is gone", "killed by SIGABRT", ""),
+        strict=True,
+    ):
+        assert words in fault
+        assert bool(words) == bool(fault)
+
+
+@pytest.mark.parametrize(
+    "given", ["../0.27.0", "no/such/folder", "0.27.0/..", "latest", "", "0.27.0; rm -rf x", "\u0660.1"]
+)
+def test_what_is_no_tvm_is_wrong_usage(tmp_path: Path, given: str) -> None:
+    put(tmp_path / "corpus", "case", SAYS, ("0.27", "fails"))
+    if given:
+        with pytest.raises(UsageError, match="--tvm"):
+            replay.replay(tmp_path / "corpus", ("0.27.0.post1", given))
+    file = tmp_path / "file.txt"
+    file.write_text("no interpreter")
+    with pytest.raises(UsageError, match="no Python interpreter"):
+        replay.replay(tmp_path / "corpus", (str(file),))
+
+
+def test_a_program_that_is_no_python_has_a_column_that_says_so(tmp_path: Path) -> None:
+    put(tmp_path / "corpus", "case", SAYS, ("0.27", "fails"))
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\nexit 3\n")
+    program.chmod(0o755)
+    (column,) = replay.replay(tmp_path / "corpus", (str(program),)).columns
+    assert "cannot be imported" in column.fault
+
+
+def test_an_interpreter_runs_the_tvm_that_it_imports(tmp_path: Path) -> None:
+    put(tmp_path, "case", SAYS, ("0.27", "fails"))
+    result = replay.replay(tmp_path, (sys.executable,))
+    assert [(column.version, column.label) for column in result.columns] == [(VERSION, f"{VERSION} ({sys.executable})")]
+    assert [row.outcome for row in result.rows] == ["fails as known"]
+
+
+def test_what_was_done_before_an_interrupt_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = tmp_path / "count"
+    counts = f"open({str(count)!r}, 'a').write('x'); {SAYS}"
+    for slug in ("a", "b", "c"):
+        put(tmp_path / "corpus", slug, counts, ("0.27", "fails"))
+    build = str(fake_build(tmp_path / "build", "0.27.0"))
+    run = Replayer.row
+
+    def interrupted(self: Replayer, found: Replayable) -> ReplayRow:
+        if found.slug == "c":
+            raise KeyboardInterrupt
+        return run(self, found)
+
+    monkeypatch.setattr(Replayer, "row", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        replay.replay(tmp_path / "corpus", (build,), trust=True, jobs=1)
+    monkeypatch.setattr(Replayer, "row", run)
+    done = len(count.read_text())
+    put(tmp_path / "corpus", "a", f"{counts}  # changed", ("0.27", "fails"))
+    result = replay.replay(tmp_path / "corpus", (build,), trust=True, resume=True)
+    assert [row.outcome for row in result.rows] == ["fails as known"] * 3
+    assert (done, len(count.read_text())) == (2, 4)  # the changed case, and the one that was not run
+    replay.replay(tmp_path / "corpus", (build,), trust=True, resume=True)
+    assert len(count.read_text()) == 7  # a replay that has ended leaves nothing to go on with
 
 
 def test_a_corpus_without_cases_is_wrong_usage(tmp_path: Path) -> None:
@@ -140,9 +257,19 @@ def test_a_corpus_without_cases_is_wrong_usage(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("version", "outcome"),
-    [("0.27.0.post1", "passes"), ("0.28.0", "passes"), ("0.26.1", "fails"), ("0.100.0", "passes"), ("0.25.0", None)],
+    [
+        ("0.27.0.post1", "passes"),
+        ("0.28.0", "passes"),
+        ("0.28.dev0", "passes"),
+        ("0.28.0rc1", "passes"),
+        ("0.27.0rc1", "fails"),
+        ("0.26.1", "fails"),
+        ("0.100.0", "passes"),
+        ("0.25.0", ""),
+        ("unknown", ""),
+    ],
 )
-def test_a_new_version_is_expected_to_do_what_the_last_one_did(version: str, outcome: ScriptOutcome | None) -> None:
+def test_a_new_version_is_expected_to_do_what_the_last_one_did(version: str, outcome: str) -> None:
     assert expected_on(stored(("0.26", "fails"), ("0.27", "passes")), version) == outcome
 
 

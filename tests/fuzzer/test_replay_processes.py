@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from corpus.replayable import Replayable, replayable
 from fuzzer.commands import replay
-from fuzzer.commands.replay import replay_case
-from fuzzer.errors import EnvironmentFault
+from fuzzer.replaying import warm
 from tests.deeds import is_alive
 from tests.fuzzer.test_campaign import wait_for
-from tests.fuzzer.test_replay import VERSION, put
+from tests.fuzzer.test_replay import put
 
 ROOT = Path(__file__).resolve().parents[2]
 LEAVES = """
@@ -33,25 +31,24 @@ print(os.read(heard, 20).decode())
 """Says the number of a process that stays, in a session of its own and with the pipes of the script."""
 
 
-def case_of(corpus: Path, script: str) -> Replayable:
+def case_of(corpus: Path, script: str) -> None:
     put(corpus, "case", script, ("0.27", "fails"))
-    (found,) = replayable(corpus)
-    return found
 
 
 @pytest.mark.parametrize("trust", [False, True], ids=["walled", "trusted"])
 def test_what_a_script_leaves_behind_is_ended_and_holds_nothing_up(tmp_path: Path, trust: bool) -> None:
-    row = replay_case(case_of(tmp_path, f"{LEAVES}sys.exit(1)"), VERSION, Path(sys.executable), trust)
-    assert row.outcome == "still-failing", row.message
+    case_of(tmp_path, f"{LEAVES}sys.exit(1)")
+    (row,) = replay.replay(tmp_path, (), trust).rows
+    assert row.outcome == "fails as known", row.message
     assert not is_alive(int(row.message))
 
 
 def test_a_hang_is_an_error_and_nothing_of_it_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replay, "CASE_TIMEOUT_S", 2.0)
+    monkeypatch.setattr(warm, "CASE_TIMEOUT_S", 2.0)
     told = tmp_path / "told"
-    found = case_of(tmp_path / "corpus", f"sys = __import__('sys')\nsys.stdout = open({str(told)!r}, 'w', 1)\n{WAITS}")
-    row = replay_case(found, VERSION, Path(sys.executable), trust=True)
-    assert (row.outcome, row.message) == ("error", "no answer in 2 s")
+    case_of(tmp_path / "corpus", f"sys = __import__('sys')\nsys.stdout = open({str(told)!r}, 'a', 1)\n{WAITS}")
+    (row,) = replay.replay(tmp_path / "corpus", (), trust=True).rows
+    assert (row.outcome, row.message) == ("error", "no answer in time")
     assert not any(is_alive(int(line)) for line in (told.read_text().split() if told.exists() else ()))
 
 
@@ -59,10 +56,8 @@ WAITS = f"{LEAVES}print(os.getpid(), flush=True)\ntime.sleep(10_000)\n"
 ASKS = """
 import sys
 from pathlib import Path
-from corpus.replayable import replayable
-from fuzzer.commands.replay import replay_case
-(found,) = replayable(Path(sys.argv[1]))
-replay_case(found, "0.27", Path(sys.executable), trust=True)
+from fuzzer.commands.replay import replay
+replay(Path(sys.argv[1]), (), trust=True)
 """
 
 
@@ -77,10 +72,3 @@ def test_a_script_ends_with_the_replay(tmp_path: Path, number: signal.Signals) -
     asking.send_signal(number)
     asking.wait()
     wait_for(lambda: not any(map(is_alive, started)))
-
-
-def test_a_tvm_that_crashes_while_it_is_imported_is_said_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "tvm.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with pytest.raises(EnvironmentFault, match=r"TVM 0\.27 cannot be imported: killed by SIGSEGV;"):
-        replay._require_import("0.27", Path(sys.executable))

@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 import pytest
 
 from fuzzer.errors import ExitStatus
-from fuzzer.results import CampaignResult, CheckResult, CheckRow, ReplayResult, ReplayRow
+from fuzzer.results import CampaignResult, CheckResult, CheckRow, ReplayResult
 from reports import junit
 from reports.finding_row import KNOWN, FindingRow, Standing, row_of
+from reports.matrix import Column, ReplayRow
 from reports.tally import tally_of
 from tests.reports.reports_data import finding, known_finding, report
 
@@ -68,15 +69,21 @@ def test_check(verdicts: tuple[str, ...], status: int) -> None:
 @pytest.mark.parametrize(
     ("outcomes", "status"),
     [
-        (("ok", "fixed", "still-failing", "unportable"), 0),
-        (("ok", "regression"), 4),
-        (("regression", "error"), 4),
-        (("ok", "error"), 3),
+        (("passes", "fixed", "fails as known", "changed", "unportable"), 0),
+        (("passes", "regressed"), 4),
+        (("regressed", "error"), 4),
+        (("passes", "error"), 3),
         ((), 0),
     ],
 )
 def test_replay(outcomes: tuple[str, ...], status: int) -> None:
     assert ReplayResult(tuple(ReplayRow("case", "0.27.0", outcome) for outcome in outcomes)).status() == status
+
+
+def test_a_tvm_that_cannot_be_had_is_no_clean_replay() -> None:
+    rows = (ReplayRow("case", "0.27.0", "passes"),)
+    assert ReplayResult(rows, (Column("0.27.0"), Column("9.9", fault="no such version"))).status() == 3
+    assert ReplayResult(rows, (Column("0.27.0"),)).status() == 0
 
 
 @pytest.mark.parametrize("fail_on", [("A", "B"), ("C",), ()])

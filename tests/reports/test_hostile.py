@@ -22,7 +22,6 @@ from corpus.escapes import is_finding_script, one_line, visible
 from fuzzer.commands.report import report_on
 from fuzzer.errors import tell
 from fuzzer.render import (
-    replay_cases,
     show_check,
     show_diagnosis,
     show_listing,
@@ -36,15 +35,15 @@ from fuzzer.results import (
     Listing,
     ReduceResult,
     ReplayResult,
-    ReplayRow,
     ValueRow,
 )
 from fuzzer.versions import Probe
-from reports import html, junit, markdown, sarif
+from reports import html, junit, markdown, replay_matrix, sarif
 from reports.finding_files import FindingFiles
 from reports.finding_row import FindingRow, Standing, row_of
 from reports.formats import FORMATS
 from reports.live import LiveDisplay
+from reports.matrix import Column, Matrix, ReplayRow
 from reports.summary import Ended, Report, RunFacts, write_out
 from reports.tally import FIELDS, Tally, tally_of
 from reports.terminal import Terminal, cell
@@ -325,7 +324,8 @@ def _commands(text: str) -> Iterator[Callable[[], None]]:
     numbers = {f"{what}{part}": 1.0 for what in ("bindings", "statements", "passes") for part in ("", "_before")}
     reduced = {**numbers, "oracle_calls": 1.0, "seconds": 1.0}
     yield lambda: show_reduction(ReduceResult(text, reduced), text, False)  # type: ignore[arg-type]
-    yield lambda: show_replay(ReplayResult((ReplayRow(text, text, "error", text),)), False)
+    columns = (Column(text, text, text), Column(f"{text}2", fault=text))
+    yield lambda: show_replay(ReplayResult((ReplayRow(text, text, "error", text),), columns), False)
     yield lambda: show_listing(Listing(text, (text,), ((text,),)), False)
     yield lambda: show_diagnosis(Diagnosis((Probe(text, "ok", text),)), False)
     yield lambda: show_diagnosis(Diagnosis((Probe(text, "ok", text),)), True)
@@ -363,8 +363,21 @@ def test_no_report_on_stdout_is_a_command_to_a_job(
     assert commands(shown) == [] and hostile in json.loads(shown)["skipped"]
 
 
+HOSTILE_MATRIX = Matrix(
+    (Column(HOSTILE, HOSTILE, HOSTILE), Column(f"{HOSTILE}2", fault=HOSTILE)),
+    (ReplayRow(HOSTILE, HOSTILE, "error", HOSTILE), ReplayRow(f"{HOSTILE}2", HOSTILE, "regressed", HOSTILE)),
+)
+
+
 def test_a_replay_is_xml() -> None:
-    rows = ReplayResult((ReplayRow(HOSTILE, HOSTILE, "error", HOSTILE),))
-    written = junit.document((("replay", replay_cases(rows)),))
-    assert len(list(ElementTree.fromstring(written.encode()).iter("failure"))) == 1
+    written = replay_matrix.junit(HOSTILE_MATRIX)
+    root = ElementTree.fromstring(written.encode())
+    assert [len(list(root.iter(tag))) for tag in ("failure", "error")] == [1, 2]
     assert visible(written) == written
+
+
+def test_no_page_or_markdown_of_a_replay_lets_a_text_act() -> None:
+    page, text = replay_matrix.html(HOSTILE_MATRIX), replay_matrix.markdown(HOSTILE_MATRIX)
+    assert "<script" not in page and visible(page) == page
+    assert "<script" not in text and visible(text) == text
+    assert commands(text) == []
