@@ -286,10 +286,9 @@ def promote(
     words = Words(title=title, slug=slug, note=note)
     if corpus is None:
         promote_and_tell(existing(folder), registry_file(known), words, date.today(), trust, as_json)
-    elif known is not None or title or note:
-        raise UsageError("--corpus: a folder of cases has no registry; leave out --known, --title and --note")
     else:
-        keep_and_tell(existing(folder), output_folder(corpus, "--corpus"), words, trust, as_json)
+        own = output_folder(corpus, "--corpus")
+        keep_and_tell(existing(folder), own, words, known is not None, trust, as_json)
 
 
 @app.command()

@@ -121,8 +121,10 @@ def keep_in(folder: Path, corpus: Path, words: Words, trust: bool = False) -> Pa
     return target
 
 
-def keep_and_tell(folder: Path, corpus: Path, words: Words, trust: bool, as_json: bool) -> None:
-    """The same, and says what was done."""
+def keep_and_tell(folder: Path, corpus: Path, words: Words, registry: bool, trust: bool, as_json: bool) -> None:
+    """The same, and says what was done. registry: whether the user names one, too. Raises UsageError for that."""
+    if registry or words.title or words.note:
+        raise UsageError("--corpus: a folder of cases has no registry; leave out --known, --title and --note")
     target = keep_in(folder, corpus, words, trust)
     if as_json:
         print_json({"case": str(target), "title": read_case(target).title})

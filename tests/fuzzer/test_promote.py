@@ -154,3 +154,22 @@ def test_a_stranger_needs_trust_for_the_corpus_of_passfuzz(
     assert titles(known) == {"a": "open"}
     promote(stranger, known, Words(), TODAY, trust=True)
     assert titles(known) == {"a": "open", "b": "open"}
+
+
+def test_a_corpus_of_ones_own_gets_a_copy_and_no_registry(passfuzz: Any, out: Path, tmp_path: Path) -> None:
+    folder, mine = out / FINDINGS[0].folder, tmp_path / "cases"
+    status, stdout, err = passfuzz("promote", folder, "--corpus", mine)
+    assert (status, err) == (0, "")
+    (case,) = mine.iterdir()
+    assert stdout.startswith(f"{case}: ")
+    assert read_case(case) == read_case(folder)
+    assert own.is_own(case)
+    status, _, err = passfuzz("promote", folder, "--corpus", mine, "--known", tmp_path / "known.toml")
+    assert (status, "--corpus: a folder of cases has no registry" in err) == (2, True)
+
+
+def test_what_nothing_has_confirmed_is_not_promoted(out: Path, known: Path) -> None:
+    folder = out / FINDINGS[0].folder
+    (folder / "repro.py").rename(folder / "repro.unconfirmed.py")
+    with pytest.raises(UsageError, match="nothing has confirmed it"):
+        promote(folder, known, Words(), TODAY)
