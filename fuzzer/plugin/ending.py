@@ -25,7 +25,7 @@ from corpus.store import write_atomically, write_case
 from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.campaign.out_folder import UNCONFIRMED
 from fuzzer.known_causes import Known
-from fuzzer.plugin.pairs import Pairs
+from fuzzer.plugin.pairs import PAIRS_FILE, Pairs
 from fuzzer.plugin.repro import script_that_runs_the_test
 from fuzzer.plugin.watch import Ledger, Sighting
 from fuzzer.protocol import Plan
@@ -51,8 +51,6 @@ from reports.tally import bump
 from reports.words import finding_line, largest_first
 
 FAIL_ON = ("A", "B")
-PAIRS_FILE = "pairs.json"
-"""Under OUT: which pairs were interpreted, and why others were not."""
 REDUCE_S = 15.0
 """Seconds that making one finding small may take, after which it is as small as it has become."""
 REDUCE_ALL_S = 180.0

@@ -6,8 +6,10 @@ kept modules is written here.
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
+import signal
 import time
 import traceback
 from collections import Counter
@@ -20,6 +22,7 @@ from typing import Any, TypeAlias
 from typing_extensions import assert_never
 
 from corpus.signature import normalise, operators_in
+from fuzzer.plugin.budget import TestBudget, limit_cpu
 from fuzzer.plugin.modules import keep_module, module_file
 from fuzzer.plugin.spy import Missed, Spy
 from fuzzer.processes.flight import Recorder
@@ -37,6 +40,8 @@ from oracles.ir.fingerprint import fingerprint
 from oracles.verdict import WRONG_RESULT
 from reports.tally import Tally, bump
 
+_TEST_LIMIT = "the time for judging one test was up"
+_SESSION_LIMIT = "the time for judging this session was up"
 Said: TypeAlias = Tallied | Pair | OwnFault | ForeignFound
 """By the child that judges a pass call."""
 
@@ -111,7 +116,8 @@ class Ledger:
 class Watch:
     """Judges the pass calls of this process from `start` to `stop`. deadline_s: of each stage of a child.
 
-    where: the test that is running, for the reports. out: where modules are kept, None where nothing is.
+    where: the test that is running, for the reports. out: where modules are kept, None where nothing is. session_s:
+    seconds after which no further call is judged.
     """
 
     def __init__(
@@ -121,9 +127,12 @@ class Watch:
         same_meaning: frozenset[str] = frozenset(),
         out: Path | None = None,
         clock: Callable[[], float] = time.monotonic,
+        session_s: float = math.inf,
     ) -> None:
         self.ledger = Ledger()
         self.where = ""
+        self._session_s = session_s
+        self._budget = TestBudget()
         self._same_meaning = same_meaning
         self._out = out
         self._deadline_s = deadline_s
@@ -139,6 +148,11 @@ class Watch:
     def stop(self) -> None:
         self._spy.remove()
 
+    def enter(self, test: str) -> None:
+        """A test begins."""
+        self.where = test
+        self._budget = TestBudget()
+
     def _missed(self, why: Missed, name: str) -> None:
         self.ledger.calls += 1
         self.ledger.missed[why.reason] += 1
@@ -148,7 +162,8 @@ class Watch:
     def _applied(self, application: Application) -> None:
         start = self._clock()
         try:
-            self._judge(application)
+            with self._budget.spending():
+                self._judge(application)
         except Exception as error:  # noqa: BLE001 - an error of ours must not become one of the test
             self.ledger.at_fault(f"{type(error).__name__}: {error}")
         finally:
@@ -166,17 +181,23 @@ class Watch:
         if key in self._judged:
             ledger.missed["the same call was judged before"] += 1
             return
+        cpu_s = self._budget.left_s()
+        if cpu_s < 1 or ledger.seconds >= self._session_s:
+            ledger.missed[_TEST_LIMIT if cpu_s < 1 else _SESSION_LIMIT] += 1
+            return
         self._judged.add(key)
-        out = self._out
-        keep = out is not None and not module_file(out, application.hash_before).exists()
-        if len(set(key[1:])) == 1 and not keep:
+        file = None if self._out is None else module_file(self._out, application)
+        if file is not None and file.exists():
+            file = None
+        if len(set(key[1:])) == 1 and file is None:
             ledger.judged += 1
             ledger.tally.add(Tally(cases=1, generated=1))
             ledger.tally.count_pass(application.name, "applied")
             return
-        terms = Terms(self.where, self._same_meaning, partial(keep_module, out, self.where) if keep and out else None)
+        terms = Terms(self.where, self._same_meaning, None if file is None else partial(keep_module, file, self.where))
 
         def judge(say: Say) -> None:
+            limit_cpu(cpu_s)
             _run(ForeignTrial(application, terms, lambda activity: self._recorder.write(0, activity), say), say)
 
         self._record(in_child(judge, Said, self._recorder, self._deadline_s, per_activity=True, guarded=True))
@@ -211,11 +232,14 @@ class Watch:
     def _record_end(self, activity: Activity, ended: Ended) -> None:
         """The end of a child. None is a finding here: the case that shows it was in the child."""
         end, kind = judged_end(0, activity, ended, deadline_s=self._deadline_s), kind_of(activity)
+        if ended.by is signal.SIGXCPU:
+            end = ReferenceStuck()
         match end:
             case OurFault():
                 self.ledger.at_fault(f"{ended.what or ended.how} in {kind}")
             case FromOutside() | ReferenceStuck() | Failure():
-                why = f"the judge ended: {ended.how} in {kind}"
+                how = _TEST_LIMIT if ended.by is signal.SIGXCPU else ended.how
+                why = f"the judge ended: {how} in {kind}"
                 bump(self.ledger.tally.skipped, why, 1)
                 if isinstance(activity, Asking) and activity.oracle == numeric.ORACLE.name:
                     self.ledger.pairs[Gap(why)] += 1

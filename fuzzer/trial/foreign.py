@@ -27,6 +27,7 @@ from fuzzer.trial.parts import guarded, parts_of
 from fuzzer.trial.record import Record
 from fuzzer.trial.subject.flaws import flaw_of
 from fuzzer.trial.subject.phase import phase_of
+from fuzzer.trial.subject.unpromised_inputs import seed_of
 from fuzzer.trial.unpromised_numbers import compared
 from generators import tvm_api as T
 from generators.case import Case, EntryCall, Origin, PassCall
@@ -78,22 +79,24 @@ class Terms:
 
 
 class ForeignBench:
-    """What oracles may do besides looking: the pass is the one that the test made, or its constructor."""
+    """What oracles may do besides looking. A call without a constructor is of the pass object that the test made.
 
-    def __init__(self, transform: Pass | None, source: str, seed: int, module: IRModule) -> None:
-        self.source: Source = SeededSource(seed)
+    A pass is applied to a copy, so that one which works in place changes nothing that is judged.
+    """
+
+    def __init__(self, transform: Pass | None, module: IRModule) -> None:
+        self.source: Source = SeededSource(seed_of(module))
         self.meaning = MeaningState(Numbers(module, ()))
         self.applications = 0
         self._transform = transform
-        self._text = source
 
     def apply(self, call: PassCall, module: IRModule) -> IRModule | Raised:
         self.applications += 1
-        if self._text:
-            return self.guarded(lambda: constructed(self._text)(module))
+        if call.source:
+            return self.guarded(lambda: constructed(call.source)(module.clone()))
         transform = self._transform
         assert transform is not None, "a part of a pass has no constructor of its own"
-        return self.guarded(lambda: transform(module))
+        return self.guarded(lambda: transform(module.clone()))
 
     def apply_all(self, calls: Sequence[PassCall], module: IRModule) -> IRModule | Raised:
         raise AssertionError("one pass is judged at a time")
@@ -137,11 +140,17 @@ class ForeignTrial:
         if flaw is not None:
             self._skip(f"input: {flaw}")
             return
-        *inner, whole = self._parts(before)
+        inner = self._parts(before)
+        before = self._as_it_was()
+        if before is None:
+            self._skip("input: changed in place, and what it was is not kept")
+            return
         keeps = [self._judge_inner(part) for part in inner]
         # A pass made of passes that all keep the meaning keeps it, too.
-        kept = {whole.name} if keeps and all(keeps) else set()
-        self._judge(whole, self._application.given, self._terms.same_meaning | kept)
+        application = self._application
+        kept = {application.name} if keeps and all(keeps) else set()
+        whole = Part(application.name, before, application.hash_before, application.after)
+        self._judge(whole, application.given, self._terms.same_meaning | kept)
         self._announce(Working("end"))
 
     def _as_it_was(self) -> IRModule | None:
@@ -152,13 +161,12 @@ class ForeignTrial:
         return None if application.text is None else T.module_from_json(application.text)
 
     def _parts(self, before: IRModule) -> list[Part]:
-        """The parts of a pass of no row that has any, then the whole."""
+        """The parts of a pass of no row that has any."""
         application = self._application
-        whole = Part(application.name, before, application.hash_before, application.after)
         if rows_named(application.name) or application.name in EXCLUDED:
-            return [whole]
+            return []
         self._announce(Working("parts", application.name))
-        return [*parts_of(application.transform, before, lambda name: bool(rows_named(name))), whole]
+        return parts_of(application.transform, before, lambda name: bool(rows_named(name)))
 
     # --- one pass -----------------------------------------------------------------------------------------------
 
@@ -178,7 +186,7 @@ class ForeignTrial:
         start = Position.at(part.before, phase, code=part.hash_before)
         step = taken(0, start, call, contract.row, part.after, tier_of(contract, phase))
         transform = None if given is None else self._application.transform
-        bench = ForeignBench(transform, contract.source, part.hash_before, part.before)
+        bench = ForeignBench(transform, part.before)
         record = Record(0)
         record.step(step)
         if given is not None:

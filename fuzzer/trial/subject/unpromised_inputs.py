@@ -17,6 +17,7 @@ from generators.dtypes import is_float
 from generators.ranges import Range
 from oracles.checks.attributes import MADE_FOR_TOOLS
 from oracles.evidence import Stop
+from oracles.ir.compare import digest
 from oracles.reference.numbers import NoMeaning, Numbers
 
 SETS = 2
@@ -31,6 +32,11 @@ class NoInputs:
 
     reason: str
     stop: Stop | None = None
+
+
+def seed_of(module: Any) -> int:
+    """The seed of a module's inputs, which is the same for it in every process."""
+    return int(digest(module), 16)
 
 
 def meaning_of(module: Any, seed: int, largest: int = LARGEST) -> Numbers | NoInputs:
