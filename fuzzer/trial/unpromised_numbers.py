@@ -128,7 +128,7 @@ def _again(step: Step, found: Numbers, bench: Bench, first: Failed) -> Compared:
         reason = f"{OURS} after the pass"
         return Compared(Inconclusive(reason), step.before, (), Gap(reason))
     for whole in _CALM:
-        numbers = Numbers(step.before, calm(found.calls, whole))
+        numbers = Numbers(step.before, calm(step.before, found.calls, whole))
         if isinstance(numbers.expected, NoMeaning):
             continue
         verdict = _verdict(step, numbers, bench)

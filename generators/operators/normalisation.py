@@ -9,6 +9,7 @@ import numpy as np
 from tvm.relax.op import nn
 
 from generators.dtypes import Array, Scalar
+from generators.operators.domain import POSITIVE
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import Range
@@ -238,7 +239,7 @@ def _rms_norm(x: Array, weight: Array, *, axes: tuple[int, ...], epsilon: float)
 _SHARED = ("epsilon", "center", "scale")
 OPERATORS = (
     Operator("relax.nn.batch_norm", _draw_batch_norm, _batch_norm, Rounding.SMOOTH,
-             ("axis", *_SHARED, "momentum", "training"), ulps=32, weight=5),
+             ("axis", *_SHARED, "momentum", "training"), ulps=32, weight=5, domains=((4, POSITIVE),)),
     Operator("relax.nn.layer_norm", _draw_layer_norm, _layer_norm, Rounding.SMOOTH, ("axes", *_SHARED), ulps=32,
              weight=5),
     Operator("relax.nn.group_norm", _draw_group_norm, _group_norm, Rounding.SMOOTH,

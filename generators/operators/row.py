@@ -19,6 +19,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from generators.dtypes import Array, Scalar
+from generators.operators.domain import Domain
 from generators.tvm_api import Node
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Operator:
     dtype_of: the float dtype of the result from the operands' dtypes (None for non-float operands) and the
     attributes; by default attribute `dtype` or `out_dtype` where set, else the first float operand's.
     judged: False for results that are not compared by value (uninitialised or random), with the reason.
+    domains: what TVM documents of the values of operands, by their places among the arguments.
     sized_by_values: the shape of the result depends on what the operands hold, not on their shapes alone.
     weight: how often it is drawn against the others.
     """
@@ -83,6 +85,7 @@ class Operator:
     unjudged: str | None = None
     sized_by_values: bool = False
     weight: int = 4
+    domains: tuple[tuple[int, Domain], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

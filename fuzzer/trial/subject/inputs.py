@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from tvm import relax, tirx
 
+from fuzzer.trial.subject.domains import in_domains
 from generators import tvm_api
 from generators.arrays import draw_array
 from generators.case import Argument, EntryCall, Shape
@@ -74,7 +75,8 @@ def drawn_calls(module: Any, attempt: int, rounds: int = 1) -> tuple[EntryCall, 
     for turn in range(rounds):
         for name, function in _entries(module):
             try:
-                calls.append(EntryCall(name, _Arguments(function, attempt, turn).draw()))
+                call = EntryCall(name, _Arguments(function, attempt, turn).draw())
+                calls.append(in_domains(module, call, attempt + turn * TURN))
             except Undrawable as error:
                 reasons.append(f"{name}: {error}")
                 kinds |= error.kinds

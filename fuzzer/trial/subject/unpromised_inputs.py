@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fuzzer.trial.subject.domains import in_domains
 from fuzzer.trial.subject.inputs import ATTEMPTS, NoArgument, Undrawable, drawn_calls
 from generators.arrays import draw_array
 from generators.case import Argument, EntryCall
@@ -57,7 +58,7 @@ def meaning_of(module: Any, seed: int, largest: int = LARGEST) -> Numbers | NoIn
             continue
         people = tuple(call for call in drawn if not _for_tools(module, call.function))
         if people:
-            sets.append(_reseeded(people, attempt, seed))
+            sets.append(_reseeded(module, people, attempt, seed))
     if not sets:
         return NoInputs(f"no inputs: {why}")
     return _first_that_runs(module, sets)
@@ -88,9 +89,9 @@ def _first_that_runs(module: Any, sets: list[tuple[EntryCall, ...]]) -> Numbers 
     return found
 
 
-def calm(calls: tuple[EntryCall, ...], whole: int) -> tuple[EntryCall, ...]:
+def calm(module: Any, calls: tuple[EntryCall, ...], whole: int) -> tuple[EntryCall, ...]:
     """The calls with every whole number `whole`, and no zero among the floats: no index, no divisor and no scale is
-    out of what an operator is defined for."""
+    out of what an operator is defined for. What has a documented domain is drawn in it."""
 
     def quiet(argument: Argument) -> Argument:
         if isinstance(argument, tuple):
@@ -103,7 +104,9 @@ def calm(calls: tuple[EntryCall, ...], whole: int) -> tuple[EntryCall, ...]:
             return np.where(argument == 0, np.ones_like(argument), argument)
         return np.full_like(argument, whole)
 
-    return tuple(replace(call, arguments=tuple(quiet(a) for a in call.arguments)) for call in calls)
+    return tuple(
+        in_domains(module, replace(call, arguments=tuple(quiet(a) for a in call.arguments)), whole) for call in calls
+    )
 
 
 def _elements(argument: Argument) -> int:
@@ -112,7 +115,7 @@ def _elements(argument: Argument) -> int:
     return argument.size if isinstance(argument, np.ndarray) else 1
 
 
-def _reseeded(calls: tuple[EntryCall, ...], attempt: int, seed: int) -> tuple[EntryCall, ...]:
+def _reseeded(module: Any, calls: tuple[EntryCall, ...], attempt: int, seed: int) -> tuple[EntryCall, ...]:
     """The calls with the contents of their arrays drawn anew from the module's own seed."""
     random = np.random.default_rng([seed & 0xFFFFFFFF, attempt])
 
@@ -124,7 +127,8 @@ def _reseeded(calls: tuple[EntryCall, ...], attempt: int, seed: int) -> tuple[En
         dtype = argument.dtype.name
         return draw_array(int(random.integers(1 << 31)) * 2, argument.shape, dtype, _range(dtype, attempt))
 
-    return tuple(replace(call, arguments=tuple(again(a) for a in call.arguments)) for call in calls)
+    drawn = (replace(call, arguments=tuple(again(a) for a in call.arguments)) for call in calls)
+    return tuple(in_domains(module, call, seed + attempt) for call in drawn)
 
 
 def _range(dtype: str, attempt: int) -> Range:

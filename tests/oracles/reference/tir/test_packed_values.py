@@ -8,6 +8,7 @@ os.environ.setdefault("TVM_NUM_THREADS", "1")
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 import tvm
@@ -54,6 +55,30 @@ def test_echo_gives_back_its_argument(form: Any) -> None:
 def test_others_are_unsupported_by_name(form: Any) -> None:
     with pytest.raises(Unsupported, match="call_packed testing.nop"):
         run_prim_func(form(storing("testing.nop", tirx.const(1, "float32"))), [np.zeros(4, np.float32)])
+
+
+@pytest.mark.parametrize("form", [lambda func: func, lowered])
+def test_echo_takes_more_arguments_and_gives_back_the_first(form: Any) -> None:
+    first, second = (tirx.const(value, "float32") for value in (1.5, 2.5))
+    body = tirx.SeqStmt(
+        [
+            tirx.Evaluate(packed("int32", ECHO, first, second, first)),
+            tirx.BufferStore(A, packed("float32", ECHO, first, second), [0]),
+        ]
+    )
+    func = tirx.PrimFunc([A], body).with_attr("global_symbol", "main").with_attr("target", tvm.target.Target("llvm"))
+    out = np.zeros(4, np.float32)
+    run_prim_func(form(func), [out])
+    assert out.tolist() == [1.5, 0, 0, 0]
+
+
+def test_an_argument_of_an_unknown_float_is_unsupported() -> None:
+    buffer = tirx.decl_buffer((4,), "float8_e3m4", "B")
+    func = tirx.PrimFunc([buffer], tirx.Evaluate(tirx.BufferLoad(buffer, [0])))
+    func = func.with_attr("global_symbol", "main").with_attr("target", tvm.target.Target("llvm", host="llvm"))
+    packed_form = tirx.transform.MakePackedAPI()(tvm.IRModule({"main": func}))["main"]
+    with pytest.raises(Unsupported, match="dtype float8_e3m4"):
+        run_prim_func(packed_form, [np.zeros(4, ml_dtypes.float8_e3m4)])
 
 
 def test_a_number_of_another_kind_is_unsupported() -> None:
