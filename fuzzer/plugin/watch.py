@@ -29,7 +29,7 @@ from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Heard, in_child
 from fuzzer.protocol import Failure, OwnFault, Tallied
 from fuzzer.trial.application import Application
-from fuzzer.trial.foreign import ForeignFound, ForeignTrial, Pair, Say, Terms
+from fuzzer.trial.foreign import ForeignFound, ForeignTrial, Pair, Say, Terms, Unpromised
 from fuzzer.trial.gaps import Gap
 from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
 from generators.case import Case
@@ -42,7 +42,7 @@ from reports.tally import Tally, bump
 
 _TEST_LIMIT = "the time for judging one test was up"
 _SESSION_LIMIT = "the time for judging this session was up"
-Said: TypeAlias = Tallied | Pair | OwnFault | ForeignFound
+Said: TypeAlias = Tallied | Pair | Unpromised | OwnFault | ForeignFound
 """By the child that judges a pass call."""
 
 
@@ -74,7 +74,7 @@ class Ledger:
     """What was seen and judged. calls: outermost pass calls. judged: those that the oracles spoke of.
 
     missed: why others were not. fault: the first exception of ours, None without any. pairs: for `Pairs.of`.
-    seconds: what all of it cost the tests.
+    seconds: what all of it cost the tests. unpromised: passes of a user's own that promise nothing of their numbers.
     """
 
     calls: int = 0
@@ -85,6 +85,7 @@ class Ledger:
     seconds: float = 0.0
     tally: Tally = field(default_factory=Tally)
     sightings: dict[tuple[str, ...], Sighting] = field(default_factory=dict)
+    unpromised: set[str] = field(default_factory=set)
 
     def see(self, sighting: Sighting) -> None:
         """Adds a sighting, or counts it where its like was seen before."""
@@ -109,6 +110,7 @@ class Ledger:
         self.pairs.update(other.pairs)
         self.seconds += other.seconds
         self.tally.add(other.tally)
+        self.unpromised |= other.unpromised
         for sighting in other.sightings.values():
             self.see(replace(sighting))
 
@@ -213,6 +215,8 @@ class Watch:
                     told = told or bool(counts.skipped)
                 case Pair(missing):
                     ledger.pairs[missing] += 1
+                case Unpromised(name):
+                    ledger.unpromised.add(name)
                 case OwnFault(what):
                     ledger.at_fault(what)
                 case ForeignFound(failure, phase, case):

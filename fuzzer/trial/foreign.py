@@ -21,9 +21,20 @@ from corpus.module_text import text_of
 from fuzzer.protocol import Failure, Tallied
 from fuzzer.trial.application import Application
 from fuzzer.trial.ask import ask_in_order
-from fuzzer.trial.contracts import Contract, asked_of, contract_of, is_by_request, keeps_meaning, rows_named, tier_of
+from fuzzer.trial.contracts import (
+    Contract,
+    Trust,
+    asked_of,
+    contract_of,
+    is_by_request,
+    keeps_meaning,
+    no_numbers,
+    rows_named,
+    tier_of,
+)
 from fuzzer.trial.gaps import Gap
 from fuzzer.trial.parts import guarded, parts_of
+from fuzzer.trial.pass_origin import is_of_tvm, origin_of
 from fuzzer.trial.record import Record
 from fuzzer.trial.subject.flaws import flaw_of
 from fuzzer.trial.subject.phase import phase_of
@@ -37,6 +48,7 @@ from generators.targets import of_kind
 from generators.tvm_api import IRModule, Pass
 from oracles.activities import Activity, Announce, Asking, Working, kind_of
 from oracles.checks import numeric
+from oracles.checks.numeric import change_of
 from oracles.forked import limit_memory
 from oracles.ir.fingerprint import fingerprint
 from oracles.nested import Part
@@ -64,6 +76,12 @@ class Pair(msgspec.Struct, frozen=True, tag="pair"):
     """Whether the reference ran the modules before and after a pass: None, or why not."""
 
     missing: Gap | None
+
+
+class Unpromised(msgspec.Struct, frozen=True, tag="unpromised"):
+    """A pass of a user's own changed its module and promises nothing of the numbers."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +248,9 @@ class ForeignTrial:
         oracle = numeric.ORACLE.name
         self._announce(Asking(oracle, step.call.name))
         found = compared(step, contract, bench)
+        of_no_row = contract.trust is Trust.NOTHING and no_numbers(contract, step.before) is not None
+        if of_no_row and not is_of_tvm(step.call.name):
+            self._say(Unpromised(step.call.name))
         record.verdict(oracle, found.verdict, step)
         if record.has_judged(oracle):
             record.counts.numeric_verdicts += 1
@@ -251,9 +272,24 @@ class ForeignTrial:
             self._say(Tallied(counts))
         for failure in failures:
             self._announce(Working("text of the input"))
-            passes = (PassCall(step.call.name, contract.source),)
-            case = Case(text_of(module), passes, calls, _target(), origin=Origin(file=self._terms.where))
-            self._say(ForeignFound(failure, int(step.phase), pickle.dumps(case)))
+            failed = failure if failure.difference else replace(failure, difference=change_of(step, guarded))
+            origin = None if contract.source else origin_of(step.call.name, lambda make: _makes(make, step))
+            passes = (PassCall(step.call.name, contract.source if origin is None else origin.expression),)
+            load = None if origin is None else str(origin.file)
+            case = Case(text_of(module), passes, calls, _target(), origin=Origin(file=self._terms.where), load=load)
+            self._say(ForeignFound(failed, int(step.phase), pickle.dumps(case)))
+
+
+def _makes(make: Callable[[], Any], step: Step) -> bool:
+    """Whether the pass that `make` constructs takes the module before the step to the one after it."""
+
+    def again() -> bool:
+        transform = make()
+        if str(transform.info.name) != step.call.name:
+            return False
+        return bool(T.structural_equal(step.after, transform(step.before.clone()), map_free_vars=True))
+
+    return guarded(again) is True
 
 
 def _target() -> str:

@@ -88,7 +88,6 @@ INTRINSICS: tuple[Exclusion, ...] = (
         *("tirx.anylist_*", "tirx.TVMBackendAnyList*"),
     ),
     *_because("a PrimFunc that calls another one by name: Relax lowering makes none", "tirx.tvm_call_cpacked*"),
-    *_because("traces of AutoTVM's tensor inspection; no pass makes it", "tirx.tvm_call_trace_packed*"),
     *_because("state of an accelerator and its driver", "tirx.tvm_context_id", "tirx.tvm_static_handle"),
     *_because("parameter of a graph executor that is gone", "tirx.lookup_param"),
     *_because("barrier over a whole grid, which no pipeline asks for", "tirx.tvm_global_barrier_kinit"),

@@ -70,17 +70,19 @@ def parts_in_place(mod, ctx):
     return relax.transform.Normalize()(swaps_in_place(mod))
 
 @tvm.ir.transform.module_pass(opt_level=0, name="LosesABinding")
-def loses(mod, ctx):
-    f = mod["main"]
-    body = relax.SeqExpr(f.body.blocks, relax.Var("nowhere", f.ret_ty))
-    return tvm.IRModule({name: relax.Function(f.params, body, f.ret_ty, f.is_pure, f.attrs) for name in mod.functions})
+class Loses:
+    def transform_module(self, mod, ctx):
+        f = mod["main"]
+        body = relax.SeqExpr(f.body.blocks, relax.Var("nowhere", f.ret_ty))
+        main = relax.Function(f.params, body, f.ret_ty, f.is_pure, f.attrs)
+        return tvm.IRModule({name: main for name in mod.functions})
 
 @tvm.ir.transform.module_pass(opt_level=0, name="WritesIntoItsInput")
 def writes(mod, ctx):
     mod["main"] = mod["main"].with_attr("seen", 1)
     return mod
 
-@pytest.mark.parametrize("transform", [swaps, loses], ids=["swaps", "loses"])
+@pytest.mark.parametrize("transform", [swaps, Loses()], ids=["swaps", "loses"])
 def test_fault(transform):
     assert transform(Module)["main"] is not None
 
@@ -169,6 +171,16 @@ JUDGES = ("--passfuzz", "--passfuzz-deadline", str(HANGS_S))
 BRIEF = ("--passfuzz", "--passfuzz-deadline", "3")
 
 
+CONSTRUCTORS = {
+    "SwapsOperators": "swaps",
+    "LosesABinding": "Loses()",
+    "WritesIntoItsInput": "writes",
+    "SwapsInPlace": "swaps_in_place",
+    "PartsInPlace": "parts_in_place",
+}
+"""How the suite itself constructs the passes that are wrong."""
+
+
 def run(folder: Path, suite: str, *options: str, ini: str = "") -> tuple[int, str, dict[str, str]]:
     """Exit status, output and the outcome of each test of a suite in its own process and folder."""
     (folder / "test_suite.py").write_text(suite)
@@ -218,6 +230,10 @@ def test_a_planted_fault_is_found(faulty: tuple[Path, int, str], culprit: str, o
     assert f"{culprit}: {rows[0]['symptom']}" in text
     kept = {path.name for path in (folder / "out" / rows[0]["case"]).iterdir()}
     assert {"repro.py", "module.py", "case.json", "README.md"} <= kept
+    readme = (folder / "out" / rows[0]["case"] / "README.md").read_text()
+    assert "- seen in: `test_suite.py::" in readme
+    assert f"- sequence: `{CONSTRUCTORS[culprit]}`" in readme
+    assert "## What" in readme and "```diff" in readme
 
 
 def test_findings_do_not_fail_the_tests(faulty: tuple[Path, int, str]) -> None:

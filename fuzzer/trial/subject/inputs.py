@@ -122,6 +122,8 @@ class _Arguments:
             return tuple(self._argument(field) for field in ty.fields)
         if isinstance(ty, tvm_api.PrimType):
             dtype = tvm_api.dtype_text(ty.dtype)
+            if dtype == "bool":
+                return True
             return 1.0 if is_float(dtype) else int(self._extents[0])
         raise Undrawable(f"no argument of type {ty}", NoArgument.TYPE)
 
