@@ -114,6 +114,10 @@ class _Arguments:
     def _argument(self, ty: Any) -> Argument:
         if isinstance(ty, tvm_api.TensorType):
             return self._tensor(ty)
+        if isinstance(ty, tvm_api.DistributedType):
+            return self._tensor(ty.tensor_ty)
+        if isinstance(ty, tvm_api.AnyType):  # a tensor is one of the values that it may have
+            return self._tensor(tvm_api.tensor_type(None, None))
         if isinstance(ty, tvm_api.ShapeType):
             values = ty.values
             known = [UNKNOWN_EXTENT] * max(ty.ndim, 1) if values is None else [self._extent(v) for v in values]
@@ -157,6 +161,8 @@ class _Arguments:
 
 def _symbols_in(ty: Any) -> Iterator[Any]:
     """The variables of a type's extents, in order."""
+    if isinstance(ty, tvm_api.DistributedType):
+        ty = ty.tensor_ty
     if isinstance(ty, tvm_api.TupleType):
         for field in ty.fields:
             yield from _symbols_in(field)

@@ -81,6 +81,27 @@ def test_an_argument_of_an_unknown_float_is_unsupported() -> None:
         run_prim_func(packed_form, [np.zeros(4, ml_dtypes.float8_e3m4)])
 
 
+def traced(action: str) -> Any:
+    op = tvm.ir.Op.get("tirx.tvm_call_trace_packed")
+    value = tirx.call_intrin("float32", op, action, tirx.BufferLoad(A, [1]), tirx.BufferLoad(A, [2]))
+    func = tirx.PrimFunc([A], tirx.BufferStore(A, value, [0]))
+    return func.with_attr("global_symbol", "main").with_attr("target", tvm.target.Target("llvm"))
+
+
+@pytest.mark.parametrize("form", [lambda func: func, lowered])
+def test_a_trace_gives_what_is_traced(form: Any) -> None:
+    out = np.array([1, 2, 3, 4], np.float32)
+    run_prim_func(form(traced("tvm.default_trace_action")), [out])
+    assert out.tolist() == [3, 2, 3, 4]
+
+
+@pytest.mark.parametrize("form", [lambda func: func, lowered])
+def test_an_action_of_the_process_alone_may_give_another_value(form: Any) -> None:
+    with pytest.raises(Unsupported, match="call_packed mine") as raised:
+        run_prim_func(form(traced("mine")), [np.zeros(4, np.float32)])
+    assert raised.value.stop.outside
+
+
 def test_a_number_of_another_kind_is_unsupported() -> None:
     with pytest.raises(Unsupported, match=ECHO):
         run_prim_func(storing(ECHO, tirx.const(1, "int32")), [np.zeros(4, np.float32)])
