@@ -20,6 +20,7 @@ import tvm
 from fuzzer.trial.load_file import RUN_NAME
 
 _PASS = tvm.ir.transform.Pass
+_DIALECTS = ("relax", "tirx", "s_tir")
 _UNNAMED = frozenset({"sequential", "_pipeline"})
 """What TVM calls its Sequentials and its pipelines."""
 
@@ -46,12 +47,14 @@ def origin_of(name: str, gives: Callable[[Callable[[], Any]], bool]) -> PassOrig
 
 
 def is_of_tvm(name: str) -> bool:
-    """Whether a pass that calls itself so is one of TVM's: registered, or defined in one of its Python modules."""
-    dialect, _, rest = name.rpartition(".")
-    registered = (f"{room}.transform.{rest}" for room in ((dialect,) if dialect else ("relax", "tirx", "s_tir")))
-    if name in _UNNAMED or any(tvm.get_global_func(one, allow_missing=True) is not None for one in registered):
+    """Whether a pass that calls itself so is one of TVM's: named after a dialect, registered, or defined in one of its
+    Python modules."""
+    if name in _UNNAMED or name.startswith(tuple(f"{dialect}." for dialect in _DIALECTS)):
         return True
-    return any(hasattr(module, rest) for key, module in list(sys.modules.items()) if key.startswith("tvm."))
+    registered = (f"{dialect}.transform.{name}" for dialect in _DIALECTS)
+    if any(tvm.get_global_func(one, allow_missing=True) is not None for one in registered):
+        return True
+    return any(hasattr(module, name) for key, module in list(sys.modules.items()) if key.startswith("tvm."))
 
 
 def names_in(origin: PassOrigin) -> Mapping[str, Any]:

@@ -74,7 +74,6 @@ INTRINSICS: tuple[Exclusion, ...] = (
     *_because(_OTHER_DEVICES + " (Vulkan)", "tirx.call_spirv_pure_glsl450"),
     *_because(_OTHER_DEVICES + " (Adreno textures)", "tirx.texture2d_*", "tirx.nd_mem_alloc_with_scope"),
     *_because(_OTHER_DEVICES + " (Hexagon)", "tirx.dma_*"),
-    *_because("topi asks for it on Vulkan alone; undefined for 0", "prim.clz"),
     *_because("sums of lanes that tensor intrinsics written by hand make (s_tir/tensor_intrin)", "tirx.dp4a"),
     *_because("no order between threads, so no one result", "tirx.atomic_add"),
     *_because("ends one thread: made by tile programs", "tirx.thread_return"),

@@ -257,7 +257,7 @@ def _spelled(prim_func: Any) -> list[Any]:
 def _type_named(shape: str, dtype: str, symbols: dict[str, Any]) -> Any:
     """The type of an argument by its words; shape: empty for a scalar."""
     if not shape:
-        return tvm.ir.PrimType(dtype)
+        return T.PrimType(dtype)
     words = re.findall(r"\w+", shape)
     extents = [int(word) if word.isdecimal() else symbols.setdefault(word, T.symbol(word)) for word in words]
     return T.tensor_type(tuple(extents), dtype)
