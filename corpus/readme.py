@@ -131,7 +131,7 @@ def actual(stored: StoredCase, detail: str) -> Markdown:
 def _where(stored: StoredCase, detail: str) -> str:
     """What a verdict says beyond its message: names, and places in the module. Nothing of wrong numbers."""
     more = detail.strip()
-    known = more in (stored.message, stored.title) or stored.symptom == WRONG_RESULT
+    known = more.endswith((stored.message or stored.title, stored.title)) or stored.symptom == WRONG_RESULT
     return "" if known else shortened(more, LONGEST_OUTPUTS)
 
 

@@ -35,8 +35,8 @@ from oracles.verdict import BUILD, CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, HANG
 
 DEADLINE_S, HANG_S = 120, 15
 """Seconds after which a script ends itself; those that show a hang need not take as long as others may."""
-_OF_TVM = frozenset({"tvm", "tvm_ffi", "relax", "tirx", "s_tir", "dpl", "np"})
-"""The names that the constructors of the pass table use."""
+_THERE = frozenset({"tvm", "tvm_ffi", "relax", "tirx", "s_tir", "dpl", "np", "loaded"})
+"""The names that constructors may use without being in the loaded file: those of the pass table, and the file itself."""
 _FROM_HERE = "status[0] = 1  # From here on, an exception is the bug."
 
 
@@ -256,7 +256,7 @@ def _loaded_names(case: Case) -> tuple[str, ...]:
     """The names of the loaded file that constructors use."""
     sources = [call.source for call in (*case.setup, *case.passes) if call.name not in PASSES]
     words = (node.id for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name))
-    return tuple(dict.fromkeys(word for word in words if word not in _OF_TVM))
+    return tuple(dict.fromkeys(word for word in words if word not in _THERE))
 
 
 def _module(stored: StoredCase, single: bool, plain: bool = False) -> tuple[str, str]:
