@@ -36,7 +36,7 @@ from oracles.verdict import BUILD, CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, HANG
 DEADLINE_S, HANG_S = 120, 15
 """Seconds after which a script ends itself; those that show a hang need not take as long as others may."""
 _THERE = frozenset({"tvm", "tvm_ffi", "relax", "tirx", "s_tir", "dpl", "np", "loaded"})
-"""The names that constructors may use without being in the loaded file: those of the pass table, and the file itself."""
+"""The names of constructors that are not in the loaded file: those of the pass table, and the file itself."""
 _FROM_HERE = "status[0] = 1  # From here on, an exception is the bug."
 
 
