@@ -114,3 +114,10 @@ def test_a_string_is_passed_and_nothing_happens() -> None:
         out = np.ones(4, np.float32)
         run_prim_func(form(func), [out])
         assert out.tolist() == [1, 1, 1, 1]
+
+
+def test_where_code_is_to_run_changes_no_value() -> None:
+    there = tirx.AttrStmt(tvm.target.Target("cuda"), "target", 0, tirx.BufferStore(A, tirx.const(7, "float32"), [1]))
+    out = np.zeros(4, np.float32)
+    run_prim_func(tirx.PrimFunc([A], there), [out])
+    assert out.tolist() == [0, 7, 0, 0]
