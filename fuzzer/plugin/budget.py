@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 import resource
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -30,25 +31,29 @@ def limit_cpu(seconds: float) -> None:
 
 
 class TestBudget:
-    """Of the test that has just begun."""
+    """Of the test that has just begun.
+
+    The test's own time is that of its process outside of `spending`. All other time counts as the judge's, that of the
+    processes which a test starts, too: a judge that is killed may be waited for only later.
+    """
 
     __test__ = False  # for pytest, which would take it for a test
 
-    def __init__(self, used: Callable[[], float] = used_s) -> None:
-        self._used = used
-        self._began = used()
-        self._spent = 0.0
+    def __init__(self, used: Callable[[], float] = used_s, of_process: Callable[[], float] = time.process_time) -> None:
+        self._used, self._of_process = used, of_process
+        self._began, self._process_began = used(), of_process()
+        self._inside = 0.0
 
     @contextmanager
     def spending(self) -> Iterator[None]:
         """What is used in here is not the test's own."""
-        start = self._used()
+        start = self._of_process()
         try:
             yield
         finally:
-            self._spent += self._used() - start
+            self._inside += self._of_process() - start
 
     def left_s(self) -> float:
         """Seconds that judging may still take, from inside or outside of `spending`."""
-        own = self._used() - self._began - self._spent
-        return SHARE * own + GRANT_S - self._spent
+        own = self._of_process() - self._process_began - self._inside
+        return SHARE * own + GRANT_S - (self._used() - self._began - own)

@@ -27,26 +27,38 @@ class Clock:
 
 @pytest.mark.parametrize("own", [0.0, 0.5, 40.0])
 def test_a_test_takes_at_most_ten_times_its_own_time_and_20_seconds(own: float) -> None:
-    clock = Clock(100.0)
-    budget = TestBudget(clock)
-    clock.now += own
+    used, of_process = Clock(100.0), Clock(50.0)
+    budget = TestBudget(used, of_process)
+    used.now += own
+    of_process.now += own
     judged = 0.0
     while (left := budget.left_s()) >= 1:
         with budget.spending():
-            clock.now += min(left, 7.0)
+            used.now += min(left, 7.0)  # in a child
             judged += min(left, 7.0)
     assert judged == pytest.approx(SHARE * own + GRANT_S, abs=1.0)
     assert own + judged <= 10 * own + 20
 
 
 def test_what_the_judge_takes_is_not_the_tests_own_time() -> None:
-    clock = Clock()
-    budget = TestBudget(clock)
+    used, of_process = Clock(), Clock()
+    budget = TestBudget(used, of_process)
     with budget.spending():
-        clock.now += 5
+        used.now += 5
+        of_process.now += 2
     assert budget.left_s() == GRANT_S - 5
-    clock.now += 1
+    used.now += 1
+    of_process.now += 1
     assert budget.left_s() == GRANT_S - 5 + SHARE
+
+
+def test_a_judge_that_is_waited_for_later_counts_as_one() -> None:
+    used, of_process = Clock(), Clock()
+    budget = TestBudget(used, of_process)
+    with budget.spending():
+        pass
+    used.now += 6
+    assert budget.left_s() == GRANT_S - 6
 
 
 def _spins() -> None:
