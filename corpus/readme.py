@@ -122,8 +122,17 @@ def actual(stored: StoredCase, detail: str) -> Markdown:
     said = raised_text(detail)
     if stored.symptom not in ERRORS or not said:
         message = stored.message or stored.title
-        return Markdown.of("{}\n", message if stored.symptom in message else ": ".join((stored.symptom, message)))
+        told = message if stored.symptom in message else ": ".join((stored.symptom, message))
+        where = _where(stored, detail) if not said else ""
+        return Markdown.of("{}\n{}", told, Markdown.of("\n{}\n", Markdown.fenced(where, "text")) if where else NOTHING)
     return Markdown.of("{}\n", Markdown.fenced(shortened(said, LONGEST_TEXT), "text"))
+
+
+def _where(stored: StoredCase, detail: str) -> str:
+    """What a verdict says beyond its message: names, and places in the module. Nothing of wrong numbers."""
+    more = detail.strip()
+    known = more.endswith((stored.message or stored.title, stored.title)) or stored.symptom == WRONG_RESULT
+    return "" if known else shortened(more, LONGEST_OUTPUTS)
 
 
 def _crash(stored: StoredCase, detail: str) -> Markdown:
@@ -162,11 +171,11 @@ def _of_kernels(stored: StoredCase) -> Markdown:
 
 def _facts(stored: StoredCase, tvm: str, official: str) -> Markdown:
     of, code = Markdown.of, Markdown.code
-    passes = Markdown.joined(" ; ", (code(str(call)) for call in stored.case.passes))
+    passes = Markdown.joined(" ; ", (code(str(call)) for call in stored.case.passes if call.source))
     setup = Markdown.joined(" ; ", (code(str(call)) for call in stored.case.setup))
     rows = [
         ("pass", code(stored.culprit)),
-        ("sequence", of("{} ; {}", setup, passes) if setup else passes),
+        ("sequence", passes if not setup else of("{} ; {}", setup, passes)),
         ("official pipeline", of("{} shows it too", code(official)) if official else NOTHING),
         ("target", of("{}", stored.case.target)),
         ("TVM", of("{}", tvm)),
@@ -178,6 +187,8 @@ def _facts(stored: StoredCase, tvm: str, official: str) -> Markdown:
     if origin.seed is not None:
         start = of(", which starts from {}", origin.file) if origin.file else NOTHING
         rows.append(("drawn from", of("seed {}, case {}{}", origin.seed, origin.index, start)))
+    elif origin.file:
+        rows.append(("seen in", code(origin.file)))
     return Markdown.joined("", (of("- {}: {}\n", name, value) for name, value in rows if value))
 
 

@@ -23,6 +23,7 @@ from corpus.repro_imports import imports_for, needs_late_annotations
 from corpus.repro_passes import PassLines, folded
 from corpus.script_losses import with_helper
 from corpus.store import StoredCase
+from generators.case import Case
 from generators.passes.row import Phase
 from generators.passes.table import PASSES
 from generators.targets import DEFAULT, TARGETS
@@ -34,6 +35,8 @@ from oracles.verdict import BUILD, CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, HANG
 
 DEADLINE_S, HANG_S = 120, 15
 """Seconds after which a script ends itself; those that show a hang need not take as long as others may."""
+_THERE = frozenset({"tvm", "tvm_ffi", "relax", "tirx", "s_tir", "dpl", "np", "loaded"})
+"""The names of constructors that are not in the loaded file: those of the pass table, and the file itself."""
 _FROM_HERE = "status[0] = 1  # From here on, an exception is the bug."
 
 
@@ -232,6 +235,7 @@ def _body(stored: StoredCase, script: Script, manner: Manner, target: str, maker
     names: dict[str, Any] = {
         "script": script,
         "loaded": None if case.load is None else loaded_file(Path(case.load)),
+        "loaded_names": _loaded_names(case),
         "plain": manner.plain,
         "module": module.rstrip("\n"),
         "once": calls.once(),
@@ -246,6 +250,13 @@ def _body(stored: StoredCase, script: Script, manner: Manner, target: str, maker
     text = frame.render(names, named_target=None)
     uses = text.count(target)
     return _Body(frame.render(names, named_target=maker) if uses else text, uses)
+
+
+def _loaded_names(case: Case) -> tuple[str, ...]:
+    """The names of the loaded file that constructors use."""
+    sources = [call.source for call in (*case.setup, *case.passes) if call.name not in PASSES]
+    words = (node.id for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name))
+    return tuple(dict.fromkeys(word for word in words if word not in _THERE))
 
 
 def _module(stored: StoredCase, single: bool, plain: bool = False) -> tuple[str, str]:

@@ -66,6 +66,8 @@ Call = tvm.ir.Call  # one class for Relax and TIR since 0.27
 Op = tvm.ir.Op
 TensorType = relax.TensorType  # TensorStructInfo before 0.27
 ShapeType = relax.ShapeType
+DistributedType = relax.distributed.DTensorType
+"""Of a tensor that is spread over devices; `tensor_ty` is that of the whole."""
 TupleType = tvm.ir.TupleType
 TupleExpr = tvm.ir.Tuple
 TupleGetItem = tvm.ir.TupleGetItem

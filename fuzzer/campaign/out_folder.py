@@ -18,7 +18,7 @@ from reports.summary import FINDINGS_FILE, SUMMARY_FILE, UNREDUCED_FILE
 
 FINDINGS, UNCONFIRMED, OWN_FAULTS = "findings", "unconfirmed", "own-faults.txt"
 """unconfirmed: what its own repro did not show: no finding, but a hint at a fault of ours."""
-_OF_A_RUN = (
+OF_A_RUN = (
     *(SUMMARY_FILE, FINDINGS_FILE, CHECKPOINT_FILE, UNREDUCED_FILE, FINDINGS, UNCONFIRMED, OWN_FAULTS),
     *(row.file for row in FORMATS),
 )
@@ -41,7 +41,7 @@ def held(out: Path, *, fresh: bool, resume: bool) -> Iterator[Path]:
         raise EnvironmentFault(f"--out {out}: cannot be made: {error.strerror}") from error
     try:
         _lock(handle, out)
-        left = [name for name in _OF_A_RUN if os.path.lexists(out / name)]
+        left = [name for name in OF_A_RUN if os.path.lexists(out / name)]
         if left and not (fresh or resume):
             raise UsageError(
                 f"--out {out}: holds {left[0]} of an earlier run; --fresh removes it, --resume goes on with that run"

@@ -8,16 +8,18 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from corpus.cause import cause_of
 from corpus.finding import Finding
 from corpus.findings import keep_finding, save_finding, stored_from
 from corpus.issue import issue_text
+from corpus.module_text import live_module
 from corpus.readme import readme_text
 from corpus.reduce import candidate_of
 from corpus.signature import operators_in, signature_of
@@ -25,7 +27,7 @@ from corpus.store import write_atomically, write_case
 from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.campaign.out_folder import UNCONFIRMED
 from fuzzer.known_causes import Known
-from fuzzer.plugin.pairs import Pairs
+from fuzzer.plugin.pairs import PAIRS_FILE, Pairs
 from fuzzer.plugin.repro import script_that_runs_the_test
 from fuzzer.plugin.watch import Ledger, Sighting
 from fuzzer.protocol import Plan
@@ -33,16 +35,23 @@ from fuzzer.retold_issues import retell_issues
 from fuzzer.settings import available_cpus
 from fuzzer.trial.contracts import row_of_no_table
 from fuzzer.trial.foreign import be_quiet
+from fuzzer.trial.parts import guarded
+from fuzzer.trial.pass_origin import PassOrigin, names_in
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrink import shrink
 from fuzzer.versions import passfuzz_version, tvm_version
 from fuzzer.worker.confirm import Tried, confirmed
-from generators.passes.loaded import source_of
+from generators.case import Case
 from generators.passes.table import PASSES
-from generators.targets import DEFAULT
+from generators.targets import DEFAULT, TARGETS
+from generators.tvm_api import PASS_NAMES
+from oracles.checks import definedness
 from oracles.forked import ChildRaised, Ended, forked
+from oracles.ir.difference import HEAD, difference
 from oracles.table import ORACLES
+from oracles.trace import Raised
 from oracles.verdict import Failed
+from oracles.workbench import constructed
 from reports.causes import causes_of
 from reports.causes import headline as causes_line
 from reports.finding_row import FindingRow, row_of
@@ -51,13 +60,13 @@ from reports.tally import bump
 from reports.words import finding_line, largest_first
 
 FAIL_ON = ("A", "B")
-PAIRS_FILE = "pairs.json"
-"""Under OUT: which pairs were interpreted, and why others were not."""
 REDUCE_S = 15.0
 """Seconds that making one finding small may take, after which it is as small as it has become."""
 REDUCE_ALL_S = 180.0
 """Seconds after which no further finding is made small."""
 _SHOWN_REASONS = 4
+_SHOWN_NAMES = 5
+_KEEPS = "--passfuzz-out DIR keeps a script that shows it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +100,11 @@ def end(ledger: Ledger, out: Path | None, scratch: Path, folder: str, known: Kno
     retell_issues(place, rows)
     pairs = Pairs.of(ledger.pairs)
     write_atomically(place / PAIRS_FILE, json.dumps(pairs.to_json(), indent=1).encode())
-    lines = [headline(ledger, rows), f"  {pairs.line()}"]
+    lines = [headline(ledger, rows), f"  {pairs.line()}", *_by_structure_alone(ledger)]
     lines += [
-        f"  {finding_line(row)}\n    {place / row.repro if out else _test_of(f)}"
+        line
         for row, f in zip(rows, findings, strict=True)
+        for line in (f"  {finding_line(row)}", *_more(f), f"    {place / row.repro if out else _KEEPS}")
     ]
     if unconfirmed:
         kept = f", kept in {place / UNCONFIRMED}" if out else ""
@@ -104,8 +114,23 @@ def end(ledger: Ledger, out: Path | None, scratch: Path, folder: str, known: Kno
     return Ending(lines, any(cause.is_failure(FAIL_ON) for cause in causes_of(rows)))
 
 
-def _test_of(finding: Finding) -> str:
-    return f"in {finding.case.origin.file}; --passfuzz-out DIR keeps a script that shows it"
+def _more(finding: Finding) -> list[str]:
+    """What a finding is about beyond its message, and the test that shows it."""
+    named = finding.verdict.detail.splitlines()[:1] if finding.oracle == definedness.ORACLE.name else []
+    test = [f"in {finding.case.origin.file}"] if finding.case.origin.file else []
+    return [f"    {line}" for line in (*named, *test)]
+
+
+def _by_structure_alone(ledger: Ledger) -> list[str]:
+    """A line on the passes of a user's own whose numbers nothing was asked of."""
+    names = sorted(ledger.unpromised)
+    if not names:
+        return []
+    more = [f"{len(names) - _SHOWN_NAMES} more"] if len(names) > _SHOWN_NAMES else []
+    shown = ", ".join(names[:_SHOWN_NAMES] + more)
+    if len(names) == 1:
+        return [f"  your pass {shown} was not compared by numbers: add it to passfuzz_same_meaning if it keeps them"]
+    return [f"  your passes {shown} were not compared by numbers: add those that keep them to passfuzz_same_meaning"]
 
 
 def headline(ledger: Ledger, rows: Sequence[FindingRow]) -> str:
@@ -130,27 +155,37 @@ def _findings(ledger: Ledger, out: Path, scratch: Path, folder: str) -> tuple[li
     by_script: list[Finding] = []
     unconfirmed = 0
     until = time.monotonic() + REDUCE_ALL_S
+    by_test: list[Finding] = []
     for sighting in ledger.sightings.values():
         made = _reduced(sighting, scratch, until, ledger) if sighting.case.passes[0].source else None
-        if isinstance(made, Finding):
+        if made is not None:
             by_script.append(rows.apart(made))
-        elif sighting.case.passes[0].source:
+        elif not sighting.case.passes[0].source or _of_users_own(sighting.case):
+            by_test.append(rows.apart(as_it_is(sighting)))
+        else:
             save_finding(out / UNCONFIRMED, as_it_is(sighting))
             unconfirmed += 1
-        else:
-            finding = rows.apart(as_it_is(sighting))
-            _save_with_test(out, finding, folder)
-            _add(found, finding)
     merged: dict[str, Finding] = {}
     for finding in by_script:
         _add(merged, finding)
     for tried in _confirmed(merged.values(), scratch):
-        keep_finding(out if tried.shown else out / UNCONFIRMED, tried.finding)
+        if tried.shown or not _of_users_own(tried.finding.case):
+            keep_finding(out if tried.shown else out / UNCONFIRMED, tried.finding)
         if tried.shown:
             _add(found, tried.finding)
+        elif _of_users_own(tried.finding.case):  # Its file may need what pytest sets up.
+            by_test.append(tried.finding)
         else:
             unconfirmed += 1
+    for finding in by_test:
+        _save_with_test(out, finding, folder)
+        _add(found, finding)
     return sorted(found.values(), key=lambda finding: finding.at_s), unconfirmed
+
+
+def _of_users_own(case: Case) -> bool:
+    """Whether the pass comes from a file of the user's."""
+    return case.load is not None
 
 
 def _add(found: dict[str, Finding], finding: Finding) -> None:
@@ -159,10 +194,8 @@ def _add(found: dict[str, Finding], finding: Finding) -> None:
 
 
 def as_it_is(sighting: Sighting) -> Finding:
-    """A finding that was not made small. A pass without a known constructor is named as `--load` would bring it."""
+    """A finding that was not made small."""
     failure, case = sighting.failure, sighting.case
-    if not case.passes[0].source:
-        case = replace(case, passes=(replace(case.passes[0], source=source_of(case.passes[0].name)),))
     failed = Failed(
         failure.symptom, failure.message, failure.detail, failure.culprit, failure.evidence, failure.difference
     )
@@ -201,9 +234,34 @@ def _shrink(sighting: Sighting, scratch: Path, budget_s: float) -> Finding | Non
     be_quiet()
     case = sighting.case
     name = case.passes[0].name
-    rows = PASSES if name in PASSES else {**PASSES, name: row_of_no_table(name)}
+    kept = frozenset({name} if ORACLES[sighting.failure.oracle].judges_numbers else ())
+    rows = PASSES if name in PASSES else {**PASSES, name: row_of_no_table(name, kept)}
+    names: Mapping[str, Any] = {}
+    if case.load is not None:
+        try:
+            names = names_in(PassOrigin(Path(case.load), case.passes[0].source))
+        except BaseException:  # noqa: BLE001 - a user's file may raise anything: then the test itself shows the failure
+            return None
     plan = Plan(seed=0, scratch=str(scratch), phase=sighting.phase)
-    return shrink(plan, Repertoire(rows), sighting.failure, candidate_of(case), case, budget_s)
+    made = shrink(plan, Repertoire(rows, names), sighting.failure, candidate_of(case), case, budget_s)
+    return None if made is None else _with_change(made, names)
+
+
+def _with_change(finding: Finding, names: Mapping[str, Any]) -> Finding:
+    """The finding with what the pass changes of the small module, where the verdict does not show it."""
+    if finding.verdict.difference or len(finding.case.passes) != 1:
+        return finding
+    source, target = finding.case.passes[0].source, TARGETS[finding.case.target].source
+
+    def change() -> str:
+        before = live_module(finding.case.module)
+        with constructed(target):
+            after = constructed(source, {**PASS_NAMES, **names})(before.clone())
+        return difference(before, after)
+
+    shown = guarded(change)
+    changed = "" if isinstance(shown, Raised) or shown == HEAD else shown
+    return replace(finding, verdict=replace(finding.verdict, difference=changed))
 
 
 def _confirmed(findings: Iterable[Finding], scratch: Path) -> Iterable[Tried]:
@@ -216,6 +274,13 @@ def _confirmed(findings: Iterable[Finding], scratch: Path) -> Iterable[Tried]:
 def _save_with_test(out: Path, finding: Finding, folder: str) -> None:
     stored = stored_from(finding)
     repro = script_that_runs_the_test(stored, os.path.abspath(folder))
-    readme = readme_text(stored, repro, finding.tvm, promise=finding.promise, detail=finding.verdict.detail)
+    readme = readme_text(
+        stored,
+        repro,
+        finding.tvm,
+        difference=finding.verdict.difference,
+        promise=finding.promise,
+        detail=finding.verdict.detail,
+    )
     issue = issue_text(finding, stored, script=repro)
     write_case(out / finding.folder, stored, repro, readme, issue, made_here=True)

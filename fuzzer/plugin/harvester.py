@@ -29,7 +29,7 @@ from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Heard, in_child, send
 from fuzzer.trial.foreign import MEMORY_BYTES
 from fuzzer.trial.subject.entries import with_entries
-from fuzzer.trial.subject.unpromised_inputs import NoInputs, meaning_of
+from fuzzer.trial.subject.unpromised_inputs import NoInputs, meaning_of, seed_of
 from fuzzer.versions import tvm_version
 from generators import tvm_api as T
 from generators.case import Case, Origin, PassCall
@@ -124,13 +124,13 @@ def _maker(
             say(NoSeed("ill-formed"))
             return
         recorder.write(0, Interpreting())
-        numbers = meaning_of(module, int(name, 16))
+        numbers = meaning_of(module, seed_of(module))
         if isinstance(numbers, NoInputs):
             say(NoSeed(numbers.reason))
             return
         recorder.write(0, Working("text"))
         case = Case(text_of(module), _passes(kept.name), numbers.calls, origin=Origin(file=kept.test))
-        folder = seeds / f"{kept.folder}-{name[:8]}"
+        folder = seeds / f"{kept.folder}-{name}"
         _write(folder, kept, case)
         say(Seed(folder.name))
 

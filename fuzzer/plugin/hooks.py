@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import base64
+import math
 import os
 import pickle
 from pathlib import Path
@@ -27,9 +29,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--passfuzz-deadline",
         metavar="SECONDS",
-        type=float,
+        type=_seconds,
         default=10.0,
         help="How long one stage of judging one call may take. [default: 10]",
+    )
+    group.addoption(
+        "--passfuzz-time",
+        metavar="SECONDS",
+        type=_seconds,
+        default=math.inf,
+        help="How long judging may take in all, in each process; later calls are not judged. [default: no limit]",
     )
     group.addoption(
         "--passfuzz-strict", action="store_true", help="Exit with 1 when there is a new cause of tier A or B."
@@ -40,6 +49,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         help="Names of passes of your own that promise to keep meaning and signature, so that numbers are compared.",
     )
+
+
+def _seconds(text: str) -> float:
+    """Seconds above zero."""
+    value = float(text)
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above zero")
+    return value
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -58,6 +75,7 @@ class _Session:
         from fuzzer.errors import UsageError
         from fuzzer.known_causes import read_known_causes
         from fuzzer.plugin.ending import end
+        from fuzzer.plugin.out_folder import clear
         from fuzzer.plugin.watch import Ledger, Watch
         from fuzzer.settings import known_file
         from fuzzer.versions import tvm_version
@@ -72,13 +90,24 @@ class _Session:
         self._scratch = TemporaryDirectory(prefix="passfuzz-", ignore_cleanup_errors=True)
         out = config.getoption("--passfuzz-out")
         self._out = None if out is None else Path(out).absolute()
+        if self._out is not None and not self._is_worker():
+            try:
+                clear(self._out)
+            except UsageError as error:
+                raise pytest.UsageError(str(error)) from error
         self._watch: Watch | None = None
         self._ledger = Ledger()
         self._end = end
         self._lines: list[str] = []
         if not self._gathers():
             names = frozenset(config.getini("passfuzz_same_meaning"))
-            self._watch = Watch(Path(self._scratch.name), config.getoption("--passfuzz-deadline"), names, self._out)
+            self._watch = Watch(
+                Path(self._scratch.name),
+                config.getoption("--passfuzz-deadline"),
+                names,
+                self._out,
+                session_s=config.getoption("--passfuzz-time"),
+            )
             self._ledger = self._watch.ledger
             self._watch.start()
 
@@ -91,7 +120,7 @@ class _Session:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         if self._watch is not None:
-            self._watch.where = nodeid
+            self._watch.enter(nodeid)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:

@@ -13,6 +13,9 @@ from typing import Any
 
 from fuzzer.trial.gaps import Gap
 
+PAIRS_FILE = "pairs.json"
+"""Under OUT: which pairs were interpreted, and why others were not."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pairs:

@@ -6,8 +6,10 @@ kept modules is written here.
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
+import signal
 import time
 import traceback
 from collections import Counter
@@ -20,13 +22,14 @@ from typing import Any, TypeAlias
 from typing_extensions import assert_never
 
 from corpus.signature import normalise, operators_in
+from fuzzer.plugin.budget import TestBudget, limit_cpu
 from fuzzer.plugin.modules import keep_module, module_file
 from fuzzer.plugin.spy import Missed, Spy
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Heard, in_child
 from fuzzer.protocol import Failure, OwnFault, Tallied
 from fuzzer.trial.application import Application
-from fuzzer.trial.foreign import ForeignFound, ForeignTrial, Pair, Say, Terms
+from fuzzer.trial.foreign import ForeignFound, ForeignTrial, Pair, Say, Terms, Unpromised
 from fuzzer.trial.gaps import Gap
 from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
 from generators.case import Case
@@ -37,7 +40,9 @@ from oracles.ir.fingerprint import fingerprint
 from oracles.verdict import WRONG_RESULT
 from reports.tally import Tally, bump
 
-Said: TypeAlias = Tallied | Pair | OwnFault | ForeignFound
+_TEST_LIMIT = "the time for judging one test was up"
+_SESSION_LIMIT = "the time for judging this session was up"
+Said: TypeAlias = Tallied | Pair | Unpromised | OwnFault | ForeignFound
 """By the child that judges a pass call."""
 
 
@@ -69,7 +74,7 @@ class Ledger:
     """What was seen and judged. calls: outermost pass calls. judged: those that the oracles spoke of.
 
     missed: why others were not. fault: the first exception of ours, None without any. pairs: for `Pairs.of`.
-    seconds: what all of it cost the tests.
+    seconds: what all of it cost the tests. unpromised: passes of a user's own that promise nothing of their numbers.
     """
 
     calls: int = 0
@@ -80,6 +85,7 @@ class Ledger:
     seconds: float = 0.0
     tally: Tally = field(default_factory=Tally)
     sightings: dict[tuple[str, ...], Sighting] = field(default_factory=dict)
+    unpromised: set[str] = field(default_factory=set)
 
     def see(self, sighting: Sighting) -> None:
         """Adds a sighting, or counts it where its like was seen before."""
@@ -104,6 +110,7 @@ class Ledger:
         self.pairs.update(other.pairs)
         self.seconds += other.seconds
         self.tally.add(other.tally)
+        self.unpromised |= other.unpromised
         for sighting in other.sightings.values():
             self.see(replace(sighting))
 
@@ -111,7 +118,8 @@ class Ledger:
 class Watch:
     """Judges the pass calls of this process from `start` to `stop`. deadline_s: of each stage of a child.
 
-    where: the test that is running, for the reports. out: where modules are kept, None where nothing is.
+    where: the test that is running, for the reports. out: where modules are kept, None where nothing is. session_s:
+    seconds after which no further call is judged.
     """
 
     def __init__(
@@ -121,9 +129,12 @@ class Watch:
         same_meaning: frozenset[str] = frozenset(),
         out: Path | None = None,
         clock: Callable[[], float] = time.monotonic,
+        session_s: float = math.inf,
     ) -> None:
         self.ledger = Ledger()
         self.where = ""
+        self._session_s = session_s
+        self._budget = TestBudget()
         self._same_meaning = same_meaning
         self._out = out
         self._deadline_s = deadline_s
@@ -139,6 +150,11 @@ class Watch:
     def stop(self) -> None:
         self._spy.remove()
 
+    def enter(self, test: str) -> None:
+        """A test begins."""
+        self.where = test
+        self._budget = TestBudget()
+
     def _missed(self, why: Missed, name: str) -> None:
         self.ledger.calls += 1
         self.ledger.missed[why.reason] += 1
@@ -148,7 +164,8 @@ class Watch:
     def _applied(self, application: Application) -> None:
         start = self._clock()
         try:
-            self._judge(application)
+            with self._budget.spending():
+                self._judge(application)
         except Exception as error:  # noqa: BLE001 - an error of ours must not become one of the test
             self.ledger.at_fault(f"{type(error).__name__}: {error}")
         finally:
@@ -166,17 +183,23 @@ class Watch:
         if key in self._judged:
             ledger.missed["the same call was judged before"] += 1
             return
+        cpu_s = self._budget.left_s()
+        if cpu_s < 1 or ledger.seconds >= self._session_s:
+            ledger.missed[_TEST_LIMIT if cpu_s < 1 else _SESSION_LIMIT] += 1
+            return
         self._judged.add(key)
-        out = self._out
-        keep = out is not None and not module_file(out, application.hash_before).exists()
-        if len(set(key[1:])) == 1 and not keep:
+        file = None if self._out is None else module_file(self._out, application)
+        if file is not None and file.exists():
+            file = None
+        if len(set(key[1:])) == 1 and file is None:
             ledger.judged += 1
             ledger.tally.add(Tally(cases=1, generated=1))
             ledger.tally.count_pass(application.name, "applied")
             return
-        terms = Terms(self.where, self._same_meaning, partial(keep_module, out, self.where) if keep and out else None)
+        terms = Terms(self.where, self._same_meaning, None if file is None else partial(keep_module, file, self.where))
 
         def judge(say: Say) -> None:
+            limit_cpu(cpu_s)
             _run(ForeignTrial(application, terms, lambda activity: self._recorder.write(0, activity), say), say)
 
         self._record(in_child(judge, Said, self._recorder, self._deadline_s, per_activity=True, guarded=True))
@@ -192,6 +215,8 @@ class Watch:
                     told = told or bool(counts.skipped)
                 case Pair(missing):
                     ledger.pairs[missing] += 1
+                case Unpromised(name):
+                    ledger.unpromised.add(name)
                 case OwnFault(what):
                     ledger.at_fault(what)
                 case ForeignFound(failure, phase, case):
@@ -211,11 +236,14 @@ class Watch:
     def _record_end(self, activity: Activity, ended: Ended) -> None:
         """The end of a child. None is a finding here: the case that shows it was in the child."""
         end, kind = judged_end(0, activity, ended, deadline_s=self._deadline_s), kind_of(activity)
+        if ended.by is signal.SIGXCPU:
+            end = ReferenceStuck()
         match end:
             case OurFault():
                 self.ledger.at_fault(f"{ended.what or ended.how} in {kind}")
             case FromOutside() | ReferenceStuck() | Failure():
-                why = f"the judge ended: {ended.how} in {kind}"
+                how = _TEST_LIMIT if ended.by is signal.SIGXCPU else ended.how
+                why = f"the judge ended: {how} in {kind}"
                 bump(self.ledger.tally.skipped, why, 1)
                 if isinstance(activity, Asking) and activity.oracle == numeric.ORACLE.name:
                     self.ledger.pairs[Gap(why)] += 1

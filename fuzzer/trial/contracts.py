@@ -127,7 +127,7 @@ def _of_tir(name: str) -> str:
 
 
 def _gives(source: str, before: T.IRModule, after: T.IRModule, guarded: Callable[[Callable[[], Any]], Any]) -> bool:
-    again = guarded(lambda: constructed(source)(before))
+    again = guarded(lambda: constructed(source)(before.clone()))
     return not isinstance(again, Raised) and bool(T.structural_equal(after, again, map_free_vars=True))
 
 

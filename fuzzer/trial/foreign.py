@@ -21,12 +21,24 @@ from corpus.module_text import text_of
 from fuzzer.protocol import Failure, Tallied
 from fuzzer.trial.application import Application
 from fuzzer.trial.ask import ask_in_order
-from fuzzer.trial.contracts import Contract, asked_of, contract_of, is_by_request, keeps_meaning, rows_named, tier_of
+from fuzzer.trial.contracts import (
+    Contract,
+    Trust,
+    asked_of,
+    contract_of,
+    is_by_request,
+    keeps_meaning,
+    no_numbers,
+    rows_named,
+    tier_of,
+)
 from fuzzer.trial.gaps import Gap
 from fuzzer.trial.parts import guarded, parts_of
+from fuzzer.trial.pass_origin import is_of_tvm, origin_of
 from fuzzer.trial.record import Record
 from fuzzer.trial.subject.flaws import flaw_of
 from fuzzer.trial.subject.phase import phase_of
+from fuzzer.trial.subject.unpromised_inputs import seed_of
 from fuzzer.trial.unpromised_numbers import compared
 from generators import tvm_api as T
 from generators.case import Case, EntryCall, Origin, PassCall
@@ -36,6 +48,7 @@ from generators.targets import of_kind
 from generators.tvm_api import IRModule, Pass
 from oracles.activities import Activity, Announce, Asking, Working, kind_of
 from oracles.checks import numeric
+from oracles.checks.numeric import change_of
 from oracles.forked import limit_memory
 from oracles.ir.fingerprint import fingerprint
 from oracles.nested import Part
@@ -65,6 +78,12 @@ class Pair(msgspec.Struct, frozen=True, tag="pair"):
     missing: Gap | None
 
 
+class Unpromised(msgspec.Struct, frozen=True, tag="unpromised"):
+    """A pass of a user's own changed its module and promises nothing of the numbers."""
+
+    name: str
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """How calls are judged. where: the test that is running. same_meaning: see `contracts.contract_of`.
@@ -78,22 +97,24 @@ class Terms:
 
 
 class ForeignBench:
-    """What oracles may do besides looking: the pass is the one that the test made, or its constructor."""
+    """What oracles may do besides looking. A call without a constructor is of the pass object that the test made.
 
-    def __init__(self, transform: Pass | None, source: str, seed: int, module: IRModule) -> None:
-        self.source: Source = SeededSource(seed)
+    A pass is applied to a copy, so that one which works in place changes nothing that is judged.
+    """
+
+    def __init__(self, transform: Pass | None, module: IRModule) -> None:
+        self.source: Source = SeededSource(seed_of(module))
         self.meaning = MeaningState(Numbers(module, ()))
         self.applications = 0
         self._transform = transform
-        self._text = source
 
     def apply(self, call: PassCall, module: IRModule) -> IRModule | Raised:
         self.applications += 1
-        if self._text:
-            return self.guarded(lambda: constructed(self._text)(module))
+        if call.source:
+            return self.guarded(lambda: constructed(call.source)(module.clone()))
         transform = self._transform
         assert transform is not None, "a part of a pass has no constructor of its own"
-        return self.guarded(lambda: transform(module))
+        return self.guarded(lambda: transform(module.clone()))
 
     def apply_all(self, calls: Sequence[PassCall], module: IRModule) -> IRModule | Raised:
         raise AssertionError("one pass is judged at a time")
@@ -137,11 +158,17 @@ class ForeignTrial:
         if flaw is not None:
             self._skip(f"input: {flaw}")
             return
-        *inner, whole = self._parts(before)
+        inner = self._parts(before)
+        before = self._as_it_was()
+        if before is None:
+            self._skip("input: changed in place, and what it was is not kept")
+            return
         keeps = [self._judge_inner(part) for part in inner]
         # A pass made of passes that all keep the meaning keeps it, too.
-        kept = {whole.name} if keeps and all(keeps) else set()
-        self._judge(whole, self._application.given, self._terms.same_meaning | kept)
+        application = self._application
+        kept = {application.name} if keeps and all(keeps) else set()
+        whole = Part(application.name, before, application.hash_before, application.after)
+        self._judge(whole, application.given, self._terms.same_meaning | kept)
         self._announce(Working("end"))
 
     def _as_it_was(self) -> IRModule | None:
@@ -152,13 +179,12 @@ class ForeignTrial:
         return None if application.text is None else T.module_from_json(application.text)
 
     def _parts(self, before: IRModule) -> list[Part]:
-        """The parts of a pass of no row that has any, then the whole."""
+        """The parts of a pass of no row that has any."""
         application = self._application
-        whole = Part(application.name, before, application.hash_before, application.after)
         if rows_named(application.name) or application.name in EXCLUDED:
-            return [whole]
+            return []
         self._announce(Working("parts", application.name))
-        return [*parts_of(application.transform, before, lambda name: bool(rows_named(name))), whole]
+        return parts_of(application.transform, before, lambda name: bool(rows_named(name)))
 
     # --- one pass -----------------------------------------------------------------------------------------------
 
@@ -178,7 +204,7 @@ class ForeignTrial:
         start = Position.at(part.before, phase, code=part.hash_before)
         step = taken(0, start, call, contract.row, part.after, tier_of(contract, phase))
         transform = None if given is None else self._application.transform
-        bench = ForeignBench(transform, contract.source, part.hash_before, part.before)
+        bench = ForeignBench(transform, part.before)
         record = Record(0)
         record.step(step)
         if given is not None:
@@ -222,6 +248,9 @@ class ForeignTrial:
         oracle = numeric.ORACLE.name
         self._announce(Asking(oracle, step.call.name))
         found = compared(step, contract, bench)
+        of_no_row = contract.trust is Trust.NOTHING and no_numbers(contract, step.before) is not None
+        if of_no_row and not is_of_tvm(step.call.name):
+            self._say(Unpromised(step.call.name))
         record.verdict(oracle, found.verdict, step)
         if record.has_judged(oracle):
             record.counts.numeric_verdicts += 1
@@ -243,9 +272,24 @@ class ForeignTrial:
             self._say(Tallied(counts))
         for failure in failures:
             self._announce(Working("text of the input"))
-            passes = (PassCall(step.call.name, contract.source),)
-            case = Case(text_of(module), passes, calls, _target(), origin=Origin(file=self._terms.where))
-            self._say(ForeignFound(failure, int(step.phase), pickle.dumps(case)))
+            failed = failure if failure.difference else replace(failure, difference=change_of(step, guarded))
+            origin = None if contract.source else origin_of(step.call.name, lambda make: _makes(make, step))
+            passes = (PassCall(step.call.name, contract.source if origin is None else origin.expression),)
+            load = None if origin is None else str(origin.file)
+            case = Case(text_of(module), passes, calls, _target(), origin=Origin(file=self._terms.where), load=load)
+            self._say(ForeignFound(failed, int(step.phase), pickle.dumps(case)))
+
+
+def _makes(make: Callable[[], Any], step: Step) -> bool:
+    """Whether the pass that `make` constructs takes the module before the step to the one after it."""
+
+    def again() -> bool:
+        transform = make()
+        if str(transform.info.name) != step.call.name:
+            return False
+        return bool(T.structural_equal(step.after, transform(step.before.clone()), map_free_vars=True))
+
+    return guarded(again) is True
 
 
 def _target() -> str:

@@ -46,7 +46,7 @@ def parts_of(transform: Any, module: Any, is_whole: Callable[[str], bool]) -> li
 
     def apply(recorder: Any) -> None:
         with own_context((recorder,)):
-            transform(module)
+            transform(module.clone())
 
     try:
         return nested.parts_of(apply, is_whole)

@@ -18,7 +18,7 @@ from tvm import relax
 from fuzzer.trial.contracts import Contract, no_numbers
 from fuzzer.trial.gaps import Gap, gap_of
 from fuzzer.trial.subject.entries import PREFIX, NotCallable, pointers_of, with_buffers, with_entries_in_place
-from fuzzer.trial.subject.unpromised_inputs import NoInputs, calm, meaning_of
+from fuzzer.trial.subject.unpromised_inputs import NoInputs, calm, meaning_of, seed_of
 from generators import tvm_api as T
 from generators.case import EntryCall
 from generators.tvm_api import IRModule
@@ -59,7 +59,7 @@ def compared(step: Step, contract: Contract, bench: Bench) -> Compared:
     called = _callable(step, bench)
     if isinstance(called, NotCallable):
         return _missing(step, Gap(f"no inputs: {called}", by_nature=not prim_funcs(step.before)))
-    seed = step.start.code
+    seed = seed_of(step.before)
     found = meaning_of(called.before, seed)
     if isinstance(found, NoInputs):
         return _missing(step, gap_of(found.reason, found.stop))
@@ -128,7 +128,7 @@ def _again(step: Step, found: Numbers, bench: Bench, first: Failed) -> Compared:
         reason = f"{OURS} after the pass"
         return Compared(Inconclusive(reason), step.before, (), Gap(reason))
     for whole in _CALM:
-        numbers = Numbers(step.before, calm(found.calls, whole))
+        numbers = Numbers(step.before, calm(step.before, found.calls, whole))
         if isinstance(numbers.expected, NoMeaning):
             continue
         verdict = _verdict(step, numbers, bench)

@@ -109,7 +109,7 @@ def _calls(module: Any, stored: StoredCase, source: Source) -> tuple[EntryCall, 
     drawn = stored.case.calls if isinstance(found, NoInputs) else found.calls
     reason = found.reason if isinstance(found, NoInputs) else ""
     for whole in _WHOLE:
-        numbers = Numbers(module, calm(drawn, whole))
+        numbers = Numbers(module, calm(module, drawn, whole))
         if drawn and not isinstance(numbers.expected, NoMeaning):
             return numbers.calls
         reason = numbers.expected.reason if drawn and isinstance(numbers.expected, NoMeaning) else reason

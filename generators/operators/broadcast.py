@@ -9,6 +9,7 @@ import numpy as np
 from tvm.relax import op
 
 from generators.dtypes import Array, Scalar
+from generators.operators.domain import Domain, between
 from generators.operators.knobs import KNOBS
 from generators.operators.row import NumpyMeaning, Operator, Rounding
 from generators.ranges import TRUTH, Range
@@ -41,7 +42,7 @@ def _binary(
     operands: OperandPair | None = None,
     ulps: float = 4.0,
     weight: int = 4,
-    domains: tuple[tuple[int, float, float], ...] = (),
+    domains: tuple[tuple[int, Domain], ...] = (),
 ) -> Operator:
     """A row for relax.<name> on two operands that broadcast."""
     build = getattr(op, name)
@@ -125,7 +126,8 @@ _BOOL_PAIR = _operands(("bool",))
 _INT_PAIR = _operands(INTEGER)
 _SHIFT = _operands(("int32", "int64", "uint8", "int16"), low=0, high=4, left=(0, 64))
 
-_NOT_ZERO = ((1, 0.5, math.inf),)
+_NOT_ZERO = ((1, between(0.5, math.inf)),)
+_BASE = ((0, between(0.5, 4.0)),)
 OPERATORS = (
     _binary("add", np.add, Range.__add__, Rounding.RING, weight=10),
     _binary("subtract", np.subtract, Range.__sub__, Rounding.RING, weight=6),
@@ -134,7 +136,7 @@ OPERATORS = (
     _binary("floor_divide", np.floor_divide, _floor_quotient, Rounding.STEP, _divisors, domains=_NOT_ZERO),
     _binary("floor_mod", np.mod, _remainder, Rounding.STEP, _divisors, domains=_NOT_ZERO),
     _binary("mod", np.fmod, _remainder, Rounding.STEP, _divisors, domains=_NOT_ZERO),
-    _binary("power", np.power, lambda a, b: Range(0, 8.0**3), operands=_power, ulps=16, domains=((0, 0.5, 4.0),)),
+    _binary("power", np.power, lambda a, b: Range(0, 8.0**3), operands=_power, ulps=16, domains=_BASE),
     _binary("atan2", np.arctan2, lambda a, b: Range(-4, 4), operands=_operands(FLOAT, low=1)),
     _binary("log_add_exp", np.logaddexp, lambda a, b: Range(min(a.low, b.low), max(a.high, b.high) + 1),
             operands=_operands(FLOAT, -8, 8, (-8, 8)), ulps=16),

@@ -13,6 +13,7 @@ import numpy as np
 from tvm.relax import op
 
 from generators.dtypes import Array, Scalar, integer_limits, is_float
+from generators.operators.domain import POSITIVE
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import TRUTH, Range, comfortable
@@ -134,6 +135,22 @@ def _dequantize(x: Array, scale: Array, zero: Array, axis: int, out_dtype: str) 
 OPERATORS = (
     Operator("relax.astype", _draw_astype, _cast, Rounding.CAST, ("dtype",), elementwise=True, weight=8),
     Operator("relax.wrap_param", _draw_wrap_param, _cast, Rounding.CAST, ("dtype",), elementwise=True, weight=1),
-    Operator("relax.quantize", _draw_quantize, _quantize, Rounding.STEP, ("axis", "out_dtype"), weight=3),
-    Operator("relax.dequantize", _draw_dequantize, _dequantize, Rounding.RING, ("axis", "out_dtype"), weight=3),
+    Operator(
+        "relax.quantize",
+        _draw_quantize,
+        _quantize,
+        Rounding.STEP,
+        ("axis", "out_dtype"),
+        weight=3,
+        domains=((1, POSITIVE),),
+    ),
+    Operator(
+        "relax.dequantize",
+        _draw_dequantize,
+        _dequantize,
+        Rounding.RING,
+        ("axis", "out_dtype"),
+        weight=3,
+        domains=((1, POSITIVE),),
+    ),
 )

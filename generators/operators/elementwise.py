@@ -9,6 +9,7 @@ import numpy as np
 from tvm.relax import op
 
 from generators.dtypes import Array, Scalar
+from generators.operators.domain import between
 from generators.operators.row import NumpyMeaning, Operator, Rounding
 from generators.ranges import TRUTH, UNIT, Range
 from generators.relax.scope import FLOAT, INTEGER, NUMERIC, Drawn, Scope
@@ -33,7 +34,7 @@ def _unary(
         x = s.any_tensor(dtypes) if domain == (-math.inf, math.inf) else s.tensor(dtypes, low=domain[0], high=domain[1])
         return Drawn(build(x.expr), result(x.range), x.shape)
 
-    domains = () if domain == (-math.inf, math.inf) else ((0, *domain),)
+    domains = () if domain == (-math.inf, math.inf) else ((0, between(*domain)),)
     return Operator(
         f"relax.{name}", draw, meaning, rounding, elementwise=True, ulps=ulps, domains=domains, weight=weight
     )

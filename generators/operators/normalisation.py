@@ -10,6 +10,7 @@ import numpy as np
 from tvm.relax.op import nn
 
 from generators.dtypes import Array, Scalar
+from generators.operators.domain import POSITIVE
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.ranges import Range
@@ -244,8 +245,7 @@ def _terms(x: Array, *_: Array, axes: tuple[int, ...], **__: object) -> int:
 _SHARED = ("epsilon", "center", "scale")
 OPERATORS = (
     Operator("relax.nn.batch_norm", _draw_batch_norm, _batch_norm, Rounding.SMOOTH,
-             ("axis", *_SHARED, "momentum", "training"), ulps=32,
-             domains=((4, 0.5, float(_BOUND)),), weight=5),
+             ("axis", *_SHARED, "momentum", "training"), ulps=32, weight=5, domains=((4, POSITIVE),)),
     Operator("relax.nn.layer_norm", _draw_layer_norm, _layer_norm, Rounding.SMOOTH, ("axes", *_SHARED), ulps=32,
              terms=_terms, weight=5),
     Operator("relax.nn.group_norm", _draw_group_norm, _group_norm, Rounding.SMOOTH,

@@ -17,6 +17,7 @@ from tvm.relax.op import vision
 
 from generators import tvm_api
 from generators.dtypes import Array, Scalar
+from generators.operators.domain import REGIONS
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import MARGIN, extents, moved, spelled
@@ -172,7 +173,8 @@ def _terms_align(data: Array, rois: Array, *, sample_ratio: int, **_: object) ->
 _ALIGN = ("pooled_size", "spatial_scale", "sample_ratio", "aligned", "layout", "mode")
 OPERATORS = (
     Operator("relax.vision.roi_align", _draw_roi_align, _roi_align, Rounding.SMOOTH, _ALIGN, ulps=64,
-             terms=_terms_align, weight=1),
+             terms=_terms_align, weight=1, domains=((1, REGIONS),)),
     Operator("relax.vision.roi_pool", _draw_roi_pool, _roi_pool, Rounding.SMOOTH,
-             ("pooled_size", "spatial_scale", "layout"), ulps=0, terms=lambda *_, **__: 1, weight=1),
+             ("pooled_size", "spatial_scale", "layout"), ulps=0, terms=lambda *_, **__: 1, weight=1,
+             domains=((1, REGIONS),)),
 )  # fmt: skip

@@ -19,6 +19,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from generators.dtypes import Array, Scalar
+from generators.operators.domain import Domain
 from generators.tvm_api import Node
 
 if TYPE_CHECKING:
@@ -67,9 +68,8 @@ class Operator:
     dtype_of: the float dtype of the result from the operands' dtypes (None for non-float operands) and the
     attributes; by default attribute `dtype` or `out_dtype` where set, else the first float operand's.
     judged: False for results that are not compared by value (uninitialised or random), with the reason.
+    domains: what TVM documents of the values of operands, by their places among the arguments.
     sized_by_values: the shape of the result depends on what the operands hold, not on their shapes alone.
-    domains: (place, low, high) of float operands for which the operator is defined in a part of the numbers alone:
-    parameters of users' modules that are such operands are drawn from there.
     weight: how often it is drawn against the others.
     """
 
@@ -84,8 +84,8 @@ class Operator:
     dtype_of: Callable[[Sequence[str | None], Attributes], str] | None = None
     unjudged: str | None = None
     sized_by_values: bool = False
-    domains: tuple[tuple[int, float, float], ...] = ()
     weight: int = 4
+    domains: tuple[tuple[int, Domain], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from tvm.relax import op
 
 from generators import tvm_api
 from generators.dtypes import Array, Scalar, is_float
+from generators.operators.domain import DISTRIBUTION, INCREASING, UNIT
 from generators.operators.knobs import KNOBS
 from generators.operators.reduction import SORTABLE, reduced_count
 from generators.operators.row import NumpyMeaning, Operator, Rounding
@@ -200,10 +201,8 @@ def _nonzero(x: Array) -> Array:
 def _draw_multinomial(s: Scope) -> Drawn:
     batch, choices, samples = (s.draw_extent(1) for _ in range(3))
     random = np.random.default_rng(s.source.array_seed())
-    # Multiples of 1/8 that sum to 1, and samples at odd multiples of 1/16: every comparison is clear-cut and exact.
-    weights = random.multinomial(8, np.full(choices, 1 / choices), batch) / 8
+    weights, sample = DISTRIBUTION.draw(random, (batch, choices)), UNIT.draw(random, (samples, 1))
     dtype = "float32" if s.source.flip(KNOBS.search.sample_float32) else "float64"
-    sample = (2 * random.integers(0, 8, (samples, 1)) + 1) / 16
     rows = s.indices((samples, 1), batch)
     call = op.multinomial_from_uniform(
         tvm_api.constant(weights, dtype),
@@ -222,7 +221,8 @@ def _multinomial(weights: Array, sample: Array, rows: Array, dtype: str) -> Arra
 OPERATORS = (
     _extremum("argmax", np.argmax),
     _extremum("argmin", np.argmin),
-    Operator("relax.bucketize", _draw_bucketize, _bucketize, Rounding.STEP, ("out_int32", "right"), weight=2),
+    Operator("relax.bucketize", _draw_bucketize, _bucketize, Rounding.STEP, ("out_int32", "right"), weight=2,
+             domains=((1, INCREASING),)),
     Operator("relax.sort", _draw_sort, _sort, Rounding.ORDER, ("axis", "descending")),
     Operator("relax.argsort", _draw_argsort, _argsort, Rounding.ORDER, ("axis", "descending", "dtype")),
     Operator("relax.topk", _draw_topk, _topk, Rounding.ORDER, ("k", "axis", "ret_type", "largest", "dtype"),
@@ -231,5 +231,6 @@ OPERATORS = (
     _scan("cumprod", np.cumprod, 1, Range.powered),
     Operator("relax.unique", _draw_unique, _unique, Rounding.ORDER, weight=2, sized_by_values=True),
     Operator("relax.nonzero", _draw_nonzero, _nonzero, Rounding.STEP, weight=2, sized_by_values=True),
-    Operator("relax.multinomial_from_uniform", _draw_multinomial, _multinomial, Rounding.ORDER, ("dtype",), weight=2),
+    Operator("relax.multinomial_from_uniform", _draw_multinomial, _multinomial, Rounding.ORDER, ("dtype",), weight=2,
+             domains=((0, DISTRIBUTION), (1, UNIT))),
 )  # fmt: skip

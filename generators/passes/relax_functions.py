@@ -93,7 +93,7 @@ FUNCTION_ROWS = (
         ("relax.transform.InlinePrivateFunctions()",),
         "src/relax/transform/inline_functions.cc: recursion is left alone",
         Place(HIGH),
-        promise=Promise(keeps_functions=False),
+        promise=Promise(applies=("CanonicalizeBindings",), keeps_functions=False),
         fires=Fires(recipes=("private_calls", "private_calls_symbolic"), wants=frozenset({Feature.PRIVATE_FUNCTIONS})),
     ),
     PassRow(

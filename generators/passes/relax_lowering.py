@@ -197,6 +197,7 @@ MEMORY_ROWS = (
         ("relax.transform.KillAfterLastUse()",),
         "src/relax/transform/kill_after_last_use.cc; #17340, #20200 on a second application",
         Place(frozenset({Phase.ALLOCATED}), gives=Phase.KILLED, documented=(_FINALIZES,)),
+        promise=Promise(applies=("CanonicalizeBindings",)),
         fires=Fires(recipes=("elementwise_chain", "if_branches", "reshape_chain", "tuple_bound", "trivial_bindings")),
     ),
 )

@@ -194,6 +194,9 @@ class Promise:
     may."""
     again_with: frozenset[str] = frozenset()
     """Operators and module attributes with which an idempotent pass does more at a second application."""
+    applies: tuple[str, ...] = ()
+    """Passes without this promise that it applies inside of itself. What a second application changes is theirs where
+    one of them alone changes the result, too."""
     keeps_functions: bool = True
     """Every function stays. (Public Relax functions that a user calls stay in any case.)"""
     keeps_attributes: bool = True

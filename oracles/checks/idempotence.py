@@ -6,6 +6,7 @@ was accepted as a bug for less). Names of variables do not, nor does how binding
 
 from __future__ import annotations
 
+from generators.passes.table import default_call
 from generators.tvm_api import IRModule
 from oracles.checks.definedness import has_free_names
 from oracles.checks.survives import happened_to
@@ -35,10 +36,21 @@ def judge(step: Step, bench: Bench) -> Verdict:
         return Failed("not idempotent", message, again.traceback, evidence=out_of_memory(again))
     if same_bindings(step.after, again):
         return PASSED
+    if (inner := _unsettled_inside(step, bench)) is not None:
+        return Inconclusive(f"{inner}, which the pass applies and which need not settle, changes the result as well")
     if _still_tidying(step, again, bench):
         return Inconclusive("a further application tidies up further, and then it settles")
     place, detail = first_difference(step.after, again)
     return Failed("not idempotent", f"second application changes {place}", detail)
+
+
+def _unsettled_inside(step: Step, bench: Bench) -> str | None:
+    """A pass that this one applies inside of itself, and that changes the result when it is applied alone."""
+    for name in step.row.promise.applies:
+        alone = bench.apply(default_call(name), step.after)
+        if not isinstance(alone, Raised) and not same_bindings(step.after, alone):
+            return name
+    return None
 
 
 def _still_tidying(step: Step, again: IRModule, bench: Bench) -> bool:

@@ -7,6 +7,8 @@ pass that lowers the precision on purpose, the bounds are those of the dtype tha
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from typing_extensions import assert_never
 
 from generators.passes.row import Meaning
@@ -16,7 +18,7 @@ from oracles.ir.difference import difference
 from oracles.ir.operators import BATCH_NORM, operator_calls
 from oracles.oracle import Runs, Stage, StepOracle
 from oracles.reference.numbers import NoMeaning, Unsure, Wrong
-from oracles.trace import Bench, Step
+from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import headline
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
@@ -47,7 +49,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
             return outcome.verdict
         case Wrong(symptom, message, call, evidence, how):
             meaning.lost = "numbers: wrong after an earlier pass"
-            shown = _shown(step.before, step.after, bench)
+            shown = change_of(step, bench.guarded)
             if meaning.numbers.tolerance is not None:
                 message = f"{message}; {how}"
                 how = ""
@@ -57,11 +59,11 @@ def judge(step: Step, bench: Bench) -> Verdict:
             assert_never(outcome)
 
 
-def _shown(before: IRModule, after: IRModule, bench: Bench) -> str:
+def change_of(step: Step, guarded: Callable[[Callable[[], str]], str | Raised]) -> str:
     """The change that the pass made, printed in a child: TVM's printer may fail on it in any way, crashes included.
 
-    Raises ChildRaised for an exception of ours."""
-    shown = forked(lambda: bench.guarded(lambda: difference(before, after)), PRINT_S)
+    guarded: gives what TVM raises as a value. Raises ChildRaised for an exception of ours."""
+    shown = forked(lambda: guarded(lambda: difference(step.before, step.after)), PRINT_S)
     if isinstance(shown, str):
         return shown
     how = shown.how if isinstance(shown, Ended) else f"{shown.kind}: {headline(shown.message)}"

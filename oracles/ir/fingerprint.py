@@ -4,7 +4,8 @@ Made of TVM's structural hashes of the functions, attributes and global infos: t
 or device of a parameter, of a bound variable (dataflow or not) and of a call, changed attributes of functions and of
 the module, changed global infos, names of functions and contents of constants. They leave out names of variables and
 source locations. A function's is about 5 us for a small one. GlobalVars count by their addresses: equal modules have
-one fingerprint where they share these, as before and after most passes.
+one fingerprint where they share these, as before and after most passes. So it is for one process alone; what is the
+same in every process is `oracles.ir.compare.digest`.
 """
 
 from __future__ import annotations

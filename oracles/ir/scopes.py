@@ -95,6 +95,8 @@ class ScopeChecker:
         if type(ty) in (T.TensorType, T.ShapeType):
             for var in facts_of(ty).symbols:
                 self._symbol(var, frame, where)
+        elif type(ty) is T.DistributedType:
+            self._type(ty.tensor_ty, frame, where)
         elif type(ty) is T.FuncType:
             if ty.params is not None:
                 bound = {var for param in ty.params for facts in facts_in(param) for var in facts.bare}

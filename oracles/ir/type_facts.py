@@ -41,9 +41,14 @@ def facts_of(ty: Type) -> TypeFacts:
 
 
 def facts_in(ty: Type) -> list[TypeFacts]:
-    """The facts of every tensor and shape in a type, tuples flattened; function types are not entered."""
+    """The facts of every tensor and shape in a type, tuples flattened; function types are not entered.
+
+    A distributed tensor has the facts of the whole tensor, as in TVM's `relax/ir/type_functor.cc`.
+    """
     if isinstance(ty, (T.TensorType, T.ShapeType)):
         return [facts_of(ty)]
+    if isinstance(ty, T.DistributedType):
+        return [facts_of(ty.tensor_ty)]
     if isinstance(ty, T.TupleType):
         return [facts for field in ty.fields[:] for facts in facts_in(field)]
     return []

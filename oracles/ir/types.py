@@ -16,6 +16,7 @@ from oracles.ir.walk import FUNCTION, TUPLE, TUPLE_GET_ITEM
 
 _KINDS: dict[type, str] = {
     T.TensorType: "a tensor",
+    T.DistributedType: "a tensor",
     T.ShapeType: "a shape",
     T.TupleType: "a tuple",
     T.FuncType: "a function",
@@ -41,12 +42,18 @@ def contradiction(one: Type, other: Type) -> str | None:
 
 
 def _tensors(one: Type, other: Type) -> str | None:
+    one, other = _whole(one), _whole(other)
     left, right = facts_of(one), facts_of(other)
     if left.dtype is not None and right.dtype is not None and left.dtype != right.dtype:
         return "two dtypes"
     if -1 not in (left.ndim, right.ndim) and left.ndim != right.ndim:
         return "two ranks"
     return _dims(_dims_of(one, left), _dims_of(other, right))
+
+
+def _whole(ty: Type) -> Type:
+    """The type of the whole tensor, where it is spread over devices."""
+    return ty.tensor_ty if type(ty) is T.DistributedType else ty
 
 
 def _dims_of(ty: Type, facts: TypeFacts) -> tuple[int | Expr, ...] | None:

@@ -34,11 +34,11 @@ class Trap(Exception):
     """The program does something that has no defined result.
 
     `kind` is one of "uninitialised", "out-of-bounds", "use-after-kill", "double-free", "storage-overlap",
-    "integer-overflow", "division-by-zero", "type", "match-cast", "operand", "undefined-variable", "aliasing",
+    "integer-overflow", "division-by-zero", "type", "match-cast", "operand", "domain", "undefined-variable", "aliasing",
     "assertion", "data-race", "divergent-barrier", "host-memory",
     "float8-range" and "fuel"; `detail` names the function, the block and the buffer, or the variable. For a caller that
-    judges a pass, "integer-overflow" and "float8-range" mean that the inputs are to be discarded, not that the pass is
-    wrong. `evidence` says the same as data.
+    judges a pass, "integer-overflow", "float8-range" and "domain" mean that the inputs are to be discarded, not that
+    the pass is wrong. `evidence` says the same as data.
     """
 
     def __init__(self, kind: str, detail: str, evidence: Evidence | None = None) -> None:

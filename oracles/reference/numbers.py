@@ -77,7 +77,7 @@ class Unsure:
 
 
 _UNWRITTEN = ReferenceTrap("uninitialised")
-DISCARDS = ("integer-overflow", "float8-range", "fuel", "aliasing")
+DISCARDS = ("integer-overflow", "float8-range", "domain", "fuel", "aliasing")
 """Traps that say nothing against a pass: TVM leaves the result of overflow open (apache/tvm#12383), and one tensor as
 two operands of an in-place call is a known way of DataflowUseInplaceCalls that elementwise PrimFuncs survive."""
 

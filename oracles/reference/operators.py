@@ -31,9 +31,10 @@ def operator_result(
     """The result of one operator call; with `bounded`, as accurate as an implementation in dtype `floor` may be, with
     bounds that `noise` sharpens.
 
-    Raises Trap("operand") where NumPy finds the operands impossible (shapes, domains): the annotations of
-    a well-formed program rule that out.
+    Raises Trap("operand") where NumPy finds the operands impossible (shapes): the annotations of a well-formed program
+    rule that out; and Trap("domain") where their values are not what the operator is documented for.
     """
+    _in_domain(row, arguments)
     attributes = {name: plain(getattr(call.attrs, name)) for name in row.attributes}
     meaning, terms_of = row.meaning, row.terms
     if is_split(attributes):
@@ -55,6 +56,13 @@ def operator_result(
     except (ValueError, IndexError, ZeroDivisionError, OverflowError) as error:
         raise Trap("operand", f"{row.name}: {error}") from error
     return _wrapped(row, result, dtype_of)
+
+
+def _in_domain(row: Operator, arguments: Sequence[Runtime]) -> None:
+    for place, domain in row.domains:
+        operand = arguments[place] if place < len(arguments) else None
+        if isinstance(operand, Tensor) and domain.holds is not None and not domain.holds(operand.value):
+            raise Trap("domain", f"{row.name}: operand {place} is not {domain.words}")
 
 
 def plain(value: Node | bool | float | str | None) -> AttributeValue:

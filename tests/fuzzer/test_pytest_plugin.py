@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import tvm
@@ -15,205 +14,63 @@ import tvm
 from corpus.registry import read_registry
 from fuzzer.trial.contracts import Contract, Trust, no_numbers, row_of_no_table, rows_named
 from generators.passes.table import PASSES
+from tests.fuzzer.foreign_suites import CLEAN, CONSTRUCTORS, ENDS_THE_JUDGE, FAULTY, LOCAL, OUTCOMES, ROOT, run, summary
 from tests.patience import HANGS_S
 
-ROOT = Path(__file__).resolve().parents[2]
-
-SUITE = """
-import pytest
-import tvm
-from tvm import relax
-from tvm.script import ir as I, relax as R, tirx as T
-
-@I.ir_module
-class Module:
-    @R.function
-    def main(x: R.Tensor((2, 3), "float32"), y: R.Tensor((2, 3), "float32")):
-        with R.dataflow():
-            a = R.subtract(x, y)
-            b = R.nn.relu(a)
-            R.output(b)
-        return b
-
-@I.ir_module(s_tir=True)
-class Loops:
-    @T.prim_func(s_tir=True)
-    def double(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
-        for i in range(4):
-            with T.sblock("B"):
-                v = T.axis.spatial(4, i)
-                B[v] = A[v] * T.float32(2)
-
-@relax.expr_functor.mutator
-class Swap(relax.PyExprMutator):
-    def visit_call_(self, call):
-        call = self.visit_expr_post_order(call)
-        return relax.op.add(*call.args) if call.op.name == "relax.subtract" else call
-"""
-
-FAULTY = (
-    SUITE
-    + """
-@tvm.ir.transform.module_pass(opt_level=0, name="SwapsOperators")
-def swaps(mod, ctx):
-    new = mod.clone()
-    new["main"] = Swap(mod).visit_expr(mod["main"])
-    return new
-
-@tvm.ir.transform.module_pass(opt_level=0, name="LosesABinding")
-def loses(mod, ctx):
-    f = mod["main"]
-    body = relax.SeqExpr(f.body.blocks, relax.Var("nowhere", f.ret_ty))
-    return tvm.IRModule({name: relax.Function(f.params, body, f.ret_ty, f.is_pure, f.attrs) for name in mod.functions})
-
-@tvm.ir.transform.module_pass(opt_level=0, name="WritesIntoItsInput")
-def writes(mod, ctx):
-    mod["main"] = mod["main"].with_attr("seen", 1)
-    return mod
-
-@pytest.mark.parametrize("transform", [swaps, loses], ids=["swaps", "loses"])
-def test_fault(transform):
-    assert transform(Module)["main"] is not None
-
-def test_in_place():
-    assert writes(Module.clone())["main"].attrs["seen"] == 1
-"""
-)
-
-CLEAN = (
-    SUITE
-    + """
-def test_legal():
-    relax.transform.LegalizeOps()(Module)
-
-def test_several():
-    seq = tvm.transform.Sequential([relax.transform.LegalizeOps(), relax.transform.AnnotateTIROpPattern()])
-    assert len(seq(Module).functions) == 3
-
-def test_loops():
-    tvm.s_tir.transform.LowerInitBlock()(Loops)
-    tvm.s_tir.transform.ConvertBlocksToOpaque()(Loops)
-
-def test_build():
-    tvm.compile(Module, "llvm")
-"""
-)
-
-OUTCOMES = (
-    SUITE
-    + """
-def test_pass(): relax.transform.LegalizeOps()(Module)
-def test_fail(): assert len(relax.transform.LegalizeOps()(Module).functions) == 7
-@pytest.mark.xfail(strict=True)
-def test_xfail(): relax.transform.UpdateVDevice(relax.VDevice("llvm"), 7)(Module)
-@pytest.mark.xfail
-def test_xpass(): relax.transform.Normalize()(Module)
-@pytest.fixture
-def broken(): raise RuntimeError("set-up")
-def test_error(broken): pass
-def test_skip(): pytest.skip("not here")
-def test_raises():
-    with pytest.raises(TypeError):
-        relax.transform.Normalize()("no module")
-def test_output(capfd):
-    tvm.transform.PrintIR("")(Module)
-    text = capfd.readouterr()
-    assert (text.out + text.err).count("def main") == 1
-def test_same_object():
-    given = relax.transform.Normalize()(Module)
-    before = given.script()
-    assert relax.transform.Normalize()(given).script() == before == given.script()
-def test_instruments():
-    seen = []
-    @tvm.ir.instrument.pass_instrument
-    class Counts:
-        def run_before_pass(self, mod, info):
-            seen.append(info.name)
-    with tvm.transform.PassContext(instruments=[Counts()]):
-        relax.transform.Normalize()(Module)
-    assert seen == ["Normalize"]
-"""
-)
-
-ENDS_THE_JUDGE = (
-    SUITE
-    + """
-import os, time
-TESTS = os.getpid()
-
-@tvm.ir.transform.module_pass(opt_level=0, name="HarmsOthers")
-def harms(mod, ctx):
-    if os.getpid() != TESTS:
-        HARM
-    return mod.clone()
-
-def test_judged():
-    assert harms(Module).functions
-"""
-)
 JUDGES = ("--passfuzz", "--passfuzz-deadline", str(HANGS_S))
 """With a limit that ends only what hangs."""
 BRIEF = ("--passfuzz", "--passfuzz-deadline", "3")
 
 
-def run(folder: Path, suite: str, *options: str, ini: str = "") -> tuple[int, str, dict[str, str]]:
-    """Exit status, output and the outcome of each test of a suite in its own process and folder."""
-    (folder / "test_suite.py").write_text(suite)
-    (folder / "pytest.ini").write_text(f"[pytest]\n{ini}")
-    command = [sys.executable, "-m", "pytest", "-p", "fuzzer.plugin.hooks", "-p", "no:cacheprovider"]
-    ended = subprocess.run(
-        [*command, "-p", "no:passfuzz", "-rA", "-W", "ignore", *options],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=HANGS_S,
-        check=False,
-    )
-    words = ("PASSED", "FAILED", "ERROR", "XFAIL", "XPASS", "SKIPPED")
-    lines = [line.split(" - ")[0].split() for line in ended.stdout.splitlines() if line.startswith(words)]
-    return ended.returncode, ended.stdout + ended.stderr, {" ".join(rest): word for word, *rest in lines}
-
-
-def summary(out: Path) -> dict[str, Any]:
-    text: dict[str, Any] = json.loads((out / "summary.json").read_text())
-    return text
-
-
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str]:
     folder = tmp_path_factory.mktemp("faulty")
-    ini = "passfuzz_same_meaning =\n    SwapsOperators\n"
+    ini = "passfuzz_same_meaning =\n    SwapsOperators\n    SwapsInPlace\n    PartsInPlace\n"
     status, text, _ = run(folder, FAULTY, *JUDGES, "--passfuzz-out", "out", ini=ini)
     return folder, status, text
 
 
 @pytest.mark.parametrize(
     ("culprit", "oracle"),
-    [("SwapsOperators", "numeric"), ("LosesABinding", "definedness"), ("WritesIntoItsInput", "input_unchanged")],
+    [
+        ("SwapsOperators", "numeric"),
+        ("LosesABinding", "definedness"),
+        ("WritesIntoItsInput", "input_unchanged"),
+        ("SwapsInPlace", "input_unchanged numeric"),
+        ("PartsInPlace", "input_unchanged numeric"),
+    ],
 )
 def test_a_planted_fault_is_found(faulty: tuple[Path, int, str], culprit: str, oracle: str) -> None:
     folder, _, text = faulty
     rows = [row for row in summary(folder / "out")["findings"] if row["culprit"] == culprit]
-    assert [row["oracle"] for row in rows] == [oracle]
+    assert sorted(row["oracle"] for row in rows) == oracle.split()
     assert f"{culprit}: {rows[0]['symptom']}" in text
     kept = {path.name for path in (folder / "out" / rows[0]["case"]).iterdir()}
     assert {"repro.py", "module.py", "case.json", "README.md"} <= kept
+    readme = (folder / "out" / rows[0]["case"] / "README.md").read_text()
+    assert "- seen in: `test_suite.py::" in readme
+    assert f"- sequence: `{CONSTRUCTORS[culprit]}`" in readme
+    assert "## What" in readme and "```diff" in readme
+
+
+def test_a_pass_compared_by_structure_alone_is_named(faulty: tuple[Path, int, str]) -> None:
+    assert "your pass WritesIntoItsInput was not compared by numbers: add it to passfuzz_same_meaning" in faulty[2]
+    assert "nowhere in main" in faulty[2], "the variable that is undefined"
 
 
 def test_findings_do_not_fail_the_tests(faulty: tuple[Path, int, str]) -> None:
     assert faulty[1] == 0
 
 
-@pytest.mark.deep
-def test_the_repro_of_a_users_pass_runs_the_test_again(faulty: tuple[Path, int, str]) -> None:
-    folder = faulty[0]
-    row = next(row for row in summary(folder / "out")["findings"] if row["culprit"] == "SwapsOperators")
+def test_the_repro_of_a_local_pass_runs_the_test_again(tmp_path: Path) -> None:
+    run(tmp_path, LOCAL, *JUDGES, "--passfuzz-out", "out", ini="passfuzz_same_meaning =\n    SwapsLocally\n")
+    (row,) = summary(tmp_path / "out")["findings"]
+    assert "```diff" in (tmp_path / "out" / row["case"] / "README.md").read_text()
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, str(folder / "out" / row["repro"])]
+    command = [sys.executable, str(tmp_path / "out" / row["repro"])]
     shown = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANGS_S, check=False)
-    assert (shown.returncode, shown.stdout.split(":")[0]) == (1, "SwapsOperators")
-    suite = folder / "test_suite.py"
+    assert (shown.returncode, shown.stdout.split(":")[0]) == (1, "SwapsLocally")
+    suite = tmp_path / "test_suite.py"
     suite.write_text(suite.read_text().replace("relax.op.add(*call.args)", "relax.op.subtract(*call.args)"))
     gone = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANGS_S, check=False)
     assert (gone.returncode, gone.stdout.strip()) == (0, "the bug is gone")
@@ -270,6 +127,28 @@ def test_a_clean_suite_is_silent(tmp_path: Path) -> None:
     assert f"interpreted before and after: {pairs['interpreted']}" in text
 
 
+def test_an_earlier_session_is_not_mixed_in_and_a_session_has_a_limit(tmp_path: Path) -> None:
+    run(tmp_path, FAULTY, *JUDGES, "--passfuzz-out", "out", "-k", "loses")
+    assert len(list((tmp_path / "out" / "findings").iterdir())) == 1
+    modules = {path.name for path in (tmp_path / "out" / "modules").iterdir()}
+    status, text, outcomes = run(tmp_path, FAULTY, *JUDGES, "--passfuzz-out", "out", "--passfuzz-time", "0.001")
+    found = summary(tmp_path / "out")
+    assert (status, set(outcomes.values()), found["findings"]) == (0, {"PASSED"}, []) or len(found["findings"]) == 1
+    assert found["skipped"]["the time for judging this session was up"] >= 3
+    assert len(list((tmp_path / "out").glob("findings/*"))) == len(found["findings"])
+    assert {path.name for path in (tmp_path / "out" / "modules").iterdir()} <= modules, (
+        "a digest is that of any process"
+    )
+    assert "the time for judging this session was up" in text
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "soon", "nan"])
+def test_a_limit_that_is_no_time_is_wrong_usage(tmp_path: Path, seconds: str) -> None:
+    status, text, _ = run(tmp_path, CLEAN, *JUDGES, "--passfuzz-time", seconds)
+    assert status == pytest.ExitCode.USAGE_ERROR
+    assert "--passfuzz-time" in text
+
+
 def test_outcomes_are_the_same_with_and_without(tmp_path: Path) -> None:
     (tmp_path / "with").mkdir()
     (tmp_path / "without").mkdir()
@@ -306,7 +185,7 @@ def test_workers_of_xdist_report_to_one_summary(tmp_path: Path) -> None:
     pytest.importorskip("xdist")
     _, text, _ = run(tmp_path, FAULTY, *JUDGES, "--passfuzz-out", "out", "-n", "2")
     culprits = {row["culprit"] for row in summary(tmp_path / "out")["findings"]}
-    assert culprits == {"LosesABinding", "WritesIntoItsInput"}
+    assert culprits == {"LosesABinding", "WritesIntoItsInput", "SwapsInPlace", "PartsInPlace"}
     assert text.count("passfuzz: judged") == 1
 
 

@@ -16,6 +16,8 @@ from generators.passes.row import Phase
 from generators.passes.table import PASSES, SETUP
 from oracles.checks import definedness, normal_form, purity, type_soundness, well_formed
 from oracles.ir import verifier, walk
+from oracles.ir.scopes import misuses
+from oracles.ir.types import contradiction
 from oracles.oracle import StepOracle
 from oracles.trace import Raised
 from oracles.verdict import PASSED, Failed, Passed, Skipped
@@ -188,6 +190,40 @@ def test_a_pass_may_leave_it_to_others_to_give_what_its_prim_func_takes() -> Non
     step = step_of(module_pass(retype_result), module_of(PRIM_FUNC), bench)
     assert isinstance(type_soundness.judge(step, bench), Failed)
     assert type_soundness.judge(replace(step, row=row_of(step.row.name, keeps_buffers=False)), bench) == PASSED
+
+
+MESH = relax.distributed.DeviceMesh((2,), tvm.ir.Range(0, 2))
+EVERYWHERE = relax.distributed.Placement([relax.distributed.PlacementSpec.replica()])
+
+
+def spread(*shape: Any) -> Any:
+    """The type of a tensor of which every device has all."""
+    return relax.distributed.DTensorType(relax.TensorType(shape, "float32"), MESH, EVERYWHERE)
+
+
+def distributed(result: Any) -> Any:
+    """A module whose main takes and returns a distributed tensor; result: its extents on return."""
+    x = relax.Var("x", spread(N, 4))
+    return tvm.IRModule({"main": relax.Function([x], relax.SeqExpr([], x), spread(*result))})
+
+
+N, LOOSE = tirx.Var("n", "int64"), tirx.Var("loose", "int64")
+
+
+def test_the_type_of_a_distributed_parameter_defines_variables() -> None:
+    assert misuses(distributed((N, 4))) == []
+
+
+def test_an_undefined_variable_of_a_distributed_type_is_named() -> None:
+    found = misuses(distributed((LOOSE, 4)))
+    assert [(one.rule, one.where) for one in found] == [("undefined variable in the return type", "loose in main")]
+
+
+def test_distributed_types_contradict_by_the_whole_tensor() -> None:
+    assert contradiction(spread(2, 3), spread(2, 3)) is None
+    assert contradiction(spread(2, 3), spread(2, 4)) == "two extents"
+    assert contradiction(spread(2, 3), relax.TensorType((2, 3), "float32")) is None
+    assert contradiction(spread(2, 3), relax.ShapeType([2, 3])) == "a tensor against a shape"
 
 
 @pytest.mark.parametrize(("script", "change"), [row[2:4] for row in PLANTED if row[1] is not type_soundness])

@@ -6,6 +6,7 @@ import itertools
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tvm import relax
 
 from generators.case import PassCall
 from generators.passes.row import Phase
+from generators.passes.table import PASSES, default_call
 from oracles.checks import (
     attributes,
     dead_binding,
@@ -26,9 +28,9 @@ from oracles.checks import (
     round_trip,
 )
 from oracles.checks.purity import ends_lives_early
-from oracles.ir.compare import digest, part_from, public_names
+from oracles.ir.compare import digest, part_from, public_names, same_bindings
 from oracles.ir.fingerprint import fingerprint
-from oracles.verdict import ACROSS_PROCESSES, PASSED, Failed, Passed, Skipped
+from oracles.verdict import ACROSS_PROCESSES, PASSED, Failed, Inconclusive, Passed, Skipped
 from tests.oracles.modules import CLEAN, DATAFLOW, HEAD, PRIM_FUNC, SYMBOLIC
 from tests.oracles.oracle_bench import RealBench, module_of, module_pass, poke_type, row_of, step_of
 from tests.patience import HANGS_S
@@ -149,6 +151,45 @@ def test_what_a_row_gives_up_is_not_asked_for() -> None:
         )
         verdict = attributes.judge(step_of(module_pass(change), module, bench, lax), bench)
         assert isinstance(verdict, Passed), verdict
+
+
+RECURSIVE = """
+@I.ir_module
+class Module:
+    @R.function
+    def recursion(n: R.Tensor((1,), "bool")) -> R.Tensor:
+        if n:
+            result = R.const(1.0)
+        else:
+            inner = Module.recursion(n)
+            result = R.add(inner, inner)
+        return result
+"""
+
+
+def test_what_an_inner_pass_does_not_promise_is_not_asked_of_the_outer_one() -> None:
+    bench = RealBench()
+    grown = [step_of(default_call("CanonicalizeBindings"), module_of(RECURSIVE), bench).after]
+    grown.append(bench.apply(default_call("CanonicalizeBindings"), grown[0]))
+    assert not same_bindings(*grown), "TVM mended CanonicalizeBindings: the row need not name it any more"
+    outer = default_call("KillAfterLastUse")
+    step = step_of(outer, module_of(RECURSIVE), bench, PASSES["KillAfterLastUse"])
+    assert isinstance(idempotence.judge(step, bench), Inconclusive)
+    alone = replace(PASSES["KillAfterLastUse"], promise=replace(PASSES["KillAfterLastUse"].promise, applies=()))
+    assert isinstance(idempotence.judge(replace(step, row=alone), bench), Failed)
+
+
+def test_an_outer_pass_answers_for_what_its_inner_one_leaves_alone() -> None:
+    bench = RealBench()
+    row = row_of("Planted", applies=("CanonicalizeBindings",))
+    verdict = idempotence.judge(step_of(module_pass(count_up), module_of(DATAFLOW), bench, row), bench)
+    assert isinstance(verdict, Failed)
+
+
+def test_rows_apply_passes_that_do_not_promise_to_settle() -> None:
+    applied = {name: row.promise.applies for name, row in PASSES.items() if row.promise.applies}
+    assert applied
+    assert not {inner for names in applied.values() for inner in names if PASSES[inner].promise.idempotent}
 
 
 def test_idempotence_is_asked_only_where_promised() -> None:

@@ -231,30 +231,42 @@ def _entry_packed(name: str, variable: Any, prim_func: Any) -> Any:
     called = tvm.ir.GlobalVar(variable.name_hint)
     T.set_type(called, T.FuncType(types, T.TupleType([]), False))
     inputs = [relax.Var(f"x{number}", ty) for number, ty in enumerate(types)]
-    places = list(range(len(types)))
+    places = [place for place, ty in enumerate(types) if isinstance(ty, T.TensorType)]
     if not places:
-        return _function(name, inputs, relax.Call(called, []), is_pure=False)
-    return _function(name, inputs, relax.op.call_tir_inplace(called, relax.Tuple(inputs), places, types))
+        return _function(name, inputs, relax.Call(called, inputs), is_pure=False)
+    results = [types[place] for place in places]
+    return _function(name, inputs, relax.op.call_tir_inplace(called, relax.Tuple(inputs), places, results))
 
 
 def _spelled(prim_func: Any) -> list[Any]:
-    """The types in "name(A: Tensor([2, 3], float32), ...)", as MakePackedAPI puts it into its assertions.
+    """The types in "name(A: Tensor([2, n], float32), x: int32)", as MakePackedAPI puts it into its assertions.
 
     None where it asserts nothing and reads no argument. Raises NotCallable.
     """
     for assertion in nodes_of(prim_func.body, tirx.AssertStmt):
-        for part in assertion.message_parts:
-            text = re.sub(r"T\.int\d+\((\d+)\)", r"\1", str(part.value))
-            if _SPELLED.fullmatch(text):
-                found = _TENSOR.findall(text)
-                return [T.tensor_type(tuple(map(int, re.findall(r"\d+", shape))), dtype) for shape, dtype in found]
+        text = "".join(str(part.value) for part in assertion.message_parts)
+        found = _SPELLED.search(re.sub(r"T\.int\d+\((\d+)\)", r"\1", text))
+        if found:
+            symbols: dict[str, Any] = {}
+            return [_type_named(shape, dtype, symbols) for shape, dtype in _ARGUMENT.findall(found[1])]
     if not any(variable.same_as(prim_func.params[1]) for variable in nodes_of(prim_func.body, tirx.Var)):
         return []
     raise NotCallable("a packed function that does not say what it takes")
 
 
-_SPELLED = re.compile(r"\w+\((\w+: Tensor\(\[[\d, ]*\], \w+\)(, )?)+\)")
-_TENSOR = re.compile(r"\w+: Tensor\(\[([\d, ]*)\], (\w+)\)")
+def _type_named(shape: str, dtype: str, symbols: dict[str, Any]) -> Any:
+    """The type of an argument by its words; shape: empty for a scalar."""
+    if not shape:
+        return T.PrimType(dtype)
+    words = re.findall(r"\w+", shape)
+    extents = [int(word) if word.isdecimal() else symbols.setdefault(word, T.symbol(word)) for word in words]
+    return T.tensor_type(tuple(extents), dtype)
+
+
+_ONE = r"\w+: (?:Tensor\((\[(?:\w+(?:, \w+)*)?\]), )?([a-z]+\d+\w*|bool)\)?"
+_EACH = r"\w+: (?:Tensor\(\[(?:\w+(?:, \w+)*)?\], (?:[a-z]+\d+\w*|bool)\)|[a-z]+\d+\w*|bool)"
+_SPELLED = re.compile(rf"`\w+\(({_EACH}(?:, {_EACH})*)\)`")
+_ARGUMENT = re.compile(_ONE)
 
 
 def _not_said(types: list[Any], symbols: dict[Any, Any]) -> list[Any]:

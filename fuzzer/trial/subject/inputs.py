@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from tvm import relax, tirx
 
+from fuzzer.trial.subject.domains import in_domains
 from fuzzer.trial.subject.scales import PLAIN, Path, ranges_of
 from generators import tvm_api
 from generators.arrays import draw_array
@@ -78,7 +79,8 @@ def drawn_calls(module: Any, attempt: int, rounds: int = 1, seed: int = 0) -> tu
     for turn in range(rounds):
         for name, function in _entries(module):
             try:
-                calls.append(EntryCall(name, _Arguments(function, attempt, turn, seed).draw()))
+                call = EntryCall(name, _Arguments(function, attempt, turn, seed).draw())
+                calls.append(in_domains(module, call, seed + attempt + turn * TURN))
             except Undrawable as error:
                 reasons.append(f"{name}: {error}")
                 kinds |= error.kinds
@@ -126,6 +128,10 @@ class _Arguments:
     def _argument(self, ty: Any, path: Path) -> Argument:
         if isinstance(ty, tvm_api.TensorType):
             return self._tensor(ty, path)
+        if isinstance(ty, tvm_api.DistributedType):
+            return self._tensor(ty.tensor_ty, path)
+        if isinstance(ty, tvm_api.AnyType):  # a tensor is one of the values that it may have
+            return self._tensor(tvm_api.tensor_type(None, None), path)
         if isinstance(ty, tvm_api.ShapeType):
             values = ty.values
             known = [UNKNOWN_EXTENT] * max(ty.ndim, 1) if values is None else [self._extent(v) for v in values]
@@ -134,6 +140,8 @@ class _Arguments:
             return tuple(self._argument(field, (*path, place)) for place, field in enumerate(ty.fields))
         if isinstance(ty, tvm_api.PrimType):
             dtype = tvm_api.dtype_text(ty.dtype)
+            if dtype == "bool":
+                return True
             return 1.0 if is_float(dtype) else int(self._extents[0])
         raise Undrawable(f"no argument of type {ty}", NoArgument.TYPE)
 
@@ -168,6 +176,8 @@ class _Arguments:
 
 def _symbols_in(ty: Any) -> Iterator[Any]:
     """The variables of a type's extents, in order."""
+    if isinstance(ty, tvm_api.DistributedType):
+        ty = ty.tensor_ty
     if isinstance(ty, tvm_api.TupleType):
         for field in ty.fields:
             yield from _symbols_in(field)

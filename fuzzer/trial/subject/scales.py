@@ -2,8 +2,8 @@
 
 A parameter that a sum of products meets with activations is a weight: with values of variance 1 over the number of
 terms, what comes out varies as what goes in, and no softmax, sigmoid or normalisation after it saturates (LeCun et
-al., Efficient BackProp, 1998, section 4.6). A parameter that an operator is defined for in a part of the numbers alone
-(the variance of a batch_norm) is drawn from that part. Everything else varies around zero by about one.
+al., Efficient BackProp, 1998, section 4.6). Everything else varies around zero by about
+one; what has a domain of its own (the variance of a batch_norm) is drawn by `domains`.
 """
 
 from __future__ import annotations
@@ -74,10 +74,6 @@ class _Ranges:
             if isinstance(call.op, tvm_api.Op) and call.op.name == "relax.call_tir":
                 self._use_in_prim_func(call)
             return
-        for place, low, high in row.domains:
-            origin = self._of(call.args[place]) if place < len(call.args) else None
-            if origin is not None:
-                self._ranges[origin] = _within(low, high)
         if row.rounding is Rounding.RING and not row.elementwise and len(call.args) == 2:
             self._weight(row, call)
 
@@ -125,11 +121,3 @@ class _Ranges:
 def _row_of(expr: Any) -> Operator | None:
     called = isinstance(expr, tvm_api.Call) and isinstance(expr.op, tvm_api.Op)
     return OPERATORS.get(expr.op.name) if called else None
-
-
-def _within(low: float, high: float) -> Range:
-    """PLAIN cut to a domain, or as wide as it from the end of one that lies outside."""
-    start, end = max(low, -WIDTH), min(high, WIDTH)
-    if start < end:
-        return Range(start, end)
-    return Range(low, min(low + 2 * WIDTH, high)) if low > 0 else Range(max(high - 2 * WIDTH, low), high)

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from fuzzer.trial.subject.domains import in_domains
 from fuzzer.trial.subject.inputs import ATTEMPTS, NoArgument, Undrawable, drawn_calls
 from generators.case import Argument, EntryCall
 from generators.dtypes import is_float
 from oracles.checks.attributes import MADE_FOR_TOOLS
 from oracles.evidence import Stop
+from oracles.ir.compare import digest
 from oracles.reference.numbers import NoMeaning, Numbers
 
 SETS = 2
@@ -29,6 +31,11 @@ class NoInputs:
 
     reason: str
     stop: Stop | None = None
+
+
+def seed_of(module: Any) -> int:
+    """The seed of a module's inputs, which is the same for it in every process."""
+    return int(digest(module), 16)
 
 
 def meaning_of(module: Any, seed: int, largest: int = LARGEST) -> Numbers | NoInputs:
@@ -80,9 +87,9 @@ def _first_that_runs(module: Any, sets: list[tuple[EntryCall, ...]]) -> Numbers 
     return found
 
 
-def calm(calls: tuple[EntryCall, ...], whole: int) -> tuple[EntryCall, ...]:
+def calm(module: Any, calls: tuple[EntryCall, ...], whole: int) -> tuple[EntryCall, ...]:
     """The calls with every whole number `whole`, and no zero among the floats: no index, no divisor and no scale is
-    out of what an operator is defined for."""
+    out of what an operator is defined for. What has a documented domain is drawn in it."""
 
     def quiet(argument: Argument) -> Argument:
         if isinstance(argument, tuple):
@@ -95,7 +102,9 @@ def calm(calls: tuple[EntryCall, ...], whole: int) -> tuple[EntryCall, ...]:
             return np.where(argument == 0, np.ones_like(argument), argument)
         return np.full_like(argument, whole)
 
-    return tuple(replace(call, arguments=tuple(quiet(a) for a in call.arguments)) for call in calls)
+    return tuple(
+        in_domains(module, replace(call, arguments=tuple(quiet(a) for a in call.arguments)), whole) for call in calls
+    )
 
 
 def _elements(argument: Argument) -> int:

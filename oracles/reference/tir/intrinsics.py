@@ -102,6 +102,25 @@ def _make_popcount(first: DType, _result: DType, grid: bool) -> Elementwise:
     return lambda x: np.bitwise_count(x.astype(unsigned)).astype(carrier)
 
 
+def _make_clz(first: DType, _result: DType, grid: bool) -> Elementwise:
+    """The zeros before the first one, all bits of 0: what LLVM leaves open there, and CUDA does."""
+    mask = (1 << first.bits) - 1
+    if not grid:
+        return lambda x: first.bits - (x & mask).bit_length()
+    unsigned = np.dtype(f"uint{first.bits}")
+    carrier = np.dtype(np.int64) if first.kind == "i" else first.numpy
+
+    def count(x: Array) -> Array:
+        left, length = x.astype(unsigned), np.zeros(x.shape, carrier)
+        for step in (32, 16, 8, 4, 2, 1):
+            if step < first.bits:
+                more = (left >> step) != 0
+                length, left = length + step * more, np.where(more, left >> step, left)
+        return np.asarray(first.bits - length - (left != 0), carrier)
+
+    return count
+
+
 def _make_not(first: DType, _result: DType, grid: bool) -> Elementwise:
     if grid:
         return np.invert
@@ -175,6 +194,7 @@ INTRINSICS: dict[str, Intrinsic] = {
     "isfinite": _predicate(np.isfinite),
     "nextafter": Intrinsic("f", _make_nextafter),
     "popcount": Intrinsic("iu", _make_popcount),
+    "clz": Intrinsic("iu", _make_clz),
     "bitwise_not": Intrinsic("iub", _make_not),
     "reinterpret": Intrinsic("iuf", _make_reinterpret),
 }

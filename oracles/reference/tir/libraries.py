@@ -24,6 +24,7 @@ LLVM: dict[str, str] = {
     "rint": "nearbyint",
     "roundeven": "nearbyint",
     "ctpop": "popcount",
+    "ctlz": "clz",
     **{name: name for name in ("lround", "llround", "lrint", "llrint")},
 }
 """LLVM's intrinsics without their prefix and types."""
@@ -36,6 +37,7 @@ TO_WHOLE: dict[str, str] = {
 """Roundings that give a signed integer; where none is near enough, LLVM does not specify which (Language Reference)."""
 C_LIBRARY: dict[str, str] = {
     **{spelled: name for name in (*_EVERYWHERE, *_C_ONLY) for spelled in (name, f"{name}f")},
+    **{spelled: name for name in ("nextafter", "ldexp") for spelled in (name, f"{name}f")},
     **{spelled: "round_half_away" for spelled in ("round", "roundf")},
 }
 """Functions of the C library in both precisions."""
@@ -66,4 +68,4 @@ def library_function(kind: str, args: Sequence[Expr]) -> tuple[str, list[Expr]]:
         name = C_LIBRARY.get(full) or CUDA.get(full)
     if name is None:
         raise Unsupported(f"tirx.{kind}[{full}]")
-    return name, list(args)[1:]
+    return name, list(args)[1 : 2 if name == "clz" else None]  # LLVM's says besides whether 0 is left open

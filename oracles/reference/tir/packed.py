@@ -91,8 +91,9 @@ def argsort_nms(data: BufferArgument, count: BufferArgument, out: BufferArgument
     out.write(np.moveaxis(order, -1, axis))
 
 
-def echo(_argument: object) -> None:
-    """TVM's FFI has it for tests; the decoder replaces a result that is used (`decode/packed.py`)."""
+def echo(_first: object, *_rest: object) -> None:
+    """TVM's FFI has it for tests and returns its first argument (`ffi/testing.cc`); the decoder replaces a result that
+    is used (`decode/packed.py`)."""
 
 
 PACKED: dict[str, Callable[..., None]] = {

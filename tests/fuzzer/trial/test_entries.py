@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tvm
+from tvm import relax, tirx
 
 from corpus.module_text import live_module
 from fuzzer.trial.subject.entries import NotCallable, pointers_of, with_buffers, with_entries, with_entries_in_place
@@ -220,6 +221,24 @@ def test_a_packed_function_that_reads_no_argument_takes_none() -> None:
         with_entries_in_place(live_module(ModuleText(reads)))
 
 
+def test_a_packed_function_takes_the_scalars_and_extents_that_it_spells() -> None:
+    n = tirx.Var("n", "int64")
+    a, b = tirx.decl_buffer((n,), "float32", "a"), tirx.decl_buffer((n,), "float32", "b")
+    k, i = tirx.Var("k", "int32"), tirx.Var("i", "int64")
+    value = tirx.BufferLoad(a, [i]) * tirx.Cast("float32", k)
+    loop = tirx.For(i, tirx.const(0, "int64"), n, tirx.ForKind.SERIAL, tirx.BufferStore(b, value, [i]))
+    func = tirx.PrimFunc([a, k, b], loop).with_attr("global_symbol", "main")
+    func = func.with_attr("target", tvm.target.Target("llvm", host="llvm"))
+    packed = tirx.transform.MakePackedAPI()(tvm.IRModule({"main": func}))
+    called = with_entries_in_place(packed)
+    types = [tvm_api.type_of(parameter) for parameter in called["call_main"].params]
+    assert [str(ty.dtype).removeprefix("T.") for ty in types] == ["float32", "int32", "float32"]
+    assert types[0].shape.values[0].same_as(types[2].shape.values[0])
+    call = EntryCall("call_main", (np.array([1, 2, 3], "float32"), 3, np.zeros(3, "float32")))
+    (left,) = Numbers(called, (call,)).expected
+    assert [leaf.value.tolist() for leaf in flattened(left)] == [[1, 2, 3], [3, 6, 9]]
+
+
 def test_a_prim_func_without_buffers_is_run_for_what_it_does_wrong() -> None:
     text = POINTER.replace('a: T.handle("float32", "global")', "n: T.int32").replace(
         'T.decl_buffer((4,), "float32", data=a)', 'T.alloc_buffer((4,), "float32")'
@@ -258,3 +277,31 @@ class Module:
 def test_no_argument_is_drawn_that_memory_does_not_hold() -> None:
     with pytest.raises(Undrawable, match="more elements"):
         drawn_calls(live_module(ModuleText(HUGE)), 0)
+
+
+OF_ANY = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Any, flag: R.Prim("bool")):
+        return (x, flag)
+"""
+
+
+def test_a_parameter_of_any_type_is_given_a_tensor_and_a_truth_a_truth() -> None:
+    (call,) = drawn_calls(live_module(ModuleText(OF_ANY)), 0)
+    x, flag = call.arguments
+    assert isinstance(x, np.ndarray)
+    assert (x.dtype, flag) == (np.float32, True)
+
+
+def test_a_distributed_parameter_is_given_the_whole_tensor() -> None:
+    mesh = relax.distributed.DeviceMesh((2,), tvm.ir.Range(0, 2))
+    placement = relax.distributed.Placement([relax.distributed.PlacementSpec.replica()])
+    n = tirx.Var("n", "int64")
+    x = relax.Var("x", relax.distributed.DTensorType(relax.TensorType((n, 3), "float32"), mesh, placement))
+    y = relax.Var("y", relax.TensorType((n,), "float32"))
+    (call,) = drawn_calls(tvm.IRModule({"main": relax.Function([x, y], relax.SeqExpr([], x), x.ty)}), 0)
+    one, other = call.arguments
+    assert isinstance(one, np.ndarray)
+    assert isinstance(other, np.ndarray)
+    assert (one.shape[1], one.shape[:1]) == (3, other.shape)

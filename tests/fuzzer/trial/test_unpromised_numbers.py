@@ -16,7 +16,6 @@ from fuzzer.trial.unpromised_numbers import GONE, Compared, compared
 from generators import tvm_api as T
 from generators.case import ModuleText, PassCall
 from generators.passes.table import PASSES, TIR_PIPELINE
-from oracles.ir.fingerprint import fingerprint
 from oracles.verdict import Failed, Passed, Skipped
 from tests.oracles.oracle_bench import step_between
 
@@ -56,7 +55,7 @@ def without(module: tvm.ir.IRModule, *names: str) -> tvm.ir.IRModule:
 def judged(before: Any, after: Any, keeps: bool) -> Compared:
     row = row_of_no_table("Mine", frozenset({"Mine"} if keeps else ()))
     step = step_between(PassCall("Mine", ""), row, before, after)
-    return compared(step, Contract(row, Trust.NOTHING), ForeignBench(None, "", fingerprint(before), before))
+    return compared(step, Contract(row, Trust.NOTHING), ForeignBench(None, before))
 
 
 @pytest.mark.parametrize(("keeps", "kind"), [(True, Failed), (False, Skipped)])

@@ -38,7 +38,10 @@ MADE_ON_THE_SPOT = _MAKE_ARRAY, _MAKE_SHAPE = "tvm_stack_make_array", "tvm_stack
 """Operators that occur in the arguments of a packed call only."""
 _LOWERED = "tvm_call_packed_lowered"
 _ECHO = "testing.echo"
-"""TVM's FFI has it for tests: it returns its argument (tvm_ffi, testing.cc)."""
+"""TVM's FFI has it for tests: it returns its first argument (tvm_ffi, testing.cc)."""
+_TRACES = ("tvm_call_trace_packed", "tvm_call_trace_packed_lowered")
+_TRACE = "tvm.default_trace_action"
+"""Prints what is traced. Others are functions of a process that registers them, and may give another value."""
 _RESULT_KINDS = {ANY_INT: "iu", ANY_BOOL: "iub", ANY_FLOAT: "f"}
 """The kinds of number that a type index may stand for; the value itself is 64 bits wide."""
 
@@ -209,7 +212,7 @@ def _echoed(state: DecodeState, call: tvm_api.Expr) -> Expr | Pointer | str:
 
 def _must_be_echo(call: tvm_api.Expr, count: int) -> None:
     name = str(call.args[0].value)
-    if name != _ECHO or count != 1:
+    if name != _ECHO or count < 1:
         raise Unsupported(f"call_packed {name}", outside=True)
 
 
@@ -231,8 +234,16 @@ def _pointer(state: DecodeState, node: tvm_api.Expr) -> Pointer:
     return value
 
 
+def _traced(state: DecodeState, call: tvm_api.Expr) -> Expr:
+    """`tvm_call_trace_packed(action, ..., value)`: the value, as the action gives nothing (tvm/tirx/op.py, `trace`)."""
+    action = str(call.args[0].value)
+    if action != _TRACE:
+        raise Unsupported(f"call_packed {action}", outside=True)
+    return expression(state, call.args[-1])
+
+
 RULES = Rules(
     effects={"tvm_call_packed": _call, _LOWERED: _call_lowered, "tvm_struct_set": _struct_set},
-    calls={"tvm_call_packed": _number, _LOWERED: _number},
+    calls={"tvm_call_packed": _number, _LOWERED: _number, **dict.fromkeys(_TRACES, _traced)},
     pointers={"tvm_call_packed": _pointer, _LOWERED: _pointer},
 )

@@ -11,6 +11,7 @@ from typing import Any
 
 from generators.tvm_api import PrimFunc, Type
 from oracles.ir.walk import items
+from oracles.reference.errors import Unsupported
 from oracles.reference.tir.context import ALONE, Context, chooses_device
 from oracles.reference.tir.decode.abi import DL_CPU, DL_CUDA
 from oracles.reference.tir.decode.dispatch import statement
@@ -20,7 +21,7 @@ from oracles.reference.tir.decode.state import DecodeState
 from oracles.reference.tir.decode.table import RULES
 from oracles.reference.tir.decode.tvm_objects import dtype_of
 from oracles.reference.tir.decode.views import element_units
-from oracles.reference.tir.nodes import DTYPES, Alloc, Buffer, Const, Function, Seq, Var
+from oracles.reference.tir.nodes import DTYPES, Alloc, Buffer, Const, DType, Function, Seq, Var
 from oracles.reference.tir.signature import ArrayParam, PackedSignature, PrimFuncSignature, ScalarParam
 
 
@@ -78,14 +79,20 @@ def _decode_packed(
 
 def _argument(slot: int, what: tuple[tuple[int, ...], str] | int | str) -> PackedArgument:
     """An argument as `PackedSignature` describes it. An integer is known; of another number only the type is, and it is
-    a parameter of the generated function."""
+    a parameter of the generated function. Unsupported for a type that no other node may have either."""
     match what:
         case (shape, dtype):
-            return PackedArgument(Buffer(slot, f"argument{slot}", DTYPES[dtype], shape))
+            return PackedArgument(Buffer(slot, f"argument{slot}", _named(dtype), shape))
         case str():
-            return PackedArgument(None, Var(-1 - slot, f"argument{slot}", DTYPES[what]))
+            return PackedArgument(None, Var(-1 - slot, f"argument{slot}", _named(what)))
         case _:
             return PackedArgument(None, Const(what, DTYPES["int64"]))
+
+
+def _named(dtype: str) -> DType:
+    if dtype not in DTYPES:
+        raise Unsupported(f"dtype {dtype}")
+    return DTYPES[dtype]
 
 
 def _decoded(state: DecodeState, func: PrimFunc, params: tuple[Buffer | Var | None, ...]) -> Function:

@@ -22,6 +22,7 @@ _SILENT_ATTRIBUTES = (
     "device_id",
     "device_type",
     "device_scope",
+    "target",
     "compute_scope",
     "double_buffer_scope",
     "double_buffer_write",

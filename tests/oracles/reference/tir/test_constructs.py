@@ -81,6 +81,8 @@ UNARY: dict[str, tuple[str, str, Any, list[Any], list[Any]]] = {
     "isnan": ("float32", "bool", T.isnan, [NAN, 1.0], [True, False]),
     "isfinite": ("float32", "bool", T.isfinite, [float("inf"), 1.0], [False, True]),
     "popcount": ("int32", "int32", T.popcount, [7, -1, 0], [3, 32, 0]),
+    "clz": ("int32", "int32", T.clz, [7, -1, 1, 2**30], [29, 0, 31, 1]),
+    "clz of 64 bits": ("int64", "int32", T.clz, [7, -1, 1, 2**40], [61, 0, 63, 23]),
     "bits of a float": ("float32", "int32", lambda x: T.reinterpret("int32", x), [1.0, -0.0], [0x3F800000, -(2**31)]),
     "not": ("int8", "int8", lambda x: ~x, [0, -1, 5], [-1, 0, -6]),
     "arithmetic shift": ("int32", "int32", lambda x: x >> T.int32(1), [-3, 3], [-2, 1]),
