@@ -166,7 +166,12 @@ def to_json(stored: StoredCase, arrays: dict[str, np.ndarray[Any, Any]]) -> Json
             {"function": call.function, "arguments": [encode(argument, arrays) for argument in call.arguments]}
             for call in case.calls
         ],
-        "origin": {"seed": case.origin.seed, "index": case.origin.index, "file": case.origin.file},
+        "origin": {
+            "seed": case.origin.seed,
+            "index": case.origin.index,
+            "file": case.origin.file,
+            **({"captured": True} if case.origin.captured else {}),
+        },
         "expectations": [_expectation_json(expectation, arrays) for expectation in stored.expectations],
         **({"fill": asdict(stored.fill)} if stored.fill != Fill() else {}),
     }
@@ -206,6 +211,7 @@ class _OriginFile(msgspec.Struct):
     seed: int | None = None
     index: int | None = None
     file: str | None = None
+    captured: bool = False
 
 
 class _ExpectationFile(msgspec.Struct):
@@ -338,7 +344,7 @@ def _stored(folder: Path, file: _CaseFile) -> StoredCase:
 
 
 def _origin(file: _OriginFile) -> Origin:
-    return Origin(file.seed, file.index, file.file)
+    return Origin(file.seed, file.index, file.file, file.captured)
 
 
 def _version(prefix: str) -> str:

@@ -13,7 +13,8 @@ from typing import Annotated
 import typer
 
 from fuzzer import cli_reduce as options
-from fuzzer.cli_options import Join, Json, Known, Load, Passes, SubjectPath, Target, Trust
+from fuzzer.cli_capture import capture
+from fuzzer.cli_options import Config, Join, Json, Known, Load, Passes, SubjectPath, Target, Trust
 from fuzzer.cli_replay import replay, since
 from fuzzer.errors import (
     EnvironmentFault,
@@ -117,6 +118,7 @@ def check(
     subject: SubjectPath,
     passes: Passes = None,
     target: Target = None,
+    config: Config = None,
     load: Load = None,
     inputs: options.Inputs = None,
     rtol: options.Rtol = None,
@@ -128,15 +130,14 @@ def check(
     """Judge one module, or one case, by every oracle."""
     from fuzzer.commands.check import check_module
     from fuzzer.own_numbers import read_own_numbers
+    from fuzzer.pass_items import read_passes
     from fuzzer.render import show_check
-    from fuzzer.selection import check_pass_names
-    from fuzzer.settings import existing, read_load, read_sequence, read_targets
+    from fuzzer.settings import existing_subject, read_targets
 
-    names, loaded = read_sequence(passes, "--passes"), None if load is None else read_load(load)
-    check_pass_names(names, loaded is not None)
+    asked = read_passes(passes, load, config or (), trust)
     wanted = None if target is None else read_targets([target])[0]
     own = read_own_numbers(inputs, rtol, atol)
-    result = check_module(existing(subject), names, wanted, loaded, explain, trust, own)
+    result = check_module(existing_subject(subject), asked.items, wanted, asked.load, explain, trust, own)
     show_check(result, as_json)
     raise typer.Exit(result.status())
 
@@ -145,6 +146,8 @@ def check(
 def reduce(
     subject: SubjectPath,
     passes: Passes = None,
+    target: Target = None,
+    config: Config = None,
     oracle: options.Oracle = None,
     message: options.Message = None,
     rejections: options.Rejections = False,
@@ -166,21 +169,22 @@ def reduce(
     from fuzzer.commands.reduce import reduce_case
     from fuzzer.commands.reduce_output import output_of_reduction
     from fuzzer.own_numbers import read_own_numbers
+    from fuzzer.pass_items import read_passes
     from fuzzer.render import console, show_reduction
-    from fuzzer.selection import check_oracle_names, check_pass_names
-    from fuzzer.settings import existing, read_load, read_sequence, read_time
+    from fuzzer.selection import check_oracle_names
+    from fuzzer.settings import existing_subject, read_targets, read_time
     from reports.shrinking import ShrinkDisplay
 
-    names, loaded = read_sequence(passes, "--passes"), None if load is None else read_load(load)
-    check_pass_names(names, loaded is not None)
+    asked = read_passes(passes, load, config or (), trust)
     check_oracle_names(() if oracle is None else (oracle,), "--oracle")
     result = reduce_case(
-        existing(subject),
-        passes=names,
+        existing_subject(subject),
+        passes=asked.items,
         oracle=oracle,
         interesting=interesting,
         time_s=read_time(time),
-        load=loaded,
+        load=asked.load,
+        target=None if target is None else read_targets([target])[0],
         trust=trust,
         message=message,
         rejections=rejections,
@@ -194,6 +198,7 @@ def reduce(
     show_reduction(result, output, as_json, stats)
 
 
+app.command(context_settings={"ignore_unknown_options": True})(capture)
 app.command()(replay)
 app.command()(since)
 

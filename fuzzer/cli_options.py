@@ -8,14 +8,28 @@ from typing import Annotated
 import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
-Passes = Annotated[str | None, typer.Option("--passes", help="Passes by name, comma-separated.", metavar="A,B")]
+Passes = Annotated[
+    str | None,
+    typer.Option(
+        "--passes",
+        help="Passes in order: names, calls such as 'ConvertLayout({...})', pipelines (zero, default_build), "
+        "FILE.py:PASSES.",
+        metavar="A,B",
+    ),
+]
+Config = Annotated[
+    list[str] | None,
+    typer.Option("--config", help="Option of the PassContext of --passes; repeatable.", metavar="KEY=VALUE"),
+]
 Load = Annotated[
     Path | None, typer.Option("--load", help="Python file that defines PASSES under test.", metavar="FILE.py")
 ]
 Target = Annotated[str | None, typer.Option("--target", help="llvm, cuda or cuda-cpu; a case's own, else llvm.")]
 SubjectPath = Annotated[
     Path,
-    typer.Argument(help="A module (TVMScript .py or TVM JSON) or a case (folder or case.json).", metavar="SUBJECT"),
+    typer.Argument(
+        help="A module (TVMScript .py, FILE.py:NAME, TVM JSON, .onnx, .pt2) or a case (folder).", metavar="SUBJECT"
+    ),
 ]
 Trust = Annotated[
     bool,

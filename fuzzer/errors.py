@@ -87,6 +87,8 @@ def refuse_empty(arguments: Sequence[str]) -> None:
     """Raises UsageError for an empty argument: no option takes one, and an empty path would be the current folder. An
     unset variable of a script gives one: `--out "$OUT"`."""
     for place, word in enumerate(arguments):
+        if word == "--":  # what follows is somebody else's command line
+            return
         if word == "":
             before = arguments[place - 1] if place else ""
             option = before if before.startswith("-") else f"argument {place + 1}"

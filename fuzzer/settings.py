@@ -219,6 +219,20 @@ def unreadable(path: Path, most: int | None) -> str | None:
     return None
 
 
+def picked(path: Path) -> tuple[Path, str]:
+    """The file and the name of FILE.py:NAME; the path itself and "" for any other."""
+    file, colon, name = path.name.rpartition(":")
+    if path.exists() or not (colon and file.endswith(".py") and name.isidentifier()):
+        return path, ""
+    return path.with_name(file), name
+
+
+def existing_subject(path: Path) -> Path:
+    """A file, a folder or FILE.py:NAME given as an argument. Raises UsageError where it is not there."""
+    existing(picked(path)[0])
+    return path
+
+
 def existing(path: Path) -> Path:
     """A file or folder given as an argument. Raises UsageError when there is none."""
     if not path.exists():

@@ -12,6 +12,7 @@ from corpus.own import is_own
 from corpus.replayable import CORPUS
 from fuzzer.errors import UsageError, tell
 from fuzzer.processes.sandbox import offered
+from fuzzer.settings import picked
 from generators.case import Case
 from generators.passes.constructors import NotOfTheTable, constructor, options_of
 from generators.script_shape import complaint_about
@@ -46,7 +47,7 @@ def _refuse(path: Path, folder: Path | None, case: Case, load: Path | None) -> N
             options_of(call.options)
     except NotOfTheTable as error:
         raise UsageError(f"{path}: a case of somebody else applies {call.name}: {error}; {HOW}") from error
-    file = path if folder is None else folder / "module.py"
+    file = picked(path)[0] if folder is None else folder / "module.py"
     refused = None if case.module.json is not None else complaint_about(case.module.script)
     if refused is not None:
         line = refused.line + _cut_above(file, case.module.script)

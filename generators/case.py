@@ -54,11 +54,15 @@ class EntryCall:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a case came from: the campaign's seed and the case's index, or the file it was read from."""
+    """Where a case came from: the campaign's seed and the case's index, or the file it was read from.
+
+    captured: whether a command of the user has given the module to the passes, at whatever phase it was.
+    """
 
     seed: int | None = None
     index: int | None = None
     file: str | None = None
+    captured: bool = False
 
 
 @dataclass(frozen=True, slots=True)

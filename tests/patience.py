@@ -29,6 +29,7 @@ OF_COMMANDS = (
     "fuzzer.replaying.warm.IMPORT_TIMEOUT_S",
     "fuzzer.oneshot.ask.READY_S",
     "fuzzer.oneshot.check.STAGE_S",
+    "fuzzer.oneshot.front_end.LIMIT_S",
     "fuzzer.oneshot.prepare.STAGE_S",
     "fuzzer.oneshot.by_predicate.CALL_S",
     "fuzzer.oneshot.by_predicate.QUICK_S",
@@ -40,6 +41,9 @@ OF_COMMANDS = (
 )
 """The same of commands, their processes and campaigns."""
 LEFT = {
+    "fuzzer.capture.run._SETTLE_S": "what does not end by itself is ended",
+    "fuzzer.capture.settle.APPLY_S": "in a process of its own; a test shows a hang by it",
+    "fuzzer.capture.settle.MAKE_S": "in a process of its own, and generous",
     "fuzzer.engines.cluster_workforce.CASES_PER_SEAT_S": "a rate",
     "fuzzer.engines.cluster_workforce.TASKS_PER_S": "a rate",
     "fuzzer.engines.cluster_workforce.SLICE_S": "how long a slice should take, no limit on it",

@@ -50,7 +50,8 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     "corpus": (
         ("escapes", "regular_files", "toml_text", "whole_folder"),
         ("arrays_file", "encoding", "frames", "loaded_file", "migration", "named_errors", "own", "poison_fill"),
-        ("portable", "repro_imports", "rewrites", "schedule", "script_losses", "signature", "throw_site", "tracebacks"),
+        ("portable", "repro_imports", "rewrites", "schedule", "script_losses", "script_modules"),
+        ("signature", "throw_site", "tracebacks"),
         ("cause", "severity"),
         ("finding", "module_text"),
         ("repro_passes", "store"),
@@ -82,15 +83,16 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("own_numbers", "streams", "versions"),
         ("processes", "settings"),
         ("known_causes", "results", "retold_issues", "selection", "similar", "trust"),
+        ("pass_items",),
         ("engines/baggage", "engines/messages"),
         ("engines/cluster", "engines/node"),
         ("engines",),
         ("trial/subject",),
         ("trial",),
-        ("campaign", "oneshot", "worker", "render"),
+        ("campaign", "capture", "oneshot", "worker", "render"),
         ("plugin", "replaying"),
         ("commands",),
-        ("cli_replay",),
+        ("cli_capture", "cli_replay"),
         ("cli",),
     ),
 }
@@ -112,6 +114,7 @@ CAMPAIGN_SIDE = (
     "fuzzer.campaign.*",
     "fuzzer.commands.*",
     "fuzzer.oneshot.ask",
+    "fuzzer.oneshot.front_end",
     "fuzzer.oneshot.read_case",
 )
 """Loaded by the process that no TVM may kill. `room.*` is every file directly in the room but what

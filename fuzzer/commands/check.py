@@ -36,7 +36,7 @@ def check_module(
     EnvironmentFault for a TVM that does not work and where no oracle has said anything, which is no success.
     """
     refuse_groups(passes)
-    case = judged_on(read_subject(path, load), target, path)
+    case = judged_on(read_subject(path, load, trust), target, path)
     if not trust:
         admit(path, case, load)
     trust = trust or case.load is not None

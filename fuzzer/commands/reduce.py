@@ -58,6 +58,7 @@ def reduce_case(
     interesting: str | None,
     time_s: float,
     load: Path | None,
+    target: str | None = None,
     trust: bool = False,
     own: OwnNumbers = DRAWN,
     message: str | None = None,
@@ -89,7 +90,7 @@ def reduce_case(
     predicate = None if interesting is None else read_predicate(interesting, keep, passes, path)
     if predicate is not None and own.asked:
         raise UsageError("--interesting and --inputs, --rtol, --atol: a predicate of yours compares numbers itself")
-    case = judged_on(read_subject(path, load), DEFAULT, path)
+    case = judged_on(read_subject(path, load, trust), target or DEFAULT, path)
     if not trust:
         admit(path, case, load)
     trust = trust or case.load is not None

@@ -18,6 +18,7 @@ from typing_extensions import assert_never
 from corpus.reduce import Candidate, candidate_of
 from fuzzer.oneshot.given import NotGiven, given_call
 from fuzzer.oneshot.messages import Request
+from fuzzer.pass_items import LOADED, call_of, is_call, name_of, options_in
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import in_child
 from fuzzer.protocol import Plan
@@ -26,10 +27,11 @@ from fuzzer.trial.subject.entries import with_entries
 from fuzzer.trial.subject.inputs import ATTEMPTS, Undrawable, drawn_calls, facts_of
 from fuzzer.trial.subject.phase import phase_of
 from generators.case import EntryCall, PassCall
+from generators.passes.constructors import options_of
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, rest_of_tir_pipeline
 from generators.source import SeededSource
-from generators.tvm_api import IRModule
+from generators.tvm_api import PASS_NAMES, IRModule
 from oracles.activities import Interpreting, Working, described
 from oracles.builds.build import rest_of_pipeline
 from oracles.builds.needs import builder_of
@@ -38,6 +40,7 @@ from oracles.forked import Ended, limit_memory
 from oracles.reference.numbers import DISCARDS, NoMeaning, Numbers
 from oracles.reference.values import mostly_numbers
 from oracles.tvm_errors import headline
+from oracles.workbench import constructed
 
 ROUNDS = 3
 """How often a function is called when no inputs are given: one input may be blind (symmetric, all zero)."""
@@ -103,7 +106,7 @@ def prepared(request: Request) -> Subject:
     plan = Plan(
         seed=0,
         targets=(request.case.target,),
-        under_test=request.passes,
+        under_test=tuple(name_of(item) for item in request.passes if item != LOADED),
         load=request.case.load,
         deadline_s=STAGE_S,
         scratch=request.scratch,
@@ -117,8 +120,9 @@ def prepared(request: Request) -> Subject:
     candidate = live_candidate(request, recorder)
     candidate = _with_given(replace(candidate, module=with_entries(candidate.module)), request)
     calls, note = _entry_calls(candidate, request, recorder)
-    # The module of a case was high-level when its passes were found wrong.
-    phase = Phase.HIGH if request.case.passes else phase_of(candidate.module)
+    # The module of a case that was drawn was high-level when its passes were found wrong.
+    drawn = request.case.passes and not request.case.origin.captured
+    phase = Phase.HIGH if drawn else phase_of(candidate.module)
     passes = _passes(request, repertoire, candidate.module, calls, phase)
     setup = () if request.passes else candidate.setup
     start = replace(candidate, setup=setup, passes=passes, calls=calls)
@@ -282,13 +286,33 @@ def _passes(
     implied = rest_of_pipeline(phase, request.case.target)
     if builder_of(request.case.target) is None:  # else building does the rest
         implied += rest_of_tir_pipeline(phase)
-    for name in request.passes or _loaded(repertoire) or implied:
+    for item in _each(request.passes, repertoire) or _loaded(repertoire) or implied:
+        if is_call(item):
+            drawn.append(call_of(item, trust=True))  # it was read, or is trusted, before this process began
+            continue
+        name = name_of(item)
         row = repertoire.rows[name]
         text = row.sources[0] if row.sources else row.draw(source, facts)
         if text is None:
             raise NotCarriedOut(f"--passes {name}: has nothing to do in this module")
-        drawn.append(PassCall(name, text))
+        drawn.append(PassCall(name, text, options_in(item)))
+    for call in drawn:
+        _check_call(call, repertoire)
     return tuple(drawn)
+
+
+def _each(items: tuple[str, ...], repertoire: Repertoire) -> tuple[str, ...]:
+    """The items with the passes of the loaded file where these are asked for."""
+    return tuple(name for item in items for name in (_loaded(repertoire) if item == LOADED else (item,)))
+
+
+def _check_call(call: PassCall, repertoire: Repertoire) -> None:
+    """Raises NotCarriedOut for options that TVM does not have, and for arguments that the pass does not take."""
+    try:
+        with tvm.target.Target("llvm"), tvm.transform.PassContext(config=options_of(call.options) or None):
+            constructed(call.source, {**PASS_NAMES, **repertoire.names})
+    except Exception as error:  # noqa: BLE001 - the boundary to TVM: what it says of what the user typed
+        raise NotCarriedOut(f"--passes {call}: {type(error).__name__}: {headline(str(error))}") from error
 
 
 def _loaded(repertoire: Repertoire) -> tuple[str, ...]:

@@ -9,24 +9,29 @@ from dataclasses import replace
 from pathlib import Path
 
 from corpus.module_text import UnreadableModule, module_of_file
+from corpus.script_modules import alone, lacks_metadata, modules_in, script_part
 from corpus.store import CorruptCase, read_case
 from fuzzer.errors import EnvironmentFault, UsageError
-from fuzzer.settings import FILE_BYTES, PASS_GROUPS, read_load, unreadable
-from generators.case import Case, Origin
+from fuzzer.oneshot.front_end import KINDS, imported_module
+from fuzzer.settings import FILE_BYTES, PASS_GROUPS, picked, read_load, unreadable
+from generators.case import Case, ModuleText, Origin
 from oracles.builds.needs import missing
 
 TEXTS, ARRAYS = ("case.json", "module.py", "module.json"), "inputs.npz"
 
 
-def read_subject(path: Path, load: Path | None) -> Case:
-    """The case in a folder (or its case.json); a module file as a case without passes and calls.
+def read_subject(path: Path, load: Path | None, trust: bool = False) -> Case:
+    """The case in a folder (or its case.json); a module file or a model as a case without passes and calls.
 
-    `load` is the file of --load; a case that names one of its own is read with that. Raises UsageError.
+    path: FILE.py:NAME is a module of a script, or what the script makes. `load` is the file of --load; a case that
+    names one of its own is read with that. trust: whether code may run to get a module. Raises UsageError, and
+    EnvironmentFault where a package is missing that reads such a model.
     """
     folder = path if path.is_dir() else path.parent if path.name == "case.json" else None
-    case = _module_case(path) if folder is None else _stored_case(folder)
+    case = _module_case(path, trust) if folder is None else _stored_case(folder)
     if load is None and case.load is not None:
-        load = read_load(Path(case.load))
+        beside = (folder or path.parent) / case.load  # an absolute path stays what it is
+        load = read_load(beside if beside.exists() else Path(case.load))
     return replace(case, load=None if load is None else str(load.absolute()))
 
 
@@ -59,11 +64,50 @@ def _stored_case(folder: Path) -> Case:
         raise UsageError(f"not a case: {error}") from error
 
 
-def _module_case(path: Path) -> Case:
-    if (why := unreadable(path, FILE_BYTES)) is not None:
+def _module_case(path: Path, trust: bool) -> Case:
+    file, name = picked(path)
+    most = None if file.suffix in KINDS else FILE_BYTES
+    if (why := unreadable(file, most)) is not None:
         raise UsageError(f"{path}: {why}")
-    try:
-        text = module_of_file(path.read_text(encoding="utf-8-sig"))
-    except (UnreadableModule, UnicodeDecodeError, OSError) as error:
-        raise UsageError(f"{path}: neither TVMScript nor TVM JSON: {error}") from error
+    if file.suffix in KINDS:
+        text = imported_module(file, KINDS[file.suffix], trust=trust)
+    else:
+        text = _text_module(file, name, trust)
     return Case(text, (), origin=Origin(file=str(path)))
+
+
+def _text_module(file: Path, name: str, trust: bool) -> ModuleText:
+    """The module in a file of text. name: of the one to take, "" where the file is that module."""
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+        if lacks_metadata(text):
+            how = "print it with mod.script(show_meta=True), or write tvm.ir.save_json(mod) into a .json file"
+            raise UsageError(f"{file}: the script was printed without its constants (`metadata`); {how}")
+        if name:
+            part = alone(text, name)
+            return imported_module(file, "python", name, trust) if part is None else module_of_file(part)
+        _refuse_script(file, text)
+        return module_of_file(text)
+    except UnreadableModule as error:
+        hint = _hint(file, modules_in(text))
+        raise UsageError(f"{file}: neither TVMScript nor TVM JSON: {error}{hint}") from error
+    except (UnicodeDecodeError, OSError) as error:
+        raise UsageError(f"{file}: neither TVMScript nor TVM JSON: {error}") from error
+
+
+def _refuse_script(file: Path, text: str) -> None:
+    """Raises UsageError for several modules, and for statements that use the module, as only a script has them."""
+    names = modules_in(text)
+    if len(names) > 1:
+        raise UsageError(f"{file}: holds {len(names)} modules{_hint(file, names)}")
+    if (part := script_part(text)) is not None:
+        line, statement = part
+        raise UsageError(f"{file}, line {line}: `{statement}` is no part of a module{_hint(file, names)}")
+
+
+def _hint(file: Path, names: tuple[str, ...]) -> str:
+    """How to take a module of a script, and how to run the script."""
+    if not names:
+        return ""
+    each = ", ".join(f"{file}:{name}" for name in dict.fromkeys(names))
+    return f"; {each} takes one alone, and `passfuzz capture -- python {file}` runs the script"

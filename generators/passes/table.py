@@ -103,6 +103,13 @@ _PIPELINES: dict[str, tuple[str, ...]] = {
 PIPELINES = {kind: tuple(name for name in names if name in PASSES) for kind, names in _PIPELINES.items()}
 """`relax.get_pipeline("default_build")`, and `relax.get_default_pipeline(target)` by the target's kind."""
 
+NAMED_PIPELINES: dict[str, tuple[str, ...]] = {
+    "zero": _FUSE,
+    "default": PIPELINES["default_build"],
+    "default_build": PIPELINES["default_build"],
+}
+"""What `relax.get_pipeline(name)` applies without arguments."""
+
 TIR_PIPELINE: tuple[str, ...] = tuple(row.name for row in tir_lowering.ROWS if row.name in PASSES)
 """What `tvm.tirx.build` applies to the PrimFuncs after each of them, for LLVM. tirx.StmtSimplify and its like stand in
 it once each."""

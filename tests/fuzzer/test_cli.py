@@ -184,7 +184,8 @@ def test_reduce_writes_the_script(passfuzz: Any, fake: Any, tmp_path: Path) -> N
     assert status == 0
     assert f"wrote {output}" in stdout
     assert "9 bindings -> 2, 0 statements -> 0, 3 passes -> 1, 14 trials, 2.1 s" in stdout
-    options = {"passes": (), "oracle": None, "interesting": "./check.sh", "time_s": 120.0, "load": None, "trust": False}
+    options = {"passes": (), "oracle": None, "interesting": "./check.sh", "time_s": 120.0, "load": None}
+    options |= {"target": None, "trust": False}
     options |= {"message": None, "rejections": False, "builds": False, "flaky": 1, "resume": False, "output": output}
     options |= {"own": DRAWN}
     assert calls == [(tmp_path, options)]

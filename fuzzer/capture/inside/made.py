@@ -1,0 +1,57 @@
+"""How each pass object was made: the constructor and its arguments, kept while the pass may still be applied.
+
+A pass is found again by its PassInfo, the only thing of a pass that TVM shows an instrument. The oldest are forgotten.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+MOST = 4096
+"""Passes that are remembered."""
+Say: TypeAlias = Callable[[Any], str]
+
+
+@dataclass(slots=True)
+class Made:
+    """constructor: what was called: a dotted name, or a class or function of the user's own, which is said.
+
+    cached: what `fuzzer.capture.inside.seen` has made of it.
+    """
+
+    info: Any
+    constructor: Any
+    arguments: Sequence[Any]
+    keywords: Mapping[str, Any]
+    cached: Any = field(default=None)
+
+    def said(self, say: Say) -> str:
+        """The expression that makes the pass again. `say` gives it for a value, or raises."""
+        head = self.constructor if isinstance(self.constructor, str) else say(self.constructor)
+        return f"{head}({given_text(self.arguments, self.keywords, say)})"
+
+
+def given_text(arguments: Sequence[Any], keywords: Mapping[str, Any], say: Say) -> str:
+    """The text between the brackets of a call."""
+    return ", ".join([*map(say, arguments), *(f"{name}={say(value)}" for name, value in keywords.items())])
+
+
+_MADE: OrderedDict[int, Made] = OrderedDict()
+
+
+def note(transform: Any, constructor: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+    """Remembers how a pass was made; of several calls inside of each other the last, which is the outermost."""
+    info = transform.info
+    _MADE.pop(hash(info), None)
+    _MADE[hash(info)] = Made(info, constructor, tuple(arguments), dict(keywords))
+    while len(_MADE) > MOST:
+        _MADE.popitem(last=False)
+
+
+def made_by(info: Any) -> Made | None:
+    """How the pass with this PassInfo was made; None where that was not seen."""
+    found = _MADE.get(hash(info))
+    return found if found is not None and found.info.same_as(info) else None
