@@ -1,15 +1,9 @@
-"""Every name of TVM that the rooms use exists in the TVM that is installed, after older names were supplied.
-
-On a new release this test is the list of what was renamed (docs/new-tvm.md).
-"""
+"""What an older TVM is given, and what is left out for it (generators/compat)."""
 
 from __future__ import annotations
 
-import ast
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,42 +13,7 @@ from generators.compat import before_0_27, structural, supplied, texts
 from generators.compat.names import Field, Name, supply, there
 from generators.passes.table import ABSENT, PASSES
 from tests.needs import needs
-from tests.test_imports import ROOMS, ROOT, sources, tree_of
-
-ROOTS = ("tvm", "tvm_ffi")
-
-
-def imported_names(tree: ast.Module) -> dict[str, str]:
-    """What the names that a file imports from TVM stand for: `relax` for tvm.relax."""
-    names = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {a.asname or a.name: a.name for a in node.names if a.name.split(".")[0] in ROOTS}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ROOTS:
-            names |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
-    return names
-
-
-def used_names(path: Path) -> Iterator[str]:
-    """The dotted names of TVM that a file uses."""
-    tree = tree_of(path)
-    names = imported_names(tree)
-    yield from names.values()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute):
-            first, *rest = ast.unparse(node).split(".")
-            if first in names and all(part.isidentifier() for part in rest):
-                yield ".".join((names[first], *rest))
-
-
-def test_every_name_that_is_used_exists() -> None:
-    users: dict[str, set[str]] = defaultdict(set)
-    for path in sources():
-        if path.relative_to(ROOT).parts[0] in ROOMS:
-            for name in used_names(path):
-                users[name].add(str(path.relative_to(ROOT)))
-    assert len(users) > 200
-    assert {name: sorted(files) for name, files in users.items() if not there(name)} == {}
+from tests.test_imports import ROOT
 
 
 @needs("tvm.ir.GenericConst")
