@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from corpus.escapes import Markdown
+from corpus.escapes import Markdown, one_line
 from corpus.repro import runs_kernels, script_of, shown_by_script
 from corpus.store import StoredCase
 from corpus.tracebacks import crashing_function, of_runtime, raised_text
@@ -131,7 +131,8 @@ def actual(stored: StoredCase, detail: str) -> Markdown:
 def _where(stored: StoredCase, detail: str) -> str:
     """What a verdict says beyond its message: names, and places in the module. Nothing of wrong numbers."""
     more = detail.strip()
-    known = more.endswith((stored.message or stored.title, stored.title)) or stored.symptom == WRONG_RESULT
+    message = one_line(stored.message or stored.title)
+    known = one_line(more).endswith((message, one_line(stored.title))) or stored.symptom == WRONG_RESULT
     return "" if known else shortened(more, LONGEST_OUTPUTS)
 
 

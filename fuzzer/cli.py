@@ -137,7 +137,8 @@ def check(
     asked = read_passes(passes, load, config or (), trust)
     wanted = None if target is None else read_targets([target])[0]
     own = read_own_numbers(inputs, rtol, atol)
-    result = check_module(existing_subject(subject), asked.items, wanted, asked.load, explain, trust, own)
+    subject_path = existing_subject(subject)
+    result = check_module(subject_path, asked.items, wanted, asked.load, explain=explain, trust=trust, own=own)
     show_check(result, as_json)
     raise typer.Exit(result.status())
 

@@ -53,6 +53,7 @@ def _imported(file: str) -> dict[str, Any]:
     folder = str(Path(file).resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
+    sys.dont_write_bytecode = True  # nothing of ours stays in the user's folder
     spec = spec_from_file_location(_NAME, file)
     assert spec is not None and spec.loader is not None, "a file that ends in .py"
     module = module_from_spec(spec)

@@ -23,7 +23,7 @@ def test_a_signal_is_noted_and_the_second_one_ends(number: signal.Signals) -> No
     try:
         with Interrupts() as interrupts:
             assert not interrupts.happened
-            os.kill(os.getpid(), number)
+            signal.raise_signal(number)  # to this thread, so that it is noted before the next line
             assert interrupts.happened
             with pytest.raises(KeyboardInterrupt):
                 os.kill(os.getpid(), number)

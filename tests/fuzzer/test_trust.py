@@ -344,7 +344,7 @@ def test_trust_arrives_where_data_runs(trusted: bool, tmp_path: Path, monkeypatc
     told: list[bool] = []
 
     def asked(*given: Any, **named: Any) -> Any:
-        told.append(named["trust"] if "trust" in named else given[-1])
+        told.append(named["trust"])
         raise UsageError("enough")
 
     for name in ("check.check_module", "reduce.reduce_case", "replay.replay"):

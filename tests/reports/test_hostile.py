@@ -55,6 +55,7 @@ from tests.reports.reports_data import finding
 
 WORD = "word"
 TABLES = ("passes", "oracles")
+MET = ("met_ops", "met_nodes")
 
 
 def filled(kind: Any, text: str, **others: Any) -> Any:
@@ -85,7 +86,9 @@ def report_of(text: str) -> Report:
         replace(new, signature="other"),
     )
     counted = {name: {text: 1, "second": 1} for name in FIELDS if isinstance(getattr(Tally(), name), dict)}
-    tally = tally_of({**dict.fromkeys(FIELDS, 1), **counted, **{name: {text: {}, "second": {}} for name in TABLES}})
+    met = {name: {text: {text: (2, 1, 1)}, "second": {text: (2, 1, 0)}} for name in MET}
+    tables = {name: {text: {}, "second": {}} for name in TABLES}
+    tally = tally_of({**dict.fromkeys(FIELDS, 1), **counted, **tables, **met})
     return Report(filled(RunFacts, text), tally, rows, (text, text))
 
 

@@ -14,7 +14,8 @@ from generators.passes.table import PIPELINES, TIR_PIPELINE, default_call
 from generators.source import SeededSource
 from generators.tir.relax_caller import draw_prim_program
 from oracles.reference.calling import direct
-from oracles.reference.numbers import Numbers, Wrong, interpreted
+from oracles.reference.compare import same_bits
+from oracles.reference.numbers import Numbers, Results, Wrong, interpreted
 from oracles.reference.recorded_run import RecordedRun
 from oracles.reference.tir.recorded import LIMIT, MOST_CALLS, RecordedCall
 from oracles.trace import MeaningState, Raised
@@ -205,6 +206,7 @@ def through_the_pipeline(seed: int) -> list[bool]:
     numbers = Numbers(program.module, program.calls)
     bench = Workbench(SeededSource(seed, 0), MeaningState(numbers))
     module, recorded, spoke = program.module, None, []
+    before: Results = {}
     for name in (*PIPELINES["default_build"], *TIR_PIPELINE):
         after = bench.apply(default_call(name), module)
         if isinstance(after, Raised):
@@ -212,12 +214,17 @@ def through_the_pipeline(seed: int) -> list[bool]:
         module = after
         said = recorded is not None and recorded.speaks_for(module, direct, False)
         whole = RecordedRun(module, direct, False)
-        outcome = numbers.judge_run(interpreted(module, False, whole))
-        assert not said or outcome is None, (name, outcome)
+        results: Results = {}
+        outcome = numbers.judge_run(interpreted(module, False, whole), results=results)
+        assert not said or not isinstance(outcome, Wrong), (name, outcome)
         if isinstance(outcome, Wrong):
             break  # TVM's fault
-        if not said and outcome is None:
+        if said:
+            assert before.keys() == results.keys()
+            assert all(same_bits(before[index], result) for index, result in results.items()), name
+        else:
             recorded = whole
+        before = results
         spoke.append(said)
     return spoke
 
