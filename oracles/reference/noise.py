@@ -8,9 +8,9 @@ element of every result is off by its local error with a random sign (Monte Carl
 deviation seen there, or the root mean square of those of its tensor where that is larger, times SAFETY.
 
 Why a right pass stays within: each rounding of its result is one that the local errors cover, with other signs, and a
-result follows its rounding errors linearly as long as they are small. A sum of n terms is off by n units here, where
-implementations are off by about its square root. That four random signs give less than a sixteenth of what a fifth one
-gives has a chance below 1e-4 for one element, and the root mean square of the tensor covers nearly all such elements.
+result follows its rounding errors linearly as long as they are small. A sum of n terms is off by 2 sqrt(n) units here
+(Higham and Mary, SIAM J. Sci. Comput. 41, 2019), and SAFETY multiplies that. By chance all runs may deviate little in
+one element: the root mean square of the tensor stands in for it there.
 
 What is discontinuous is not sampled: comparisons, casts to integers and orders ask, by the rules of `error_rules`,
 whether an operand comes as near to a step as its sharpened bound allows, and are undecided there, with all that follows
