@@ -14,7 +14,7 @@ from tvm.script import tirx as T
 
 @I.ir_module
 class Module:
-    @T.prim_func(private=True, s_tir=True)
+    @T.prim_func(s_tir=True)
     def dead_prim(T4: T.Buffer((1, 1), "bfloat16")):
         T13 = T.alloc_local((1,), "bfloat16")
         Y22 = T13.view(1, 1)
