@@ -44,6 +44,29 @@ class Relu:
         return R.nn.relu(x)
 
 
+@I.ir_module
+class TwoTypes:
+    @R.function
+    def one(w: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        R.func_attr({"num_input": 0})
+        return w
+
+    @R.function
+    def other(w: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        R.func_attr({"num_input": 0})
+        return w
+
+
+@I.ir_module
+class BFloat16Mean:
+    @R.function
+    def main(x: R.Tensor((2,), "bfloat16")) -> R.Tensor((), "bfloat16"):
+        with R.dataflow():
+            mean = R.mean(x)
+            R.output(mean)
+        return mean
+
+
 def said_by(*passes: str, module: object) -> str:
     """What the last of the passes raises."""
     *before, last = (eval(text, {"relax": relax}) for text in passes)
@@ -56,6 +79,8 @@ def said_by(*passes: str, module: object) -> str:
 
 def test_the_quotes_are_what_tvm_says() -> None:
     lift = said_by("relax.transform.LiftTransformParams(shared_transform=True)", module=TwoFunctions)
+    types = said_by("relax.transform.LiftTransformParams(shared_transform=True)", module=TwoTypes)
+    target = said_by("relax.transform.Gradient('main')", module=BFloat16Mean)
     order = ("LegalizeOps", "RemovePurityChecking", "CallTIRRewrite", "LowerRuntimeBuiltin")
     lower = said_by(*(f"relax.transform.{name}()" for name in order), module=Relu)
     library = Path(tvm.__file__).parent / "lib" / "libtvm_compiler.so"
@@ -63,6 +88,8 @@ def test_the_quotes_are_what_tvm_says() -> None:
     assert shapes is not None
     said = {
         "lift-transform-params-shared-transform-true-wants-the-same": lift,
+        "lift-transform-params-shared-transform-types": types,
+        "gradient-target-bfloat16": target,
         "lower-runtime-builtin-wants-lower-alloc-tensor-first": lower,
         "legalize-ops-leaves-convolutions-with-other-output-layouts": inspect.getsource(nn),
         "17175-unknown-shape-operand": shapes[0].decode(),
