@@ -1,0 +1,36 @@
+"""[Relax] LazyTransformParams gives an ill-formed module: impure call of ExternFunc in a dataflow block
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import os, sys
+sys.excepthook = hook = lambda *why: (
+    sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
+from tvm import relax
+from tvm.script import ir as I, relax as R, tirx as T
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def prim2(A: T.Buffer((1, 1), "float32"), affine: T.Buffer((1, 1), "float32")):
+        T.evaluate(0)
+
+    @R.function
+    def main(x: R.Tensor((), dtype="float32"), y: R.Tensor((1, 1), dtype="float32")) -> R.Tensor((1, 1), dtype="float32"):
+        R.func_attr({"num_input": 0})
+        cls = Module
+        a = R.call_tir(cls.prim2, (y,), out_ty=R.Tensor((1, 1), dtype="float32"))
+        return a
+
+mod = relax.transform.ToNonDataflow()(Module)
+mod = relax.transform.LiftTransformParams(shared_transform=False)(mod)
+mod = relax.transform.RemovePurityChecking()(mod)
+after = relax.transform.LazyTransformParams()(mod)
+functions = [f for f in after.functions.values() if isinstance(f, relax.Function)]
+for block, binding in [(block, b) for f in functions for block in f.body.blocks for b in block.bindings]:
+    impure = isinstance(binding.value, relax.If) or relax.analysis.contains_impure_call(binding.value)
+    assert not (impure and isinstance(block, relax.DataflowBlock)), f"in a dataflow block: {binding.value}"
+for function in functions:
+    forced = bool(function.attrs and function.attrs.get("relax.force_pure", False))
+    pure = forced or not relax.analysis.contains_impure_call(function)
+    assert function.is_pure if forced else (pure or not function.is_pure), "an impure function is marked as pure"
+print("the bug is gone", flush=True)
