@@ -88,7 +88,7 @@ def is_recorded(case: StoredCase, failure: Fails, registry: Registry) -> bool:
         case "hang":
             return _is_hang(case)
         case "signal":
-            return isinstance(case.evidence, (Died, OutOfMemory))
+            return isinstance(case.evidence, (Died, OutOfMemory)) or _runs_into_a_wall(case)
         case "check":
             return not _raises(case) and _same_form(case, failure)
         case "exception":
@@ -99,6 +99,11 @@ def is_recorded(case: StoredCase, failure: Fails, registry: Registry) -> bool:
 
 def _is_hang(case: StoredCase) -> bool:
     return isinstance(case.evidence, Hung) or case.symptom == HANG
+
+
+def _runs_into_a_wall(case: StoredCase) -> bool:
+    """Whether the script shows an access out of bounds: its inputs then stand between pages that cannot be read."""
+    return isinstance(case.evidence, ReferenceTrap) and case.evidence.kind == "out-of-bounds"
 
 
 def _raises(case: StoredCase) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from corpus.registry import KnownCause, Registry
 from fuzzer.replaying.comparison import is_recorded, outcome_of
 from fuzzer.replaying.ending import Broken, Fails, Gone, ScriptEnd, Unportable, ending_of
-from oracles.evidence import AnotherForm, Died, Evidence, Hung
+from oracles.evidence import AnotherForm, Died, Evidence, Hung, ReferenceTrap
 from tests.fuzzer.test_replay import stored
 
 FILE = "/case/repro.py"
@@ -115,6 +115,8 @@ def test_a_cause_of_the_registry_is_known_by_its_other_names() -> None:
         (Died("SIGSEGV"), "hang", False),
         (Hung(), "hang", True),
         (Hung(), "signal", False),
+        (ReferenceTrap("out-of-bounds"), "signal", True),
+        (ReferenceTrap("uninitialised"), "signal", False),
         (None, "signal", False),
     ],
 )
