@@ -44,7 +44,5 @@ Known = Annotated[
 ]
 Join = Annotated[
     bool,
-    typer.Option(
-        "--trust", help="Let cases of somebody else join the corpus of passfuzz, which runs without a sandbox."
-    ),
+    typer.Option("--trust", help="Let cases of somebody else join the corpus of passfuzz, which is trusted."),
 ]

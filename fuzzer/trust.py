@@ -10,6 +10,7 @@ from pathlib import Path
 
 from corpus.own import is_own
 from corpus.replayable import CORPUS
+from corpus.store import CorruptCase, read_case
 from fuzzer.errors import UsageError, tell
 from fuzzer.processes.sandbox import offered
 from fuzzer.settings import picked
@@ -25,13 +26,32 @@ def is_trusted(folder: Path) -> bool:
     return folder.resolve().is_relative_to(CORPUS.resolve()) or is_own(folder)
 
 
+def is_trusted_subject(path: Path) -> bool:
+    """The same of what the user named: a case's folder or its case.json. A module alone says nothing of its origin."""
+    folder = _case_folder(path)
+    return folder is not None and is_trusted(folder)
+
+
+def is_plain(folder: Path) -> bool:
+    """Whether nothing of the case in a folder runs as Python but its script."""
+    try:
+        _refuse(folder, folder, read_case(folder).case, None)
+    except (UsageError, CorruptCase):
+        return False
+    return True
+
+
+def _case_folder(path: Path) -> Path | None:
+    return path if path.is_dir() else path.parent if path.name == "case.json" else None
+
+
 def admit(path: Path, case: Case, load: Path | None) -> None:
     """Raises UsageError for what of somebody else's module or case would have to run as Python; warns where the kernel
     puts no walls around the rest.
 
     path: what the user named. load: the file of --load, which is the user's own choice.
     """
-    folder = path if path.is_dir() else path.parent if path.name == "case.json" else None
+    folder = _case_folder(path)
     if folder is not None and is_trusted(folder):
         return
     _refuse(path, folder, case, load)

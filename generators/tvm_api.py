@@ -1,6 +1,6 @@
-"""Every name that changes between TVM versions, under one name each. No other file knows two versions.
+"""Every name of TVM that changes between versions, under one name each.
 
-Written for 0.27; older names are given where they are known (see docs/architecture.md).
+Written for 0.27; `generators.compat` lets older versions answer to these names (docs/new-tvm.md).
 Only worker processes import this module.
 """
 

@@ -97,10 +97,6 @@ class ModuleDraft:
         """The same with one function replaced."""
         return replace(self, functions={**self.functions, name: function})
 
-    def without_function(self, name: str) -> ModuleDraft:
-        """The same without a function."""
-        return replace(self, functions={key: value for key, value in self.functions.items() if key != name})
-
     def swap(self, var: T.Var, expr: T.Expr) -> ModuleDraft:
         """Uses of `var` become `expr`. NotApplicable when `expr` is made of `var`."""
         if var in set(self.uses(expr)):

@@ -184,14 +184,6 @@ def _can_be_drawn(ty: T.Type, symbols: Mapping[T.Var, int]) -> bool:
     return True
 
 
-def drop_parameter(plan: ReductionPlan, name: str, param: T.Var) -> ReductionPlan:
-    """Removes a parameter that is not used; arguments of calls follow."""
-    function = plan.draft.functions[name]
-    if not isinstance(function, Draft) or param not in function.params:
-        raise NotApplicable("no such parameter")
-    return drop_parameters(plan, name, [param])
-
-
 def drop_parameters(plan: ReductionPlan, name: str, params: Collection[T.Var]) -> ReductionPlan:
     """Removes parameters that are not used; arguments of calls follow. The plan itself where there are none."""
     function = plan.draft.functions[name]

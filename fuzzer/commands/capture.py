@@ -97,7 +97,7 @@ def capture(command: Sequence[str], out: Path, keep: Keep, limit_s: float | None
 
 def _tasks(spooled: Spooled, ended: CommandEnd, out: Path, keep: Keep, command: str) -> Iterator[Task]:
     failure = _first_failure(spooled)
-    several = keep.every
+    several = keep.every or bool(keep.name and spooled.kept and failure)
     if failure is not None:
         raw, why = failure
         yield Task(raw, out / "failure" if several else out, why, raw.kind or f"the command {ended.how}", command)

@@ -31,7 +31,7 @@ from fuzzer.oneshot.messages import (
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
 from fuzzer.own_numbers import DRAWN, OwnNumbers
 from fuzzer.results import NothingToReduce, ReduceResult
-from fuzzer.trust import admit
+from fuzzer.trust import admit, is_trusted_subject
 from generators.targets import DEFAULT
 from reports.summary import write_text
 from reports.terminal import Terminal
@@ -94,8 +94,10 @@ def reduce_case(
     if not trust:
         admit(path, case, load)
     trust = trust or case.load is not None
+    trusted = trust or is_trusted_subject(path)
     wanted = (passes, keep.oracle, keep.message, interesting)
-    out = None if output is None else ReductionOutput(output, identity(case, *wanted))
+    of_module = _recorded(path) is None
+    out = None if output is None else ReductionOutput(output, identity(case, *wanted), trusted, of_module)
     request = Request("reduce", case, passes, keep, predicate, _recorded(path), time_s, subject=str(path), trust=trust)
     request = replace(request, own=own)
     before: dict[str, float] = {}
@@ -103,6 +105,8 @@ def reduce_case(
         if out is None:
             raise UsageError("--resume: there is no output to go on with")
         request, before = _resumed(request, out)
+        if not trusted:
+            admit(out.resume, request.case, load)
     reduction = _Reducing(request, out, display).reduction()
     if isinstance(reduction, NothingFails):
         return NothingToReduce(reduction.tried)

@@ -21,6 +21,7 @@ from corpus.whole_folder import write_folder
 from fuzzer.errors import UsageError
 from fuzzer.oneshot.messages import Better, Reduction
 from fuzzer.settings import output_file, output_folder
+from fuzzer.trust import is_plain
 from generators.case import Case
 from reports.summary import write_text
 
@@ -50,10 +51,13 @@ class Resumed:
 @dataclass(slots=True)
 class ReductionOutput:
     """path: as the user gave it. of: which reduction this is (`identity`). before: the sizes at its start, once they
-    are known. written: whether this run has put something there."""
+    are known. trusted: what is reduced is the user's own. of_module: it is a module, not somebody's case. written:
+    whether this run has put something there."""
 
     path: Path
     of: str
+    trusted: bool = False
+    of_module: bool = False
     before: dict[str, float] = field(default_factory=dict)
     written: bool = False
 
@@ -111,7 +115,10 @@ class ReductionOutput:
     def finish(self, reduction: Reduction, number: int) -> None:
         """Keeps the script with this number, which a fresh process has confirmed, and its case."""
         if self.is_folder:
-            write_contents(self.path, reduction.folders[number], made_here=True)
+            write_contents(self.path, reduction.folders[number])
+            # What a child behind walls has answered becomes one's own only where it says nothing that runs.
+            if self.trusted or (self.of_module and is_plain(self.path)):
+                write_contents(self.path, reduction.folders[number], made_here=True)
         else:
             self._script(self.path, reduction.repros[number], reduction.module_json)
         if reduction.finished:

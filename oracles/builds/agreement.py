@@ -97,7 +97,7 @@ def _by_llvm(after: bool, state: Position, numbers: Numbers, bench: Bench) -> di
 def groups(answers: Mapping[Engine, Answer], numbers: Numbers) -> tuple[Group, ...]:
     """The engines by what they say, those who agree with the program's meaning first."""
     assert not isinstance(numbers.expected, NoMeaning)
-    expected = numbers.decisive
+    expected = numbers.expected
     found: list[tuple[list[Engine], Answer, str]] = [([], expected, "")]
     for engine, said in answers.items():
         for members, known, _ in found:

@@ -182,7 +182,7 @@ def compared(numbers: Numbers, first: Outputs, second: Outputs) -> Verdict:
     if isinstance(numbers.expected, NoMeaning):
         exact = "float" not in T.json_of(numbers.start)
         return _each([_loosely(result, exact) for result in first], second, BOTH)
-    wanted = numbers.decisive
+    wanted = numbers.expected
     alone = [_each(wanted, results, culprit) for results, culprit in _by_culprit(first, second)]
     wrong = [verdict for verdict in alone if isinstance(verdict, Failed)]
     if len(wrong) < 2:

@@ -58,9 +58,10 @@ def compare(expected: Runtime, actual: Runtime) -> Difference | Agreement:
 def width(want: Runtime) -> float:
     """0 where the bounds of an output decide; else their median ratio to its values, of the elements that say nothing.
 
-    An element says nothing where its bound is infinite, or wider than its value and than the root mean square of the
-    output. An output does not decide where most of its elements say nothing, or where each bound is wider than its own
-    value: any value of that size would have passed, and zero as well.
+    An element says nothing where its bound is infinite, or wider than its value and than the median of the sizes of
+    those that are not zero (few large values would hide many small ones in a mean). An output does not decide where
+    most of its elements say nothing, or where each bound is wider than its own value: any value of that size would have
+    passed, and zero as well.
     """
     if not isinstance(want, Tensor) or want.error is None or not want.value.size:
         return 0.0
@@ -68,7 +69,8 @@ def width(want: Runtime) -> float:
         return math.inf if np.mean(np.isinf(want.error)) > _MOST else 0.0
     size = np.where(np.isfinite(want.value), np.abs(want.value), np.inf)
     finite = size[np.isfinite(size)]
-    scale = np.maximum(size, math.sqrt(float(np.mean(finite**2))) if finite.size else 0.0)
+    some = finite[finite > 0]
+    scale = np.maximum(size, float(np.median(some)) if some.size else 0.0)
     silent = np.isinf(want.error) | (want.error > scale)
     if not (silent.mean() > _MOST or bool(np.all(np.isinf(want.error) | (want.error > size)))):
         return 0.0
@@ -141,6 +143,18 @@ def within(result: Runtime, tolerance: Tolerance) -> Runtime:
     if result.error is not None:
         own = np.where(np.isinf(result.error), np.inf, own)
     return replace(result, error=np.where(np.isnan(own), 0.0, own))
+
+
+def doubted(expected: Runtime, evaluated: Runtime) -> Runtime:
+    """The expected result, with nothing to say of elements whose bound in `evaluated` is infinite."""
+    if isinstance(expected, tuple) and isinstance(evaluated, tuple) and len(expected) == len(evaluated):
+        return tuple(doubted(e, got) for e, got in zip(expected, evaluated, strict=True))
+    if not isinstance(expected, Tensor) or not isinstance(evaluated, Tensor) or expected.shape != evaluated.shape:
+        return expected
+    if evaluated.error is None:
+        return expected
+    own = np.zeros(expected.shape) if expected.error is None else expected.error
+    return replace(expected, error=np.where(np.isinf(evaluated.error), np.inf, own))
 
 
 def same_bits(one: Runtime, other: Runtime) -> bool:

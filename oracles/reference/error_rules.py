@@ -35,8 +35,6 @@ _SAFETY = 8.0
 """A deviation seen under random signs is taken to be at least an eighth of the worst that counts."""
 _LIKELY = 2.0
 """The same factor where what is likely is asked for."""
-_STANDSTILL = 2.0**-6
-"""Terms times unit roundoff from which on the sum of equal numbers is far off: the next one is rounded away."""
 _CORNERS = 16
 """Corners of the operands' error box that are evaluated at most: all of them for four inexact operands."""
 
@@ -116,12 +114,12 @@ class Work:
         """The row's allowance in units in the last place: an allowance of many is a generous one."""
         return max(self.row.ulps / 4, min(self.row.ulps, 4.0)) if self.likely else self.row.ulps
 
-    def roundings(self, unit: float) -> float:
+    @property
+    def roundings(self) -> float:
         """How many units a sum of `count` numbers may be off by, over the sum of their sizes: as many as there are
-        numbers, and likely no more than a multiple of the root of that (Higham and Mary, SIAM J. Sci. Comput. 41, 2019,
-        theorem 2.8), unless there are so many that a sum no longer changes."""
-        terms = self.count()
-        return min(terms, 2 * math.sqrt(terms)) if self.likely and terms * unit < _STANDSTILL else terms
+        numbers. Mostly it is the root of that (Higham and Mary, SIAM J. Sci. Comput. 41, 2019), but rounding errors of
+        equal terms all point one way."""
+        return self.count()
 
     def whole(self) -> bool:
         """Whether all float operands are exact whole numbers."""
@@ -168,7 +166,7 @@ def _ring(work: Work) -> Errors:
     errors: Errors = []
     for k, dtype in enumerate(work.dtypes):
         unit = work.unit(dtype)
-        terms = 2.0 if work.row.elementwise else work.roundings(unit) + 2.0
+        terms = 2.0 if work.row.elementwise else work.roundings + 2.0
         if whole and np.all(sizes[k] * unit < 0.5):
             errors.append(None)
         else:
@@ -206,7 +204,7 @@ def _smooth(work: Work) -> Errors:
         )
     # Intermediate numbers may be as large as the operands, or 1 (sums of exponentials), and are rounded too.
     inner = unit * (root + work.ulps) * (1.0 + largest)
-    own, factor = work.roundings(unit) + work.ulps, _LIKELY if work.likely else _SAFETY
+    own, factor = work.roundings + work.ulps, _LIKELY if work.likely else _SAFETY
     return [
         factor * s + unit * own * np.abs(v) + inner if is_float(d) else _steps(s)
         for s, v, d in zip(spread, work.results, work.dtypes, strict=True)

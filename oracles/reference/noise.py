@@ -8,9 +8,10 @@ element of every result is off by its local error with a random sign (Monte Carl
 deviation seen there, or the root mean square of those of its tensor where that is larger, times SAFETY.
 
 Why a right pass stays within: each rounding of its result is one that the local errors cover, with other signs, and a
-result follows its rounding errors linearly as long as they are small. A sum of n terms is off by 2 sqrt(n) units here
-(Higham and Mary, SIAM J. Sci. Comput. 41, 2019), and SAFETY multiplies that. By chance all runs may deviate little in
-one element: the root mean square of the tensor stands in for it there.
+result follows its rounding errors linearly as long as they are small. By chance all runs may deviate little in one
+element: the root mean square of the tensor stands in for it there. Not covered are errors of many results that all
+point one way; so a difference by these bounds alone counts only where the operators in float64 differ, too
+(`oracles.reference.numbers`).
 
 What is discontinuous is not sampled: comparisons, casts to integers and orders ask, by the rules of `error_rules`,
 whether an operand comes as near to a step as its sharpened bound allows, and are undecided there, with all that follows
@@ -86,7 +87,8 @@ class Noise:
         judged = spread[np.isfinite(spread) & np.isfinite(error)]
         typical = float(np.sqrt(np.mean(judged**2))) if judged.size else 0.0
         sharp = np.minimum(error, SAFETY * np.maximum(spread, typical))
-        return Sampled(result.value, result.dtype, np.where(np.isinf(error), error, sharp), samples=samples)
+        silent = np.isinf(error) | np.isinf(spread)  # of another class in one of the runs: NaN, an infinity
+        return Sampled(result.value, result.dtype, np.where(silent, np.inf, sharp), samples=samples)
 
     def _drawn(self, operand: Runtime, run: int) -> Any:
         """The carrier of an operand in one run. One without runs of its own is anywhere within its bound."""

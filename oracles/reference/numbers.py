@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -21,7 +22,7 @@ from generators.tvm_api import Constant, IRModule
 from oracles.evidence import Evidence, ReferenceTrap, Stop
 from oracles.ir.fingerprint import FINGERPRINTS
 from oracles.reference.calling import Calling, LeftOut, Packed, Run, direct
-from oracles.reference.compare import Agreement, Difference, compare, same_bits, width, within
+from oracles.reference.compare import Agreement, Difference, compare, doubted, same_bits, width, within
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported, symptom_of
 from oracles.reference.noise import Noise
@@ -84,18 +85,31 @@ two operands of an in-place call is a known way of DataflowUseInplaceCalls that 
 Results: TypeAlias = "dict[int, Runtime]"
 """Results of entry calls by their position among those of the case."""
 SAMPLED_S = 5.0
-"""CPU seconds that the first evaluation of an entry call may have taken where it is sampled, which takes about four
-times as long. Drawn modules take milliseconds."""
+"""CPU seconds that the first evaluation of an entry call may have taken where it is sampled, which takes several times
+as long. Drawn modules take milliseconds."""
 TOO_WIDE = "every bound is wider than its value"
-SAMPLED = "bound by runs with random rounding, as the worst case is wider than the value"
+SAMPLED = "bound by runs with random rounding, as the worst case is wider than the value; wrong in float64, too"
 
 
-def interpreted(module: IRModule, synchronised: bool = False, recorded: RecordedRun | None = None) -> Run:
-    """Runs functions of a module in the reference; as in the VM, constants keep their memory from call to call."""
+def interpreted(
+    module: IRModule, synchronised: bool = False, recorded: RecordedRun | None = None, exactly: bool = False
+) -> Run:
+    """Runs functions of a module in the reference; as in the VM, constants keep their memory from call to call.
+
+    exactly: operators of Relax give float64, whatever the dtypes; else every result is rounded to its dtype. PrimFuncs
+    compute in their own dtypes.
+    """
     constants: dict[Constant, Tensor] = {}
 
     def run(function: str, arguments: list[Runtime], packed: Packed = MappingProxyType({})) -> Runtime:
-        machine = Interpreter(module, packed=packed, constants=constants, synchronised=synchronised, recorded=recorded)
+        machine = Interpreter(
+            module,
+            bounded=exactly,
+            packed=packed,
+            constants=constants,
+            synchronised=synchronised,
+            recorded=recorded,
+        )
         with np.errstate(all="ignore"):
             return machine.apply(machine.function(function), arguments, function)
 
@@ -239,7 +253,8 @@ class Numbers:
         self, recorded: RecordedRun, module: IRModule, calling: Calling, synchronised: bool
     ) -> None | Wrong | Unsure:
         results: Results = {}
-        outcome = self.judge_run(interpreted(module, synchronised, recorded), calling, results)
+        exactly = interpreted(module, synchronised, exactly=True)
+        outcome = self.judge_run(interpreted(module, synchronised, recorded), calling, results, exactly)
         before, self._before = self._before, None
         if not _no_difference(outcome):
             return outcome
@@ -259,11 +274,14 @@ class Numbers:
             and all(same_bits(before[index], result) for index, result in results.items())
         )
 
-    def judge_run(self, run: Run, calling: Calling = direct, results: Results | None = None) -> None | Wrong | Unsure:
+    def judge_run(
+        self, run: Run, calling: Calling = direct, results: Results | None = None, exactly: Run | None = None
+    ) -> None | Wrong | Unsure:
         """Compares the results of `run` with the reference; `run` may raise Trap or Unsupported.
 
         Entry calls that `calling` leaves out are not compared; Unsure if it leaves out all of them. results: takes what
-        `run` gives.
+        `run` gives. exactly: the same functions with operators in float64; without it, only worst-case bounds say that
+        a result is wrong.
         """
         if isinstance(self.expected, NoMeaning):
             return Unsure(self.expected.reason)
@@ -282,7 +300,8 @@ class Numbers:
                 if trap.kind in DISCARDS:
                     return Unsure(f"discarded: {trap.kind}")
                 return Wrong(symptom_of(trap.kind), trap.detail, index, trap.evidence)
-            result, how = self._compared(place, actual)
+            again = None if exactly is None else partial(_called, calling, exactly, call)
+            result, how = self._compared(place, actual, again)
             if isinstance(result, Difference):
                 return Wrong(WRONG_RESULT, f"{result.kind}: {result.sentence}", index, result.evidence, how)
             agreed.append(result)
@@ -292,15 +311,37 @@ class Numbers:
             return Unsure(left_out)
         return undecided(agreed)
 
-    def _compared(self, place: int, actual: Runtime) -> tuple[Difference | Agreement, str]:
-        """The comparison by the worst-case bounds; where these do not decide, by the sharper ones, which is said."""
+    def _compared(
+        self, place: int, actual: Runtime, again: Callable[[], Runtime | None] | None
+    ) -> tuple[Difference | Agreement, str]:
+        """The comparison by the worst-case bounds; where these do not decide, by the sharper ones, which is said.
+
+        again: the actual result in float64, None where it has none. Rounding may be biased, as in a long sum of equal
+        terms, where the sharper bounds take it for random: so a difference by these alone counts only where the result
+        in float64 differs as well.
+        """
         assert not isinstance(self.expected, NoMeaning)
         found = compare(self.expected[place], actual)
         if self.tolerance is not None:
             return found, str(self.tolerance)
-        if isinstance(found, Difference) or not any(found.widths):
+        if isinstance(found, Difference) or not any(found.widths) or again is None:
             return found, ""
-        return compare(self._sharpened(place), actual), SAMPLED
+        sharp = self._sharpened(place)
+        sharper = compare(sharp, actual)
+        if isinstance(sharper, Agreement):
+            return sharper, ""
+        if (exact := again()) is None:
+            return found, ""
+        confirmed = compare(doubted(sharp, exact), exact)
+        return (sharper, SAMPLED) if isinstance(confirmed, Difference) else (confirmed, "")
+
+
+def _called(calling: Calling, exactly: Run, call: EntryCall) -> Runtime | None:
+    """What a call gives in float64; None where it comes to no end."""
+    try:
+        return calling(exactly, call.function, [from_argument(a) for a in call.arguments])
+    except (LeftOut, Unsupported, Trap):
+        return None
 
 
 def _no_difference(outcome: None | Wrong | Unsure) -> bool:
@@ -309,13 +350,14 @@ def _no_difference(outcome: None | Wrong | Unsure) -> bool:
 
 
 def undecided(agreed: list[Agreement]) -> Unsure | None:
-    """What is said of entry calls that agree: Unsure where none of them was decided. One is not where a finite bound is
-    too wide for an output, or where the bounds of all outputs are."""
+    """What is said of entry calls that agree: Unsure where a finite bound is too wide for an output of one of them, or
+    where the bounds of all outputs of all of them are."""
     if not agreed:
         return None
     if min(agreement.undecided for agreement in agreed) >= 1.0:
         return Unsure("every bound is infinite", skipped=False)
-    silent = [
-        max((w for w in a.widths if math.isfinite(w)), default=0.0) or (min(a.widths, default=0.0)) for a in agreed
-    ]
+    finite = [w for agreement in agreed for w in agreement.widths if math.isfinite(w)]
+    if any(finite):
+        return Unsure(TOO_WIDE, skipped=False, width=max(finite))
+    silent = [min(agreement.widths, default=0.0) for agreement in agreed]
     return Unsure(TOO_WIDE, skipped=False, width=min(silent)) if min(silent) > 0 else None

@@ -150,8 +150,8 @@ def test_run_without_tvm_says_how_to_get_it(
 def test_check_shows_verdicts_and_the_culprit(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
     calls: list[tuple[Any, ...]] = []
 
-    def check_module(*arguments: Any) -> CheckResult:
-        calls.append(arguments)
+    def check_module(*arguments: Any, **options: Any) -> CheckResult:
+        calls.append((arguments, options))
         row = CheckRow("well_formed", "FuseOps", "failed", "ill-formed", "Var [x] is not defined")
         return CheckResult((row,), culprit="FuseOps")
 
@@ -160,7 +160,8 @@ def test_check_shows_verdicts_and_the_culprit(passfuzz: Any, fake: Any, tmp_path
     module.write_text("")
     status, stdout, _ = passfuzz("check", module, "--passes", "FuseOps,DeadCodeElimination", "--target", "cuda")
     assert status == 1
-    assert calls == [(module, ("FuseOps", "DeadCodeElimination"), "cuda", None, False, False, DRAWN)]
+    asked = (module, ("FuseOps", "DeadCodeElimination"), "cuda", None)
+    assert calls == [(asked, {"explain": False, "trust": False, "own": DRAWN})]
     assert "ill-formed: Var [x] is not defined" in stdout
     assert stdout.splitlines()[-1] == "culprit: FuseOps"
     status, stdout, _ = passfuzz("check", module, "--json")

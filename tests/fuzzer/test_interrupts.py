@@ -20,6 +20,7 @@ def number(request: pytest.FixtureRequest) -> Iterator[signal.Signals]:
 
 def test_a_signal_is_noted_and_the_second_one_ends(number: signal.Signals) -> None:
     standard = [os.dup(descriptor) for descriptor in (0, 1, 2)]
+    kept_before = signal.signal(number, signal.SIG_DFL)  # nohup ignores one, and what is ignored stays so
     try:
         with Interrupts() as interrupts:
             assert not interrupts.happened
@@ -28,6 +29,7 @@ def test_a_signal_is_noted_and_the_second_one_ends(number: signal.Signals) -> No
             with pytest.raises(KeyboardInterrupt):
                 os.kill(os.getpid(), number)
     finally:
+        signal.signal(number, kept_before)
         for descriptor, kept in enumerate(standard):
             os.dup2(kept, descriptor)
             os.close(kept)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Callable
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from corpus.own import is_own
+from corpus.replayable import CORPUS
 from fuzzer.commands import reduce as reduce_command
 from fuzzer.commands.reduce_output import FILES, ReductionOutput, identity, output_of_reduction
 from fuzzer.commands.reduce_shown import proposed_tries, shown
@@ -17,6 +20,7 @@ from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.oneshot.messages import STOP, Better, Kept, Reduction, Reply, Request
 from fuzzer.oneshot.read_case import read_subject
 from fuzzer.oneshot.reduce import clock_of
+from fuzzer.trust import is_plain
 from tests.fuzzer.test_reduce_predicate import BODY
 
 pytestmark = pytest.mark.warm
@@ -188,6 +192,24 @@ def test_an_unconfirmed_case_has_no_script_to_replay(tmp_path: Path) -> None:
     out = ReductionOutput(tmp_path / "case", "me")
     out.leave_unconfirmed(reduction(GONE, folders=({"case.json": b"{}", "repro.py": b"1"},)), 0)
     assert sorted(file.name for file in (tmp_path / "case").iterdir()) == ["case.json", "repro.unconfirmed.py"]
+
+
+@pytest.mark.parametrize(
+    ("trusted", "of_module", "forged", "own"),
+    [(True, False, True, True), (False, True, False, True), (False, True, True, False), (False, False, False, False)],
+)
+def test_what_a_stranger_makes_is_not_ones_own(
+    trusted: bool, of_module: bool, forged: bool, own: bool, tmp_path: Path
+) -> None:
+    """A child behind walls decides what is answered: a case that would run as Python gets no mark by it."""
+    shipped = next(folder for folder in sorted(CORPUS.iterdir()) if is_plain(folder))
+    files = {file.name: file.read_bytes() for file in shipped.iterdir()}
+    if forged:
+        case = json.loads(files["case.json"])
+        files["case.json"] = json.dumps({**case, "load": "/tmp/evil.py"}).encode()
+    out = ReductionOutput(tmp_path / "case", "me", trusted, of_module)
+    out.finish(reduction(GONE, folders=(files,)), 0)
+    assert is_own(tmp_path / "case") is own
 
 
 def test_a_reduction_goes_on_where_it_was_left(passfuzz: Any, module: Path) -> None:

@@ -15,9 +15,9 @@ from generators.case import EntryCall
 from generators.relax.knobs import Knobs
 from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
-from oracles.reference.compare import width
+from oracles.reference.compare import Agreement, compare, width
 from oracles.reference.noise import NEXT_TO_NONE, Noise, Sampled
-from oracles.reference.numbers import TOO_WIDE, NoMeaning, Numbers, Unsure, Wrong
+from oracles.reference.numbers import TOO_WIDE, NoMeaning, Numbers, Unsure, Wrong, undecided
 from oracles.reference.values import Tensor, flattened
 from oracles.tolerance import Tolerance
 from tests.oracles.oracle_bench import module_of
@@ -191,3 +191,42 @@ class Module:
     assert s.min() >= 0
     whole = drawn_calls(module, 0, 2)[1].arguments[0]
     assert isinstance(whole, np.ndarray) and np.all(whole == np.trunc(whole)) and np.abs(whole).max() == 4
+
+
+EQUAL_TERMS = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((20000,), "float32")) -> R.Tuple(R.Tensor((), "float32"), R.Tensor((), "float32")):
+        with R.dataflow():
+            a = R.sum(x)
+            b = R.add(a, R.const(1e9, "float32"))
+            c = R.subtract(b, R.const(1e9, "float32"))
+            d = (a, c)
+            R.output(d)
+        return d
+"""
+
+
+@pytest.mark.parametrize("size", [2000, 20000])
+def test_rounding_that_points_one_way_is_no_fault(size: int) -> None:
+    """A sum of equal terms is off by far more than the root of their number, beside an output that nothing decides."""
+    module = module_of(EQUAL_TERMS.replace("20000", str(size)))
+    numbers = Numbers(module, (EntryCall("main", (np.full(size, 0.1, np.float32),)),))
+    assert not isinstance(numbers.judge_module(relax.transform.LegalizeOps()(module)), Wrong)
+
+
+def test_few_large_values_do_not_decide_for_many_small_ones() -> None:
+    value = np.array([1e6, *[1.0] * 99])
+    assert width(Tensor(value, "float32", np.full(100, 1e4))) > 1
+    assert width(Tensor(value, "float32", np.full(100, 1e-3))) == 0
+
+
+def test_a_call_that_decides_does_not_speak_for_one_that_does_not() -> None:
+    wide = Tensor(np.ones(4), "float32", np.full(4, 30.0))
+    sharp = Tensor(np.ones(4), "float32", np.full(4, 1e-6))
+    agreed = [compare(wide, Tensor(np.ones(4), "float32")), compare(sharp, Tensor(np.ones(4), "float32"))]
+    assert all(isinstance(one, Agreement) for one in agreed)
+    said = undecided([one for one in agreed if isinstance(one, Agreement)])
+    assert said is not None
+    assert said.width == 30
