@@ -156,7 +156,7 @@ def show_reduction(result: ReduceResult | NothingToReduce, output: Path, as_json
 
 def _show_steps(terminal: Terminal, result: ReduceResult) -> None:
     table = Table("step", "tried", "edits accepted", "s", box=None, header_style="bold")
-    for row in result.steps:
+    for row in (row for row in result.steps if row.tried):
         table.add_row(cell(row.step), cell(row.tried), cell(row.accepted), cell(f"{row.seconds:.2f}"))
     terminal.print(table)
 

@@ -93,7 +93,7 @@ class Matrix:
             f"{_number(len(self.cases), 'case')} on {_number(len(self.had), 'TVM')} in {self.seconds:.0f} s",
             counted(self.rows),
             f"{_number(lacking, 'TVM')} could not be had" if lacking else "",
-            "nothing regressed" if not regressed else "",
+            "nothing regressed" if self.rows and not regressed else "",
         ]
         return "; ".join(filter(None, parts))
 

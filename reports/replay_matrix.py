@@ -20,7 +20,7 @@ def headline(matrix: Matrix) -> str:
     regressed = [row for row in matrix.rows if row.outcome == "regressed"]
     if regressed:
         return f"{len(regressed)} regressed" if len(regressed) > 1 else f"{regressed[0].case} regressed"
-    return "nothing regressed"
+    return "nothing regressed" if matrix.rows else "nothing was replayed"
 
 
 def markdown(matrix: Matrix) -> str:

@@ -96,7 +96,7 @@ def capture(command: Sequence[str], out: Path, keep: Keep, limit_s: float | None
 
 
 def _tasks(spooled: Spooled, ended: CommandEnd, out: Path, keep: Keep, command: str) -> Iterator[Task]:
-    failure = _first_failure(spooled)
+    failure = _first_failure(spooled) if spooled.kept or not keep.name else None
     several = keep.every or bool(keep.name and spooled.kept and failure)
     if failure is not None:
         raw, why = failure

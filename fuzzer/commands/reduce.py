@@ -91,6 +91,8 @@ def reduce_case(
     if predicate is not None and own.asked:
         raise UsageError("--interesting and --inputs, --rtol, --atol: a predicate of yours compares numbers itself")
     case = judged_on(read_subject(path, load, trust), target or DEFAULT, path)
+    if case.origin.captured and keep.oracle is None:  # What a user's command fails by is what he means.
+        keep = replace(keep, rejections=True)
     if not trust:
         admit(path, case, load)
     trust = trust or case.load is not None

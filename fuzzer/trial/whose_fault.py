@@ -4,6 +4,7 @@ pass of passes, and the pass that makes built code end."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from corpus.reduce import Candidate
 from fuzzer.protocol import Plan
@@ -51,10 +52,18 @@ def _positions(case: Candidate, plan: Plan, repertoire: Repertoire) -> tuple[lis
     if isinstance(numbers.expected, NoMeaning):
         return None
     bench = Workbench(SeededSource(0), MeaningState(numbers), repertoire.names, plan.target)
-    start = Position.at(case.module, Phase(plan.phase))
-    ends = [step.end for step in walk(start, (*case.setup, *case.passes), repertoire.rows, bench)]
-    reached = [end for end in ends if end is not None]
-    return ([start, *reached], bench) if len(reached) == len(ends) else None
+    start = _copied(Position.at(case.module, Phase(plan.phase)))
+    reached = [_copied(start)]
+    for step in walk(start, (*case.setup, *case.passes), repertoire.rows, bench):
+        if step.end is None:
+            return None
+        reached.append(_copied(step.end))
+    return reached, bench
+
+
+def _copied(position: Position) -> Position:
+    """The position with a module of its own, which stays as it is where the next pass changes its input in place."""
+    return replace(position, module=position.module.clone())
 
 
 def _wrong_part(call: PassCall, rows: Mapping[str, PassRow], before: Position, bench: Workbench) -> str | None:
