@@ -11,14 +11,14 @@ import tvm
 from tvm import tirx
 
 from generators.tvm_api import IRModule, PrimFunc
-from oracles.ir.cache import CacheByAddress
+from oracles.ir.cache import Cache
 from oracles.ir.module_caches import by_module, by_relax_functions
 from oracles.ir.operators import operator_calls
-from oracles.ir.walk import nodes_of, prim_funcs
+from oracles.ir.walk import nodes_of, prim_func_parts, prim_funcs
 
-EVERY = 2
+EVERY = 4
 """One case in so many is counted, by its index: so the counts do not follow the number of workers."""
-FUNCTIONS = 64
+FUNCTIONS = 256
 """PrimFuncs of which the kinds of nodes are remembered: most passes leave most of them alone."""
 
 
@@ -44,7 +44,7 @@ def _nodes(function: PrimFunc) -> frozenset[str]:
 
 
 _OPERATORS = by_relax_functions(_operators)
-_NODES: CacheByAddress[PrimFunc, frozenset[str]] = CacheByAddress(_nodes, FUNCTIONS)
+_NODES = Cache(_nodes, prim_func_parts, FUNCTIONS)
 
 
 def _met(module: IRModule) -> Met:
