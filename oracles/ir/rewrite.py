@@ -71,9 +71,13 @@ def _change(old: BaseFunc | None, new: BaseFunc | None, named: bool) -> tuple[se
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """A binding, or the result of a function, for comparison: variables by their names, parts by their hashes."""
+    """A binding, or the result of a function, for comparison: variables by their names, parts by their hashes.
+
+    operator: the name of the operator that is called, "" for everything else.
+    """
 
     kind: str
+    operator: str
     operands: tuple[str, ...]
     attributes: int
     types: int
@@ -92,8 +96,14 @@ def _of_relax(old: RelaxFunction, new: RelaxFunction, named: bool) -> tuple[set[
     changed = set[str]()
     for kind in gone & come:
         pair = [[one for one in each if one.kind == kind] for each in (removed, added)]
-        changed.add(f"{kind} with other {_what_differs(*pair)}")
+        changed.add(_in_place_of(*pair) or f"{kind} with other {_what_differs(*pair)}")
     return gone - come, (come - gone) | changed
+
+
+def _in_place_of(old: Sequence[_Bound], new: Sequence[_Bound]) -> str:
+    """The first operator that another one of its kind stands in for, with that; "" where there is none."""
+    pairs = zip(old, new, strict=False)
+    return next((f"{b.operator} in place of {a.operator}" for a, b in pairs if a.operator != b.operator), "")
 
 
 def _what_differs(old: Sequence[_Bound], new: Sequence[_Bound]) -> str:
@@ -110,7 +120,7 @@ def _bound(function: RelaxFunction, named: bool) -> list[_Bound]:
     held = _held(function)
     found = [_one(bound.value, named, held) for bound in bindings(function)]
     result = function.body.body if isinstance(function.body, relax.SeqExpr) else function.body
-    return [*found, _Bound("the result", (_name(result),), 0, 0)]
+    return [*found, _Bound("the result", "", (_name(result),), 0, 0)]
 
 
 def _held(function: RelaxFunction) -> dict[str, str]:
@@ -148,7 +158,8 @@ def _one(value: Expr, named: bool, held: dict[str, str]) -> _Bound:
         types = _hash(value.ty_args) if len(value.ty_args) else 0
     parts = operands(value)
     names = (_name(value),) if not parts else tuple(map(_name, parts))
-    return _Bound(kind, names, attributes, types)
+    operator = (T.op_name(value) or "").removeprefix("relax.")
+    return _Bound(kind, operator, names, attributes, types)
 
 
 def _name(expr: Expr) -> str:

@@ -61,6 +61,14 @@ def test_what_differs_in_one_kind_is_told(before: str, after: str, kinds: str) -
     assert rewritten(relax(before, parameters=parameters), relax(after, parameters=parameters)) == Kinds((), (kinds,))
 
 
+def test_an_operator_in_place_of_another_is_told() -> None:
+    """Else one wrong rewrite by a pass would hide every other that it makes of operators with as many operands."""
+    before, after = relax("b = R.add(x, x)"), relax("b = R.subtract(x, x)")
+    assert rewritten(before, after) == Kinds((), ("subtract in place of add",))
+    before, after = relax("b = R.multiply(x, x)"), relax("b = R.maximum(x, x)")
+    assert rewritten(before, after) == Kinds((), ("maximum in place of multiply",))
+
+
 def test_another_result_is_told() -> None:
     lines = ("a = R.abs(x)", "b = R.add(a, a)")
     assert rewritten(relax(*lines), relax(*lines, result="a")) == Kinds((), ("the result with other operands",))
